@@ -1,0 +1,305 @@
+# plaingrad. `make help` lists the targets.
+#
+# 1 settings   2 variants   3 the compiler   4 flags   5 sources   6 compiling
+# 7 library and programs   8 tests   9 benchmarks and curves   10 source checks   11 installing
+
+# ---- 1. Settings: `make NAME=value` -------------------------------------------------------------
+
+VERSION = 0.1.0
+VARIANT ?= release#  double, asan, ubsan, tsan: the same sources, built to find other faults
+BUILD   ?= build#    where everything goes; another folder for another compiler keeps both
+PREFIX  ?= /usr/local
+TESTS   ?=#          a Catch2 filter, e.g. TESTS='[matmul]'
+GRADCHECKS ?= yes#   no: `make test` leaves out the double build's gradient checks
+RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
+V       ?=#          V=1 prints the commands
+# CXX, CPPFLAGS, CXXFLAGS, LDFLAGS: as everywhere. CI=true or WERROR=1: warnings are errors.
+
+# Parallel by itself. The user's -j wins over this one, and a sub-make shares its parent's jobs.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+endif
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+.PHONY: FORCE
+H := \#
+# `make clean all`: first the one, then the other.
+ifneq ($(filter clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
+# ---- 2. Variants --------------------------------------------------------------------------------
+
+# -O3: at -O2 gcc does not unroll the loops over a register tile, and the tile then lives in memory.
+# Sanitizers get -O2: they cost enough by themselves. Never -march=native (the kernels are compiled
+# for each instruction set and picked at start) and never fast-math (same bits everywhere).
+# (Sanitizers make gcc see uninitialised values where there are none: those warnings are no errors.)
+SANITIZED = -O2 -g -fno-omit-frame-pointer $(if $(CLANG),,-Wno-maybe-uninitialized -Wno-error)
+FLAGS_release = -O3
+FLAGS_double  = -O3 -DPLAINGRAD_REAL=double
+FLAGS_asan    = $(SANITIZED) -fsanitize=address -D_GLIBCXX_ASSERTIONS
+FLAGS_ubsan   = $(SANITIZED) -fsanitize=undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
+FLAGS_tsan    = $(SANITIZED) -fsanitize=thread
+ifeq ($(filter $(VARIANT),release double asan ubsan tsan),)
+$(error unknown VARIANT '$(VARIANT)'; it is one of release, double, asan, ubsan, tsan)
+endif
+
+# Only the plain build puts its programs into apps/, where the README looks for them.
+OUT     := $(BUILD)$(if $(filter-out release,$(VARIANT)),/$(VARIANT))
+APPS_IN := $(if $(filter-out build,$(OUT)),$(OUT)/apps,apps)
+OBJ     := $(OUT)/obj
+LIB     := $(OUT)/libplaingrad.a
+
+# ---- 3. The compiler ----------------------------------------------------------------------------
+
+# Asked only where something is compiled: `make help` and `make deps` work without one.
+ifneq ($(filter-out help deps clean size format uninstall,$(or $(MAKECMDGOALS),all)),)
+COMPILER := $(shell sh tests/tools/compiler.sh $(CXX))
+ifeq ($(firstword $(COMPILER)),error)
+$(error $(wordlist 2,99,$(COMPILER)))
+endif
+endif
+MACHINE := $(firstword $(COMPILER))
+CLANG   := $(findstring clang,$(COMPILER))
+
+# ---- 4. Flags -----------------------------------------------------------------------------------
+
+# -ffp-contract=off: the compiler must not fuse a*b+c where we did not write fma, or gcc and clang,
+# and one machine and the next, would differ in the last bit.
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+           $(if $(filter true,$(CI))$(filter-out 0,$(WERROR)),-Werror)
+FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS)
+
+# The instruction sets that unit.cpp is compiled for. In double there is only the plain struct.
+# Two warnings are off there: gcc 12's about uninitialised values in its own AVX-512 header (its bug
+# 105593), and -Wpsabi, on how vectors are passed between objects: ours are inlined.
+ISAS := baseline
+ifneq ($(VARIANT),double)
+ISAS += $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 avx512)
+ISAS += $(if $(filter aarch64-% arm64-%,$(MACHINE)),neon)
+endif
+ISA_baseline = -DPLAINGRAD_SIMD_PLAIN
+ISA_avx2     = -mavx2 -mfma
+ISA_avx512   = -mavx512f -mavx512dq -mavx512vl -mavx512bw $(if $(CLANG),,-Wno-uninitialized -Wno-maybe-uninitialized)
+ISA_neon     =
+HAVE_avx2    = -DPLAINGRAD_HAVE_AVX2
+HAVE_avx512  = -DPLAINGRAD_HAVE_AVX512
+HAVE_neon    = -DPLAINGRAD_HAVE_NEON
+
+# ---- 5. Sources ---------------------------------------------------------------------------------
+
+find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
+
+# unit.cpp includes the other kernel files; dispatch.cpp is compiled as any source.
+KERNEL_SRC := $(filter-out autograd/kernels/dispatch.cpp,$(wildcard autograd/kernels/*.cpp))
+LIB_SRC    := $(filter-out $(KERNEL_SRC),$(call find,autograd nn models,*.cpp))
+KIT_SRC    := $(call find,apps/kit,*.cpp)
+APPS       := $(patsubst apps/%.cpp,%,$(sort $(wildcard apps/*.cpp)))
+TEST_SRC   := $(call find,tests,test_*.cpp)
+BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
+CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
+# What the gradient checks need of the tests: the double build compiles no more for them.
+GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
+
+KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
+LIB_OBJ    := $(KERNEL_OBJ) $(LIB_SRC:%.cpp=$(OBJ)/%.o)  # the slow ones first
+KIT_OBJ    := $(KIT_SRC:%.cpp=$(OBJ)/%.o)
+KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
+PROGRAMS   := $(APPS:%=$(APPS_IN)/%)
+MAIN       ?= $(OBJ)/tests/main.o
+TEST_OBJ   := $(TEST_SRC:%.cpp=$(OBJ)/%.o)
+GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
+
+# ---- 6. Compiling -------------------------------------------------------------------------------
+
+Q = $(if $(V),,@)
+say = @mkdir -p $(@D)$(if $(V),, && echo '  $(1) $@')
+
+# These two files change only when what they hold changes, and with them all that depends on them:
+# `flags` when the compiler or a flag does, `list` when a source appears or goes.
+write = mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
+$(OUT)/flags: FORCE
+	@$(call write,$(CXX) $(COMPILER) $(FLAGS) $(ISAS))
+$(OUT)/list: FORCE
+	@$(call write,$(LIB_OBJ) $(KIT_OBJ) $(TEST_OBJ))
+
+# Tests get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
+# the time. Their arithmetic is the same at any level.
+$(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
+	$(call say,c++)
+	$(Q)$(CXX) $(FLAGS) -O1 $(CATCH_FLAGS) -MMD -MP -c $< -o $@
+
+$(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
+	$(call say,c++)
+	$(Q)$(CXX) $(FLAGS) -Wno-psabi $(ISA_$*) -DPLAINGRAD_KERNELS=kernels_$* -MMD -MP -c $< -o $@
+
+$(OBJ)/autograd/kernels/dispatch.o: FLAGS += $(foreach isa,$(ISAS),$(HAVE_$(isa)))
+
+$(OBJ)/%.o: %.cpp $(OUT)/flags
+	$(call say,c++)
+	$(Q)$(CXX) $(FLAGS) -MMD -MP -c $< -o $@
+
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(TEST_OBJ) $(OBJ)/tests/main.o \
+           $(APPS:%=$(OBJ)/apps/%.o) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVES:%=$(OBJ)/tests/curves/%.o))
+
+# ---- 7. Library and programs --------------------------------------------------------------------
+
+.PHONY: all lib apps
+all: lib apps  ## the library and the programs (this is what `make` does)
+lib: $(LIB)    ## the library alone, build/libplaingrad.a
+apps: $(PROGRAMS)
+
+# From nothing each time: `ar` would keep the objects of sources that are gone.
+$(LIB): $(LIB_OBJ) $(OUT)/list
+	$(call say,ar )
+	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
+
+$(OUT)/libkit.a: $(KIT_OBJ) $(OUT)/list
+	$(call say,ar )
+	$(Q)rm -f $@ && $(AR) rcs $@ $(KIT_OBJ)
+
+link = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(KIT) $(LIB) -o $@
+
+$(PROGRAMS): $(APPS_IN)/%: $(OBJ)/apps/%.o $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(link)
+
+# ---- 8. Tests -----------------------------------------------------------------------------------
+
+# Catch2 3 has a library to link, Catch2 2 is one header. pkg-config finds it outside of /usr.
+ifneq ($(filter test tests gradchecks %/tests %/gradchecks,$(MAKECMDGOALS)),)
+CATCH_FLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I catch2 2>/dev/null))
+CATCH := $(shell printf '$(H)if __has_include(<catch2/catch_all.hpp>)\n3\n$(H)elif __has_include(<catch2/catch.hpp>)\n2\n$(H)endif\n' \
+           | $(CXX) -std=c++20 $(CPPFLAGS) $(CXXFLAGS) $(CATCH_FLAGS) -x c++ -E -P - 2>/dev/null)
+ifeq ($(CATCH),)
+$(error Catch2 not found, which the tests need; install it with: make deps)
+endif
+CATCH_LIBS := $(if $(filter 3,$(CATCH)),$(or $(shell pkg-config --libs catch2 2>/dev/null),-lCatch2))
+endif
+
+# As `flags` above, for the tests alone.
+$(OUT)/catch: FORCE
+	@$(call write,$(CATCH) $(CATCH_FLAGS))
+$(TEST_OBJ) $(OBJ)/tests/main.o: $(OUT)/catch
+
+$(OUT)/tests: $(MAIN) $(TEST_OBJ) $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(link) $(CATCH_LIBS)
+
+$(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(link) $(CATCH_LIBS)
+
+# Gradients are checked in double: the float builds leave out the tests tagged [gradcheck], and the
+# plain `make test` adds a second binary, of the double build, with only these. Hidden tests ([.])
+# run when named: Catch2 2 takes a filter that only excludes for a request of all else, hidden too.
+comma := ,
+named  = $(if $(filter-out ~%,$(TESTS)),,~[.])
+tagged = '$(named)$(1)$(subst $(comma),$(comma)$(1),$(TESTS))'
+SUITES = $(OUT)/tests $(call tagged,$(if $(filter double,$(VARIANT)),,~[gradcheck]))
+ifneq ($(and $(GRAD_SRC),$(filter release,$(VARIANT)),$(filter-out no,$(GRADCHECKS))),)
+SUITES += $(BUILD)/double/gradchecks $(call tagged,[gradcheck])
+test tests: gradchecks
+endif
+
+# The thread sanitizer of older compilers fails where the kernel moves the program about too widely.
+ifeq ($(VARIANT)$(RUN),tsan)
+RUN := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+endif
+
+# What a test finds in its environment: PLAINGRAD_APPS, the folder of the programs; PLAINGRAD_RUN,
+# what to put before one (an emulator); PLAINGRAD_COMPILE, a command under which a user's program
+# compiles for this build, and PLAINGRAD_LIB, the library to link it with.
+test: export PLAINGRAD_APPS := $(APPS_IN)
+test: export PLAINGRAD_LIB := $(LIB)
+test: export PLAINGRAD_COMPILE = $(CXX) -std=c++20 -pthread -I. $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
+test: export PLAINGRAD_RUN := $(RUN)
+test: export ASAN_OPTIONS ?= detect_stack_use_after_return=1:strict_string_checks=1
+test: export UBSAN_OPTIONS ?= print_stacktrace=1
+
+.PHONY: test tests gradchecks
+test: $(OUT)/tests $(PROGRAMS)  ## builds and runs all tests; TESTS='[tag]', VARIANT=double|asan|ubsan|tsan
+	@sh tests/tools/run_tests.sh $(SUITES)
+
+tests: $(OUT)/tests $(PROGRAMS)  ## builds all tests and runs none
+
+# The same main for both: it does not know the number type, and is slow to compile.
+gradchecks: $(MAIN)
+	+@$(MAKE) VARIANT=double MAIN=$(MAIN) $(BUILD)/double/gradchecks
+
+# ---- 9. Benchmarks and curves -------------------------------------------------------------------
+
+$(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(link)
+
+$(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(link)
+
+# One after the other: they share the machine's cores with nobody.
+.PHONY: bench curves
+bench: $(BENCHES:%=$(OUT)/bench/%)  ## speed of the matmul and of the models
+	@for b in $(sort $^); do echo "== $$b"; $(RUN) $$b || exit 1; done
+
+curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
+	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
+
+# ---- 10. Source checks --------------------------------------------------------------------------
+
+.PHONY: lint lint-test format size
+lint: $(KERNEL_OBJ)  ## include direction, sealed kernels, format, and other rules of the house
+	@sh tests/tools/lint.sh $(KERNEL_OBJ)
+
+lint-test: $(KERNEL_OBJ)  ## plants a fault for every rule of `make lint` and wants to see it found
+	@CXX='$(CXX)' sh tests/tools/lint_test.sh
+
+format:  ## lets clang-format lay out all sources
+	@command -v clang-format >/dev/null || { echo 'make format: clang-format is not installed' >&2; exit 1; }
+	@find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) -exec clang-format -i {} +
+
+size:  ## lines of code by folder, against the budgets
+	@sh tests/tools/size.sh
+
+# ---- 11. Installing -----------------------------------------------------------------------------
+
+# Both number types: who writes an op of his own checks its gradient in double. Of the kernels only
+# the table is for others. A header keeps its path, so that includes read as they do here.
+HEADERS := $(filter-out autograd/kernels/%,$(call find,autograd nn models,*.h)) $(wildcard autograd/kernels/kernels.h)
+TO      := $(DESTDIR)$(PREFIX)
+
+define pkgconfig
+prefix=$(PREFIX)\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include/plaingrad\n\nName: $(1)\nDescription: autograd and Transformers in plain C++20 ($(2))\nVersion: $(VERSION)\nCflags: -std=c++20 -pthread -I$${includedir}$(3)\nLibs: -L$${libdir} -l$(4) -pthread\n
+endef
+
+.PHONY: install uninstall double-lib clean deps help
+install: $(LIB) double-lib  ## headers, libraries (float and double) and pkg-config files, to PREFIX
+	@set -e; for h in $(HEADERS); do \
+	    mkdir -p '$(TO)/include/plaingrad/'$$(dirname $$h); \
+	    install -m 644 $$h '$(TO)/include/plaingrad/'$$h; done
+	@mkdir -p '$(TO)/lib/pkgconfig'
+	@install -m 644 $(LIB) '$(TO)/lib/libplaingrad.a'
+	@install -m 644 $(BUILD)/double/libplaingrad.a '$(TO)/lib/libplaingrad_double.a'
+	@printf '$(call pkgconfig,plaingrad,float,,plaingrad)' > '$(TO)/lib/pkgconfig/plaingrad.pc'
+	@printf '$(call pkgconfig,plaingrad-double,double, -DPLAINGRAD_REAL=double,plaingrad_double)' > '$(TO)/lib/pkgconfig/plaingrad-double.pc'
+	@echo "installed to $(TO)"
+
+uninstall:  ## what install put there
+	rm -rf '$(TO)/include/plaingrad'
+	rm -f '$(TO)/lib/libplaingrad.a' '$(TO)/lib/libplaingrad_double.a'
+	rm -f '$(TO)/lib/pkgconfig/plaingrad.pc' '$(TO)/lib/pkgconfig/plaingrad-double.pc'
+
+double-lib:
+	+@$(MAKE) VARIANT=double $(BUILD)/double/libplaingrad.a
+
+deps:  ## installs Catch2 for the tests, with the system's package manager
+	@sh tests/tools/deps.sh $(CXX)
+
+clean:  ## removes build/ and the programs
+	rm -rf build $(APPS:%=apps/%)
+
+help:  ## this list
+	@awk '/^[a-z-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-11s %s\n", target, $$0 }' Makefile
+	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder;  V=1 shows the commands'

@@ -1,0 +1,17 @@
+// Pictures for the terminal.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace kit {
+
+// A grid of numbers between 0 and 1, the darker the larger: (rows, columns), with a label for each. In colour
+// if `colour`, else in characters.
+void draw_heat_map(std::ostream& out, const std::vector<std::string>& row_labels,
+                   const std::vector<std::string>& column_labels, const std::vector<double>& values,
+                   bool colour);
+
+}  // namespace kit

@@ -1,0 +1,71 @@
+#include "apps/kit/program.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include "apps/kit/options.h"
+#include "autograd/base/check.h"
+#include "autograd/base/parallel.h"
+#include "autograd/kernels/kernels.h"
+
+namespace kit {
+namespace {
+
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+void on_interrupt(int) {
+    if (interrupt_seen)
+        std::_Exit(130);
+    interrupt_seen = 1;
+}
+
+}  // namespace
+
+int run(const std::string& program, const std::function<int()>& body) {
+    const auto complain = [&](const std::string& text, int status) {
+        std::cout.flush();
+        std::cerr << program << ": " << text << '\n';
+        return status;
+    };
+    try {
+        const int status = body();
+        std::cout.flush();
+        if (!std::cout)  // a full disk, or a pipe whose reader has gone
+            return complain("the output could not be written", 1);
+        return status;
+    } catch (const UsageError& error) {
+        return complain(error.what(), 2);
+    } catch (const Interrupted&) {
+        return complain("interrupted", 130);
+    } catch (const std::exception& error) {
+        return complain(error.what(), 1);
+    }
+}
+
+void listen_for_interrupt() { std::signal(SIGINT, on_interrupt); }
+bool interrupted() { return interrupt_seen != 0; }
+
+void announce(const std::string& program, int64_t parameters) {
+    const int threads = autograd::thread_count();
+    std::cerr << program << ": " << autograd::kernels::cpu().name << ", " << threads
+              << (threads == 1 ? " thread, " : " threads, ") << grouped(parameters) << " parameters\n";
+}
+
+std::string grouped(int64_t n) {
+    std::string digits = std::to_string(n);
+    for (std::size_t i = digits.size(); i > 3; i -= 3)
+        digits.insert(i - 3, 1, ',');
+    return digits;
+}
+
+bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
+bool stdout_has_colour() {
+    const char* no_colour = std::getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
+}
+
+}  // namespace kit

@@ -1,0 +1,33 @@
+// What every program does the same way: ending with the right status, answering Ctrl-C, saying what it
+// runs on.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace kit {
+
+// Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error
+// for an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C.
+int run(const std::string& program, const std::function<int()>& body);
+
+// After listen_for_interrupt, the first Ctrl-C only makes interrupted() true, so that a training loop can
+// finish its step; the second one ends the program at once.
+void listen_for_interrupt();
+bool interrupted();
+
+// Thrown by whoever stops because interrupted() is true; `run` turns it into status 130.
+struct Interrupted {};
+
+// "reverse_task: avx512, 2 threads, 85,012 parameters", on standard error.
+void announce(const std::string& program, int64_t parameters);
+
+// 1234567 -> "1,234,567"
+std::string grouped(int64_t n);
+
+bool stderr_is_terminal();
+bool stdin_is_terminal();
+// Whether standard output may show colours: it is a terminal, and NO_COLOR is not set.
+bool stdout_has_colour();
+
+}  // namespace kit

@@ -1,0 +1,31 @@
+// The progress of a training run, on standard error: one line that moves on a terminal, a plain line now and
+// then elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace kit {
+
+class Progress {
+public:
+    // `total` steps; plain lines come every `every` steps, and after the last.
+    Progress(int64_t total, int64_t every);
+    ~Progress();
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    // After step `step` (from 1), with its loss and how many target tokens it learned from.
+    void update(int64_t step, double loss, int64_t tokens);
+
+    double seconds() const;
+
+private:
+    void line(int64_t step, double loss);
+
+    int64_t total_, every_, tokens_ = 0;
+    bool terminal_, open_ = false;  // open: the terminal's line has no end yet
+    std::chrono::steady_clock::time_point start_, drawn_;
+};
+
+}  // namespace kit

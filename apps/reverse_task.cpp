@@ -1,0 +1,273 @@
+// Trains an encoder-decoder Transformer from scratch to reverse sequences, and tests it on sequences that it
+// has never seen. Everything a training run needs is on this page: configuration, data, training, test.
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <numeric>
+#include <set>
+
+#include "apps/kit/options.h"
+#include "apps/kit/picture.h"
+#include "apps/kit/program.h"
+#include "apps/kit/training.h"
+#include "models/presets.h"
+#include "nn/schedule.h"
+
+using autograd::NoGrad;
+using autograd::Rng;
+using autograd::Tensor;
+using autograd::Tokens;
+using Sequence = std::vector<int32_t>;
+
+namespace {
+
+// ------------------------------------------------------------------------------------------ configuration
+
+constexpr int kSymbols = 16;  // the numbers 0 to 15; symbol s has the id s + 4
+constexpr int kMinLength = 1, kMaxLength = 12;
+constexpr int kHeldOut = 2000, kHeldOutMinLength = 4;  // shorter ones are too few to be unseen
+
+struct Settings {
+    std::string preset = "blog", positions;
+    int64_t d_model = 0, n_heads = 0, d_ff = 0, n_layers = 0;  // 0: the preset's
+    int64_t steps = 800, batch = 64, seed = 1;
+    double lr = 3e-3;
+    std::vector<std::string> words;
+};
+
+Settings parse(int argc, char** argv) {
+    Settings s;
+    std::vector<std::string> names;
+    for (const models::Preset& preset : models::presets())
+        names.emplace_back(preset.name);
+    kit::Options options("reverse_task",
+                         "trains a Transformer to reverse sequences, and tests it on unseen ones");
+    options.rest("SYMBOL...", "a sequence of 1 to 12 numbers from 0 to 15, to be reversed after training",
+                 s.words);
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1});
+    options.add("--batch", "N", "sequences in a step", s.batch, {.min = 1, .max = 1 << 20});
+    options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
+    options.add("--preset", "how the model is built", s.preset, names);
+    options.add("--positions", "instead of the preset's", s.positions, {"sinusoidal", "learned"});
+    options.add("--d-model", "N", "width of the model; 0 is the preset's", s.d_model,
+                {.min = 0, .max = 4096});
+    options.add("--heads", "N", "attention heads; 0 is the preset's", s.n_heads, {.min = 0, .max = 4096});
+    options.add("--d-ff", "N", "width of the feed-forward; 0 is the preset's", s.d_ff,
+                {.min = 0, .max = 1 << 16});
+    options.add("--layers", "N", "layers of each stack; 0 is the preset's", s.n_layers,
+                {.min = 0, .max = 100});
+    options.add_common(s.seed);
+    options.example("./apps/reverse_task", "trains for some seconds; ends with 2000/2000");
+    options.example("./apps/reverse_task 5 3 9", "the same, then reverses this sequence: 9 3 5");
+    options.note(
+        "Exit status: 0 if every held-out sequence is reversed, 1 if not, 2 for a wrong command line.");
+    options.parse(argc, argv);
+    return s;
+}
+
+models::TransformerConfig configure(const Settings& s) {
+    models::TransformerConfig config = models::preset(s.preset);
+    config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + kSymbols;
+    config.max_length = kMaxLength + 1;  // <sos> or <eos> takes one
+    config.init = nn::Init::pytorch;     // its embeddings N(0, 1) set symbols and positions well apart
+    if (!s.positions.empty())
+        config.positions = s.positions == "learned" ? nn::Positions::learned : nn::Positions::sinusoidal;
+    if (s.d_model > 0)
+        config.d_model = s.d_model;
+    if (s.n_heads > 0)
+        config.n_heads = s.n_heads;
+    if (s.d_ff > 0)
+        config.d_ff = s.d_ff;
+    if (s.n_layers > 0)
+        config.n_encoder_layers = config.n_decoder_layers = s.n_layers;
+    if (config.d_model % config.n_heads != 0)
+        throw kit::UsageError(
+            autograd::join("--d-model ", config.d_model, " must be a multiple of --heads ", config.n_heads));
+    return config;
+}
+
+Sequence parse_sequence(const std::vector<std::string>& words) {
+    if (words.size() > kMaxLength)
+        throw kit::UsageError(
+            autograd::join("a sequence has 1 to ", kMaxLength, " symbols: got ", words.size()));
+    Sequence ids;
+    for (const std::string& word : words)
+        ids.push_back(models::kFirstFreeId + static_cast<int32_t>(kit::parse_integer(
+                                                 "a symbol", word, {.min = 0, .max = kSymbols - 1})));
+    return ids;
+}
+
+// --------------------------------------------------------------------------------------------------- data
+
+Sequence random_sequence(const Rng& rng, int min_length) {
+    const int64_t length = min_length + rng.below(0, kMaxLength - min_length + 1);
+    Sequence ids;
+    for (int64_t i = 1; i <= length; ++i)
+        ids.push_back(models::kFirstFreeId +
+                      static_cast<int32_t>(rng.below(static_cast<uint64_t>(i), kSymbols)));
+    return ids;
+}
+
+std::set<Sequence> held_out_sequences(const Rng& rng) {
+    std::set<Sequence> chosen;
+    for (uint64_t i = 0; chosen.size() < kHeldOut; ++i)
+        chosen.insert(random_sequence(rng.fork(i), kHeldOutMinLength));
+    return chosen;
+}
+
+kit::Pair reversal(const Sequence& ids) { return {ids, Sequence(ids.rbegin(), ids.rend())}; }
+
+kit::Batch training_batch(const Rng& rng, int64_t size, const std::set<Sequence>& held_out) {
+    std::vector<kit::Pair> pairs;
+    for (uint64_t i = 0; static_cast<int64_t>(pairs.size()) < size; ++i) {
+        const Sequence ids = random_sequence(rng.fork(i), kMinLength);
+        if (!held_out.contains(ids))
+            pairs.push_back(reversal(ids));
+    }
+    return kit::make_batch(pairs);
+}
+
+// All sequences of lengths 1 to 3.
+std::vector<Sequence> short_sequences() {
+    std::vector<Sequence> all, longer = {{}};
+    for (int length = 1; length < kHeldOutMinLength; ++length) {
+        std::vector<Sequence> grown;
+        for (const Sequence& ids : longer)
+            for (int32_t s = 0; s < kSymbols; ++s) {
+                grown.push_back(ids);
+                grown.back().push_back(models::kFirstFreeId + s);
+            }
+        all.insert(all.end(), grown.begin(), grown.end());
+        longer = std::move(grown);
+    }
+    return all;
+}
+
+// --------------------------------------------------------------------------------------------------- test
+
+// The model's own answers, generated token by token.
+std::vector<models::Hypothesis> reverse(const models::Transformer& model,
+                                        const std::vector<Sequence>& sequences) {
+    const auto stepper = model.start(Tokens::padded(sequences, models::kPad));
+    return models::greedy(*stepper, static_cast<int64_t>(sequences.size()), kMaxLength + 1);
+}
+
+bool correct(const Sequence& ids, const models::Hypothesis& answer) {
+    return answer.finished && answer.ids == reversal(ids).tgt;
+}
+
+int64_t count_correct(const models::Transformer& model, const std::vector<Sequence>& sequences) {
+    const std::vector<models::Hypothesis> answers = reverse(model, sequences);
+    int64_t count = 0;
+    for (std::size_t i = 0; i < sequences.size(); ++i)
+        count += correct(sequences[i], answers[i]) ? 1 : 0;
+    return count;
+}
+
+std::string text(const Sequence& ids) {
+    std::string words;
+    for (const int32_t id : ids) {
+        if (!words.empty())
+            words += ' ';
+        words += std::to_string(id - models::kFirstFreeId);
+    }
+    return words;
+}
+
+// ------------------------------------------------------------------------------------------------ picture
+
+// How a decoder head looks at the source: where it must look to reverse is the anti-diagonal.
+struct HeadView {
+    std::size_t layer;
+    int64_t head;
+    double mass;                  // mean weight on the anti-diagonal
+    std::vector<double> weights;  // (T, S)
+};
+
+HeadView most_reversing_head(const models::Transformer& model, const Sequence& ids) {
+    const NoGrad no_grad;
+    const kit::Batch batch = kit::make_batch({reversal(ids)});
+    models::AttentionWeights all;
+    model(batch.src, batch.tgt.positions(0, batch.tgt.length - 1), models::Mode::eval(), &all);
+    HeadView best = {0, 0, -1, {}};
+    const int64_t S = batch.src.length, T = batch.tgt.length - 1;  // T = S + 1: the last row predicts <eos>
+    for (std::size_t layer = 0; layer < all.decoder_cross.size(); ++layer) {
+        const Tensor& weights = all.decoder_cross[layer];  // (1, H, T, S)
+        for (int64_t head = 0; head < weights.size(1); ++head) {
+            const autograd::Real* w = weights.data() + head * T * S;
+            double mass = 0;
+            for (int64_t t = 0; t < S; ++t)
+                mass += static_cast<double>(w[t * S + (S - 1 - t)]) / static_cast<double>(S);
+            if (mass > best.mass)
+                best = {layer, head, mass, std::vector<double>(w, w + T * S)};
+        }
+    }
+    return best;
+}
+
+void show_attention(const models::Transformer& model, const Sequence& ids) {
+    const HeadView view = most_reversing_head(model, ids);
+    std::vector<std::string> rows, columns;
+    for (const int32_t id : ids) {
+        columns.push_back(std::to_string(id - models::kFirstFreeId));
+        rows.insert(rows.begin(), columns.back());
+    }
+    rows.push_back("<eos>");
+    std::cout << "\nWhere the decoder looks in " << text(ids) << " while it writes each symbol (down):\n"
+              << "cross-attention, layer " << view.layer + 1 << ", head " << view.head + 1 << ", with "
+              << std::fixed << std::setprecision(2) << view.mass << " of its weight on the anti-diagonal\n\n";
+    kit::draw_heat_map(std::cout, rows, columns, view.weights, kit::stdout_has_colour());
+}
+
+int main_program(int argc, char** argv) {
+    const Settings settings = parse(argc, argv);
+    const Sequence asked = parse_sequence(settings.words);
+    const Rng rng(static_cast<uint64_t>(settings.seed));
+    const models::Transformer model(configure(settings), rng.fork("model"));
+    kit::announce("reverse_task", nn::parameter_count(model));
+
+    const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
+    const Rng training = rng.fork("training");
+    kit::listen_for_interrupt();
+    kit::train(model,
+               [&](int64_t step) {
+                   return training_batch(training.fork(static_cast<uint64_t>(step)), settings.batch,
+                                         held_out);
+               },
+               {.steps = settings.steps,
+                .learning_rate = nn::CosineSchedule{settings.lr, settings.steps, settings.steps / 10},
+                .seed = static_cast<uint64_t>(settings.seed)});
+
+    const std::vector<Sequence> unseen(held_out.begin(), held_out.end());
+    const std::vector<Sequence> seen = short_sequences();
+    const int64_t reversed = count_correct(model, unseen);
+    std::cout << "\nheld-out sequences of 4 to 12 symbols, reversed without an error: " << reversed << "/"
+              << kHeldOut << "\nall sequences of 1 to 3 symbols: " << count_correct(model, seen) << "/"
+              << seen.size() << "\n\n";
+
+    const Rng choice = rng.fork("examples");
+    for (uint64_t i = 0; i < 4; ++i) {
+        const Sequence& ids = unseen[static_cast<std::size_t>(choice.below(i, kHeldOut))];
+        std::cout << "  " << text(ids) << "  ->  " << text(reverse(model, {ids})[0].ids) << '\n';
+    }
+    show_attention(model,
+                   asked.empty() ? unseen[static_cast<std::size_t>(choice.below(0, kHeldOut))] : asked);
+    if (!asked.empty()) {
+        const models::Hypothesis answer = reverse(model, {asked})[0];
+        std::cout << '\n'
+                  << text(asked) << "  ->  " << text(answer.ids) << (answer.finished ? "" : " (cut)") << '\n';
+    }
+    if (reversed < kHeldOut) {
+        std::cout.flush();
+        std::cerr << "reverse_task: " << kHeldOut - reversed << " of " << kHeldOut
+                  << " held-out sequences came out wrong; more --steps may help\n";
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run("reverse_task", [&] { return main_program(argc, argv); });
+}

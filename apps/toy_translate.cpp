@@ -1,0 +1,258 @@
+// Trains an encoder-decoder Transformer on a handful of sentence pairs, translates them, and then whatever is
+// asked.
+#include <algorithm>
+#include <iostream>
+#include <optional>
+
+#include "apps/kit/options.h"
+#include "apps/kit/program.h"
+#include "apps/kit/training.h"
+#include "models/presets.h"
+#include "models/text/lines.h"
+#include "models/text/vocabulary.h"
+#include "nn/schedule.h"
+
+using autograd::Rng;
+using autograd::Tokens;
+using models::text::SentencePair;
+using models::text::Vocabulary;
+
+namespace {
+
+// ------------------------------------------------------------------------------------------ configuration
+
+struct Settings {
+    std::string preset = "article", corpus = "en-fr", data;
+    int64_t epochs = 100, beam = 3, n_best = 1, seed = 1;
+    double lr = 0, alpha = 0.6;
+    std::vector<std::string> words;
+};
+
+Settings parse(int argc, char** argv) {
+    Settings s;
+    std::vector<std::string> names;
+    for (const models::Preset& preset : models::presets())
+        names.emplace_back(preset.name);
+    kit::Options options("toy_translate", "learns to translate a few sentences, from nothing");
+    options.rest("SENTENCE...",
+                 "each is translated after training; otherwise the lines of standard input are", s.words);
+    options.add("--pairs", "the built-in sentences to learn", s.corpus, {"en-fr", "en-es"});
+    options.add("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data);
+    options.add("--preset", "how the model is built", s.preset, names);
+    options.add("--epochs", "N", "how often each pair is learned", s.epochs, {.min = 1});
+    options.add("--lr", "X", "learning rate; 0 is 1e-3, or 1e-4 for models 512 wide", s.lr,
+                {.min = 0, .max = 1});
+    options.add("--beam", "N", "width of the beam; 1 is greedy search", s.beam, {.min = 1, .max = 1000});
+    options.add("--n-best", "N", "translations to show for each sentence", s.n_best, {.min = 1, .max = 1000});
+    options.add("--alpha", "X", "length penalty: score = log p / ((5 + length) / 6)^X", s.alpha,
+                {.min = 0, .max = 10});
+    options.add_common(s.seed);
+    options.example("./apps/toy_translate",
+                    "learns five English-French pairs; ends with 5/5, then asks for sentences");
+    options.example("./apps/toy_translate --pairs en-es \"the cat is black\"", "el gato es negro");
+    options.example(
+        "printf 'one\\tun\\ntwo\\tdeux\\n' > pairs.tsv && ./apps/toy_translate --data pairs.tsv two", "deux");
+    options.parse(argc, argv);
+    if (s.n_best > s.beam)
+        throw kit::UsageError(
+            autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));
+    return s;
+}
+
+// --------------------------------------------------------------------------------------------------- data
+
+const std::vector<SentencePair> kEnglishFrench = {{"hello world", "bonjour le monde"},
+                                                  {"how are you", "comment ça va"},
+                                                  {"good morning", "bonjour"},
+                                                  {"thank you", "merci"},
+                                                  {"see you soon", "à bientôt"}};
+
+const std::vector<SentencePair> kEnglishSpanish = {{"hello world", "hola mundo"},
+                                                   {"i love you", "te amo"},
+                                                   {"the cat is black", "el gato es negro"},
+                                                   {"good morning", "buenos dias"},
+                                                   {"this is a book", "este es un libro"},
+                                                   {"what is your name", "como te llamas"}};
+
+// Words that occur, put together in a way that does not.
+const std::vector<std::string> kUnseenEnglish = {"i love cat", "this is a cat"};
+
+// Sentences as ids, and the vocabularies that made them. Models that share a table need one for both
+// languages.
+struct Corpus {
+    std::vector<kit::Pair> pairs;
+    Vocabulary src, tgt;
+    int64_t longest = 0;
+
+    Corpus(const std::vector<SentencePair>& sentences, bool shared) {
+        for (const SentencePair& s : sentences) {
+            pairs.push_back({src.add_all(s.source), (shared ? src : tgt).add_all(s.target)});
+            const auto length =
+                static_cast<int64_t>(std::max(pairs.back().src.size(), pairs.back().tgt.size()));
+            longest = std::max(longest, length);
+        }
+        if (shared)
+            tgt = src;
+    }
+};
+
+models::TransformerConfig configure(const std::string& preset, const Corpus& corpus) {
+    models::TransformerConfig config = models::preset(preset);
+    config.src_vocabulary = corpus.src.size();
+    config.tgt_vocabulary = corpus.tgt.size();
+    config.max_length = std::max(config.max_length, corpus.longest + 1);
+    return config;
+}
+
+bool shares_embeddings(const models::TransformerConfig& config) {
+    return config.tying == models::Tying::source_target || config.tying == models::Tying::all;
+}
+
+// ----------------------------------------------------------------------------------------------- training
+
+constexpr int64_t kBatch = 64;
+
+// An epoch goes through all pairs once, in random order unless they fit into one batch.
+void train(const models::Transformer& model, const Corpus& corpus, const Settings& s) {
+    const auto n = static_cast<int64_t>(corpus.pairs.size()), per_epoch = (n + kBatch - 1) / kBatch;
+    const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("order");
+    const double lr = s.lr > 0 ? s.lr : model.config.d_model >= 512 ? 1e-4 : 1e-3;
+    const auto next_batch = [&](int64_t step) {
+        const int64_t epoch = (step - 1) / per_epoch, first = (step - 1) % per_epoch * kBatch;
+        const std::vector<int64_t> order = rng.fork(static_cast<uint64_t>(epoch)).permutation(n);
+        std::vector<kit::Pair> batch;
+        for (int64_t i = first; i < std::min(first + kBatch, n); ++i)
+            batch.push_back(
+                corpus
+                    .pairs[static_cast<std::size_t>(per_epoch > 1 ? order[static_cast<std::size_t>(i)] : i)]);
+        return kit::make_batch(batch);
+    };
+    const kit::TrainingResult result =
+        kit::train(model, next_batch,
+                   {.steps = s.epochs * per_epoch,
+                    .learning_rate = nn::ConstantSchedule{lr},
+                    .seed = static_cast<uint64_t>(s.seed),
+                    .plain_lines_every = std::max<int64_t>(1, s.epochs * per_epoch / 10)});
+    std::cout << "loss " << result.losses.front() << " at first, " << result.losses.back() << " after "
+              << s.epochs << " epochs\n";
+}
+
+// -------------------------------------------------------------------------------------------- translation
+
+class Translator {
+public:
+    Translator(const models::Transformer& model, const Corpus& corpus, const Settings& settings)
+        : model_(model), corpus_(corpus), settings_(settings) {}
+
+    std::vector<models::Hypothesis> operator()(const std::vector<int32_t>& ids) const {
+        autograd::check(static_cast<int64_t>(ids.size()) <= model_.config.max_length, "a sentence of ",
+                        ids.size(), " words is longer than this model's ", model_.config.max_length);
+        const auto stepper = model_.start(Tokens::padded({ids}, models::kPad));
+        return models::beam_search(*stepper, 1,
+                                   {.beam = settings_.beam,
+                                    .n_best = settings_.n_best,
+                                    .alpha = settings_.alpha,
+                                    .max_tokens = 2 * corpus_.longest + 10})[0];
+    }
+
+    // Translations to standard output, one a line; what is unknown to standard error.
+    void print(const std::string& sentence) const {
+        const std::vector<int32_t> ids = corpus_.src.encode(sentence);
+        if (ids.empty()) {
+            std::cout << '\n';
+            return;
+        }
+        for (const std::string& word : corpus_.src.unknown(sentence))
+            std::cerr << "toy_translate: unknown word '" << word << "'\n";
+        for (const models::Hypothesis& h : (*this)(ids)) {
+            std::cout << corpus_.tgt.decode(h.ids) << (h.finished ? "" : " ...");
+            if (settings_.n_best > 1)
+                std::cout << "  (" << h.score << ")";
+            std::cout << '\n';
+        }
+        std::cout.flush();
+    }
+
+private:
+    const models::Transformer& model_;
+    const Corpus& corpus_;
+    const Settings& settings_;
+};
+
+// Translates what was learned; returns how many came out right, their ends included.
+std::size_t recite(const Translator& translate, const Corpus& corpus, std::size_t show) {
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < corpus.pairs.size(); ++i) {
+        const kit::Pair& pair = corpus.pairs[i];
+        const models::Hypothesis best = translate(pair.src)[0];
+        const bool correct = best.finished && best.ids == pair.tgt;
+        right += correct ? 1 : 0;
+        if (i < show)
+            std::cout << (correct ? "  ok     " : "  WRONG  ") << corpus.src.decode(pair.src) << "  ->  "
+                      << corpus.tgt.decode(best.ids) << (best.finished ? "" : " ...") << '\n';
+    }
+    std::cout << right << "/" << corpus.pairs.size() << " sentences translated correctly\n";
+    return right;
+}
+
+void translate_input(const Translator& translate) {
+    const bool prompt = kit::stdin_is_terminal();
+    if (prompt)
+        std::cout << "\nType a sentence; Ctrl-D ends.\n";
+    std::string line;
+    for (int64_t number = 1;; ++number) {
+        if (prompt)
+            std::cout << "> " << std::flush;
+        if (!std::getline(std::cin, line))
+            break;
+        try {
+            translate.print(models::text::clean_line(line, autograd::join("standard input:", number)));
+        } catch (const autograd::Error& error) {
+            if (!prompt)
+                throw;
+            std::cerr << "toy_translate: " << error.what() << '\n';  // at the prompt one may try again
+        }
+    }
+    if (prompt)
+        std::cout << '\n';
+}
+
+int main_program(int argc, char** argv) {
+    const Settings s = parse(argc, argv);
+    const bool built_in = s.data.empty();
+    const std::vector<SentencePair> sentences = !built_in             ? models::text::read_pairs(s.data)
+                                                : s.corpus == "en-fr" ? kEnglishFrench
+                                                                      : kEnglishSpanish;
+    const Corpus corpus(sentences, shares_embeddings(models::preset(s.preset)));
+    const models::Transformer model(configure(s.preset, corpus),
+                                    Rng(static_cast<uint64_t>(s.seed)).fork("model"));
+    kit::announce("toy_translate", nn::parameter_count(model));
+    kit::listen_for_interrupt();
+    train(model, corpus, s);
+
+    const Translator translate(model, corpus, s);
+    const std::size_t right = recite(translate, corpus, 20);
+    if (built_in && s.corpus == "en-es") {
+        std::cout << "\nnever seen:\n";
+        for (const std::string& sentence : kUnseenEnglish) {
+            std::cout << "  " << sentence << "  ->  ";
+            translate.print(sentence);
+        }
+    }
+    for (const std::string& sentence : s.words)
+        translate.print(models::text::clean_line(sentence, "the command line"));
+    if (s.words.empty())
+        translate_input(translate);
+    if (built_in && right < corpus.pairs.size()) {
+        std::cout.flush();
+        std::cerr << "toy_translate: not all sentences came out right; more --epochs may help\n";
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run("toy_translate", [&] { return main_program(argc, argv); });
+}

@@ -1,0 +1,54 @@
+// The processor's rounding control register, set to IEEE defaults while the library computes.
+//
+// A program that was linked with -ffast-math, or a library it loads, may have switched on "flush
+// subnormals to zero" for its threads. Results would then depend on who calls us, and on which
+// thread a chunk runs. Subnormals stay on here, and the caller's setting comes back afterwards.
+#pragma once
+
+#include <cstdint>
+
+namespace autograd {
+
+class FloatControl {
+public:
+    FloatControl() : saved_(read()) {
+        if (saved_ != kDefault)
+            write(kDefault);
+    }
+    ~FloatControl() {
+        if (saved_ != kDefault)
+            write(saved_);
+    }
+    FloatControl(const FloatControl&) = delete;
+    FloatControl& operator=(const FloatControl&) = delete;
+
+private:
+#if defined(__x86_64__)
+    using Register = uint32_t;
+    static constexpr Register kDefault = 0x1f80;  // all exceptions masked, nearest, no flushing
+    static constexpr Register kFlags = 0x3f;      // sticky exception flags: of no interest
+    static Register read() {
+        Register r;
+        asm volatile("stmxcsr %0" : "=m"(r));
+        return r & ~kFlags;
+    }
+    static void write(Register r) { asm volatile("ldmxcsr %0" : : "m"(r)); }
+#elif defined(__aarch64__)
+    using Register = uint64_t;
+    static constexpr Register kDefault = 0;
+    static Register read() {
+        Register r;
+        asm volatile("mrs %0, fpcr" : "=r"(r));
+        return r;
+    }
+    static void write(Register r) { asm volatile("msr fpcr, %0" : : "r"(r)); }
+#else
+    using Register = int;
+    static constexpr Register kDefault = 0;
+    static Register read() { return kDefault; }
+    static void write(Register) {}
+#endif
+    Register saved_;
+};
+
+}  // namespace autograd

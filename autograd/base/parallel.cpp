@@ -1,0 +1,181 @@
+// The thread pool behind parallel_for.
+//
+// Workers are guests, not partners: the caller works through the chunks whether or not anybody comes
+// to help, closes the gate when no chunk is left, and waits only for those who are inside. A worker
+// that the system wakes too late finds the gate closed and goes back to waiting, so a busy machine
+// costs speed but never a stall.
+#include "autograd/base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "autograd/base/check.h"
+#include "autograd/base/float_control.h"
+
+namespace autograd {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+// How long a thread looks again and again before it yields, and yields before it sleeps. Between two
+// operations of a training step there are a few microseconds, a wake-up from sleep costs about 30:
+// staying awake a little longer than that pays, and an idle program still uses no processor.
+constexpr int kSpins = 200;
+constexpr int kYields = 100;
+
+thread_local bool inside_parallel_for = false;
+
+// One parallel_for: the chunks, and the next one to take.
+struct Job {
+    RangeFunction f;
+    int64_t begin, end, grain;
+    std::atomic<int64_t> next;
+    std::mutex error_mutex;
+    std::exception_ptr error;
+
+    Job(int64_t b, int64_t e, int64_t g, RangeFunction fn) : f(fn), begin(b), end(e), grain(g), next(b) {}
+
+    void work() {
+        const FloatControl ieee;
+        inside_parallel_for = true;
+        for (;;) {
+            const int64_t chunk = next.fetch_add(grain);
+            if (chunk >= end)
+                break;
+            try {
+                f(chunk, end - chunk < grain ? end : chunk + grain);
+            } catch (...) {
+                const std::lock_guard lock(error_mutex);
+                if (!error)
+                    error = std::current_exception();
+                next = end;  // nobody starts another chunk
+            }
+        }
+        inside_parallel_for = false;
+    }
+};
+
+class Pool {
+public:
+    explicit Pool(int threads) {
+        for (int i = 1; i < threads; ++i)
+            workers_.emplace_back([this] { serve(); });
+    }
+    ~Pool() {
+        stop_ = true;
+        gate_ += kNextJob;
+        gate_.notify_all();
+        for (std::thread& worker : workers_)
+            worker.join();
+    }
+
+    int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+    // False if the pool is busy with another thread's job: then the caller is on its own.
+    bool run(Job& job) {
+        const std::unique_lock lock(one_caller_, std::try_to_lock);
+        if (!lock.owns_lock())
+            return false;
+        job_ = &job;
+        gate_ += kNextJob | kOpen;  // from a closed, empty gate
+        gate_.notify_all();
+        job.work();
+        gate_ -= kOpen;
+        for (int tries = 0; (gate_ & kInside) != 0; ++tries)
+            if (tries > kSpins)
+                std::this_thread::yield();
+        return true;
+    }
+
+private:
+    // The gate: how many workers are inside, whether it is open, and the number of the job.
+    static constexpr uint64_t kInside = 0xffff, kOpen = 0x10000, kNextJob = 0x20000;
+
+    void serve() {
+        uint64_t served = 0;  // the last job this worker has seen
+        while (!stop_) {
+            uint64_t gate = gate_;
+            if (gate / kNextJob == served) {
+                wait_beyond(served);
+            } else if ((gate & kOpen) == 0) {
+                served = gate / kNextJob;
+            } else if (gate_.compare_exchange_weak(gate, gate + 1)) {
+                served = gate / kNextJob;
+                job_->work();
+                gate_ -= 1;
+            }
+        }
+    }
+
+    void wait_beyond(uint64_t job) {
+        for (int tries = 0; tries < kSpins + kYields; ++tries) {
+            if (gate_ / kNextJob != job)
+                return;
+            if (tries > kSpins)
+                std::this_thread::yield();
+        }
+        for (uint64_t gate = gate_; gate / kNextJob == job && !stop_; gate = gate_)
+            gate_.wait(gate);
+    }
+
+    std::mutex one_caller_;
+    Job* job_ = nullptr;
+    std::atomic<uint64_t> gate_ = 0;
+    std::atomic<bool> stop_ = false;
+    std::vector<std::thread> workers_;
+};
+
+int default_threads() {
+    const char* text = std::getenv("PLAINGRAD_THREADS");
+    if (text == nullptr || *text == '\0')
+        return std::max(1, std::min(kMaxThreads, static_cast<int>(std::thread::hardware_concurrency())));
+    int n = 0;
+    const char* end = text + std::strlen(text);
+    const auto [stop, error] = std::from_chars(text, end, n);
+    check(error == std::errc() && stop == end && n >= 1 && n <= kMaxThreads,
+          "[PLAINGRAD_THREADS] a whole number from 1 to ", kMaxThreads, " is expected: got '", text, "'");
+    return n;
+}
+
+std::unique_ptr<Pool>& pool() {
+    static std::unique_ptr<Pool> instance = std::make_unique<Pool>(default_threads());
+    return instance;
+}
+
+}  // namespace
+
+void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f) {
+    if (begin >= end)
+        return;
+    if (end - begin <= grain || inside_parallel_for || pool()->threads() == 1) {
+        const FloatControl ieee;
+        for (int64_t chunk = begin; chunk < end; chunk += grain)
+            f(chunk, end - chunk < grain ? end : chunk + grain);
+        return;
+    }
+    Job job(begin, end, grain, f);
+    if (!pool()->run(job))
+        job.work();
+    if (job.error)
+        std::rethrow_exception(job.error);
+}
+
+int thread_count() { return pool()->threads(); }
+
+void set_thread_count(int n) {
+    check(n >= 1 && n <= kMaxThreads, "[set_thread_count] from 1 to ", kMaxThreads, " threads: got ", n);
+    if (n != pool()->threads()) {
+        pool().reset();
+        pool() = std::make_unique<Pool>(n);
+    }
+}
+
+}  // namespace autograd

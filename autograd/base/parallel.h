@@ -1,0 +1,42 @@
+// The library's only way to use several threads.
+//
+// Kernels include this header and are compiled once per instruction set, so it must contain no
+// inline function that the linker could take from the wrong one: templates over the caller's own
+// lambda are the only code here.
+#pragma once
+
+#include <cstdint>
+
+namespace autograd {
+
+// A reference to any callable `void(int64_t begin, int64_t end)`. It does not own it.
+class RangeFunction {
+public:
+    template <class F>
+    RangeFunction(const F& f)  // NOLINT: implicit, so that a lambda can be passed as it is
+        : object_(&f), call_([](const void* object, int64_t begin, int64_t end) {
+              (*static_cast<const F*>(object))(begin, end);
+          }) {}
+    void operator()(int64_t begin, int64_t end) const { call_(object_, begin, end); }
+
+private:
+    const void* object_;
+    void (*call_)(const void*, int64_t, int64_t);
+};
+
+// Calls f on consecutive chunks of [begin, end), each `grain` long except the last, on any thread in
+// any order, and returns when all are done. The chunks are a function of the arguments alone, never
+// of the number of threads: a kernel that writes each result from one chunk, or adds partial results
+// in chunk order, gives the same bits on any machine.
+// A call from inside f runs on the calling thread. An exception thrown by f is rethrown here, once
+// the other threads have stopped. Requires grain >= 1.
+void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f);
+
+// How many threads parallel_for uses, the caller's included. At start: PLAINGRAD_THREADS if it is
+// set, else the number of processors this process may run on.
+int thread_count();
+
+// Sets it. Not while a parallel_for runs. Throws Error unless 1 <= n <= 1024.
+void set_thread_count(int n);
+
+}  // namespace autograd

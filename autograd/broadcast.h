@@ -1,0 +1,17 @@
+// NumPy's broadcasting, in one place: loops over it, and its gradient, which is a sum.
+#pragma once
+
+#include "autograd/graph.h"
+#include "autograd/kernels/kernels.h"
+#include "autograd/shape.h"
+
+namespace autograd {
+
+// The loop over `out` in which a and b repeat along their dims of size 1 and their missing ones.
+kernels::Loop4 broadcast_loop(const Shape& out, const Shape& a, const Shape& b);
+
+// y (`to`) = scale * the sum of x (`from`) over the dims that `to` lacks or has as 1.
+// `to` must broadcast to `from`.
+void sum_to(const Shape& from, const Real* x, const Shape& to, Real scale, kernels::Out y);
+
+}  // namespace autograd

@@ -1,0 +1,40 @@
+// Is a backward right? Compares it with differences of the forward. For your own ops too.
+//
+//     const GradcheckResult r = gradcheck([](const std::vector<Tensor>& x) { return mul(x[0], x[1]); },
+//                                         {Tensor::from({2}, {1, 2}), Tensor::from({2}, {3, 4})});
+//     if (!r.ok) std::cerr << r.message;
+//
+// Build with -DPLAINGRAD_REAL=double for a check that means something: in float, the difference of two nearly
+// equal losses has few digits left.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "autograd/tensor.h"
+
+namespace autograd {
+
+struct GradcheckOptions {
+    double eps = kRealIsDouble ? 1e-6 : 1e-2;   // step of the central difference
+    double atol = kRealIsDouble ? 1e-5 : 1e-2;  // |analytic - numeric| <= atol + rtol |numeric|
+    double rtol = kRealIsDouble ? 1e-3 : 2e-2;
+    bool may_be_zero = false;  // otherwise an input whose gradient is 0 everywhere fails the check
+    uint64_t seed = 1;         // of the random upstream gradient
+};
+
+struct GradcheckResult {
+    bool ok = true;
+    double worst = 0;     // the largest |analytic - numeric| seen
+    std::string message;  // which input and element failed, with both values; empty if ok
+};
+
+// f must be a function of its inputs alone (dropout: with a fixed rng). Its output, of any shape, is
+// multiplied by a random tensor and summed: a plain sum is blind, the gradient of Σ softmax(x) being 0.
+// Every element of every input is checked.
+GradcheckResult gradcheck(const std::function<Tensor(const std::vector<Tensor>&)>& f,
+                          const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
+
+}  // namespace autograd

@@ -1,0 +1,120 @@
+#include "autograd/graph.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "autograd/base/check.h"
+#include "autograd/kernels/kernels.h"
+#include "autograd/tensor.h"
+
+namespace autograd {
+namespace {
+
+std::atomic<uint64_t> nodes_made = 0;
+std::atomic<uint64_t> walks_made = 0;
+
+}  // namespace
+
+Node::Node(const Shape& shape, std::vector<Ref<Node>> parents)
+    : number_(++nodes_made), leaf_(parents.empty()), shape_(shape), parents_(std::move(parents)) {}
+
+Tensor Node::grad() const {
+    Tensor grad;
+    grad.shape_ = shape_;
+    grad.storage_ = grad_;
+    return grad;
+}
+
+kernels::Out Node::open_grad() {
+    // A gradient that somebody still holds is not written over.
+    if (!grad_ || (!has_grad_ && grad_->references > 1))
+        grad_ = Storage::make(shape_.numel());
+    return {grad_->data, std::exchange(has_grad_, true)};
+}
+
+// Destroying a node drops its parents and its closure's tensors, and so other nodes. Were those
+// destroyed on the spot, a long chain would overflow the stack; so they queue up, and whoever came
+// first works the queue off.
+void Node::release(Node* node) {
+    thread_local Node* queue = nullptr;
+    thread_local bool working = false;
+    node->next_ = std::exchange(queue, node);
+    if (working)
+        return;
+    working = true;
+    while (queue != nullptr)
+        delete std::exchange(queue, queue->next_);
+    working = false;
+}
+
+// The root and everything before it, latest first.
+std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
+    const uint64_t walk = ++walks_made;
+    std::vector<Ref<Node>> nodes = {root};
+    root->seen_ = walk;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        check(!nodes[i]->used_, "[backward] this part of the graph was used up by an earlier backward; ",
+              "run forward again, or add the losses and call backward once");
+        for (const Ref<Node>& parent : Ref<Node>(nodes[i])->parents_) {
+            if (std::exchange(parent->seen_, walk) != walk)
+                nodes.push_back(parent);
+        }
+    }
+    std::sort(nodes.begin(), nodes.end(),
+              [](const Ref<Node>& a, const Ref<Node>& b) { return a->number_ > b->number_; });
+    return nodes;
+}
+
+void Node::backward(const Ref<Node>& root, const Tensor& start) {
+    std::vector<Ref<Node>> nodes = reachable(root);
+    const kernels::Out out = root->open_grad();
+    const kernels::Loop4 all = {{1, 1, 1, start.numel()}, {0, 0, 0, 1}, {0, 0, 0, 1}};
+    kernels::cpu().copy(all, start.data(), out);
+
+    const NoGrad no_grad;
+    for (Ref<Node>& node : nodes) {
+        if (!node->is_leaf()) {
+            node->used_ = true;
+            if (node->has_grad_)
+                node->run(node->grad());
+            // What it saved is freed now, while later nodes run, not at the end.
+            node->forget();
+            node->parents_.clear();
+            node->grad_ = {};
+            node->has_grad_ = false;
+        }
+        node = {};
+    }
+}
+
+kernels::Out GradSink::open() const { return node_->open_grad(); }
+
+Saved::Saved(Ref<Storage> storage, const Shape& shape)
+    : storage_(std::move(storage)), shape_(shape), version_(storage_->version) {}
+
+const Real* Saved::data() const {
+    check(storage_->version == version_, "[backward] a tensor of shape ", shape_,
+          " was changed after forward had used it; change parameters after backward, or run forward again");
+    return storage_->data;
+}
+
+namespace detail {
+
+Tensor attach(Tensor out, Ref<Node> node) {
+    out.node_ = std::move(node);
+    return out;
+}
+
+Ref<Node> node_of(const Tensor& tensor) { return tensor.node_; }
+
+std::vector<Ref<Node>> parents_of(const std::vector<const Tensor*>& inputs) {
+    std::vector<Ref<Node>> parents;
+    if (!NoGrad::active())
+        for (const Tensor* input : inputs)
+            if (input->needs_grad())
+                parents.push_back(node_of(*input));
+    return parents;
+}
+
+}  // namespace detail
+}  // namespace autograd

@@ -1,0 +1,113 @@
+// The graph that backward walks: nodes, and the closures that ops leave in them.
+//
+// Every op with an input that needs a gradient leaves a node: its inputs' nodes, and a function that
+// turns the gradient of the output into gradients of the inputs. Nodes are numbered as they are made, so
+// an output's number is always larger than its inputs': backward is a loop over numbers, downwards.
+//
+// Nothing here recurses. A chain of a million operations is built, differentiated and destroyed
+// with a few words of stack.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "autograd/ref.h"
+#include "autograd/shape.h"
+#include "autograd/storage.h"
+
+namespace autograd {
+
+namespace kernels {
+struct Out;
+}
+
+class Tensor;
+class Node;
+
+namespace detail {
+Tensor attach(Tensor out, Ref<Node> node);
+Ref<Node> node_of(const Tensor& tensor);
+std::vector<Ref<Node>> parents_of(const std::vector<const Tensor*>& inputs);
+}  // namespace detail
+
+// One operation's place in the graph, or a leaf's.
+class Node : public Counted {
+public:
+    Node(const Shape& shape, std::vector<Ref<Node>> parents);
+    virtual ~Node() = default;
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+
+    bool is_leaf() const { return leaf_; }
+    bool has_grad() const { return has_grad_; }
+    // The collected gradient. Requires has_grad().
+    Tensor grad() const;
+    void zero_grad() { has_grad_ = false; }
+
+    // Where to put a gradient: the first writer since zero_grad overwrites, later ones accumulate.
+    // So nothing is ever cleared, and the order of the additions is the order of backward.
+    kernels::Out open_grad();
+
+    static void release(Node* node);
+    static void backward(const Ref<Node>& root, const Tensor& start);
+
+protected:
+    virtual void run(const Tensor&) {}  // an op's backward
+    virtual void forget() {}            // drops the closure and what it saved
+
+private:
+    static std::vector<Ref<Node>> reachable(const Ref<Node>& root);
+
+    const uint64_t number_;
+    const bool leaf_;
+    Shape shape_;
+    std::vector<Ref<Node>> parents_;
+    Ref<Storage> grad_;
+    bool has_grad_ = false;
+    bool used_ = false;     // backward has run through it
+    uint64_t seen_ = 0;     // the last walk that found it
+    Node* next_ = nullptr;  // in the list of those to be destroyed
+};
+
+// Where an op's backward writes the gradient of one input. Empty if that input needs none.
+// It holds the input's node, not its numbers.
+class GradSink {
+public:
+    explicit GradSink(Ref<Node> node) : node_(std::move(node)) {}
+    explicit operator bool() const { return static_cast<bool>(node_); }
+    kernels::Out open() const;  // call it once for each contribution, right before writing all of it
+
+private:
+    Ref<Node> node_;
+};
+
+// Numbers that backward will need. Reading them throws Error if they were changed in the meantime.
+class Saved {
+public:
+    Saved(Ref<Storage> storage, const Shape& shape);
+    const Shape& shape() const { return shape_; }
+    int64_t numel() const { return shape_.numel(); }
+    const Real* data() const;
+
+private:
+    Ref<Storage> storage_;
+    Shape shape_;
+    uint32_t version_;
+};
+
+// While one lives, ops on this thread leave no nodes: evaluation costs no memory.
+class NoGrad {
+public:
+    NoGrad() : before_(std::exchange(active_, true)) {}
+    ~NoGrad() { active_ = before_; }
+    NoGrad(const NoGrad&) = delete;
+    NoGrad& operator=(const NoGrad&) = delete;
+    static bool active() { return active_; }
+
+private:
+    inline static thread_local bool active_ = false;
+    bool before_;
+};
+
+}  // namespace autograd

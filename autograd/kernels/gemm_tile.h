@@ -1,0 +1,106 @@
+// The register tile of the matrix product: kTileRows x kTileVecs Vecs of c stay in registers for a
+// whole block of k. See gemm.cpp for the reasons.
+//
+// One step of k loads kTileVecs Vecs of b, broadcasts kTileRows numbers of a, and does
+// kTileRows * kTileVecs fmas. The shape follows from three facts:
+//
+//   latency     An fma takes 4 cycles and a core starts two a cycle, so at least 8 of them must be
+//               independent, or the core waits. (With AVX2 a Vec is two registers: 4 Vecs would do.)
+//   loads       A core loads twice a cycle, so a tile needs no more loads than fmas: the squarer the
+//               tile, the fewer. 6 x 4: 10 for 24. AVX2's 6 x 1, in its own registers: 8 for 12.
+//   registers   c, one row of b and one number of a must fit, or every step writes to memory:
+//               6 x 4 takes 24 + 4 + 1 of 32, 6 x 1 takes 6 + 1 + 1 of 8.
+//
+// Measured with AVX-512 at 1024^3 and 2048^3: 8 x 3 is 1 to 3 % slower than 6 x 4; 12 x 2 and 14 x 2
+// lose up to 30 % when the rows of a are a power of two apart (they fall into one set of the L1 cache,
+// which holds 8 lines); 7 x 4 gains nothing. And 64 columns divide the widths that models have.
+#pragma once
+
+#include "autograd/kernels/simd.h"
+
+namespace autograd::kernels {
+namespace {
+
+constexpr int kTileRows = 6;
+constexpr int kTileVecs = kVecRegisters == 32 ? 4 : 1;
+constexpr int64_t kTileColumns = kTileVecs * kLanes;
+
+// Rows of op(a): element (i, k) is at[i * row + k * step], and the next tile's rows are `tile` further.
+// Packed and unpacked operands differ in nothing but these numbers.
+struct GemmLeft {
+    const Real* at;
+    int64_t row, step, tile;
+};
+
+// Columns of op(b): element (k, j) is at[k * step + j], and the next panel of columns is `panel` further.
+struct GemmRight {
+    const Real* at;
+    int64_t step, panel;
+};
+
+// Where the tile goes: `columns` of the Vecs' lanes are stored, after c (if adding) and then the bias
+// (unless nullptr) are added.
+struct GemmTarget {
+    Real* c;
+    int64_t ld, columns;
+    bool add;
+    const Real* bias;
+};
+
+inline void finish(Vec sum, int64_t lanes, bool add, const Real* bias, Real* c) {
+    if (add)
+        sum = load(c, lanes) + sum;
+    if (bias != nullptr)
+        sum = sum + load(bias, lanes);
+    store(c, lanes, sum);
+}
+
+// The unroll pragmas are not a hint: `sum` is in registers only if every index into it is a constant.
+template <int rows, int vecs>
+[[gnu::noinline]] void gemm_tile(int64_t k, GemmLeft a, GemmRight b, GemmTarget to) {
+    Vec sum[rows][vecs];
+#pragma GCC unroll 32
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 32
+        for (int j = 0; j < vecs; ++j) {
+            sum[i][j] = zero();
+            __builtin_prefetch(to.c + i * to.ld + j * kLanes, 1);  // on its way while k passes
+        }
+    for (; k > 0; --k) {
+        Vec bs[vecs];
+#pragma GCC unroll 32
+        for (int j = 0; j < vecs; ++j)
+            bs[j] = load(b.at + j * kLanes);
+#pragma GCC unroll 32
+        for (int i = 0; i < rows; ++i) {
+            const Vec as = broadcast(a.at[i * a.row]);
+#pragma GCC unroll 32
+            for (int j = 0; j < vecs; ++j)
+                sum[i][j] = fma(as, bs[j], sum[i][j]);
+        }
+        a.at += a.step;
+        b.at += b.step;
+    }
+    const int64_t last = to.columns - (vecs - 1) * kLanes;  // lanes of a row's last Vec
+#pragma GCC unroll 32
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 32
+        for (int j = 0; j < vecs; ++j)
+            finish(sum[i][j], j == vecs - 1 ? last : kLanes, to.add,
+                   to.bias == nullptr ? nullptr : to.bias + j * kLanes, to.c + i * to.ld + j * kLanes);
+}
+
+// The tile with just enough rows and Vecs: 1 <= count <= rows, 1 <= to.columns <= vecs * kLanes.
+template <int rows = kTileRows, int vecs = kTileVecs>
+void fitting_tile(int64_t count, int64_t k, const GemmLeft& a, const GemmRight& b, const GemmTarget& to) {
+    if constexpr (rows > 1)
+        if (count < rows)
+            return fitting_tile<rows - 1, vecs>(count, k, a, b, to);
+    if constexpr (vecs > 1)
+        if (to.columns <= (vecs - 1) * kLanes)
+            return fitting_tile<rows, vecs - 1>(count, k, a, b, to);
+    gemm_tile<rows, vecs>(k, a, b, to);
+}
+
+}  // namespace
+}  // namespace autograd::kernels

@@ -1,0 +1,171 @@
+// The table of all kernels: every loop over numbers that the library runs.
+//
+// A kernel takes raw pointers and sizes and knows no Tensor. The same source is compiled once per
+// instruction set (unit.cpp); the set of kernels that fits this processor is picked at start
+// (dispatch.cpp) and reached as `kernels::cpu().softmax(...)`. All sets give the same bits, at any
+// number of threads.
+//
+// Everything is dense and row-major. Sizes may be 0. Pointers must not overlap unless said so.
+#pragma once
+
+#include <cstdint>
+
+#include "autograd/base/real.h"
+
+namespace autograd::kernels {
+
+// Where a result goes: it overwrites what is there, or is added to it. Gradients use the second
+// when another consumer of the same tensor has already written. Overwriting never reads.
+struct Out {
+    Real* data;
+    bool accumulate = false;
+};
+
+// c (m, n) = op(a) (m, k) @ op(b) (k, n) [+ c] [+ bias]
+// op(a) is a, stored (m, k) with rows lda apart, or its transpose, stored (k, m); b likewise.
+// Each element is a chain of fma over k in order, from zero in every block of kGemmBlockK; the
+// blocks are added in order (to c first, if accumulating), then the bias (n).
+struct Gemm {
+    int64_t m, n, k;
+    int64_t lda, ldb, ldc;
+    bool a_transposed = false, b_transposed = false;
+    bool accumulate = false;
+    const Real* bias = nullptr;
+};
+
+enum class Unary { neg, exp, log, sqrt, tanh, sigmoid, relu, gelu_erf, gelu_tanh };
+enum class Binary { add, sub, mul, div };
+
+// Four loops over `size`; each operand moves by its own strides (0 repeats it: broadcasting).
+struct Loop4 {
+    int64_t size[4];
+    int64_t a[4], b[4];
+};
+
+// x seen as (outer, n, inner); the middle is what an operation reduces.
+struct Middle {
+    int64_t outer, n, inner;
+};
+
+// A key of the counter-based generator: element i of its stream is a function of key and i (random.h).
+struct RandomKey {
+    uint32_t a, b;
+};
+
+// Which (query, key) pairs may meet; masked keys are never read. See autograd/mask.h.
+struct AttentionMask {
+    const int32_t* key_counts = nullptr;  // (batch): keys from the count on are padding
+    bool causal = false;                  // query t sees keys up to t + (keys - queries)
+    const uint8_t* allowed = nullptr;     // (batch, queries, keys), 1 = may be seen
+};
+
+// q (batch, queries, heads * d), k and v (batch, keys, heads * d): head h is columns h*d to h*d + d,
+// so that the projections are read where they are and nothing is transposed.
+struct Attention {
+    int64_t batch, heads, queries, keys, d;
+    Real scale;  // of q·k, 1/√d in the paper
+    AttentionMask mask;
+    Real dropout = 0;  // probability of dropping a weight
+    RandomKey key{};   // of the dropped weights; element ((b*heads + h)*queries + t)*keys + s
+};
+
+// One update of Adam (Kingma & Ba 2015, algorithm 1) or AdamW (decoupled decay).
+struct Adam {
+    Real lr, beta1, beta2;
+    Real rest1, rest2;  // 1 - beta, from doubles: 1 - 0.999f would be off by 1e-5 of itself
+    Real eps;
+    Real correction1, correction2;  // 1 - beta^step
+    Real decay = 0;                 // weight decay
+    bool decoupled = false;         // AdamW: w -= lr * decay * w; else g += decay * w
+    Real grad_scale = 1;            // from clipping
+};
+
+struct Kernels {
+    const char* name;  // "avx512", "avx2", "neon", "baseline"
+
+    // ---- matrix product (gemm.cpp)
+    void (*gemm)(const Gemm&, const Real* a, const Real* b, Real* c);
+
+    // ---- elementwise (pointwise.cpp); y may be x
+    void (*unary)(Unary, int64_t n, const Real* x, Real* y);
+    // dx = dy * f'(x); `saved` is y for exp, sqrt, tanh and sigmoid, else x (unary_saves_output)
+    void (*unary_backward)(Unary, int64_t n, const Real* saved, const Real* dy, Out dx);
+    // out[i,j,k,l] = a[...] op b[...], over the loops; out is dense, and may be an operand of its own shape
+    void (*binary)(Binary, const Loop4&, const Real* a, const Real* b, Out out);
+    // y = x where kept, scaled by 1/(1-p), else 0; which ones depends on key and i alone
+    void (*dropout)(int64_t n, Real p, RandomKey, const Real* x, Out y);
+    void (*fill)(int64_t n, Real value, Real* y);
+
+    // ---- moving and reducing (reduce.cpp)
+    // to[strides b] = from[strides a], over the loops; `to.accumulate` adds
+    void (*copy)(const Loop4&, const Real* from, Out to);
+    // y (outer, inner) = scale * sum over the middle
+    void (*sum)(const Middle&, Real scale, const Real* x, Out y);
+    // y (outer, inner) = max over the middle; index: the first position of it. Requires n >= 1.
+    void (*max)(const Middle&, const Real* x, Real* y, int32_t* index);
+    void (*max_backward)(const Middle&, const int32_t* index, const Real* dy, Out dx);
+    double (*sum_of_squares)(int64_t n, const Real* x);
+
+    // ---- rows of n (rows.cpp)
+    void (*softmax)(int64_t rows, int64_t n, const Real* x, Real* y);
+    void (*softmax_backward)(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx);
+    void (*log_softmax)(int64_t rows, int64_t n, const Real* x, Real* y);
+    void (*log_softmax_backward)(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx);
+    // loss[r] = (1-s) * -log p(target) + s * mean over v of -log p(v), 0 where target == ignore;
+    // log_sum_exp[r] is kept for backward
+    void (*cross_entropy)(int64_t rows, int64_t n, const Real* logits, const int32_t* targets, int32_t ignore,
+                          Real smoothing, Real* loss, Real* log_sum_exp);
+    // dlogits = scale * (softmax - smoothed target), 0 in ignored rows
+    void (*cross_entropy_backward)(int64_t rows, int64_t n, const Real* logits, const int32_t* targets,
+                                   int32_t ignore, Real smoothing, const Real* log_sum_exp, Real scale,
+                                   Out dlogits);
+    // y = (x - mean) / sqrt(var + eps) * gain + bias, biased variance; statistics (rows, 3): two-part
+    // mean and 1/sqrt, kept for backward
+    void (*layer_norm)(int64_t rows, int64_t n, Real eps, const Real* x, const Real* gain, const Real* bias,
+                       Real* y, Real* statistics);
+    // Any of dx, dgain, dbias may have data == nullptr: not wanted.
+    void (*layer_norm_backward)(int64_t rows, int64_t n, const Real* x, const Real* gain,
+                                const Real* statistics, const Real* dy, Out dx, Out dgain, Out dbias);
+
+    // ---- table look-up (lookup.cpp): y[i] = table[ids[i]], rows of n; ids are checked by the caller
+    // An id equal to `pad` gives zeros and passes no gradient: that row of the table is never read.
+    void (*gather)(int64_t count, int64_t n, const int32_t* ids, int32_t pad, const Real* table, Real* y);
+    // dtable[ids[i]] += dy[i] in the order of i; the table's other rows are set to 0 unless accumulating
+    void (*scatter_add)(int64_t count, int64_t n, const int32_t* ids, int32_t pad, const Real* dy,
+                        int64_t table_rows, Out dtable);
+
+    // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head
+    // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr.
+    void (*attention)(const Attention&, const Real* q, const Real* k, const Real* v, Real* out,
+                      Real* weights);
+    // Any of dq, dk, dv may have data == nullptr.
+    void (*attention_backward)(const Attention&, const Real* q, const Real* k, const Real* v,
+                               const Real* dout, Out dq, Out dk, Out dv);
+
+    // ---- optimizer (adam.cpp): w, m, v are updated in place
+    void (*adam)(const Adam&, int64_t n, const Real* grad, Real* w, Real* m, Real* v);
+
+    // ---- yardstick (peak.cpp): n steps of independent chains of fma; returns the operations done
+    double (*fma_chains)(int64_t n);
+};
+
+// Whether the derivative is a formula in y rather than in x: y is then kept for backward.
+constexpr bool unary_saves_output(Unary f) {
+    return f == Unary::exp || f == Unary::sqrt || f == Unary::tanh || f == Unary::sigmoid;
+}
+
+// K is cut into blocks of this size, on every path and machine: changing it changes bits. 512 rows
+// of a 48-wide panel are 96 KiB, well inside L2, and measured best.
+constexpr int64_t kGemmBlockK = 512;
+
+// The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor
+// has. Throws Error if PLAINGRAD_ISA names a set that does not exist or that cannot run here.
+const Kernels& cpu();
+
+// Switches to another set by name; same errors. For tests and benchmarks, not while kernels run.
+void use(const char* name);
+
+// The sets that can run here, best first; ends with nullptr.
+const char* const* available();
+
+}  // namespace autograd::kernels

@@ -1,0 +1,292 @@
+// Functions of one or two numbers, applied to each element of tensors; dropout; fill. Part of unit.cpp.
+#include "autograd/base/parallel.h"
+#include "autograd/kernels/kernels.h"
+#include "autograd/kernels/math.h"
+#include "autograd/kernels/random.h"
+#include "autograd/kernels/row.h"
+
+namespace autograd::kernels {
+namespace {
+
+// ---- one number to one number: y = f(x), and f' as the backward pass wants it
+
+// `derivative` gets y where unary_saves_output says so, and x otherwise.
+struct Negate {
+    static Vec forward(Vec x) { return x * broadcast(-1); }
+    static Vec derivative(Vec) { return broadcast(-1); }
+};
+
+struct Exp {
+    static Vec forward(Vec x) { return exp(x); }
+    static Vec derivative(Vec y) { return y; }
+};
+
+struct Log {
+    static Vec forward(Vec x) { return log(x); }
+    static Vec derivative(Vec x) { return broadcast(1) / x; }
+};
+
+struct Sqrt {
+    static Vec forward(Vec x) { return sqrt(x); }
+    static Vec derivative(Vec y) { return broadcast(Real(0.5)) / y; }
+};
+
+struct Tanh {
+    static Vec forward(Vec x) { return tanh(x); }
+    static Vec derivative(Vec y) { return fnma(y, y, broadcast(1)); }  // 1 - y²
+};
+
+struct Sigmoid {
+    static Vec forward(Vec x) { return sigmoid(x); }
+    static Vec derivative(Vec y) { return fnma(y, y, y); }  // y (1 - y)
+};
+
+struct Relu {
+    static Vec forward(Vec x) { return at_least(0, x); }  // NaN stays NaN
+    static Vec derivative(Vec x) { return select(less(zero(), x), broadcast(1), zero()); }
+};
+
+// gelu(x)  = x Phi(x)                Phi(x) = P(N <= x), N normal (Hendrycks & Gimpel 2016)
+// gelu'(x) = Phi(x) + x phi(x)
+//
+// Both by way of the upper tail at a = |x|, Q = 1 - Phi(a), which is computed as a product and thus
+// accurate where it is tiny: gelu(x) = max(x, 0) - a Q, and gelu'(-a) = Q - a phi(a) = 1 - gelu'(a).
+struct GeluErf {
+    static Vec forward(Vec x) {
+        const Vec a = magnitude(x);
+        return fnma(gauss(a), a * mills(a), at_least(0, x));
+    }
+    static Vec derivative(Vec x) {
+        const Vec a = magnitude(x);
+        const Vec density = broadcast(Real(0.39894228040143267794));  // phi(0) = 1/sqrt(2 pi)
+        const Vec left = gauss(a) * fnma(a, density, mills(a));
+        return select(less(x, zero()), left, broadcast(1) - left);
+    }
+
+private:
+    // |x|, at most 40, where Q and phi are long 0: so a times 0 is not inf times 0.
+    static Vec magnitude(Vec x) { return at_most(40, max(x, zero() - x)); }
+};
+
+// gelu(x)  = x (1 + tanh u) / 2 = x s      s = sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x³)
+// gelu'(x) = s + x s (1 - s) 2u'
+//
+// The sigmoid is the same function as the text-book form on the left, and does not cancel for x < 0.
+// Beyond +-100 the sigmoid is 0 or 1 in float and double; the bounds keep inf times 0 away.
+struct GeluTanh {
+    static Vec forward(Vec x) {
+        x = at_least(-100, x);
+        return x * sigmoid(x * two_u_over_x(x * x));
+    }
+    static Vec derivative(Vec x) {
+        x = at_most(100, at_least(-100, x));
+        const Vec square = x * x;
+        const Vec s = sigmoid(x * two_u_over_x(square));
+        const Vec two_du = fma(broadcast(3 * kCubic), square, broadcast(kLinear));
+        return fma(x * fnma(s, s, s), two_du, s);
+    }
+
+private:
+    static constexpr double kTwoU = 1.59576912160573071176;  // 2 sqrt(2/pi)
+    static constexpr Real kLinear = static_cast<Real>(kTwoU);
+    static constexpr Real kCubic = static_cast<Real>(kTwoU * 0.044715);
+    static Vec two_u_over_x(Vec square) { return fma(broadcast(kCubic), square, broadcast(kLinear)); }
+};
+
+template <class Visit>
+void with_function(Unary f, const Visit& visit) {
+    switch (f) {
+        case Unary::neg:
+            return visit(Negate());
+        case Unary::exp:
+            return visit(Exp());
+        case Unary::log:
+            return visit(Log());
+        case Unary::sqrt:
+            return visit(Sqrt());
+        case Unary::tanh:
+            return visit(Tanh());
+        case Unary::sigmoid:
+            return visit(Sigmoid());
+        case Unary::relu:
+            return visit(Relu());
+        case Unary::gelu_erf:
+            return visit(GeluErf());
+        case Unary::gelu_tanh:
+            return visit(GeluTanh());
+    }
+}
+
+// ---- the loops
+
+// f(i, count) for each 16 elements from i on, or fewer at the end. The same lambda does both, and
+// lanes do not influence each other: an element's bits do not depend on where it stands.
+template <class F>
+inline void for_vectors(int64_t begin, int64_t end, const F& f) {
+    int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes)
+        f(i, kLanes);
+    if (i < end)
+        f(i, end - i);
+}
+
+// The same, by all threads. A chunk of kGrainNumbers takes microseconds, more than handing it over.
+template <class F>
+void parallel_for_vectors(int64_t n, const F& f) {
+    parallel_for(0, n, kGrainNumbers, [&](int64_t begin, int64_t end) { for_vectors(begin, end, f); });
+}
+
+void unary(Unary function, int64_t n, const Real* x, Real* y) {
+    with_function(function, [&](auto f) {
+        parallel_for_vectors(
+            n, [&](int64_t i, int64_t count) { store(y + i, count, f.forward(load(x + i, count))); });
+    });
+}
+
+void unary_backward(Unary function, int64_t n, const Real* saved, const Real* dy, Out dx) {
+    with_function(function, [&](auto f) {
+        parallel_for_vectors(n, [&](int64_t i, int64_t count) {
+            put(dx, i, count, load(dy + i, count) * f.derivative(load(saved + i, count)));
+        });
+    });
+}
+
+void dropout(int64_t n, Real p, RandomKey key, const Real* x, Out y) {
+    parallel_for_vectors(n, [&](int64_t i, int64_t count) {
+        const Vec scale = keep_scale(key, i, p);
+        const Vec kept = load(x + i, count) * scale;
+        put(y, i, count, select(equal(scale, zero()), zero(), kept));  // 0 even of inf and NaN
+    });
+}
+
+void fill(int64_t n, Real value, Real* y) {
+    parallel_for_vectors(n, [&](int64_t i, int64_t count) { store(y + i, count, broadcast(value)); });
+}
+
+// ---- two numbers to one, with broadcasting
+
+// Removes loops of one step and joins neighbours that one longer loop can do: (2, 3, 4, 5) of two
+// dense operands is one row of 120. The loops that remain are the last ones.
+Loop4 merged(const Loop4& loop) {
+    Loop4 to = {{1, 1, 1, 1}, {0, 0, 0, 0}, {0, 0, 0, 0}};
+    int at = 4;
+    for (int d = 3; d >= 0; --d) {
+        if (loop.size[d] == 1)
+            continue;
+        const bool continues =
+            at < 4 && loop.a[d] == to.a[at] * to.size[at] && loop.b[d] == to.b[at] * to.size[at];
+        if (continues) {
+            to.size[at] *= loop.size[d];
+        } else {
+            --at;
+            to.size[at] = loop.size[d];
+            to.a[at] = loop.a[d];
+            to.b[at] = loop.b[d];
+        }
+    }
+    return to;
+}
+
+// Walks over the rows (the three outer loops) and keeps the operands' offsets.
+class RowWalk {
+public:
+    RowWalk(const Loop4& loop, int64_t row) : loop_(loop) {
+        for (int d = 2; d >= 0; --d) {
+            index_[d] = row % loop.size[d];
+            row /= loop.size[d];
+            a += index_[d] * loop.a[d];
+            b += index_[d] * loop.b[d];
+        }
+    }
+    void next() {
+        for (int d = 2; d >= 0; --d) {
+            a += loop_.a[d];
+            b += loop_.b[d];
+            if (++index_[d] < loop_.size[d])
+                return;
+            a -= loop_.a[d] * index_[d];
+            b -= loop_.b[d] * index_[d];
+            index_[d] = 0;
+        }
+    }
+    int64_t a = 0, b = 0;
+
+private:
+    const Loop4& loop_;
+    int64_t index_[3];
+};
+
+// A row of an operand, by its stride.
+struct Dense {
+    const Real* p;
+    Vec at(int64_t i, int64_t count) const { return load(p + i, count); }
+};
+struct Repeated {
+    Vec value;
+    Vec at(int64_t, int64_t) const { return value; }
+};
+struct Strided {
+    const Real* p;
+    int64_t stride;
+    Vec at(int64_t i, int64_t count) const {
+        Real lane[kLanes] = {};
+        for (int64_t k = 0; k < count; ++k)
+            lane[k] = p[(i + k) * stride];
+        return load(lane);
+    }
+};
+
+template <class Visit>
+void with_operand(const Real* p, int64_t stride, const Visit& visit) {
+    if (stride == 1)
+        visit(Dense{p});
+    else if (stride == 0)
+        visit(Repeated{broadcast(*p)});
+    else
+        visit(Strided{p, stride});
+}
+
+// out[i] = op(a[i], b[i]) for the outputs begin ... end - 1, row by row.
+template <class Op>
+void binary_range(const Loop4& loop, const Real* a, const Real* b, Out out, int64_t begin, int64_t end,
+                  Op op) {
+    const int64_t n = loop.size[3];
+    RowWalk walk(loop, begin / n);
+    for (int64_t row = begin / n * n; row < end; row += n, walk.next()) {
+        const int64_t first = row < begin ? begin - row : 0;
+        const int64_t last = end - row < n ? end - row : n;
+        with_operand(a + walk.a, loop.a[3], [&](auto left) {
+            with_operand(b + walk.b, loop.b[3], [&](auto right) {
+                for_vectors(first, last, [&](int64_t i, int64_t count) {
+                    put(out, row + i, count, op(left.at(i, count), right.at(i, count)));
+                });
+            });
+        });
+    }
+}
+
+template <class Visit>
+void with_operation(Binary operation, const Visit& visit) {
+    switch (operation) {
+        case Binary::add:
+            return visit([](Vec a, Vec b) { return a + b; });
+        case Binary::sub:
+            return visit([](Vec a, Vec b) { return a - b; });
+        case Binary::mul:
+            return visit([](Vec a, Vec b) { return a * b; });
+        case Binary::div:
+            return visit([](Vec a, Vec b) { return a / b; });
+    }
+}
+
+void binary(Binary operation, const Loop4& unmerged, const Real* a, const Real* b, Out out) {
+    const Loop4 loop = merged(unmerged);
+    const int64_t n = loop.size[0] * loop.size[1] * loop.size[2] * loop.size[3];
+    with_operation(operation, [&](auto op) {
+        parallel_for(0, n, kGrainNumbers,
+                     [&](int64_t begin, int64_t end) { binary_range(loop, a, b, out, begin, end, op); });
+    });
+}
+
+}  // namespace
+}  // namespace autograd::kernels

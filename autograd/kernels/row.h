@@ -1,0 +1,83 @@
+// What several kernels do to one row of numbers, 16 lanes at a time.
+//
+// A row's sum is kept in 16 partial sums, element i in lane i mod 16, and these are added by one fixed
+// tree at the end: the bits depend on the row alone. Lanes beyond the end contribute an exact 0.
+#pragma once
+
+#include "autograd/kernels/simd.h"
+
+namespace autograd::kernels {
+namespace {
+
+constexpr Real kInfinity = static_cast<Real>(__builtin_inf());
+
+// Rows per chunk of parallel_for so that a chunk is worth handing to a thread: about 16,000 numbers,
+// some microseconds of work against the one that the hand-over takes.
+constexpr int64_t kGrainNumbers = 16384;
+
+inline int64_t rows_per_chunk(int64_t n) { return n >= kGrainNumbers ? 1 : (kGrainNumbers + n) / (n + 1); }
+
+inline Real row_max(int64_t n, const Real* x) {
+    Vec largest = broadcast(-kInfinity);
+    for (int64_t i = 0; i < n; i += kLanes)
+        largest = max(largest, load(x + i, n - i, -kInfinity));
+    return reduce_max(largest);
+}
+
+inline Real row_sum(int64_t n, const Real* x) {
+    Vec sum = zero();
+    for (int64_t i = 0; i < n; i += kLanes)
+        sum = sum + load(x + i, n - i);
+    return reduce_add(sum);
+}
+
+inline Real row_dot(int64_t n, const Real* x, const Real* y) {
+    Vec sum = zero();
+    for (int64_t i = 0; i < n; i += kLanes)
+        sum = fma(load(x + i, n - i), load(y + i, n - i), sum);
+    return reduce_add(sum);
+}
+
+// Σ exp(x - shift)
+inline Real row_sum_exp(int64_t n, const Real* x, Real shift) {
+    Vec sum = zero();
+    for (int64_t i = 0; i < n; i += kLanes)
+        sum = sum + exp(load(x + i, n - i, -kInfinity) - broadcast(shift));
+    return reduce_add(sum);
+}
+
+// The logarithm by the vector function, so that it is the same on every machine.
+inline Real log_of(Real x) {
+    Real lane[kLanes];
+    store(lane, log(broadcast(x)));
+    return lane[0];
+}
+
+// log Σ exp(x), without overflow: the largest is taken out first.
+inline Real row_log_sum_exp(int64_t n, const Real* x) {
+    const Real shift = row_max(n, x);
+    return shift + log_of(row_sum_exp(n, x, shift));
+}
+
+// y = exp(x - max) / Σ exp(x - max); y may be x.
+inline void row_softmax(int64_t n, const Real* x, Real* y) {
+    const Real shift = row_max(n, x);
+    Vec sum = zero();
+    for (int64_t i = 0; i < n; i += kLanes) {
+        const Vec e = exp(load(x + i, n - i, -kInfinity) - broadcast(shift));
+        sum = sum + e;
+        store(y + i, n - i, e);
+    }
+    const Vec factor = broadcast(Real(1) / reduce_add(sum));
+    for (int64_t i = 0; i < n; i += kLanes)
+        store(y + i, n - i, load(y + i, n - i) * factor);
+}
+
+// Writes or adds n <= 16 lanes at out.data + at.
+inline void put(const Out& out, int64_t at, int64_t n, Vec value) {
+    Real* to = out.data + at;
+    store(to, n, out.accumulate ? load(to, n) + value : value);
+}
+
+}  // namespace
+}  // namespace autograd::kernels

@@ -1,0 +1,57 @@
+// What it takes to write an op: one function that checks, computes, and leaves its backward in the graph.
+//
+//     // y = x²          dx = 2 x dy
+//     Tensor square(const Tensor& x) {
+//         Tensor y = ...;
+//         return with_backward(y, {&x}, [dx = x.sink(), x = x.save()](const Tensor& dy) {
+//             const kernels::Out out = dx.open();
+//             for (int64_t i = 0; i < x.numel(); ++i) {
+//                 const Real d = 2 * x.data()[i] * dy.data()[i];
+//                 out.data[i] = out.accumulate ? out.data[i] + d : d;
+//             }
+//         });
+//     }
+//
+// The closure's captures are what stays in memory until backward: `sink()`s hold no numbers, `save()`s do.
+// gradcheck.h tells whether the backward is right.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "autograd/base/check.h"
+#include "autograd/graph.h"
+#include "autograd/kernels/kernels.h"
+#include "autograd/tensor.h"
+
+namespace autograd {
+namespace detail {
+
+template <class Backward>
+class OpNode final : public Node {  // the closure lives inside the node: one allocation an op
+public:
+    OpNode(const Shape& shape, std::vector<Ref<Node>> parents, Backward backward)
+        : Node(shape, std::move(parents)), backward_(std::move(backward)) {}
+
+private:
+    void run(const Tensor& dout) override { (*backward_)(dout); }
+    void forget() override { backward_.reset(); }
+    std::optional<Backward> backward_;
+};
+
+}  // namespace detail
+
+// Ends every op: `out`, with a node if an input needs a gradient (and no NoGrad lives).
+// `backward(const Tensor& dout)` writes into the `sink()` of each input that has one. It must not capture
+// `out` itself, which would own the closure that owns it: capture `out.save()`.
+template <class Backward>
+Tensor with_backward(Tensor out, const std::vector<const Tensor*>& inputs, Backward backward) {
+    std::vector<Ref<Node>> parents = detail::parents_of(inputs);
+    if (parents.empty())
+        return out;
+    Ref<Node> node(new detail::OpNode<Backward>(out.shape(), std::move(parents), std::move(backward)));
+    return detail::attach(std::move(out), std::move(node));
+}
+
+}  // namespace autograd

@@ -1,0 +1,146 @@
+// The table of all operations. Each is differentiable in every Tensor it takes.
+//
+// Errors: all throw autograd::Error with the shapes when these don't fit. Dimensions count from 0, or from
+// the end if negative. B batch, T and S lengths, D size of a vector, V vocabulary; "..." any leading dims.
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "autograd/mask.h"
+#include "autograd/random.h"
+#include "autograd/tensor.h"
+#include "autograd/tokens.h"
+
+namespace autograd {
+
+// ---------------------------------------------------------------------------------- elementwise, two tensors
+// Shapes broadcast by NumPy's rules: aligned at the end, each size equal or 1.
+
+Tensor add(const Tensor& a, const Tensor& b);  // a + b
+Tensor sub(const Tensor& a, const Tensor& b);  // a - b
+Tensor mul(const Tensor& a, const Tensor& b);  // a b
+Tensor div(const Tensor& a, const Tensor& b);  // a / b
+
+// With a number in place of one tensor.
+Tensor add(const Tensor& a, Real b);
+Tensor sub(const Tensor& a, Real b);
+Tensor sub(Real a, const Tensor& b);
+Tensor mul(const Tensor& a, Real b);
+Tensor div(const Tensor& a, Real b);
+Tensor div(Real a, const Tensor& b);
+
+// ------------------------------------------------------------------------------------ elementwise, one
+// tensor
+
+Tensor neg(const Tensor& x);      // -x
+Tensor exp(const Tensor& x);      // eˣ
+Tensor log(const Tensor& x);      // ln x
+Tensor sqrt(const Tensor& x);     // √x
+Tensor tanh(const Tensor& x);     // (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
+Tensor sigmoid(const Tensor& x);  // 1 / (1 + e⁻ˣ)
+Tensor relu(const Tensor& x);     // max(0, x)
+
+enum class Gelu { erf, tanh };
+// x Φ(x), Φ the normal distribution's; with Gelu::tanh its approximation
+// x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))). Hendrycks & Gimpel 2016.
+Tensor gelu(const Tensor& x, Gelu form = Gelu::erf);
+
+// ---------------------------------------------------------------------------------------------------
+// products
+
+// a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. With two tensors of rank 2 or with
+// b of rank 2 this is one product. b_transposed: b is given as (..., N, K).
+Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false);
+
+// ---------------------------------------------------------------------------------------------------
+// reductions
+
+Tensor sum(const Tensor& x);                                                           // Σ x, a scalar
+Tensor sum(const Tensor& x, std::initializer_list<int> dims, bool keep_dims = false);  // over some dims
+Tensor mean(const Tensor& x);                                                          // Σ x / n
+Tensor mean(const Tensor& x, std::initializer_list<int> dims, bool keep_dims = false);
+// The largest along one dim, which must not be empty. The gradient goes to the first of equal ones.
+Tensor max(const Tensor& x, int dim, bool keep_dim = false);
+
+// ---------------------------------------------------------------------------------------------------------
+// shape
+
+// The same numbers in another shape; one size may be -1: what is left. Costs nothing.
+Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes);
+Tensor permute(const Tensor& x, const std::vector<int>& order);  // out dim i is x's dim order[i]
+Tensor transpose(const Tensor& x, int dim_a, int dim_b);
+Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end);  // x[..., begin:end, ...]
+Tensor concat(const std::vector<Tensor>& parts, int dim);
+
+// ------------------------------------------------------------------------------------------------ softmax,
+// loss
+
+Tensor softmax(const Tensor& x, int dim = -1);      // eˣ / Σ eˣ
+Tensor log_softmax(const Tensor& x, int dim = -1);  // x - ln Σ eˣ
+
+struct CrossEntropyOptions {
+    int32_t ignore = -1;       // targets with this id are not counted
+    Real label_smoothing = 0;  // s: the target gets 1 - s, and s is spread over all V evenly
+};
+// The mean over the counted targets of -Σ_v target_v log softmax(logits)_v, a scalar, summed in double.
+// logits (..., V), one target id for each row of them.
+// Throws Error for an id outside 0 .. V-1 (with its place), or if no target is counted.
+Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {});
+
+// -------------------------------------------------------------------------------------------- look-up,
+// dropout
+
+// table (V, D), ids (B, T) -> (B, T, D). Padding gives zeros, whatever the table holds.
+// Throws Error for an id outside 0 .. V-1, with its place.
+Tensor embedding(const Tensor& table, const Tokens& ids);
+
+// Each element is 0 with probability p, else x / (1-p). Which ones is a function of rng and the element's
+// place. p = 0 returns x. Throws Error unless 0 <= p < 1.
+Tensor dropout(const Tensor& x, Real p, const Rng& rng);
+
+// ------------------------------------------------------------------- fused: each equals the composition it
+// names
+
+// matmul(x, weight) + bias      x (..., in), weight (in, out), bias (out) or an empty Tensor -> (..., out)
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+// The same with the weight given as (out, in): the output layer that shares an embedding's table.
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+// (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim D; gain, bias (D)
+// The variance is the biased one (divided by D), as in Ba, Kiros & Hinton 2016.
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps = Real(1e-5));
+
+struct AttentionOptions {
+    int64_t n_heads = 1;
+    Mask mask = {};
+    Real dropout = 0;           // of the weights
+    const Rng* rng = nullptr;   // needed if dropout > 0
+    Tensor* weights = nullptr;  // if given, receives the weights (B, H, T, S), after dropout, without a graph
+};
+// Scaled dot-product attention, "Attention Is All You Need", §3.2.1, for all heads at once:
+//     q (B, T, H*D), k and v (B, S, H*D) -> (B, T, H*D)
+// For each head, which is D columns of each, this is
+//     scores  = matmul(q, k, b_transposed) / √D         // (T, S)
+//     weights = dropout(softmax(scores over the allowed keys))
+//     out     = matmul(weights, v)                      // (T, D)
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
+
+// -----------------------------------------------------------------------------------------------------
+// operators
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator+(const Tensor& a, Real b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, Real b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, Real b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, Real b) { return div(a, b); }
+inline Tensor operator+(Real a, const Tensor& b) { return add(b, a); }
+inline Tensor operator-(Real a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(Real a, const Tensor& b) { return mul(b, a); }
+inline Tensor operator/(Real a, const Tensor& b) { return div(a, b); }
+inline Tensor operator-(const Tensor& x) { return neg(x); }
+
+}  // namespace autograd

@@ -1,0 +1,82 @@
+// Sums, means and maxima.
+#include "autograd/broadcast.h"
+#include "autograd/op.h"
+#include "autograd/ops.h"
+
+namespace autograd {
+namespace {
+
+// The shape with the given dims as 1, and the one without them.
+struct Reduced {
+    Shape kept, dropped;
+};
+
+Reduced reduced(const char* name, const Shape& shape, const std::vector<int>& dims) {
+    bool gone[Shape::kMaxRank] = {};
+    for (const int dim : dims) {
+        check(!gone[shape.index(dim)], "[", name, "] dimension ", dim, " of ", shape, " is named twice");
+        gone[shape.index(dim)] = true;
+    }
+    int64_t kept[Shape::kMaxRank], left[Shape::kMaxRank];
+    int n = 0;
+    for (int i = 0; i < shape.rank(); ++i) {
+        kept[i] = gone[i] ? 1 : shape[i];
+        if (!gone[i])
+            left[n++] = shape[i];
+    }
+    return {Shape(kept, shape.rank()), Shape(left, n)};
+}
+
+// out = scale Σ x over dims        dx = scale dout, repeated along them
+Tensor scaled_sum(const Tensor& x, const Reduced& to, bool keep_dims, Real scale) {
+    Tensor out = Tensor::uninitialized(to.kept);
+    sum_to(x.shape(), x.data(), to.kept, scale, {out.mutable_data()});
+    out = with_backward(out, {&x}, [scale, dx = x.sink(), shape = x.shape()](const Tensor& dout) {
+        kernels::cpu().binary(kernels::Binary::mul, broadcast_loop(shape, dout.shape(), Shape()), dout.data(),
+                              &scale, dx.open());
+    });
+    return keep_dims ? out : out.with_shape(to.dropped);
+}
+
+std::vector<int> all_dims(const Tensor& x) {
+    std::vector<int> dims;
+    for (int i = 0; i < x.rank(); ++i)
+        dims.push_back(i);
+    return dims;
+}
+
+Tensor mean_of(const Tensor& x, const Reduced& to, bool keep_dims) {
+    const int64_t n = to.kept.numel() == 0 ? 0 : x.numel() / to.kept.numel();
+    check(n > 0 || to.kept.numel() == 0, "[mean] the mean of no numbers is not defined: the shape is ",
+          x.shape());
+    return scaled_sum(x, to, keep_dims, n > 0 ? Real(1) / static_cast<Real>(n) : Real(1));
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x) { return scaled_sum(x, reduced("sum", x.shape(), all_dims(x)), false, 1); }
+Tensor sum(const Tensor& x, std::initializer_list<int> dims, bool keep_dims) {
+    return scaled_sum(x, reduced("sum", x.shape(), dims), keep_dims, 1);
+}
+Tensor mean(const Tensor& x) { return mean_of(x, reduced("mean", x.shape(), all_dims(x)), false); }
+Tensor mean(const Tensor& x, std::initializer_list<int> dims, bool keep_dims) {
+    return mean_of(x, reduced("mean", x.shape(), dims), keep_dims);
+}
+
+// out = max over dim        dx = dout where the (first) maximum stood, else 0
+Tensor max(const Tensor& x, int dim, bool keep_dim) {
+    const int d = x.shape().index(dim);
+    check(x.size(d) > 0, "[max] dimension ", dim, " of ", x.shape(), " is empty");
+    kernels::Middle m = {1, x.size(d), 1};
+    for (int i = 0; i < x.rank(); ++i)
+        (i < d ? m.outer : m.inner) *= i == d ? 1 : x.size(i);
+    Tensor out = Tensor::uninitialized(x.shape().with(d, 1));
+    std::vector<int32_t> index(static_cast<std::size_t>(out.numel()));
+    kernels::cpu().max(m, x.data(), out.mutable_data(), index.data());
+    out = with_backward(out, {&x}, [m, dx = x.sink(), index = std::move(index)](const Tensor& dout) {
+        kernels::cpu().max_backward(m, index.data(), dout.data(), dx.open());
+    });
+    return keep_dim ? out : out.with_shape(x.shape().without(d));
+}
+
+}  // namespace autograd

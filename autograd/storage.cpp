@@ -1,0 +1,115 @@
+#include "autograd/storage.h"
+
+#include <bit>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "autograd/base/check.h"
+
+namespace autograd {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+constexpr int64_t kSmallest = 16;  // numbers: one vector
+
+// Size classes in steps of an eighth: at most 12.5 % of a buffer is unused, and 500 lists reach any size.
+struct SizeClass {
+    int index;
+    int64_t size;
+};
+
+SizeClass size_class(int64_t n) {
+    if (n <= kSmallest)
+        return {0, kSmallest};
+    const int log = static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1))) -
+                    1;  // 2^log < n <= 2^(log+1), log >= 4
+    const int64_t step = int64_t(1) << (log - 3);
+    const int64_t size = (n + step - 1) / step * step;
+    return {(log - 4) * 8 + static_cast<int>(size / step) - 8, size};
+}
+
+constexpr int kClasses = 512;
+
+struct Recycler {
+    std::mutex mutex;
+    std::vector<Storage*> waiting[kClasses];
+    StorageStatistics statistics;
+    bool poison = false;
+};
+
+// Never destroyed: tensors of static duration may be released after any destructor of ours would run.
+Recycler& recycler() {
+    static Recycler& instance = *new Recycler;
+    return instance;
+}
+
+int64_t bytes(const Storage& storage) { return storage.capacity * static_cast<int64_t>(sizeof(Real)); }
+
+Storage* allocate(int64_t n) {
+    void* memory = nullptr;
+    if (n <= std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(Real)))
+        memory = ::operator new(static_cast<std::size_t>(n) * sizeof(Real), kAlignment, std::nothrow);
+    check(memory != nullptr, "[storage] out of memory: a tensor of ", n, " numbers was asked for");
+    auto* storage = new Storage;
+    storage->data = static_cast<Real*>(memory);
+    storage->capacity = n;
+    return storage;
+}
+
+}  // namespace
+
+Ref<Storage> Storage::make(int64_t n) {
+    Recycler& r = recycler();
+    const SizeClass c = size_class(n);
+    const std::lock_guard lock(r.mutex);
+    Storage* storage = nullptr;
+    if (std::vector<Storage*>& waiting = r.waiting[c.index]; !waiting.empty()) {
+        storage = waiting.back();
+        waiting.pop_back();
+        r.statistics.bytes_recycled -= bytes(*storage);
+    } else {
+        storage = allocate(c.size);
+        ++r.statistics.system_calls;
+    }
+    r.statistics.bytes_in_use += bytes(*storage);
+    if (r.poison)
+        for (int64_t i = 0; i < storage->capacity; ++i)
+            storage->data[i] = std::numeric_limits<Real>::quiet_NaN();
+    return Ref<Storage>(storage);
+}
+
+void Storage::release(Storage* storage) {
+    Recycler& r = recycler();
+    const std::lock_guard lock(r.mutex);
+    storage->version = 0;
+    r.waiting[size_class(storage->capacity).index].push_back(storage);
+    r.statistics.bytes_in_use -= bytes(*storage);
+    r.statistics.bytes_recycled += bytes(*storage);
+}
+
+StorageStatistics storage_statistics() {
+    const std::lock_guard lock(recycler().mutex);
+    return recycler().statistics;
+}
+
+void storage_trim() {
+    Recycler& r = recycler();
+    const std::lock_guard lock(r.mutex);
+    for (std::vector<Storage*>& waiting : r.waiting) {
+        for (Storage* storage : waiting) {
+            ::operator delete(storage->data, kAlignment);
+            delete storage;
+        }
+        waiting = {};
+    }
+    r.statistics.bytes_recycled = 0;
+}
+
+void storage_poison(bool on) {
+    const std::lock_guard lock(recycler().mutex);
+    recycler().poison = on;
+}
+
+}  // namespace autograd

@@ -1,0 +1,100 @@
+#include "autograd/tensor.h"
+
+#include <algorithm>
+
+#include "autograd/base/check.h"
+#include "autograd/kernels/kernels.h"
+
+namespace autograd {
+
+Tensor Tensor::uninitialized(const Shape& shape) {
+    Tensor out;
+    out.shape_ = shape;
+    out.storage_ = Storage::make(shape.numel());
+    return out;
+}
+
+Tensor Tensor::full(const Shape& shape, Real value) {
+    Tensor out = uninitialized(shape);
+    kernels::cpu().fill(out.numel(), value, out.storage_->data);
+    return out;
+}
+
+Tensor Tensor::from(const Shape& shape, const std::vector<Real>& values) {
+    check(static_cast<int64_t>(values.size()) == shape.numel(), "[Tensor::from] shape ", shape, " holds ",
+          shape.numel(), " numbers: got ", values.size());
+    Tensor out = uninitialized(shape);
+    std::copy(values.begin(), values.end(), out.storage_->data);
+    return out;
+}
+
+Real* Tensor::mutable_data() {
+    ++storage_->version;
+    return storage_->data;
+}
+
+std::vector<Real> Tensor::to_vector() const { return std::vector<Real>(data(), data() + numel()); }
+
+Real Tensor::item() const {
+    check(numel() == 1, "[item] the tensor must have one element: its shape is ", shape_);
+    return data()[0];
+}
+
+Tensor& Tensor::require_grad() {
+    check(!node_ || node_->is_leaf(),
+          "[require_grad] a tensor that came from an op already passes gradients on; ", "detach() it first");
+    if (!node_)
+        node_ = Ref<Node>(new Node(shape_, {}));
+    return *this;
+}
+
+bool Tensor::has_grad() const { return node_ && node_->is_leaf() && node_->has_grad(); }
+
+Tensor Tensor::grad() const {
+    check(needs_grad(), "[grad] this tensor does not need a gradient; call require_grad() before forward");
+    check(node_->is_leaf(), "[grad] only leaves keep their gradient; this tensor came from an op");
+    check(node_->has_grad(), "[grad] no gradient has reached this tensor of shape ", shape_,
+          "; call backward() first");
+    return node_->grad().with_shape(shape_);
+}
+
+void Tensor::zero_grad() {
+    if (node_)
+        node_->zero_grad();
+}
+
+void Tensor::backward() const {
+    check(numel() == 1, "[backward] a tensor of one element is needed, or a start of its shape: this is ",
+          shape_);
+    backward(full(shape_, 1));
+}
+
+void Tensor::backward(const Tensor& start) const {
+    check(needs_grad(),
+          "[backward] nothing here needs a gradient; call require_grad() on a leaf before forward");
+    check(start.shape() == shape_, "[backward] the start must have the tensor's shape ", shape_, ": got ",
+          start.shape());
+    Node::backward(node_, start);
+}
+
+Tensor Tensor::detach() const {
+    Tensor out = *this;
+    out.node_ = {};
+    return out;
+}
+
+Tensor Tensor::clone() const {
+    Tensor out = uninitialized(shape_);
+    std::copy(data(), data() + numel(), out.storage_->data);
+    return out;
+}
+
+Tensor Tensor::with_shape(const Shape& shape) const {
+    check(shape.numel() == numel(), "[reshape] the number of elements must stay: from ", shape_, " to ",
+          shape);
+    Tensor out = *this;
+    out.shape_ = shape;
+    return out;
+}
+
+}  // namespace autograd

@@ -1,0 +1,85 @@
+// Tensor: the handle that users hold. Start reading here.
+//
+// A tensor is a shape, a piece of memory (storage.h) and, if gradients flow through it, a place in the
+// graph of operations that made it (graph.h). Copying a Tensor copies the handle: both share memory and
+// gradient. `clone` copies the numbers. All tensors are dense and row-major.
+//
+//     Tensor w = Tensor::from({2, 2}, {1, 2, 3, 4}).require_grad();
+//     Tensor loss = sum(mul(w, w));   // ops.h has all operations
+//     loss.backward();
+//     w.grad();                       // 2 w
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "autograd/graph.h"
+#include "autograd/shape.h"
+#include "autograd/storage.h"
+
+namespace autograd {
+
+class Tensor {
+public:
+    Tensor() = default;  // empty: defined() is false
+
+    static Tensor uninitialized(const Shape& shape);
+    static Tensor zeros(const Shape& shape) { return full(shape, 0); }
+    static Tensor full(const Shape& shape, Real value);
+    static Tensor scalar(Real value) { return full({}, value); }
+    // Throws Error unless there are exactly shape.numel() values.
+    static Tensor from(const Shape& shape, const std::vector<Real>& values);
+
+    bool defined() const { return static_cast<bool>(storage_); }
+    const Shape& shape() const { return shape_; }
+    int rank() const { return shape_.rank(); }
+    int64_t size(int dim) const { return shape_[dim]; }  // size(-1) is the last
+    int64_t numel() const { return shape_.numel(); }
+
+    const Real* data() const { return storage_->data; }
+    // For writing in place. A backward that still needs the old values will then throw.
+    Real* mutable_data();
+    std::vector<Real> to_vector() const;
+    Real item() const;  // the number of a tensor with one element; throws Error for more
+
+    // Makes this tensor a leaf that collects gradients. Returns it. Throws Error if it came from an op.
+    Tensor& require_grad();
+    bool needs_grad() const { return static_cast<bool>(node_); }
+
+    // The gradient that backward left in this leaf, in its shape. It stays until zero_grad; another
+    // backward before that adds to it. Throws Error if none has come, or if this is not a leaf.
+    Tensor grad() const;
+    bool has_grad() const;
+    void zero_grad();
+
+    // From this tensor of one element, or any tensor with a gradient of its own shape to start from,
+    // back to every leaf. It uses the graph up: a second backward needs a second forward.
+    void backward() const;
+    void backward(const Tensor& start) const;
+
+    Tensor detach() const;  // the same memory, outside of the graph
+    Tensor clone() const;   // a copy of the numbers, outside of the graph
+
+    // The same numbers in the same order in another shape: only the handle changes, so gradient and
+    // graph are shared too. Throws Error unless the number of elements is equal.
+    Tensor with_shape(const Shape& shape) const;
+
+    // Whether both are handles of the same memory, as tied weights are.
+    bool same_memory(const Tensor& other) const { return storage_ == other.storage_; }
+
+    // ---- for those who write ops (see op.h)
+    Saved save() const { return Saved(storage_, shape_); }
+    GradSink sink() const { return GradSink(node_); }
+
+private:
+    friend class Node;
+    friend Tensor detail::attach(Tensor, Ref<Node>);
+    friend Ref<Node> detail::node_of(const Tensor&);
+
+    Shape shape_;
+    Ref<Storage> storage_;
+    Ref<Node> node_;
+};
+
+}  // namespace autograd

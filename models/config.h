@@ -1,0 +1,77 @@
+// Everything that can differ between two encoder-decoder Transformers, as one plain value.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/attention.h"
+#include "nn/feed_forward.h"
+#include "nn/positional_encoding.h"
+
+namespace models {
+
+using nn::Mask;
+using nn::Mode;
+using nn::Real;
+using nn::Rng;
+using nn::Shape;
+using nn::Tensor;
+using nn::Tokens;
+using nn::Visitor;
+
+// Reserved ids, the same in every vocabulary; no data symbol can have them.
+enum SpecialId : int32_t { kPad = 0, kSos = 1, kEos = 2, kUnk = 3, kFirstFreeId = 4 };
+
+enum class NormPlacement {
+    post,  // LayerNorm(x + Sublayer(x)): the paper, §5.4
+    pre,   // x + Sublayer(LayerNorm(x)): trains without warm-up when deep (Xiong et al. 2020)
+};
+
+// Which of the three matrices that translate between ids and vectors are one and the same.
+enum class Tying {
+    none,
+    source_target,  // the two embeddings
+    target_output,  // the target embedding and the output layer (Press & Wolf 2017)
+    all,            // all three: the paper, §3.4
+};
+
+// Probabilities of dropping a number, by place.
+struct DropoutRates {
+    Real embeddings = Real(0.1);  // embedding + position, §5.4
+    Real sublayers = Real(0.1);   // each sub-layer's output, before it is added, §5.4
+    Real feed_forward = 0;        // between the two layers of the feed-forward
+    Real attention = 0;           // the attention weights
+};
+
+// The defaults are the base model of "Attention Is All You Need", Table 3.
+struct TransformerConfig {
+    int64_t src_vocabulary = 0, tgt_vocabulary = 0;  // ids are 0 .. vocabulary - 1
+    int64_t max_length = 512;                        // of source and target, in tokens
+
+    int64_t d_model = 512;
+    int64_t n_heads = 8;
+    int64_t d_ff = 2048;
+    int64_t n_encoder_layers = 6, n_decoder_layers = 6;
+
+    nn::Activation activation = nn::Activation::relu;
+    NormPlacement norm = NormPlacement::post;
+    bool final_norms = false;  // a LayerNorm after the last layer of each stack, whatever the placement
+
+    nn::Positions positions = nn::Positions::sinusoidal;
+    bool scale_embeddings = true;  // by √d_model, §3.4
+    Tying tying = Tying::none;
+
+    bool attention_bias = true, feed_forward_bias = true, output_bias = true;
+
+    DropoutRates dropout = {};
+
+    nn::Init init = nn::Init::xavier;
+};
+
+// Throws Error, naming the field, for a configuration that cannot be built.
+void check_config(const TransformerConfig& config);
+
+// How many parameters it has, by formula.
+int64_t expected_parameter_count(const TransformerConfig& config);
+
+}  // namespace models

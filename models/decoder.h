@@ -1,0 +1,74 @@
+// The decoder. "Attention Is All You Need", §3.1, Fig. 1 right.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/encoder.h"
+
+namespace models {
+
+// Keys and values of the positions decoded so far, of one layer: (B, capacity, d_model), of which `length`
+// positions are filled. The capacity doubles when it is full.
+struct SelfCache {
+    nn::KeysValues filled;
+    int64_t length = 0;
+
+    void append(const nn::KeysValues& next);        // (B, 1, d_model) each
+    void select(const std::vector<int32_t>& rows);  // sentence i becomes the old sentence rows[i]
+};
+
+// What one layer keeps between two steps of decoding.
+struct LayerCache {
+    SelfCache self;
+    nn::KeysValues memory;  // the encoder's output, projected once
+};
+
+// Causal self-attention, attention to the encoder's output, feed-forward, each within a residual connection.
+struct DecoderLayer {
+    DecoderLayer(const TransformerConfig& config, const Rng& rng);
+
+    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model)
+    Tensor operator()(const Tensor& x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
+                      const Mode& mode, Tensor* self_weights = nullptr,
+                      Tensor* cross_weights = nullptr) const;
+
+    // One more position: x (B, 1, d_model) -> (B, 1, d_model), to the bit what the call above gives there.
+    Tensor step(const Tensor& x, LayerCache& cache, const Mask& memory_mask) const;
+
+    void visit(Visitor& v) const {
+        v("self_attention", self_attention);
+        v("cross_attention", cross_attention);
+        v("feed_forward", feed_forward);
+        v("norm1", residual1);
+        v("norm2", residual2);
+        v("norm3", residual3);
+    }
+
+    nn::MultiHeadAttention self_attention, cross_attention;
+    nn::FeedForward feed_forward;
+    Residual residual1, residual2, residual3;
+};
+
+struct Decoder {
+    Decoder(const TransformerConfig& config, const Rng& rng);
+    Tensor operator()(Tensor x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
+                      const Mode& mode, AttentionWeights* weights = nullptr) const;
+
+    std::vector<LayerCache> start(const Tensor& memory) const;
+    Tensor step(Tensor x, std::vector<LayerCache>& caches, const Mask& memory_mask) const;
+
+    void visit(Visitor& v) const {
+        v("layers", layers);
+        if (final_norm)
+            v("norm", *final_norm);
+    }
+
+    std::vector<DecoderLayer> layers;
+    std::optional<nn::LayerNorm> final_norm;
+};
+
+// Rows `rows` of x (B, ...), as a new tensor.
+Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows);
+
+}  // namespace models

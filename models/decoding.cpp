@@ -1,0 +1,149 @@
+#include "models/decoding.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace models {
+namespace {
+
+using autograd::check;
+
+double length_penalty(std::size_t tokens, double alpha) {
+    return std::pow((5 + static_cast<double>(tokens)) / 6, alpha);
+}
+
+// A hypothesis that is still growing: row `row` of the stepper's batch.
+struct Live {
+    int32_t row;
+    std::vector<int32_t> ids;
+    double log_probability;
+};
+
+// One way to go on from a live hypothesis.
+struct Candidate {
+    int32_t from;  // index into the sentence's live hypotheses
+    int32_t token;
+    double log_probability;
+};
+
+struct Search {
+    std::vector<Live> live;
+    std::vector<Hypothesis> done;
+};
+
+// The `count` best candidates, best first; of equal ones the earlier hypothesis and the smaller id.
+std::vector<Candidate> best_candidates(const std::vector<Live>& live, const Tensor& log_p,
+                                       std::size_t count) {
+    const int64_t vocabulary = log_p.size(1);
+    std::vector<Candidate> candidates;
+    candidates.reserve(live.size() * static_cast<std::size_t>(vocabulary));
+    for (std::size_t i = 0; i < live.size(); ++i) {
+        const Real* row = log_p.data() + live[i].row * vocabulary;
+        for (int64_t v = 0; v < vocabulary; ++v)
+            if (v != kPad && v != kSos)  // neither is part of a sentence
+                candidates.push_back({static_cast<int32_t>(i), static_cast<int32_t>(v),
+                                      live[i].log_probability + static_cast<double>(row[v])});
+    }
+    count = std::min(count, candidates.size());
+    std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count),
+                      candidates.end(), [](const Candidate& a, const Candidate& b) {
+                          if (a.log_probability != b.log_probability)
+                              return a.log_probability > b.log_probability;
+                          return a.from != b.from ? a.from < b.from : a.token < b.token;
+                      });
+    candidates.resize(count);
+    return candidates;
+}
+
+Hypothesis finish(std::vector<int32_t> ids, double log_probability, bool finished, double alpha) {
+    const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), alpha);
+    return {std::move(ids), log_probability, log_probability / penalty, finished};
+}
+
+bool better(const Hypothesis& a, const Hypothesis& b) {
+    return a.finished != b.finished ? a.finished : a.score > b.score;
+}
+
+// Whether no live hypothesis can still be among the n best. Its log probability can only fall, and the
+// penalty that divides it is at most that of the longest sentence.
+bool decided(const Search& search, const BeamOptions& o, int64_t max_tokens) {
+    if (static_cast<int64_t>(search.done.size()) < o.n_best)
+        return false;
+    std::vector<Hypothesis> done = search.done;
+    std::sort(done.begin(), done.end(), better);
+    const double worst = done[static_cast<std::size_t>(o.n_best) - 1].score;
+    const double longest = length_penalty(static_cast<std::size_t>(max_tokens) + 1, o.alpha);
+    return std::none_of(search.live.begin(), search.live.end(),
+                        [&](const Live& l) { return l.log_probability / longest > worst; });
+}
+
+// One step of one sentence: its live hypotheses give way to their best continuations.
+void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
+    const std::size_t room = static_cast<std::size_t>(o.beam) - search.done.size();
+    std::vector<Live> next;
+    for (const Candidate& c : best_candidates(search.live, log_p, room)) {
+        const Live& from = search.live[static_cast<std::size_t>(c.from)];
+        if (c.token == kEos) {
+            search.done.push_back(finish(from.ids, c.log_probability, true, o.alpha));
+            continue;
+        }
+        next.push_back({from.row, from.ids, c.log_probability});
+        next.back().ids.push_back(c.token);
+    }
+    search.live = std::move(next);
+}
+
+void end_search(Search& search, double alpha) {
+    for (Live& l : search.live)
+        search.done.push_back(finish(std::move(l.ids), l.log_probability, false, alpha));
+    search.live.clear();
+}
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch, const BeamOptions& o) {
+    check(o.n_best >= 1 && o.n_best <= o.beam, "[beam_search] n_best must be from 1 to the beam's width ",
+          o.beam, ": got ", o.n_best);
+    check(o.max_tokens >= 0 && o.alpha >= 0, "[beam_search] max_tokens and alpha must not be negative");
+    const int64_t max_tokens = std::min(o.max_tokens, stepper.max_length());
+    std::vector<Search> searches(static_cast<std::size_t>(batch));
+    for (std::size_t b = 0; b < searches.size(); ++b)
+        searches[b].live.push_back({static_cast<int32_t>(b), {}, 0});
+    std::vector<int32_t> tokens(searches.size(), kSos);
+
+    for (int64_t length = 0; !tokens.empty() && length < max_tokens; ++length) {
+        const Tensor log_p = autograd::log_softmax(stepper.step(tokens));  // (rows, V)
+        std::vector<int32_t> rows;
+        tokens.clear();
+        for (Search& search : searches) {
+            advance(search, log_p, o);
+            if (decided(search, o, max_tokens))
+                search.live.clear();
+            for (Live& l : search.live) {  // the batch shrinks as sentences end
+                rows.push_back(std::exchange(l.row, static_cast<int32_t>(tokens.size())));
+                tokens.push_back(l.ids.back());
+            }
+        }
+        if (!rows.empty())
+            stepper.select(rows);
+    }
+
+    std::vector<std::vector<Hypothesis>> results;
+    for (Search& search : searches) {
+        end_search(search, o.alpha);
+        std::stable_sort(search.done.begin(), search.done.end(), better);
+        search.done.resize(std::min(search.done.size(), static_cast<std::size_t>(o.n_best)));
+        results.push_back(std::move(search.done));
+    }
+    return results;
+}
+
+std::vector<Hypothesis> greedy(Stepper& stepper, int64_t batch, int64_t max_tokens) {
+    std::vector<Hypothesis> results;
+    for (std::vector<Hypothesis>& best :
+         beam_search(stepper, batch, {.beam = 1, .n_best = 1, .alpha = 0, .max_tokens = max_tokens}))
+        results.push_back(std::move(best[0]));
+    return results;
+}
+
+}  // namespace models

@@ -1,0 +1,50 @@
+// From a model to sentences: greedy and beam search.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/config.h"
+
+namespace models {
+
+// A model in the middle of decoding a batch, one token a step. Models give it as `start(...)`.
+class Stepper {
+public:
+    virtual ~Stepper() = default;
+    // The next token of every sentence -> logits (B, V) of what follows. Throws Error beyond max_length().
+    virtual Tensor step(const std::vector<int32_t>& tokens) = 0;
+    // Sentence i of the batch becomes what sentence rows[i] was: for reordering, repeating, dropping.
+    virtual void select(const std::vector<int32_t>& rows) = 0;
+    virtual int64_t max_length() const = 0;
+};
+
+struct Hypothesis {
+    std::vector<int32_t> ids;  // without <sos> and <eos>
+    double log_probability = 0;
+    double score = 0;       // log probability / length penalty
+    bool finished = false;  // false: it was cut at the maximum length, and is no whole sentence
+};
+
+// Always the most probable next token (never <pad> or <sos>, which no sentence contains). Each sentence ends
+// for itself at <eos>, or is cut after max_tokens (or at the model's maximum length). One hypothesis for each
+// sentence of the batch.
+std::vector<Hypothesis> greedy(Stepper& stepper, int64_t batch, int64_t max_tokens);
+
+struct BeamOptions {
+    int64_t beam = 4;
+    int64_t n_best = 1;  // how many hypotheses to return, at most `beam`
+    // score = log p / ((5 + length) / 6)^alpha, <eos> counted in the length (Wu et al. 2016, equation 14).
+    // 0 compares plain log probabilities, which favours short sentences.
+    double alpha = 0.6;
+    int64_t max_tokens = 100;  // <eos> counted
+};
+
+// For each sentence of the batch its n_best hypotheses, best first, finished ones before cut ones. A
+// hypothesis that ends leaves the beam and its place is not filled again, so beam 1 is greedy search.
+// Throws Error unless 1 <= n_best <= beam.
+std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch,
+                                                 const BeamOptions& options = {});
+
+}  // namespace models

@@ -1,0 +1,41 @@
+#include "models/encoder.h"
+
+namespace models {
+
+nn::AttentionOptions attention_options(const TransformerConfig& c) {
+    return {.dropout = c.dropout.attention, .bias = c.attention_bias, .init = c.init};
+}
+
+nn::FeedForwardOptions feed_forward_options(const TransformerConfig& c) {
+    return {.activation = c.activation,
+            .dropout = c.dropout.feed_forward,
+            .bias = c.feed_forward_bias,
+            .init = c.init};
+}
+
+EncoderLayer::EncoderLayer(const TransformerConfig& c, const Rng& rng)
+    : self_attention(c.d_model, c.n_heads, rng.fork("self_attention"), attention_options(c)),
+      feed_forward(c.d_model, c.d_ff, rng.fork("feed_forward"), feed_forward_options(c)),
+      residual1(c, rng.fork("residual1")),
+      residual2(c, rng.fork("residual2")) {}
+
+Tensor EncoderLayer::operator()(const Tensor& x, const Mask& mask, const Mode& mode, Tensor* weights) const {
+    const Tensor attended =
+        residual1(x, mode, [&](const Tensor& y) { return self_attention(y, y, mask, mode, weights); });
+    return residual2(attended, mode, [&](const Tensor& y) { return feed_forward(y, mode); });
+}
+
+Encoder::Encoder(const TransformerConfig& c, const Rng& rng) {
+    for (int64_t i = 0; i < c.n_encoder_layers; ++i)
+        layers.emplace_back(c, rng.fork(static_cast<uint64_t>(i)));
+    if (c.final_norms)
+        final_norm.emplace(c.d_model);
+}
+
+Tensor Encoder::operator()(Tensor x, const Mask& mask, const Mode& mode, AttentionWeights* weights) const {
+    for (const EncoderLayer& layer : layers)
+        x = layer(x, mask, mode, next_weights(weights ? &weights->encoder : nullptr));
+    return final_norm ? (*final_norm)(x) : x;
+}
+
+}  // namespace models

@@ -1,0 +1,29 @@
+// The residual connection around each sub-layer. "Attention Is All You Need", §3.1 and §5.4.
+#pragma once
+
+#include "models/config.h"
+#include "nn/dropout.h"
+#include "nn/layer_norm.h"
+
+namespace models {
+
+// post: LayerNorm(x + Dropout(Sublayer(x)))        pre: x + Dropout(Sublayer(LayerNorm(x)))
+struct Residual {
+    Residual(const TransformerConfig& config, const Rng& rng)
+        : norm(config.d_model), dropout(config.dropout.sublayers, rng), placement(config.norm) {}
+
+    // sublayer: Tensor (Tensor x), both (B, T, d_model)
+    template <class Sublayer>
+    Tensor operator()(const Tensor& x, const Mode& mode, const Sublayer& sublayer) const {
+        if (placement == NormPlacement::pre)
+            return x + dropout(sublayer(norm(x)), mode);
+        return norm(x + dropout(sublayer(x), mode));
+    }
+    void visit(Visitor& v) const { norm.visit(v); }
+
+    nn::LayerNorm norm;
+    nn::Dropout dropout;
+    NormPlacement placement;
+};
+
+}  // namespace models

@@ -1,0 +1,92 @@
+#include "models/text/lines.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "autograd/base/check.h"
+
+namespace models::text {
+
+using autograd::check;
+using autograd::join;
+
+std::size_t find_invalid_utf8(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const auto byte = [&](std::size_t i) -> unsigned {
+            return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
+        };
+        const unsigned first = byte(0);
+        const std::size_t length = first < 0x80   ? 1
+                                   : first < 0xc2 ? 0
+                                   : first < 0xe0 ? 2
+                                   : first < 0xf0 ? 3
+                                   : first < 0xf5 ? 4
+                                                  : 0;
+        // The second byte's range is narrower after these four: no overlong forms, surrogates, or too large
+        // ones.
+        const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+        const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+        bool valid = length > 0 && (length == 1 || (byte(1) >= low && byte(1) <= high));
+        for (std::size_t i = 2; i < length; ++i)
+            valid = valid && byte(i) >= 0x80 && byte(i) <= 0xbf;
+        if (!valid)
+            return at;
+        at += length;
+    }
+    return std::string_view::npos;
+}
+
+std::string clean_line(std::string line, const std::string& where) {
+    if (!line.empty() && line.back() == '\r')
+        line.pop_back();
+    const std::size_t invalid = find_invalid_utf8(line);
+    check(invalid == std::string_view::npos, where, ": byte ", invalid + 1,
+          " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8");
+    check(line.find('\0') == std::string::npos, where,
+          ": this line contains a NUL byte; is this a text file?");
+    return line;
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+    std::error_code error;
+    check(!std::filesystem::is_directory(path, error), path, ": this is a directory; a text file is needed");
+    std::ifstream file(path, std::ios::binary);
+    check(file.is_open(), path, ": cannot be opened: ", std::strerror(errno));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) {
+        if (lines.empty() && line.starts_with("\xef\xbb\xbf"))
+            line.erase(0, 3);
+        lines.push_back(clean_line(std::move(line), join(path, ":", lines.size() + 1)));
+    }
+    check(!file.bad(), path, ": cannot be read to its end");
+    check(!lines.empty() && !(lines.size() == 1 && lines[0].empty()), path, ": the file is empty");
+    return lines;
+}
+
+std::vector<SentencePair> read_pairs(const std::string& path) {
+    constexpr std::string_view blank = " \t\r";
+    const std::vector<std::string> lines = read_lines(path);
+    std::vector<SentencePair> pairs;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::string& line = lines[i];
+        if (line.find_first_not_of(" \r") == std::string::npos)
+            continue;
+        const std::string where = join(path, ":", i + 1);
+        const std::size_t tab = line.find('\t');
+        check(tab != std::string::npos, where, ": there is no tab; a line must be source<TAB>target");
+        check(line.find('\t', tab + 1) == std::string::npos, where,
+              ": there is more than one tab; a line must be ", "source<TAB>target");
+        SentencePair pair = {line.substr(0, tab), line.substr(tab + 1)};
+        check(pair.source.find_first_not_of(blank) != std::string::npos, where,
+              ": nothing stands before the tab");
+        check(pair.target.find_first_not_of(blank) != std::string::npos, where,
+              ": nothing stands after the tab");
+        pairs.push_back(std::move(pair));
+    }
+    check(!pairs.empty(), path, ": there are no sentence pairs in this file");
+    return pairs;
+}
+
+}  // namespace models::text

@@ -1,0 +1,122 @@
+#include "models/transformer.h"
+
+#include <cmath>
+
+namespace models {
+
+InputEmbedding::InputEmbedding(const TransformerConfig& c, int64_t vocabulary, const Rng& rng_)
+    : tokens(vocabulary, c.d_model, rng_.fork("tokens"), c.init),
+      positions(c.positions, c.max_length, c.d_model, rng_.fork("positions"), c.init),
+      dropout(c.dropout.embeddings, rng_.fork("dropout")),
+      scale(c.scale_embeddings ? static_cast<Real>(std::sqrt(static_cast<double>(c.d_model))) : 1) {}
+
+Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first) const {
+    const Tensor embedded = tokens(ids);  // (B, T, d_model)
+    const Tensor placed = positions(scale == 1 ? embedded : embedded * scale, first);
+    return dropout(placed, mode);
+}
+
+OutputLayer::OutputLayer(const TransformerConfig& c, const Rng& rng_)
+    : weight(nn::initial_matrix(c.init, {c.tgt_vocabulary, c.d_model}, c.d_model, c.tgt_vocabulary,
+                                rng_.fork("weight"))) {
+    if (c.output_bias)
+        bias = nn::Parameter(nn::initial_bias(c.init, c.d_model, c.tgt_vocabulary, rng_.fork("bias")));
+}
+
+static const TransformerConfig& checked(const TransformerConfig& config) {
+    check_config(config);
+    return config;
+}
+
+Transformer::Transformer(const TransformerConfig& c, const Rng& rng_)
+    : config(checked(c)),
+      rng(rng_),
+      src_embedding(c, c.src_vocabulary, rng_.fork("src_embedding")),
+      tgt_embedding(c, c.tgt_vocabulary, rng_.fork("tgt_embedding")),
+      encoder(c, rng_.fork("encoder")),
+      decoder(c, rng_.fork("decoder")),
+      output(c, rng_.fork("output")) {
+    if (c.tying == Tying::source_target || c.tying == Tying::all)
+        tgt_embedding.tokens.table = src_embedding.tokens.table.share();
+    if (c.tying == Tying::target_output || c.tying == Tying::all)
+        output.weight = tgt_embedding.tokens.table.share();
+}
+
+Tensor Transformer::encode(const Tokens& src, const Mode& mode, AttentionWeights* weights) const {
+    return encode(src, Mask::padding(src), mode, weights);
+}
+
+Tensor Transformer::encode(const Tokens& src, const Mask& mask, const Mode& mode,
+                           AttentionWeights* weights) const {
+    const Tensor x = src_embedding(src, mode);  // (B, S, d_model)
+    return encoder(x, mask, mode, weights);     // (B, S, d_model)
+}
+
+Tensor Transformer::decode(const Tokens& tgt, const Tensor& memory, const Mask& memory_mask, const Mode& mode,
+                           AttentionWeights* weights) const {
+    return decode(tgt, memory, Mask::padding(tgt).and_causal(), memory_mask, mode, weights);
+}
+
+Tensor Transformer::decode(const Tokens& tgt, const Tensor& memory, const Mask& self_mask,
+                           const Mask& memory_mask, const Mode& mode, AttentionWeights* weights) const {
+    const Tensor x = tgt_embedding(tgt, mode);                                         // (B, T, d_model)
+    const Tensor decoded = decoder(x, memory, self_mask, memory_mask, mode, weights);  // (B, T, d_model)
+    return output(decoded);                                                            // (B, T, V)
+}
+
+Tensor Transformer::operator()(const Tokens& src, const Tokens& tgt, const Mode& mode,
+                               AttentionWeights* weights) const {
+    const Tensor memory = encode(src, mode, weights);               // (B, S, d_model)
+    return decode(tgt, memory, Mask::padding(src), mode, weights);  // (B, T, V)
+}
+
+namespace {
+
+class TransformerStepper final : public Stepper {
+public:
+    TransformerStepper(const Transformer& model, const Tokens& src)
+        : model_(model), key_counts_(src.lengths()) {
+        const autograd::NoGrad no_grad;
+        caches_ = model.decoder.start(model.encode(src, Mode::eval()));
+    }
+
+    Tensor step(const std::vector<int32_t>& tokens) override {
+        const autograd::NoGrad no_grad;
+        const int64_t batch = static_cast<int64_t>(tokens.size());
+        autograd::check(tokens.size() == key_counts_.size(), "[decode] ", tokens.size(),
+                        " tokens for a batch of ", key_counts_.size());
+        const Tensor x =
+            model_.tgt_embedding(Tokens(batch, 1, tokens), Mode::eval(), position_++);  // (B, 1, d_model)
+        const Tensor decoded = model_.decoder.step(x, caches_, Mask::key_counts(key_counts_));
+        return autograd::reshape(model_.output(decoded), {batch, -1});  // (B, V)
+    }
+
+    void select(const std::vector<int32_t>& rows) override {
+        const autograd::NoGrad no_grad;
+        std::vector<int32_t> counts;
+        for (const int32_t row : rows)
+            counts.push_back(key_counts_[static_cast<std::size_t>(row)]);
+        key_counts_ = std::move(counts);
+        for (LayerCache& cache : caches_) {
+            cache.self.select(rows);
+            cache.memory.keys = select_rows(cache.memory.keys, rows);
+            cache.memory.values = select_rows(cache.memory.values, rows);
+        }
+    }
+
+    int64_t max_length() const override { return model_.config.max_length; }
+
+private:
+    const Transformer& model_;
+    std::vector<int32_t> key_counts_;
+    std::vector<LayerCache> caches_;
+    int64_t position_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> Transformer::start(const Tokens& src) const {
+    return std::make_unique<TransformerStepper>(*this, src);
+}
+
+}  // namespace models

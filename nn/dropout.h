@@ -1,0 +1,20 @@
+// Dropout, Srivastava et al. 2014: in training, each number is 0 with probability `rate`, else divided by
+// 1 - rate; in evaluation nothing happens. "Attention Is All You Need", §5.4.
+#pragma once
+
+#include "nn/module.h"
+
+namespace nn {
+
+struct Dropout {
+    // rng: any Rng that differs between the layers of a model, e.g. rng.fork("dropout").
+    Dropout(Real rate_, const Rng& rng) : rate(rate_), stream(rng.state()) {}
+    Tensor operator()(const Tensor& x, const Mode& mode) const {
+        return mode.training && rate > 0 ? autograd::dropout(x, rate, mode.rng.fork(stream)) : x;
+    }
+
+    Real rate;
+    uint64_t stream;  // which of the step's random streams is this layer's
+};
+
+}  // namespace nn

@@ -1,0 +1,18 @@
+// A vector for each token id. "Attention Is All You Need", §3.4.
+#pragma once
+
+#include "nn/init.h"
+
+namespace nn {
+
+// ids (B, T) -> (B, T, d). Padding gives zeros (see autograd/ops.h).
+struct Embedding {
+    Embedding(int64_t vocabulary, int64_t d, const Rng& rng, Init init = Init::xavier)
+        : table(initial_table(init, vocabulary, d, rng.fork("table"))) {}
+    Tensor operator()(const Tokens& ids) const { return autograd::embedding(table, ids); }
+    void visit(Visitor& v) const { v("table", table); }
+
+    Parameter table;  // (V, d)
+};
+
+}  // namespace nn

@@ -1,0 +1,28 @@
+#include "nn/feed_forward.h"
+
+namespace nn {
+
+Tensor activate(Activation f, const Tensor& x) {
+    switch (f) {
+        case Activation::relu:
+            return autograd::relu(x);
+        case Activation::gelu_erf:
+            return autograd::gelu(x, autograd::Gelu::erf);
+        case Activation::gelu_tanh:
+            break;
+    }
+    return autograd::gelu(x, autograd::Gelu::tanh);
+}
+
+FeedForward::FeedForward(int64_t d_model, int64_t d_ff, const Rng& rng, const FeedForwardOptions& options)
+    : linear1(d_model, d_ff, rng.fork("linear1"), {.bias = options.bias, .init = options.init}),
+      linear2(d_ff, d_model, rng.fork("linear2"), {.bias = options.bias, .init = options.init}),
+      dropout(options.dropout, rng.fork("dropout")),
+      activation(options.activation) {}
+
+Tensor FeedForward::operator()(const Tensor& x, const Mode& mode) const {
+    const Tensor hidden = activate(activation, linear1(x));  // (..., d_ff)
+    return linear2(dropout(hidden, mode));                   // (..., d_model)
+}
+
+}  // namespace nn

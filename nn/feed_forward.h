@@ -1,0 +1,34 @@
+// Position-wise feed-forward network. "Attention Is All You Need", §3.3, equation 2.
+#pragma once
+
+#include "nn/dropout.h"
+#include "nn/linear.h"
+
+namespace nn {
+
+enum class Activation { relu, gelu_erf, gelu_tanh };
+
+Tensor activate(Activation f, const Tensor& x);
+
+struct FeedForwardOptions {
+    Activation activation = Activation::relu;
+    Real dropout = 0;  // between the two layers; the paper has none there
+    bool bias = true;
+    Init init = Init::xavier;
+};
+
+// FFN(x) = max(0, x W1 + b1) W2 + b2      x (..., d_model) -> (..., d_model)
+struct FeedForward {
+    FeedForward(int64_t d_model, int64_t d_ff, const Rng& rng, const FeedForwardOptions& options = {});
+    Tensor operator()(const Tensor& x, const Mode& mode) const;
+    void visit(Visitor& v) const {
+        v("linear1", linear1);
+        v("linear2", linear2);
+    }
+
+    Linear linear1, linear2;  // d_model -> d_ff -> d_model
+    Dropout dropout;
+    Activation activation;
+};
+
+}  // namespace nn

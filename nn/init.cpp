@@ -1,0 +1,45 @@
+#include "nn/init.h"
+
+#include <cmath>
+
+namespace nn {
+
+Tensor uniform(const Shape& shape, double bound, const Rng& rng) {
+    Tensor x = Tensor::uninitialized(shape);
+    Real* values = x.mutable_data();
+    for (int64_t i = 0; i < x.numel(); ++i)
+        values[i] = static_cast<Real>(bound * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
+    return x;
+}
+
+Tensor normal(const Shape& shape, double deviation, const Rng& rng) {
+    Tensor x = Tensor::uninitialized(shape);
+    Real* values = x.mutable_data();
+    for (int64_t i = 0; i < x.numel(); ++i)
+        values[i] = static_cast<Real>(deviation * rng.normal(static_cast<uint64_t>(i)));
+    return x;
+}
+
+static double inverse_root(int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); }
+
+Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng) {
+    switch (init) {
+        case Init::xavier:
+            return uniform(shape, std::sqrt(6.0 / static_cast<double>(in + out)), rng);
+        case Init::normal:
+            return normal(shape, inverse_root(in), rng);
+        case Init::pytorch:
+            break;
+    }
+    return uniform(shape, inverse_root(in), rng);
+}
+
+Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng) {
+    return init == Init::pytorch ? uniform({out}, inverse_root(in), rng) : Tensor::zeros({out});
+}
+
+Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng) {
+    return normal({count, d}, init == Init::pytorch ? 1 : inverse_root(d), rng);
+}
+
+}  // namespace nn

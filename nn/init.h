@@ -1,0 +1,23 @@
+// Initial values of parameters, each a function of the Rng and the element's number.
+#pragma once
+
+#include "nn/module.h"
+
+namespace nn {
+
+enum class Init {
+    xavier,   // matrices U(±√(6/(in+out))) (Glorot & Bengio 2010), biases 0, embeddings N(0, 1/d)
+    normal,   // matrices and embeddings N(0, 1/in): standard deviation d^-0.5; biases 0
+    pytorch,  // PyTorch's defaults: matrices and biases U(±1/√in), embeddings N(0, 1)
+};
+
+Tensor uniform(const Shape& shape, double bound, const Rng& rng);     // in [-bound, bound)
+Tensor normal(const Shape& shape, double deviation, const Rng& rng);  // mean 0
+
+// A matrix stored in `shape` that maps `in` numbers to `out`; and the bias after it.
+Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng);
+Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng);
+// A table of vectors (count, d).
+Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng);
+
+}  // namespace nn

@@ -1,0 +1,26 @@
+// y = x W + b.
+#pragma once
+
+#include "nn/init.h"
+
+namespace nn {
+
+struct LinearOptions {
+    bool bias = true;
+    Init init = Init::xavier;
+};
+
+// x (..., in) -> (..., out). The weight is (in, out) in memory, so that the formula reads as in the paper.
+struct Linear {
+    Linear(int64_t in, int64_t out, const Rng& rng, const LinearOptions& options = {});
+    Tensor operator()(const Tensor& x) const { return autograd::linear(x, weight, bias); }
+    void visit(Visitor& v) const {
+        v("weight", weight);
+        v("bias", bias);
+    }
+
+    Parameter weight;  // (in, out)
+    Parameter bias;    // (out), or absent
+};
+
+}  // namespace nn

@@ -1,0 +1,51 @@
+// Adam and AdamW, and clipping of gradients.
+#pragma once
+
+#include "nn/module.h"
+
+namespace nn {
+
+struct AdamOptions {
+    double lr = 1e-3;
+    double beta1 = 0.9, beta2 = 0.999;  // the Transformer paper (§5.3) has 0.98
+    double eps = 1e-8;                  // and 1e-9
+    double weight_decay = 0;
+    bool decoupled = false;            // AdamW (Loshchilov & Hutter 2019): decay apart from the gradient
+    bool decay_matrices_only = false;  // decay only what has two or more dims: no biases, no layer norms
+};
+
+// Kingma & Ba 2015, algorithm 1, with bias correction:
+//     m = β1 m + (1-β1) g,  v = β2 v + (1-β2) g²,  w -= lr m/(1-β1^t) / (√(v/(1-β2^t)) + eps)
+class Adam {
+public:
+    // Throws Error for options out of range: lr < 0, betas outside [0, 1), eps <= 0, decay < 0.
+    Adam(std::vector<NamedParameter> parameters, const AdamOptions& options = {});
+
+    // One update. Parameters that no gradient has reached stay as they are. Each tied weight takes one step.
+    void step() { step(options_.lr); }
+    void step(double lr);  // with this rate, e.g. from a schedule
+
+    // Forgets the gradients, so that the next backward writes them anew.
+    void zero_grad() { nn::zero_grad(parameters_); }
+
+    int64_t steps() const { return steps_; }
+    const std::vector<NamedParameter>& parameters() const { return parameters_; }
+
+private:
+    struct Moments {
+        Tensor mean, square;
+    };
+    std::vector<NamedParameter> parameters_;
+    std::vector<Moments> moments_;
+    AdamOptions options_;
+    int64_t steps_ = 0;
+};
+
+// √Σ g² over all gradients, in double.
+double grad_norm(const std::vector<NamedParameter>& parameters);
+
+// Scales all gradients by max_norm / norm if their norm is larger than max_norm. Returns the norm before. If
+// that is not finite the gradients are left alone: check it. Throws Error unless max_norm > 0.
+double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
+
+}  // namespace nn

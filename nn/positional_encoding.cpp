@@ -1,0 +1,38 @@
+#include "nn/positional_encoding.h"
+
+#include <cmath>
+
+namespace nn {
+
+// With an odd d the last column is a sine without its cosine.
+static Tensor sinusoid_table(int64_t max_length, int64_t d) {
+    Tensor table = Tensor::uninitialized({max_length, d});
+    Real* values = table.mutable_data();
+    for (int64_t position = 0; position < max_length; ++position) {
+        for (int64_t i = 0; i < d; ++i) {
+            const double exponent = static_cast<double>(i / 2 * 2) / static_cast<double>(d);
+            const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
+            *values++ = static_cast<Real>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+        }
+    }
+    return table;
+}
+
+PositionalEncoding::PositionalEncoding(Positions kind, int64_t max_length, int64_t d, const Rng& rng,
+                                       Init init) {
+    if (kind == Positions::sinusoidal)
+        sinusoids = sinusoid_table(max_length, d);
+    else
+        table = Parameter(initial_table(init, max_length, d, rng.fork("table")));
+}
+
+Tensor PositionalEncoding::operator()(const Tensor& x, int64_t first) const {
+    const int64_t end = first + x.size(1);
+    autograd::check(end <= max_length(), "[PositionalEncoding] position ", end - 1,
+                    " is beyond the model's maximum ", "length of ", max_length(),
+                    "; make max_length larger, or the sentence shorter");
+    const Tensor encoding = autograd::slice(encodings(), 0, first, end);  // (T, d)
+    return x + encoding;
+}
+
+}  // namespace nn

@@ -1,0 +1,30 @@
+// Where in the sentence a vector stands. "Attention Is All You Need", §3.5.
+#pragma once
+
+#include "nn/init.h"
+
+namespace nn {
+
+enum class Positions {
+    sinusoidal,  // PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(the same); not trained
+    learned,     // a table
+};
+
+// x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d)
+struct PositionalEncoding {
+    PositionalEncoding(Positions kind, int64_t max_length, int64_t d, const Rng& rng,
+                       Init init = Init::xavier);
+    // Throws Error if that goes beyond max_length.
+    Tensor operator()(const Tensor& x, int64_t first = 0) const;
+    void visit(Visitor& v) const { v("table", table); }
+
+    int64_t max_length() const { return encodings().size(0); }
+    const Tensor& encodings() const {
+        return table->defined() ? table.tensor() : sinusoids;
+    }  // (max_length, d)
+
+    Tensor sinusoids;  // (max_length, d), or empty
+    Parameter table;   // (max_length, d), or absent
+};
+
+}  // namespace nn

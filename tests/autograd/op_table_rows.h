@@ -1,0 +1,184 @@
+// The second half of op_table.h: reductions, movers, losses, look-up, fused operations.
+#pragma once
+
+#include "tests/autograd/op_table.h"
+
+namespace tests {
+
+inline void OpTable::reductions() {
+    using autograd::max;
+    using autograd::mean;
+    using autograd::sum;
+    for (const Shape& shape : {Shape{}, Shape{1}, Shape{23}, Shape{3, 5}, Shape{2, 3, 5, 7}}) {
+        row("sum", "all", {in(shape)}, [](const Inputs& x) { return sum(x[0]); });
+        row("mean", "all", {in(shape)}, [](const Inputs& x) { return mean(x[0]); });
+    }
+    for (const bool keep : {false, true}) {
+        const Shape shape = {2, 3, 5, 7};
+        const char* detail = keep ? "kept dims" : "dropped dims";
+#define ROW(...)                                                                                       \
+    row("sum", detail, {in(shape)}, [keep](const Inputs& x) { return sum(x[0], {__VA_ARGS__}, keep); }); \
+    row("mean", detail, {in(shape)}, [keep](const Inputs& x) { return mean(x[0], {__VA_ARGS__}, keep); })
+        ROW(0);
+        ROW(1);
+        ROW(2);
+        ROW(-1);
+        ROW(0, 1);
+        ROW(0, 2);
+        ROW(1, 3);
+        ROW(0, -1);
+        ROW(3, 1, 0);
+        ROW(0, 1, 2, 3);
+        ROW();
+#undef ROW
+        for (const int dim : {0, 1, -1})
+            row("max", detail, {distinct({3, 5, 7})},
+                [keep, dim](const Inputs& x) { return max(x[0], dim, keep); });
+    }
+    row("max", "one of one", {distinct({1})}, [](const Inputs& x) { return max(x[0], 0); });
+    row("sum", "used three times", {in({3, 5})},
+        [](const Inputs& x) { return sum(x[0], {0}) + sum(x[0]) + mean(x[0], {1}, true); });
+}
+
+inline void OpTable::movers() {
+    using namespace autograd;  // NOLINT
+    const auto twice = [](const Tensor& y, const Tensor& x) { return mul(y, reshape(mul(x, x), {-1})); };
+    row("reshape", "", {in({3, 5, 2})}, [](const Inputs& x) { return reshape(x[0], {5, -1}); });
+    row("reshape", "to itself", {in({7})}, [](const Inputs& x) { return reshape(x[0], {1, 7, 1}); });
+    row("reshape", "two consumers", {in({3, 5})},
+        [twice](const Inputs& x) { return twice(reshape(x[0], {15}), x[0]); });
+    for (const std::vector<int>& order : std::vector<std::vector<int>>{
+             {0, 1, 2, 3}, {3, 2, 1, 0}, {0, 2, 1, 3}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 0, 1, 2}, {-1, 0, 1, -2}})
+        row("permute", "", {in({2, 3, 5, 7})}, [order](const Inputs& x) { return permute(x[0], order); });
+    row("permute", "used twice", {in({3, 3})},
+        [](const Inputs& x) { return mul(permute(x[0], {1, 0}), permute(x[0], {0, 1})); });
+    row("transpose", "", {in({3, 17})}, [](const Inputs& x) { return transpose(x[0], 0, 1); });
+    row("transpose", "", {in({2, 3, 5, 7})}, [](const Inputs& x) { return transpose(x[0], 1, -1); });
+    row("transpose", "with itself", {in({2, 3})}, [](const Inputs& x) { return transpose(x[0], 1, 1); });
+    struct Cut {
+        int dim;
+        int64_t begin, end;
+    };
+    for (const Cut c : {Cut{0, 1, 3}, {1, 0, 2}, {-1, 2, 7}, {1, 0, 5}, {2, 6, 7}})
+        row("slice", "", {in({3, 5, 7})},
+            [c](const Inputs& x) { return slice(x[0], c.dim, c.begin, c.end); });
+    row("slice", "overlapping", {in({5, 3})},
+        [](const Inputs& x) { return mul(slice(x[0], 0, 0, 3), slice(x[0], 0, 1, 4)); });
+    row("slice", "after another consumer", {in({5, 3})},
+        [](const Inputs& x) { return add(sum(slice(x[0], 0, 1, 3)), mul(x[0], x[0])); });
+    for (const int dim : {0, 1, -1}) {
+        const auto shape = [dim](int64_t n) { return Shape({3, 5, 7}).with(dim, n); };
+        row("concat", "", {in(shape(2)), in(shape(1)), in(shape(3))},
+            [dim](const Inputs& x) { return concat(x, dim); });
+    }
+    row("concat", "the same twice", {in({3, 5})},
+        [](const Inputs& x) { return concat({x[0], mul(x[0], x[0]), x[0]}, 1); });
+    row("concat", "with an empty one", {in({3, 5})},
+        [](const Inputs& x) { return concat({Tensor::zeros({3, 0}), x[0]}, 1); });
+}
+
+inline void OpTable::softmax_and_loss() {
+    using namespace autograd;  // NOLINT
+    struct Along {
+        Shape shape;
+        int dim;
+    };
+    for (const Along& a : {Along{{7}, -1}, {{3, 5}, -1}, {{2, 3, 17}, 2}, {{2, 3, 5}, 1}, {{5, 3}, 0}, {{2, 3, 2, 5}, -3}}) {
+        row("softmax", join(a.shape, " dim ", a.dim), {in(a.shape)},
+            [a](const Inputs& x) { return softmax(x[0], a.dim); });
+        row("log_softmax", join(a.shape, " dim ", a.dim), {in(a.shape)},
+            [a](const Inputs& x) { return log_softmax(x[0], a.dim); });
+    }
+    row("softmax", "one element", {in({5, 1})}, [](const Inputs& x) { return softmax(x[0]); }, true);
+    row("softmax", "used twice", {in({3, 7})}, [](const Inputs& x) { return mul(softmax(x[0]), x[0]); });
+    const Tokens targets(2, 3, {4, 0, 6, 2, 2, 0}), one(1, 1, {3});
+    for (const Real smoothing : {Real(0), Real(0.1), Real(0.7)}) {
+        for (const int32_t ignore : {-1, 0, 2}) {
+            const CrossEntropyOptions options = {.ignore = ignore, .label_smoothing = smoothing};
+            row("cross_entropy", join("ignore ", ignore, " smoothing ", smoothing), {in({2, 3, 7})},
+                [=](const Inputs& x) { return cross_entropy(x[0], targets, options); });
+            row("cross_entropy", join("scaled, ignore ", ignore), {in({6, 19})}, [=](const Inputs& x) {
+                return mul(cross_entropy(mul(x[0], x[0]), targets, options), sum(x[0]));
+            });
+        }
+    }
+    row("cross_entropy", "one row", {in({1, 5})}, [=](const Inputs& x) { return cross_entropy(x[0], one); });
+}
+
+inline void OpTable::lookup() {
+    using namespace autograd;  // NOLINT
+    const Tokens repeated(2, 3, {1, 4, 1, 1, 0, 4}), padded(2, 3, {2, 4, 0, 1, 0, 0}, 0);
+    row("embedding", "repeated ids", {in({5, 3})}, [=](const Inputs& x) { return embedding(x[0], repeated); });
+    row("embedding", "padding", {in({5, 19})}, [=](const Inputs& x) { return embedding(x[0], padded); });
+    row("embedding", "and the table itself", {in({5, 3})}, [=](const Inputs& x) {
+        return add(sum(mul(x[0], x[0])), embedding(x[0], padded));
+    });
+    row("embedding", "70 columns", {in({2, 70})},
+        [](const Inputs& x) { return embedding(x[0], Tokens(1, 3, {1, 1, 0})); });
+    const Rng rng = Rng(5).fork("dropout");
+    for (const Real p : {Real(0), Real(0.1), Real(0.5)})
+        row("dropout", join("p ", p), {in({3, 17})}, [=](const Inputs& x) { return dropout(x[0], p, rng); });
+    row("dropout", "two masks", {in({3, 17})}, [=](const Inputs& x) {
+        const Tensor a = dropout(x[0], Real(0.3), rng.fork(1));
+        return mul(a, dropout(x[0], Real(0.3), rng.fork(2)));
+    });
+}
+
+inline void OpTable::fused() {
+    using namespace autograd;  // NOLINT
+    for (const Shape& shape : {Shape{5}, Shape{3, 5}, Shape{1, 5}, Shape{2, 3, 5}, Shape{2, 1, 3, 5}}) {
+        const std::string detail = join("x ", shape);
+        row("linear", detail, {in(shape), in({5, 7}), in({7})},
+            [](const Inputs& x) { return linear(x[0], x[1], x[2]); });
+        row("linear_transposed", detail, {in(shape), in({7, 5}), in({7})},
+            [](const Inputs& x) { return linear_transposed(x[0], x[1], x[2]); });
+    }
+    row("linear", "no bias", {in({3, 5}), in({5, 17})}, [](const Inputs& x) { return linear(x[0], x[1]); });
+    row("linear_transposed", "no bias", {in({3, 5}), in({17, 5})},
+        [](const Inputs& x) { return linear_transposed(x[0], x[1]); });
+    row("linear", "all the same", {in({5, 5})}, [](const Inputs& x) { return linear(x[0], x[0]); });
+    row("linear_transposed", "an embedding's table", {in({7, 5})}, [](const Inputs& x) {
+        return linear_transposed(embedding(x[0], Tokens(1, 3, {6, 2, 6})), x[0]);
+    });
+    for (const Shape& shape : {Shape{7}, Shape{3, 5}, Shape{2, 3, 19}, Shape{70, 3}})
+        row("layer_norm", join(shape), {in(shape), in({shape[-1]}, 0.5, 2), in({shape[-1]})},
+            [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); });
+    row("layer_norm", "eps 0.1", {in({3, 5}), in({5}), in({5})},
+        [](const Inputs& x) { return layer_norm(x[0], x[1], x[2], Real(0.1)); });
+    row("layer_norm", "residual", {in({3, 5}), in({5})},
+        [](const Inputs& x) { return add(x[0], layer_norm(x[0], x[1], x[1])); });
+}
+
+inline void OpTable::attentions() {
+    using namespace autograd;  // NOLINT
+    static const Rng rng = Rng(7).fork("attention");  // options point to it
+    const int64_t B = 2, T = 3, S = 5, H = 2, D = 3;
+    std::vector<uint8_t> pairs(static_cast<std::size_t>(B * T * S));
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        pairs[i] = i / static_cast<std::size_t>(S) != 1 && i % 3 != 1;  // the second query sees nothing
+    const std::pair<const char*, Mask> masks[] = {
+        {"no mask", Mask::none()},
+        {"key counts", Mask::key_counts({3, 5})},
+        {"key counts, one empty", Mask::key_counts({4, 0})},
+        {"causal", Mask::causal()},
+        {"key counts and causal", Mask::key_counts({2, 4}).and_causal()},
+        {"allowed", Mask::allowed(B, T, S, pairs)},
+        {"allowed and causal", Mask::allowed(B, T, S, pairs).and_causal()},
+    };
+    for (const auto& [name, mask] : masks) {
+        for (const Real p : {Real(0), Real(0.4)}) {
+            const AttentionOptions options = {.n_heads = H, .mask = mask, .dropout = p, .rng = &rng};
+            row("attention", join(name, ", dropout ", p), {in({B, T, H * D}), in({B, S, H * D}), in({B, S, H * D})},
+                [options](const Inputs& x) { return attention(x[0], x[1], x[2], options); });
+        }
+    }
+    row("attention", "to itself, 19 keys", {in({1, 19, 6})}, [](const Inputs& x) {
+        return attention(x[0], x[0], x[0], {.n_heads = 3, .mask = Mask::causal()});
+    });
+    row("attention", "keys are values", {in({2, 3, 5}), in({2, 2, 5})},
+        [](const Inputs& x) { return attention(x[0], x[1], x[1]); });
+    row("attention", "one key: no gradient for q and k", {in({1, 3, 5}), in({1, 1, 5}), in({1, 1, 5})},
+        [](const Inputs& x) { return attention(x[0], x[1], x[2]); }, true);
+}
+
+}  // namespace tests

@@ -1,0 +1,11 @@
+// Catch2, version 3 or 2, whichever is installed. Every test includes this and not Catch2 itself, and
+// uses what both have: to look into a text, `text.find("...") != std::string::npos`, as the matcher
+// for it has two names.
+#pragma once
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;  // global in version 2
+#else
+#include <catch2/catch.hpp>
+#endif

@@ -1,0 +1,49 @@
+// The tests' main. It adds one thing to Catch2's own: each finished test case is noted in the file
+// that PLAINGRAD_COUNTS names, so that tests/tools/run_tests.sh can sum over several binaries, and
+// knows how far one came that crashed.
+#define CATCH_CONFIG_RUNNER  // version 2: the implementation is compiled here, and only here
+#include "tests/catch.h"
+//
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+#if CATCH_VERSION_MAJOR >= 3
+using Listener = Catch::EventListenerBase;
+#else
+using Listener = Catch::TestEventListenerBase;
+#endif
+
+// A member in version 2, a pointer in version 3.
+[[maybe_unused]] const Catch::TestCaseInfo& info(const Catch::TestCaseInfo& i) { return i; }
+[[maybe_unused]] const Catch::TestCaseInfo& info(const Catch::TestCaseInfo* i) { return *i; }
+
+void note(const char* what, const char* name) {
+    const char* path = std::getenv("PLAINGRAD_COUNTS");
+    std::FILE* file = path != nullptr ? std::fopen(path, "a") : nullptr;
+    if (file == nullptr)
+        return;
+    std::fprintf(file, "%s %s\n", what, name);
+    std::fclose(file);  // at once: the next test case may crash
+}
+
+// A test case that was skipped, or that fails and may ([!mayfail]), is neither passed nor failed.
+struct Counter : Listener {
+    using Listener::Listener;
+    void testCaseEnded(const Catch::TestCaseStats& stats) override {
+        const auto& counts = stats.totals.testCases;
+        const char* name = info(stats.testInfo).name.c_str();
+        if (counts.failed > 0)
+            note("failed", name);
+        else if (counts.passed > 0)
+            note("passed", name);
+    }
+    void testRunEnded(const Catch::TestRunStats&) override { note("end", ""); }
+};
+
+}  // namespace
+
+CATCH_REGISTER_LISTENER(Counter)
+
+int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }

@@ -1,0 +1,106 @@
+#!/bin/sh
+# The rules of the house that a compiler does not know. It exists because each of them guards a
+# promise (same bits, no illegal instruction, a reading order) that one careless line would break.
+#
+# usage: lint.sh [objects of autograd/kernels/unit.cpp]     (in the repository's root)
+# exit status: 0 if nothing was found. tests/tools/lint_test.sh shows that every rule can fail.
+found=$(mktemp "${TMPDIR:-/tmp}/plaingrad_lint.XXXXXX") || exit 1
+trap 'rm -f "$found"' EXIT
+folders=
+for folder in autograd nn models apps tests; do
+    [ -d $folder ] && folders="$folders $folder"
+done
+sources=$(find $folders \( -name '*.h' -o -name '*.cpp' \) | LC_ALL=C sort)
+
+# ---- Rules about code; comments may say anything.
+awk -f tests/tools/code.awk $sources /dev/null | awk '
+# Where a file stands in apps -> models -> nn -> autograd -> autograd/kernels -> autograd/base.
+function level(path) {
+    if (path ~ /^autograd\/base\//) return 1
+    if (path ~ /^autograd\/kernels\//) return 2
+    if (path ~ /^autograd\//) return 3
+    if (path ~ /^nn\//) return 4
+    if (path ~ /^models\//) return 5
+    if (path ~ /^apps\/kit\//) return 6
+    if (path ~ /^apps\//) return 7
+    if (path ~ /^tests\//) return 8
+    return 0
+}
+function bad(rule) { print file ":" line ": " rule }
+{
+    split($0, part, ":")
+    file = part[1]
+    line = part[2]
+    text = substr($0, length(file) + length(line) + 3)
+}
+text ~ /^[ \t]*#[ \t]*include/ {
+    path = text
+    sub(/^[ \t]*#[ \t]*include[ \t]*/, "", path)
+    quoted = substr(path, 1, 1) == "\""
+    gsub(/["<>]/, "", path)
+    from = level(file)
+    to = level(path)
+    if (quoted && !to) bad("an include is a path from the root: " path)
+    if (!quoted && to) bad("our own headers are included with quotes: " path)
+    if (to == 8 && from != 8) bad("nothing includes tests: " path)
+    else if (to > from) bad("nobody includes to the left (apps -> models -> nn -> autograd -> kernels -> base): " path)
+    else if (to == 7 && from == 7) bad("a program includes only apps/kit of apps: " path)
+    if (to == 2 && from > 2 && from != 8 && path != "autograd/kernels/kernels.h")
+        bad("of the kernels the rest sees only autograd/kernels/kernels.h: " path)
+    if (path ~ /\.cpp$/ && file != "autograd/kernels/unit.cpp") bad("only unit.cpp includes a .cpp: " path)
+    # Inline code of a standard header would be compiled for one instruction set and shared by all.
+    if (from == 2 && file != "autograd/kernels/dispatch.cpp" && !quoted &&
+        path !~ /^(c?stdint|c?stddef|c?float|c?limits|cassert|cmath|cstring|immintrin|arm_neon)(\.h)?$/)
+        bad("kernels include no standard header with inline code: <" path ">")
+}
+file != "autograd/kernels/simd.h" &&
+text ~ /(^|[^A-Za-z0-9_])(_mm[0-9]*_|__m(64|128|256|512)|__mmask|v(ld|st)[1-4]q?_|float32x|__builtin_ia32)|[a-z]mmintrin|immintrin|x86intrin|arm_neon/ {
+    bad("intrinsics only in autograd/kernels/simd.h")
+}
+file ~ /\.h$/ && text ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace([^A-Za-z0-9_]|$)/ { bad("no using namespace in a header") }
+' >>"$found"
+
+# ---- Rules about text.
+for header in $(echo "$sources" | grep '\.h$'); do
+    grep -q '^#pragma once' "$header" || echo "$header:1: a header begins with #pragma once" >>"$found"
+done
+tab=$(printf '\t')
+cr=$(printf '\r')
+texts="$sources $(find $folders -name '*.sh' -o -name '*.awk' -o -name '*.py' | LC_ALL=C sort) /dev/null"
+grep -nE "$tab|$cr| +\$" $texts | sed 's/^\([^:]*:[0-9]*\):.*/\1: no tabs, CRLF or blanks at the end of a line/' >>"$found"
+# A folder of one machine in a file means that it works nowhere else. (The pattern is written so
+# that it does not find itself.)
+grep -nE '(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[A-Za-z0-9_]' $texts Makefile |
+    sed 's/^\([^:]*:[0-9]*\):.*/\1: no paths of one machine/' >>"$found"
+
+# ---- The objects: two of them must not share a function, for the linker keeps one, perhaps the one
+# that this processor cannot run. `DW.ref.` is a pointer that exception tables share: no code.
+for object in "$@"; do
+    isa=$(basename "$object" .o | sed 's/^unit_//')
+    nm "$object" | awk -v object="$object" -v isa="$isa" '
+        NF == 3 && ($2 ~ /^[A-Z]$/ || $2 ~ /^[uvw]$/) && $3 !~ /kernels_[a-z0-9]+(E|$)/ && $3 !~ /^DW\.ref\./ {
+            print object ": shared symbol in a kernel object (nm type " $2 "): " $3
+        }
+        index($3, "kernels_" isa) { table = 1 }
+        END { if (!table) print object ": no table kernels_" isa }' >>"$found"
+done
+[ $# -gt 0 ] || echo "note: no kernel objects to look into"
+
+# ---- Format.
+if command -v clang-format >/dev/null 2>&1; then
+    [ -z "$sources" ] || clang-format --dry-run -Werror $sources 2>&1 |
+        sed -n 's/^\([^:]*\):\([0-9]*\):.*clang-format-violations.*/\1 \2/p' |
+        awk '!seen[$1]++ { print $1 ":" $2 ": not as clang-format has it, from here on; make format" }' >>"$found"
+else
+    echo "note: format not checked, clang-format is not installed"
+fi
+
+# ---- No rule, but worth a thought.
+wc -l $sources /dev/null | awk '$2 != "total" && $1 > 300 { print "note: " $2 " has " $1 " lines; could it be two ideas?" }'
+
+cat "$found"
+if [ -s "$found" ]; then
+    echo "make lint: $(wc -l <"$found" | tr -d ' ') found"
+    exit 1
+fi
+echo "make lint: nothing found"

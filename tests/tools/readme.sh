@@ -1,0 +1,32 @@
+# Are the programs in the README true? Compiles each of its ```cpp blocks as it stands, runs it, and
+# compares what it prints with the ```text block that follows.
+#
+# usage: sh tests/tools/readme.sh [README.md [folder]]     CXX and LIB may be set
+set -eu
+readme=${1:-README.md}
+out=${2:-build/readme}
+mkdir -p "$out"
+rm -f "$out"/*
+
+awk -v out="$out" '
+    /^```cpp$/  { file = out "/" ++programs ".cpp"; next }
+    /^```text$/ { file = out "/" programs ".expected"; next }
+    /^```/      { file = ""; next }
+    file != ""  { print > file }
+' "$readme"
+
+checked=0
+for program in "$out"/*.cpp; do
+    name=${program%.cpp}
+    ${CXX:-g++} -std=c++20 -O1 -I. "$program" "${LIB:-build/libplaingrad.a}" -pthread -o "$name"
+    "$name" >"$name.printed"
+    # Spaces at the ends of lines are of no interest.
+    if [ "$(sed 's/ *$//' "$name.printed")" != "$(sed 's/ *$//' "$name.expected")" ]; then
+        echo "$readme: program $(basename "$name") prints something else than it says:" >&2
+        diff "$name.expected" "$name.printed" >&2 || true
+        exit 1
+    fi
+    checked=$((checked + 1))
+done
+[ "$checked" -ge 2 ] || { echo "$readme: $checked programs were found, at least 2 were expected" >&2; exit 1; }
+echo "$checked programs of $readme print what it says"
