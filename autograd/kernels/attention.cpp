@@ -59,51 +59,83 @@ void transpose_rows(int64_t n, int64_t d, const Real* rows, int64_t stride, Real
             to[i * width + s] = 0;
 }
 
-// The products of this file, `strip` Vecs at a time so that their chains overlap:
-// y[j] = Σ_i x[i * x_stride] * m[i][j], skipping each i for which keep(i) is false.
-constexpr int64_t kAttentionStrip = 4;
-
-template <int64_t strip, class Keep>
-void vector_matrix_strip(int64_t n, const Real* x, int64_t x_stride, const Real* m, int64_t stride,
-                         int64_t columns, const Out& y, int64_t at, const Keep& keep) {
-    Vec total[strip], block[strip];
-    for (int64_t s = 0; s < strip; ++s)
-        total[s] = zero();
-    for (int64_t first = 0; first < n; first += kGemmBlockK) {
-        for (int64_t s = 0; s < strip; ++s)
-            block[s] = zero();
-        const int64_t last = first + kGemmBlockK < n ? first + kGemmBlockK : n;
-        for (int64_t i = first; i < last; ++i) {
-            if (!keep(i))
-                continue;
-            const Vec factor = broadcast(x[i * x_stride]);
-            for (int64_t s = 0; s < strip; ++s)
-                block[s] = fma(factor, load(m + i * stride + s * kLanes, columns - s * kLanes), block[s]);
-        }
-        for (int64_t s = 0; s < strip; ++s)
-            total[s] = first == 0 ? block[s] : total[s] + block[s];
-    }
-    for (int64_t s = 0; s < strip; ++s)
-        put(y, at + s * kLanes, columns - s * kLanes, total[s]);
-}
-
-template <class Keep>
-void vector_matrix(int64_t n, const Real* x, int64_t x_stride, const Real* m, int64_t stride, int64_t columns,
-                   const Out& y, int64_t at, const Keep& keep) {
-    int64_t c = 0;
-    for (; columns - c > (kAttentionStrip - 1) * kLanes; c += kAttentionStrip * kLanes)
-        vector_matrix_strip<kAttentionStrip>(n, x, x_stride, m + c, stride, columns - c, y, at + c, keep);
-    for (; columns - c > 0; c += kLanes)
-        vector_matrix_strip<1>(n, x, x_stride, m + c, stride, columns - c, y, at + c, keep);
-}
+// The products of this file: y[r][j] = Σ_i x[r][i] m[i][j], over i < n with keep(i), for several rows of x.
+struct Product {
+    int64_t n;
+    const Real* x;
+    int64_t x_row, x_step;  // from row to row, from i to i + 1
+    const Real* m;
+    int64_t m_row;
+    Out y;  // accumulates or not; its data is moved to the first row
+    int64_t y_row;
+};
 
 constexpr auto kAll = [](int64_t) { return true; };
 
-// The weights of query t over keys 0 .. limit, before dropout; 0 where not allowed. Returns the limit.
-// keys_t: the head's keys, transposed; row: room for round_up(keys).
-int64_t attention_row(const Head& h, int64_t t, const Real* q, const Real* keys_t, Real* row) {
-    const int64_t n = h.limit(t), width = round_up(h.a.keys);
-    vector_matrix(h.a.d, q + h.query(t), 1, keys_t, width, n, {row}, 0, kAll);
+// A tile of `rows` rows and `strip` Vecs of columns (or one Vec of which `columns` are used): that many
+// chains run side by side, which hides the latency of each.
+template <int64_t rows, int64_t strip, bool partial, class Keep>
+void product_tile(const Product& p, int64_t row, int64_t column, int64_t columns, const Keep& keep) {
+    Vec total[rows][strip], block[rows][strip];
+    const auto each = [](const auto& f) {
+        for (int64_t r = 0; r < rows; ++r)
+            for (int64_t s = 0; s < strip; ++s)
+                f(r, s);
+    };
+    each([&](int64_t r, int64_t s) { total[r][s] = zero(); });
+    const Real* x = p.x + row * p.x_row;
+    for (int64_t first = 0; first < p.n; first += kGemmBlockK) {
+        each([&](int64_t r, int64_t s) { block[r][s] = zero(); });
+        const int64_t last = first + kGemmBlockK < p.n ? first + kGemmBlockK : p.n;
+        for (int64_t i = first; i < last; ++i) {
+            if (!keep(i))
+                continue;
+            const Real* m = p.m + i * p.m_row + column;
+            Vec values[strip];
+            for (int64_t s = 0; s < strip; ++s)
+                values[s] = partial ? load(m, columns) : load(m + s * kLanes);
+            for (int64_t r = 0; r < rows; ++r) {
+                const Vec factor = broadcast(x[r * p.x_row + i * p.x_step]);
+                for (int64_t s = 0; s < strip; ++s)
+                    block[r][s] = fma(factor, values[s], block[r][s]);
+            }
+        }
+        each([&](int64_t r, int64_t s) {
+            total[r][s] = first == 0 ? block[r][s] : total[r][s] + block[r][s];
+        });
+    }
+    each([&](int64_t r, int64_t s) {
+        put(p.y, (row + r) * p.y_row + column + s * kLanes, partial ? columns : kLanes, total[r][s]);
+    });
+}
+
+template <int64_t rows, class Keep>
+void product_rows(const Product& p, int64_t row, int64_t columns, const Keep& keep) {
+    // rows * strip accumulators and strip values in registers.
+    constexpr int64_t strip = kVecRegisters >= 32 ? 4 : rows == 1 ? 4 : 1;
+    int64_t c = 0;
+    for (; columns - c >= strip * kLanes; c += strip * kLanes)
+        product_tile<rows, strip, false>(p, row, c, 0, keep);
+    for (; columns - c >= kLanes; c += kLanes)
+        product_tile<rows, 1, false>(p, row, c, 0, keep);
+    if (columns > c)
+        product_tile<rows, 1, true>(p, row, c, columns - c, keep);
+}
+
+constexpr int64_t kRowsTogether = 4;
+
+void product(const Product& p, int64_t rows, int64_t columns) {
+    int64_t r = 0;
+    for (; rows - r >= kRowsTogether; r += kRowsTogether)
+        product_rows<kRowsTogether>(p, r, columns, kAll);
+    for (; r < rows; ++r)
+        product_rows<1>(p, r, columns, kAll);
+}
+
+// The weights of query t over keys 0 .. limit, before dropout, in the place of its q kᵀ; 0 where not allowed.
+// Returns the limit.
+int64_t weights_of(const Head& h, int64_t t, Real* row) {
+    const int64_t n = h.limit(t);
     for (int64_t s = 0; s < n; s += kLanes)
         store(row + s, n - s, load(row + s, n - s) * broadcast(h.a.scale));
     if (h.a.mask.allowed == nullptr) {
@@ -132,21 +164,53 @@ int64_t heads_per_chunk(const Attention& a) {
     return work >= kGrainNumbers ? 1 : kGrainNumbers / work;
 }
 
+// Whether every query sees the same keys, so that rows can be multiplied together.
+bool uniform(const Attention& a) { return !a.mask.causal && a.mask.allowed == nullptr; }
+
+// out[t] = Σ_s w[t][s] rows[s], over the keys that query t may see; w (queries, width).
+void weighted_sums(const Head& h, int64_t first, int64_t last, const Real* w, int64_t width, const Real* rows,
+                   Out out) {
+    Product p = {
+        h.limit(last - 1), w, width, 1, rows, h.stride(), {out.data + h.query(first), out.accumulate},
+        h.stride()};
+    if (uniform(h.a)) {
+        product(p, last - first, h.a.d);
+        return;
+    }
+    for (int64_t t = first; t < last; ++t) {
+        p.n = h.limit(t);
+        const auto keep = [&](int64_t s) { return h.allowed(t, s); };
+        product_rows<1>(p, t - first, h.a.d, keep);
+    }
+}
+
+void attention_queries(const Head& h, int64_t first, int64_t last, const Real* q, const Real* keys_t,
+                       const Real* v, Real* w, Real* out, Real* weights) {
+    const int64_t width = round_up(h.a.keys);
+    // Whole vectors: what comes out for the keys beyond the last query's limit is not read.
+    product({h.a.d, q + h.query(first), h.stride(), 1, keys_t, width, {w}, width}, last - first,
+            round_up(h.limit(last - 1)));
+    for (int64_t t = first; t < last; ++t) {
+        Real* row = w + (t - first) * width;
+        const int64_t n = weights_of(h, t, row);
+        drop_weights(h, t, n, row);
+        for (int64_t s = 0; weights != nullptr && s < h.a.keys; ++s)
+            weights[h.weight(t) + s] = s < n ? row[s] : Real(0);
+    }
+    weighted_sums(h, first, last, w, width, v + h.key(0), {out});
+}
+
 void attention(const Attention& a, const Real* q, const Real* k, const Real* v, Real* out, Real* weights) {
     parallel_for(0, a.batch * a.heads, heads_per_chunk(a), [&](int64_t begin, int64_t end) {
         const int64_t width = round_up(a.keys);
-        Real* keys_t = scratch(Scratch::attention, (a.d + 1) * width);  // (d, keys)
-        Real* row = keys_t + a.d * width;                               // (keys)
+        Real* keys_t = scratch(Scratch::attention, (a.d + kRowsTogether) * width);  // (d, keys)
+        Real* w = keys_t + a.d * width;                                             // (some queries, keys)
         for (int64_t task = begin; task < end; ++task) {
             const Head h(a, task);
             transpose_rows(a.keys, a.d, k + h.key(0), h.stride(), keys_t);
-            for (int64_t t = 0; t < a.queries; ++t) {
-                const int64_t n = attention_row(h, t, q, keys_t, row);
-                drop_weights(h, t, n, row);
-                const auto keep = [&](int64_t s) { return h.allowed(t, s); };
-                vector_matrix(n, row, 1, v + h.key(0), h.stride(), a.d, {out}, h.query(t), keep);
-                for (int64_t s = 0; weights != nullptr && s < a.keys; ++s)
-                    weights[h.weight(t) + s] = s < n ? row[s] : Real(0);
+            for (int64_t t = 0; t < a.queries; t += kRowsTogether) {
+                const int64_t last = t + kRowsTogether < a.queries ? t + kRowsTogether : a.queries;
+                attention_queries(h, t, last, q, keys_t, v, w, out, weights);
             }
         }
     });
@@ -172,45 +236,60 @@ void attention_row_backward(const Head& h, int64_t t, int64_t n, const Real* dw,
 }
 
 struct HeadGradient {
-    Real *keys_t, *values_t, *weights, *dscores, *dw;
-    static int64_t size(const Attention& a) { return (2 * a.d + 2 * a.queries + 1) * round_up(a.keys); }
+    Real *keys_t, *values_t, *weights, *dscores, *dweights;
+    static int64_t size(const Attention& a) { return (2 * a.d + 3 * a.queries) * round_up(a.keys); }
     HeadGradient(const Attention& a, Real* memory) {
         const int64_t width = round_up(a.keys);
-        keys_t = memory;                        // (d, keys)
-        values_t = keys_t + a.d * width;        // (d, keys)
-        weights = values_t + a.d * width;       // (queries, keys), after dropout
-        dscores = weights + a.queries * width;  // (queries, keys), times scale
-        dw = dscores + a.queries * width;       // (keys), of one query
+        keys_t = memory;                         // (d, keys)
+        values_t = keys_t + a.d * width;         // (d, keys)
+        weights = values_t + a.d * width;        // (queries, keys), after dropout
+        dscores = weights + a.queries * width;   // (queries, keys), times scale
+        dweights = dscores + a.queries * width;  // (queries, keys)
     }
 };
+
+// out[s] = Σ_t w[t][s] rows[t], over the queries t that may see key s; w (queries, width).
+void weighted_sums_by_key(const Head& h, const Real* w, const Real* rows, Out out) {
+    const Attention& a = h.a;
+    const Product p = {
+        a.queries, w, 1, round_up(a.keys), rows, h.stride(), {out.data + h.key(0), out.accumulate},
+        h.stride()};
+    int64_t s = 0;
+    if (uniform(a)) {
+        s = h.limit(0);
+        product(p, s, a.d);
+    }
+    for (; s < a.keys; ++s) {
+        const auto keep = [&](int64_t t) { return s < h.limit(t) && h.allowed(t, s); };
+        product_rows<1>(p, s, a.d, keep);
+    }
+}
 
 void attention_head_backward(const Head& h, const HeadGradient& g, const Real* q, const Real* k,
                              const Real* v, const Real* dout, Out dq, Out dk, Out dv) {
     const Attention& a = h.a;
-    const int64_t width = round_up(a.keys);
+    if (a.queries == 0)
+        return;
+    const int64_t width = round_up(a.keys), columns = round_up(h.limit(a.queries - 1));
     transpose_rows(a.keys, a.d, k + h.key(0), h.stride(), g.keys_t);
     transpose_rows(a.keys, a.d, v + h.key(0), h.stride(), g.values_t);
+    product({a.d, q + h.query(0), h.stride(), 1, g.keys_t, width, {g.weights}, width}, a.queries, columns);
+    product({a.d, dout + h.query(0), h.stride(), 1, g.values_t, width, {g.dweights}, width}, a.queries,
+            columns);
     for (int64_t t = 0; t < a.queries; ++t) {
-        Real *w = g.weights + t * width, *dscores = g.dscores + t * width;
-        const int64_t n = attention_row(h, t, q, g.keys_t, w);
-        vector_matrix(a.d, dout + h.query(t), 1, g.values_t, width, n, {g.dw}, 0, kAll);
+        Real *w = g.weights + t * width, *dw = g.dweights + t * width;
+        const int64_t n = weights_of(h, t, w);
         for (int64_t s = 0; a.mask.allowed != nullptr && s < n; ++s)
             if (!h.allowed(t, s))
-                g.dw[s] = 0;  // the value may be NaN, and 0 * NaN is
-        attention_row_backward(h, t, n, g.dw, w, dscores);
-        const auto keep = [&](int64_t s) { return h.allowed(t, s); };
-        if (dq.data != nullptr)
-            vector_matrix(n, dscores, 1, k + h.key(0), h.stride(), a.d, dq, h.query(t), keep);
+                dw[s] = 0;  // the value may be NaN, and 0 * NaN is
+        attention_row_backward(h, t, n, dw, w, g.dscores + t * width);
     }
-    for (int64_t s = 0; s < a.keys; ++s) {
-        const auto keep = [&](int64_t t) { return s < h.limit(t) && h.allowed(t, s); };
-        if (dk.data != nullptr)
-            vector_matrix(a.queries, g.dscores + s, width, q + h.query(0), h.stride(), a.d, dk, h.key(s),
-                          keep);
-        if (dv.data != nullptr)
-            vector_matrix(a.queries, g.weights + s, width, dout + h.query(0), h.stride(), a.d, dv, h.key(s),
-                          keep);
-    }
+    if (dq.data != nullptr)
+        weighted_sums(h, 0, a.queries, g.dscores, width, k + h.key(0), dq);
+    if (dk.data != nullptr)
+        weighted_sums_by_key(h, g.dscores, q + h.query(0), dk);
+    if (dv.data != nullptr)
+        weighted_sums_by_key(h, g.weights, dout + h.query(0), dv);
 }
 
 void attention_backward(const Attention& a, const Real* q, const Real* k, const Real* v, const Real* dout,

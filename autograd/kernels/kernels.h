@@ -155,7 +155,7 @@ constexpr bool unary_saves_output(Unary f) {
 }
 
 // K is cut into blocks of this size, on every path and machine: changing it changes bits. 512 rows
-// of a 48-wide panel are 96 KiB, well inside L2, and measured best.
+// of a panel of 4 Vecs are 128 KiB, well inside L2, and measured best.
 constexpr int64_t kGemmBlockK = 512;
 
 // The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor

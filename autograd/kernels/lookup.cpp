@@ -24,7 +24,8 @@ void scatter_add(int64_t count, int64_t n, const int32_t* ids, int32_t pad, cons
     const int64_t strips = (n + kTableColumns - 1) / kTableColumns;
     const int64_t grain = count + table_rows >= kGrainNumbers / kTableColumns ? 1 : strips;
     parallel_for(0, strips, grain > 0 ? grain : 1, [&](int64_t first, int64_t last) {
-        const int64_t begin = first * kTableColumns, end = last * kTableColumns < n ? last * kTableColumns : n;
+        const int64_t begin = first * kTableColumns,
+                      end = last * kTableColumns < n ? last * kTableColumns : n;
         for (int64_t r = 0; !dtable.accumulate && r < table_rows; ++r)
             for (int64_t i = begin; i < end; i += kLanes)
                 store(dtable.data + r * n + i, end - i, zero());

@@ -39,9 +39,9 @@ void copy(const Loop4& loop, const Real* from, Out to) {
 // So threads can share one long sum without changing its bits, and the rounding error grows with the
 // block's length and the number of blocks instead of with n.
 
-constexpr int64_t kSumBlock = 4096;    // numbers of a contiguous sum
-constexpr int64_t kSumRows = 64;  // rows of a sum over columns
-constexpr int64_t kSumStrip = 4;       // Vecs of columns summed at once, enough to hide the add's latency
+constexpr int64_t kSumBlock = 4096;  // numbers of a contiguous sum
+constexpr int64_t kSumRows = 64;     // rows of a sum over columns
+constexpr int64_t kSumStrip = 4;     // Vecs of columns summed at once, enough to hide the add's latency
 
 void sum_columns(int64_t rows, int64_t inner, const Real* x, Real* y) {
     for (int64_t i = 0; i < inner; i += kSumStrip * kLanes) {

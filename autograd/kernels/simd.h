@@ -3,8 +3,7 @@
 //   AVX-512   one 512-bit register
 //   AVX2+FMA  two 256-bit registers
 //   NEON      four 128-bit registers
-//   baseline  a plain struct with loops; fma is computed exactly, so the bits are the same
-//   double    the plain struct with 16 doubles: for checking gradients, not for speed
+//   else      a plain struct with loops (simd_plain.h): the baseline, and the double build
 //
 // Sixteen lanes everywhere is what makes results equal to the bit across instruction sets: a sum over
 // a row always has the same 16 partial sums. Every operation here is one that IEEE 754 rounds
@@ -40,8 +39,31 @@
 
 namespace autograd::kernels {
 namespace {
-
 constexpr int64_t kLanes = 16;
+}
+}  // namespace autograd::kernels
+
+#if !defined(PLAINGRAD_SIMD_AVX512) && !defined(PLAINGRAD_SIMD_AVX2) && !defined(PLAINGRAD_SIMD_NEON)
+#include "autograd/kernels/simd_plain.h"
+#endif
+
+namespace autograd::kernels {
+namespace {
+
+// ------------------------------------------------------------------- sums over the lanes, both x86 sets
+#if defined(PLAINGRAD_SIMD_AVX512) || defined(PLAINGRAD_SIMD_AVX2)
+inline __m128 lanes_add(__m128 a, __m128 b) { return _mm_add_ps(a, b); }
+inline __m128 lanes_max(__m128 a, __m128 b) { return _mm_max_ps(a, b); }
+inline __m256 lanes_add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
+inline __m256 lanes_max(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
+template <class F>
+inline Real reduce_halves(__m256 low, __m256 high, const F& f) {
+    const __m256 eight = f(low, high);
+    const __m128 four = f(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = f(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(f(two, _mm_shuffle_ps(two, two, 1)));
+}
+#endif
 
 // ---------------------------------------------------------------------------------------- AVX-512
 #if defined(PLAINGRAD_SIMD_AVX512)
@@ -105,6 +127,11 @@ inline Int to_int(Vec a) { return {_mm512_cvtps_epi32(a.v)}; }
 inline Vec to_real(Int a) { return {_mm512_cvtepi32_ps(a.v)}; }
 inline Int bits(Vec a) { return {_mm512_castps_si512(a.v)}; }
 inline Vec from_bits(Int a) { return {_mm512_castsi512_ps(a.v)}; }
+
+template <class F>
+inline Real reduce(Vec a, const F& f) {
+    return reduce_halves(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1), f);
+}
 
 // ------------------------------------------------------------------------------------------- AVX2
 #elif defined(PLAINGRAD_SIMD_AVX2)
@@ -171,7 +198,9 @@ inline Int int_load(const int32_t* p) {
 }
 inline Int operator+(Int a, Int b) { return {_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)}; }
 inline Int operator-(Int a, Int b) { return {_mm256_sub_epi32(a.lo, b.lo), _mm256_sub_epi32(a.hi, b.hi)}; }
-inline Int operator*(Int a, Int b) { return {_mm256_mullo_epi32(a.lo, b.lo), _mm256_mullo_epi32(a.hi, b.hi)}; }
+inline Int operator*(Int a, Int b) {
+    return {_mm256_mullo_epi32(a.lo, b.lo), _mm256_mullo_epi32(a.hi, b.hi)};
+}
 inline Int operator^(Int a, Int b) { return {_mm256_xor_si256(a.lo, b.lo), _mm256_xor_si256(a.hi, b.hi)}; }
 inline Int operator&(Int a, Int b) { return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)}; }
 inline Int operator|(Int a, Int b) { return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)}; }
@@ -196,6 +225,11 @@ inline Int to_int(Vec a) { return {_mm256_cvtps_epi32(a.lo), _mm256_cvtps_epi32(
 inline Vec to_real(Int a) { return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
 inline Int bits(Vec a) { return {_mm256_castps_si256(a.lo), _mm256_castps_si256(a.hi)}; }
 inline Vec from_bits(Int a) { return {_mm256_castsi256_ps(a.lo), _mm256_castsi256_ps(a.hi)}; }
+
+template <class F>
+inline Real reduce(Vec a, const F& f) {
+    return reduce_halves(a.lo, a.hi, f);
+}
 
 // ------------------------------------------------------------------------------------------- NEON
 #elif defined(PLAINGRAD_SIMD_NEON)
@@ -338,190 +372,17 @@ inline Vec from_bits(Int a) {
     return quarters<Vec>([&](int i) { return vreinterpretq_f32_s32(a.q[i]); });
 }
 
-// --------------------------------------------------------------------- plain: baseline and double
-#else
-
-constexpr int kVecRegisters = 8;  // a fiction: the compiler keeps most lanes in memory
-
-struct alignas(16) Vec {
-    Real lane[kLanes];
-};
-struct alignas(16) Int {
-    int32_t lane[kLanes];
-};
-struct Mask {
-    bool lane[kLanes];
-};
-
-// f on each of the sixteen lanes.
-template <class R, class F>
-inline R lanes(F f) {
-    R r;
-    for (int i = 0; i < kLanes; ++i)
-        r.lane[i] = f(i);
-    return r;
-}
-
-// a * b + c rounded once. In double the product of two floats is exact; the sum is rounded to odd
-// (if it is inexact, its last bit is set), after which rounding to float cannot go wrong: Boldo and
-// Melquiond, "Emulation of a FMA and correctly-rounded sums", 2008.
-inline float fma_lane(float a, float b, float c) {
-    const double product = static_cast<double>(a) * static_cast<double>(b);
-    const double addend = static_cast<double>(c);
-    const double sum = product + addend;
-    const double part = sum - product;
-    const double error = (product - (sum - part)) + (addend - part);  // two-sum: sum + error is exact
-    int64_t word;
-    __builtin_memcpy(&word, &sum, sizeof word);
-    const bool inexact = error != 0.0 && error == error;
-    // Away from zero if the exact value lies further out than the sum, towards zero otherwise.
-    const int64_t outward = (error > 0.0) == (sum > 0.0) ? 1 : -1;
-    const int64_t odd = inexact && (word & 1) == 0 ? word + outward : word;
-    double rounded;
-    __builtin_memcpy(&rounded, &odd, sizeof rounded);
-    return static_cast<float>(rounded);
-}
-inline double fma_lane(double a, double b, double c) { return __builtin_fma(a, b, c); }
-inline float sqrt_lane(float a) { return __builtin_sqrtf(a); }
-inline double sqrt_lane(double a) { return __builtin_sqrt(a); }
-
-inline Vec broadcast(Real x) {
-    return lanes<Vec>([&](int) { return x; });
-}
-inline Vec load(const Real* p) {
-    return lanes<Vec>([&](int i) { return p[i]; });
-}
-inline void store(Real* p, Vec a) {
-    for (int i = 0; i < kLanes; ++i)
-        p[i] = a.lane[i];
-}
-inline Vec load_first(const Real* p, int64_t n) {
-    return lanes<Vec>([&](int i) { return i < n ? p[i] : Real(0); });
-}
-inline void store_first(Real* p, int64_t n, Vec a) {
-    for (int64_t i = 0; i < n; ++i)
-        p[i] = a.lane[i];
-}
-
-inline Vec operator+(Vec a, Vec b) {
-    return lanes<Vec>([&](int i) { return a.lane[i] + b.lane[i]; });
-}
-inline Vec operator-(Vec a, Vec b) {
-    return lanes<Vec>([&](int i) { return a.lane[i] - b.lane[i]; });
-}
-inline Vec operator*(Vec a, Vec b) {
-    return lanes<Vec>([&](int i) { return a.lane[i] * b.lane[i]; });
-}
-inline Vec operator/(Vec a, Vec b) {
-    return lanes<Vec>([&](int i) { return a.lane[i] / b.lane[i]; });
-}
-inline Vec fma(Vec a, Vec b, Vec c) {
-    return lanes<Vec>([&](int i) { return fma_lane(a.lane[i], b.lane[i], c.lane[i]); });
-}
-inline Vec fnma(Vec a, Vec b, Vec c) {
-    return lanes<Vec>([&](int i) { return fma_lane(-a.lane[i], b.lane[i], c.lane[i]); });
-}
-inline Vec sqrt(Vec a) {
-    return lanes<Vec>([&](int i) { return sqrt_lane(a.lane[i]); });
-}
-inline Vec max(Vec a, Vec b) {
-    return lanes<Vec>([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
-}
-inline Vec min(Vec a, Vec b) {
-    return lanes<Vec>([&](int i) { return a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]; });
-}
-
-inline Mask less(Vec a, Vec b) {
-    return lanes<Mask>([&](int i) { return a.lane[i] < b.lane[i]; });
-}
-inline Mask equal(Vec a, Vec b) {
-    return lanes<Mask>([&](int i) { return a.lane[i] == b.lane[i]; });
-}
-inline Vec select(Mask m, Vec yes, Vec no) {
-    return lanes<Vec>([&](int i) { return m.lane[i] ? yes.lane[i] : no.lane[i]; });
-}
-
-inline Int int_broadcast(int32_t x) {
-    return lanes<Int>([&](int) { return x; });
-}
-inline Int int_load(const int32_t* p) {
-    return lanes<Int>([&](int i) { return p[i]; });
-}
-// Integer arithmetic wraps, so it is done unsigned.
+inline float32x4_t lanes_add(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
+inline float32x4_t lanes_max(float32x4_t a, float32x4_t b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 template <class F>
-inline Int int_lanes(Int a, Int b, F f) {
-    return lanes<Int>([&](int i) {
-        return static_cast<int32_t>(f(static_cast<uint32_t>(a.lane[i]), static_cast<uint32_t>(b.lane[i])));
-    });
-}
-inline Int operator+(Int a, Int b) {
-    return int_lanes(a, b, [](uint32_t x, uint32_t y) { return x + y; });
-}
-inline Int operator-(Int a, Int b) {
-    return int_lanes(a, b, [](uint32_t x, uint32_t y) { return x - y; });
-}
-inline Int operator*(Int a, Int b) {
-    return int_lanes(a, b, [](uint32_t x, uint32_t y) { return x * y; });
-}
-inline Int operator^(Int a, Int b) {
-    return int_lanes(a, b, [](uint32_t x, uint32_t y) { return x ^ y; });
-}
-inline Int operator&(Int a, Int b) {
-    return int_lanes(a, b, [](uint32_t x, uint32_t y) { return x & y; });
-}
-inline Int operator|(Int a, Int b) {
-    return int_lanes(a, b, [](uint32_t x, uint32_t y) { return x | y; });
-}
-template <int n>
-Int shift_left(Int a) {
-    return int_lanes(a, a, [](uint32_t x, uint32_t) { return x << n; });
-}
-template <int n>
-Int shift_right(Int a) {
-    return int_lanes(a, a, [](uint32_t x, uint32_t) { return x >> n; });
-}
-template <int n>
-Int shift_right_signed(Int a) {
-    return lanes<Int>([&](int i) { return a.lane[i] >> n; });
-}
-inline Mask less(Int a, Int b) {
-    return lanes<Mask>([&](int i) { return a.lane[i] < b.lane[i]; });
-}
-
-// Nearest, ties to even. Adding 2^23 (2^52 in double) pushes the fraction out of the mantissa; from
-// there on numbers are whole. What is out of int32's range, or NaN, gives INT32_MIN as on x86.
-inline int32_t to_int_lane(Real a) {
-    constexpr Real whole_from = kRealIsDouble ? Real(4503599627370496.0) : Real(8388608.0);
-    const Real magnitude = a < 0 ? -a : a;
-    const Real rounded = magnitude < whole_from ? (magnitude + whole_from) - whole_from : magnitude;
-    if (!(rounded < Real(2147483648.0)))
-        return INT32_MIN;
-    return static_cast<int32_t>(a < 0 ? -rounded : rounded);
-}
-inline Int to_int(Vec a) {
-    return lanes<Int>([&](int i) { return to_int_lane(a.lane[i]); });
-}
-inline Vec to_real(Int a) {
-    return lanes<Vec>([&](int i) { return static_cast<Real>(a.lane[i]); });
-}
-// The bits of a float; there is no use for those of a double.
-inline Int bits(Vec a) {
-    return lanes<Int>([&](int i) {
-        const float x = static_cast<float>(a.lane[i]);
-        int32_t word;
-        __builtin_memcpy(&word, &x, sizeof word);
-        return word;
-    });
-}
-inline Vec from_bits(Int a) {
-    return lanes<Vec>([&](int i) {
-        float x;
-        __builtin_memcpy(&x, &a.lane[i], sizeof x);
-        return static_cast<Real>(x);
-    });
+inline Real reduce(Vec a, const F& f) {
+    const float32x4_t four = f(f(a.q[0], a.q[2]), f(a.q[1], a.q[3]));
+    const float32x4_t two = f(four, vextq_f32(four, four, 2));
+    return vgetq_lane_f32(f(two, vextq_f32(two, two, 1)), 0);
 }
 
 #endif
+
 // ------------------------------------------------------------------------------- on all of them
 
 inline Vec zero() { return broadcast(Real(0)); }
@@ -539,22 +400,12 @@ inline Vec load(const Real* p, int64_t n, Real fill) {
 }
 inline void store(Real* p, int64_t n, Vec a) { n >= kLanes ? store(p, a) : store_first(p, n, a); }
 
-// ((l0 + l8) + (l4 + l12)) + ...: always this tree.
+// Lane i joined with lane i + 8, of these i with i + 4, then i + 2, i + 1: on every machine this tree.
 inline Real reduce_add(Vec a) {
-    Real lane[kLanes];
-    store(lane, a);
-    for (int half = kLanes / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; ++i)
-            lane[i] = lane[i] + lane[i + half];
-    return lane[0];
+    return reduce(a, [](auto x, auto y) { return lanes_add(x, y); });
 }
 inline Real reduce_max(Vec a) {
-    Real lane[kLanes];
-    store(lane, a);
-    for (int half = kLanes / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; ++i)
-            lane[i] = lane[i] > lane[i + half] ? lane[i] : lane[i + half];
-    return lane[0];
+    return reduce(a, [](auto x, auto y) { return lanes_max(x, y); });
 }
 
 }  // namespace
