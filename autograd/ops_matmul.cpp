@@ -95,7 +95,7 @@ Tensor batched_matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
 // out (..., N) = x (..., K) @ w (K, N) + bias (N)      or with w (N, K), transposed: x @ wᵀ + bias
 // dx = dout @ wᵀ         dw = xᵀ @ dout (transposed: doutᵀ @ x)         dbias = Σ dout over the rows
 Tensor rows_times_matrix(const Tensor& x, const Tensor& w, const Tensor& bias, bool transposed) {
-    const int64_t k = x.size(-1), n = w.size(transposed ? 0 : 1), m = k > 0 ? x.numel() / k : 0;
+    const int64_t m = x.shape().without(-1).numel(), k = x.size(-1), n = w.size(transposed ? 0 : 1);
     Tensor out = Tensor::uninitialized(x.shape().with(-1, n));
     Gemm g = dense(m, n, k, false, transposed);
     g.bias = bias.defined() ? bias.data() : nullptr;

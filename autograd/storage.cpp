@@ -31,6 +31,7 @@ SizeClass size_class(int64_t n) {
 }
 
 constexpr int kClasses = 512;
+constexpr int64_t kLargest = int64_t(1) << 56;  // beyond it no machine has the memory, and bytes overflow
 
 struct Recycler {
     std::mutex mutex;
@@ -48,9 +49,7 @@ Recycler& recycler() {
 int64_t bytes(const Storage& storage) { return storage.capacity * static_cast<int64_t>(sizeof(Real)); }
 
 Storage* allocate(int64_t n) {
-    void* memory = nullptr;
-    if (n <= std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(Real)))
-        memory = ::operator new(static_cast<std::size_t>(n) * sizeof(Real), kAlignment, std::nothrow);
+    void* memory = ::operator new(static_cast<std::size_t>(n) * sizeof(Real), kAlignment, std::nothrow);
     check(memory != nullptr, "[storage] out of memory: a tensor of ", n, " numbers was asked for");
     auto* storage = new Storage;
     storage->data = static_cast<Real*>(memory);
@@ -61,6 +60,7 @@ Storage* allocate(int64_t n) {
 }  // namespace
 
 Ref<Storage> Storage::make(int64_t n) {
+    check(n <= kLargest, "[storage] out of memory: a tensor of ", n, " numbers was asked for");
     Recycler& r = recycler();
     const SizeClass c = size_class(n);
     const std::lock_guard lock(r.mutex);

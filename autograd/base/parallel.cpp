@@ -26,10 +26,27 @@ namespace {
 constexpr int kMaxThreads = 1024;
 
 // How long a thread looks again and again before it yields, and yields before it sleeps. Between two
-// operations of a training step there are a few microseconds, a wake-up from sleep costs about 30:
-// staying awake a little longer than that pays, and an idle program still uses no processor.
-constexpr int kSpins = 200;
-constexpr int kYields = 100;
+// operations of a training step there are some microseconds, and a wake-up from sleep costs about 30: staying
+// awake for 20 pays, and an idle program still uses no processor.
+constexpr int kSpins = 1000;  // 10 to 40 ns each
+constexpr int kYields = 20;
+
+// Tells the processor that this is a waiting loop: it saves power, and lets its other half work.
+void pause() {
+#if defined(__x86_64__)
+    asm volatile("pause");
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// Once in a waiting loop, the `tries`th time.
+void wait_a_little(int tries) {
+    if (tries < kSpins)
+        pause();
+    else
+        std::this_thread::yield();
+}
 
 thread_local bool inside_parallel_for = false;
 
@@ -90,8 +107,7 @@ public:
         job.work();
         gate_ -= kOpen;
         for (int tries = 0; (gate_ & kInside) != 0; ++tries)
-            if (tries > kSpins)
-                std::this_thread::yield();
+            wait_a_little(tries);
         return true;
     }
 
@@ -119,8 +135,7 @@ private:
         for (int tries = 0; tries < kSpins + kYields; ++tries) {
             if (gate_ / kNextJob != job)
                 return;
-            if (tries > kSpins)
-                std::this_thread::yield();
+            wait_a_little(tries);
         }
         for (uint64_t gate = gate_; gate / kNextJob == job && !stop_; gate = gate_)
             gate_.wait(gate);

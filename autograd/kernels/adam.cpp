@@ -17,7 +17,7 @@ void adam(const Adam& o, int64_t n, const Real* grad, Real* w, Real* m, Real* v)
     const Vec rate = broadcast(o.lr / o.correction1);
     const Vec unbias = broadcast(1) / sqrt(broadcast(o.correction2));
     const Vec coupled = broadcast(o.decoupled ? 0 : o.decay);
-    const Vec shrink = broadcast(o.decoupled ? Real(1) - o.lr * o.decay : Real(1));
+    const Vec decoupled = broadcast(o.decoupled ? o.lr * o.decay : 0);  // 1 - this would lose its digits
     const Vec grad_scale = broadcast(o.grad_scale);
     parallel_for(0, n, kGrainNumbers, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i += kLanes) {
@@ -29,7 +29,7 @@ void adam(const Adam& o, int64_t n, const Real* grad, Real* w, Real* m, Real* v)
             const Vec step = rate * mean / fma(sqrt(square), unbias, eps);
             store(m + i, left, mean);
             store(v + i, left, square);
-            store(w + i, left, weight * shrink - step);
+            store(w + i, left, weight - fma(decoupled, weight, step));
         }
     });
 }

@@ -13,6 +13,7 @@
 // memory a head, and reading them back is not faster.
 #include "autograd/base/parallel.h"
 #include "autograd/base/scratch.h"
+#include "autograd/kernels/gemm_tile.h"
 #include "autograd/kernels/random.h"
 #include "autograd/kernels/row.h"
 
@@ -59,94 +60,112 @@ void transpose_rows(int64_t n, int64_t d, const Real* rows, int64_t stride, Real
             to[i * width + s] = 0;
 }
 
-// The products of this file: y[r][j] = Σ_i x[r][i] m[i][j], over i < n with keep(i), for several rows of x.
+// The products of this file: y[r] = Σ_i x[r][i] m[i] for several rows of x, over i < n; m has `columns`
+// columns.
 struct Product {
     int64_t n;
     const Real* x;
     int64_t x_row, x_step;  // from row to row, from i to i + 1
     const Real* m;
     int64_t m_row;
-    Out y;  // accumulates or not; its data is moved to the first row
-    int64_t y_row;
+    Out y;
+    int64_t y_row, columns;
 };
 
-constexpr auto kAll = [](int64_t) { return true; };
-
-// A tile of `rows` rows and `strip` Vecs of columns (or one Vec of which `columns` are used): that many
-// chains run side by side, which hides the latency of each.
-template <int64_t rows, int64_t strip, bool partial, class Keep>
-void product_tile(const Product& p, int64_t row, int64_t column, int64_t columns, const Keep& keep) {
-    Vec total[rows][strip], block[rows][strip];
-    const auto each = [](const auto& f) {
-        for (int64_t r = 0; r < rows; ++r)
-            for (int64_t s = 0; s < strip; ++s)
-                f(r, s);
-    };
-    each([&](int64_t r, int64_t s) { total[r][s] = zero(); });
+// One row, over the i with keep(i), `strip` Vecs of columns at a time so that their chains overlap.
+template <int strip, bool partial, class Keep>
+void row_strip(const Product& p, int64_t row, int64_t column, const Keep& keep) {
     const Real* x = p.x + row * p.x_row;
-    for (int64_t first = 0; first < p.n; first += kGemmBlockK) {
-        each([&](int64_t r, int64_t s) { block[r][s] = zero(); });
+    Out y = {p.y.data + row * p.y_row + column, p.y.accumulate};
+    for (int64_t first = 0; first == 0 || first < p.n; first += kGemmBlockK, y.accumulate = true) {
+        Vec sum[strip];
+#pragma GCC unroll 8
+        for (int s = 0; s < strip; ++s)
+            sum[s] = zero();
         const int64_t last = first + kGemmBlockK < p.n ? first + kGemmBlockK : p.n;
         for (int64_t i = first; i < last; ++i) {
             if (!keep(i))
                 continue;
             const Real* m = p.m + i * p.m_row + column;
-            Vec values[strip];
-            for (int64_t s = 0; s < strip; ++s)
-                values[s] = partial ? load(m, columns) : load(m + s * kLanes);
-            for (int64_t r = 0; r < rows; ++r) {
-                const Vec factor = broadcast(x[r * p.x_row + i * p.x_step]);
-                for (int64_t s = 0; s < strip; ++s)
-                    block[r][s] = fma(factor, values[s], block[r][s]);
-            }
+            const Vec factor = broadcast(x[i * p.x_step]);
+#pragma GCC unroll 8
+            for (int s = 0; s < strip; ++s)
+                sum[s] =
+                    fma(factor, partial ? load_first(m, p.columns - column) : load(m + s * kLanes), sum[s]);
         }
-        each([&](int64_t r, int64_t s) {
-            total[r][s] = first == 0 ? block[r][s] : total[r][s] + block[r][s];
-        });
+#pragma GCC unroll 8
+        for (int s = 0; s < strip; ++s)
+            put(y, s * kLanes, partial ? p.columns - column : kLanes, sum[s]);
     }
-    each([&](int64_t r, int64_t s) {
-        put(p.y, (row + r) * p.y_row + column + s * kLanes, partial ? columns : kLanes, total[r][s]);
-    });
 }
 
-template <int64_t rows, class Keep>
-void product_rows(const Product& p, int64_t row, int64_t columns, const Keep& keep) {
-    // rows * strip accumulators and strip values in registers.
-    constexpr int64_t strip = kVecRegisters >= 32 ? 4 : rows == 1 ? 4 : 1;
-    int64_t c = 0;
-    for (; columns - c >= strip * kLanes; c += strip * kLanes)
-        product_tile<rows, strip, false>(p, row, c, 0, keep);
-    for (; columns - c >= kLanes; c += kLanes)
-        product_tile<rows, 1, false>(p, row, c, 0, keep);
-    if (columns > c)
-        product_tile<rows, 1, true>(p, row, c, columns - c, keep);
+// One row, from column `c` on.
+template <class Keep>
+void row_product(const Product& p, int64_t row, int64_t c, const Keep& keep) {
+    constexpr int strip = 4;
+    for (; p.columns - c >= strip * kLanes; c += strip * kLanes)
+        row_strip<strip, false>(p, row, c, keep);
+    for (; p.columns - c >= kLanes; c += kLanes)
+        row_strip<1, false>(p, row, c, keep);
+    if (p.columns > c)
+        row_strip<1, true>(p, row, c, keep);
 }
 
-constexpr int64_t kRowsTogether = 4;
+// Many rows, over all i: the matrix product's register tile does it. Columns beyond the last whole Vec are
+// left to row_product, as the tile reads whole ones.
+void product(const Product& p, int64_t rows) {
+    const int64_t whole = p.columns / kLanes * kLanes;
+    for (int64_t first = 0; first == 0 || first < p.n; first += kGemmBlockK) {
+        const int64_t k = p.n - first < kGemmBlockK ? p.n - first : kGemmBlockK;
+        for (int64_t c = 0; c < whole; c += kTileColumns)
+            for (int64_t r = 0; r < rows; r += kTileRows) {
+                const int64_t columns = whole - c < kTileColumns ? whole - c : kTileColumns;
+                fitting_tile(
+                    rows - r, k, {p.x + r * p.x_row + first * p.x_step, p.x_row, p.x_step, 0},
+                    {p.m + first * p.m_row + c, p.m_row, 0},
+                    {p.y.data + r * p.y_row + c, p.y_row, columns, p.y.accumulate || first > 0, nullptr});
+            }
+    }
+    for (int64_t r = 0; whole < p.columns && r < rows; ++r)
+        row_product(p, r, whole, [](int64_t) { return true; });
+}
 
-void product(const Product& p, int64_t rows, int64_t columns) {
-    int64_t r = 0;
-    for (; rows - r >= kRowsTogether; r += kRowsTogether)
-        product_rows<kRowsTogether>(p, r, columns, kAll);
-    for (; r < rows; ++r)
-        product_rows<1>(p, r, columns, kAll);
+// row = softmax(scale row) of its first n numbers. Rows have room for whole Vecs, so nothing is masked here
+// but the last lanes' values: a masked store is slow to read back.
+void softmax_of_scores(int64_t n, Real scale, Real* row) {
+    Vec largest = broadcast(-kInfinity);
+    for (int64_t s = 0; s < n; s += kLanes) {
+        Vec x = load(row + s) * broadcast(scale);
+        if (n - s < kLanes)
+            x = select(first_of(n - s), x, broadcast(-kInfinity));
+        store(row + s, x);
+        largest = max(largest, x);
+    }
+    const Vec shift = broadcast(reduce_max(largest));
+    Vec sum = zero();
+    for (int64_t s = 0; s < n; s += kLanes) {
+        const Vec e = exp(load(row + s) - shift);
+        store(row + s, e);
+        sum = sum + e;
+    }
+    const Vec factor = broadcast(Real(1) / reduce_add(sum));
+    for (int64_t s = 0; s < n; s += kLanes)
+        store(row + s, load(row + s) * factor);
 }
 
 // The weights of query t over keys 0 .. limit, before dropout, in the place of its q kᵀ; 0 where not allowed.
 // Returns the limit.
 int64_t weights_of(const Head& h, int64_t t, Real* row) {
     const int64_t n = h.limit(t);
-    for (int64_t s = 0; s < n; s += kLanes)
-        store(row + s, n - s, load(row + s, n - s) * broadcast(h.a.scale));
     if (h.a.mask.allowed == nullptr) {
-        row_softmax(n, row, row);
+        softmax_of_scores(n, h.a.scale, row);
         return n;
     }
     int64_t count = 0;  // allowed scores moved together, as if the others did not exist ...
     for (int64_t s = 0; s < n; ++s)
         if (h.allowed(t, s))
             row[count++] = row[s];
-    row_softmax(count, row, row);
+    softmax_of_scores(count, h.a.scale, row);
     for (int64_t s = n - 1; s >= 0; --s)  // ... and back to their places
         row[s] = h.allowed(t, s) ? row[--count] : Real(0);
     return n;
@@ -155,7 +174,7 @@ int64_t weights_of(const Head& h, int64_t t, Real* row) {
 // row *= 0 or 1/(1-p), the same in forward and backward.
 void drop_weights(const Head& h, int64_t t, int64_t n, Real* row) {
     for (int64_t s = 0; h.a.dropout > 0 && s < n; s += kLanes)
-        store(row + s, n - s, load(row + s, n - s) * keep_scale(h.a.key, h.weight(t) + s, h.a.dropout));
+        store(row + s, load(row + s) * keep_scale(h.a.key, h.weight(t) + s, h.a.dropout));
 }
 
 // Heads per chunk: enough work to be worth a thread's waking up.
@@ -171,16 +190,15 @@ bool uniform(const Attention& a) { return !a.mask.causal && a.mask.allowed == nu
 void weighted_sums(const Head& h, int64_t first, int64_t last, const Real* w, int64_t width, const Real* rows,
                    Out out) {
     Product p = {
-        h.limit(last - 1), w, width, 1, rows, h.stride(), {out.data + h.query(first), out.accumulate},
-        h.stride()};
+        h.limit(last - 1), w,    width, 1, rows, h.stride(), {out.data + h.query(first), out.accumulate},
+        h.stride(),        h.a.d};
     if (uniform(h.a)) {
-        product(p, last - first, h.a.d);
+        product(p, last - first);
         return;
     }
     for (int64_t t = first; t < last; ++t) {
         p.n = h.limit(t);
-        const auto keep = [&](int64_t s) { return h.allowed(t, s); };
-        product_rows<1>(p, t - first, h.a.d, keep);
+        row_product(p, t - first, 0, [&](int64_t s) { return h.allowed(t, s); });
     }
 }
 
@@ -188,8 +206,8 @@ void attention_queries(const Head& h, int64_t first, int64_t last, const Real* q
                        const Real* v, Real* w, Real* out, Real* weights) {
     const int64_t width = round_up(h.a.keys);
     // Whole vectors: what comes out for the keys beyond the last query's limit is not read.
-    product({h.a.d, q + h.query(first), h.stride(), 1, keys_t, width, {w}, width}, last - first,
-            round_up(h.limit(last - 1)));
+    const int64_t columns = round_up(h.limit(last - 1));
+    product({h.a.d, q + h.query(first), h.stride(), 1, keys_t, width, {w}, width, columns}, last - first);
     for (int64_t t = first; t < last; ++t) {
         Real* row = w + (t - first) * width;
         const int64_t n = weights_of(h, t, row);
@@ -203,13 +221,13 @@ void attention_queries(const Head& h, int64_t first, int64_t last, const Real* q
 void attention(const Attention& a, const Real* q, const Real* k, const Real* v, Real* out, Real* weights) {
     parallel_for(0, a.batch * a.heads, heads_per_chunk(a), [&](int64_t begin, int64_t end) {
         const int64_t width = round_up(a.keys);
-        Real* keys_t = scratch(Scratch::attention, (a.d + kRowsTogether) * width);  // (d, keys)
-        Real* w = keys_t + a.d * width;                                             // (some queries, keys)
+        Real* keys_t = scratch(Scratch::attention, (a.d + kTileRows) * width);  // (d, keys)
+        Real* w = keys_t + a.d * width;                                         // (some queries, keys)
         for (int64_t task = begin; task < end; ++task) {
             const Head h(a, task);
             transpose_rows(a.keys, a.d, k + h.key(0), h.stride(), keys_t);
-            for (int64_t t = 0; t < a.queries; t += kRowsTogether) {
-                const int64_t last = t + kRowsTogether < a.queries ? t + kRowsTogether : a.queries;
+            for (int64_t t = 0; t < a.queries; t += kTileRows) {
+                const int64_t last = t + kTileRows < a.queries ? t + kTileRows : a.queries;
                 attention_queries(h, t, last, q, keys_t, v, w, out, weights);
             }
         }
@@ -224,14 +242,14 @@ void attention_row_backward(const Head& h, int64_t t, int64_t n, const Real* dw,
     const auto dropped = [&](int64_t s) {
         return a.dropout > 0 ? keep_scale(a.key, h.weight(t) + s, a.dropout) : broadcast(1);
     };
-    Vec dot = zero();
+    Vec dot = zero();  // w is 0 from n on; dw may be anything there, and is masked
     for (int64_t s = 0; s < n; s += kLanes)
-        dot = fma(load(w + s, n - s), load(dw + s, n - s) * dropped(s), dot);
+        dot = fma(load(w + s), load(dw + s, n - s) * dropped(s), dot);
     const Vec mean = broadcast(reduce_add(dot));
     for (int64_t s = 0; s < n; s += kLanes) {
-        const Vec weight = load(w + s, n - s), m = dropped(s);
-        store(dscores + s, n - s, weight * (load(dw + s, n - s) * m - mean) * broadcast(a.scale));
-        store(w + s, n - s, weight * m);
+        const Vec weight = load(w + s), m = dropped(s);
+        store(dscores + s, weight * (load(dw + s, n - s) * m - mean) * broadcast(a.scale));
+        store(w + s, weight * m);
     }
 }
 
@@ -252,17 +270,15 @@ struct HeadGradient {
 void weighted_sums_by_key(const Head& h, const Real* w, const Real* rows, Out out) {
     const Attention& a = h.a;
     const Product p = {
-        a.queries, w, 1, round_up(a.keys), rows, h.stride(), {out.data + h.key(0), out.accumulate},
-        h.stride()};
+        a.queries,  w,  1, round_up(a.keys), rows, h.stride(), {out.data + h.key(0), out.accumulate},
+        h.stride(), a.d};
     int64_t s = 0;
     if (uniform(a)) {
         s = h.limit(0);
-        product(p, s, a.d);
+        product(p, s);
     }
-    for (; s < a.keys; ++s) {
-        const auto keep = [&](int64_t t) { return s < h.limit(t) && h.allowed(t, s); };
-        product_rows<1>(p, s, a.d, keep);
-    }
+    for (; s < a.keys; ++s)
+        row_product(p, s, 0, [&](int64_t t) { return s < h.limit(t) && h.allowed(t, s); });
 }
 
 void attention_head_backward(const Head& h, const HeadGradient& g, const Real* q, const Real* k,
@@ -273,9 +289,9 @@ void attention_head_backward(const Head& h, const HeadGradient& g, const Real* q
     const int64_t width = round_up(a.keys), columns = round_up(h.limit(a.queries - 1));
     transpose_rows(a.keys, a.d, k + h.key(0), h.stride(), g.keys_t);
     transpose_rows(a.keys, a.d, v + h.key(0), h.stride(), g.values_t);
-    product({a.d, q + h.query(0), h.stride(), 1, g.keys_t, width, {g.weights}, width}, a.queries, columns);
-    product({a.d, dout + h.query(0), h.stride(), 1, g.values_t, width, {g.dweights}, width}, a.queries,
-            columns);
+    product({a.d, q + h.query(0), h.stride(), 1, g.keys_t, width, {g.weights}, width, columns}, a.queries);
+    product({a.d, dout + h.query(0), h.stride(), 1, g.values_t, width, {g.dweights}, width, columns},
+            a.queries);
     for (int64_t t = 0; t < a.queries; ++t) {
         Real *w = g.weights + t * width, *dw = g.dweights + t * width;
         const int64_t n = weights_of(h, t, w);

@@ -71,14 +71,16 @@ void sum(const Middle& m, Real scale, const Real* x, Out y) {
                 sum_columns(rows, m.inner, from, partial + t * m.inner);
         }
     });
-    for (int64_t o = 0; o < m.outer; ++o) {
-        for (int64_t i = 0; i < m.inner; i += kLanes) {
-            Vec total = zero();
-            for (int64_t b = 0; b < blocks; ++b)
-                total = total + load(partial + (o * blocks + b) * m.inner + i, m.inner - i);
-            put(y, o * m.inner + i, m.inner - i, total * broadcast(scale));
+    parallel_for(0, m.outer, rows_per_chunk(blocks * m.inner), [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) {
+            for (int64_t i = 0; i < m.inner; i += kLanes) {
+                Vec total = zero();
+                for (int64_t b = 0; b < blocks; ++b)
+                    total = total + load(partial + (o * blocks + b) * m.inner + i, m.inner - i);
+                put(y, o * m.inner + i, m.inner - i, total * broadcast(scale));
+            }
         }
-    }
+    });
 }
 
 // In double: a gradient of 1e20 must not overflow the norm, nor many small ones be lost in it.

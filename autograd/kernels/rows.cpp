@@ -180,12 +180,16 @@ void layer_norm_backward(int64_t rows, int64_t n, const Real* x, const Real* gai
         }
     });
     const auto add_up = [&](const Real* first, const Out& out) {
-        for (int64_t i = 0; out.data != nullptr && i < n; i += kLanes) {
-            Vec sum = zero();
-            for (int64_t b = 0; b < blocks; ++b)
-                sum = sum + load(first + b * 2 * n + i, n - i);
-            put(out, i, n - i, sum);
-        }
+        if (out.data == nullptr)
+            return;
+        parallel_for(0, (n + kLanes - 1) / kLanes, kGainRows, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin * kLanes; i < end * kLanes; i += kLanes) {
+                Vec sum = zero();
+                for (int64_t b = 0; b < blocks; ++b)
+                    sum = sum + load(first + b * 2 * n + i, n - i);
+                put(out, i, n - i, sum);
+            }
+        });
     };
     add_up(partial, dgain);
     add_up(partial + n, dbias);
