@@ -237,6 +237,7 @@ int main_program(int argc, char** argv) {
                {.steps = settings.steps,
                 .learning_rate = nn::CosineSchedule{settings.lr, settings.steps, settings.steps / 10},
                 .seed = static_cast<uint64_t>(settings.seed)});
+    kit::stop_listening_for_interrupt();
 
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end());
     const std::vector<Sequence> seen = short_sequences();

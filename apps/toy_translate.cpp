@@ -39,7 +39,8 @@ Settings parse(int argc, char** argv) {
     options.add("--pairs", "the built-in sentences to learn", s.corpus, {"en-fr", "en-es"});
     options.add("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data);
     options.add("--preset", "how the model is built", s.preset, names);
-    options.add("--epochs", "N", "how often each pair is learned", s.epochs, {.min = 1});
+    options.add("--epochs", "N", "how often each pair is learned", s.epochs,
+                {.min = 1, .max = 1'000'000'000});
     options.add("--lr", "X", "learning rate; 0 is 1e-3, or 1e-4 for models 512 wide", s.lr,
                 {.min = 0, .max = 1});
     options.add("--beam", "N", "width of the beam; 1 is greedy search", s.beam, {.min = 1, .max = 1000});
@@ -77,6 +78,8 @@ const std::vector<SentencePair> kEnglishSpanish = {{"hello world", "hola mundo"}
 // Words that occur, put together in a way that does not.
 const std::vector<std::string> kUnseenEnglish = {"i love cat", "this is a cat"};
 
+constexpr int64_t kLongest = 2000;  // words of a sentence; attention takes time with their square
+
 // Sentences as ids, and the vocabularies that made them. Models that share a table need one for both
 // languages.
 struct Corpus {
@@ -84,11 +87,13 @@ struct Corpus {
     Vocabulary src, tgt;
     int64_t longest = 0;
 
-    Corpus(const std::vector<SentencePair>& sentences, bool shared) {
+    Corpus(const std::vector<SentencePair>& sentences, bool shared, const std::string& path) {
         for (const SentencePair& s : sentences) {
             pairs.push_back({src.add_all(s.source), (shared ? src : tgt).add_all(s.target)});
             const auto length =
                 static_cast<int64_t>(std::max(pairs.back().src.size(), pairs.back().tgt.size()));
+            autograd::check(length <= kLongest, path, ":", s.line, ": a sentence of ", length,
+                            " words; at most ", kLongest, " are possible; one line is one sentence");
             longest = std::max(longest, length);
         }
         if (shared)
@@ -145,8 +150,6 @@ public:
         : model_(model), corpus_(corpus), settings_(settings) {}
 
     std::vector<models::Hypothesis> operator()(const std::vector<int32_t>& ids) const {
-        autograd::check(static_cast<int64_t>(ids.size()) <= model_.config.max_length, "a sentence of ",
-                        ids.size(), " words is longer than this model's ", model_.config.max_length);
         const auto stepper = model_.start(Tokens::padded({ids}, models::kPad));
         return models::beam_search(*stepper, 1,
                                    {.beam = settings_.beam,
@@ -156,8 +159,11 @@ public:
     }
 
     // Translations to standard output, one a line; what is unknown to standard error.
-    void print(const std::string& sentence) const {
+    void print(const std::string& sentence, const std::string& where) const {
         const std::vector<int32_t> ids = corpus_.src.encode(sentence);
+        autograd::check(static_cast<int64_t>(ids.size()) <= model_.config.max_length, where,
+                        ": a sentence of ", ids.size(), " words is longer than this model's ",
+                        model_.config.max_length);
         if (ids.empty()) {
             std::cout << '\n';
             return;
@@ -197,16 +203,20 @@ std::size_t recite(const Translator& translate, const Corpus& corpus, std::size_
 
 void translate_input(const Translator& translate) {
     const bool prompt = kit::stdin_is_terminal();
+    std::cout.flush();
     if (prompt)
-        std::cout << "\nType a sentence; Ctrl-D ends.\n";
+        std::cerr << "\nType a sentence; Ctrl-D ends.\n";
     std::string line;
-    for (int64_t number = 1;; ++number) {
+    for (int64_t number = 1; std::cout; ++number) {  // not for ever where nobody reads the answers
         if (prompt)
-            std::cout << "> " << std::flush;
+            std::cerr << "> ";
         if (!std::getline(std::cin, line))
             break;
+        if (number == 1 && line.starts_with("\xef\xbb\xbf"))  // a byte order mark
+            line.erase(0, 3);
+        const std::string where = autograd::join("standard input:", number);
         try {
-            translate.print(models::text::clean_line(line, autograd::join("standard input:", number)));
+            translate.print(models::text::clean_line(line, where), where);
         } catch (const autograd::Error& error) {
             if (!prompt)
                 throw;
@@ -214,7 +224,7 @@ void translate_input(const Translator& translate) {
         }
     }
     if (prompt)
-        std::cout << '\n';
+        std::cerr << '\n';
 }
 
 int main_program(int argc, char** argv) {
@@ -223,12 +233,13 @@ int main_program(int argc, char** argv) {
     const std::vector<SentencePair> sentences = !built_in             ? models::text::read_pairs(s.data)
                                                 : s.corpus == "en-fr" ? kEnglishFrench
                                                                       : kEnglishSpanish;
-    const Corpus corpus(sentences, shares_embeddings(models::preset(s.preset)));
+    const Corpus corpus(sentences, shares_embeddings(models::preset(s.preset)), s.data);
     const models::Transformer model(configure(s.preset, corpus),
                                     Rng(static_cast<uint64_t>(s.seed)).fork("model"));
     kit::announce("toy_translate", nn::parameter_count(model));
     kit::listen_for_interrupt();
     train(model, corpus, s);
+    kit::stop_listening_for_interrupt();
 
     const Translator translate(model, corpus, s);
     const std::size_t right = recite(translate, corpus, 20);
@@ -236,11 +247,11 @@ int main_program(int argc, char** argv) {
         std::cout << "\nnever seen:\n";
         for (const std::string& sentence : kUnseenEnglish) {
             std::cout << "  " << sentence << "  ->  ";
-            translate.print(sentence);
+            translate.print(sentence, "built in");
         }
     }
     for (const std::string& sentence : s.words)
-        translate.print(models::text::clean_line(sentence, "the command line"));
+        translate.print(models::text::clean_line(sentence, "the command line"), "the command line");
     if (s.words.empty())
         translate_input(translate);
     if (built_in && right < corpus.pairs.size()) {

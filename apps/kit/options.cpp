@@ -17,7 +17,8 @@ int64_t parse_integer(const std::string& what, const std::string& text, IntegerR
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (text.empty() || stop != end || error != std::errc() || value < range.min || value > range.max) {
-        const bool bounded = range.max != std::numeric_limits<int64_t>::max();
+        const bool bounded =
+            range.max != std::numeric_limits<int64_t>::max() || error == std::errc::result_out_of_range;
         throw UsageError(
             join(what, " needs a whole number ",
                  bounded ? join("from ", range.min, " to ", range.max) : join("of at least ", range.min),
@@ -30,7 +31,9 @@ double parse_real(const std::string& what, const std::string& text, RealRange ra
     char* stop = nullptr;
     const double value =
         std::strtod(text.c_str(), &stop);  // from_chars for doubles is missing in older libraries
-    if (text.empty() || stop != text.c_str() + text.size() || !(value >= range.min && value <= range.max)) {
+    const bool decimal = text.find_first_not_of("0123456789+-.eE") == std::string::npos;
+    if (text.empty() || !decimal || stop != text.c_str() + text.size() ||
+        !(value >= range.min && value <= range.max)) {
         const bool bounded = range.max != std::numeric_limits<double>::max();
         throw UsageError(
             join(what, " needs a number ",
@@ -63,7 +66,11 @@ void Options::add(const std::string& name, const std::string& argument, const st
 
 void Options::add(const std::string& name, const std::string& argument, const std::string& help,
                   std::string& value) {
-    declare(name, argument, help, value, [&value](const std::string& text) { value = text; });
+    declare(name, argument, help, value, [=, &value](const std::string& text) {
+        if (text.empty())  // most likely a shell variable that is not set
+            throw UsageError(join(name, " needs a value: ", argument));
+        value = text;
+    });
 }
 
 void Options::add(const std::string& name, const std::string& help, bool& value) {
@@ -110,6 +117,8 @@ void Options::parse(int argc, char** argv) {
         const bool number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == std::string::npos;
         if (!options_end && (word == "--help" || word == "-h")) {
             print_help();
+            std::cout.flush();
+            autograd::check(!std::cout.fail(), "the output could not be written");
             std::exit(0);
         } else if (!options_end && word == "--") {
             options_end = true;

@@ -25,15 +25,20 @@ void on_interrupt(int) {
 }  // namespace
 
 int run(const std::string& program, const std::function<int()>& body) {
-    const auto complain = [&](const std::string& text, int status) {
+    // A pipe whose reader has gone is reported as a full disk is, instead of ending the program silently.
+    std::signal(SIGPIPE, SIG_IGN);
+    const auto complain = [&](std::string text, int status) {
         std::cout.flush();
+        for (char& c : text)  // file names and arguments may hold line breaks; the message is one line
+            if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+                c = '?';
         std::cerr << program << ": " << text << '\n';
         return status;
     };
     try {
         const int status = body();
         std::cout.flush();
-        if (!std::cout)  // a full disk, or a pipe whose reader has gone
+        if (!std::cout)
             return complain("the output could not be written", 1);
         return status;
     } catch (const UsageError& error) {
@@ -46,6 +51,11 @@ int run(const std::string& program, const std::function<int()>& body) {
 }
 
 void listen_for_interrupt() { std::signal(SIGINT, on_interrupt); }
+void stop_listening_for_interrupt() {
+    std::signal(SIGINT, SIG_DFL);
+    if (interrupted())
+        throw Interrupted{};
+}
 bool interrupted() { return interrupt_seen != 0; }
 
 void announce(const std::string& program, int64_t parameters) {

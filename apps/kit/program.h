@@ -15,6 +15,8 @@ int run(const std::string& program, const std::function<int()>& body);
 // finish its step; the second one ends the program at once.
 void listen_for_interrupt();
 bool interrupted();
+// Ctrl-C ends the program at once again: nothing is lost any more, and who sits at a prompt expects it.
+void stop_listening_for_interrupt();
 
 // Thrown by whoever stops because interrupted() is true; `run` turns it into status 130.
 struct Interrupted {};

@@ -1,5 +1,9 @@
 #include "apps/kit/progress.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -10,20 +14,26 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBarWidth = 24;
+constexpr int kBarWidth = 24, kNumbersWidth = 66;  // the bar at its longest; what to keep free for the rest
 constexpr auto kRedraw = std::chrono::milliseconds(50);
 constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: memory is still being fetched
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::string duration(double seconds) {
-    const int whole = static_cast<int>(seconds + 0.5);
-    char text[32];
+    const auto whole = static_cast<long long>(std::min(seconds, 1e15) + 0.5);
+    char text[48];
     if (whole < 100)
-        std::snprintf(text, sizeof text, "%d s", whole);
+        std::snprintf(text, sizeof text, "%lld s", whole);
     else
-        std::snprintf(text, sizeof text, "%d:%02d min", whole / 60, whole % 60);
+        std::snprintf(text, sizeof text, "%lld:%02lld min", whole / 60, whole % 60);
     return text;
+}
+
+// Columns of the terminal at standard error; 80 where it does not say.
+int terminal_width() {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -57,19 +67,26 @@ void Progress::update(int64_t step, double loss, int64_t tokens) {
 
 void Progress::line(int64_t step, double loss) {
     const double elapsed = seconds(), fraction = static_cast<double>(step) / static_cast<double>(total_);
-    if (terminal_) {
-        std::string bar;
-        const int full = static_cast<int>(fraction * kBarWidth);
-        for (int i = 0; i < kBarWidth; ++i)
-            bar += i < full ? "█" : "·";
-        std::fprintf(stderr, "%s ", bar.c_str());
-    }
-    std::fprintf(stderr, "step %*lld/%lld  loss %.6f  %6.0f tokens/s  %s",
-                 static_cast<int>(std::to_string(total_).size()), static_cast<long long>(step),
-                 static_cast<long long>(total_), loss,
-                 static_cast<double>(tokens_) / (elapsed > 0 ? elapsed : 1), duration(elapsed).c_str());
+    char numbers[160];
+    std::snprintf(numbers, sizeof numbers, "step %*lld/%lld  loss %.6f  %6.0f tokens/s  %s",
+                  static_cast<int>(std::to_string(total_).size()), static_cast<long long>(step),
+                  static_cast<long long>(total_), loss,
+                  static_cast<double>(tokens_) / (elapsed > 0 ? elapsed : 1), duration(elapsed).c_str());
+    std::string text = numbers;
     if (step >= kStepsBeforeEstimate && step < total_)
-        std::fprintf(stderr, ", %s left", duration(elapsed / fraction - elapsed).c_str());
+        text += ", " + duration(elapsed / fraction - elapsed) + " left";
+    if (terminal_) {  // the line must not wrap: what has wrapped cannot be drawn over
+        const int room = terminal_width() - 3;  // and a Ctrl-C shows itself as ^C
+        const int width =
+            std::min(kBarWidth, room - std::max(kNumbersWidth, static_cast<int>(text.size())) - 1);
+        const int full = static_cast<int>(fraction * width);
+        for (int i = 0; i < width; ++i)
+            std::fputs(i < full ? "█" : "·", stderr);
+        if (width > 0)
+            std::fputc(' ', stderr);
+        text.resize(std::min(text.size(), static_cast<std::size_t>(room)));
+    }
+    std::fputs(text.c_str(), stderr);
 }
 
 }  // namespace kit

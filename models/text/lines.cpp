@@ -78,7 +78,7 @@ std::vector<SentencePair> read_pairs(const std::string& path) {
         check(tab != std::string::npos, where, ": there is no tab; a line must be source<TAB>target");
         check(line.find('\t', tab + 1) == std::string::npos, where,
               ": there is more than one tab; a line must be ", "source<TAB>target");
-        SentencePair pair = {line.substr(0, tab), line.substr(tab + 1)};
+        SentencePair pair = {line.substr(0, tab), line.substr(tab + 1), static_cast<int64_t>(i) + 1};
         check(pair.source.find_first_not_of(blank) != std::string::npos, where,
               ": nothing stands before the tab");
         check(pair.target.find_first_not_of(blank) != std::string::npos, where,

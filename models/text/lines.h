@@ -1,6 +1,7 @@
 // Text files as people have them: UTF-8 lines, with or without a byte order mark, ending in LF or CRLF.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@ std::vector<std::string> read_lines(const std::string& path);
 
 struct SentencePair {
     std::string source, target;
+    int64_t line = 0;  // in its file, from 1
 };
 // A file with `source<TAB>target` on every line. Lines without any text are passed over. Throws Error with
 // file and line for a line without exactly one tab, or with nothing on one side of it.

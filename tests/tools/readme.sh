@@ -1,10 +1,12 @@
 # Are the programs in the README true? Compiles each of its ```cpp blocks as it stands, runs it, and
 # compares what it prints with the ```text block that follows.
 #
-# usage: sh tests/tools/readme.sh [README.md [folder]]     CXX and LIB may be set
+# usage: sh tests/tools/readme.sh [README.md]
+# PLAINGRAD_COMPILE, PLAINGRAD_LIB and PLAINGRAD_RUN are as `make test` sets them.
 set -eu
 readme=${1:-README.md}
-out=${2:-build/readme}
+lib=${PLAINGRAD_LIB:-build/libplaingrad.a}
+out=$(dirname "$lib")/readme
 mkdir -p "$out"
 rm -f "$out"/*
 
@@ -18,8 +20,8 @@ awk -v out="$out" '
 checked=0
 for program in "$out"/*.cpp; do
     name=${program%.cpp}
-    ${CXX:-g++} -std=c++20 -O1 -I. "$program" "${LIB:-build/libplaingrad.a}" -pthread -o "$name"
-    "$name" >"$name.printed"
+    ${PLAINGRAD_COMPILE:-g++ -std=c++20 -pthread -I.} "$program" "$lib" -o "$name"
+    ${PLAINGRAD_RUN:-} "$name" >"$name.printed"
     # Spaces at the ends of lines are of no interest.
     if [ "$(sed 's/ *$//' "$name.printed")" != "$(sed 's/ *$//' "$name.expected")" ]; then
         echo "$readme: program $(basename "$name") prints something else than it says:" >&2

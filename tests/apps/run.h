@@ -1,0 +1,214 @@
+// Runs a program as a user does, and gives back what it printed and how it ended.
+#pragma once
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+extern char** environ;
+
+namespace tests {
+
+using Words = std::vector<std::string>;
+
+inline std::string environment(const char* name, const char* otherwise) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+// The folder of the programs under test.
+inline std::string apps() { return environment("PLAINGRAD_APPS", "apps"); }
+
+// Whether the programs are built to be fast. Sanitized or emulated ones are much slower: they get shorter
+// trainings, where the claim allows.
+inline bool fast_build() {
+    for (const char* variant : {"asan", "ubsan", "tsan", "double"})
+        if (apps().find("/" + std::string(variant) + "/") != std::string::npos)
+            return false;
+    return environment("PLAINGRAD_RUN", "").find("qemu") == std::string::npos;
+}
+
+inline std::string read_text(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+// A folder that exists as long as this object.
+class Folder {
+public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "plaingrad_XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr)
+            throw std::runtime_error("cannot make a folder like " + name);
+        path_ = name;
+    }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+    // The path of a new file with this content.
+    std::string write(const std::string& name, const std::string& content) const {
+        std::ofstream(path_ / name, std::ios::binary) << content;
+        return *this / name;
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+struct Result {
+    int status = -1;  // the exit status, or 128 + the signal, as a shell says it
+    std::string out, err;
+};
+
+struct With {
+    std::string input = "";  // on standard input
+    Words env = {};          // NAME=value
+    std::string out = "";    // the file that is standard output, e.g. /dev/full
+    bool no_reader = false;  // standard output is a pipe that nobody reads
+};
+
+// A program that runs. Its streams are files, so that it never waits for us nor we for it.
+class Running {
+public:
+    Running(const std::string& program, const Words& arguments, const With& with = {}) {
+        std::istringstream before(environment("PLAINGRAD_RUN", ""));
+        Words words;
+        for (std::string word; before >> word;)
+            words.push_back(word);
+        words.push_back(apps() + "/" + program);
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        Words variables = with.env;
+        for (char** entry = environ; *entry != nullptr; ++entry)
+            if (const std::string text = *entry; !given(with.env, text.substr(0, text.find('=') + 1)))
+                variables.push_back(text);
+
+        posix_spawn_file_actions_t files;
+        posix_spawn_file_actions_init(&files);
+        const std::string in = folder_.write("in", with.input);
+        const std::string out = with.out.empty() ? folder_.write("out", "") : with.out;
+        posix_spawn_file_actions_addopen(&files, 0, in.c_str(), O_RDONLY, 0);
+        int ends[2] = {-1, -1};
+        if (with.no_reader) {
+            if (pipe(ends) != 0)
+                throw std::runtime_error("no pipe");
+            close(ends[0]);
+            posix_spawn_file_actions_adddup2(&files, ends[1], 1);
+            posix_spawn_file_actions_addclose(&files, ends[1]);
+        } else {
+            posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY, 0);
+        }
+        posix_spawn_file_actions_addopen(&files, 2, folder_.write("err", "").c_str(), O_WRONLY, 0);
+        posix_spawnattr_t attributes;  // what signals do is inherited, but the tests' ways are not a user's
+        posix_spawnattr_init(&attributes);
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGPIPE);
+        sigaddset(&signals, SIGINT);
+        posix_spawnattr_setsigdefault(&attributes, &signals);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+        const int error = posix_spawnp(&pid_, words[0].c_str(), &files, &attributes, pointers(words).data(),
+                                       pointers(variables).data());
+        posix_spawnattr_destroy(&attributes);
+        posix_spawn_file_actions_destroy(&files);
+        if (with.no_reader)
+            close(ends[1]);
+        if (error != 0)
+            throw std::runtime_error("cannot run " + words[0]);
+    }
+    ~Running() {
+        if (pid_ > 0) {
+            kill(pid_, SIGKILL);
+            wait();
+        }
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    void interrupt() const { kill(pid_, SIGINT); }
+    // Waits until `text` stands on standard error; false if the program ends before.
+    bool says(const std::string& text) {
+        while (read_text(folder_ / "err").find(text) == std::string::npos) {
+            siginfo_t info{};
+            if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+                info.si_pid != 0)
+                return read_text(folder_ / "err").find(text) != std::string::npos;
+            usleep(5000);
+        }
+        return true;
+    }
+    Result wait() {
+        int status = 0;
+        waitpid(std::exchange(pid_, -1), &status, 0);
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_text(folder_ / "out"),
+                read_text(folder_ / "err")};
+    }
+
+private:
+    static bool given(const Words& variables, const std::string& start) {
+        for (const std::string& variable : variables)
+            if (variable.starts_with(start))
+                return true;
+        return false;
+    }
+    static std::vector<char*> pointers(Words& words) {
+        std::vector<char*> all;
+        for (std::string& word : words)
+            all.push_back(word.data());
+        all.push_back(nullptr);
+        return all;
+    }
+
+    Folder folder_;
+    pid_t pid_ = -1;
+};
+
+inline Result run(const std::string& program, const Words& arguments, const With& with = {}) {
+    return Running(program, arguments, with).wait();
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+// Whether `text` is one line that starts with `start`.
+inline bool one_line(const std::string& text, const std::string& start) {
+    return text.starts_with(start) && text.find('\n') == text.size() - 1;
+}
+
+inline Words lines_of(const std::string& text) {
+    Words lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+// What a training printed on standard error, without what depends on the machine: "step  10/100
+// loss 1.003447".
+inline Words losses(const Result& result) {
+    Words all;
+    for (const std::string& line : lines_of(result.err))
+        if (const std::size_t at = line.find("  loss "); at != std::string::npos)
+            all.push_back(line.substr(0, line.find(' ', at + 7)));
+    return all;
+}
+
+}  // namespace tests

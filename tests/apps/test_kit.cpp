@@ -1,0 +1,208 @@
+// What the programs share: options, pictures, batches.
+#include <functional>
+#include <iostream>
+#include <sstream>
+
+#include "apps/kit/options.h"
+#include "apps/kit/picture.h"
+#include "apps/kit/program.h"
+#include "apps/kit/training.h"
+#include "autograd/base/parallel.h"
+#include "tests/catch.h"
+
+using kit::parse_integer;
+using kit::parse_real;
+using kit::UsageError;
+using Words = std::vector<std::string>;
+
+namespace {
+
+// One option of each kind.
+struct Everything {
+    int64_t steps = 800, seed = 1;
+    double rate = 0.25;
+    std::string file = "none", colour = "red";
+    bool fast = false;
+    Words rest;
+
+    // Parses these words; returns the error's text, or nothing.
+    std::string operator()(Words words, bool with_rest = true) {
+        kit::Options options("program", "does something");
+        options.add("--steps", "N", "how many", steps, {.min = 1});
+        options.add("--rate", "X", "how fast", rate, {.min = -1, .max = 1});
+        options.add("--file", "FILE", "from where", file);
+        options.add("--fast", "does less", fast);
+        options.add("--colour", "what it looks like", colour, {"red", "green"});
+        options.add_common(seed);
+        if (with_rest)
+            options.rest("WORD...", "words", rest);
+        words.insert(words.begin(), "./apps/program");
+        std::vector<char*> argv;
+        for (std::string& word : words)
+            argv.push_back(word.data());
+        try {
+            options.parse(static_cast<int>(argv.size()), argv.data());
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+        return "";
+    }
+};
+
+std::string refused(const Words& words, bool with_rest = true) { return Everything()(words, with_rest); }
+
+std::string heat_map(const Words& rows, const Words& columns, const std::vector<double>& values,
+                     bool colour) {
+    std::ostringstream out;
+    kit::draw_heat_map(out, rows, columns, values, colour);
+    return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("whole numbers are parsed within their bounds", "[kit]") {
+    CHECK(parse_integer("n", "0") == 0);
+    CHECK(parse_integer("n", "007") == 7);
+    CHECK(parse_integer("n", "-3", {-3, 5}) == -3);
+    CHECK(parse_integer("n", "5", {-3, 5}) == 5);
+    CHECK(parse_integer("n", "9223372036854775807") == INT64_MAX);
+    CHECK_THROWS_WITH(parse_integer("n", "-4", {-3, 5}), "n needs a whole number from -3 to 5: got '-4'");
+    CHECK_THROWS_WITH(parse_integer("n", "6", {-3, 5}), "n needs a whole number from -3 to 5: got '6'");
+    CHECK_THROWS_WITH(parse_integer("n", "-1"), "n needs a whole number of at least 0: got '-1'");
+    CHECK_THROWS_WITH(parse_integer("n", "9223372036854775808"),
+                      "n needs a whole number from 0 to 9223372036854775807: got '9223372036854775808'");
+    for (const char* bad : {"", " ", "x", "1x", " 1", "1 ", "+1", "1.0", "1e3", "0x10", "--1", "1,000"}) {
+        CAPTURE(bad);
+        CHECK_THROWS_AS(parse_integer("n", bad), UsageError);
+    }
+    CHECK_THROWS_AS(parse_integer("n", std::string("1\0", 2)), UsageError);
+}
+
+TEST_CASE("numbers are parsed within their bounds", "[kit]") {
+    CHECK(parse_real("x", "0") == 0);
+    CHECK(parse_real("x", "1e-3") == 1e-3);
+    CHECK(parse_real("x", ".5", {0, 0.5}) == 0.5);
+    CHECK(parse_real("x", "-2", {-2, 1}) == -2);
+    CHECK_THROWS_WITH(parse_real("x", "1.01", {0, 1}), "x needs a number from 0 to 1: got '1.01'");
+    CHECK_THROWS_WITH(parse_real("x", "-1e-9"), "x needs a number of at least 0: got '-1e-9'");
+    for (const char* bad :
+         {"", "x", "1x", "1 ", " 1", "nan", "-nan", "inf", "0x1", "1e999", "1,5", "0.5.5"}) {
+        CAPTURE(bad);
+        CHECK_THROWS_AS(parse_real("x", bad), UsageError);
+    }
+    CHECK_THROWS_AS(parse_real("x", std::string("1\0", 2)), UsageError);
+}
+
+TEST_CASE("options set their variables", "[kit]") {
+    Everything none;
+    CHECK(none({}).empty());
+    CHECK(none.steps == 800);
+    CHECK(none.file == "none");
+    CHECK_FALSE(none.fast);
+    CHECK(none.rest.empty());
+
+    Everything all;
+    CHECK(all({"a", "--steps", "5", "--rate=-0.5", "--file", "--fast", "b", "--colour=green", "--seed", "9"})
+              .empty());
+    CHECK(all.steps == 5);
+    CHECK(all.rate == -0.5);
+    CHECK(all.file == "--fast");  // a value may look like an option
+    CHECK_FALSE(all.fast);
+    CHECK(all.colour == "green");
+    CHECK(all.seed == 9);
+    CHECK(all.rest == Words{"a", "b"});
+
+    Everything twice;
+    CHECK(twice({"--fast", "--rate", "-1", "--steps=1", "--file=a=b", "--steps", "2"}).empty());
+    CHECK(twice.fast);
+    CHECK(twice.rate == -1);  // a value may be a negative number
+    CHECK(twice.steps == 2);  // the last one counts
+    CHECK(twice.file == "a=b");
+
+    const int before = autograd::thread_count();
+    CHECK(refused({"--threads", "3"}).empty());
+    CHECK(autograd::thread_count() == 3);
+    autograd::set_thread_count(before);
+}
+
+TEST_CASE("what is no option is a word, negative numbers too", "[kit]") {
+    Everything words;
+    CHECK(words({"-1", "-", "-12", "x", "", "--", "--steps", "-x", "--"}).empty());
+    CHECK(words.rest == Words{"-1", "-", "-12", "x", "", "--steps", "-x", "--"});
+    CHECK(words.steps == 800);
+    CHECK(refused({"word"}, false) == "unexpected argument 'word'; --help shows what is possible");
+    CHECK(refused({"-1"}, false) == "unexpected argument '-1'; --help shows what is possible");
+}
+
+TEST_CASE("a wrong option says what is wrong", "[kit]") {
+    CHECK(refused({"--step", "5"}) == "unknown option '--step'; --help lists them");
+    CHECK(refused({"--step=5"}) == "unknown option '--step'; --help lists them");
+    CHECK(refused({"-s"}) == "unknown option '-s'; --help lists them");
+    CHECK(refused({"-1x"}) == "unknown option '-1x'; --help lists them");
+    CHECK(refused({"--steps"}) == "--steps needs a value: N");
+    CHECK(refused({"--steps="}) == "--steps needs a whole number of at least 1: got ''");
+    CHECK(refused({"--steps", "0"}) == "--steps needs a whole number of at least 1: got '0'");
+    CHECK(refused({"--rate", "2"}) == "--rate needs a number from -1 to 1: got '2'");
+    CHECK(refused({"--file="}) == "--file needs a value: FILE");
+    CHECK(refused({"--fast=1"}) == "--fast takes no value");
+    CHECK(refused({"--colour", "blue"}) == "--colour must be one of red|green: got 'blue'");
+    CHECK(refused({"--threads", "0"}) == "--threads needs a whole number from 1 to 1024: got '0'");
+}
+
+TEST_CASE("a heat map in characters", "[kit]") {
+    CHECK(heat_map({"a", "<eos>"}, {"7", "12", "été"}, {0, 0.25, 0.5, 0.75, 1, 0.1}, false) ==
+          "         7  12 été\n"
+          "    a   ··  ░░  ▒▒\n"
+          "<eos>   ▓▓  ██  ··\n");
+    CHECK(heat_map({"é"}, {"1"}, {0.13}, false) == "    1\né  ░░\n");  // a label's columns, not bytes
+    // Every shade begins half way; what is outside of 0 to 1 is drawn as the nearest.
+    CHECK(heat_map({"x"}, {"a", "b", "c", "d", "e", "f"}, {0.12, 0.38, 0.62, 0.88, -3, 7}, false) ==
+          "    a  b  c  d  e  f\n"
+          "x  ·· ▒▒ ▒▒ ██ ·· ██\n");
+    CHECK(heat_map({}, {"a"}, {}, false) == "   a\n");
+}
+
+TEST_CASE("a heat map in colour", "[kit]") {
+    CHECK(heat_map({"a"}, {"1", "2", "3"}, {0, 1, 0.5}, true) ==
+          "    1  2  3\na \033[48;5;232m   \033[0m\033[48;5;255m   \033[0m\033[48;5;244m   \033[0m\n");
+    CHECK(heat_map({"a"}, {"long"}, {2}, true) == "   long\na   \033[48;5;255m   \033[0m\n");
+}
+
+TEST_CASE("large numbers are grouped", "[kit]") {
+    const std::vector<std::pair<int64_t, std::string>> table = {{0, "0"},
+                                                                {7, "7"},
+                                                                {999, "999"},
+                                                                {1000, "1,000"},
+                                                                {85012, "85,012"},
+                                                                {999999, "999,999"},
+                                                                {1000000, "1,000,000"},
+                                                                {INT64_MAX, "9,223,372,036,854,775,807"}};
+    for (const auto& [number, text] : table)
+        CHECK(kit::grouped(number) == text);
+}
+
+TEST_CASE("a batch has start, end and padding", "[kit]") {
+    const kit::Batch batch = kit::make_batch({{{4, 5, 6}, {7}}, {{8}, {9, 10, 11}}});
+    CHECK(batch.src.batch == 2);
+    CHECK(batch.src.length == 3);
+    CHECK(batch.src.ids == std::vector<int32_t>{4, 5, 6, 8, 0, 0});
+    CHECK(batch.tgt.length == 5);
+    CHECK(batch.tgt.ids == std::vector<int32_t>{1, 7, 2, 0, 0, 1, 9, 10, 11, 2});
+    const kit::Batch alone = kit::make_batch({{{4}, {}}});
+    CHECK(alone.tgt.ids == std::vector<int32_t>{1, 2});
+}
+
+TEST_CASE("errors become statuses", "[kit]") {
+    std::ostringstream err;
+    std::streambuf* const before = std::cerr.rdbuf(err.rdbuf());
+    const auto status = [&](const std::function<int()>& body) { return kit::run("p", body); };
+    const int statuses[] = {status([] { return 0; }),
+                            status([] { return 7; }),
+                            status([]() -> int { throw UsageError("usage"); }),
+                            status([]() -> int { throw autograd::Error("two\nlines\033[1m"); }),
+                            status([]() -> int { throw kit::Interrupted{}; }),
+                            status([]() -> int { throw std::bad_alloc(); })};
+    std::cerr.rdbuf(before);
+    CHECK(std::vector<int>(statuses, statuses + 6) == std::vector<int>{0, 7, 2, 1, 130, 1});
+    CHECK(err.str() == "p: usage\np: two?lines?[1m\np: interrupted\np: std::bad_alloc\n");
+}

@@ -1,0 +1,145 @@
+// toy_translate --data: files as people have them.
+#include "tests/apps/run.h"
+#include "tests/catch.h"
+
+using namespace tests;
+
+namespace {
+
+Result learn(const std::string& path, const Words& more = {}, const With& with = {}) {
+    Words words = {"--preset", "blog", "--data", path};
+    words.insert(words.end(), more.begin(), more.end());
+    return run("toy_translate", words, with);
+}
+
+const std::string kGood = "the dog\tder hund\nthe cat\tdie katze\n";
+
+}  // namespace
+
+TEST_CASE("toy_translate learns from a file, however it ends its lines", "[apps][data]") {
+    const Folder folder;
+    for (const std::string& content :
+         {kGood, std::string("the dog\tder hund\r\nthe cat\tdie katze\r\n"), "\xef\xbb\xbf" + kGood,
+          std::string("\n  \nthe  dog \t der hund\n\r\nthe cat\tdie katze")}) {
+        const Result r = learn(folder.write("pairs.tsv", content), {"the dog", "the cat"});
+        CAPTURE(content, r.out, r.err);
+        CHECK(r.status == 0);
+        CHECK(contains(r.out,
+                       "\n  ok     the dog  ->  der hund\n  ok     the cat  ->  die katze\n"
+                       "2/2 sentences translated correctly\nder hund\ndie katze\n"));
+        CHECK_FALSE(contains(r.out, "\r"));
+        CHECK_FALSE(contains(r.err, "unknown"));
+    }
+}
+
+TEST_CASE("toy_translate says what is wrong with a file, and where", "[apps][data]") {
+    const Folder folder;
+    const std::string path = folder / "bad.tsv";
+    // Status 1, nothing on standard output, one line.
+    const auto refused = [&](const std::string& file, const std::string& start) {
+        const Result r = learn(file, {"--epochs", "1"});
+        CAPTURE(r.err);
+        CHECK(r.status == 1);
+        CHECK(r.out.empty());
+        CHECK(one_line(r.err, "toy_translate: " + file + start));
+    };
+    const auto bad = [&](const std::string& content, const std::string& start) {
+        CAPTURE(content);
+        folder.write("bad.tsv", content);
+        refused(path, start);
+    };
+    refused(folder / "missing.tsv", ": cannot be opened: No such file or directory\n");
+    refused(folder / "", ": this is a directory; a text file is needed\n");
+    bad("", ": the file is empty\n");
+    bad("\xef\xbb\xbf", ": the file is empty\n");
+    bad("\n\n  \n\r\n", ": there are no sentence pairs in this file\n");
+    bad(kGood + "no tab here\n", ":3: there is no tab; a line must be source<TAB>target\n");
+    bad("a\tb\n\nc\td\te\n", ":3: there is more than one tab; a line must be source<TAB>target\n");
+    bad("a\tb\n\tc\n", ":2: nothing stands before the tab\n");
+    bad("a\tb\n  \tc\n", ":2: nothing stands before the tab\n");
+    bad("a\tb\nc\t \r\n", ":2: nothing stands after the tab\n");
+    bad("c\t\n", ":1: nothing stands after the tab\n");
+    bad("\t\n", ":1: nothing stands before the tab\n");
+    bad(std::string("a\tb\nc\0c\td\n", 10), ":2: this line contains a NUL byte; is this a text file?\n");
+
+    const std::string not_utf8 = " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8\n";
+    for (const char* bytes :
+         {"\xe9t\xe9", "\x80", "\xc0\xaf", "\xc1\xbf", "\xc3", "\xe0\x9f\xbf", "\xed\xa0\x80",
+          "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff\xfe"})
+        bad(std::string("a\tb\nc\td") + bytes + "\n", ":2: byte 4" + not_utf8);
+    bad(std::string("\xff\xfe"
+                    "a\0\t\0b\0\n\0",
+                    10),
+        ":1: byte 1" + not_utf8);  // UTF-16, as Windows writes it
+
+    std::string book;
+    for (int i = 0; i < 100000; ++i)
+        book += "word ";
+    bad("a\tb\n\n" + book + "\tb\n",
+        ":3: a sentence of 100000 words; at most 2000 are possible; one line is one sentence\n");
+    bad("a\t" + book + "\n",
+        ":1: a sentence of 100000 words; at most 2000 are possible; one line is one sentence\n");
+}
+
+TEST_CASE("toy_translate takes reserved words in the data for words like others", "[apps][data]") {
+    const Folder folder;
+    const Result r = learn(folder.write("pairs.tsv", "<eos> <pad>\t<pad> <unk> <eos>\n<unk>\t<sos>\n"),
+                           {"<eos> <pad>", "<unk>"});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.out, "2/2 sentences translated correctly\n<pad> <unk> <eos>\n<sos>\n"));
+    CHECK_FALSE(contains(r.err, "unknown"));
+    // Where they are not in the data, they are unknown like others.
+    const Result other = learn(folder.write("pairs.tsv", kGood), {"--epochs", "1", "<eos>"});
+    CHECK(contains(other.err, "toy_translate: unknown word '<eos>'\n"));
+}
+
+TEST_CASE("toy_translate learns from one pair, from long ones, and from many", "[apps][data]") {
+    const Folder folder;
+    const Result one = learn(folder.write("one.tsv", "a b\tc d e\n"), {"a b"});
+    CHECK(one.status == 0);
+    CHECK(contains(one.out, "1/1 sentences translated correctly\nc d e\n"));
+
+    std::string many;
+    for (int i = 0; i < 200; ++i)
+        many += "w" + std::to_string(i) + " x\tv" + std::to_string(i) + "\n";
+    const Result r = learn(folder.write("many.tsv", many), {"--epochs", "3", "w7"});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);                                      // the user's own pairs may be hard
+    CHECK(losses(r).back().starts_with("step 12/12  loss "));  // three epochs of 64 + 64 + 64 + 8
+    CHECK(contains(r.out, "/200 sentences translated correctly\n"));
+    int shown = 0;
+    for (const std::string& line : lines_of(r.out))
+        shown += contains(line, "  ->  ") ? 1 : 0;
+    CHECK(shown == 20);
+
+    // A word of a million letters, and a sentence longer than the preset foresees, in chapter's 20 too.
+    const Result word =
+        learn(folder.write("long.tsv", std::string(1000000, 'x') + "\ty\n"), {"--epochs", "1", "x"});
+    CHECK(word.status == 0);
+    CHECK(contains(word.err, "unknown word 'x'\n"));
+    std::string words;
+    for (int i = 0; i < 600; ++i)
+        words += "w" + std::to_string(i % 7) + " ";
+    const Result sentence = learn(folder.write("long.tsv", words + "\t" + words + "\nw1\tw1\n"),
+                                  {"--epochs", "1", "--beam", "1", "w1"});
+    INFO(sentence.err);
+    CHECK(sentence.status == 0);
+    CHECK(contains(sentence.out, "/2 sentences translated correctly\n"));
+}
+
+TEST_CASE("the example of toy_translate --help works as pasted", "[apps][data]") {
+    const std::string help = run("toy_translate", {"--help"}).out;
+    const std::size_t start = help.find("printf 'one");
+    REQUIRE(start != std::string::npos);
+    const std::string command = help.substr(start, help.find('\n', start) - start);
+    REQUIRE(contains(command, "./apps/toy_translate --data pairs.tsv two"));
+    if (!fast_build())
+        return;
+    // Where the programs are may differ from where they are for a user.
+    const Folder folder;
+    std::filesystem::create_directory_symlink(std::filesystem::absolute(apps()), folder / "apps");
+    const std::string line = "cd '" + folder / "" + "' && " + command + " >out 2>err </dev/null";
+    CHECK(std::system(line.c_str()) == 0);
+    CHECK(read_text(folder / "out").ends_with("\n2/2 sentences translated correctly\ndeux\n"));
+}

@@ -1,0 +1,193 @@
+// Text files as people have them.
+#include "models/text/lines.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "autograd/base/check.h"
+#include "tests/catch.h"
+
+using namespace models::text;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+// A file that exists as long as this object.
+class File {
+public:
+    explicit File(const std::string& content) {
+        char name[] = "/tmp/plaingrad_lines_XXXXXX";
+        const int descriptor = mkstemp(name);
+        REQUIRE(descriptor >= 0);
+        std::FILE* file = fdopen(descriptor, "wb");
+        std::fwrite(content.data(), 1, content.size(), file);
+        std::fclose(file);
+        path = name;
+    }
+    ~File() { std::filesystem::remove(path); }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    std::string path;
+};
+
+Lines lines(const std::string& content) { return read_lines(File(content).path); }
+
+// "source|target|line;" for each pair.
+std::string pairs(const std::string& content) {
+    std::string text;
+    for (const SentencePair& pair : read_pairs(File(content).path))
+        text += pair.source + "|" + pair.target + "|" + std::to_string(pair.line) + ";";
+    return text;
+}
+
+// The message of the error that reading these bytes raises, after the file's name.
+template <class Read>
+std::string complaint(const std::string& content, Read read) {
+    const File file(content);
+    try {
+        read(file.path);
+    } catch (const autograd::Error& error) {
+        const std::string text = error.what();
+        CHECK(text.starts_with(file.path));
+        CHECK(text.find('\n') == std::string::npos);
+        return text.substr(file.path.size());
+    }
+    return "no error";
+}
+std::string lines_complaint(const std::string& content) { return complaint(content, read_lines); }
+std::string pairs_complaint(const std::string& content) { return complaint(content, read_pairs); }
+
+constexpr std::size_t kNone = std::string_view::npos;
+
+// The encoding by its definition, without a look at which code points have one.
+std::string encode(uint32_t c, int length) {
+    std::string bytes;
+    for (int i = length - 1; i > 0; --i, c >>= 6)
+        bytes.insert(bytes.begin(), static_cast<char>(0x80 | (c & 0x3f)));
+    const uint32_t mark[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    bytes.insert(bytes.begin(), static_cast<char>(mark[length] | c));
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("UTF-8 is told from what is not, for every code point in every length", "[text]") {
+    const uint32_t room[] = {0, 0x80, 0x800, 0x10000, 0x200000};
+    std::size_t wrong = 0, valid = 0;
+    for (int length = 1; length <= 4; ++length)
+        for (uint32_t c = 0; c < room[length]; ++c) {
+            const bool shortest = length == 1 || c >= room[length - 1];
+            const bool good = shortest && (c < 0xd800 || c > 0xdfff) && c <= 0x10ffff;
+            valid += good ? 1 : 0;
+            wrong += find_invalid_utf8("a" + encode(c, length) + "b") == (good ? kNone : 1) ? 0 : 1;
+        }
+    CHECK(wrong == 0);
+    CHECK(valid == 0x110000 - 0x800);
+}
+
+TEST_CASE("the first byte that cannot be UTF-8 is named", "[text]") {
+    struct Row {
+        const char* what;
+        std::string text;
+        std::size_t at;
+    };
+    const std::vector<Row> table = {{"nothing", "", kNone},
+                                    {"ASCII", "abc", kNone},
+                                    {"a NUL is UTF-8", std::string("a\0b", 3), kNone},
+                                    {"two, three, four bytes", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", kNone},
+                                    {"byte order mark", "\xef\xbb\xbf", kNone},
+                                    {"smallest of two", "\xc2\x80", kNone},
+                                    {"largest of all", "\xf4\x8f\xbf\xbf", kNone},
+                                    {"around the surrogates", "\xed\x9f\xbf\xee\x80\x80", kNone},
+                                    {"a continuation alone", "ab\x80", 2},
+                                    {"one continuation too many", "\xc3\xa9\xa9", 2},
+                                    {"Latin-1", "caf\xe9", 3},
+                                    {"Latin-1 before ASCII", "\xe9t\xe9", 0},
+                                    {"overlong slash of two", "x\xc0\xaf", 1},
+                                    {"overlong of two", "\xc1\xbf", 0},
+                                    {"overlong of three", "\xe0\x9f\xbf", 0},
+                                    {"overlong of four", "\xf0\x8f\xbf\xbf", 0},
+                                    {"first surrogate", "\xed\xa0\x80", 0},
+                                    {"last surrogate", "\xed\xbf\xbf", 0},
+                                    {"a pair of surrogates (CESU-8)", "ok\xed\xa0\xbd\xed\xb8\x80", 2},
+                                    {"beyond U+10FFFF", "\xf4\x90\x80\x80", 0},
+                                    {"first byte F5", "\xf5\x80\x80\x80", 0},
+                                    {"five bytes", "\xf8\x88\x80\x80\x80", 0},
+                                    {"FE, FF", "\xfe\xff", 0},
+                                    {"two cut", "a\xc3", 1},
+                                    {"three cut after one", "\xe2", 0},
+                                    {"three cut after two", "\xe2\x82", 0},
+                                    {"four cut after three", "\xf0\x9f\x98", 0},
+                                    {"three broken by ASCII", "\xe2\x82x", 0},
+                                    {"four broken by ASCII", "\xf0\x9f\x98x", 0},
+                                    {"bad last byte of three", "\xe2\x82\xc0", 0},
+                                    {"good, then bad", "\xc3\xa9\xf0\x9f\x98\x80\xff", 6}};
+    for (const Row& row : table) {
+        CAPTURE(row.what);
+        CHECK(find_invalid_utf8(row.text) == row.at);
+    }
+    // A view that ends within a character, whatever stands behind it in memory.
+    CHECK(find_invalid_utf8(std::string_view("\xc3\xa9", 1)) == 0);
+}
+
+TEST_CASE("a line loses its CR and nothing else", "[text]") {
+    CHECK(clean_line("", "f:1").empty());
+    CHECK(clean_line("\r", "f:1").empty());
+    CHECK(clean_line("a\r", "f:1") == "a");
+    CHECK(clean_line("a\r\r", "f:1") == "a\r");
+    CHECK(clean_line(" a\rb\t", "f:1") == " a\rb\t");
+    CHECK_THROWS_WITH(clean_line("ab\xff", "f:7"),
+                      "f:7: byte 3 of this line is not UTF-8; convert the file, e.g. "
+                      "with iconv -t UTF-8");
+    CHECK_THROWS_WITH(clean_line(std::string("a\0b", 3), "f:8"),
+                      "f:8: this line contains a NUL byte; is this a text file?");
+}
+
+TEST_CASE("lines are read, however they end", "[text]") {
+    CHECK(lines("a\nb\n") == Lines{"a", "b"});
+    CHECK(lines("a\nb") == Lines{"a", "b"});
+    CHECK(lines("a\r\nb\r\n") == Lines{"a", "b"});
+    CHECK(lines("a\r\nb\r") == Lines{"a", "b"});
+    CHECK(lines("\n\na\n\n") == Lines{"", "", "a", ""});
+    CHECK(lines("\xef\xbb\xbf"
+                "a\n\xef\xbb\xbf"
+                "b\n") == Lines{"a",
+                                "\xef\xbb\xbf"
+                                "b"});  // a mark only at the start
+    const std::string large(1 << 20, 'x');
+    CHECK(lines(large + "\n" + large) == Lines{large, large});
+}
+
+TEST_CASE("a file that cannot be read says why", "[text]") {
+    CHECK(lines_complaint("") == ": the file is empty");
+    CHECK(lines_complaint("\n") == ": the file is empty");
+    CHECK(lines_complaint("\xef\xbb\xbf\r\n") == ": the file is empty");
+    CHECK(lines_complaint("a\nb\nc\xe9\n").starts_with(":3: byte 2 of this line is not UTF-8"));
+    CHECK(lines_complaint(std::string("a\n\0\n", 4)).starts_with(":2: this line contains a NUL byte"));
+    CHECK(lines_complaint("a\n") == "no error");
+    CHECK_THROWS_WITH(read_lines("/nowhere/at all"),
+                      "/nowhere/at all: cannot be opened: No such file or directory");
+    CHECK_THROWS_WITH(read_lines("/tmp"), "/tmp: this is a directory; a text file is needed");
+}
+
+TEST_CASE("pairs are read with their lines", "[text]") {
+    CHECK(pairs("a b\tc\n") == "a b|c|1;");
+    CHECK(pairs("\n \na\tb\n\nc d \t e\r\n") == "a|b|3;c d | e|5;");
+    CHECK(pairs("\xef\xbb\xbf"
+                "a\tb") == "a|b|1;");
+}
+
+TEST_CASE("a wrong pair says what and where", "[text]") {
+    CHECK(pairs_complaint("a\tb\nc\n") == ":2: there is no tab; a line must be source<TAB>target");
+    CHECK(pairs_complaint("a\tb\nc\td\te\n") ==
+          ":2: there is more than one tab; a line must be source<TAB>target");
+    CHECK(pairs_complaint("\ta\n") == ":1: nothing stands before the tab");
+    CHECK(pairs_complaint(" \ta\n") == ":1: nothing stands before the tab");
+    CHECK(pairs_complaint("\n\na\t\n") == ":3: nothing stands after the tab");
+    CHECK(pairs_complaint("a\t \r\n") == ":1: nothing stands after the tab");
+    CHECK(pairs_complaint("\t\n") == ":1: nothing stands before the tab");
+    CHECK(pairs_complaint(" \n\n") == ": there are no sentence pairs in this file");
+    CHECK(pairs_complaint("a\tb\n") == "no error");
+}

@@ -1,0 +1,19 @@
+// The README's programs print what it says, and an installed library can be used as it says.
+#include <cstdlib>
+#include <string>
+
+#include "tests/catch.h"
+
+TEST_CASE("README: its programs compile as they stand and print what it says", "[apps][readme]") {
+    REQUIRE(std::system("sh tests/tools/readme.sh") == 0);
+}
+
+TEST_CASE("README: the library works from where make install puts it", "[apps][readme][install][slow]") {
+    const char* apps = std::getenv("PLAINGRAD_APPS");
+    if (apps != nullptr && std::string(apps) != "apps") {
+        WARN("skipped: only the plain build is installed");
+        SUCCEED();
+        return;
+    }
+    REQUIRE(std::system("sh tests/tools/install_test.sh") == 0);
+}
