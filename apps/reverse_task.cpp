@@ -37,9 +37,6 @@ struct Settings {
 
 Settings parse(int argc, char** argv) {
     Settings s;
-    std::vector<std::string> names;
-    for (const models::Preset& preset : models::presets())
-        names.emplace_back(preset.name);
     kit::Options options("reverse_task",
                          "trains a Transformer to reverse sequences, and tests it on unseen ones");
     options.rest("SYMBOL...", "a sequence of 1 to 12 numbers from 0 to 15, to be reversed after training",
@@ -47,7 +44,7 @@ Settings parse(int argc, char** argv) {
     options.add("--steps", "N", "training steps", s.steps, {.min = 1});
     options.add("--batch", "N", "sequences in a step", s.batch, {.min = 1, .max = 1 << 20});
     options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
-    options.add("--preset", "how the model is built", s.preset, names);
+    options.add("--preset", "how the model is built", s.preset, models::preset_names());
     options.add("--positions", "instead of the preset's", s.positions, {"sinusoidal", "learned"});
     options.add("--d-model", "N", "width of the model; 0 is the preset's", s.d_model,
                 {.min = 0, .max = 4096});

@@ -30,15 +30,12 @@ struct Settings {
 
 Settings parse(int argc, char** argv) {
     Settings s;
-    std::vector<std::string> names;
-    for (const models::Preset& preset : models::presets())
-        names.emplace_back(preset.name);
     kit::Options options("toy_translate", "learns to translate a few sentences, from nothing");
     options.rest("SENTENCE...",
                  "each is translated after training; otherwise the lines of standard input are", s.words);
     options.add("--pairs", "the built-in sentences to learn", s.corpus, {"en-fr", "en-es"});
     options.add("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data);
-    options.add("--preset", "how the model is built", s.preset, names);
+    options.add("--preset", "how the model is built", s.preset, models::preset_names());
     options.add("--epochs", "N", "how often each pair is learned", s.epochs,
                 {.min = 1, .max = 1'000'000'000});
     options.add("--lr", "X", "learning rate; 0 is 1e-3, or 1e-4 for models 512 wide", s.lr,

@@ -113,6 +113,8 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch
 
     for (int64_t length = 0; !tokens.empty() && length < max_tokens; ++length) {
         const Tensor log_p = autograd::log_softmax(stepper.step(tokens));  // (rows, V)
+        check(log_p.size(1) > kEos, "[beam_search] a vocabulary of ", log_p.size(1),
+              " has no <eos>, which is id ", int(kEos));
         std::vector<int32_t> rows;
         tokens.clear();
         for (Search& search : searches) {

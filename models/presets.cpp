@@ -82,6 +82,13 @@ const std::vector<Preset>& presets() {
     return all;
 }
 
+std::vector<std::string> preset_names() {
+    std::vector<std::string> names;
+    for (const Preset& p : presets())
+        names.emplace_back(p.name);
+    return names;
+}
+
 const TransformerConfig& preset(std::string_view name) {
     std::string names;
     for (const Preset& p : presets()) {

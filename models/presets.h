@@ -19,6 +19,7 @@ struct Preset {
 };
 
 const std::vector<Preset>& presets();
+std::vector<std::string> preset_names();
 
 // Throws Error listing the names if there is none of this name.
 const TransformerConfig& preset(std::string_view name);

@@ -1,9 +1,4 @@
 // Every operation's gradient against differences of its forward, and that gradcheck itself can fail.
-#include <algorithm>
-#include <fstream>
-#include <limits>
-#include <map>
-#include <regex>
 
 #include "autograd/gradcheck.h"
 #include "autograd/op.h"
@@ -21,36 +16,6 @@ TEST_CASE("ops: every gradient is right", "[ops][gradcheck]") {
         INFO(row.op << ", " << row.detail << ": " << result.message);
         CHECK(result.ok);
         CHECK(result.worst <= (kRealIsDouble ? 1e-7 : 1));
-    }
-}
-
-// The names in ops.h, with how often each is declared.
-static std::map<std::string, int> declared() {
-    std::ifstream file("autograd/ops.h");  // tests run in the repository's root
-    REQUIRE(file.is_open());
-    const std::regex declaration(R"(^(inline )?Tensor (operator.|[a-z_]+)\(.*)");
-    std::map<std::string, int> names;
-    std::smatch match;
-    for (std::string line; std::getline(file, line);)
-        if (std::regex_match(line, match, declaration))
-            ++names[match[2]];
-    return names;
-}
-
-TEST_CASE("ops: the table has a row for every declaration in ops.h", "[ops]") {
-    std::map<std::string, int> rows;
-    for (const OpRow& row : OpTable().rows)
-        ++rows[row.op];
-    const std::map<std::string, int> names = declared();
-    REQUIRE(names.size() >= 30);
-    REQUIRE(names.count("attention") == 1);
-    for (const auto& [name, count] : names) {
-        INFO(name << " is declared " << count << " times and has " << rows[name] << " rows");
-        CHECK(rows[name] >= count);
-    }
-    for (const auto& [name, count] : rows) {
-        INFO(name << " has rows and is not in ops.h");
-        CHECK(names.count(name) == 1);
     }
 }
 
@@ -73,8 +38,8 @@ Tensor square(const Tensor& x, Derivative derivative) {
 
 template <class Derivative>
 GradcheckResult check_square(Derivative derivative, GradcheckOptions options = {}) {
-    return gradcheck([=](const Inputs& x) { return square(x[0], derivative); },
-                     {random({3, 5}, 1, 0.5, 2)}, options);
+    return gradcheck([=](const Inputs& x) { return square(x[0], derivative); }, {random({3, 5}, 1, 0.5, 2)},
+                     options);
 }
 
 }  // namespace
@@ -90,12 +55,10 @@ TEST_CASE("gradcheck: a right op passes, and a wrong one does not", "[gradcheck]
     CHECK(!one_percent.ok);
     CHECK(contains(one_percent.message, "[gradcheck] input 0 (3, 5), element 0"));
     CHECK(one_percent.worst > 1e-3);
-    CHECK(!check_square([](Real x, Real) { return 2 * x; }).ok);          // forgets dy
+    CHECK(!check_square([](Real x, Real) { return 2 * x; }).ok);           // forgets dy
     CHECK(!check_square([](Real x, Real dy) { return -2 * x * dy; }).ok);  // wrong sign
-    // One element of fifteen.
-    CHECK(!check_square([first = true](Real x, Real dy) mutable {
-               return std::exchange(first, false) ? x * dy : 2 * x * dy;
-           }).ok);
+    const Real first = random({3, 5}, 1, 0.5, 2).data()[0];                // one element of fifteen
+    CHECK(!check_square([first](Real x, Real dy) { return x == first ? x * dy : 2 * x * dy; }).ok);
 }
 
 TEST_CASE("gradcheck: NaN and all zeros fail", "[gradcheck]") {
@@ -120,7 +83,6 @@ TEST_CASE("gradcheck: an input that no gradient reaches fails", "[gradcheck]") {
         gradcheck([](const Inputs& x) { return add(x[0], x[1].detach()); }, {random({3}, 1), random({3}, 2)});
     CHECK(!lost.ok);
     CHECK(contains(lost.message, "no gradient reached input 1"));
-    CHECK(gradcheck([](const Inputs& x) { return mul(x[0], x[0]); }, {Tensor::zeros({0, 3})}).ok == false);
 }
 
 TEST_CASE("gradcheck: the inputs stay as they were", "[gradcheck]") {

@@ -43,7 +43,8 @@ inline bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
     for (const Real x : a)
         if (x != x)
             return false;
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
 }
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {

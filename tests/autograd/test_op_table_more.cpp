@@ -1,14 +1,11 @@
-// The second half of op_table.h: reductions, movers, losses, look-up, fused operations.
-#pragma once
-
+// The rows of op_table.h for reductions, movers, losses, look-up and fused operations. (In the
+// gradcheck binary too, which is made of the files with that word.)
 #include "tests/autograd/op_table.h"
 
-namespace tests {
+using namespace tests;     // NOLINT
+using namespace autograd;  // NOLINT
 
-inline void OpTable::reductions() {
-    using autograd::max;
-    using autograd::mean;
-    using autograd::sum;
+void OpTable::reductions() {
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{23}, Shape{3, 5}, Shape{2, 3, 5, 7}}) {
         row("sum", "all", {in(shape)}, [](const Inputs& x) { return sum(x[0]); });
         row("mean", "all", {in(shape)}, [](const Inputs& x) { return mean(x[0]); });
@@ -16,7 +13,7 @@ inline void OpTable::reductions() {
     for (const bool keep : {false, true}) {
         const Shape shape = {2, 3, 5, 7};
         const char* detail = keep ? "kept dims" : "dropped dims";
-#define ROW(...)                                                                                       \
+#define ROW(...)                                                                                         \
     row("sum", detail, {in(shape)}, [keep](const Inputs& x) { return sum(x[0], {__VA_ARGS__}, keep); }); \
     row("mean", detail, {in(shape)}, [keep](const Inputs& x) { return mean(x[0], {__VA_ARGS__}, keep); })
         ROW(0);
@@ -40,18 +37,23 @@ inline void OpTable::reductions() {
         [](const Inputs& x) { return sum(x[0], {0}) + sum(x[0]) + mean(x[0], {1}, true); });
 }
 
-inline void OpTable::movers() {
-    using namespace autograd;  // NOLINT
+void OpTable::movers() {
     const auto twice = [](const Tensor& y, const Tensor& x) { return mul(y, reshape(mul(x, x), {-1})); };
     row("reshape", "", {in({3, 5, 2})}, [](const Inputs& x) { return reshape(x[0], {5, -1}); });
     row("reshape", "to itself", {in({7})}, [](const Inputs& x) { return reshape(x[0], {1, 7, 1}); });
     row("reshape", "two consumers", {in({3, 5})},
         [twice](const Inputs& x) { return twice(reshape(x[0], {15}), x[0]); });
-    for (const std::vector<int>& order : std::vector<std::vector<int>>{
-             {0, 1, 2, 3}, {3, 2, 1, 0}, {0, 2, 1, 3}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 0, 1, 2}, {-1, 0, 1, -2}})
+    for (const std::vector<int>& order : std::vector<std::vector<int>>{{0, 1, 2, 3},
+                                                                       {3, 2, 1, 0},
+                                                                       {0, 2, 1, 3},
+                                                                       {1, 0, 3, 2},
+                                                                       {2, 3, 0, 1},
+                                                                       {3, 0, 1, 2},
+                                                                       {-1, 0, 1, -2}})
         row("permute", "", {in({2, 3, 5, 7})}, [order](const Inputs& x) { return permute(x[0], order); });
-    row("permute", "used twice", {in({3, 3})},
-        [](const Inputs& x) { return mul(permute(x[0], {1, 0}), permute(x[0], {0, 1})); });
+    row("permute", "used twice", {in({3, 3})}, [](const Inputs& x) {
+        return mul(permute(x[0], {1, 0}), permute(x[0], {0, 1}));
+    });
     row("transpose", "", {in({3, 17})}, [](const Inputs& x) { return transpose(x[0], 0, 1); });
     row("transpose", "", {in({2, 3, 5, 7})}, [](const Inputs& x) { return transpose(x[0], 1, -1); });
     row("transpose", "with itself", {in({2, 3})}, [](const Inputs& x) { return transpose(x[0], 1, 1); });
@@ -71,25 +73,28 @@ inline void OpTable::movers() {
         row("concat", "", {in(shape(2)), in(shape(1)), in(shape(3))},
             [dim](const Inputs& x) { return concat(x, dim); });
     }
-    row("concat", "the same twice", {in({3, 5})},
-        [](const Inputs& x) { return concat({x[0], mul(x[0], x[0]), x[0]}, 1); });
-    row("concat", "with an empty one", {in({3, 5})},
-        [](const Inputs& x) { return concat({Tensor::zeros({3, 0}), x[0]}, 1); });
+    row("concat", "the same twice", {in({3, 5})}, [](const Inputs& x) {
+        return concat({x[0], mul(x[0], x[0]), x[0]}, 1);
+    });
+    row("concat", "with an empty one", {in({3, 5})}, [](const Inputs& x) {
+        return concat({Tensor::zeros({3, 0}), x[0]}, 1);
+    });
 }
 
-inline void OpTable::softmax_and_loss() {
-    using namespace autograd;  // NOLINT
+void OpTable::softmax_and_loss() {
     struct Along {
         Shape shape;
         int dim;
     };
-    for (const Along& a : {Along{{7}, -1}, {{3, 5}, -1}, {{2, 3, 17}, 2}, {{2, 3, 5}, 1}, {{5, 3}, 0}, {{2, 3, 2, 5}, -3}}) {
+    for (const Along& a :
+         {Along{{7}, -1}, {{3, 5}, -1}, {{2, 3, 17}, 2}, {{2, 3, 5}, 1}, {{5, 3}, 0}, {{2, 3, 2, 5}, -3}}) {
         row("softmax", join(a.shape, " dim ", a.dim), {in(a.shape)},
             [a](const Inputs& x) { return softmax(x[0], a.dim); });
         row("log_softmax", join(a.shape, " dim ", a.dim), {in(a.shape)},
             [a](const Inputs& x) { return log_softmax(x[0], a.dim); });
     }
-    row("softmax", "one element", {in({5, 1})}, [](const Inputs& x) { return softmax(x[0]); }, true);
+    row(
+        "softmax", "one element", {in({5, 1})}, [](const Inputs& x) { return softmax(x[0]); }, true);
     row("softmax", "used twice", {in({3, 7})}, [](const Inputs& x) { return mul(softmax(x[0]), x[0]); });
     const Tokens targets(2, 3, {4, 0, 6, 2, 2, 0}), one(1, 1, {3});
     for (const Real smoothing : {Real(0), Real(0.1), Real(0.7)}) {
@@ -105,16 +110,16 @@ inline void OpTable::softmax_and_loss() {
     row("cross_entropy", "one row", {in({1, 5})}, [=](const Inputs& x) { return cross_entropy(x[0], one); });
 }
 
-inline void OpTable::lookup() {
-    using namespace autograd;  // NOLINT
+void OpTable::lookup() {
     const Tokens repeated(2, 3, {1, 4, 1, 1, 0, 4}), padded(2, 3, {2, 4, 0, 1, 0, 0}, 0);
-    row("embedding", "repeated ids", {in({5, 3})}, [=](const Inputs& x) { return embedding(x[0], repeated); });
+    row("embedding", "repeated ids", {in({5, 3})},
+        [=](const Inputs& x) { return embedding(x[0], repeated); });
     row("embedding", "padding", {in({5, 19})}, [=](const Inputs& x) { return embedding(x[0], padded); });
-    row("embedding", "and the table itself", {in({5, 3})}, [=](const Inputs& x) {
-        return add(sum(mul(x[0], x[0])), embedding(x[0], padded));
+    row("embedding", "and the table itself", {in({5, 3})},
+        [=](const Inputs& x) { return add(sum(mul(x[0], x[0])), embedding(x[0], padded)); });
+    row("embedding", "70 columns", {in({2, 70})}, [](const Inputs& x) {
+        return embedding(x[0], Tokens(1, 3, {1, 1, 0}));
     });
-    row("embedding", "70 columns", {in({2, 70})},
-        [](const Inputs& x) { return embedding(x[0], Tokens(1, 3, {1, 1, 0})); });
     const Rng rng = Rng(5).fork("dropout");
     for (const Real p : {Real(0), Real(0.1), Real(0.5)})
         row("dropout", join("p ", p), {in({3, 17})}, [=](const Inputs& x) { return dropout(x[0], p, rng); });
@@ -124,8 +129,7 @@ inline void OpTable::lookup() {
     });
 }
 
-inline void OpTable::fused() {
-    using namespace autograd;  // NOLINT
+void OpTable::fused() {
     for (const Shape& shape : {Shape{5}, Shape{3, 5}, Shape{1, 5}, Shape{2, 3, 5}, Shape{2, 1, 3, 5}}) {
         const std::string detail = join("x ", shape);
         row("linear", detail, {in(shape), in({5, 7}), in({7})},
@@ -149,8 +153,7 @@ inline void OpTable::fused() {
         [](const Inputs& x) { return add(x[0], layer_norm(x[0], x[1], x[1])); });
 }
 
-inline void OpTable::attentions() {
-    using namespace autograd;  // NOLINT
+void OpTable::attentions() {
     static const Rng rng = Rng(7).fork("attention");  // options point to it
     const int64_t B = 2, T = 3, S = 5, H = 2, D = 3;
     std::vector<uint8_t> pairs(static_cast<std::size_t>(B * T * S));
@@ -168,17 +171,16 @@ inline void OpTable::attentions() {
     for (const auto& [name, mask] : masks) {
         for (const Real p : {Real(0), Real(0.4)}) {
             const AttentionOptions options = {.n_heads = H, .mask = mask, .dropout = p, .rng = &rng};
-            row("attention", join(name, ", dropout ", p), {in({B, T, H * D}), in({B, S, H * D}), in({B, S, H * D})},
+            row("attention", join(name, ", dropout ", p),
+                {in({B, T, H * D}), in({B, S, H * D}), in({B, S, H * D})},
                 [options](const Inputs& x) { return attention(x[0], x[1], x[2], options); });
         }
     }
-    row("attention", "to itself, 19 keys", {in({1, 19, 6})}, [](const Inputs& x) {
-        return attention(x[0], x[0], x[0], {.n_heads = 3, .mask = Mask::causal()});
-    });
+    row("attention", "to itself, 19 keys", {in({1, 19, 6})},
+        [](const Inputs& x) { return attention(x[0], x[0], x[0], {.n_heads = 3, .mask = Mask::causal()}); });
     row("attention", "keys are values", {in({2, 3, 5}), in({2, 2, 5})},
         [](const Inputs& x) { return attention(x[0], x[1], x[1]); });
-    row("attention", "one key: no gradient for q and k", {in({1, 3, 5}), in({1, 1, 5}), in({1, 1, 5})},
+    row(
+        "attention", "one key: no gradient for q and k", {in({1, 3, 5}), in({1, 1, 5}), in({1, 1, 5})},
         [](const Inputs& x) { return attention(x[0], x[1], x[2]); }, true);
 }
-
-}  // namespace tests

@@ -1,0 +1,286 @@
+// The kernels of rows, reductions, look-up, attention and Adam: the same bits on every instruction set,
+// with any number of threads and at any address; nothing beside the result is written.
+// (Elementwise kernels and the matrix product: test_pointwise.cpp, test_gemm.cpp.)
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace autograd;           // NOLINT
+using namespace autograd::kernels;  // NOLINT
+using namespace tests;              // NOLINT
+
+namespace {
+
+constexpr Real kGuard = Real(-12345.5);
+constexpr int64_t kGuards = 20;
+
+// One call of a kernel: its memory, of which each piece begins at the same offset from an aligned
+// address (std::vector's are 16-byte aligned; relative to each other the offsets are what counts).
+class Run {
+public:
+    Run(int64_t rows_, int64_t n_, int64_t offset, bool accumulate)
+        : rows(rows_), n(n_), offset_(offset), accumulate_(accumulate) {}
+    const int64_t rows, n;
+
+    const Real* in(int64_t count, uint64_t seed, double low = -3, double high = 3) {
+        std::vector<Real>& x = inputs_.emplace_back(static_cast<std::size_t>(offset_), kNan);
+        const std::vector<Real> values = numbers(count, seed, low, high);
+        x.insert(x.end(), values.begin(), values.end());
+        return x.data() + offset_;
+    }
+    // Ids below `limit`, every fifth one `special`.
+    const int32_t* ids(int64_t count, int64_t limit, int32_t special) {
+        std::vector<int32_t>& x = ids_.emplace_back(static_cast<std::size_t>(offset_), -7);
+        for (int64_t i = 0; i < count; ++i)
+            x.push_back(i % 5 == 3 ? special
+                                   : static_cast<int32_t>(Rng(8).below(static_cast<uint64_t>(i), limit)));
+        return x.data() + offset_;
+    }
+    // Room for a result: NaN, or with numbers to add to; in place: what is given.
+    Real* out(int64_t count, const std::vector<Real>& start = {}) {
+        std::vector<Real>& y =
+            outputs_.emplace_back(static_cast<std::size_t>(offset_ + count + kGuards), kGuard);
+        std::fill_n(y.begin() + offset_, count, kNan);
+        if (accumulate_)
+            std::copy_n(numbers(count, 77).begin(), count, y.begin() + offset_);
+        std::copy(start.begin(), start.end(), y.begin() + offset_);
+        return y.data() + offset_;
+    }
+    Out sink(int64_t count) { return {out(count), accumulate_}; }
+
+    // All results; empty if a guard was overwritten.
+    std::vector<Real> results() const {
+        std::vector<Real> all;
+        for (const std::vector<Real>& y : outputs_) {
+            const auto end = y.end() - kGuards;
+            const auto intact = [](Real x) { return x == kGuard; };
+            if (!std::all_of(y.begin(), y.begin() + offset_, intact) || !std::all_of(end, y.end(), intact))
+                return {};
+            all.insert(all.end(), y.begin() + offset_, end);
+        }
+        return all;
+    }
+
+private:
+    int64_t offset_;
+    bool accumulate_;
+    std::deque<std::vector<Real>> inputs_, outputs_;
+    std::deque<std::vector<int32_t>> ids_;
+};
+
+struct Case {
+    const char* name;
+    bool accumulates;
+    std::function<void(Run&)> call;
+};
+
+// Attention of 3 sentences and 2 heads over rows/3 queries, with some of the masks.
+struct AttentionCase {
+    Attention a = {};
+    std::vector<int32_t> counts;
+    std::vector<uint8_t> allowed;
+    explicit AttentionCase(const Run& r) {
+        const int64_t keys = std::min<int64_t>(r.n, 300), queries = std::min<int64_t>(r.rows / 3, 40);
+        a.batch = 3, a.heads = 2, a.queries = queries, a.keys = keys, a.d = 5, a.scale = Real(0.3);
+        counts = {static_cast<int32_t>(keys), static_cast<int32_t>(keys / 2), 0};
+        for (int64_t i = 0; i < 3 * queries * keys; ++i)
+            allowed.push_back(i % 3 != 1);
+        a.key = {17, 4711};
+    }
+    int64_t q() const { return a.batch * a.queries * a.heads * a.d; }
+    int64_t k() const { return a.batch * a.keys * a.heads * a.d; }
+};
+
+template <class Change>
+void attention_both_ways(Run& r, Change change) {
+    AttentionCase c(r);
+    change(c);
+    const Real *q = r.in(c.q(), 1), *k = r.in(c.k(), 2), *v = r.in(c.k(), 3), *dout = r.in(c.q(), 4);
+    Real* out = r.out(c.q());
+    Real* weights = r.out(c.a.batch * c.a.heads * c.a.queries * c.a.keys);
+    cpu().attention(c.a, q, k, v, out, weights);
+    const Out dq = r.sink(c.q()), dk = r.sink(c.k()), dv = r.sink(c.k());
+    cpu().attention_backward(c.a, q, k, v, dout, dq, dk, dv);
+}
+
+const Case kCases[] = {
+    {"softmax", false,
+     [](Run& r) { cpu().softmax(r.rows, r.n, r.in(r.rows * r.n, 1), r.out(r.rows * r.n)); }},
+    {"softmax_backward", true,
+     [](Run& r) {
+         const int64_t all = r.rows * r.n;
+         cpu().softmax_backward(r.rows, r.n, r.in(all, 1, 0, 1), r.in(all, 2), r.sink(all));
+     }},
+    {"log_softmax", false,
+     [](Run& r) { cpu().log_softmax(r.rows, r.n, r.in(r.rows * r.n, 1), r.out(r.rows * r.n)); }},
+    {"log_softmax_backward", true,
+     [](Run& r) {
+         const int64_t all = r.rows * r.n;
+         cpu().log_softmax_backward(r.rows, r.n, r.in(all, 1, -4, 0), r.in(all, 2), r.sink(all));
+     }},
+    {"cross_entropy", true,
+     [](Run& r) {
+         const Real* x = r.in(r.rows * r.n, 1);
+         const int32_t* ids = r.ids(r.rows, r.n, 0);
+         Real *loss = r.out(r.rows), *lse = r.out(r.rows);
+         cpu().cross_entropy(r.rows, r.n, x, ids, 0, Real(0.1), loss, lse);
+         cpu().cross_entropy_backward(r.rows, r.n, x, ids, 0, Real(0.1), lse, Real(0.7),
+                                      r.sink(r.rows * r.n));
+     }},
+    {"layer_norm", true,
+     [](Run& r) {
+         const int64_t all = r.rows * r.n;
+         const Real *x = r.in(all, 1), *gain = r.in(r.n, 2), *dy = r.in(all, 3);
+         Real *y = r.out(all), *statistics = r.out(3 * r.rows);
+         cpu().layer_norm(r.rows, r.n, Real(1e-5), x, gain, r.in(r.n, 4), y, statistics);
+         const Out dx = r.sink(all), dgain = r.sink(r.n), dbias = r.sink(r.n);
+         cpu().layer_norm_backward(r.rows, r.n, x, gain, statistics, dy, dx, dgain, dbias);
+     }},
+    {"gather and scatter_add", true,
+     [](Run& r) {
+         const int32_t* ids = r.ids(r.rows, 23, 4);
+         cpu().gather(r.rows, r.n, ids, 4, r.in(23 * r.n, 1), r.out(r.rows * r.n));
+         cpu().scatter_add(r.rows, r.n, ids, 4, r.in(r.rows * r.n, 2), 23, r.sink(23 * r.n));
+     }},
+    {"sum, contiguous", true,
+     [](Run& r) {
+         cpu().sum({1, r.rows * r.n, 1}, Real(0.3), r.in(r.rows * r.n, 1), r.sink(1));
+     }},
+    {"sum, rows", true,
+     [](Run& r) {
+         cpu().sum({r.rows, r.n, 1}, 1, r.in(r.rows * r.n, 1), r.sink(r.rows));
+     }},
+    {"sum, columns", true,
+     [](Run& r) {
+         cpu().sum({1, r.rows, r.n}, 1, r.in(r.rows * r.n, 1), r.sink(r.n));
+     }},
+    {"sum, middle", true,
+     [](Run& r) {
+         cpu().sum({3, r.rows, r.n}, -1, r.in(3 * r.rows * r.n, 1), r.sink(3 * r.n));
+     }},
+    {"max", true,
+     [](Run& r) {
+         std::vector<int32_t> index(static_cast<std::size_t>(3 * r.n), -1);
+         cpu().max({3, r.rows, r.n}, r.in(3 * r.rows * r.n, 1), r.out(3 * r.n), index.data());
+         cpu().max_backward({3, r.rows, r.n}, index.data(), r.in(3 * r.n, 2), r.sink(3 * r.rows * r.n));
+     }},
+    {"copy, dense", true,
+     [](Run& r) {
+         cpu().copy({{1, 1, r.rows, r.n}, {0, 0, r.n, 1}, {0, 0, r.n, 1}}, r.in(r.rows * r.n, 1),
+                    r.sink(r.rows * r.n));
+     }},
+    {"copy, transposing", true,
+     [](Run& r) {
+         cpu().copy({{1, 1, r.n, r.rows}, {0, 0, 1, r.n}, {0, 0, r.rows, 1}}, r.in(r.rows * r.n, 1),
+                    r.sink(r.rows * r.n));
+     }},
+    {"sum_of_squares", false,
+     [](Run& r) {
+         const double s = cpu().sum_of_squares(r.rows * r.n, r.in(r.rows * r.n, 1));
+         const Real high = static_cast<Real>(s);
+         r.out(2, {high, static_cast<Real>(s - static_cast<double>(high))});
+     }},
+    {"attention, no mask", true, [](Run& r) { attention_both_ways(r, [](AttentionCase&) {}); }},
+    {"attention, padding, causal, dropout", true,
+     [](Run& r) {
+         attention_both_ways(r, [](AttentionCase& c) {
+             c.a.mask = {.key_counts = c.counts.data(), .causal = c.a.keys >= c.a.queries};
+             c.a.dropout = Real(0.3);
+         });
+     }},
+    {"attention, allowed, dropout", true,
+     [](Run& r) {
+         attention_both_ways(r, [](AttentionCase& c) {
+             c.a.mask.allowed = c.allowed.data();
+             c.a.dropout = Real(0.3);
+         });
+     }},
+    {"adam", false,
+     [](Run& r) {
+         const int64_t n = r.rows * r.n;
+         const Adam o = {.lr = Real(1e-2),
+                         .beta1 = Real(0.9),
+                         .beta2 = Real(0.98),
+                         .rest1 = Real(0.1),
+                         .rest2 = Real(0.02),
+                         .eps = Real(1e-9),
+                         .correction1 = Real(0.19),
+                         .correction2 = Real(0.04),
+                         .decay = Real(0.1),
+                         .decoupled = true,
+                         .grad_scale = Real(0.5)};
+         const Real* grad = r.in(n, 1);
+         Real *w = r.out(n, numbers(n, 2)), *m = r.out(n, numbers(n, 3)), *v = r.out(n, numbers(n, 4, 0, 1));
+         cpu().adam(o, n, grad, w, m, v);
+         Adam coupled = o;
+         coupled.decoupled = false;
+         cpu().adam(coupled, n, grad, w, m, v);
+     }},
+};
+
+std::vector<Real> run(const Case& c, int64_t rows, int64_t n, int64_t offset = 0, bool accumulate = false) {
+    Run r(rows, n, offset, accumulate);
+    c.call(r);
+    return r.results();
+}
+
+// Sizes around a vector, a row longer than a sum's block, many rows; enough for several threads.
+struct Size {
+    int64_t rows, n;
+};
+constexpr Size kBig[] = {{301, 67}, {7, 5003}, {2003, 11}}, kSmall[] = {{3, 1}, {5, 15}, {3, 17}, {7, 33}};
+
+}  // namespace
+
+TEST_CASE("kernels: the same bits on every instruction set and with any number of threads",
+          "[kernels][bits]") {
+    for (const Case& c : kCases) {
+        for (const Size size : kBig) {
+            std::vector<Real> expected;
+            for_each_isa([&](const char* isa) {
+                for (const int count : {1, 2, 3, 8}) {
+                    const Threads threads(count);
+                    const std::vector<Real> y = run(c, size.rows, size.n);
+                    if (expected.empty())
+                        expected = y;
+                    INFO(c.name << ", " << size.rows << " x " << size.n << ", " << isa << ", " << count
+                                << " threads");
+                    CHECK((!y.empty() && same_bits(y, expected)));
+                }
+            });
+        }
+    }
+}
+
+TEST_CASE("kernels: the same bits at every address, and nothing else is written", "[kernels][bits]") {
+    const Threads one(1);
+    for (const Case& c : kCases) {
+        for (const Size size : kSmall) {
+            const std::vector<Real> expected = run(c, size.rows, size.n);
+            for_each_isa([&](const char* isa) {
+                for (int64_t offset = 0; offset < 16; ++offset) {
+                    const std::vector<Real> y = run(c, size.rows, size.n, offset);
+                    INFO(c.name << ", " << size.rows << " x " << size.n << ", " << isa << ", offset "
+                                << offset);
+                    CHECK((!y.empty() && same_bits(y, expected)));
+                }
+            });
+        }
+    }
+}
+
+TEST_CASE("kernels: accumulating adds, overwriting does not read", "[kernels]") {
+    for (const Case& c : kCases) {
+        for (const Size size : {kSmall[2], kBig[0]}) {
+            const std::vector<Real> fresh = run(c, size.rows, size.n);
+            const std::vector<Real> again = run(c, size.rows, size.n, 0, true);
+            INFO(c.name);
+            REQUIRE(same_bits(fresh, fresh));  // overwrote its NaN
+            REQUIRE(fresh.size() == again.size());
+            CHECK(same_bits(fresh, again) == !c.accumulates);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// Which set of kernels is used, and what is said of one that is not there.
+#include <algorithm>
+
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace autograd;           // NOLINT
+using namespace autograd::kernels;  // NOLINT
+using namespace tests;              // NOLINT
+
+namespace {
+
+std::vector<std::string> names() {
+    std::vector<std::string> list;
+    for (const char* const* name = available(); *name != nullptr; ++name)
+        list.push_back(*name);
+    return list;
+}
+
+}  // namespace
+
+TEST_CASE("dispatch: the baseline is always there, last, and each name once", "[kernels][dispatch]") {
+    const std::vector<std::string> list = names();
+    REQUIRE(!list.empty());
+    CHECK(list.back() == "baseline");
+    for (std::size_t i = 0; i < list.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            CHECK(list[i] != list[j]);
+}
+
+TEST_CASE("dispatch: use switches", "[kernels][dispatch]") {
+    for_each_isa([](const char* name) { CHECK(std::string(cpu().name) == name); });
+    const std::string name = cpu().name;
+    const std::vector<std::string> list = names();
+    CHECK(std::count(list.begin(), list.end(), name) == 1);
+}
+
+TEST_CASE("dispatch: an unknown set is an error that lists the others", "[kernels][dispatch][errors]") {
+    const std::string before = cpu().name;
+    for (const char* name : {"nonsense", "", "AVX2", "avx", "baseline ", "sse2"}) {
+        const std::string error = error_of([&] { use(name); });
+        INFO(error);
+        CHECK(error.rfind("[PLAINGRAD_ISA] ", 0) == 0);
+        CHECK(contains(error, "'" + std::string(name) + "'"));
+        for (const std::string& other : names())
+            CHECK(contains(error, other));
+        CHECK(!contains(error, "\n"));
+        CHECK(cpu().name == before);
+    }
+    // Real sets, of which no machine has all.
+    for (const char* name : {"avx512", "avx2", "neon"}) {
+        const std::vector<std::string> list = names();
+        const bool here = std::count(list.begin(), list.end(), name) == 1;
+        const std::string error = error_of([&] { use(name); });
+        CHECK(error.empty() == here);
+        CHECK((here || contains(error, "can run")));
+    }
+    use(before.c_str());
+}
+
+TEST_CASE("dispatch: no kernel is missing from a table", "[kernels][dispatch]") {
+    for_each_isa([](const char* name) {
+        INFO(name);
+        const Kernels& k = cpu();
+        const bool all = k.gemm && k.unary && k.unary_backward && k.binary && k.dropout && k.fill && k.copy &&
+                         k.sum && k.max && k.max_backward && k.sum_of_squares && k.softmax &&
+                         k.softmax_backward && k.log_softmax && k.log_softmax_backward && k.cross_entropy &&
+                         k.cross_entropy_backward && k.layer_norm && k.layer_norm_backward && k.gather &&
+                         k.scatter_add && k.attention && k.attention_backward && k.adam && k.fma_chains;
+        CHECK(all);
+        CHECK(k.fma_chains(1000) >= 1000);
+    });
+}

@@ -1,0 +1,278 @@
+// Attention: what a mask hides reaches nothing, bit for bit; and what is computed is what the paper says.
+#include <algorithm>
+#include <optional>
+
+#include "autograd/ops.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+#include "tests/reference.h"
+
+using namespace autograd;  // NOLINT
+using namespace tests;     // NOLINT
+
+namespace {
+
+// Sizes of one attention, and which pairs its mask allows, in the words of mask.h.
+struct Setting {
+    std::string name;
+    int64_t B, H, T, S, D;
+    std::optional<std::vector<int32_t>> counts = {};
+    bool causal = false;
+    std::vector<uint8_t> pairs = {};
+
+    bool visible(int64_t b, int64_t t, int64_t s) const {
+        return (!counts || s < (*counts)[static_cast<std::size_t>(b)]) && (!causal || s <= t + (S - T)) &&
+               (pairs.empty() || pairs[static_cast<std::size_t>((b * T + t) * S + s)] != 0);
+    }
+    int64_t visible_keys(int64_t b, int64_t t) const {
+        int64_t count = 0;
+        for (int64_t s = 0; s < S; ++s)
+            count += visible(b, t, s);
+        return count;
+    }
+    Mask mask() const {
+        Mask m = counts ? Mask::key_counts(*counts) : Mask::none();
+        if (!pairs.empty())
+            m = Mask::allowed(B, T, S, pairs);
+        return causal ? m.and_causal() : m;
+    }
+};
+
+std::vector<uint8_t> random_pairs(int64_t n, uint64_t seed, double density) {
+    std::vector<uint8_t> pairs;
+    for (int64_t i = 0; i < n; ++i)
+        pairs.push_back(Rng(seed).uniform(static_cast<uint64_t>(i)) < density);
+    return pairs;
+}
+
+// Batch and heads both more than one; batch 1; one head; length 1; more keys than a vector; queries
+// without a key.
+std::vector<Setting> settings() {
+    return {
+        {"no mask", 2, 3, 5, 7, 3},
+        {"one of everything", 1, 1, 1, 1, 1},
+        {"one query, 37 keys", 2, 2, 1, 37, 5},
+        {"key counts", 3, 2, 5, 19, 3, {{19, 7, 1}}},
+        {"key counts, one empty", 3, 2, 3, 7, 17, {{2, 0, 7}}},
+        {"causal", 2, 2, 19, 19, 3, {}, true},
+        {"causal, more keys than queries", 2, 2, 3, 21, 3, {}, true},
+        {"causal, one query", 2, 1, 1, 5, 3, {}, true},
+        {"key counts and causal", 3, 2, 7, 7, 5, {{7, 3, 0}}, true},
+        {"allowed", 2, 3, 5, 19, 3, {}, false, random_pairs(2 * 5 * 19, 1, 0.5)},
+        {"allowed, few", 2, 1, 7, 5, 3, {}, false, random_pairs(2 * 7 * 5, 2, 0.2)},
+        {"allowed, none", 1, 2, 3, 5, 3, {}, false, std::vector<uint8_t>(15)},
+        {"allowed and causal", 2, 2, 5, 19, 3, {}, true, random_pairs(2 * 5 * 19, 3, 0.5)},
+        {"70 columns a head, 100 keys", 1, 2, 3, 100, 70, {}, false, random_pairs(300, 4, 0.7)},
+    };
+}
+
+struct Input {
+    Tensor q, k, v, dout;
+    explicit Input(const Setting& s)
+        : q(random({s.B, s.T, s.H * s.D}, 11)),
+          k(random({s.B, s.S, s.H * s.D}, 12)),
+          v(random({s.B, s.S, s.H * s.D}, 13)),
+          dout(random(q.shape(), 14)) {}
+};
+
+struct Output {
+    Tensor out, dq, dk, dv, weights;
+};
+
+const Rng kRng = Rng(3).fork("weights");
+
+Output run(const Setting& s, const Input& in, double dropout = 0, bool weights = true) {
+    const Tensor q = leaf(in.q), k = leaf(in.k), v = leaf(in.v);
+    Output o;
+    o.out = attention(q, k, v,
+                      {.n_heads = s.H,
+                       .mask = s.mask(),
+                       .dropout = static_cast<Real>(dropout),
+                       .rng = &kRng,
+                       .weights = weights ? &o.weights : nullptr});
+    o.out.backward(in.dout);
+    o.dq = q.grad(), o.dk = k.grad(), o.dv = v.grad();
+    return o;
+}
+
+// Row t of sentence b.
+std::vector<Real> row(const Tensor& x, int64_t b, int64_t t) {
+    const Real* begin = x.data() + (b * x.size(1) + t) * x.size(2);
+    return {begin, begin + x.size(2)};
+}
+
+bool all_zero(const std::vector<Real>& x) {
+    return std::all_of(x.begin(), x.end(), [](Real value) { return value == 0; });
+}
+
+// The four lines of ops.h, with all heads at once: (B, H, T, D).
+Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v, const Setting& setting,
+                Real dropout_rate) {
+    const auto split = [&](const Tensor& x) {
+        return permute(reshape(x, {setting.B, x.size(1), setting.H, setting.D}), {0, 2, 1, 3});
+    };
+    Tensor hide = Tensor::zeros({setting.B, 1, setting.T, setting.S});
+    Tensor keep = Tensor::full(hide.shape(), 1);
+    Real *to_hide = hide.mutable_data(), *to_keep = keep.mutable_data();
+    for (int64_t b = 0, i = 0; b < setting.B; ++b)
+        for (int64_t t = 0; t < setting.T; ++t)
+            for (int64_t s = 0; s < setting.S; ++s, ++i)
+                if (!setting.visible(b, t, s))
+                    to_hide[i] = Real(-1e9), to_keep[i] = 0;
+    const Tensor scores = matmul(split(q), split(k), true) / std::sqrt(static_cast<Real>(setting.D));
+    const Tensor weights = dropout(mul(softmax(add(scores, hide)), keep), dropout_rate, kRng);
+    return reshape(permute(matmul(weights, split(v)), {0, 2, 1, 3}), {setting.B, setting.T, -1});
+}
+
+}  // namespace
+
+TEST_CASE("attention: each head is the reference", "[attention]") {
+    for (const Setting& s : settings()) {
+        INFO(s.name);
+        const Input in(s);
+        const Output o = run(s, in);
+        const auto head = [&](const Tensor& x, int64_t b, int64_t h) {
+            const Tensor part = slice(slice(x, 0, b, b + 1), 2, h * s.D, (h + 1) * s.D);
+            return doubles(part);
+        };
+        const auto size = [](int64_t n) { return static_cast<std::size_t>(n); };
+        for (int64_t b = 0; b < s.B; ++b) {
+            for (int64_t h = 0; h < s.H; ++h) {
+                const reference::Row expected = reference::attention(
+                    head(in.q, b, h), head(in.k, b, h), head(in.v, b, h), size(s.T), size(s.S), size(s.D),
+                    [&](std::size_t t, std::size_t key) {
+                        return s.visible(b, static_cast<int64_t>(t), static_cast<int64_t>(key));
+                    });
+                // Scores below 70 in magnitude, each wrong by some 4e-6, and the weights by as much of
+                // themselves; |v| <= 2.
+                CHECK(worst_error(head(o.out, b, h), expected) <= (kRealIsDouble ? 1e-13 : 2e-5));
+            }
+        }
+    }
+}
+
+TEST_CASE("attention: equals the composition, with its gradients and with dropout", "[attention]") {
+    for (const Setting& s : settings()) {
+        for (const double p : {0.0, 0.3}) {
+            INFO(s.name << ", dropout " << p);
+            const Input in(s);
+            const Output fused = run(s, in, p);
+            const Tensor q = leaf(in.q), k = leaf(in.k), v = leaf(in.v);
+            const Tensor out = composed(q, k, v, s, static_cast<Real>(p));
+            out.backward(in.dout);
+            const double tolerance = kRealIsDouble ? 1e-12 : 1e-4;
+            CHECK(worst_error(fused.out, out) <= tolerance);
+            CHECK(worst_error(fused.dq, q.grad()) <= tolerance);
+            CHECK(worst_error(fused.dk, k.grad()) <= tolerance);
+            CHECK(worst_error(fused.dv, v.grad()) <= tolerance);
+        }
+    }
+}
+
+TEST_CASE("attention: NaN in a key and its value reaches nobody who may not see it", "[attention][mask]") {
+    for (const Setting& s : settings()) {
+        for (const double p : {0.0, 0.3}) {
+            INFO(s.name << ", dropout " << p);
+            const Input in(s);
+            const Output clean = run(s, in, p);
+            for (int64_t key = 0; key < s.S; key += 1 + s.S / 20) {
+                Input dirty = in;
+                dirty.k = in.k.clone(), dirty.v = in.v.clone();
+                for (int64_t b = 0; b < s.B; ++b)
+                    for (int64_t i = 0; i < s.H * s.D; ++i) {
+                        const int64_t at = (b * s.S + key) * s.H * s.D + i;
+                        dirty.k.mutable_data()[at] = dirty.v.mutable_data()[at] = kNan;
+                    }
+                const Output o = run(s, dirty, p);
+                int wrong = 0;
+                for (int64_t b = 0; b < s.B; ++b) {
+                    bool seen = false;
+                    for (int64_t t = 0; t < s.T; ++t) {
+                        seen = seen || s.visible(b, t, key);
+                        wrong += !s.visible(b, t, key) && !same_bits(row(o.out, b, t), row(clean.out, b, t));
+                        wrong += !s.visible(b, t, key) && !same_bits(row(o.dq, b, t), row(clean.dq, b, t));
+                    }
+                    for (int64_t other = 0; !seen && other < s.S; ++other)
+                        wrong += !same_bits(row(o.dk, b, other), row(clean.dk, b, other)) ||
+                                 !same_bits(row(o.dv, b, other), row(clean.dv, b, other));
+                    wrong += !seen && !all_zero(row(o.dk, b, key));
+                    wrong += !seen && !all_zero(row(o.dv, b, key));
+                }
+                INFO("key " << key);
+                CHECK(wrong == 0);
+            }
+        }
+    }
+}
+
+TEST_CASE("attention: a query that may see no key gives zeros and has no gradient", "[attention][mask]") {
+    int64_t without = 0;
+    for (const Setting& s : settings()) {
+        INFO(s.name);
+        const Output o = run(s, Input(s), 0.3);
+        int wrong = 0;
+        for (int64_t b = 0; b < s.B; ++b) {
+            for (int64_t t = 0; t < s.T; ++t) {
+                const bool blind = s.visible_keys(b, t) == 0;
+                without += blind;
+                wrong += blind && !(all_zero(row(o.out, b, t)) && all_zero(row(o.dq, b, t)));
+            }
+        }
+        CHECK(wrong == 0);
+        for (const Tensor& x : {o.out, o.dq, o.dk, o.dv, o.weights})
+            CHECK(same_bits(x, x));  // no NaN
+    }
+    CHECK(without >= 10);
+}
+
+TEST_CASE("attention: the weights are a distribution over what may be seen", "[attention]") {
+    for (const Setting& s : settings()) {
+        INFO(s.name);
+        const Output o = run(s, Input(s));
+        REQUIRE(o.weights.shape() == Shape{s.B, s.H, s.T, s.S});
+        CHECK(!o.weights.needs_grad());
+        int wrong = 0;
+        for (int64_t b = 0, i = 0; b < s.B; ++b)
+            for (int64_t h = 0; h < s.H; ++h)
+                for (int64_t t = 0; t < s.T; ++t) {
+                    double sum = 0;
+                    for (int64_t key = 0; key < s.S; ++key, ++i) {
+                        const auto w = static_cast<double>(o.weights.data()[i]);
+                        wrong += !(s.visible(b, t, key) ? w >= 0 : w == 0);
+                        sum += w;
+                    }
+                    wrong += !(std::abs(sum - (s.visible_keys(b, t) > 0 ? 1 : 0)) <= 1e-5);
+                }
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("attention: asking for the weights changes no bit", "[attention][bits]") {
+    for (const Setting& s : settings()) {
+        for (const double p : {0.0, 0.3}) {
+            INFO(s.name << ", dropout " << p);
+            const Output with = run(s, Input(s), p), without = run(s, Input(s), p, false);
+            CHECK(!without.weights.defined());
+            CHECK(same_bits(with.out, without.out));
+            CHECK(same_bits(with.dq, without.dq));
+            CHECK(same_bits(with.dk, without.dk));
+            CHECK(same_bits(with.dv, without.dv));
+        }
+    }
+}
+
+TEST_CASE("attention: with dropout, the weights are what was used", "[attention][dropout]") {
+    const Setting s = {"", 2, 2, 19, 37, 3};
+    const Input in(s);
+    const Output o = run(s, in, 0.3), plain = run(s, in);
+    int64_t dropped = 0;
+    int wrong = 0;
+    for (int64_t i = 0; i < o.weights.numel(); ++i) {
+        dropped += o.weights.data()[i] == 0;
+        wrong += o.weights.data()[i] != 0 &&
+                 !(std::abs(o.weights.data()[i] - plain.weights.data()[i] / Real(0.7)) <= Real(1e-6));
+    }
+    CHECK(wrong == 0);
+    const double n = static_cast<double>(o.weights.numel());
+    CHECK(std::abs(static_cast<double>(dropped) - 0.3 * n) <= 4 * std::sqrt(0.3 * 0.7 * n));
+}

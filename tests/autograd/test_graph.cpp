@@ -1,0 +1,262 @@
+// The graph: order, lifetime, accumulation, and the errors of those who use it wrongly.
+#include <stdexcept>
+
+#include "autograd/op.h"
+#include "autograd/ops.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace autograd;  // NOLINT
+using namespace tests;     // NOLINT
+
+namespace {
+
+constexpr int kLong = 1'000'000;
+
+Tensor number(Real value) { return leaf(Tensor::scalar(value)); }
+
+// y = x, and its backward adds `name` to the list.
+Tensor traced(const Tensor& x, std::string& list, char name) {
+    return with_backward(x.clone(), {&x}, [&list, name, dx = x.sink()](const Tensor& dy) {
+        list += name;
+        const kernels::Out out = dx.open();
+        for (int64_t i = 0; i < dy.numel(); ++i)
+            out.data[i] = out.accumulate ? out.data[i] + dy.data()[i] : dy.data()[i];
+    });
+}
+
+}  // namespace
+
+TEST_CASE("a chain of a million operations: forward, backward, destroyed", "[graph][long]") {
+    Tensor x = number(1);
+    {
+        Tensor y = x;
+        for (int i = 0; i < kLong; ++i)
+            y = add(y, x);
+        CHECK(y.item() == kLong + 1);  // below 2^24: exact
+        y.backward();
+    }
+    CHECK(x.grad().item() == kLong + 1);
+}
+
+TEST_CASE("a chain of a million operations: destroyed without backward", "[graph][long]") {
+    const int64_t before = storage_statistics().bytes_in_use;
+    {
+        const Tensor x = number(1);
+        Tensor y = x;
+        for (int i = 0; i < kLong; ++i)
+            y = mul(y, x);  // keeps both
+        CHECK(y.item() == 1);
+        CHECK(storage_statistics().bytes_in_use > before + kLong * 64LL);
+    }
+    CHECK(storage_statistics().bytes_in_use == before);
+    storage_trim();
+    CHECK(storage_statistics().bytes_recycled == 0);
+}
+
+TEST_CASE("a chain of a million operations: destroyed by an exception", "[graph][long]") {
+    const int64_t before = storage_statistics().bytes_in_use;
+    bool thrown = false;
+    try {
+        Tensor y = leaf(Tensor::zeros({2}));
+        for (int i = 0; i < kLong; ++i)
+            y = neg(y);
+        add(y, Tensor::zeros({3}));
+    } catch (const Error&) {
+        thrown = true;
+    }
+    CHECK(thrown);
+    CHECK(storage_statistics().bytes_in_use == before);
+}
+
+TEST_CASE("graph: an exception from an op's backward leaves the graph destructible", "[graph]") {
+    const int64_t before = storage_statistics().bytes_in_use;
+    {
+        const Tensor x = number(2);
+        const Tensor bad =
+            with_backward(x.clone(), {&x}, [](const Tensor&) { throw std::runtime_error("op"); });
+        const Tensor y = mul(exp(bad), x);
+        CHECK_THROWS_AS(y.backward(), std::runtime_error);
+        CHECK(contains(error_of([&] { y.backward(); }), "used up"));
+        const Tensor z = mul(x, x);  // and the leaf is as good as new
+        Tensor handle = x;
+        handle.zero_grad();
+        z.backward();
+        CHECK(x.grad().item() == 4);
+        CHECK(!NoGrad::active());
+    }
+    CHECK(storage_statistics().bytes_in_use == before);
+}
+
+TEST_CASE("graph: backward runs consumers before producers, latest first, each once", "[graph]") {
+    std::string order;
+    const Tensor x = number(1);
+    const Tensor a = traced(x, order, 'a');
+    const Tensor b = traced(a, order, 'b');
+    const Tensor c = traced(a, order, 'c');
+    const Tensor d = add(b, c);
+    const Tensor unused = traced(a, order, 'u');
+    const Tensor e = traced(add(d, a), order, 'e');
+    e.backward();
+    CHECK(order == "ecba");
+    CHECK(x.grad().item() == 3);
+}
+
+TEST_CASE("graph: a diamond and many consumers", "[graph]") {
+    const Tensor x = number(3);
+    const Tensor square = mul(x, x);
+    Tensor sum = add(square, x);
+    for (int i = 0; i < 10; ++i)
+        sum = add(sum, mul(square, x));
+    sum.backward();  // x² + x + 10 x³
+    CHECK(x.grad().item() == 2 * 3 + 1 + 30 * 9);
+
+    const Tensor y = number(1);
+    Tensor doubled = y;
+    for (int i = 0; i < 20; ++i)
+        doubled = add(doubled, doubled);  // a million paths, twenty nodes
+    doubled.backward();
+    CHECK(y.grad().item() == 1048576);
+}
+
+TEST_CASE("graph: gradients add up until zero_grad", "[graph]") {
+    Tensor x = number(3);
+    CHECK(!x.has_grad());
+    mul(x, x).backward();
+    CHECK(x.grad().item() == 6);
+    mul(x, x).backward();
+    CHECK(x.grad().item() == 12);
+    x.zero_grad();
+    CHECK(!x.has_grad());
+    mul(x, Real(5)).backward();
+    CHECK(x.grad().item() == 5);
+}
+
+TEST_CASE("graph: errors say what was done wrong", "[graph][errors]") {
+    const Tensor x = number(3), square = mul(x, x);
+    square.backward();
+    struct Case {
+        std::string error;
+        const char* start;
+        const char* part;
+    };
+    const Tensor vector = leaf(random({2, 3}, 1)), plain = random({3}, 2);
+    Tensor result = exp(vector);
+    const Case cases[] = {
+        {error_of([&] { square.backward(); }), "[backward]", "used up by an earlier backward"},
+        {error_of([&] { exp(square).backward(); }), "[backward]", "used up by an earlier backward"},
+        {error_of([&] { exp(vector).backward(); }), "[backward]", "(2, 3)"},
+        {error_of([&] { exp(vector).backward(plain); }), "[backward]", "got (3)"},
+        {error_of([&] { sum(plain).backward(); }), "[backward]", "nothing here needs a gradient"},
+        {error_of([&] { plain.grad(); }), "[grad]", "does not need a gradient"},
+        {error_of([&] { result.grad(); }), "[grad]", "only leaves"},
+        {error_of([&] { vector.grad(); }), "[grad]", "no gradient has reached this tensor of shape (2, 3)"},
+        {error_of([&] { result.require_grad(); }), "[require_grad]", "detach() it first"},
+        {error_of([&] { plain.item(); }), "[item]", "(3)"},
+    };
+    for (const Case& c : cases) {
+        INFO(c.error << " -- expected: " << c.part);
+        CHECK(c.error.rfind(c.start, 0) == 0);
+        CHECK(contains(c.error, c.part));
+        CHECK(!contains(c.error, "\n"));
+    }
+    CHECK(x.grad().item() == 6);  // what failed has added nothing
+}
+
+TEST_CASE("graph: a value changed between forward and backward is found", "[graph][errors]") {
+    Tensor a = leaf(random({3}, 1)), b = leaf(random({3}, 2)), gain = leaf(random({3}, 3));
+    const auto error_after_change = [](Tensor& changed, const Tensor& out) {
+        changed.mutable_data()[0] = 1;
+        return error_of([&] { sum(out).backward(); });
+    };
+    const Tensor weight = leaf(random({3, 3}, 4));
+    Tensor same = weight;  // another handle
+    for (const std::string& error :
+         {error_after_change(b, mul(a, b)), error_after_change(a, div(b, a)), error_after_change(a, log(a)),
+          error_after_change(a, reshape(exp(mul(a, b)), {1, 3})), error_after_change(same, linear(a, weight)),
+          error_after_change(gain, layer_norm(a, gain, b)),
+          error_after_change(
+              a, attention(reshape(a, {1, 1, 3}), reshape(b, {1, 1, 3}), reshape(b, {1, 1, 3})))}) {
+        INFO(error);
+        CHECK(contains(error, "was changed after forward had used it"));
+        CHECK(contains(error, "3)"));
+    }
+    // What backward does not need may change: the sum's inputs, a bias.
+    const Tensor sum_of_both = add(a, b);
+    CHECK(error_after_change(a, sum_of_both).empty());
+    const Tensor y = linear(a, weight, b);
+    CHECK(error_after_change(b, y).empty());
+    Tensor out = sigmoid(a);
+    CHECK(contains(error_after_change(out, mul(out, Real(2))), "was changed"));
+}
+
+TEST_CASE("graph: NoGrad leaves no nodes on its thread, also nested", "[graph]") {
+    const Tensor x = number(2);
+    CHECK(!NoGrad::active());
+    {
+        const NoGrad outer;
+        {
+            const NoGrad inner;
+            CHECK(!mul(x, x).needs_grad());
+        }
+        CHECK(NoGrad::active());
+        CHECK(!mul(x, x).needs_grad());
+        CHECK(x.needs_grad());
+    }
+    CHECK(!NoGrad::active());
+    CHECK(mul(x, x).needs_grad());
+}
+
+TEST_CASE("graph: detach shares memory, clone does not; neither passes gradients", "[graph]") {
+    const Tensor x = number(3);
+    Tensor detached = x.detach(), copy = x.clone();
+    CHECK(!detached.needs_grad());
+    CHECK(!copy.needs_grad());
+    CHECK(detached.same_memory(x));
+    CHECK(!copy.same_memory(x));
+    mul(x, detached).backward();  // as if it were a constant
+    CHECK(x.grad().item() == 3);
+    detached.mutable_data()[0] = 5;
+    CHECK(x.item() == 5);
+    CHECK(copy.item() == 3);
+}
+
+TEST_CASE("graph: a gradient that somebody holds is not overwritten", "[graph]") {
+    Tensor x = number(3);
+    mul(x, x).backward();
+    const Tensor held = x.grad();
+    x.zero_grad();
+    mul(x, Real(7)).backward();
+    CHECK(held.item() == 6);
+    CHECK(x.grad().item() == 7);
+    CHECK(!held.needs_grad());
+}
+
+TEST_CASE("graph: a reshaped leaf and the leaf share gradient and memory", "[graph]") {
+    const Tensor x = leaf(random({2, 3}, 1));
+    const Tensor flat = reshape(x, {6});
+    CHECK(flat.same_memory(x));
+    sum(mul(flat, flat)).backward();
+    CHECK(x.grad().shape() == Shape{2, 3});
+    CHECK(flat.grad().shape() == Shape{6});
+    CHECK(worst_error(x.grad().to_vector(), mul(x.detach(), Real(2)).to_vector()) <= 1e-6);
+    CHECK(same_bits(x.grad().to_vector(), flat.grad().to_vector()));
+}
+
+TEST_CASE("graph: backward from a start, and from a leaf", "[graph]") {
+    const Tensor x = leaf(random({2, 3}, 1)), start = random({2, 3}, 2);
+    neg(x).backward(start);
+    CHECK(same_bits(x.grad(), neg(start)));
+    Tensor y = leaf(random({2, 3}, 3));
+    y.backward(start);
+    CHECK(same_bits(y.grad(), start));
+    CHECK(!y.grad().same_memory(start));
+}
+
+TEST_CASE("graph: two losses over one part must go back together", "[graph]") {
+    const Tensor x = number(3), shared = mul(x, x);
+    const Tensor a = exp(shared), b = neg(shared);
+    add(mul(a, Real(0)), b).backward();
+    CHECK(x.grad().item() == -6);
+    CHECK(contains(error_of([&] { b.backward(); }), "add the losses"));
+}

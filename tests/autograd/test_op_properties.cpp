@@ -1,0 +1,140 @@
+// What must hold for every operation of the table, whatever it computes: its bits depend on its inputs
+// alone, and it reads nothing that nobody wrote.
+#include <algorithm>
+
+#include "autograd/base/scratch.h"
+#include "tests/autograd/op_table.h"
+#include "tests/catch.h"
+
+using namespace autograd;  // NOLINT
+using namespace tests;     // NOLINT
+
+namespace {
+
+std::vector<Tensor> leaves(const OpRow& row) {
+    std::vector<Tensor> x;
+    for (const Tensor& input : row.inputs)
+        x.push_back(leaf(input));
+    return x;
+}
+
+// The output and the gradients of all inputs, one after the other.
+std::vector<Real> run(const OpRow& row, std::vector<Tensor> x) {
+    const Tensor out = row.call(x);
+    std::vector<Real> all = out.to_vector();
+    out.backward(random(out.shape(), 99));
+    for (const Tensor& input : x) {
+        const std::vector<Real> grad = input.grad().to_vector();
+        all.insert(all.end(), grad.begin(), grad.end());
+    }
+    return all;
+}
+
+std::vector<Real> run(const OpRow& row) { return run(row, leaves(row)); }
+
+// While one lives, whatever is read before it is written is NaN.
+class Poison {
+public:
+    Poison() {
+        storage_poison(true);
+        for (int slot = 0; slot < static_cast<int>(Scratch::count); ++slot)
+            std::fill_n(scratch(static_cast<Scratch>(slot), 4096), 4096, kNan);
+    }
+    ~Poison() { storage_poison(false); }
+    Poison(const Poison&) = delete;
+    Poison& operator=(const Poison&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("ops: nothing uninitialised is read", "[ops][memory]") {
+    const Threads one(1);  // the scratch memory of this thread is what is used
+    REQUIRE([] {
+        const Poison poison;
+        const Real first = Tensor::uninitialized({5}).data()[4];
+        return first != first;
+    }());
+    for_each_isa([](const char* isa) {
+        for (const OpRow& row : OpTable().rows) {
+            const std::vector<Real> clean = run(row);
+            const Poison poison;
+            INFO(row.op << ", " << row.detail << ", " << isa);
+            CHECK(same_bits(run(row), clean));
+        }
+    });
+}
+
+TEST_CASE("ops: the same bits on every instruction set and with any number of threads", "[ops][bits]") {
+    for (const OpRow& row : OpTable().rows) {
+        const std::vector<Real> expected = run(row);
+        for_each_isa([&](const char* isa) {
+            INFO(row.op << ", " << row.detail << ", " << isa);
+            CHECK(same_bits(run(row), expected));
+        });
+    }
+    for (const int n : {1, 3}) {
+        const Threads threads(n);
+        for (const OpRow& row : OpTable().rows) {
+            INFO(row.op << ", " << row.detail << ", " << n << " threads");
+            CHECK(same_bits(run(row), run(row)));
+        }
+    }
+}
+
+TEST_CASE("ops: inputs stay as they are, with and without NoGrad the result is the same", "[ops]") {
+    for (const OpRow& row : OpTable().rows) {
+        INFO(row.op << ", " << row.detail);
+        std::vector<Tensor> x = leaves(row);
+        const Tensor out = row.call(x);
+        out.backward(random(out.shape(), 99));
+        for (std::size_t i = 0; i < x.size(); ++i)
+            CHECK(same_bits(x[i], row.inputs[i]));
+
+        const NoGrad no_grad;
+        const Tensor again = row.call(x);
+        CHECK(same_bits(again, out));
+        CHECK((!again.needs_grad() || same_bits(again.to_vector(), x[0].to_vector())));  // x itself
+    }
+}
+
+TEST_CASE("ops: without an input that needs a gradient there is no graph", "[ops][graph]") {
+    for (const OpRow& row : OpTable().rows) {
+        INFO(row.op << ", " << row.detail);
+        CHECK(!row.call(row.inputs).needs_grad());
+    }
+}
+
+TEST_CASE("ops: a gradient is added to the one that is there", "[ops]") {
+    for (const OpRow& row : OpTable().rows) {
+        INFO(row.op << ", " << row.detail);
+        const std::vector<Tensor> x = leaves(row);
+        run(row, x);
+        std::vector<std::vector<Real>> once;
+        for (const Tensor& input : x)
+            once.push_back(input.grad().to_vector());
+        run(row, x);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            for (Real& value : once[i])
+                value *= 2;
+            CHECK(worst_error(x[i].grad().to_vector(), once[i]) <= 1e-5);  // some round-off each
+        }
+    }
+}
+
+// Only some inputs need a gradient: an encoder's output at evaluation, a frozen embedding.
+TEST_CASE("ops: each gradient is the same when the others are not wanted", "[ops]") {
+    for (const OpRow& row : OpTable().rows) {
+        const std::vector<Tensor> all = leaves(row);
+        run(row, all);
+        for (std::size_t i = 0; all.size() > 1 && i < all.size(); ++i) {
+            INFO(row.op << ", " << row.detail << ", input " << i);
+            std::vector<Tensor> x = row.inputs;
+            x[i] = leaf(x[i]);
+            const Tensor out = row.call(x);
+            out.backward(random(out.shape(), 99));
+            CHECK(same_bits(x[i].grad(), all[i].grad()));
+            for (std::size_t j = 0; j < x.size(); ++j)
+                CHECK((j == i || !x[j].needs_grad()));
+        }
+    }
+}

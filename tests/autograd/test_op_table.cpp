@@ -1,0 +1,169 @@
+// The rows of op_table.h for elementwise operations and products, and the test that no function of
+// ops.h is without one. (In the gradcheck binary too, which is made of the files with that word.)
+#include <fstream>
+#include <map>
+#include <regex>
+
+#include "tests/autograd/op_table.h"
+#include "tests/catch.h"
+
+using namespace tests;  // NOLINT
+
+OpTable::OpTable() {
+    elementwise();
+    products();
+    reductions();
+    movers();
+    softmax_and_loss();
+    lookup();
+    fused();
+    attentions();
+}
+
+void OpTable::elementwise() {
+    using Two = Tensor (*)(const Tensor&, const Tensor&);
+    using WithReal = Tensor (*)(const Tensor&, Real);
+    using RealWith = Tensor (*)(Real, const Tensor&);
+    const std::pair<const char*, Two> two[] = {{"add", autograd::add}, {"sub", autograd::sub},
+                                               {"mul", autograd::mul}, {"div", autograd::div},
+                                               {"operator+", autograd::operator+ },
+                                                {"operator-", autograd::operator- },
+                                                 {"operator*", autograd::operator* },
+                                                  {
+                                                      "operator/",
+                                                      autograd::operator/ },
+                                                 };
+    std::vector<std::pair<Shape, Shape>> shapes = {
+        {{}, {}},
+        {{7}, {7}},
+        {{5, 7}, {5, 7}},
+        {{5, 7}, {7}},
+        {{7}, {5, 7}},
+        {{}, {5, 7}},
+        {{5, 7}, {}},
+        {{1}, {3, 5}},
+        {{3, 5, 7}, {5, 1}},
+        {{3, 1}, {2, 1, 7}},
+        {{1, 1, 1, 1}, {5}},
+        {{2, 3, 1, 5}, {3, 7, 1}},
+        {{2, 1, 3, 5}, {1, 3, 1, 5}},
+    };
+    for (int pattern = 0; pattern < 64; ++pattern) {  // every way for three dims to repeat
+        const auto size = [&](int bit, int64_t n) { return (pattern >> bit & 1) != 0 ? 1 : n; };
+        shapes.push_back({{size(0, 2), size(1, 3), size(2, 5)}, {size(3, 2), size(4, 3), size(5, 5)}});
+    }
+    for (const auto& [name, f] : two) {
+        for (std::size_t i = 0; i < shapes.size(); ++i)
+            if (i < 13 || name[0] != 'o')  // operators only call
+                row(name, "shapes " + std::to_string(i),
+                    {nonzero(shapes[i].first), nonzero(shapes[i].second)},
+                    [f = f](const Inputs& x) { return f(x[0], x[1]); });
+        row(
+            name, "with itself", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(x[0], x[0]); },
+            std::string(name) == "sub" || std::string(name) == "div" || std::string(name) == "operator-" ||
+                std::string(name) == "operator/");
+    }
+    const std::pair<const char*, WithReal> right[] = {{"add", autograd::add}, {"sub", autograd::sub},
+                                                      {"mul", autograd::mul}, {"div", autograd::div},
+                                                      {"operator+", autograd::operator+ },
+                                                       {"operator-", autograd::operator- },
+                                                        {"operator*", autograd::operator* },
+                                                         {
+                                                             "operator/",
+                                                             autograd::operator/ },
+                                                        };
+    for (const auto& [name, f] : right)
+        row(name, "with a number", {nonzero({3, 7})},
+            [f = f](const Inputs& x) { return f(x[0], Real(1.7)); });
+    const std::pair<const char*, RealWith> left[] = {{"sub", autograd::sub}, {"div", autograd::div},
+                                                     {"operator+", autograd::operator+ },
+                                                      {"operator-", autograd::operator- },
+                                                       {"operator*", autograd::operator* },
+                                                        {
+                                                            "operator/",
+                                                            autograd::operator/ },
+                                                       };
+    for (const auto& [name, f] : left)
+        row(name, "of a number", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(Real(1.7), x[0]); });
+
+    using One = Tensor (*)(const Tensor&);
+    const std::pair<const char*, One> one[] = {
+        {"neg", autograd::neg}, {"exp", autograd::exp}, {"log", autograd::log}, {"sqrt", autograd::sqrt},
+        {"tanh", autograd::tanh}, {"sigmoid", autograd::sigmoid}, {"relu", autograd::relu},
+        {
+            "operator-",
+            autograd::operator- },
+            {"gelu", [](const Tensor& x) { return autograd::gelu(x); }},
+            {"gelu", [](const Tensor& x) { return autograd::gelu(x, autograd::Gelu::tanh); }},
+        };
+    for (const auto& [name, f] : one) {
+        const bool positive = f == autograd::log || f == autograd::sqrt;
+        for (const Shape& shape : {Shape{}, Shape{7}, Shape{3, 13}, Shape{2, 1, 3, 5}})
+            row(name, "", {positive || shape.rank() == 0 ? in(shape, 0.3, 3) : nonzero(shape)},
+                [f = f](const Inputs& x) { return f(x[0]); });
+    }
+    row("mul", "a tensor used three times", {nonzero({3, 7})}, [](const Inputs& x) {
+        const Tensor square = autograd::mul(x[0], x[0]);
+        return autograd::add(autograd::mul(square, x[0]), autograd::exp(x[0]));
+    });
+}
+
+void OpTable::products() {
+    struct Sizes {
+        Shape a, b, b_transposed;
+    };
+    const Sizes sizes[] = {
+        {{3, 5}, {5, 7}, {7, 5}},
+        {{1, 1}, {1, 1}, {1, 1}},
+        {{1, 17}, {17, 3}, {3, 17}},
+        {{2, 3, 5}, {5, 7}, {7, 5}},
+        {{2, 3, 2, 5}, {5, 3}, {3, 5}},
+        {{2, 3, 5}, {2, 5, 7}, {2, 7, 5}},
+        {{3, 5}, {2, 5, 3}, {2, 3, 5}},
+        {{1, 3, 5}, {2, 5, 3}, {2, 3, 5}},
+        {{2, 3, 5}, {1, 5, 3}, {1, 3, 5}},
+        {{2, 1, 3, 5}, {3, 5, 2}, {3, 2, 5}},
+        {{3, 2, 5}, {2, 1, 5, 3}, {2, 1, 3, 5}},
+        {{2, 3, 2, 5}, {2, 3, 5, 3}, {2, 3, 3, 5}},
+    };
+    for (const Sizes& s : sizes) {
+        const std::string detail = autograd::join(s.a, " @ ", s.b);
+        row("matmul", detail, {in(s.a), in(s.b)},
+            [](const Inputs& x) { return autograd::matmul(x[0], x[1]); });
+        row("matmul", detail + ", b transposed", {in(s.a), in(s.b_transposed)},
+            [](const Inputs& x) { return autograd::matmul(x[0], x[1], true); });
+    }
+    row("matmul", "a @ a", {in({5, 5})}, [](const Inputs& x) { return autograd::matmul(x[0], x[0]); });
+    row("matmul", "a @ aT, batched", {in({2, 3, 5})},
+        [](const Inputs& x) { return autograd::matmul(x[0], x[0], true); });
+}
+
+// The names in ops.h, with how often each is declared.
+static std::map<std::string, int> declared() {
+    std::ifstream file("autograd/ops.h");  // tests run in the repository's root
+    REQUIRE(file.is_open());
+    const std::regex declaration(R"(^(inline )?Tensor (operator.|[a-z_]+)\(.*)");
+    std::map<std::string, int> names;
+    std::smatch match;
+    for (std::string line; std::getline(file, line);)
+        if (std::regex_match(line, match, declaration))
+            ++names[match[2]];
+    return names;
+}
+
+TEST_CASE("ops: the table has a row for every declaration in ops.h", "[ops]") {
+    std::map<std::string, int> rows;
+    for (const OpRow& row : OpTable().rows)
+        ++rows[row.op];
+    const std::map<std::string, int> names = declared();
+    REQUIRE(names.size() >= 30);
+    REQUIRE(names.count("attention") == 1);
+    for (const auto& [name, count] : names) {
+        INFO(name << " is declared " << count << " times and has " << rows[name] << " rows");
+        CHECK(rows[name] >= count);
+    }
+    for (const auto& [name, count] : rows) {
+        INFO(name << " has rows and is not in ops.h");
+        CHECK(names.count(name) == 1);
+    }
+}

@@ -1,0 +1,199 @@
+// What operations compute, continued: reductions, movers, look-up; and that fused operations equal, in
+// value and gradient, the composition they name.
+#include <algorithm>
+#include <functional>
+
+#include "autograd/ops.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace autograd;  // NOLINT
+using namespace tests;     // NOLINT
+
+namespace {
+
+constexpr double kTight = kRealIsDouble ? 1e-13 : 2e-6;
+
+// 0, 1, 2, ... in this shape.
+Tensor counting(const Shape& shape) {
+    std::vector<Real> x(static_cast<std::size_t>(shape.numel()));
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<Real>(i);
+    return Tensor::from(shape, x);
+}
+
+using Composition = std::function<Tensor(const std::vector<Tensor>&)>;
+
+// Both give nearly the same numbers and gradients.
+void check_equal(const char* name, const std::vector<Tensor>& inputs, const Composition& fused,
+                 const Composition& composed) {
+    std::vector<Tensor> x, y;
+    for (const Tensor& input : inputs) {
+        x.push_back(leaf(input));
+        y.push_back(leaf(input));
+    }
+    const Tensor a = fused(x), b = composed(y);
+    INFO(name);
+    REQUIRE(a.shape() == b.shape());
+    CHECK(worst_error(a, b) <= kTight);
+    const Tensor start = random(a.shape(), 99);
+    a.backward(start);
+    b.backward(start);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        CHECK(worst_error(x[i].grad(), y[i].grad()) <= 5 * kTight);
+}
+
+}  // namespace
+
+TEST_CASE("values: sums and means", "[ops][values]") {
+    const Tensor x = counting({2, 3, 4});  // 12 i + 4 j + k
+    CHECK(sum(x).item() == 276);
+    CHECK(mean(x).item() == Real(11.5));
+    CHECK(sum(x, {0}).to_vector() == std::vector<Real>{12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34});
+    CHECK(sum(x, {-1}).to_vector() == std::vector<Real>{6, 22, 38, 54, 70, 86});
+    CHECK(sum(x, {0, 2}).to_vector() == std::vector<Real>{60, 92, 124});
+    CHECK(sum(x, {0, 1}).to_vector() == std::vector<Real>{60, 66, 72, 78});
+    CHECK(mean(x, {1}).to_vector() == std::vector<Real>{4, 5, 6, 7, 16, 17, 18, 19});
+    CHECK(sum(x, {1}).shape() == Shape{2, 4});
+    CHECK(sum(x, {1}, true).shape() == Shape{2, 1, 4});
+    CHECK(sum(x, {0, 2}, true).shape() == Shape{1, 3, 1});
+    CHECK(sum(x, {0, 1, 2}).shape() == Shape{});
+    CHECK(mean(x, {0, 1, 2}, true).shape() == Shape{1, 1, 1});
+    CHECK(same_bits(sum(x, {}), x));
+    // Sixteen chains of 256 additions a block, and 245 blocks: at most 500 * 6e-8 of the result, where one
+    // running sum in float would be wrong by a hundredth.
+    const double tenth = static_cast<double>(Real(0.1)), n = 1'000'003;
+    const double total = static_cast<double>(sum(Tensor::full({1'000'003}, Real(0.1))).item());
+    CHECK(std::abs(total - tenth * n) <= 3e-5 * tenth * n);
+}
+
+TEST_CASE("values: max takes the first of equal ones, and a NaN wins", "[ops][values]") {
+    Tensor x = leaf(Tensor::from({2, 3}, {1, 3, 3, -5, -7, -5}));
+    const Tensor y = max(x, 1);
+    CHECK(y.to_vector() == std::vector<Real>{3, -5});
+    CHECK(y.shape() == Shape{2});
+    y.backward(Tensor::from({2}, {10, 20}));
+    CHECK(x.grad().to_vector() == std::vector<Real>{0, 10, 0, 20, 0, 0});
+    CHECK(max(x, 0).to_vector() == std::vector<Real>{1, 3, 3});
+    CHECK(max(x, -2, true).shape() == Shape{1, 3});
+    for (const std::vector<Real>& row :
+         std::vector<std::vector<Real>>{{kNan, 1, 2}, {1, kNan, 2}, {1, 2, kNan}}) {
+        const Real found = max(Tensor::from({3}, row), 0).item();
+        CHECK(found != found);
+    }
+}
+
+TEST_CASE("values: reshape", "[ops][values]") {
+    const Tensor x = counting({2, 3, 4});
+    CHECK(reshape(x, {4, -1}).shape() == Shape{4, 6});
+    CHECK(reshape(x, {-1}).to_vector() == x.to_vector());
+    CHECK(reshape(x, {1, 24, 1, 1}).same_memory(x));
+    CHECK(reshape(Tensor::full({1, 1}, 3), {}).shape() == Shape{});
+    CHECK(reshape(Tensor::zeros({0, 3}), {-1, 3}).shape() == Shape{0, 3});
+}
+
+TEST_CASE("values: permute, slice, concat by index", "[ops][values]") {
+    const Tensor x = counting({2, 3, 4, 5});
+    const auto at = [](const Tensor& t, const int64_t(&i)[4]) {
+        return t.data()[((i[0] * t.size(1) + i[1]) * t.size(2) + i[2]) * t.size(3) + i[3]];
+    };
+    std::vector<int> order = {0, 1, 2, 3};
+    int wrong = 0, orders = 0;
+    do {
+        const Tensor y = permute(x, order);
+        for (int64_t i = 0; i < 2; ++i)
+            for (int64_t j = 0; j < 3; ++j)
+                for (int64_t k = 0; k < 4; ++k)
+                    for (int64_t l = 0; l < 5; ++l) {
+                        const int64_t from[4] = {i, j, k, l};
+                        int64_t to[4];
+                        for (std::size_t d = 0; d < 4; ++d)
+                            to[d] = from[order[d]];
+                        wrong += at(y, to) != at(x, from);
+                    }
+        ++orders;
+    } while (std::next_permutation(order.begin(), order.end()));
+    CHECK(orders == 24);
+    CHECK(wrong == 0);
+    CHECK(same_bits(transpose(x, 1, -1), permute(x, {0, 3, 2, 1})));
+
+    CHECK(slice(counting({3, 4}), 0, 1, 2).to_vector() == std::vector<Real>{4, 5, 6, 7});
+    CHECK(slice(counting({3, 4}), 1, 1, 3).to_vector() == std::vector<Real>{1, 2, 5, 6, 9, 10});
+    for (const int dim : {0, 1, 2, 3, -1}) {
+        const int64_t n = x.size(dim), cut = n / 2;
+        const std::vector<Tensor> parts = {slice(x, dim, 0, cut), slice(x, dim, cut, cut),
+                                           slice(x, dim, cut, n)};
+        CHECK(same_bits(concat(parts, dim), x));
+    }
+    CHECK(concat({counting({2, 1}), counting({2, 2})}, 1).to_vector() == std::vector<Real>{0, 0, 1, 1, 2, 3});
+}
+
+TEST_CASE("values: embedding", "[ops][values]") {
+    Tensor table = leaf(counting({4, 3}));
+    for (int i = 0; i < 3; ++i)
+        table.mutable_data()[i] = kNan;  // the row of the padding
+    const Tensor y = embedding(table, Tokens(2, 2, {3, 1, 3, 0}, 0));
+    CHECK(y.shape() == Shape{2, 2, 3});
+    CHECK(y.to_vector() == std::vector<Real>{9, 10, 11, 3, 4, 5, 9, 10, 11, 0, 0, 0});
+    y.backward(Tensor::from({2, 2, 3}, {1, 2, 3, 4, 5, 6, 10, 20, 30, kNan, kNan, kNan}));
+    CHECK(table.grad().to_vector() == std::vector<Real>{0, 0, 0, 4, 5, 6, 0, 0, 0, 11, 22, 33});
+}
+
+TEST_CASE("values: dropout's backward has its forward's mask", "[ops][values][dropout]") {
+    const Tensor x = leaf(Tensor::full({3, 1001}, 2));
+    const Real p = Real(0.3);
+    const Tensor y = dropout(x, p, Rng(5));
+    y.backward(Tensor::full({3, 1001}, 2));
+    CHECK(same_bits(x.grad(), y));
+    int64_t kept = 0;
+    int wrong = 0;
+    for (int64_t i = 0; i < y.numel(); ++i) {
+        kept += y.data()[i] != 0;
+        wrong += y.data()[i] != 0 && y.data()[i] != 2 * (1 / (1 - p));
+    }
+    CHECK(wrong == 0);
+    CHECK(std::abs(static_cast<double>(kept) - 0.7 * 3003) <= 4 * std::sqrt(0.3 * 0.7 * 3003));
+    CHECK(same_bits(dropout(x, p, Rng(5)), y));
+    CHECK(!same_bits(dropout(x, p, Rng(6)), y));
+    CHECK(dropout(x, 0, Rng(5)).same_memory(x));
+}
+
+TEST_CASE("values: fused operations equal the composition they name", "[ops][values]") {
+    const std::vector<Tensor> xwb = {random({2, 3, 37}, 1), random({37, 19}, 2), random({19}, 3)};
+    check_equal(
+        "linear", xwb, [](const auto& x) { return linear(x[0], x[1], x[2]); },
+        [](const auto& x) { return matmul(x[0], x[1]) + x[2]; });
+    check_equal(
+        "linear_transposed", {xwb[0], random({19, 37}, 4), xwb[2]},
+        [](const auto& x) { return linear_transposed(x[0], x[1], x[2]); },
+        [](const auto& x) { return matmul(x[0], transpose(x[1], 0, 1)) + x[2]; });
+    check_equal(
+        "layer_norm", {random({5, 37}, 5), random({37}, 6), random({37}, 7)},
+        [](const auto& x) { return layer_norm(x[0], x[1], x[2], Real(1e-3)); },
+        [](const auto& x) {
+            const Tensor centred = x[0] - mean(x[0], {-1}, true);
+            const Tensor variance = mean(centred * centred, {-1}, true);
+            return centred / autograd::sqrt(variance + Real(1e-3)) * x[1] + x[2];
+        });
+    check_equal(
+        "softmax", {random({5, 37}, 8)}, [](const auto& x) { return softmax(x[0]); },
+        [](const auto& x) {
+            const Tensor e = autograd::exp(x[0] - max(x[0], -1, true));
+            return e / sum(e, {-1}, true);
+        });
+    check_equal(
+        "log_softmax", {random({5, 37}, 9)}, [](const auto& x) { return log_softmax(x[0]); },
+        [](const auto& x) { return x[0] - autograd::log(sum(autograd::exp(x[0]), {-1}, true)); });
+    check_equal(
+        "cross_entropy", {random({4, 5}, 10)},
+        [](const auto& x) {
+            return cross_entropy(x[0], Tokens(1, 4, {3, 0, 2, 3}),
+                                 {.ignore = 2, .label_smoothing = Real(0.2)});
+        },
+        [](const auto& x) {
+            std::vector<Real> target(20, Real(0.2) / 5);
+            std::fill(target.begin() + 10, target.begin() + 15, Real(0));
+            target[3] += Real(0.8), target[5] += Real(0.8), target[18] += Real(0.8);
+            return sum(Tensor::from({4, 5}, target) * log_softmax(x[0])) / Real(-3);
+        });
+}

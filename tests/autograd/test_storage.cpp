@@ -1,0 +1,155 @@
+// The recycler: alignment, size classes, and that a training loop soon asks the system for nothing.
+#include "autograd/storage.h"
+
+#include <limits>
+#include <utility>
+
+#include "autograd/ops.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace autograd;  // NOLINT
+using namespace tests;     // NOLINT
+
+namespace {
+
+constexpr auto kBytes = static_cast<int64_t>(sizeof(Real));
+
+// One step of a small model with every kind of memory: graph, saved tensors, leaves' gradients.
+void step(std::vector<Tensor>& parameters) {
+    Tensor &table = parameters[0], &weight = parameters[1], &gain = parameters[2];
+    const Tokens ids(2, 5, {1, 2, 3, 4, 0, 4, 4, 2, 0, 0}, 0);
+    const Tensor x = layer_norm(embedding(table, ids), gain, gain);
+    const Tensor y = attention(x, x, x, {.n_heads = 2, .mask = Mask::padding(ids).and_causal()});
+    const Tensor hidden = dropout(gelu(linear(add(x, y), weight)), Real(0.1), Rng(1));
+    const Tensor logits = linear_transposed(hidden, table);
+    cross_entropy(logits, ids, {.ignore = 0}).backward();
+    for (Tensor& p : parameters) {
+        for (int64_t i = 0; i < p.numel(); ++i)
+            p.mutable_data()[i] -= Real(0.01) * p.grad().data()[i];
+        p.zero_grad();
+    }
+}
+
+}  // namespace
+
+TEST_CASE("storage: after 1000 steps the memory is that of 10, and all comes back", "[memory]") {
+    storage_trim();
+    const int64_t in_use = storage_statistics().bytes_in_use;
+    {
+        std::vector<Tensor> parameters = {leaf(random({7, 18}, 1)), leaf(random({18, 18}, 2)),
+                                          leaf(random({18}, 3))};
+        for (int i = 0; i < 10; ++i)
+            step(parameters);
+        const StorageStatistics early = storage_statistics();
+        for (int i = 0; i < 990; ++i)
+            step(parameters);
+        const StorageStatistics late = storage_statistics();
+        CHECK(late.system_calls == early.system_calls);
+        CHECK(late.bytes_in_use == early.bytes_in_use);
+        CHECK(late.bytes_recycled == early.bytes_recycled);
+        CHECK(early.bytes_in_use > in_use);
+        CHECK(early.bytes_recycled > 0);
+        CHECK(same_bits(parameters[1], parameters[1]));
+    }
+    CHECK(storage_statistics().bytes_in_use == in_use);
+    storage_trim();
+    CHECK(storage_statistics().bytes_recycled == 0);
+}
+
+TEST_CASE("storage: aligned, big enough, at most an eighth too big", "[memory]") {
+    int wrong = 0;
+    for (int64_t n = 0; n < 3000; n = n < 300 ? n + 1 : n + 37) {
+        const Ref<Storage> storage = Storage::make(n);
+        wrong += reinterpret_cast<std::uintptr_t>(storage->data) % 64 != 0;
+        wrong += storage->capacity < n || storage->capacity < 16;
+        wrong += n > 16 && storage->capacity > n + n / 8 + 1;
+        for (int64_t i = 0; i < storage->capacity; ++i)
+            storage->data[i] = 1;  // asan looks whether it is ours
+    }
+    CHECK(wrong == 0);
+    storage_trim();
+}
+
+TEST_CASE("storage: a buffer is given again to who asks for its class", "[memory]") {
+    storage_trim();
+    const int64_t calls = storage_statistics().system_calls, used = storage_statistics().bytes_in_use;
+    const Real* first = nullptr;
+    {
+        const Tensor x = Tensor::zeros({100});
+        first = x.data();
+        CHECK(storage_statistics().bytes_in_use == used + 104 * kBytes);
+    }
+    CHECK(storage_statistics().bytes_in_use == used);
+    CHECK(storage_statistics().bytes_recycled == 104 * kBytes);
+    {
+        const Tensor same_class = Tensor::zeros({8, 13}), other = Tensor::zeros({105});
+        CHECK(same_class.data() == first);
+        CHECK(other.data() != first);
+        CHECK(storage_statistics().system_calls == calls + 2);
+    }
+    storage_trim();
+}
+
+TEST_CASE("storage: poison fills new and recycled buffers with NaN", "[memory]") {
+    { const Tensor x = Tensor::full({37}, 1); }
+    storage_poison(true);
+    for (const int64_t n : {37, 4001}) {
+        const Tensor y = Tensor::uninitialized({n});
+        int64_t numbers_found = 0;
+        for (int64_t i = 0; i < n; ++i)
+            numbers_found += y.data()[i] == y.data()[i];
+        CHECK(numbers_found == 0);
+    }
+    storage_poison(false);
+    CHECK(Tensor::zeros({37}).data()[36] == 0);
+}
+
+TEST_CASE("storage: what cannot be had is an error, not a crash", "[memory][errors]") {
+    const StorageStatistics before = storage_statistics();
+    for (const int64_t n : {std::numeric_limits<int64_t>::max(),
+                            std::numeric_limits<int64_t>::max() / kBytes + 1, int64_t(1) << 62}) {
+        const std::string error = error_of([&] { Tensor::uninitialized({n}); });
+        INFO(error);
+        CHECK(contains(error, "[storage] out of memory"));
+        CHECK(contains(error, std::to_string(n)));
+        CHECK(!contains(error, "\n"));
+    }
+    CHECK(storage_statistics().bytes_in_use == before.bytes_in_use);
+    CHECK(storage_statistics().system_calls == before.system_calls);
+    CHECK(Tensor::zeros({3}).data()[0] == 0);
+}
+
+// ---- the handle
+
+TEST_CASE("tensor: making, reading, copying", "[tensor]") {
+    const Tensor empty;
+    CHECK(!empty.defined());
+    CHECK(!empty.needs_grad());
+    CHECK(!empty.has_grad());
+    const Tensor x = Tensor::from({2, 3}, {1, 2, 3, 4, 5, 6});
+    CHECK(x.defined());
+    CHECK(x.rank() == 2);
+    CHECK(x.size(-1) == 3);
+    CHECK(x.numel() == 6);
+    CHECK(x.to_vector() == std::vector<Real>{1, 2, 3, 4, 5, 6});
+    CHECK(Tensor::scalar(7).item() == 7);
+    CHECK(Tensor::full({1, 1}, 3).item() == 3);
+    CHECK(Tensor::zeros({0, 3}).to_vector().empty());
+
+    Tensor handle = x, copy = x.clone();
+    handle.mutable_data()[0] = 9;
+    CHECK(x.data()[0] == 9);
+    CHECK(copy.data()[0] == 1);
+    CHECK(handle.same_memory(x));
+    CHECK(!copy.same_memory(x));
+    const Tensor moved = std::move(handle);
+    CHECK(moved.same_memory(x));
+    CHECK(moved.with_shape({3, 2}).shape() == Shape{3, 2});
+
+    const std::string from = error_of([] { Tensor::from({2, 3}, {1, 2}); });
+    CHECK(from.rfind("[Tensor::from] ", 0) == 0);
+    CHECK((contains(from, "(2, 3)") && contains(from, "got 2")));
+    const std::string shape = error_of([&] { x.with_shape({4}); });
+    CHECK((contains(shape, "(2, 3)") && contains(shape, "(4)")));
+}

@@ -1,0 +1,133 @@
+// Beam search where every probability is known.
+#include "tests/catch.h"
+#include "tests/models/hand_made.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+// Greedy takes 4 (0.6) and goes on to 0.6 * 0.3; the better sentence begins with 5: 0.3 * 0.9.
+//   "" 0.1    4 <eos> 0.18, 4 4 <eos> 0.36 * 0.5, ...    5 <eos> 0.27
+std::vector<double> garden_path(int32_t, const Ids& read) {
+    if (read.empty())
+        return {0, 0, 0.1, 0, 0.6, 0.3};
+    if (read[0] == 5)
+        return {0, 0, 0.9, 0, 0.1, 0};
+    if (read.size() == 1)
+        return {0, 0, 0.3, 0, 0.4, 0.3};
+    return {0, 0, 0.5, 0, 0.25, 0.25};
+}
+
+}  // namespace
+
+TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[models][decoding]") {
+    HandMade one(1, garden_path);
+    CHECK(greedy(one, 1, 8).at(0).ids == Ids{4, 4});  // 0.6 * 0.4 * 0.5
+
+    for (const double alpha : {0.0, 0.6, 1.0}) {
+        HandMade stepper(1, garden_path);
+        const auto found = beam_search(stepper, 1, {.beam = 3, .n_best = 3, .alpha = alpha, .max_tokens = 8});
+        REQUIRE(found.size() == 1);
+        REQUIRE(found[0].size() == 3);
+        const Hypothesis& best = found[0][0];
+        CHECK(best.ids == Ids{5});
+        CHECK(best.finished);
+        CHECK(best.log_probability == Approx(std::log(0.27)).epsilon(1e-6));
+        // <eos> is counted: two tokens
+        CHECK(best.score == Approx(std::log(0.27) / std::pow((5 + 2) / 6.0, alpha)).epsilon(1e-6));
+        CHECK(found[0][1].score <= best.score);
+        CHECK(found[0][2].score <= found[0][1].score);
+        CHECK_FALSE(stepper.extended_an_ended_one);
+        CHECK(stepper.started_with_sos);
+    }
+}
+
+TEST_CASE("beam: the length penalty decides between short and long", "[models][decoding]") {
+    // "" has 0.4; 4 4 4 has 0.6 * 0.7 * 0.8 = 0.336
+    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
+        switch (read.size()) {
+            case 0:
+                return {0, 0, 0.4, 0, 0.6};
+            case 1:
+                return {0, 0, 0.3, 0, 0.7};
+            case 2:
+                return {0, 0, 0.2, 0, 0.8};
+            default:
+                return {0, 0, 1, 0, 0};
+        }
+    };
+    const auto best = [&](double alpha) {
+        HandMade stepper(1, p);
+        return beam_search(stepper, 1, {.beam = 4, .alpha = alpha, .max_tokens = 9}).at(0).at(0);
+    };
+    CHECK(best(0).ids.empty());
+    CHECK(best(0).score == Approx(std::log(0.4)).epsilon(1e-6));
+    CHECK(best(1).ids == Ids{4, 4, 4});
+    CHECK(best(1).score == Approx(std::log(0.336) / 1.5).epsilon(1e-6));  // (5 + 4) / 6
+}
+
+TEST_CASE("beam: the n-best list does not change the best, finished before cut, never more than there are",
+          "[models][decoding]") {
+    const auto search = [](int64_t n_best, int64_t max_tokens) {
+        HandMade stepper(1, garden_path);
+        return beam_search(stepper, 1, {.beam = 5, .n_best = n_best, .alpha = 0.6, .max_tokens = max_tokens})
+            .at(0);
+    };
+    const std::vector<Hypothesis> five = search(5, 3);
+    REQUIRE(five.size() == 5);
+    for (int64_t n = 1; n <= 5; ++n) {
+        const std::vector<Hypothesis> some = search(n, 3);
+        REQUIRE(some.size() == static_cast<std::size_t>(n));
+        for (std::size_t i = 0; i < some.size(); ++i)
+            CHECK(some[i].ids == five[i].ids);
+    }
+    bool cut = false;
+    for (const Hypothesis& h : search(5, 2)) {
+        CHECK_FALSE((cut && h.finished));
+        cut = cut || !h.finished;
+    }
+    CHECK(cut);  // only three sentences end within two tokens
+}
+
+TEST_CASE("beam: sentences of a batch keep apart, and ended ones are not computed", "[models][decoding]") {
+    // Sentence b has the symbols 4 + 2b and 5 + 2b; one ends after b tokens for sure.
+    const Probabilities p = [](int32_t b, const Ids& read) {
+        std::vector<double> next(12, 0);
+        if (static_cast<int32_t>(read.size()) == b)
+            next[kEos] = 1;
+        else
+            next[static_cast<std::size_t>(4 + 2 * b)] = 0.7, next[static_cast<std::size_t>(5 + 2 * b)] = 0.3;
+        return next;
+    };
+    HandMade stepper(4, p);
+    const auto found = beam_search(stepper, 4, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 20});
+    REQUIRE(found.size() == 4);
+    for (int32_t b = 0; b < 4; ++b) {
+        const std::vector<Hypothesis>& two = found[static_cast<std::size_t>(b)];
+        INFO("sentence " << b);
+        REQUIRE(two.size() >= 1);
+        CHECK(two[0].ids == Ids(static_cast<std::size_t>(b), 4 + 2 * b));
+        CHECK(two[0].log_probability == Approx(b * std::log(0.7)).margin(1e-6));
+        for (const Hypothesis& h : two)
+            if (std::isfinite(h.score))  // not of probability 0
+                for (const int32_t id : h.ids)
+                    CHECK((id == 4 + 2 * b || id == 5 + 2 * b));
+    }
+    CHECK_FALSE(stepper.extended_an_ended_one);
+}
+
+TEST_CASE("beam: errors", "[models][decoding]") {
+    HandMade stepper(1, garden_path);
+    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.beam = 3, .n_best = 4}); }), "n_best"));
+    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.beam = 3, .n_best = 0}); }), "n_best"));
+    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.beam = 0, .n_best = 0}); }), "n_best"));
+    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.alpha = -1}); }), "negative"));
+    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.max_tokens = -1}); }), "negative"));
+    CHECK(stepper.batches.empty());
+
+    HandMade tiny(1, [](int32_t, const Ids&) { return std::vector<double>{0.5, 0.5}; });
+    CHECK(contains(error_of([&] { greedy(tiny, 1, 5); }), "vocabulary of 2"));
+}

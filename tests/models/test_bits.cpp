@@ -1,0 +1,128 @@
+// The same bits: at any number of threads, on every instruction set, from every compiler.
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+namespace {
+
+struct Run {
+    std::vector<Real> losses;
+    uint64_t weights;
+};
+
+// With a batch of 64 every kind of kernel divides its work among threads.
+Run twenty_steps(int batch) {
+    TransformerConfig c = small("blog", 40);
+    c.d_model = 68;
+    c.n_heads = 4;
+    c.d_ff = 132;
+    c.n_encoder_layers = c.n_decoder_layers = 1;
+    c.dropout = {
+        .embeddings = Real(0.1), .sublayers = Real(0.1), .feed_forward = Real(0.1), .attention = Real(0.1)};
+    const Transformer model(c, Rng(3));
+    Run run;
+    run.losses = train(model, 20, batch, 4);
+    run.weights = hash(nn::parameters(model));
+    return run;
+}
+
+void check_same(const Run& a, const Run& b) {
+    CHECK(same_bits(a.losses, b.losses));
+    CHECK(a.weights == b.weights);
+}
+
+Run at_one_thread(int batch) {
+    const Threads threads(1);
+    return twenty_steps(batch);
+}
+
+}  // namespace
+
+TEST_CASE("bits: twenty training steps are the same at any number of threads", "[models][bits]") {
+    const int batch = autograd::kRealIsDouble ? 16 : 64;  // plain doubles are slow
+    const Run expected = at_one_thread(batch);
+    CHECK(expected.losses.size() == 20);
+    CHECK(expected.losses.back() < expected.losses.front());
+    for (const int n : {2, 3, 4, 8}) {
+        INFO(n << " threads");
+        const Threads threads(n);
+        check_same(twenty_steps(batch), expected);
+    }
+}
+
+TEST_CASE("bits: and on every instruction set of this machine", "[models][bits]") {
+    const Run expected = at_one_thread(6);  // the baseline is slow
+    int sets = 0;
+    for_each_isa([&](const std::string& isa) {
+        for (const int n : {1, 3}) {
+            INFO(isa << ", " << n << " threads");
+            const Threads threads(n);
+            check_same(twenty_steps(6), expected);
+        }
+        ++sets;
+    });
+    CHECK(sets >= 1);
+}
+
+TEST_CASE("bits: the same seed gives the same run, another seed another", "[models][bits]") {
+    const auto run = [](uint64_t seed) {
+        const Transformer model(small("article"), Rng(seed));
+        const std::vector<Real> losses = train(model, 5, 4, seed);
+        return std::make_pair(losses, hash(nn::parameters(model)));
+    };
+    const auto one = run(1), again = run(1), other = run(2);
+    CHECK(same_bits(one.first, again.first));
+    CHECK(one.second == again.second);
+    CHECK(one.second != other.second);
+}
+
+// ---- Golden hashes: written down once, equal on every machine and from every compiler.
+
+namespace {
+
+uint64_t trained(const std::string& kind) {
+    const Transformer model(small(kind), Rng(7));
+    train(model, 10, 4, 8);
+    return hash(nn::parameters(model));
+}
+
+// One tensor with four consumers, two dropouts, and both branches of everything that accumulates.
+uint64_t trained_graph() {
+    const Rng rng(9);
+    nn::Parameter a(nn::normal({13, 21}, 0.5, rng.fork("a"))), b(nn::normal({21, 13}, 0.5, rng.fork("b")));
+    const std::vector<nn::NamedParameter> parameters = {{"a", a}, {"b", b}};
+    nn::Adam adam(parameters, {.lr = 0.01, .weight_decay = 0.1, .decoupled = true});
+    const Tensor x = nn::normal({5, 13}, 1, rng.fork("x"));
+    for (uint64_t step = 0; step < 10; ++step) {
+        const Rng masks = rng.fork("dropout").fork(step);
+        const Tensor h = autograd::gelu(autograd::matmul(x, a));  // (5, 21), consumed four times:
+        const Tensor kept = autograd::dropout(h, Real(0.2), masks.fork(1));
+        const Tensor scaled = h * Real(0.3);
+        const Tensor weights = autograd::softmax(h);
+        const Tensor product = autograd::matmul(h, b);  // (5, 13)
+        const Tensor mixed = autograd::tanh(kept * weights + scaled);
+        const Tensor dropped = autograd::dropout(autograd::sigmoid(product), Real(0.3), masks.fork(2));
+        const Tensor squares = mixed * mixed;
+        const Tensor first = autograd::mean(squares), second = autograd::mean(autograd::exp(dropped));
+        const Tensor loss = first - second;
+        adam.zero_grad();
+        loss.backward();
+        adam.step();
+    }
+    return hash(parameters);
+}
+
+}  // namespace
+
+TEST_CASE("bits: golden hashes of trained weights", "[models][bits]") {
+    if (autograd::kRealIsDouble) {
+        SUCCEED("the hashes are of floats");
+        return;
+    }
+    CHECK(trained("paper") == 0x889905056e658a6eu);
+    CHECK(trained("blog") == 0x5e37c337baf8b6dcu);
+    CHECK(trained("prenorm") == 0xe32aa37c7bb24e8eu);
+    CHECK(trained_graph() == 0x18bbf4703c114463u);
+}

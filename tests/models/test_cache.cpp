@@ -1,0 +1,113 @@
+// Decoding with the key/value cache gives, at every step, the bits of the whole forward pass.
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+namespace {
+
+// A sentence being decoded: which source, and the tokens read so far.
+struct Growing {
+    std::size_t source;
+    Ids read;
+};
+
+// Logits (B, V) after the last token of each, computed from nothing.
+Tensor uncached(const Transformer& model, const Sentences& sources, const std::vector<Growing>& batch) {
+    const autograd::NoGrad no_grad;
+    Sentences src, tgt;
+    for (const Growing& g : batch) {
+        src.push_back(sources[g.source]);
+        tgt.push_back(g.read);
+    }
+    const Tensor logits = model(padded(src), padded(tgt), Mode::eval());  // (B, T, V)
+    const Tensor last = autograd::slice(logits, 1, logits.size(1) - 1, logits.size(1));
+    return autograd::reshape(last, {logits.size(0), -1});
+}
+
+int32_t token(std::size_t b, int t) {
+    return static_cast<int32_t>(kFirstFreeId + Rng(99).fork(b).below(static_cast<uint64_t>(t), 7));
+}
+
+// Steps `steps` times, each token different in each sentence; before step i, select(plan[i]) if not empty.
+void compare(const std::string& kind, const Sentences& sources, int steps,
+             const std::vector<std::pair<int, Ids>>& plan) {
+    const Transformer model(small(kind), Rng(5));
+    const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
+    std::vector<Growing> batch;
+    for (std::size_t b = 0; b < sources.size(); ++b)
+        batch.push_back({b, {}});
+    for (int t = 0; t < steps; ++t) {
+        for (const auto& [when, rows] : plan) {
+            if (when != t)
+                continue;
+            std::vector<Growing> chosen;
+            for (const int32_t r : rows)
+                chosen.push_back(batch[static_cast<std::size_t>(r)]);
+            batch = chosen;
+            stepper->select(rows);
+        }
+        Ids next;
+        for (std::size_t b = 0; b < batch.size(); ++b) {
+            next.push_back(t == 0 ? int32_t(kSos) : token(b, t));
+            batch[b].read.push_back(next.back());
+        }
+        const Tensor cached = stepper->step(next);
+        INFO(kind << ", step " << t << ", batch of " << batch.size());
+        REQUIRE(cached.shape() == Shape({static_cast<int64_t>(batch.size()), 11}));
+        REQUIRE(same_bits(cached, uncached(model, sources, batch)));
+        REQUIRE_FALSE(cached.needs_grad());
+    }
+}
+
+}  // namespace
+
+TEST_CASE("cache: every step gives the bits of the whole pass, past both growths", "[models][decoding]") {
+    for (const std::string& kind : kKinds)
+        compare(kind, sentences({5, 2, 7}, 1), 35, {});
+}
+
+TEST_CASE("cache: and after rows were reordered, repeated and dropped", "[models][decoding]") {
+    for (const std::string& kind : kKinds)
+        compare(kind, sentences({5, 2, 7, 1}, 2), 35,
+                {{1, {2, 0, 3, 1}},
+                 {3, {0, 0, 2, 3, 3, 1}},
+                 {4, {5, 4, 3, 2, 1, 0}},
+                 {15, {3, 1}},
+                 {16, {1, 1, 0}},
+                 {17, {2, 1}},
+                 {32, {1, 0, 0, 1, 1}},
+                 {33, {4}},
+                 {34, {0, 0}}});
+}
+
+TEST_CASE("cache: select before the first step, and twice in a row", "[models][decoding]") {
+    compare("paper", sentences({3, 6}, 3), 4, {{0, {1, 0, 1}}, {2, {0, 2}}, {2, {1}}});
+}
+
+TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder layers but one",
+          "[models][decoding]") {
+    compare("blog", sentences({1}, 4), 18, {});
+    TransformerConfig c = small("prenorm");
+    c.n_heads = 1;
+    c.n_decoder_layers = 1;
+    const Transformer model(c, Rng(6));
+    const Sentences sources = sentences({1, 4}, 5);
+    const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
+    std::vector<Growing> batch = {{0, {kSos}}, {1, {kSos}}};
+    CHECK(same_bits(stepper->step({kSos, kSos}), uncached(model, sources, batch)));
+}
+
+TEST_CASE("cache: errors", "[models][decoding]") {
+    TransformerConfig c = small("paper");
+    c.max_length = 4;
+    const Transformer model(c, Rng(7));
+    CHECK(contains(error_of([&] { model.start(padded(sentences({5}, 6))); }), "maximum length of 4"));
+    const std::unique_ptr<Stepper> stepper = model.start(padded(sentences({4, 2}, 6)));
+    CHECK(stepper->max_length() == 4);
+    CHECK(contains(error_of([&] { stepper->step({kSos}); }), "1 tokens for a batch of 2"));
+    for (int t = 0; t < 4; ++t)
+        CHECK(error_of([&] { stepper->step({kSos, 5}); }) == "");
+    CHECK(contains(error_of([&] { stepper->step({kSos, 5}); }), "maximum length of 4"));
+}

@@ -1,0 +1,97 @@
+// Configurations: the defaults are the paper's, what cannot be built is refused by name, sizes by formula.
+#include <functional>
+#include <limits>
+
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+TEST_CASE("config: the defaults are the paper's base model", "[models][config]") {
+    const TransformerConfig c;
+    CHECK(c.d_model == 512);
+    CHECK(c.n_heads == 8);
+    CHECK(c.d_ff == 2048);
+    CHECK((c.n_encoder_layers == 6 && c.n_decoder_layers == 6));
+    CHECK((c.dropout.embeddings == Real(0.1) && c.dropout.sublayers == Real(0.1)));
+    CHECK((c.dropout.feed_forward == 0 && c.dropout.attention == 0));
+    CHECK(c.activation == nn::Activation::relu);
+    CHECK(c.norm == NormPlacement::post);
+    CHECK_FALSE(c.final_norms);
+    CHECK(c.positions == nn::Positions::sinusoidal);
+    CHECK(c.scale_embeddings);
+    CHECK((kPad == 0 && kSos == 1 && kEos == 2 && kUnk == 3 && kFirstFreeId == 4));
+}
+
+TEST_CASE("config: what cannot be built is refused, naming the field", "[models][config]") {
+    struct Row {
+        const char* named;
+        std::function<void(TransformerConfig&)> change;
+    };
+    const Real nan = std::numeric_limits<Real>::quiet_NaN();
+    const std::vector<Row> rows = {
+        {"vocabular", [](auto& c) { c.src_vocabulary = 0; }},
+        {"vocabular", [](auto& c) { c.tgt_vocabulary = -1; }},
+        {"max_length", [](auto& c) { c.max_length = 0; }},
+        {"d_model", [](auto& c) { c.d_model = 0; }},
+        {"d_ff", [](auto& c) { c.d_ff = 0; }},
+        {"n_heads = 5", [](auto& c) { c.n_heads = 5; }},
+        {"n_heads = 0", [](auto& c) { c.n_heads = 0; }},
+        {"d_model = 13", [](auto& c) { c.d_model = 13; }},
+        {"layers", [](auto& c) { c.n_encoder_layers = -1; }},
+        {"layers", [](auto& c) { c.n_decoder_layers = -1; }},
+        {"dropout.embeddings", [](auto& c) { c.dropout.embeddings = 1; }},
+        {"dropout.sublayers", [](auto& c) { c.dropout.sublayers = Real(-0.1); }},
+        {"dropout.feed_forward", [](auto& c) { c.dropout.feed_forward = 2; }},
+        {"dropout.attention", [nan](auto& c) { c.dropout.attention = nan; }},
+        {"11 and 12", [](auto& c) { c.tgt_vocabulary = 12; }},
+    };
+    CHECK(error_of([] { check_config(small("paper")); }) == "");
+    for (const Row& r : rows) {
+        TransformerConfig c = small("paper");
+        r.change(c);
+        const std::string error = error_of([&] { check_config(c); });
+        INFO(error);
+        CHECK(contains(error, r.named));
+        CHECK(error_of([&] { Transformer(c, Rng(1)); }) == error);
+    }
+}
+
+TEST_CASE("config: two vocabularies need not be equal where the embeddings are two", "[models][config]") {
+    for (const Tying tying : {Tying::none, Tying::target_output}) {
+        TransformerConfig c = small("paper");
+        c.tying = tying;
+        c.tgt_vocabulary = 14;
+        const Transformer m(c, Rng(1));
+        CHECK(m(padded({{10}}), padded({{13}}), Mode::eval()).shape() == Shape({1, 1, 14}));
+    }
+    TransformerConfig c = small("paper");
+    c.tying = Tying::source_target;
+    c.tgt_vocabulary = 14;
+    CHECK(contains(error_of([&] { check_config(c); }), "11 and 14"));
+}
+
+TEST_CASE("config: the parameter count by formula, for every combination", "[models][config]") {
+    int built = 0;
+    for (const Tying tying : {Tying::none, Tying::source_target, Tying::target_output, Tying::all}) {
+        for (int bits = 0; bits < 32; ++bits) {
+            TransformerConfig c = small("paper");
+            c.tying = tying;
+            c.attention_bias = bits & 1;
+            c.feed_forward_bias = bits & 2;
+            c.output_bias = bits & 4;
+            c.final_norms = bits & 8;
+            c.positions = bits & 16 ? nn::Positions::learned : nn::Positions::sinusoidal;
+            c.n_encoder_layers = 1;
+            c.n_decoder_layers = bits % 3;
+            if (tying == Tying::none || tying == Tying::target_output)
+                c.tgt_vocabulary = 9;
+            const Transformer m(c, Rng(1));
+            CHECK(nn::parameter_count(m) == expected_parameter_count(c));
+            CHECK(m.encoder.final_norm.has_value() == c.final_norms);
+            ++built;
+        }
+    }
+    CHECK(built == 128);
+}

@@ -1,0 +1,161 @@
+// Each preset is what the table in its tutorial says, in the configuration and in the model made from it.
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+namespace {
+
+struct Expected {
+    const char* name;
+    int64_t d, heads, ff, layers, src_vocabulary, tgt_vocabulary, max_length;  // vocabulary 0: the data's
+    bool learned, scaled, pre_norm;
+    bool one_embedding, output_is_embedding;
+    bool attention_bias, output_bias;
+    double embeddings, sublayers, feed_forward, attention;  // dropout
+};
+
+// The rows of the table, read from it and not from the code.
+const std::vector<Expected> kTable = {
+    {"paper", 512, 8, 2048, 6, 0, 0, 512, false, true, false, true, true, true, true, .1, .1, 0, 0},
+    {"article", 128, 4, 256, 2, 0, 0, 512, false, true, false, false, false, true, true, .1, .1, .1, 0},
+    {"notebook", 128, 8, 512, 2, 1000, 1000, 512, false, false, false, true, false, true, true, 0, 0, 0, 0},
+    {"blog", 64, 4, 128, 2, 20, 20, 512, true, false, false, false, false, true, true, 0, .1, .1, .1},
+    {"blog-scratch", 64, 4, 256, 2, 20, 20, 512, false, false, false, false, false, true, true, 0, .1, .1,
+     .1},
+    {"summary", 512, 8, 2048, 6, 5000, 5000, 512, false, false, false, false, false, true, true, .1, .1, 0,
+     0},
+    {"chapter", 512, 8, 2048, 6, 0, 0, 20, false, true, false, true, true, false, false, 0, 0, 0, 0},
+    {"prenorm", 512, 8, 2048, 6, 0, 0, 512, false, true, true, true, true, true, true, .1, .1, 0, 0},
+};
+
+bool equal(Real rate, double expected) { return std::abs(static_cast<double>(rate) - expected) < 1e-7; }
+
+}  // namespace
+
+TEST_CASE("presets: there is one for each row, and no other", "[models][presets]") {
+    REQUIRE(presets().size() == kTable.size());
+    for (std::size_t i = 0; i < kTable.size(); ++i) {
+        CHECK(presets()[i].name == kTable[i].name);
+        CHECK(presets()[i].summary.size() > 20);
+        CHECK(&preset(kTable[i].name) == &presets()[i].config);
+    }
+}
+
+TEST_CASE("presets: sizes and dropout", "[models][presets]") {
+    for (const Expected& e : kTable) {
+        INFO(e.name);
+        const TransformerConfig& c = preset(e.name);
+        CHECK(c.d_model == e.d);
+        CHECK(c.n_heads == e.heads);
+        CHECK(c.d_ff == e.ff);
+        CHECK((c.n_encoder_layers == e.layers && c.n_decoder_layers == e.layers));
+        CHECK((c.src_vocabulary == e.src_vocabulary && c.tgt_vocabulary == e.tgt_vocabulary));
+        CHECK(c.max_length == e.max_length);
+        CHECK(equal(c.dropout.embeddings, e.embeddings));
+        CHECK(equal(c.dropout.sublayers, e.sublayers));
+        CHECK(equal(c.dropout.feed_forward, e.feed_forward));
+        CHECK(equal(c.dropout.attention, e.attention));
+        CHECK(c.activation == nn::Activation::relu);
+        CHECK(c.feed_forward_bias);
+    }
+}
+
+TEST_CASE("presets: what is particular about each is in the model", "[models][presets]") {
+    for (const Expected& e : kTable) {
+        INFO(e.name);
+        TransformerConfig c = preset(e.name);  // everything but the sizes
+        c.src_vocabulary = c.tgt_vocabulary = 11;
+        c.d_model = 16;
+        c.n_heads = 4;
+        c.d_ff = 20;
+        c.n_encoder_layers = c.n_decoder_layers = 2;
+        const Transformer m(c, Rng(1));
+
+        const Tensor& src = m.src_embedding.tokens.table;
+        const Tensor& tgt = m.tgt_embedding.tokens.table;
+        CHECK(src.same_memory(tgt) == e.one_embedding);
+        CHECK(m.output.weight->same_memory(tgt) == e.output_is_embedding);
+        CHECK(m.output.weight->same_memory(src) == (e.one_embedding && e.output_is_embedding));
+        CHECK(m.output.bias->defined() == e.output_bias);
+
+        CHECK(m.src_embedding.positions.table->defined() == e.learned);
+        CHECK(m.src_embedding.positions.sinusoids.defined() == !e.learned);
+        CHECK(m.tgt_embedding.positions.table->defined() == e.learned);
+        if (e.learned)  // tables of their own
+            CHECK_FALSE(m.src_embedding.positions.table->same_memory(m.tgt_embedding.positions.table));
+        CHECK(m.src_embedding.positions.max_length() == e.max_length);
+        CHECK(m.src_embedding.scale == (e.scaled ? 4 : 1));
+        CHECK(m.tgt_embedding.scale == (e.scaled ? 4 : 1));
+        CHECK(equal(m.src_embedding.dropout.rate, e.embeddings));
+        CHECK(equal(m.tgt_embedding.dropout.rate, e.embeddings));
+
+        CHECK(m.encoder.final_norm.has_value() == e.pre_norm);
+        CHECK(m.decoder.final_norm.has_value() == e.pre_norm);
+        REQUIRE(m.encoder.layers.size() == 2);
+        REQUIRE(m.decoder.layers.size() == 2);
+        for (std::size_t i = 0; i < 2; ++i) {
+            const EncoderLayer& enc = m.encoder.layers[i];
+            const DecoderLayer& dec = m.decoder.layers[i];
+            for (const nn::MultiHeadAttention* a :
+                 {&enc.self_attention, &dec.self_attention, &dec.cross_attention}) {
+                CHECK(equal(a->dropout.rate, e.attention));
+                for (const nn::Linear* l : {&a->q_proj, &a->k_proj, &a->v_proj, &a->out_proj})
+                    CHECK(l->bias->defined() == e.attention_bias);
+            }
+            for (const nn::FeedForward* f : {&enc.feed_forward, &dec.feed_forward}) {
+                CHECK(equal(f->dropout.rate, e.feed_forward));
+                CHECK((f->linear1.bias->defined() && f->linear2.bias->defined()));
+            }
+            for (const Residual* r :
+                 {&enc.residual1, &enc.residual2, &dec.residual1, &dec.residual2, &dec.residual3}) {
+                CHECK(equal(r->dropout.rate, e.sublayers));
+                CHECK((r->placement == NormPlacement::pre) == e.pre_norm);
+                CHECK(r->norm.eps == Real(1e-5));
+            }
+        }
+    }
+}
+
+TEST_CASE("presets: at their true sizes they have as many parameters as the formula says",
+          "[models][presets]") {
+    for (const Expected& e : kTable) {
+        INFO(e.name);
+        TransformerConfig c = preset(e.name);
+        if (c.src_vocabulary == 0)
+            c.src_vocabulary = c.tgt_vocabulary = 53;
+        const Transformer m(c, Rng(1));
+        CHECK(nn::parameter_count(m) == expected_parameter_count(c));
+
+        // The formula once more, by hand.
+        const int64_t d = e.d, v = c.src_vocabulary;
+        const int64_t attention = 4 * d * (d + (e.attention_bias ? 1 : 0));
+        const int64_t ff = d * e.ff + e.ff + e.ff * d + d;
+        const int64_t encoder = attention + ff + 2 * 2 * d, decoder = 2 * attention + ff + 3 * 2 * d;
+        const int64_t tables = 3 - (e.one_embedding ? 1 : 0) - (e.output_is_embedding ? 1 : 0);
+        CHECK(nn::parameter_count(m) == e.layers * (encoder + decoder) + tables * v * d +
+                                            (e.output_bias ? v : 0) + (e.learned ? 2 * e.max_length * d : 0) +
+                                            (e.pre_norm ? 4 * d : 0));
+    }
+}
+
+TEST_CASE("presets: a name that is none is answered with the list", "[models][presets]") {
+    const std::string error = error_of([] { preset("nonsense"); });
+    CHECK(contains(error, "nonsense"));
+    for (const Expected& e : kTable)
+        CHECK(contains(error, e.name));
+    CHECK(error_of([] { preset(""); }) != "");
+}
+
+TEST_CASE("presets: each trains and translates", "[models][presets]") {
+    for (const Expected& e : kTable) {
+        INFO(e.name);
+        const Transformer m(small(e.name), Rng(2));
+        const std::vector<Real> losses = train(m, 30, 4, 3);
+        REQUIRE(losses.size() == 30);
+        CHECK(losses[28] + losses[29] < losses[0] + losses[1]);
+        const std::unique_ptr<Stepper> stepper = m.start(padded({{4, 5, 6}, {7}}));
+        CHECK(greedy(*stepper, 2, 5).size() == 2);
+    }
+}

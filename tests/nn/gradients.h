@@ -1,0 +1,80 @@
+// Checks the gradients of whole modules: of every element of every parameter and input.
+//
+// autograd/gradcheck.h clones its inputs; a module's parameters stand inside it, so here they are moved
+// where they are.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nn/module.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+namespace tests {
+
+using autograd::NoGrad;
+
+// An attention key's bias moves all scores of a query alike, and so changes nothing: its gradient is 0.
+inline bool truly_zero(const std::string& name) {
+    const std::string ending = "k_proj.bias";
+    return name.size() >= ending.size() && name.substr(name.size() - ending.size()) == ending;
+}
+
+// f is a function of the leaves alone (dropout: with a fixed rng); its output is multiplied by random
+// numbers and summed. In double.
+inline void check_gradients(const std::string& what, const std::vector<nn::NamedParameter>& leaves,
+                            const std::function<Tensor()>& f) {
+    REQUIRE(autograd::kRealIsDouble);
+    nn::zero_grad(leaves);
+    const Tensor out = f();
+    const Tensor upstream = random(out.shape(), 77);
+    out.backward(upstream);
+    const auto loss = [&] {
+        const NoGrad no_grad;
+        const Tensor y = f();
+        double total = 0;
+        for (int64_t i = 0; i < y.numel(); ++i)
+            total += static_cast<double>(y.data()[i]) * static_cast<double>(upstream.data()[i]);
+        return total;
+    };
+    const double eps = 1e-6;
+    for (const nn::NamedParameter& leaf : leaves) {
+        INFO(what << ": " << leaf.name << " " << leaf.tensor.shape());
+        REQUIRE(leaf.tensor.has_grad());
+        const std::vector<Real> grad = leaf.tensor.grad().to_vector();
+        double largest = 0, worst = 0;
+        for (std::size_t i = 0; i < grad.size(); ++i) {
+            Real* x = Tensor(leaf.tensor).mutable_data() + i;
+            const Real middle = *x;
+            *x = static_cast<Real>(static_cast<double>(middle) + eps);
+            const double above = loss();
+            *x = static_cast<Real>(static_cast<double>(middle) - eps);
+            const double below = loss();
+            *x = middle;
+            const double numeric = (above - below) / (2 * eps), analytic = static_cast<double>(grad[i]);
+            const double error = std::abs(analytic - numeric) / (1 + 100 * std::abs(numeric));
+            largest = std::fmax(largest, std::abs(analytic));
+            if (!(error <= worst))
+                worst = std::isnan(error) ? HUGE_VAL : error;
+        }
+        CHECK(worst <= 1e-5);  // |analytic - numeric| <= 1e-5 + 1e-3 |numeric|
+        if (truly_zero(leaf.name))
+            CHECK(largest < 1e-12);
+        else
+            CHECK(largest > 1e-6);
+    }
+}
+
+// A module's parameters and the inputs, which become leaves.
+template <class Module>
+std::vector<nn::NamedParameter> leaves(const Module& module, std::vector<Tensor> inputs) {
+    std::vector<nn::NamedParameter> all = nn::parameters(module);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        all.push_back({"input " + std::to_string(i), inputs[i].require_grad()});
+    return all;
+}
+
+}  // namespace tests

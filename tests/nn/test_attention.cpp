@@ -1,0 +1,210 @@
+// Multi-head attention against the paper's formula, head by head, and the properties that a wrong split,
+// mask or merge would break (a toy task is learned even with scrambled heads).
+#include "nn/attention.h"
+
+#include <functional>
+
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace nn;     // NOLINT
+using namespace tests;  // NOLINT
+
+namespace {
+
+struct Result {
+    std::vector<double> out, weights;  // (B, T, d_model), (B, H, T, S)
+};
+
+using Allowed = std::function<bool(int64_t b, int64_t t, int64_t s)>;
+
+// MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O, with loops, in double.
+Result by_definition(const MultiHeadAttention& layer, const Tensor& query, const Tensor& memory,
+                     const Allowed& allowed) {
+    const int64_t batch = query.size(0), queries = query.size(1), keys = memory.size(1), n = query.size(2);
+    const int64_t heads = layer.n_heads, d = n / heads;
+    const std::vector<double> q = doubles(layer.q_proj(query)), k = doubles(layer.k_proj(memory)),
+                              v = doubles(layer.v_proj(memory));
+    const auto at = [](const std::vector<double>& x, int64_t i) { return x[static_cast<std::size_t>(i)]; };
+    Result r;
+    std::vector<Real> concatenated(static_cast<std::size_t>(batch * queries * n), 0);
+    for (int64_t b = 0; b < batch; ++b) {
+        for (int64_t h = 0; h < heads; ++h) {
+            for (int64_t t = 0; t < queries; ++t) {
+                std::vector<double> w;
+                double total = 0;
+                for (int64_t s = 0; s < keys; ++s) {
+                    double score = 0;
+                    for (int64_t i = h * d; i < (h + 1) * d; ++i)
+                        score += at(q, (b * queries + t) * n + i) * at(k, (b * keys + s) * n + i);
+                    w.push_back(allowed(b, t, s) ? std::exp(score / std::sqrt(static_cast<double>(d))) : 0);
+                    total += w.back();
+                }
+                for (int64_t s = 0; s < keys; ++s) {
+                    r.weights.push_back(total > 0 ? at(w, s) / total : 0);
+                    for (int64_t i = h * d; i < (h + 1) * d; ++i)
+                        concatenated[static_cast<std::size_t>((b * queries + t) * n + i)] +=
+                            static_cast<Real>(r.weights.back() * at(v, (b * keys + s) * n + i));
+                }
+            }
+        }
+    }
+    r.out = doubles(layer.out_proj(Tensor::from(query.shape(), concatenated)));
+    return r;
+}
+
+const Allowed kAll = [](int64_t, int64_t, int64_t) { return true; };
+
+}  // namespace
+
+TEST_CASE("attention: equals the definition, head by head, under every mask", "[nn][attention]") {
+    struct Row {
+        const char* what;
+        Mask mask;
+        Allowed allowed;
+    };
+    const std::vector<Row> rows = {
+        {"none", Mask::none(), kAll},
+        {"padding", Mask::key_counts({7, 3}), [](int64_t b, int64_t, int64_t s) { return s < (b ? 3 : 7); }},
+        {"no key at all", Mask::key_counts({0, 7}), [](int64_t b, int64_t, int64_t) { return b == 1; }},
+        {"causal", Mask::causal(), [](int64_t, int64_t t, int64_t s) { return s <= t + 2; }},
+        {"both", Mask::key_counts({4, 7}).and_causal(),
+         [](int64_t b, int64_t t, int64_t s) { return s <= t + 2 && (b == 1 || s < 4); }},
+    };
+    const Tensor query = random({2, 5, 12}, 1), memory = random({2, 7, 12}, 2);
+    for (const int64_t heads : {1, 2, 3, 12}) {
+        for (const bool bias : {true, false}) {
+            const MultiHeadAttention layer(12, heads, Rng(3), {.bias = bias, .init = Init::pytorch});
+            for (const Row& r : rows) {
+                INFO(r.what << ", " << heads << " heads");
+                Tensor weights;
+                const Tensor out = layer(query, memory, r.mask, Mode::eval(), &weights);
+                const Result expected = by_definition(layer, query, memory, r.allowed);
+                CHECK(out.shape() == query.shape());
+                CHECK(weights.shape() == Shape({2, heads, 5, 7}));
+                CHECK(worst_error(out, expected.out) < 1e-5);
+                CHECK(worst_error(weights, expected.weights) < 1e-5);
+                CHECK(same_bits(out, layer(query, memory, r.mask, Mode::eval())));  // without asking for them
+            }
+        }
+    }
+}
+
+TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
+    const autograd::NoGrad no_grad;
+    const Tensor x = random({2, 10, 512}, 4);
+    const MultiHeadAttention layer(512, 8, Rng(5));
+    Tensor weights;
+    CHECK(layer(x, x, Mask::none(), Mode::eval(), &weights).shape() == Shape({2, 10, 512}));
+    CHECK(weights.shape() == Shape({2, 8, 10, 10}));
+    CHECK_FALSE(weights.needs_grad());
+    const std::vector<double> sums = doubles(autograd::sum(weights, {3}));
+    CHECK(sums.size() == 160);
+    CHECK(worst_error(sums, std::vector<double>(160, 1)) < 1e-5);
+    CHECK(parameter_count(layer) == 4 * (512 * 512 + 512));
+    CHECK(layer.q_proj.weight->shape() == Shape({512, 512}));
+    const Tensor longer = random({2, 13, 512}, 6);
+    CHECK(layer(x, longer, Mask::none(), Mode::eval(), &weights).shape() == Shape({2, 10, 512}));
+    CHECK(weights.shape() == Shape({2, 8, 10, 13}));
+}
+
+TEST_CASE("attention: a head's values reach only its own columns", "[nn][attention]") {
+    const MultiHeadAttention layer(12, 3, Rng(7));
+    // The identity after the heads shows their outputs.
+    Tensor out_weight = layer.out_proj.weight;
+    for (int64_t i = 0; i < 144; ++i)
+        out_weight.mutable_data()[i] = i % 13 == 0;
+    const Tensor x = random({2, 5, 12}, 8);
+    const Tensor before = layer(x, x, Mask::none(), Mode::eval());
+    Tensor v_weight = layer.v_proj.weight;
+    for (int64_t i = 0; i < 12; ++i)
+        v_weight.mutable_data()[i * 12 + 6] += 1;  // a column of head 1
+    const Tensor after = layer(x, x, Mask::none(), Mode::eval());
+    for (int64_t i = 0; i < 120; ++i)
+        CHECK((before.data()[i] == after.data()[i]) == (i % 12 != 6));
+    Tensor q_weight = layer.q_proj.weight;
+    for (int64_t i = 0; i < 12; ++i)
+        q_weight.mutable_data()[i * 12 + 9] += 1;  // a query's column of head 2: all of its output
+    const Tensor scores = layer(x, x, Mask::none(), Mode::eval());
+    for (int64_t i = 0; i < 120; ++i)
+        CHECK((scores.data()[i] == after.data()[i]) == (i % 12 < 8));
+}
+
+TEST_CASE("attention: queries in another order give rows in that order, keys in any order the same",
+          "[nn][attention]") {
+    const MultiHeadAttention layer(12, 3, Rng(9), {.init = Init::pytorch});
+    const Tensor query = random({1, 4, 12}, 10), memory = random({1, 3, 12}, 11);
+    const auto reordered = [](const Tensor& x, const std::vector<int>& order) {
+        std::vector<Tensor> parts;
+        for (const int i : order)
+            parts.push_back(autograd::slice(x, 1, i, i + 1));
+        return autograd::concat(parts, 1);
+    };
+    const Tensor out = layer(query, memory, Mask::none(), Mode::eval());
+    const Tensor moved = layer(reordered(query, {2, 0, 3, 1}), memory, Mask::none(), Mode::eval());
+    CHECK(same_bits(moved, reordered(out, {2, 0, 3, 1})));
+    const Tensor keys = layer(query, reordered(memory, {1, 2, 0}), Mask::none(), Mode::eval());
+    CHECK(worst_error(keys, out) < 1e-5);
+
+    // Where each query sees one key only, exchanging two values exchanges just these rows.
+    const MultiHeadAttention self(12, 3, Rng(12), {.init = Init::pytorch});
+    const Mask diagonal = Mask::allowed(1, 4, 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
+    const KeysValues kv = self.project(query);
+    const Tensor straight = self.attend(query, kv, diagonal, Mode::eval());
+    const Tensor swapped =
+        self.attend(query, {kv.keys, reordered(kv.values, {0, 2, 1, 3})}, diagonal, Mode::eval());
+    CHECK(same_bits(swapped, reordered(straight, {0, 2, 1, 3})));
+    CHECK_FALSE(same_bits(swapped, straight));
+}
+
+TEST_CASE("attention: a query that may see nothing gets the output bias, and no gradient",
+          "[nn][attention]") {
+    const MultiHeadAttention layer(6, 2, Rng(13), {.init = Init::pytorch});
+    Tensor query = random({2, 3, 6}, 14), memory = random({2, 4, 6}, 15);
+    query.require_grad();
+    memory.require_grad();
+    for (int64_t i = 0; i < 4 * 6; ++i)
+        memory.mutable_data()[i] = kNan;  // sentence 0, all of it padding
+    const Tensor out = layer(query, memory, Mask::key_counts({0, 4}), Mode::eval());
+    for (int64_t i = 0; i < 18; ++i)
+        CHECK(out.data()[i] == layer.out_proj.bias->data()[i % 6]);
+    CHECK(same_bits(out, out));  // no NaN
+    autograd::sum(out * random({2, 3, 6}, 16)).backward();
+    const Tensor dquery = query.grad(), dmemory = memory.grad();
+    CHECK((same_bits(dquery, dquery) && same_bits(dmemory, dmemory)));
+    for (int64_t i = 0; i < 36; ++i)
+        CHECK((dquery.data()[i] == 0) == (i < 18));
+}
+
+TEST_CASE("attention: dropout of the weights, in training only", "[nn][attention]") {
+    const Tensor x = random({2, 9, 12}, 17);
+    const MultiHeadAttention layer(12, 3, Rng(18), {.dropout = Real(0.4)}), plain(12, 3, Rng(18));
+    const Mode train = Mode::train(Rng(19));
+    CHECK(same_bits(layer(x, x, Mask::none(), Mode::eval()), plain(x, x, Mask::none(), train)));
+    Tensor weights, all;
+    const Tensor out = layer(x, x, Mask::none(), train, &weights);
+    layer(x, x, Mask::none(), Mode::eval(), &all);
+    CHECK(same_bits(out, layer(x, x, Mask::none(), train)));
+    CHECK_FALSE(same_bits(out, layer(x, x, Mask::none(), Mode::train(Rng(20)))));
+    int64_t dropped = 0, wrong = 0;
+    for (int64_t i = 0; i < weights.numel(); ++i) {
+        dropped += weights.data()[i] == 0;
+        wrong +=
+            !(weights.data()[i] == 0 || std::abs(weights.data()[i] * Real(0.6) - all.data()[i]) < Real(1e-6));
+    }
+    CHECK(wrong == 0);
+    CHECK(static_cast<double>(dropped) / static_cast<double>(weights.numel()) == Approx(0.4).margin(0.1));
+}
+
+TEST_CASE("attention: sizes that do not fit", "[nn][attention]") {
+    const std::string error = error_of([] { MultiHeadAttention(10, 3, Rng(1)); });
+    CHECK(contains(error, "d_model = 10"));
+    CHECK(contains(error, "n_heads = 3"));
+    CHECK(error_of([] { MultiHeadAttention(10, 0, Rng(1)); }) != "");
+    const MultiHeadAttention layer(6, 2, Rng(1));
+    const Tensor x = Tensor::zeros({2, 3, 6});
+    const auto with = [&](const Mask& mask) { return error_of([&] { layer(x, x, mask, Mode::eval()); }); };
+    CHECK(contains(with(Mask::key_counts({3})), "batch of 2"));
+    CHECK(contains(with(Mask::key_counts({3, 4})), "from 0 to 3"));
+    CHECK(contains(with(Mask::allowed(2, 3, 2, std::vector<uint8_t>(12))), "do not fit"));
+}

@@ -1,0 +1,118 @@
+// Initial values: bounds, means, deviations, and that they depend on seed and place alone.
+#include "nn/init.h"
+
+#include <algorithm>
+
+#include "nn/attention.h"
+#include "nn/embedding.h"
+#include "nn/feed_forward.h"
+#include "nn/layer_norm.h"
+#include "nn/positional_encoding.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace nn;     // NOLINT
+using namespace tests;  // NOLINT
+
+namespace {
+
+struct Moments {
+    double mean = 0, deviation = 0, largest = 0;
+};
+
+Moments moments(const Tensor& x) {
+    Moments m;
+    const auto n = static_cast<double>(x.numel());
+    for (const double v : doubles(x)) {
+        m.mean += v / n;
+        m.largest = std::max(m.largest, std::abs(v));
+    }
+    for (const double v : doubles(x))
+        m.deviation += (v - m.mean) * (v - m.mean) / n;
+    m.deviation = std::sqrt(m.deviation);
+    return m;
+}
+
+// Fills (-bound, bound) evenly.
+void check_uniform(const Tensor& x, double bound) {
+    const Moments m = moments(x);
+    const double n = static_cast<double>(x.numel()), deviation = bound / std::sqrt(3.0);
+    CHECK(m.largest <= bound * (1 + 1e-6));
+    CHECK(m.largest > bound * (1 - 20 / n));
+    CHECK(std::abs(m.mean) < 5 * deviation / std::sqrt(n));
+    CHECK(m.deviation == Approx(deviation).epsilon(5 / std::sqrt(n)));
+}
+
+void check_normal(const Tensor& x, double deviation) {
+    const Moments m = moments(x);
+    const double n = static_cast<double>(x.numel());
+    CHECK(std::abs(m.mean) < 5 * deviation / std::sqrt(n));
+    CHECK(m.deviation == Approx(deviation).epsilon(5 / std::sqrt(2 * n)));
+    CHECK(m.largest > 2.5 * deviation);  // and not a uniform one of that deviation, which ends at 1.73
+    CHECK(m.largest < 6.5 * deviation);
+}
+
+void check_all(const Tensor& x, Real value) { CHECK(same_bits(x, Tensor::full(x.shape(), value))); }
+
+}  // namespace
+
+TEST_CASE("init: Xavier", "[nn][init]") {
+    const Linear layer(150, 50, Rng(1));
+    check_uniform(layer.weight, std::sqrt(6.0 / 200));
+    check_all(layer.bias, 0);
+    check_normal(Embedding(300, 64, Rng(2)).table, 1.0 / 8);
+    check_normal(PositionalEncoding(Positions::learned, 300, 64, Rng(3)).table, 1.0 / 8);
+}
+
+TEST_CASE("init: normal", "[nn][init]") {
+    const Linear layer(100, 150, Rng(4), {.init = Init::normal});
+    check_normal(layer.weight, 0.1);  // of the inputs, not the outputs
+    check_all(layer.bias, 0);
+    check_normal(Embedding(300, 64, Rng(5), Init::normal).table, 1.0 / 8);
+}
+
+TEST_CASE("init: PyTorch's defaults", "[nn][init]") {
+    const Linear layer(100, 150, Rng(6), {.init = Init::pytorch});
+    check_uniform(layer.weight, 0.1);
+    check_uniform(Linear(25, 5000, Rng(7), {.init = Init::pytorch}).bias, 0.2);
+    check_normal(Embedding(300, 64, Rng(8), Init::pytorch).table, 1);
+    const FeedForward wide(16, 400, Rng(9), {.init = Init::pytorch});
+    check_uniform(wide.linear1.weight, 1.0 / 4);
+    check_uniform(wide.linear2.weight, 1.0 / 20);
+}
+
+TEST_CASE("init: a transposed matrix has the bounds of what it maps", "[nn][init]") {
+    // (out, in), as the output layer's: V = 150 from d = 100
+    check_uniform(initial_matrix(Init::pytorch, {150, 100}, 100, 150, Rng(10)), 0.1);
+    check_normal(initial_matrix(Init::normal, {150, 100}, 100, 150, Rng(11)), 0.1);
+}
+
+TEST_CASE("init: LayerNorm begins as the identity of normalised vectors", "[nn][init]") {
+    const LayerNorm layer(5);
+    check_all(layer.gain, 1);
+    check_all(layer.bias, 0);
+}
+
+TEST_CASE("init: the same seed gives the same bits, in any order of construction", "[nn][init]") {
+    const Linear first(7, 5, Rng(1).fork("a"), {.init = Init::pytorch});
+    const MultiHeadAttention between(6, 2, Rng(1).fork("other"));
+    const Linear second(7, 5, Rng(1).fork("a"), {.init = Init::pytorch});
+    CHECK(same_bits(first.weight, second.weight));
+    CHECK(same_bits(first.bias, second.bias));
+    CHECK_FALSE(same_bits(first.weight, Linear(7, 5, Rng(1).fork("b")).weight));
+    CHECK_FALSE(same_bits(first.weight, Linear(7, 5, Rng(2).fork("a"), {.init = Init::pytorch}).weight));
+    // A layer without bias has the same weight.
+    CHECK(same_bits(first.weight,
+                    Linear(7, 5, Rng(1).fork("a"), {.bias = false, .init = Init::pytorch}).weight));
+}
+
+TEST_CASE("init: the parts of a layer differ", "[nn][init]") {
+    const MultiHeadAttention layer(6, 2, Rng(1), {.init = Init::pytorch});
+    const auto all = parameters(layer);
+    REQUIRE(all.size() == 8);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            CHECK(all[i].tensor.data()[0] != all[j].tensor.data()[0]);
+    const FeedForward square(4, 4, Rng(1));
+    CHECK_FALSE(same_bits(square.linear1.weight, square.linear2.weight));
+}

@@ -1,0 +1,171 @@
+// Layers: the values they compute, their shapes, what they refuse.
+#include "nn/embedding.h"
+#include "nn/feed_forward.h"
+#include "nn/layer_norm.h"
+#include "nn/positional_encoding.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace nn;     // NOLINT
+using namespace tests;  // NOLINT
+
+static void put(const Tensor& parameter, const std::vector<Real>& values) {
+    REQUIRE(parameter.numel() == length(values));
+    std::copy(values.begin(), values.end(), Tensor(parameter).mutable_data());
+}
+
+TEST_CASE("Linear: x W + b, the weight as (in, out)", "[nn][layers]") {
+    const Linear layer(2, 3, Rng(1));
+    CHECK(layer.weight->shape() == Shape({2, 3}));
+    CHECK(layer.bias->shape() == Shape({3}));
+    put(layer.weight, {1, 2, 3, 10, 20, 30});
+    put(layer.bias, {Real(0.5), 0, -1});
+    const Tensor y = layer(Tensor::from({1, 2, 2}, {1, 1, 2, -1}));
+    CHECK(y.shape() == Shape({1, 2, 3}));
+    CHECK(y.to_vector() == std::vector<Real>{Real(11.5), 22, 32, Real(-7.5), -16, -25});
+
+    const Linear without(2, 3, Rng(1), {.bias = false});
+    CHECK_FALSE(without.bias->defined());
+    CHECK(parameters(without).size() == 1);
+    put(without.weight, {1, 2, 3, 10, 20, 30});
+    CHECK(without(Tensor::from({1, 2}, {1, 1})).to_vector() == std::vector<Real>{11, 22, 33});
+    CHECK(error_of([&] { layer(Tensor::zeros({1, 3})); }) != "");
+}
+
+TEST_CASE("LayerNorm: biased variance, eps inside the root", "[nn][layers]") {
+    const LayerNorm layer(4);
+    CHECK(layer.eps == Real(1e-5));
+    const Tensor y = layer(Tensor::from({1, 4}, {1, 0, 0, 0}));
+    CHECK(worst_error(y, std::vector<double>{1.7320, -0.5773, -0.5773, -0.5773}) < 1e-4);
+    // Not the other variant: unbiased deviation, eps outside.
+    CHECK(std::abs(y.data()[0] - Real(1.5)) > Real(0.2));
+    // A constant row has variance 0.
+    const Tensor constant = layer(Tensor::full({2, 4}, 3));
+    CHECK(same_bits(constant, Tensor::zeros({2, 4})));
+    put(layer.gain, {1, 2, 3, 4});
+    put(layer.bias, {0, 0, 0, 1});
+    const Tensor scaled = layer(Tensor::from({1, 4}, {1, 0, 0, 0}));
+    CHECK(worst_error(scaled, std::vector<double>{1.7320, -1.1547, -1.7320, -1.3094}) < 1e-4);
+    // A large mean loses no digits: the two-pass variance.
+    const Tensor far = LayerNorm(4)(Tensor::from({1, 4}, {4097, 4096, 4096, 4096}));
+    CHECK(worst_error(far, std::vector<double>{1.7320, -0.5773, -0.5773, -0.5773}) < 1e-4);
+}
+
+TEST_CASE("LayerNorm: a constant row passes a finite gradient", "[nn][layers]") {
+    const LayerNorm layer(4);
+    Tensor x = Tensor::full({1, 4}, 2);
+    x.require_grad();
+    autograd::sum(layer(x) * Tensor::from({1, 4}, {1, -1, 2, 0})).backward();
+    // (dy - mean(dy)) / sqrt(eps)
+    CHECK(worst_error(x.grad(), std::vector<double>{158.11, -474.34, 474.34, -158.11}) < 1e-3);
+}
+
+TEST_CASE("Embedding: rows by id, zeros for padding", "[nn][layers]") {
+    const Embedding layer(4, 2, Rng(1));
+    CHECK(layer.table->shape() == Shape({4, 2}));
+    put(layer.table, {9, 9, 1, 2, 3, 4, 5, 6});
+    const Tensor y = layer(Tokens(2, 2, {3, 1, 2, 0}, 0));
+    CHECK(y.shape() == Shape({2, 2, 2}));
+    CHECK(y.to_vector() == std::vector<Real>{5, 6, 1, 2, 3, 4, 0, 0});
+    CHECK(layer(Tokens(1, 1, {0})).to_vector() == std::vector<Real>{9, 9});  // no padding declared
+    const std::string error = error_of([&] { layer(Tokens(2, 2, {3, 1, 2, 4})); });
+    CHECK(contains(error, "id 4"));
+    CHECK(contains(error, "row 1, position 1"));
+    CHECK(contains(error, "vocabulary of 4"));
+    CHECK(error_of([] { Tokens(1, 2, {1, -1}); }) != "");
+}
+
+TEST_CASE("sinusoidal positions: the paper's formula, from any first", "[nn][layers]") {
+    const PositionalEncoding layer(Positions::sinusoidal, 100, 6, Rng(1));
+    CHECK(parameters(layer).empty());
+    CHECK(layer.max_length() == 100);
+    const Tensor table = layer(Tensor::zeros({2, 100, 6}));
+    CHECK(table.shape() == Shape({2, 100, 6}));
+    for (const int64_t position : {0, 1, 2, 17, 99}) {
+        for (int64_t i = 0; i < 3; ++i) {
+            const double angle =
+                static_cast<double>(position) / std::pow(10000.0, 2 * static_cast<double>(i) / 6);
+            const Real* at = table.data() + (100 + position) * 6 + 2 * i;  // of the second sentence
+            CHECK(static_cast<double>(at[0]) == Approx(std::sin(angle)).margin(1e-6));
+            CHECK(static_cast<double>(at[1]) == Approx(std::cos(angle)).margin(1e-6));
+        }
+    }
+    // In numbers, so that the formula here is not the only witness.
+    CHECK(static_cast<double>(table.data()[6]) == Approx(0.841471));     // sin 1
+    CHECK(static_cast<double>(table.data()[7]) == Approx(0.540302));     // cos 1
+    CHECK(static_cast<double>(table.data()[8]) == Approx(0.0463992));    // sin 10000^(-1/3)
+    CHECK(static_cast<double>(table.data()[10]) == Approx(0.00215443));  // sin 10000^(-2/3)
+    const Tensor later = layer(Tensor::full({1, 3, 6}, 1), 17);          // added to what is there
+    for (int64_t i = 0; i < 18; ++i)
+        CHECK(later.data()[i] == table.data()[17 * 6 + i] + 1);
+}
+
+TEST_CASE("sinusoidal positions: an odd width ends with a sine", "[nn][layers]") {
+    const PositionalEncoding layer(Positions::sinusoidal, 4, 5, Rng(1));
+    const Tensor table = layer(Tensor::zeros({1, 4, 5}));
+    CHECK(table.shape() == Shape({1, 4, 5}));
+    CHECK(static_cast<double>(table.data()[5 + 3]) == Approx(std::cos(std::pow(10000.0, -0.4))));
+    CHECK(static_cast<double>(table.data()[5 + 4]) == Approx(std::sin(std::pow(10000.0, -0.8))));
+}
+
+TEST_CASE("positions: beyond the maximum length is an error that says so", "[nn][layers]") {
+    for (const Positions kind : {Positions::sinusoidal, Positions::learned}) {
+        const PositionalEncoding layer(kind, 4, 6, Rng(1));
+        CHECK(error_of([&] { layer(Tensor::zeros({1, 4, 6})); }) == "");
+        CHECK(error_of([&] { layer(Tensor::zeros({1, 1, 6}), 3); }) == "");
+        for (const std::string& error : {error_of([&] {
+                                             layer(Tensor::zeros({1, 5, 6}));
+                                         }),
+                                         error_of([&] {
+                                             layer(Tensor::zeros({1, 1, 6}), 4);
+                                         })}) {
+            CHECK(contains(error, "position 4"));
+            CHECK(contains(error, "length of 4"));
+        }
+    }
+}
+
+TEST_CASE("learned positions: a row of the table each", "[nn][layers]") {
+    const PositionalEncoding layer(Positions::learned, 3, 2, Rng(1));
+    CHECK(layer.table->shape() == Shape({3, 2}));
+    put(layer.table, {1, 2, 3, 4, 5, 6});
+    CHECK(layer(Tensor::full({2, 2, 2}, 10)).to_vector() ==
+          std::vector<Real>{11, 12, 13, 14, 11, 12, 13, 14});
+    CHECK(layer(Tensor::full({1, 2, 2}, 10), 1).to_vector() == std::vector<Real>{13, 14, 15, 16});
+}
+
+TEST_CASE("FeedForward: two layers with the activation between", "[nn][layers]") {
+    const Tensor x = random({2, 3, 5}, 1);
+    for (const Activation f : {Activation::relu, Activation::gelu_erf, Activation::gelu_tanh}) {
+        const FeedForward layer(5, 13, Rng(2), {.activation = f, .init = Init::pytorch});
+        const Tensor hidden = autograd::matmul(x, layer.linear1.weight) + layer.linear1.bias.tensor();
+        std::vector<Real> active = hidden.to_vector();
+        for (Real& h : active) {
+            const auto v = static_cast<double>(h);
+            const double tanh_form =
+                v / 2 * (1 + std::tanh(std::sqrt(2 / 3.141592653589793) * (v + 0.044715 * v * v * v)));
+            h = static_cast<Real>(f == Activation::relu       ? std::fmax(0, v)
+                                  : f == Activation::gelu_erf ? v / 2 * (1 + std::erf(v / std::sqrt(2.0)))
+                                                              : tanh_form);
+        }
+        const Tensor expected = autograd::matmul(Tensor::from(hidden.shape(), active), layer.linear2.weight) +
+                                layer.linear2.bias.tensor();
+        CHECK(worst_error(layer(x, Mode::eval()), expected) < 1e-5);
+        CHECK(parameter_count(layer) == 5 * 13 + 13 + 13 * 5 + 5);
+    }
+}
+
+TEST_CASE("layers: the shapes that the tutorials print", "[nn][layers]") {
+    const autograd::NoGrad no_grad;
+    const Tensor x = random({2, 10, 512}, 3);
+    const FeedForward feed_forward(512, 2048, Rng(4));
+    CHECK(feed_forward.linear1(x).shape() == Shape({2, 10, 2048}));
+    CHECK(feed_forward(x, Mode::eval()).shape() == Shape({2, 10, 512}));
+    CHECK(LayerNorm(512)(x).shape() == Shape({2, 10, 512}));
+    const PositionalEncoding positions(Positions::sinusoidal, 100, 512, Rng(5));
+    CHECK(positions.encodings().shape() == Shape({100, 512}));
+    CHECK(positions(x).shape() == Shape({2, 10, 512}));
+    CHECK(Embedding(1000, 512, Rng(6))(Tokens(2, 10, std::vector<int32_t>(20, 7))).shape() ==
+          Shape({2, 10, 512}));
+    CHECK(Linear(512, 1000, Rng(7))(x).shape() == Shape({2, 10, 1000}));
+}

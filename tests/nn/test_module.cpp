@@ -1,0 +1,186 @@
+// Modules: what visit finds, tied parameters, clones, and that copies cannot happen by mistake.
+#include "nn/module.h"
+
+#include <set>
+#include <type_traits>
+
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace nn;     // NOLINT
+using namespace tests;  // NOLINT
+using models::Transformer;
+using models::TransformerConfig;
+
+static_assert(!std::is_copy_constructible_v<Parameter> && !std::is_copy_assignable_v<Parameter>);
+static_assert(!std::is_copy_constructible_v<Linear> && std::is_move_constructible_v<Linear>);
+static_assert(!std::is_copy_constructible_v<Embedding> && std::is_move_constructible_v<Embedding>);
+static_assert(!std::is_copy_constructible_v<LayerNorm> && std::is_move_constructible_v<LayerNorm>);
+static_assert(!std::is_copy_constructible_v<FeedForward> && std::is_move_constructible_v<FeedForward>);
+static_assert(!std::is_copy_constructible_v<MultiHeadAttention>);
+static_assert(!std::is_copy_constructible_v<PositionalEncoding>);
+static_assert(!std::is_copy_constructible_v<models::EncoderLayer>);
+static_assert(!std::is_copy_constructible_v<Transformer> && std::is_move_constructible_v<Transformer>);
+
+static std::vector<std::string> names(const std::vector<NamedParameter>& parameters) {
+    std::vector<std::string> out;
+    for (const NamedParameter& p : parameters)
+        out.push_back(p.name);
+    return out;
+}
+
+static TransformerConfig one_layer(const std::string& preset) {
+    TransformerConfig c = small(preset);
+    c.n_encoder_layers = c.n_decoder_layers = 1;
+    return c;
+}
+
+TEST_CASE("module: the names of a small Transformer's parameters", "[nn][module]") {
+    const std::vector<std::string> expected = {
+        "src_embedding.tokens.table",
+        "src_embedding.positions.table",
+        "tgt_embedding.tokens.table",
+        "tgt_embedding.positions.table",
+        "encoder.layers.0.self_attention.q_proj.weight",
+        "encoder.layers.0.self_attention.q_proj.bias",
+        "encoder.layers.0.self_attention.k_proj.weight",
+        "encoder.layers.0.self_attention.k_proj.bias",
+        "encoder.layers.0.self_attention.v_proj.weight",
+        "encoder.layers.0.self_attention.v_proj.bias",
+        "encoder.layers.0.self_attention.out_proj.weight",
+        "encoder.layers.0.self_attention.out_proj.bias",
+        "encoder.layers.0.feed_forward.linear1.weight",
+        "encoder.layers.0.feed_forward.linear1.bias",
+        "encoder.layers.0.feed_forward.linear2.weight",
+        "encoder.layers.0.feed_forward.linear2.bias",
+        "encoder.layers.0.norm1.gain",
+        "encoder.layers.0.norm1.bias",
+        "encoder.layers.0.norm2.gain",
+        "encoder.layers.0.norm2.bias",
+        "decoder.layers.0.self_attention.q_proj.weight",
+        "decoder.layers.0.self_attention.q_proj.bias",
+        "decoder.layers.0.self_attention.k_proj.weight",
+        "decoder.layers.0.self_attention.k_proj.bias",
+        "decoder.layers.0.self_attention.v_proj.weight",
+        "decoder.layers.0.self_attention.v_proj.bias",
+        "decoder.layers.0.self_attention.out_proj.weight",
+        "decoder.layers.0.self_attention.out_proj.bias",
+        "decoder.layers.0.cross_attention.q_proj.weight",
+        "decoder.layers.0.cross_attention.q_proj.bias",
+        "decoder.layers.0.cross_attention.k_proj.weight",
+        "decoder.layers.0.cross_attention.k_proj.bias",
+        "decoder.layers.0.cross_attention.v_proj.weight",
+        "decoder.layers.0.cross_attention.v_proj.bias",
+        "decoder.layers.0.cross_attention.out_proj.weight",
+        "decoder.layers.0.cross_attention.out_proj.bias",
+        "decoder.layers.0.feed_forward.linear1.weight",
+        "decoder.layers.0.feed_forward.linear1.bias",
+        "decoder.layers.0.feed_forward.linear2.weight",
+        "decoder.layers.0.feed_forward.linear2.bias",
+        "decoder.layers.0.norm1.gain",
+        "decoder.layers.0.norm1.bias",
+        "decoder.layers.0.norm2.gain",
+        "decoder.layers.0.norm2.bias",
+        "decoder.layers.0.norm3.gain",
+        "decoder.layers.0.norm3.bias",
+        "output.weight",
+        "output.bias",
+    };
+    CHECK(names(parameters(Transformer(one_layer("blog"), Rng(1)))) == expected);
+}
+
+TEST_CASE("module: no two parameters have one name, and layers count on", "[nn][module]") {
+    for (const models::Preset& preset : models::presets()) {
+        const Transformer model(small(preset.name), Rng(1));
+        Parameters every(true);
+        model.visit(every);
+        const std::vector<std::string> all = names(every.found);
+        CHECK(std::set<std::string>(all.begin(), all.end()).size() == all.size());
+        CHECK(named(every.found, "decoder.layers.1.norm3.gain").numel() == 12);
+        CHECK(error_of([&] { named(every.found, "decoder.layers.2.norm3.gain"); }) != "");
+    }
+    const Transformer prenorm(one_layer("prenorm"), Rng(1));
+    CHECK(named(parameters(prenorm), "encoder.norm.gain").numel() == 12);
+    CHECK(named(parameters(prenorm), "decoder.norm.bias").numel() == 12);
+}
+
+TEST_CASE("module: a tied parameter is found once, or under each of its names", "[nn][module]") {
+    const Transformer model(one_layer("paper"), Rng(1));
+    Parameters every(true);
+    model.visit(every);
+    const std::vector<NamedParameter> once = parameters(model);
+    CHECK(every.found.size() == once.size() + 2);
+    const Tensor table = named(once, "src_embedding.tokens.table");
+    CHECK(error_of([&] { named(once, "tgt_embedding.tokens.table"); }) != "");
+    CHECK(error_of([&] { named(once, "output.weight"); }) != "");
+    CHECK(named(every.found, "tgt_embedding.tokens.table").same_memory(table));
+    CHECK(named(every.found, "output.weight").same_memory(table));
+    CHECK(parameter_count(every.found) == parameter_count(model) + 2 * table.numel());
+    CHECK(parameter_count(model) == parameter_count(once));
+}
+
+TEST_CASE("module: gradients are forgotten by zero_grad", "[nn][module]") {
+    const Transformer model(one_layer("blog"), Rng(1));
+    const Tokens src = padded({{4, 5}}), tgt = framed({{5, 4}});
+    teacher_forced_loss(model, src, tgt, Mode::eval()).backward();
+    for (const NamedParameter& p : parameters(model)) {
+        INFO(p.name);
+        CHECK(p.tensor.has_grad());
+    }
+    const std::vector<Real> once = model.output.weight->grad().to_vector();
+    teacher_forced_loss(model, src, tgt, Mode::eval()).backward();  // without it, a second one is added
+    CHECK(worst_error(model.output.weight->grad() * Real(0.5), doubles(Tensor::from({11, 12}, once))) < 1e-6);
+    zero_grad(model);
+    for (const NamedParameter& p : parameters(model)) {
+        INFO(p.name);
+        CHECK_FALSE(p.tensor.has_grad());
+    }
+    teacher_forced_loss(model, src, tgt, Mode::eval()).backward();
+    CHECK(same_bits(model.output.weight->grad().to_vector(), once));
+}
+
+TEST_CASE("module: the best model stays while the original trains on", "[nn][module]") {
+    for (const std::string& kind : kKinds) {
+        INFO(kind);
+        const Transformer model(small(kind), Rng(1));
+        train(model, 2, 3, 1);
+        const Transformer best = clone(model);
+        const std::vector<Real> then = values(parameters(model));
+        CHECK(same_bits(values(parameters(best)), then));
+        CHECK(names(parameters(best)) == names(parameters(model)));  // the ties are kept
+        train(model, 2, 3, 2);
+        CHECK(same_bits(values(parameters(best)), then));
+        CHECK_FALSE(same_bits(values(parameters(model)), then));
+    }
+}
+
+TEST_CASE("module: a clone computes and trains as the original, dropout masks included", "[nn][module]") {
+    for (const std::string& kind : kKinds) {
+        INFO(kind);
+        const Transformer model(small(kind), Rng(1).fork("somewhere"));
+        train(model, 2, 3, 1);
+        const Transformer copy = clone(model);
+        const Tokens src = padded({{4, 5, 6}, {7}}), tgt = padded({{1, 5}, {1, 4}});
+        const Mode step = Mode::train(Rng(9));
+        CHECK(same_bits(model(src, tgt, Mode::eval()), copy(src, tgt, Mode::eval())));
+        CHECK(same_bits(model(src, tgt, step), copy(src, tgt, step)));
+        CHECK(same_bits(train(model, 2, 3, 3), train(copy, 2, 3, 3)));
+        CHECK(same_bits(values(parameters(model)), values(parameters(copy))));
+    }
+}
+
+TEST_CASE("module: moving a model moves its weights", "[nn][module]") {
+    Transformer model(small("paper"), Rng(1));
+    const std::vector<Real> before = values(parameters(model));
+    const Transformer moved = std::move(model);
+    CHECK(same_bits(values(parameters(moved)), before));
+    CHECK(moved.output.weight->same_memory(moved.src_embedding.tokens.table));
+}
+
+TEST_CASE("module: values are copied only between equals", "[nn][module]") {
+    const Transformer a(small("blog"), Rng(1)), b(small("paper"), Rng(1)), wide(small("blog", 12), Rng(1));
+    CHECK(contains(error_of([&] { copy_values(parameters(a), parameters(b)); }), "cannot be copied"));
+    const std::string error = error_of([&] { copy_values(parameters(a), parameters(wide)); });
+    CHECK(contains(error, "src_embedding.tokens.table"));
+    CHECK(contains(error, "(12, 12)"));
+}

@@ -1,0 +1,233 @@
+// Adam and AdamW against the paper's algorithm in double, and clipping.
+#include "nn/optim.h"
+
+#include <limits>
+
+#include "nn/linear.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace nn;     // NOLINT
+using namespace tests;  // NOLINT
+
+namespace {
+
+NamedParameter parameter(const std::string& name, Tensor value) { return {name, value.require_grad()}; }
+
+// Makes g the gradient: d/dw Σ w g.
+void set_gradient(const NamedParameter& p, const Tensor& g) {
+    Tensor(p.tensor).zero_grad();
+    autograd::sum(p.tensor * g).backward();
+}
+
+// Algorithm 1 of Kingma & Ba 2015, with both kinds of weight decay, one number.
+struct Reference {
+    double w, m = 0, v = 0;
+    void step(const AdamOptions& o, double g, int t) {
+        if (!o.decoupled)
+            g += o.weight_decay * w;
+        else
+            w -= o.lr * o.weight_decay * w;
+        m = o.beta1 * m + (1 - o.beta1) * g;
+        v = o.beta2 * v + (1 - o.beta2) * g * g;
+        const double m_hat = m / (1 - std::pow(o.beta1, t)), v_hat = v / (1 - std::pow(o.beta2, t));
+        w -= o.lr * m_hat / (std::sqrt(v_hat) + o.eps);
+    }
+};
+
+double worst_after(int steps, const AdamOptions& o) {
+    const int64_t n = 37;
+    const NamedParameter w = parameter("w", random({n}, 1, 0.5, 1.5));
+    std::vector<Reference> reference;
+    for (const double x : doubles(w.tensor))
+        reference.push_back({x});
+    Adam adam({w}, o);
+    for (int t = 1; t <= steps; ++t) {
+        const Tensor g = random({n}, 1000 + static_cast<uint64_t>(t), -1, 1.2);
+        set_gradient(w, g);
+        adam.step();
+        for (std::size_t i = 0; i < reference.size(); ++i)
+            reference[i].step(o, static_cast<double>(g.data()[i]), t);
+    }
+    CHECK(adam.steps() == steps);
+    std::vector<double> expected;
+    for (const Reference& r : reference)
+        expected.push_back(r.w);
+    return worst_error(w.tensor, expected);
+}
+
+}  // namespace
+
+TEST_CASE("Adam: a thousand steps as in double, each option", "[nn][optim]") {
+    // In float each step rounds w once: an error of about √1000 half units in the last place.
+    const double tolerance = autograd::kRealIsDouble ? 1e-12 : 4e-6;
+    CHECK(worst_after(1000, {.lr = 1e-4}) < tolerance);
+    CHECK(worst_after(1000, {.lr = 1e-4, .beta2 = 0.98, .eps = 1e-9}) < tolerance);
+    CHECK(worst_after(1000, {.lr = 1e-4, .weight_decay = 0.1}) < tolerance);
+    CHECK(worst_after(1000, {.lr = 1e-4, .weight_decay = 0.1, .decoupled = true}) < tolerance);
+    CHECK(worst_after(1000, {.lr = 1e-3}) < tolerance);
+    // A decay per step of 1e-7, which 1 - lr * decay in float would make 1.2e-7.
+    CHECK(worst_after(1000, {.lr = 1e-5, .weight_decay = 0.01, .decoupled = true}) < tolerance);
+}
+
+TEST_CASE("Adam: the first step is lr, whatever the gradient", "[nn][optim]") {
+    const NamedParameter w = parameter("w", Tensor::full({6}, 2));
+    Adam adam({w}, {.lr = 0.25, .eps = 1e-12});
+    set_gradient(w, Tensor::from({6}, {5, -5, Real(1e-3), -100, Real(1e10), 0}));
+    adam.step();
+    const std::vector<double> expected = {1.75, 2.25, 1.75, 2.25, 1.75, 2};
+    CHECK(worst_error(w.tensor, expected) < 1e-6);
+    adam.step(0.5);  // a rate from a schedule; the same gradient again: the same direction
+    CHECK(worst_error(w.tensor, std::vector<double>{1.25, 2.75, 1.25, 2.75, 1.25, 2}) < 1e-6);
+}
+
+TEST_CASE("Adam: gradients of 0, 1e-20 and 1e20 leave numbers", "[nn][optim]") {
+    for (const bool decoupled : {false, true}) {
+        const AdamOptions o = {.lr = 0.25, .decoupled = decoupled};
+        const NamedParameter w = parameter("w", Tensor::full({3}, 1));
+        Adam adam({w}, o);
+        Reference zero{1}, small{1};
+        for (int t = 1; t <= 3; ++t) {
+            set_gradient(w, Tensor::from({3}, {0, Real(1e-20), Real(1e20)}));
+            adam.step();
+            zero.step(o, 0, t);
+            small.step(o, 1e-20, t);
+        }
+        CHECK(w.tensor.data()[0] == 1);
+        CHECK(static_cast<double>(w.tensor.data()[1]) == Approx(small.w));
+        // Beyond the root of the largest float, the square is infinite and the step 0, as in PyTorch.
+        CHECK(static_cast<double>(w.tensor.data()[2]) == Approx(autograd::kRealIsDouble ? 0.25 : 1));
+    }
+}
+
+TEST_CASE("Adam: weight decay, coupled and not, of matrices only and of everything", "[nn][optim]") {
+    for (const bool decoupled : {false, true}) {
+        for (const bool matrices_only : {false, true}) {
+            const NamedParameter matrix = parameter("m", Tensor::full({1, 1}, 2));
+            const NamedParameter vector = parameter("v", Tensor::full({1}, 2));
+            const AdamOptions o = {
+                .lr = 0.1, .weight_decay = 0.5, .decoupled = decoupled, .decay_matrices_only = matrices_only};
+            Adam adam({matrix, vector}, o);
+            Reference decayed{2}, plain{2};
+            AdamOptions none = o;
+            none.weight_decay = 0;
+            for (int t = 1; t <= 5; ++t) {
+                set_gradient(matrix, Tensor::full({1, 1}, t == 2 ? -1 : 1));
+                set_gradient(vector, Tensor::full({1}, t == 2 ? -1 : 1));
+                adam.step();
+                decayed.step(o, t == 2 ? -1 : 1, t);
+                plain.step(none, t == 2 ? -1 : 1, t);
+            }
+            REQUIRE(std::abs(decayed.w - plain.w) > 1e-2);
+            CHECK(static_cast<double>(matrix.tensor.item()) == Approx(decayed.w).epsilon(1e-6));
+            CHECK(static_cast<double>(vector.tensor.item()) ==
+                  Approx(matrices_only ? plain.w : decayed.w).epsilon(1e-6));
+        }
+    }
+}
+
+TEST_CASE("Adam: what no gradient reached stays, even with decay", "[nn][optim]") {
+    const NamedParameter used = parameter("used", Tensor::full({2}, 1));
+    const NamedParameter unused = parameter("unused", Tensor::full({2}, 1));
+    Adam adam({used, unused}, {.lr = 0.1, .weight_decay = 0.1, .decoupled = true});
+    set_gradient(used, Tensor::full({2}, 1));
+    adam.step();
+    CHECK(used.tensor.data()[0] < Real(0.95));
+    CHECK(same_bits(unused.tensor, Tensor::full({2}, 1)));
+    adam.zero_grad();
+    CHECK_FALSE(used.tensor.has_grad());
+    const Tensor before = used.tensor.clone();
+    adam.step();
+    CHECK(same_bits(used.tensor, before));
+}
+
+namespace {
+
+struct Tied {
+    Tied() : first(3, 3, Rng(1)), second(3, 3, Rng(2)) { second.weight = first.weight.share(); }
+    void visit(Visitor& v) const {
+        v("first", first);
+        v("second", second);
+    }
+    Linear first, second;
+};
+
+}  // namespace
+
+TEST_CASE("Adam: a tied weight takes one step, with the sum of its gradients", "[nn][optim]") {
+    const Tied model;
+    const Tensor before = model.first.weight->clone();
+    Adam adam(parameters(model), {.lr = 0.125, .eps = 1e-12});
+    CHECK(adam.parameters().size() == 3);  // one weight, two biases
+    const Tensor x = random({2, 3}, 3, 0.5, 1);
+    autograd::sum(model.second(model.first(x)) * random({2, 3}, 4, 0.5, 1)).backward();
+    const std::vector<Real> grad = model.first.weight->grad().to_vector();
+    adam.step();
+    for (int64_t i = 0; i < 9; ++i) {
+        const auto g = static_cast<double>(grad[static_cast<std::size_t>(i)]);
+        CHECK(std::abs(g) > 1e-6);
+        const auto moved = static_cast<double>(model.second.weight->data()[i] - before.data()[i]);
+        CHECK(moved == Approx(g > 0 ? -0.125 : 0.125).epsilon(1e-5));  // not 0.25
+    }
+}
+
+TEST_CASE("Adam: options out of range", "[nn][optim]") {
+    const auto error = [](const AdamOptions& o) { return error_of([&] { Adam({}, o); }); };
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    CHECK(contains(error({.lr = -1}), "lr"));
+    CHECK(contains(error({.lr = nan}), "lr"));
+    CHECK(contains(error({.beta1 = 1}), "betas"));
+    CHECK(contains(error({.beta1 = -0.1}), "betas"));
+    CHECK(contains(error({.beta2 = 1}), "betas"));
+    CHECK(contains(error({.beta2 = nan}), "betas"));
+    CHECK(contains(error({.eps = 0}), "eps"));
+    CHECK(contains(error({.weight_decay = -1}), "decay"));
+    CHECK(error({.lr = 0, .beta1 = 0, .beta2 = 0}) == "");
+}
+
+TEST_CASE("clip_grad_norm: over all parameters, in double, at the limit untouched", "[nn][optim]") {
+    const NamedParameter a = parameter("a", Tensor::zeros({2})), b = parameter("b", Tensor::zeros({1, 1}));
+    const NamedParameter none = parameter("none", Tensor::zeros({4}));
+    const auto set = [&](Real x, Real y, Real z) {
+        set_gradient(a, Tensor::from({2}, {x, y}));
+        set_gradient(b, Tensor::from({1, 1}, {z}));
+    };
+    set(2, 3, 6);
+    CHECK(grad_norm({a, b, none}) == 7);
+    CHECK(clip_grad_norm({a, b, none}, 7) == 7);
+    CHECK(a.tensor.grad().to_vector() == std::vector<Real>{2, 3});
+    CHECK(b.tensor.grad().to_vector() == std::vector<Real>{6});
+    CHECK(clip_grad_norm({a, b, none}, 3.5) == 7);
+    CHECK(a.tensor.grad().to_vector() == std::vector<Real>{1, Real(1.5)});
+    CHECK(b.tensor.grad().to_vector() == std::vector<Real>{3});
+    CHECK(grad_norm({a, b, none}) == 3.5);
+    CHECK_FALSE(none.tensor.has_grad());
+    CHECK(grad_norm({none}) == 0);
+
+    set(Real(3e19), Real(4e19), 0);  // whose squares are beyond a float
+    CHECK(clip_grad_norm({a, b}, 1) == Approx(5e19));
+    CHECK(worst_error(a.tensor.grad(), std::vector<double>{0.6, 0.8}) < 1e-6);
+    CHECK(contains(error_of([&] { clip_grad_norm({a}, 0); }), "positive"));
+    CHECK(contains(error_of([&] { clip_grad_norm({a}, -1); }), "positive"));
+}
+
+TEST_CASE("clip_grad_norm: a norm that is no number leaves the gradients", "[nn][optim]") {
+    const NamedParameter a = parameter("a", Tensor::zeros({2}));
+    const Real infinity = std::numeric_limits<Real>::infinity();
+    set_gradient(a, Tensor::from({2}, {3, infinity}));
+    CHECK(clip_grad_norm({a}, 1) == HUGE_VAL);
+    CHECK(a.tensor.grad().data()[0] == 3);
+    set_gradient(a, Tensor::from({2}, {3, kNan}));
+    CHECK(std::isnan(clip_grad_norm({a}, 1)));
+    CHECK(a.tensor.grad().data()[0] == 3);
+}
+
+TEST_CASE("clip_grad_norm: before the step it counts", "[nn][optim]") {
+    // With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps: it shows the gradient's size.
+    const NamedParameter w = parameter("w", Tensor::zeros({2}));
+    Adam adam({w}, {.lr = 1, .beta1 = 0, .beta2 = 0, .eps = 1e6});
+    set_gradient(w, Tensor::from({2}, {Real(3e9), Real(-4e9)}));
+    clip_grad_norm(adam.parameters(), 5);
+    adam.step();
+    CHECK(worst_error(w.tensor * Real(1e6), std::vector<double>{-3, 4}) < 1e-4);
+}
