@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace models {
 namespace {
 
 using autograd::check;
+
+constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 
 double length_penalty(std::size_t tokens, double alpha) {
     return std::pow((5 + static_cast<double>(tokens)) / 6, alpha);
@@ -39,10 +42,13 @@ std::vector<Candidate> best_candidates(const std::vector<Live>& live, const Tens
     candidates.reserve(live.size() * static_cast<std::size_t>(vocabulary));
     for (std::size_t i = 0; i < live.size(); ++i) {
         const Real* row = log_p.data() + live[i].row * vocabulary;
-        for (int64_t v = 0; v < vocabulary; ++v)
-            if (v != kPad && v != kSos)  // neither is part of a sentence
+        for (int64_t v = 0; v < vocabulary; ++v) {
+            check(!std::isnan(row[v]), "[beam_search] the probability of id ", v,
+                  " is not a number; the model's weights are broken");
+            if (v != kPad && v != kSos && row[v] > -kInfinity)  // neither id is part of a sentence
                 candidates.push_back({static_cast<int32_t>(i), static_cast<int32_t>(v),
                                       live[i].log_probability + static_cast<double>(row[v])});
+        }
     }
     count = std::min(count, candidates.size());
     std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count),
@@ -77,11 +83,21 @@ bool decided(const Search& search, const BeamOptions& o, int64_t max_tokens) {
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
 
+// What is still live was cut: it is no whole sentence.
+void end_search(Search& search, double alpha) {
+    for (Live& l : search.live)
+        search.done.push_back(finish(std::move(l.ids), l.log_probability, false, alpha));
+    search.live.clear();
+}
+
 // One step of one sentence: its live hypotheses give way to their best continuations.
 void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
     const std::size_t room = static_cast<std::size_t>(o.beam) - search.done.size();
+    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, room);
+    if (candidates.empty())
+        return end_search(search, o.alpha);
     std::vector<Live> next;
-    for (const Candidate& c : best_candidates(search.live, log_p, room)) {
+    for (const Candidate& c : candidates) {
         const Live& from = search.live[static_cast<std::size_t>(c.from)];
         if (c.token == kEos) {
             search.done.push_back(finish(from.ids, c.log_probability, true, o.alpha));
@@ -91,12 +107,6 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
         next.back().ids.push_back(c.token);
     }
     search.live = std::move(next);
-}
-
-void end_search(Search& search, double alpha) {
-    for (Live& l : search.live)
-        search.done.push_back(finish(std::move(l.ids), l.log_probability, false, alpha));
-    search.live.clear();
 }
 
 }  // namespace

@@ -166,8 +166,11 @@ int64_t weights_of(const Head& h, int64_t t, Real* row) {
         if (h.allowed(t, s))
             row[count++] = row[s];
     softmax_of_scores(count, h.a.scale, row);
-    for (int64_t s = n - 1; s >= 0; --s)  // ... and back to their places
-        row[s] = h.allowed(t, s) ? row[--count] : Real(0);
+    for (int64_t s = round_up(n) - 1; s >= 0; --s)  // ... and back to their places, zeros elsewhere
+        row[s] = s < n && h.allowed(t, s) ? row[--count] : Real(0);
+    // The last Vec's other lanes: scores of hidden keys, perhaps NaN, and backward multiplies whole Vecs.
+    for (int64_t s = n; s < round_up(n); ++s)
+        row[s] = 0;
     return n;
 }
 

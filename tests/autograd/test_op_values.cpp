@@ -138,7 +138,7 @@ TEST_CASE("values: cross-entropy", "[ops][values]") {
     CHECK(worst_error(cross_entropy(Tensor::full({2, 3, 17}, 5), targets), Row{std::log(17.0)}) <= kTight);
     CHECK(cross_entropy(vector({-100, 300, 0}), Tokens(1, 1, {1})).item() == 0);
     CHECK(cross_entropy(vector({Real(1e30), 0}), Tokens(1, 1, {1})).item() == Real(1e30));
-    const Tensor sure = leaf(vector({-1e30, Real(1e30), 0}));
+    const Tensor sure = leaf(vector({Real(-1e30), Real(1e30), 0}));
     cross_entropy(sure, Tokens(1, 1, {0})).backward();
     CHECK(sure.grad().to_vector() == std::vector<Real>{-1, 1, 0});
 }

@@ -214,7 +214,7 @@ TEST_CASE("random: dropout masks of different forks are uncorrelated, at the rig
             kept += static_cast<double>(value);
         CHECK(std::abs(kept - (1 - p) * n) <= 4 * std::sqrt(p * (1 - p) * n));
         for (std::size_t b = 0; b < a; ++b) {
-            for (const std::size_t shift : {0, 1, 16}) {
+            for (const std::size_t shift : std::vector<std::size_t>{0, 1, 16}) {
                 double sum = 0;
                 for (std::size_t i = 0; i + shift < masks[a].size(); ++i)
                     sum += (static_cast<double>(masks[a][i + shift]) - (1 - p)) *

@@ -119,6 +119,23 @@ TEST_CASE("beam: sentences of a batch keep apart, and ended ones are not compute
     CHECK_FALSE(stepper.extended_an_ended_one);
 }
 
+TEST_CASE("beam: what has no probability is not offered, and NaN is an error", "[models][decoding]") {
+    HandMade two(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, 0.5, 0, 0.5}; });
+    const auto found = beam_search(two, 1, {.beam = 10, .n_best = 10, .alpha = 0, .max_tokens = 2});
+    CHECK(found[0].size() == 3);  // "", 4, and 4 4 cut
+    for (const Hypothesis& h : found[0])
+        CHECK(std::isfinite(h.score));
+
+    HandMade mute(1, [](int32_t, const Ids&) -> std::vector<double> { return {1, 0, 0, 0, 0}; });
+    const std::vector<Hypothesis> nothing = models::greedy(mute, 1, 5);
+    REQUIRE(nothing.size() == 1);
+    CHECK(nothing[0].ids.empty());
+    CHECK_FALSE(nothing[0].finished);
+
+    HandMade broken(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, NAN, 0.5, 0.5}; });
+    CHECK_THROWS_AS(beam_search(broken, 1), autograd::Error);
+}
+
 TEST_CASE("beam: errors", "[models][decoding]") {
     HandMade stepper(1, garden_path);
     CHECK(contains(error_of([&] { beam_search(stepper, 1, {.beam = 3, .n_best = 4}); }), "n_best"));
