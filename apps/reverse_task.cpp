@@ -30,7 +30,7 @@ constexpr int kHeldOut = 2000, kHeldOutMinLength = 4;  // shorter ones are too f
 struct Settings {
     std::string preset = "blog", positions;
     int64_t d_model = 0, n_heads = 0, d_ff = 0, n_layers = 0;  // 0: the preset's
-    int64_t steps = 800, batch = 64, seed = 1;
+    int64_t steps = 1200, batch = 32, seed = 1;
     double lr = 3e-3;
     std::vector<std::string> words;
 };
