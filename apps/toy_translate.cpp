@@ -48,6 +48,8 @@ Settings parse(int argc, char** argv) {
     options.example("./apps/toy_translate",
                     "learns five English-French pairs; ends with 5/5, then asks for sentences");
     options.example("./apps/toy_translate --pairs en-es \"the cat is black\"", "el gato es negro");
+    options.example("./apps/toy_translate --preset chapter --pairs en-es",
+                    "44 million parameters, 100 epochs, beam 3: about 20 seconds on two cores");
     options.example(
         "printf 'one\\tun\\ntwo\\tdeux\\n' > pairs.tsv && ./apps/toy_translate --data pairs.tsv two", "deux");
     options.parse(argc, argv);

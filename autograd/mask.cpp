@@ -2,6 +2,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
+#include "autograd/shape.h"
 
 namespace autograd {
 
@@ -12,8 +13,9 @@ Mask Mask::key_counts(std::vector<int32_t> counts) {
 }
 
 Mask Mask::allowed(int64_t batch, int64_t queries, int64_t keys, std::vector<uint8_t> pairs) {
-    check(static_cast<int64_t>(pairs.size()) == batch * queries * keys, "[Mask::allowed] (", batch, ", ",
-          queries, ", ", keys, ") needs ", batch * queries * keys, " entries: got ", pairs.size());
+    const int64_t count = Shape{batch, queries, keys}.numel();
+    check(static_cast<int64_t>(pairs.size()) == count, "[Mask::allowed] (", batch, ", ", queries, ", ", keys,
+          ") needs ", count, " entries: got ", pairs.size());
     Mask mask;
     mask.allowed_ = std::make_shared<const std::vector<uint8_t>>(std::move(pairs));
     mask.allowed_queries_ = queries;

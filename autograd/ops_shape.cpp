@@ -42,7 +42,7 @@ Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
         if (full[i] == -1)
             open = static_cast<int64_t>(i);
         else
-            known *= full[i];
+            check(!__builtin_mul_overflow(known, full[i], &known), "[reshape] too many elements for 64 bits");
     }
     if (open >= 0) {
         check(known > 0 && x.numel() % known == 0, "[reshape] ", x.shape(), " cannot be divided into ", known,

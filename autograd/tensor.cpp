@@ -28,7 +28,12 @@ Tensor Tensor::from(const Shape& shape, const std::vector<Real>& values) {
     return out;
 }
 
+const Ref<Storage>& Tensor::no_storage() {
+    throw Error("[Tensor] this tensor is empty: it was made by Tensor() and never assigned");
+}
+
 Real* Tensor::mutable_data() {
+    check(defined(), "[Tensor] an empty tensor cannot be written to");
     ++storage_->version;
     return storage_->data;
 }

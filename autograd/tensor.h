@@ -37,7 +37,8 @@ public:
     int64_t size(int dim) const { return shape_[dim]; }  // size(-1) is the last
     int64_t numel() const { return shape_.numel(); }
 
-    const Real* data() const { return storage_->data; }
+    // Throws Error for an empty tensor.
+    const Real* data() const { return (defined() ? storage_ : no_storage())->data; }
     // For writing in place. A backward that still needs the old values will then throw.
     Real* mutable_data();
     std::vector<Real> to_vector() const;
@@ -73,6 +74,8 @@ public:
     GradSink sink() const { return GradSink(node_); }
 
 private:
+    [[noreturn]] static const Ref<Storage>& no_storage();
+
     friend class Node;
     friend Tensor detail::attach(Tensor, Ref<Node>);
     friend Ref<Node> detail::node_of(const Tensor&);

@@ -3,18 +3,22 @@
 #include <algorithm>
 
 #include "autograd/base/check.h"
+#include "autograd/shape.h"
 
 namespace autograd {
 
 Tokens::Tokens(int64_t batch_, int64_t length_, std::vector<int32_t> ids_, int32_t pad_)
     : batch(batch_), length(length_), ids(std::move(ids_)), pad(pad_) {
-    check(batch >= 0 && length >= 0 && static_cast<int64_t>(ids.size()) == batch * length, "[Tokens] ", batch,
-          " sentences of ", length, " need ", batch * length, " ids: got ", ids.size());
+    check(batch >= 0 && length >= 0, "[Tokens] sizes must not be negative: got ", batch, " and ", length);
+    const int64_t count = Shape{batch, length}.numel();
+    check(static_cast<int64_t>(ids.size()) == count, "[Tokens] ", batch, " sentences of ", length, " need ",
+          count, " ids: got ", ids.size());
     for (const int32_t id : ids)
         check(id >= 0, "[Tokens] an id must not be negative: got ", id);
 }
 
 Tokens Tokens::padded(const std::vector<std::vector<int32_t>>& sentences, int32_t pad, int64_t length) {
+    check(length >= 0, "[Tokens::padded] the length must not be negative: got ", length);
     std::size_t longest = static_cast<std::size_t>(length);
     for (const auto& sentence : sentences) {
         check(length == 0 || sentence.size() <= longest, "[Tokens::padded] a sentence of ", sentence.size(),

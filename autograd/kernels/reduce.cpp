@@ -85,15 +85,17 @@ void sum(const Middle& m, Real scale, const Real* x, Out y) {
 
 // In double: a gradient of 1e20 must not overflow the norm, nor many small ones be lost in it.
 double sum_of_squares(int64_t n, const Real* x) {
-    double lane[kLanes] = {};
-    for (int64_t i = 0; i < n; i += kLanes)
-        for (int64_t l = 0; l < kLanes; ++l) {
-            const double value = i + l < n ? static_cast<double>(x[i + l]) : 0.0;
-            lane[l] = lane[l] + value * value;
-        }
     double total = 0;
-    for (const double partial : lane)
-        total = total + partial;
+    parallel_for(0, 1, 1, [&](int64_t, int64_t) {  // one task: for its rounding modes, not for its threads
+        double lane[kLanes] = {};
+        for (int64_t i = 0; i < n; i += kLanes)
+            for (int64_t l = 0; l < kLanes; ++l) {
+                const double value = i + l < n ? static_cast<double>(x[i + l]) : 0.0;
+                lane[l] = lane[l] + value * value;
+            }
+        for (const double partial : lane)
+            total = total + partial;
+    });
     return total;
 }
 
