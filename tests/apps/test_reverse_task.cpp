@@ -98,12 +98,12 @@ TEST_CASE("reverse_task reverses 2000 unseen sequences, and the one that is aske
     CHECK_FALSE(contains(r.out, "\033"));  // no colour in a file
 
     const Words err = lines_of(r.err);
-    REQUIRE(err.size() == 10);  // what it runs on; steps 1, 100, ... 800
+    REQUIRE(err.size() == 14);  // what it runs on; steps 1, 100, ... 1200
     CHECK(err[0].starts_with("reverse_task: "));
     CHECK(contains(err[0], " parameters"));
-    CHECK(losses(r).size() == 9);
-    CHECK(losses(r)[0].starts_with("step   1/800  loss "));
-    CHECK(losses(r)[8].starts_with("step 800/800  loss 0.0"));
+    CHECK(losses(r).size() == 13);
+    CHECK(losses(r)[0].starts_with("step    1/1200  loss "));
+    CHECK(losses(r)[12].starts_with("step 1200/1200  loss 0.0"));
 }
 
 TEST_CASE("a head of reverse_task learns the anti-diagonal, whatever the seed", "[apps][reverse_task]") {
@@ -257,7 +257,7 @@ TEST_CASE("reverse_task --help", "[apps][reverse_task]") {
     CHECK(r.err.empty());
     for (const char* option :
          {"SYMBOL...", "--steps N", "--batch N", "--lr X", "--preset ", "--positions ", "--d-model N",
-          "--heads N", "--d-ff N", "--layers N", "--seed N", "--threads N", "--help", "training steps (800)",
+          "--heads N", "--d-ff N", "--layers N", "--seed N", "--threads N", "--help", "training steps (1200)",
           "\n  ./apps/reverse_task\n", "\n  ./apps/reverse_task 5 3 9\n", "Exit status: 0"}) {
         CAPTURE(option);
         CHECK(contains(r.out, option));
