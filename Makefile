@@ -271,7 +271,7 @@ HEADERS := $(filter-out autograd/kernels/%,$(call find,autograd nn models,*.h)) 
 TO      := $(DESTDIR)$(PREFIX)
 
 define pkgconfig
-prefix=$(PREFIX)\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include/plaingrad\n\nName: $(1)\nDescription: autograd and Transformers in plain C++20 ($(2))\nVersion: $(VERSION)\nCflags: -std=c++20 -pthread -I$${includedir}$(3)\nLibs: -L$${libdir} -l$(4) -pthread\n
+prefix=$(abspath $(PREFIX))\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include/plaingrad\n\nName: $(1)\nDescription: autograd and Transformers in plain C++20 ($(2))\nVersion: $(VERSION)\nCflags: -std=c++20 -pthread -I$${includedir}$(3)\nLibs: -L$${libdir} -l$(4) -pthread\n
 endef
 
 .PHONY: install uninstall double-lib clean deps help

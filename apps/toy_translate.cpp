@@ -52,6 +52,9 @@ Settings parse(int argc, char** argv) {
                     "44 million parameters, 100 epochs, beam 3: about 20 seconds on two cores");
     options.example(
         "printf 'one\\tun\\ntwo\\tdeux\\n' > pairs.tsv && ./apps/toy_translate --data pairs.tsv two", "deux");
+    options.note(
+        "Exit status: 0, or 1 if a built-in sentence came out wrong or for bad data, 2 for a wrong command "
+        "line.");
     options.parse(argc, argv);
     if (s.n_best > s.beam)
         throw kit::UsageError(

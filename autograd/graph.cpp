@@ -26,7 +26,7 @@ Tensor Node::grad() const {
 }
 
 kernels::Out Node::open_grad() {
-    // A gradient that somebody still holds is not written over.
+    // After zero_grad, a gradient that somebody still holds is left to him.
     if (!grad_ || (!has_grad_ && grad_->references > 1))
         grad_ = Storage::make(shape_.numel());
     return {grad_->data, std::exchange(has_grad_, true)};
@@ -55,7 +55,7 @@ std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         check(!nodes[i]->used_, "[backward] this part of the graph was used up by an earlier backward; ",
               "run forward again, or add the losses and call backward once");
-        for (const Ref<Node>& parent : Ref<Node>(nodes[i])->parents_) {
+        for (const Ref<Node>& parent : nodes[i].get()->parents_) {  // in the node: nodes may move
             if (std::exchange(parent->seen_, walk) != walk)
                 nodes.push_back(parent);
         }
@@ -72,22 +72,33 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
     kernels::cpu().copy(all, start.data(), out);
 
     const NoGrad no_grad;
-    for (Ref<Node>& node : nodes) {
-        if (!node->is_leaf()) {
-            node->used_ = true;
-            if (node->has_grad_)
+    try {
+        for (Ref<Node>& node : nodes) {
+            if (!node->is_leaf() && node->has_grad_)
                 node->run(node->grad());
-            // What it saved is freed now, while later nodes run, not at the end.
-            node->forget();
-            node->parents_.clear();
-            node->grad_ = {};
-            node->has_grad_ = false;
+            node->use_up();  // what it saved is freed now, while later nodes run, not at the end
+            node = {};
         }
-        node = {};
+    } catch (...) {
+        // Half of the gradients have come: another backward must not add to them.
+        for (const Ref<Node>& node : nodes)
+            if (node)
+                node->use_up();
+        throw;
     }
 }
 
-kernels::Out GradSink::open() const { return node_->open_grad(); }
+void Node::use_up() {
+    if (leaf_)
+        return;
+    used_ = true;
+    forget();
+    parents_.clear();
+    grad_ = {};
+    has_grad_ = false;
+}
+
+kernels::Out GradSink::open() const { return node_ ? node_->open_grad() : kernels::Out{nullptr}; }
 
 Saved::Saved(Ref<Storage> storage, const Shape& shape)
     : storage_(std::move(storage)), shape_(shape), version_(storage_->version) {}

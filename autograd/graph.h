@@ -57,6 +57,7 @@ protected:
     virtual void forget() {}            // drops the closure and what it saved
 
 private:
+    void use_up();
     static std::vector<Ref<Node>> reachable(const Ref<Node>& root);
 
     const uint64_t number_;
@@ -76,7 +77,9 @@ class GradSink {
 public:
     explicit GradSink(Ref<Node> node) : node_(std::move(node)) {}
     explicit operator bool() const { return static_cast<bool>(node_); }
-    kernels::Out open() const;  // call it once for each contribution, right before writing all of it
+    // Where to write; nullptr if this sink is empty. Call it once for each contribution, right before writing
+    // all of it.
+    kernels::Out open() const;
 
 private:
     Ref<Node> node_;

@@ -1,9 +1,10 @@
 // Which keys a query may see: the one type of mask.
 //
-//     Mask::none()                       everything
-//     Mask::padding(src)                 no padding among the keys (self-attention of src, or attention to
-//     it) Mask::causal()                     nothing that comes later Mask::padding(tgt).and_causal() both: a
-//     decoder's self-attention Mask::allowed(B, T, S, pairs)      any pattern, 1 where query t may see key s
+//     Mask::none()                     everything
+//     Mask::padding(src)               no padding among the keys: self-attention of src, or attention to it
+//     Mask::causal()                   nothing that comes later
+//     Mask::padding(tgt).and_causal()  both: a decoder's self-attention
+//     Mask::allowed(B, T, S, pairs)    any pattern, 1 where query t may see key s
 //
 // "Allowed" polarity throughout. A mask hides keys, never queries: a padded query still computes something,
 // which the loss ignores. Masked keys are skipped, not filled with a large negative number, so nothing that

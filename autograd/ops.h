@@ -14,7 +14,7 @@
 
 namespace autograd {
 
-// ---------------------------------------------------------------------------------- elementwise, two tensors
+// ------------------------------------------------------------------------ elementwise, two tensors
 // Shapes broadcast by NumPy's rules: aligned at the end, each size equal or 1.
 
 Tensor add(const Tensor& a, const Tensor& b);  // a + b
@@ -30,8 +30,7 @@ Tensor mul(const Tensor& a, Real b);
 Tensor div(const Tensor& a, Real b);
 Tensor div(Real a, const Tensor& b);
 
-// ------------------------------------------------------------------------------------ elementwise, one
-// tensor
+// ------------------------------------------------------------------------- elementwise, one tensor
 
 Tensor neg(const Tensor& x);      // -x
 Tensor exp(const Tensor& x);      // eˣ
@@ -46,15 +45,13 @@ enum class Gelu { erf, tanh };
 // x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))). Hendrycks & Gimpel 2016.
 Tensor gelu(const Tensor& x, Gelu form = Gelu::erf);
 
-// ---------------------------------------------------------------------------------------------------
-// products
+// ---------------------------------------------------------------------------------------- products
 
 // a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. With two tensors of rank 2 or with
 // b of rank 2 this is one product. b_transposed: b is given as (..., N, K).
 Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false);
 
-// ---------------------------------------------------------------------------------------------------
-// reductions
+// -------------------------------------------------------------------------------------- reductions
 
 Tensor sum(const Tensor& x);                                                           // Σ x, a scalar
 Tensor sum(const Tensor& x, std::initializer_list<int> dims, bool keep_dims = false);  // over some dims
@@ -63,8 +60,7 @@ Tensor mean(const Tensor& x, std::initializer_list<int> dims, bool keep_dims = f
 // The largest along one dim, which must not be empty. The gradient goes to the first of equal ones.
 Tensor max(const Tensor& x, int dim, bool keep_dim = false);
 
-// ---------------------------------------------------------------------------------------------------------
-// shape
+// ------------------------------------------------------------------------------------------- shape
 
 // The same numbers in another shape; one size may be -1: what is left. Costs nothing.
 Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes);
@@ -73,8 +69,7 @@ Tensor transpose(const Tensor& x, int dim_a, int dim_b);
 Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end);  // x[..., begin:end, ...]
 Tensor concat(const std::vector<Tensor>& parts, int dim);
 
-// ------------------------------------------------------------------------------------------------ softmax,
-// loss
+// ----------------------------------------------------------------------------------- softmax, loss
 
 Tensor softmax(const Tensor& x, int dim = -1);      // eˣ / Σ eˣ
 Tensor log_softmax(const Tensor& x, int dim = -1);  // x - ln Σ eˣ
@@ -88,8 +83,7 @@ struct CrossEntropyOptions {
 // Throws Error for an id outside 0 .. V-1 (with its place), or if no target is counted.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {});
 
-// -------------------------------------------------------------------------------------------- look-up,
-// dropout
+// -------------------------------------------------------------------------------- look-up, dropout
 
 // table (V, D), ids (B, T) -> (B, T, D). Padding gives zeros, whatever the table holds.
 // Throws Error for an id outside 0 .. V-1, with its place.
@@ -99,8 +93,7 @@ Tensor embedding(const Tensor& table, const Tokens& ids);
 // place. p = 0 returns x. Throws Error unless 0 <= p < 1.
 Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 
-// ------------------------------------------------------------------- fused: each equals the composition it
-// names
+// ----------------------------------------------------- fused: each equals the composition it names
 
 // matmul(x, weight) + bias      x (..., in), weight (in, out), bias (out) or an empty Tensor -> (..., out)
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
@@ -126,8 +119,7 @@ struct AttentionOptions {
 //     out     = matmul(weights, v)                      // (T, D)
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
 
-// -----------------------------------------------------------------------------------------------------
-// operators
+// --------------------------------------------------------------------------------------- operators
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }

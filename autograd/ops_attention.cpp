@@ -45,14 +45,13 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     if (options.weights != nullptr)
         *options.weights = weights;
 
-    return with_backward(
-        out, {&q, &k, &v},
-        [a, mask = options.mask, dq = q.sink(), dk = k.sink(), dv = v.sink(), q = q.save(), k = k.save(),
-         v = v.save()](const Tensor& dout) {
-            const auto open = [](const GradSink& sink) { return sink ? sink.open() : kernels::Out{nullptr}; };
-            const kernels::Out to_q = open(dq), to_k = open(dk), to_v = open(dv);
-            kernels::cpu().attention_backward(a, q.data(), k.data(), v.data(), dout.data(), to_q, to_k, to_v);
-        });
+    return with_backward(out, {&q, &k, &v},
+                         [a, mask = options.mask, dq = q.sink(), dk = k.sink(), dv = v.sink(), q = q.save(),
+                          k = k.save(), v = v.save()](const Tensor& dout) {
+                             const kernels::Out to_q = dq.open(), to_k = dk.open(), to_v = dv.open();
+                             kernels::cpu().attention_backward(a, q.data(), k.data(), v.data(), dout.data(),
+                                                               to_q, to_k, to_v);
+                         });
 }
 
 }  // namespace autograd

@@ -20,8 +20,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real 
         y, {&x, &gain, &bias},
         [=, dx = x.sink(), dgain = gain.sink(), dbias = bias.sink(), x = x.save(), gain = gain.save(),
          statistics = statistics.save()](const Tensor& dy) {
-            const auto open = [](const GradSink& sink) { return sink ? sink.open() : kernels::Out{nullptr}; };
-            const kernels::Out to_x = open(dx), to_gain = open(dgain), to_bias = open(dbias);
+            const kernels::Out to_x = dx.open(), to_gain = dgain.open(), to_bias = dbias.open();
             kernels::cpu().layer_norm_backward(rows, n, x.data(), gain.data(), statistics.data(), dy.data(),
                                                to_x, to_gain, to_bias);
         });

@@ -1,4 +1,6 @@
 // Sums, means and maxima.
+#include <limits>
+
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
@@ -67,6 +69,8 @@ Tensor mean(const Tensor& x, std::initializer_list<int> dims, bool keep_dims) {
 Tensor max(const Tensor& x, int dim, bool keep_dim) {
     const int d = x.shape().index(dim);
     check(x.size(d) > 0, "[max] dimension ", dim, " of ", x.shape(), " is empty");
+    check(x.size(d) <= std::numeric_limits<int32_t>::max(), "[max] dimension ", dim, " of ", x.shape(),
+          " is too long");
     kernels::Middle m = {1, x.size(d), 1};
     for (int i = 0; i < x.rank(); ++i)
         (i < d ? m.outer : m.inner) *= i == d ? 1 : x.size(i);

@@ -38,7 +38,7 @@ Rng Rng::from_state(uint64_t state) {
     return rng;
 }
 
-// Names and numbers live in different halves of the input space, so fork("x") and fork(7) never meet.
+// Two forks are the same with the probability with which two random 64-bit numbers are.
 Rng Rng::fork(std::string_view name) const { return from_state(mix(mix(key_ ^ hash(name)) + kGolden)); }
 Rng Rng::fork(uint64_t number) const { return from_state(mix(mix(key_ + kGolden * (number + 1)) ^ kGolden)); }
 

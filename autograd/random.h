@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "autograd/base/real.h"
@@ -30,9 +29,9 @@ public:
     Rng fork(std::string_view name) const;
     Rng fork(uint64_t number) const;
 
-    uint64_t bits(uint64_t i) const;             // 64 random bits
-    double uniform(uint64_t i) const;            // in [0, 1), 53 bits
-    double normal(uint64_t i) const;             // mean 0, deviation 1 (Box and Muller)
+    uint64_t bits(uint64_t i) const;   // 64 random bits
+    double uniform(uint64_t i) const;  // in [0, 1), 53 bits
+    double normal(uint64_t i) const;   // mean 0, deviation 1 (Box and Muller, of uniform 2i and 2i+1)
     int64_t below(uint64_t i, int64_t n) const;  // in [0, n), unbiased to 2^-64 n. Requires n >= 1.
 
     // 0 .. n-1 in random order (Fisher and Yates).

@@ -14,7 +14,7 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 constexpr int64_t kSmallest = 16;  // numbers: one vector
 
-// Size classes in steps of an eighth: at most 12.5 % of a buffer is unused, and 500 lists reach any size.
+// Size classes in steps of an eighth: at most 12.5 % of a buffer is unused, and some hundred lists reach any size.
 struct SizeClass {
     int index;
     int64_t size;
@@ -48,8 +48,27 @@ Recycler& recycler() {
 
 int64_t bytes(const Storage& storage) { return storage.capacity * static_cast<int64_t>(sizeof(Real)); }
 
-Storage* allocate(int64_t n) {
-    void* memory = ::operator new(static_cast<std::size_t>(n) * sizeof(Real), kAlignment, std::nothrow);
+// Gives the waiting buffers back to the system. The mutex is held.
+void give_back(Recycler& r) {
+    for (std::vector<Storage*>& waiting : r.waiting) {
+        for (Storage* storage : waiting) {
+            ::operator delete(storage->data, kAlignment);
+            delete storage;
+        }
+        waiting = {};
+    }
+    r.statistics.bytes_recycled = 0;
+}
+
+Storage* allocate(Recycler& r, int64_t n) {
+    const auto ask = [n] {
+        return ::operator new(static_cast<std::size_t>(n) * sizeof(Real), kAlignment, std::nothrow);
+    };
+    void* memory = ask();
+    if (memory == nullptr) {  // what waits here may be what is missing there
+        give_back(r);
+        memory = ask();
+    }
     check(memory != nullptr, "[storage] out of memory: a tensor of ", n, " numbers was asked for");
     auto* storage = new Storage;
     storage->data = static_cast<Real*>(memory);
@@ -70,7 +89,7 @@ Ref<Storage> Storage::make(int64_t n) {
         waiting.pop_back();
         r.statistics.bytes_recycled -= bytes(*storage);
     } else {
-        storage = allocate(c.size);
+        storage = allocate(r, c.size);
         ++r.statistics.system_calls;
     }
     r.statistics.bytes_in_use += bytes(*storage);
@@ -97,14 +116,7 @@ StorageStatistics storage_statistics() {
 void storage_trim() {
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
-    for (std::vector<Storage*>& waiting : r.waiting) {
-        for (Storage* storage : waiting) {
-            ::operator delete(storage->data, kAlignment);
-            delete storage;
-        }
-        waiting = {};
-    }
-    r.statistics.bytes_recycled = 0;
+    give_back(r);
 }
 
 void storage_poison(bool on) {

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <vector>
 
 #include "autograd/graph.h"
@@ -49,13 +48,15 @@ public:
     bool needs_grad() const { return static_cast<bool>(node_); }
 
     // The gradient that backward left in this leaf, in its shape. It stays until zero_grad; another
-    // backward before that adds to it. Throws Error if none has come, or if this is not a leaf.
+    // backward before that adds to it, in the same memory: clone() it to keep it. Throws Error if none has
+    // come, or if this is not a leaf.
     Tensor grad() const;
     bool has_grad() const;
     void zero_grad();
 
     // From this tensor of one element, or any tensor with a gradient of its own shape to start from,
-    // back to every leaf. It uses the graph up: a second backward needs a second forward.
+    // back to every leaf. It uses the graph up: a second backward needs a second forward. If it throws, the
+    // leaves' gradients are of no use: zero_grad() them.
     void backward() const;
     void backward(const Tensor& start) const;
 
@@ -70,7 +71,7 @@ public:
     bool same_memory(const Tensor& other) const { return storage_ == other.storage_; }
 
     // ---- for those who write ops (see op.h)
-    Saved save() const { return Saved(storage_, shape_); }
+    Saved save() const { return Saved(defined() ? storage_ : no_storage(), shape_); }
     GradSink sink() const { return GradSink(node_); }
 
 private:

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "nn/attention.h"
 #include "nn/feed_forward.h"
 #include "nn/positional_encoding.h"
 

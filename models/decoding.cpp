@@ -114,6 +114,7 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
 std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch, const BeamOptions& o) {
     check(o.n_best >= 1 && o.n_best <= o.beam, "[beam_search] n_best must be from 1 to the beam's width ",
           o.beam, ": got ", o.n_best);
+    check(batch >= 0, "[beam_search] the batch must not be negative: got ", batch);
     check(o.max_tokens >= 0 && o.alpha >= 0, "[beam_search] max_tokens and alpha must not be negative");
     const int64_t max_tokens = std::min(o.max_tokens, stepper.max_length());
     std::vector<Search> searches(static_cast<std::size_t>(batch));

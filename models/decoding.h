@@ -2,20 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "models/config.h"
 
 namespace models {
 
-// A model in the middle of decoding a batch, one token a step. Models give it as `start(...)`.
+// A model in the middle of decoding a batch, one token a step. Models give it as `start(...)`. After an
+// Error it is of no more use.
 class Stepper {
 public:
     virtual ~Stepper() = default;
     // The next token of every sentence -> logits (B, V) of what follows. Throws Error beyond max_length().
     virtual Tensor step(const std::vector<int32_t>& tokens) = 0;
     // Sentence i of the batch becomes what sentence rows[i] was: for reordering, repeating, dropping.
+    // Throws Error for a row that there is not.
     virtual void select(const std::vector<int32_t>& rows) = 0;
     virtual int64_t max_length() const = 0;
 };

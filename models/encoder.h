@@ -6,6 +6,7 @@
 
 #include "models/config.h"
 #include "models/residual.h"
+#include "nn/attention.h"
 
 namespace models {
 

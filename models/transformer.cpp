@@ -86,16 +86,20 @@ public:
         autograd::check(tokens.size() == key_counts_.size(), "[decode] ", tokens.size(),
                         " tokens for a batch of ", key_counts_.size());
         const Tensor x =
-            model_.tgt_embedding(Tokens(batch, 1, tokens), Mode::eval(), position_++);  // (B, 1, d_model)
+            model_.tgt_embedding(Tokens(batch, 1, tokens), Mode::eval(), position_);  // (B, 1, d_model)
         const Tensor decoded = model_.decoder.step(x, caches_, Mask::key_counts(key_counts_));
+        ++position_;
         return autograd::reshape(model_.output(decoded), {batch, -1});  // (B, V)
     }
 
     void select(const std::vector<int32_t>& rows) override {
         const autograd::NoGrad no_grad;
         std::vector<int32_t> counts;
-        for (const int32_t row : rows)
+        for (const int32_t row : rows) {
+            autograd::check(row >= 0 && row < static_cast<int32_t>(key_counts_.size()),
+                            "[decode] there is no row ", row, " in a batch of ", key_counts_.size());
             counts.push_back(key_counts_[static_cast<std::size_t>(row)]);
+        }
         key_counts_ = std::move(counts);
         for (LayerCache& cache : caches_) {
             cache.self.select(rows);

@@ -63,7 +63,7 @@ struct Transformer {
     Tensor operator()(const Tokens& src, const Tokens& tgt, const Mode& mode,
                       AttentionWeights* weights = nullptr) const;
 
-    // Decoding token by token, with a cache of keys and values.
+    // Decoding token by token, with a cache of keys and values. The model must outlive what is returned.
     std::unique_ptr<Stepper> start(const Tokens& src) const;
 
     void visit(Visitor& v) const {

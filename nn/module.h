@@ -47,7 +47,7 @@ private:
 };
 
 // Whether forward trains or evaluates. An argument, not a switch inside the layers: dropout cannot be left
-// on by mistake, and two threads may use one model.
+// on by mistake, and two threads may evaluate one model.
 struct Mode {
     static Mode eval() { return {false, Rng(0)}; }
     // rng: of this step, e.g. Rng(seed).fork(step). Dropout masks are functions of it, of the layer's

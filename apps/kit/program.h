@@ -21,7 +21,7 @@ void stop_listening_for_interrupt();
 // Thrown by whoever stops because interrupted() is true; `run` turns it into status 130.
 struct Interrupted {};
 
-// "reverse_task: avx512, 2 threads, 85,012 parameters", on standard error.
+// "reverse_task: avx512, 2 threads, 172,948 parameters", on standard error.
 void announce(const std::string& program, int64_t parameters);
 
 // 1234567 -> "1,234,567"

@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -83,16 +84,19 @@ struct Job {
 class Pool {
 public:
     explicit Pool(int threads) {
-        for (int i = 1; i < threads; ++i)
-            workers_.emplace_back([this] { serve(); });
+        try {
+            for (int i = 1; i < threads; ++i)
+                workers_.emplace_back([this] { serve(); });
+        } catch (const std::system_error&) {
+            const std::size_t started = workers_.size() + 1;
+            stop();
+            throw Error(join("[threads] the system gives this program no more than ", started, " of ",
+                             threads, " threads; ask for fewer"));
+        }
     }
-    ~Pool() {
-        stop_ = true;
-        gate_ += kNextJob;
-        gate_.notify_all();
-        for (std::thread& worker : workers_)
-            worker.join();
-    }
+    ~Pool() { stop(); }
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
 
     int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -112,6 +116,14 @@ public:
     }
 
 private:
+    void stop() {
+        stop_ = true;
+        gate_ += kNextJob;
+        gate_.notify_all();
+        for (std::thread& worker : workers_)
+            worker.join();
+    }
+
     // The gate: how many workers are inside, whether it is open, and the number of the job.
     static constexpr uint64_t kInside = 0xffff, kOpen = 0x10000, kNextJob = 0x20000;
 
@@ -187,10 +199,8 @@ int thread_count() { return pool()->threads(); }
 
 void set_thread_count(int n) {
     check(n >= 1 && n <= kMaxThreads, "[set_thread_count] from 1 to ", kMaxThreads, " threads: got ", n);
-    if (n != pool()->threads()) {
-        pool().reset();
-        pool() = std::make_unique<Pool>(n);
-    }
+    if (n != pool()->threads())
+        pool() = std::make_unique<Pool>(n);  // the old one goes only when there is a new one
 }
 
 }  // namespace autograd

@@ -8,7 +8,7 @@
 namespace autograd {
 
 // Who asks: two kernels that are active at once on one thread must not share a buffer.
-enum class Scratch { gemm_a, gemm_b, row, attention, partial, count };
+enum class Scratch { gemm_a, gemm_b, attention, partial, count };
 
 // At least n numbers, 64-byte aligned, uninitialised, valid on this thread until the next call with
 // the same slot. It grows and is kept until the thread ends, so a training step soon allocates

@@ -217,9 +217,7 @@ void weighted_sums_by_key(const Head& h, const Real* w, const Real* rows, Out ou
 void attention_head_backward(const Head& h, const HeadGradient& g, const Real* q, const Real* k,
                              const Real* v, const Real* dout, Out dq, Out dk, Out dv) {
     const Attention& a = h.a;
-    if (a.queries == 0)
-        return;
-    const int64_t width = round_up(a.keys), columns = round_up(h.limit(a.queries - 1));
+    const int64_t width = round_up(a.keys), columns = a.queries > 0 ? round_up(h.limit(a.queries - 1)) : 0;
     transpose_rows(a.keys, a.d, k + h.key(0), h.stride(), g.keys_t);
     transpose_rows(a.keys, a.d, v + h.key(0), h.stride(), g.values_t);
     product({a.d, q + h.query(0), h.stride(), 1, g.keys_t, width, {g.weights}, width, columns}, a.queries);

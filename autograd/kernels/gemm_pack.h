@@ -22,8 +22,18 @@ constexpr int64_t packed_right_size(int64_t columns, int64_t depth) {
 }
 
 // Four numbers: the unit of transposing. Every machine has registers of this kind and instructions
-// that shuffle them, which the compilers offer by the same name.
+// that shuffle them, which the compilers offer.
 using Quad [[gnu::vector_size(4 * sizeof(Real))]] = Real;
+
+// Four of the eight numbers of a and b, by their places.
+template <int i, int j, int k, int l>
+Quad pick(Quad a, Quad b) {
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
+    return __builtin_shuffle(a, b, decltype(a < b){i, j, k, l});  // places: integers as wide as Real
+#else
+    return __builtin_shufflevector(a, b, i, j, k, l);
+#endif
+}
 
 inline Quad load_quad(const Real* p) {
     Quad q;
@@ -36,12 +46,12 @@ inline void store_quad(Real* p, Quad q) { __builtin_memcpy(p, &q, sizeof q); }
 inline void transpose_quads(const Real* from, int64_t ld, Real* to, int64_t width) {
     const Quad a = load_quad(from), b = load_quad(from + ld);
     const Quad c = load_quad(from + 2 * ld), d = load_quad(from + 3 * ld);
-    const Quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), AB = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-    const Quad cd = __builtin_shufflevector(c, d, 0, 4, 1, 5), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    store_quad(to, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
-    store_quad(to + width, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
-    store_quad(to + 2 * width, __builtin_shufflevector(AB, CD, 0, 1, 4, 5));
-    store_quad(to + 3 * width, __builtin_shufflevector(AB, CD, 2, 3, 6, 7));
+    const Quad ab = pick<0, 4, 1, 5>(a, b), AB = pick<2, 6, 3, 7>(a, b);
+    const Quad cd = pick<0, 4, 1, 5>(c, d), CD = pick<2, 6, 3, 7>(c, d);
+    store_quad(to, pick<0, 1, 4, 5>(ab, cd));
+    store_quad(to + width, pick<2, 3, 6, 7>(ab, cd));
+    store_quad(to + 2 * width, pick<0, 1, 4, 5>(AB, CD));
+    store_quad(to + 3 * width, pick<2, 3, 6, 7>(AB, CD));
 }
 
 // to[k * width + j] = from[j * ld + k] for j < count and k < depth; 0 for count <= j < padded.

@@ -53,12 +53,6 @@ inline Real log_of(Real x) {
     return lane[0];
 }
 
-// log Σ exp(x), without overflow: the largest is taken out first.
-inline Real row_log_sum_exp(int64_t n, const Real* x) {
-    const Real shift = row_max(n, x);
-    return shift + log_of(row_sum_exp(n, x, shift));
-}
-
 // y = exp(x - max) / Σ exp(x - max); y may be x.
 inline void row_softmax(int64_t n, const Real* x, Real* y) {
     const Real shift = row_max(n, x);

@@ -63,10 +63,13 @@ void cross_entropy(int64_t rows, int64_t n, const Real* logits, const int32_t* t
         if (targets[r] == ignore)
             return;
         const Real* x = logits + r * n;
-        log_sum_exp[r] = row_log_sum_exp(n, x);
-        loss[r] = log_sum_exp[r] - (Real(1) - smoothing) * x[targets[r]];
+        const Real shift = row_max(n, x);
+        const Real rest = log_of(row_sum_exp(n, x, shift));
+        log_sum_exp[r] = shift + rest;
+        // Not from log_sum_exp: where the logits are large it has lost the digits that make up a small loss.
+        loss[r] = rest - (Real(1) - smoothing) * (x[targets[r]] - shift);
         if (smoothing != 0)
-            loss[r] = loss[r] - smoothing * (row_sum(n, x) / static_cast<Real>(n));
+            loss[r] = loss[r] - smoothing * (row_sum(n, x) / static_cast<Real>(n) - shift);
     });
 }
 

@@ -103,6 +103,20 @@ TEST_CASE("attention: one query at a time gives the bits of all at once", "[atte
     }
 }
 
+TEST_CASE("attention: without queries the gradients of keys and values are zeros", "[attention]") {
+    autograd::storage_poison(true);
+    for (const bool causal : {false, true}) {
+        Tensor q = Tensor::zeros({1, 0, 4}), k = Tensor::full({1, 3, 4}, 1), v = Tensor::full({1, 3, 4}, 2);
+        k.require_grad();
+        v.require_grad();
+        const Tensor out = autograd::attention(q, k, v, {.mask = causal ? Mask::causal() : Mask::none()});
+        out.backward(Tensor::zeros(out.shape()));
+        CHECK(k.grad().to_vector() == std::vector<Real>(12, 0));
+        CHECK(v.grad().to_vector() == std::vector<Real>(12, 0));
+    }
+    autograd::storage_poison(false);
+}
+
 TEST_CASE("attention: an explicit mask gives the bits of the mask that it spells out",
           "[attention][mask][bits]") {
     const int64_t B = 3, T = 7, S = 19;

@@ -253,6 +253,23 @@ TEST_CASE("graph: backward from a start, and from a leaf", "[graph]") {
     CHECK(!y.grad().same_memory(start));
 }
 
+TEST_CASE("graph: after a backward that threw, what it touched is used up", "[graph]") {
+    Tensor w = Tensor::from({1}, {3});
+    w.require_grad();
+    Tensor m = Tensor::from({1}, {2});
+    const Tensor s = mul(w, w);
+    const Tensor bad = mul(s, m);
+    const Tensor late = mul(s, 10);
+    const Tensor both = add(late, bad);
+    const Tensor other = mul(s, 1);
+    m.mutable_data()[0] = 5;
+    CHECK_THROWS_AS(both.backward(), autograd::Error);
+    w.zero_grad();
+    // It must not go on with the half of the gradient that had come to s.
+    CHECK_THROWS_AS(other.backward(), autograd::Error);
+    CHECK_FALSE(w.has_grad());
+}
+
 TEST_CASE("graph: two losses over one part must go back together", "[graph]") {
     const Tensor x = number(3), shared = mul(x, x);
     const Tensor a = exp(shared), b = neg(shared);

@@ -185,6 +185,16 @@ TEST_CASE("values: layer norm", "[ops][values]") {
     }
 }
 
+TEST_CASE("cross_entropy: a small loss at large logits keeps its digits", "[ops][values]") {
+    for (const Real base : {Real(20), Real(1000)}) {
+        const Tensor logits = Tensor::from({1, 2}, {base + 10, base});
+        const double expected = std::log1p(std::exp(-10.0));
+        const double loss = static_cast<double>(autograd::cross_entropy(logits, Tokens(1, 1, {0})).item());
+        CHECK(std::abs(loss - expected) <=
+              1e-2 * expected);  // log of a sum near 1: an ulp of 1 is 0.3 % here
+    }
+}
+
 TEST_CASE("values: products", "[ops][values]") {
     const Tensor a = random({2, 3, 5, 37}, 1), b = random({3, 37, 7}, 2), w = random({37, 7}, 3),
                  bias = random({7}, 4);

@@ -99,6 +99,16 @@ TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder lay
     CHECK(same_bits(stepper->step({kSos, kSos}), uncached(model, sources, batch)));
 }
 
+TEST_CASE("cache: rows that there are not are an error", "[models][decoding]") {
+    models::TransformerConfig config = models::preset("blog");
+    config.max_length = 8;
+    const models::Transformer model(config, autograd::Rng(1));
+    const auto stepper = model.start(autograd::Tokens(1, 2, {4, 5}, models::kPad));
+    CHECK_THROWS_AS(stepper->select({100000000}), autograd::Error);
+    CHECK_THROWS_AS(stepper->select({-1}), autograd::Error);
+    CHECK_THROWS_AS(stepper->step({99}), autograd::Error);
+}
+
 TEST_CASE("cache: errors", "[models][decoding]") {
     TransformerConfig c = small("paper");
     c.max_length = 4;
