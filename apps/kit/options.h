@@ -1,6 +1,6 @@
 // Command lines: options are declared once, with their help text, next to the variables they set.
 //
-//     int64_t steps = 800;
+//     int64_t steps = 1200;
 //     Options options("reverse_task", "trains a Transformer to reverse sequences");
 //     options.add("--steps", "N", "training steps", steps, {.min = 1});
 //     options.parse(argc, argv);
