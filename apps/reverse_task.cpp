@@ -7,9 +7,9 @@
 #include <set>
 
 #include "apps/kit/options.h"
+#include "apps/kit/pairs.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
-#include "apps/kit/training.h"
 #include "models/presets.h"
 #include "nn/schedule.h"
 
@@ -226,10 +226,10 @@ int main_program(int argc, char** argv) {
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
     const Rng training = rng.fork("training");
     kit::listen_for_interrupt();
-    kit::train(model,
-               [&](int64_t step) {
-                   return training_batch(training.fork(static_cast<uint64_t>(step)), settings.batch,
-                                         held_out);
+    kit::train(nn::parameters(model),
+               [&](int64_t step, const nn::Mode& mode) {
+                   const Rng random = training.fork(static_cast<uint64_t>(step));
+                   return kit::teacher_forcing(model, training_batch(random, settings.batch, held_out), mode);
                },
                {.steps = settings.steps,
                 .learning_rate = nn::CosineSchedule{settings.lr, settings.steps, settings.steps / 10},

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "apps/kit/options.h"
+#include "apps/kit/pairs.h"
 #include "apps/kit/program.h"
-#include "apps/kit/training.h"
 #include "models/presets.h"
 #include "models/text/lines.h"
 #include "models/text/vocabulary.h"
@@ -134,12 +134,17 @@ void train(const models::Transformer& model, const Corpus& corpus, const Setting
                     .pairs[static_cast<std::size_t>(per_epoch > 1 ? order[static_cast<std::size_t>(i)] : i)]);
         return kit::make_batch(batch);
     };
+    kit::listen_for_interrupt();
     const kit::TrainingResult result =
-        kit::train(model, next_batch,
+        kit::train(nn::parameters(model),
+                   [&](int64_t step, const nn::Mode& mode) {
+                       return kit::teacher_forcing(model, next_batch(step), mode);
+                   },
                    {.steps = s.epochs * per_epoch,
                     .learning_rate = nn::ConstantSchedule{lr},
                     .seed = static_cast<uint64_t>(s.seed),
                     .plain_lines_every = std::max<int64_t>(1, s.epochs * per_epoch / 10)});
+    kit::stop_listening_for_interrupt();
     std::cout << "loss " << result.losses.front() << " at first, " << result.losses.back() << " after "
               << s.epochs << " epochs\n";
 }
@@ -239,9 +244,7 @@ int main_program(int argc, char** argv) {
     const models::Transformer model(configure(s.preset, corpus),
                                     Rng(static_cast<uint64_t>(s.seed)).fork("model"));
     kit::announce("toy_translate", nn::parameter_count(model));
-    kit::listen_for_interrupt();
     train(model, corpus, s);
-    kit::stop_listening_for_interrupt();
 
     const Translator translate(model, corpus, s);
     const std::size_t right = recite(translate, corpus, 20);

@@ -5,28 +5,64 @@ namespace models {
 using autograd::check;
 
 static void check_rate(const char* name, Real rate) {
-    check(rate >= 0 && rate < 1, "[TransformerConfig] dropout.", name, " must be in [0, 1): got ", rate);
+    check(rate >= 0 && rate < 1, "[config] dropout.", name, " must be in [0, 1): got ", rate);
 }
 
-void check_config(const TransformerConfig& c) {
-    check(c.src_vocabulary >= 1 && c.tgt_vocabulary >= 1,
-          "[TransformerConfig] vocabularies must not be empty: got ", c.src_vocabulary, " and ",
-          c.tgt_vocabulary);
-    check(c.max_length >= 1, "[TransformerConfig] max_length must be at least 1: got ", c.max_length);
-    check(c.d_model >= 1 && c.d_ff >= 1, "[TransformerConfig] d_model and d_ff must be at least 1: got ",
-          c.d_model, " and ", c.d_ff);
-    check(c.n_heads >= 1 && c.d_model % c.n_heads == 0, "[TransformerConfig] d_model = ", c.d_model,
+void check_config(const StackConfig& c) {
+    check(c.vocabulary >= 1, "[config] the vocabulary must not be empty: got ", c.vocabulary);
+    check(c.max_length >= 1, "[config] max_length must be at least 1: got ", c.max_length);
+    check(c.d_model >= 1 && c.d_ff >= 1, "[config] d_model and d_ff must be at least 1: got ", c.d_model,
+          " and ", c.d_ff);
+    check(c.n_heads >= 1 && c.d_model % c.n_heads == 0, "[config] d_model = ", c.d_model,
           " must be a multiple of n_heads = ", c.n_heads);
-    check(c.n_encoder_layers >= 0 && c.n_decoder_layers >= 0,
-          "[TransformerConfig] layers must not be negative");
-    const bool embeddings_tied = c.tying == Tying::source_target || c.tying == Tying::all;
-    check(!embeddings_tied || c.src_vocabulary == c.tgt_vocabulary,
-          "[TransformerConfig] to share embeddings both vocabularies must be the same: got ",
-          c.src_vocabulary, " and ", c.tgt_vocabulary);
+    check(c.n_layers >= 0, "[config] layers must not be negative: got ", c.n_layers);
+    check(c.norm_eps > 0, "[config] norm_eps must be positive: got ", c.norm_eps);
     check_rate("embeddings", c.dropout.embeddings);
     check_rate("sublayers", c.dropout.sublayers);
     check_rate("feed_forward", c.dropout.feed_forward);
     check_rate("attention", c.dropout.attention);
+}
+
+// What both stacks of a Transformer have in common.
+static StackConfig common_stack(const TransformerConfig& c) {
+    return {.max_length = c.max_length,
+            .d_model = c.d_model,
+            .n_heads = c.n_heads,
+            .d_ff = c.d_ff,
+            .activation = c.activation,
+            .norm = c.norm,
+            .final_norm = c.final_norms,
+            .norm_eps = c.norm_eps,
+            .positions = c.positions,
+            .scale_embeddings = c.scale_embeddings,
+            .attention_bias = c.attention_bias,
+            .feed_forward_bias = c.feed_forward_bias,
+            .output_bias = c.output_bias,
+            .dropout = c.dropout,
+            .init = c.init};
+}
+
+StackConfig encoder_stack(const TransformerConfig& c) {
+    StackConfig stack = common_stack(c);
+    stack.vocabulary = c.src_vocabulary;
+    stack.n_layers = c.n_encoder_layers;
+    return stack;
+}
+
+StackConfig decoder_stack(const TransformerConfig& c) {
+    StackConfig stack = common_stack(c);
+    stack.vocabulary = c.tgt_vocabulary;
+    stack.n_layers = c.n_decoder_layers;
+    return stack;
+}
+
+void check_config(const TransformerConfig& c) {
+    check_config(encoder_stack(c));
+    check_config(decoder_stack(c));
+    const bool embeddings_tied = c.tying == Tying::source_target || c.tying == Tying::all;
+    check(!embeddings_tied || c.src_vocabulary == c.tgt_vocabulary,
+          "[config] to share embeddings both vocabularies must be the same: got ", c.src_vocabulary, " and ",
+          c.tgt_vocabulary);
 }
 
 int64_t expected_parameter_count(const TransformerConfig& c) {

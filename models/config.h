@@ -1,9 +1,10 @@
-// Everything that can differ between two encoder-decoder Transformers, as one plain value.
+// Everything that can differ between two models of one family, as one plain value.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "models/special_ids.h"
 #include "nn/feed_forward.h"
 #include "nn/positional_encoding.h"
 
@@ -17,9 +18,6 @@ using nn::Shape;
 using nn::Tensor;
 using nn::Tokens;
 using nn::Visitor;
-
-// Reserved ids, the same in every vocabulary; no data symbol can have them.
-enum SpecialId : int32_t { kPad = 0, kSos = 1, kEos = 2, kUnk = 3, kFirstFreeId = 4 };
 
 enum class NormPlacement {
     post,  // LayerNorm(x + Sublayer(x)): the paper, §5.4
@@ -42,7 +40,40 @@ struct DropoutRates {
     Real attention = 0;           // the attention weights
 };
 
-// The defaults are the base model of "Attention Is All You Need", Table 3.
+// One stack of layers, with what stands below it and above it: the configuration of the models that have one
+// stack, LanguageModel and MaskedLanguageModel, and part of Classifier's. The defaults are the paper's sizes;
+// `gpt2` and `bert` in models/presets.h are the two families as they were published.
+struct StackConfig {
+    int64_t vocabulary = 0;    // ids are 0 .. vocabulary - 1
+    int64_t max_length = 512;  // in tokens
+
+    int64_t d_model = 512;
+    int64_t n_heads = 8;
+    int64_t d_ff = 2048;
+    int64_t n_layers = 6;
+
+    nn::Activation activation = nn::Activation::relu;
+    NormPlacement norm = NormPlacement::post;
+    bool final_norm = false;  // a LayerNorm after the last layer, whatever the placement
+    Real norm_eps = Real(1e-5);
+
+    nn::Positions positions = nn::Positions::sinusoidal;
+    bool scale_embeddings = true;  // by √d_model, §3.4
+    bool embedding_norm = false;   // a LayerNorm of embedding + position, as in BERT
+    bool tied = false;             // the output layer's matrix is the embedding's (Press & Wolf 2017)
+
+    bool attention_bias = true, feed_forward_bias = true, norm_bias = true, output_bias = true;
+
+    DropoutRates dropout = {};
+
+    nn::Init init = nn::Init::xavier;
+};
+
+// Throws Error, naming the field, for a stack that cannot be built.
+void check_config(const StackConfig& config);
+
+// Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3. (The fields that it has
+// in common with StackConfig are written out in both: so that each is a flat list to fill in by name.)
 struct TransformerConfig {
     int64_t src_vocabulary = 0, tgt_vocabulary = 0;  // ids are 0 .. vocabulary - 1
     int64_t max_length = 512;                        // of source and target, in tokens
@@ -55,6 +86,7 @@ struct TransformerConfig {
     nn::Activation activation = nn::Activation::relu;
     NormPlacement norm = NormPlacement::post;
     bool final_norms = false;  // a LayerNorm after the last layer of each stack, whatever the placement
+    Real norm_eps = Real(1e-5);
 
     nn::Positions positions = nn::Positions::sinusoidal;
     bool scale_embeddings = true;  // by √d_model, §3.4
@@ -69,6 +101,9 @@ struct TransformerConfig {
 
 // Throws Error, naming the field, for a configuration that cannot be built.
 void check_config(const TransformerConfig& config);
+
+StackConfig encoder_stack(const TransformerConfig& config);
+StackConfig decoder_stack(const TransformerConfig& config);
 
 // How many parameters it has, by formula.
 int64_t expected_parameter_count(const TransformerConfig& config);

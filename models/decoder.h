@@ -8,16 +8,6 @@
 
 namespace models {
 
-// Keys and values of the positions decoded so far, of one layer: (B, capacity, d_model), of which `length`
-// positions are filled. The capacity doubles when it is full.
-struct SelfCache {
-    nn::KeysValues filled;
-    int64_t length = 0;
-
-    void append(const nn::KeysValues& next);        // (B, 1, d_model) each
-    void select(const std::vector<int32_t>& rows);  // sentence i becomes the old sentence rows[i]
-};
-
 // What one layer keeps between two steps of decoding.
 struct LayerCache {
     SelfCache self;
@@ -26,7 +16,7 @@ struct LayerCache {
 
 // Causal self-attention, attention to the encoder's output, feed-forward, each within a residual connection.
 struct DecoderLayer {
-    DecoderLayer(const TransformerConfig& config, const Rng& rng);
+    DecoderLayer(const StackConfig& config, const Rng& rng);
 
     // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model)
     Tensor operator()(const Tensor& x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
@@ -51,7 +41,7 @@ struct DecoderLayer {
 };
 
 struct Decoder {
-    Decoder(const TransformerConfig& config, const Rng& rng);
+    Decoder(const StackConfig& config, const Rng& rng);
     Tensor operator()(Tensor x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
                       const Mode& mode, AttentionWeights* weights = nullptr) const;
 
@@ -67,8 +57,5 @@ struct Decoder {
     std::vector<DecoderLayer> layers;
     std::optional<nn::LayerNorm> final_norm;
 };
-
-// Rows `rows` of x (B, ...), as a new tensor.
-Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows);
 
 }  // namespace models

@@ -1,12 +1,13 @@
-// The encoder. "Attention Is All You Need", §3.1, Fig. 1 left.
+// The encoder. "Attention Is All You Need", §3.1, Fig. 1 left. With a causal mask the same stack is what
+// decoder-only models are made of (models/language_model.h): there is nothing to attend to but itself.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "models/cache.h"
 #include "models/config.h"
 #include "models/residual.h"
-#include "nn/attention.h"
 
 namespace models {
 
@@ -22,9 +23,12 @@ inline Tensor* next_weights(std::vector<Tensor>* list) { return list ? &list->em
 
 // Self-attention, then feed-forward, each within a residual connection.
 struct EncoderLayer {
-    EncoderLayer(const TransformerConfig& config, const Rng& rng);
+    EncoderLayer(const StackConfig& config, const Rng& rng);
     // x (B, S, d_model) -> the same shape
     Tensor operator()(const Tensor& x, const Mask& mask, const Mode& mode, Tensor* weights = nullptr) const;
+    // The positions x (B, T, d_model) that follow the cached ones, to the bit what the call above with a
+    // causal mask gives there.
+    Tensor step(const Tensor& x, SelfCache& cache) const;
     void visit(Visitor& v) const {
         v("self_attention", self_attention);
         v("feed_forward", feed_forward);
@@ -38,10 +42,11 @@ struct EncoderLayer {
 };
 
 struct Encoder {
-    Encoder(const TransformerConfig& config, const Rng& rng);
+    Encoder(const StackConfig& config, const Rng& rng);
     // x (B, S, d_model) -> the same shape
     Tensor operator()(Tensor x, const Mask& mask, const Mode& mode,
                       AttentionWeights* weights = nullptr) const;
+    Tensor step(Tensor x, std::vector<SelfCache>& caches) const;  // a cache for each layer
     void visit(Visitor& v) const {
         v("layers", layers);
         if (final_norm)
@@ -53,7 +58,7 @@ struct Encoder {
 };
 
 // What both stacks make their parts from.
-nn::AttentionOptions attention_options(const TransformerConfig& config);
-nn::FeedForwardOptions feed_forward_options(const TransformerConfig& config);
+nn::AttentionOptions attention_options(const StackConfig& config);
+nn::FeedForwardOptions feed_forward_options(const StackConfig& config);
 
 }  // namespace models

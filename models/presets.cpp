@@ -89,6 +89,41 @@ std::vector<std::string> preset_names() {
     return names;
 }
 
+StackConfig gpt2() {
+    return {.vocabulary = 50257,
+            .max_length = 1024,
+            .d_model = 768,
+            .n_heads = 12,
+            .d_ff = 3072,
+            .n_layers = 12,
+            .activation = nn::Activation::gelu_tanh,
+            .norm = NormPlacement::pre,
+            .final_norm = true,
+            .positions = nn::Positions::learned,
+            .scale_embeddings = false,
+            .tied = true,
+            .output_bias = false,
+            .dropout = {.attention = Real(0.1)},
+            .init = nn::Init::gpt2};
+}
+
+StackConfig bert() {
+    return {.vocabulary = 30522,
+            .max_length = 512,
+            .d_model = 768,
+            .n_heads = 12,
+            .d_ff = 3072,
+            .n_layers = 12,
+            .activation = nn::Activation::gelu_erf,
+            .norm_eps = Real(1e-12),
+            .positions = nn::Positions::learned,
+            .scale_embeddings = false,
+            .embedding_norm = true,
+            .tied = true,
+            .dropout = {.attention = Real(0.1)},
+            .init = nn::Init::bert};
+}
+
 const TransformerConfig& preset(std::string_view name) {
     std::string names;
     for (const Preset& p : presets()) {

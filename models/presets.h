@@ -21,6 +21,10 @@ struct Preset {
 const std::vector<Preset>& presets();
 std::vector<std::string> preset_names();
 
+// The two families with one stack, at the size in which they became known; set the fields that differ.
+StackConfig gpt2();  // for LanguageModel: GPT-2 small, Radford et al. 2019
+StackConfig bert();  // for MaskedLanguageModel, and Classifier's stack: BERT base, Devlin et al. 2019
+
 // Throws Error listing the names if there is none of this name.
 const TransformerConfig& preset(std::string_view name);
 

@@ -9,8 +9,10 @@ namespace models {
 
 // post: LayerNorm(x + Dropout(Sublayer(x)))        pre: x + Dropout(Sublayer(LayerNorm(x)))
 struct Residual {
-    Residual(const TransformerConfig& config, const Rng& rng)
-        : norm(config.d_model), dropout(config.dropout.sublayers, rng), placement(config.norm) {}
+    Residual(const StackConfig& config, const Rng& rng)
+        : norm(config.d_model, config.norm_eps, config.norm_bias),
+          dropout(config.dropout.sublayers, rng),
+          placement(config.norm) {}
 
     // sublayer: Tensor (Tensor x), both (B, T, d_model)
     template <class Sublayer>

@@ -1,27 +1,6 @@
 #include "models/transformer.h"
 
-#include <cmath>
-
 namespace models {
-
-InputEmbedding::InputEmbedding(const TransformerConfig& c, int64_t vocabulary, const Rng& rng_)
-    : tokens(vocabulary, c.d_model, rng_.fork("tokens"), c.init),
-      positions(c.positions, c.max_length, c.d_model, rng_.fork("positions"), c.init),
-      dropout(c.dropout.embeddings, rng_.fork("dropout")),
-      scale(c.scale_embeddings ? static_cast<Real>(std::sqrt(static_cast<double>(c.d_model))) : 1) {}
-
-Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first) const {
-    const Tensor embedded = tokens(ids);  // (B, T, d_model)
-    const Tensor placed = positions(scale == 1 ? embedded : embedded * scale, first);
-    return dropout(placed, mode);
-}
-
-OutputLayer::OutputLayer(const TransformerConfig& c, const Rng& rng_)
-    : weight(nn::initial_matrix(c.init, {c.tgt_vocabulary, c.d_model}, c.d_model, c.tgt_vocabulary,
-                                rng_.fork("weight"))) {
-    if (c.output_bias)
-        bias = nn::Parameter(nn::initial_bias(c.init, c.d_model, c.tgt_vocabulary, rng_.fork("bias")));
-}
 
 static const TransformerConfig& checked(const TransformerConfig& config) {
     check_config(config);
@@ -31,15 +10,15 @@ static const TransformerConfig& checked(const TransformerConfig& config) {
 Transformer::Transformer(const TransformerConfig& c, const Rng& rng_)
     : config(checked(c)),
       rng(rng_),
-      src_embedding(c, c.src_vocabulary, rng_.fork("src_embedding")),
-      tgt_embedding(c, c.tgt_vocabulary, rng_.fork("tgt_embedding")),
-      encoder(c, rng_.fork("encoder")),
-      decoder(c, rng_.fork("decoder")),
-      output(c, rng_.fork("output")) {
+      src_embedding(encoder_stack(c), rng_.fork("src_embedding")),
+      tgt_embedding(decoder_stack(c), rng_.fork("tgt_embedding")),
+      encoder(encoder_stack(c), rng_.fork("encoder")),
+      decoder(decoder_stack(c), rng_.fork("decoder")),
+      output(decoder_stack(c), rng_.fork("output")) {
     if (c.tying == Tying::source_target || c.tying == Tying::all)
         tgt_embedding.tokens.table = src_embedding.tokens.table.share();
     if (c.tying == Tying::target_output || c.tying == Tying::all)
-        output.weight = tgt_embedding.tokens.table.share();
+        output.table = tgt_embedding.tokens.table.share();
 }
 
 Tensor Transformer::encode(const Tokens& src, const Mode& mode, AttentionWeights* weights) const {

@@ -7,41 +7,10 @@
 #include "models/config.h"
 #include "models/decoder.h"
 #include "models/decoding.h"
+#include "models/embedding.h"
 #include "models/encoder.h"
-#include "nn/embedding.h"
 
 namespace models {
-
-// What stands below each stack in Fig. 1: embedding (times √d_model), plus position, dropout. §3.4, §3.5,
-// §5.4
-struct InputEmbedding {
-    InputEmbedding(const TransformerConfig& config, int64_t vocabulary, const Rng& rng);
-    // ids (B, T), of which the first stands at position `first` -> (B, T, d_model)
-    Tensor operator()(const Tokens& ids, const Mode& mode, int64_t first = 0) const;
-    void visit(Visitor& v) const {
-        v("tokens", tokens);
-        v("positions", positions);
-    }
-
-    nn::Embedding tokens;
-    nn::PositionalEncoding positions;
-    nn::Dropout dropout;
-    Real scale;
-};
-
-// What stands above the decoder: x (B, T, d_model) -> logits (B, T, V). The softmax is in the loss.
-// Its weight is (V, d_model), like an embedding's table, so that it can be one.
-struct OutputLayer {
-    OutputLayer(const TransformerConfig& config, const Rng& rng);
-    Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, weight, bias); }
-    void visit(Visitor& v) const {
-        v("weight", weight);
-        v("bias", bias);
-    }
-
-    nn::Parameter weight;  // (V, d_model)
-    nn::Parameter bias;    // (V), or absent
-};
 
 struct Transformer {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.

@@ -20,6 +20,8 @@ Tensor normal(const Shape& shape, double deviation, const Rng& rng) {
     return x;
 }
 
+constexpr double kSmallDeviation = 0.02;
+
 static double inverse_root(int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); }
 
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng) {
@@ -28,6 +30,9 @@ Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, co
             return uniform(shape, std::sqrt(6.0 / static_cast<double>(in + out)), rng);
         case Init::normal:
             return normal(shape, inverse_root(in), rng);
+        case Init::bert:
+        case Init::gpt2:
+            return normal(shape, kSmallDeviation, rng);
         case Init::pytorch:
             break;
     }
@@ -38,8 +43,19 @@ Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng) {
     return init == Init::pytorch ? uniform({out}, inverse_root(in), rng) : Tensor::zeros({out});
 }
 
+void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_layers) {
+    if (init != Init::gpt2)
+        return;
+    Tensor weight = matrix;
+    Real* values = weight.mutable_data();
+    const Real scale = static_cast<Real>(inverse_root(2 * n_layers));
+    for (int64_t i = 0; i < weight.numel(); ++i)
+        values[i] *= scale;
+}
+
 Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng) {
-    return normal({count, d}, init == Init::pytorch ? 1 : inverse_root(d), rng);
+    const bool small = init == Init::bert || init == Init::gpt2;
+    return normal({count, d}, small ? kSmallDeviation : init == Init::pytorch ? 1 : inverse_root(d), rng);
 }
 
 }  // namespace nn

@@ -9,6 +9,9 @@ enum class Init {
     xavier,   // matrices U(±√(6/(in+out))) (Glorot & Bengio 2010), biases 0, embeddings N(0, 1/d)
     normal,   // matrices and embeddings N(0, 1/in): standard deviation d^-0.5; biases 0
     pytorch,  // PyTorch's defaults: matrices and biases U(±1/√in), embeddings N(0, 1)
+    bert,     // matrices and embeddings N(0, 0.02²), biases 0 (Devlin et al. 2019)
+    gpt2,  // the same, and matrices that write into the residual stream N(0, 0.02²/(2 layers)), so that its
+           // variance does not grow with the depth (Radford et al. 2019, §2.3)
 };
 
 Tensor uniform(const Shape& shape, double bound, const Rng& rng);     // in [-bound, bound)
@@ -17,6 +20,8 @@ Tensor normal(const Shape& shape, double deviation, const Rng& rng);  // mean 0
 // A matrix stored in `shape` that maps `in` numbers to `out`; and the bias after it.
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng);
 Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng);
+// Makes a matrix of `initial_matrix` fit to write into the residual stream of a stack of n_layers.
+void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_layers);
 // A table of vectors (count, d).
 Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng);
 

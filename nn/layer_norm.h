@@ -11,15 +11,20 @@ namespace nn {
 
 // x (..., d) -> (..., d)
 struct LayerNorm {
-    explicit LayerNorm(int64_t d, Real eps_ = Real(1e-5))
-        : gain(Tensor::full({d}, 1)), bias(Tensor::zeros({d})), eps(eps_) {}
-    Tensor operator()(const Tensor& x) const { return autograd::layer_norm(x, gain, bias, eps); }
+    explicit LayerNorm(int64_t d, Real eps_ = Real(1e-5), bool with_bias = true)
+        : gain(Tensor::full({d}, 1)),
+          bias(with_bias ? Parameter(Tensor::zeros({d})) : Parameter()),
+          eps(eps_) {}
+    Tensor operator()(const Tensor& x) const {
+        return autograd::layer_norm(x, gain, bias->defined() ? bias : Tensor::zeros(gain->shape()), eps);
+    }
     void visit(Visitor& v) const {
         v("gain", gain);
         v("bias", bias);
     }
 
-    Parameter gain, bias;  // (d)
+    Parameter gain;  // (d)
+    Parameter bias;  // (d), or absent
     Real eps;
 };
 

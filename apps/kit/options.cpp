@@ -95,6 +95,10 @@ void Options::rest(const std::string& argument, const std::string& help, std::ve
     rest_ = &words;
 }
 
+void Options::command(const std::string& name, const std::string& summary) {
+    commands_.emplace_back(name, summary);
+}
+
 void Options::example(const std::string& command, const std::string& effect) {
     examples_.emplace_back(command, effect);
 }
@@ -149,6 +153,8 @@ void Options::parse(int argc, char** argv) {
 
 void Options::print_help() const {
     std::size_t width = rest_argument_.size();
+    for (const auto& [name, summary] : commands_)
+        width = std::max(width, name.size());
     for (const Option& o : options_)
         width = std::max(width, o.name.size() + 1 + o.argument.size());
     width = std::min<std::size_t>(width, 30);
@@ -160,8 +166,14 @@ void Options::print_help() const {
             std::cout << std::string(width - left.size(), ' ');
         std::cout << "  " << right << '\n';
     };
+    const std::string rest_usage = rest_argument_.empty() ? "" : join(" [", rest_argument_, "]");
     std::cout << program_ << ": " << summary_ << "\n\nusage: ./apps/" << program_ << " [options]"
-              << (rest_argument_.empty() ? "" : " [" + rest_argument_ + "]") << "\n\n";
+              << rest_usage << '\n';
+    if (!commands_.empty())
+        std::cout << "       ./apps/" << program_ << " COMMAND --help\n\n";
+    for (const auto& [name, summary] : commands_)
+        row(name, summary);
+    std::cout << '\n';
     if (!rest_argument_.empty())
         row(rest_argument_, rest_help_);
     for (const Option& o : options_)

@@ -45,6 +45,8 @@ public:
 
     // What may stand besides options, e.g. ("SYMBOL...", "a sequence to reverse", words).
     void rest(const std::string& argument, const std::string& help, std::vector<std::string>& words);
+    // A command of the program, for the help; see apps/kit/commands.h.
+    void command(const std::string& name, const std::string& summary);
     // A line to paste, and what it does.
     void example(const std::string& command, const std::string& effect);
     // A paragraph at the end of the help.
@@ -69,7 +71,7 @@ private:
     std::vector<Option> options_;
     std::string rest_argument_, rest_help_;
     std::vector<std::string>* rest_ = nullptr;
-    std::vector<std::pair<std::string, std::string>> examples_;
+    std::vector<std::pair<std::string, std::string>> commands_, examples_;
     std::vector<std::string> notes_;
     int64_t threads_ = 0;
 };

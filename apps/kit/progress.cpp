@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <string>
 
 #include "apps/kit/program.h"
 
@@ -63,6 +62,11 @@ void Progress::update(int64_t step, double loss, int64_t tokens) {
         std::fputc('\n', stderr);
     }
     std::fflush(stderr);
+}
+
+void Progress::note(const std::string& text) {
+    std::fprintf(stderr, "%s%s%s\n", open_ ? "\r" : "", text.c_str(), open_ ? "\033[K" : "");
+    open_ = false;
 }
 
 void Progress::line(int64_t step, double loss) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace kit {
 
@@ -17,6 +18,9 @@ public:
 
     // After step `step` (from 1), with its loss and how many target tokens it learned from.
     void update(int64_t step, double loss, int64_t tokens);
+
+    // A line of its own, which stays.
+    void note(const std::string& text);
 
     double seconds() const;
 

@@ -1,58 +1,81 @@
 #include "apps/kit/training.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
-#include "nn/optim.h"
 
 namespace kit {
+namespace {
 
-using namespace autograd;
+using autograd::check;
 
-Batch make_batch(const std::vector<Pair>& pairs) {
-    std::vector<std::vector<int32_t>> src, tgt;
-    for (const Pair& pair : pairs) {
-        src.push_back(pair.src);
-        tgt.push_back({models::kSos});
-        tgt.back().insert(tgt.back().end(), pair.tgt.begin(), pair.tgt.end());
-        tgt.back().push_back(models::kEos);
+// Validates now and then, and keeps the best weights.
+class Validation {
+public:
+    Validation(const std::vector<nn::NamedParameter>& parameters, const TrainingOptions& options)
+        : parameters_(parameters), options_(options) {}
+
+    // After `step`; returns whether to go on.
+    bool operator()(int64_t step, bool last, Progress& progress, TrainingResult& result) {
+        if (options_.validate_every == 0 || (step % options_.validate_every != 0 && !last))
+            return true;
+        const double loss = options_.validation_loss();
+        check(!std::isnan(loss), "[train] step ", step, ": the validation loss is not a number");
+        const bool better = loss < result.best_validation;
+        char text[80];
+        std::snprintf(text, sizeof text, "step %lld  validation loss %.4f%s", static_cast<long long>(step),
+                      loss, better ? "" : "  (no better)");
+        progress.note(text);
+        worse_ = better ? 0 : worse_ + 1;
+        if (better) {
+            result.best_validation = loss;
+            result.best_step = step;
+            best_.clear();
+            for (const nn::NamedParameter& p : parameters_)
+                best_.push_back({p.name, p.tensor.clone()});
+        }
+        return options_.patience == 0 || worse_ < options_.patience;
     }
-    return {Tokens::padded(src, models::kPad), Tokens::padded(tgt, models::kPad)};
-}
 
-TrainingResult train(const models::Transformer& model, const std::function<Batch(int64_t)>& next_batch,
+    void restore_best() const {
+        if (!best_.empty())
+            nn::copy_values(best_, parameters_);
+    }
+
+private:
+    const std::vector<nn::NamedParameter>& parameters_;
+    const TrainingOptions& options_;
+    std::vector<nn::NamedParameter> best_;
+    int64_t worse_ = 0;
+};
+
+}  // namespace
+
+TrainingResult train(const std::vector<nn::NamedParameter>& parameters,
+                     const std::function<StepLoss(int64_t, const nn::Mode&)>& loss_of,
                      const TrainingOptions& options) {
-    nn::Adam adam(nn::parameters(model),
-                  {.beta1 = options.beta1, .beta2 = options.beta2, .eps = options.eps});
-    const Rng dropout = Rng(options.seed).fork("dropout");
+    nn::Adam adam(parameters, options.adam);
+    const autograd::Rng dropout = autograd::Rng(options.seed).fork("dropout");
     TrainingResult result;
+    Validation validate(parameters, options);
     Progress progress(options.steps, options.plain_lines_every);
     for (int64_t step = 1; step <= options.steps; ++step) {
-        const Batch batch = next_batch(step);
-        // In short sentences, cutting off the last position drops padding, not <eos>. That is harmless: the
-        // decoder then reads <eos> and is asked for padding, which the loss ignores.
-        const Tokens read = batch.tgt.positions(0, batch.tgt.length - 1);
-        const Tokens predicted = batch.tgt.positions(1, batch.tgt.length);
-
         adam.zero_grad();
-        const Tensor logits =
-            model(batch.src, read, nn::Mode::train(dropout.fork(static_cast<uint64_t>(step))));
-        const Tensor loss = cross_entropy(logits, predicted, {.ignore = models::kPad});
-        loss.backward();
-        const double norm = nn::clip_grad_norm(adam.parameters(), options.clip);
-        check(std::isfinite(loss.item()) && std::isfinite(norm), "[train] step ", step, ": the loss is ",
-              loss.item(), " and the gradient's norm ", norm, "; a lower learning rate may help");
+        const StepLoss now = loss_of(step, nn::Mode::train(dropout.fork(static_cast<uint64_t>(step))));
+        now.loss.backward();
+        const double norm = nn::clip_grad_norm(parameters, options.clip);
+        check(std::isfinite(now.loss.item()) && std::isfinite(norm), "[train] step ", step, ": the loss is ",
+              now.loss.item(), " and the gradient's norm ", norm, "; a lower learning rate may help");
         adam.step(options.learning_rate(step));
 
-        result.losses.push_back(static_cast<double>(loss.item()));
-        int64_t tokens = 0;
-        for (const int32_t length : predicted.lengths())
-            tokens += length;
-        progress.update(step, result.losses.back(), tokens);
-        if (interrupted())
-            throw Interrupted{};
+        result.losses.push_back(static_cast<double>(now.loss.item()));
+        progress.update(step, result.losses.back(), now.tokens);
+        if (!validate(step, step == options.steps || interrupted(), progress, result) || interrupted())
+            break;
     }
+    validate.restore_best();
     result.seconds = progress.seconds();
     return result;
 }

@@ -49,19 +49,57 @@ std::string clean_line(std::string line, const std::string& where) {
     return line;
 }
 
-std::vector<std::string> read_lines(const std::string& path) {
+std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
+    std::string valid;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = std::min(find_invalid_utf8(text.substr(at)), text.size() - at);
+        valid.append(text.substr(at, length));
+        at += length;
+        if (at < text.size()) {
+            valid.append("\xef\xbf\xbd");  // U+FFFD
+            ++replaced;
+            ++at;
+        }
+    }
+    return valid;
+}
+
+std::string read_file(const std::string& path) {
     std::error_code error;
     check(!std::filesystem::is_directory(path, error), path, ": this is a directory; a text file is needed");
     std::ifstream file(path, std::ios::binary);
     check(file.is_open(), path, ": cannot be opened: ", std::strerror(errno));
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) {
-        if (lines.empty() && line.starts_with("\xef\xbb\xbf"))
-            line.erase(0, 3);
-        lines.push_back(clean_line(std::move(line), join(path, ":", lines.size() + 1)));
-    }
+    std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     check(!file.bad(), path, ": cannot be read to its end");
-    check(!lines.empty() && !(lines.size() == 1 && lines[0].empty()), path, ": the file is empty");
+    check(!bytes.empty(), path, ": the file is empty");
+    return bytes;
+}
+
+// The lines of a file's bytes, without a byte order mark, and without the empty rest after the last line break.
+static std::vector<std::string> split_lines(const std::string& path) {
+    const std::string bytes = read_file(path);
+    std::vector<std::string> lines;
+    for (std::size_t at = bytes.starts_with("\xef\xbb\xbf") ? 3 : 0; at < bytes.size();) {
+        const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
+        lines.push_back(bytes.substr(at, end - at));
+        at = end + 1;
+    }
+    check(!lines.empty() && !(lines.size() == 1 && (lines[0].empty() || lines[0] == "\r")), path,
+          ": the file is empty");
+    return lines;
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+    std::vector<std::string> lines = split_lines(path);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        lines[i] = clean_line(std::move(lines[i]), join(path, ":", i + 1));
+    return lines;
+}
+
+std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced) {
+    std::vector<std::string> lines = split_lines(path);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        lines[i] = clean_line(replace_invalid_utf8(lines[i], replaced), join(path, ":", i + 1));
     return lines;
 }
 

@@ -8,9 +8,18 @@
 
 namespace models::text {
 
+// All bytes of a file. Throws Error naming it if it cannot be read or is empty.
+std::string read_file(const std::string& path);
+
 // All lines of a file. Throws Error naming the file, and the line where there is one, if it cannot be read,
 // is empty, or is not UTF-8 text.
 std::vector<std::string> read_lines(const std::string& path);
+
+// The same for files that are not UTF-8 throughout: each byte that cannot be becomes U+FFFD, and is counted.
+std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced);
+
+// Each byte that cannot be UTF-8 becomes U+FFFD, and is counted in `replaced`.
+std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
 
 struct SentencePair {
     std::string source, target;

@@ -1,5 +1,7 @@
 #include "models/text/vocabulary.h"
 
+#include "autograd/base/check.h"
+
 namespace models::text {
 
 std::vector<std::string> split_words(std::string_view sentence) {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "models/config.h"
+#include "models/special_ids.h"
 
 namespace models::text {
 

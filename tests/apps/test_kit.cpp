@@ -6,7 +6,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
-#include "apps/kit/training.h"
+#include "apps/kit/pairs.h"
 #include "autograd/base/parallel.h"
 #include "tests/catch.h"
 

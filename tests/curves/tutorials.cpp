@@ -9,7 +9,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/kit/training.h"
+#include "apps/kit/pairs.h"
 #include "autograd/base/parallel.h"
 #include "models/presets.h"
 #include "models/text/vocabulary.h"

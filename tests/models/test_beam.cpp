@@ -13,7 +13,7 @@ namespace {
 // A random model whose <eos> is likely enough that sentences of all lengths compete.
 Transformer lively(const std::string& kind, uint64_t seed, int64_t vocabulary) {
     Transformer model(small(kind, vocabulary), Rng(seed));
-    Tensor weight = model.output.weight;
+    Tensor weight = model.output.table;
     for (int64_t i = 0; i < weight.numel(); ++i)
         weight.mutable_data()[i] *= 2;
     if (model.output.bias->defined())

@@ -49,7 +49,7 @@ Tensor composed_decoder(const Transformer& m, const autograd::Tokens& tgt, const
         }
     }
     x = m.decoder.final_norm ? (*m.decoder.final_norm)(x) : x;
-    const Tensor logits = autograd::matmul(x, m.output.weight, true);
+    const Tensor logits = autograd::matmul(x, m.output.table, true);
     return m.output.bias->defined() ? logits + m.output.bias.tensor() : logits;
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("composition: a layer's dropout is on its output, before it is added",
     TransformerConfig c = small("paper");
     c.norm = NormPlacement::pre;  // so that the sum can be seen
     c.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
-    const Residual residual(c, Rng(1));
+    const Residual residual(encoder_stack(c), Rng(1));
     const Tensor x = random({2, 3, 12}, 1), f = Tensor::full({2, 3, 12}, 4);
     const Tensor y = residual(x, Mode::train(Rng(2)), [&](const Tensor&) { return f; });
     int dropped = 0;

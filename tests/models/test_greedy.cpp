@@ -96,7 +96,7 @@ TEST_CASE("greedy: on models, the definition's tokens, in a batch too", "[models
     int ended = 0, cut = 0;
     for (uint64_t seed = 0; seed < 10; ++seed) {
         const Transformer model(small(kKinds[seed % kKinds.size()]), Rng(seed));
-        const Tensor& table = model.output.weight;
+        const Tensor& table = model.output.table;
         for (int64_t i = 0; i < table.numel(); ++i)
             Tensor(table).mutable_data()[i] *= 2;  // less even probabilities
         const Sentences sources = sentences({4, 1, 6}, 100 + seed);

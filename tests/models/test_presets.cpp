@@ -76,8 +76,8 @@ TEST_CASE("presets: what is particular about each is in the model", "[models][pr
         const Tensor& src = m.src_embedding.tokens.table;
         const Tensor& tgt = m.tgt_embedding.tokens.table;
         CHECK(src.same_memory(tgt) == e.one_embedding);
-        CHECK(m.output.weight->same_memory(tgt) == e.output_is_embedding);
-        CHECK(m.output.weight->same_memory(src) == (e.one_embedding && e.output_is_embedding));
+        CHECK(m.output.table->same_memory(tgt) == e.output_is_embedding);
+        CHECK(m.output.table->same_memory(src) == (e.one_embedding && e.output_is_embedding));
         CHECK(m.output.bias->defined() == e.output_bias);
 
         CHECK(m.src_embedding.positions.table->defined() == e.learned);

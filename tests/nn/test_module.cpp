@@ -83,7 +83,7 @@ TEST_CASE("module: the names of a small Transformer's parameters", "[nn][module]
         "decoder.layers.0.norm2.bias",
         "decoder.layers.0.norm3.gain",
         "decoder.layers.0.norm3.bias",
-        "output.weight",
+        "output.table",
         "output.bias",
     };
     CHECK(names(parameters(Transformer(one_layer("blog"), Rng(1)))) == expected);
@@ -112,9 +112,9 @@ TEST_CASE("module: a tied parameter is found once, or under each of its names", 
     CHECK(every.found.size() == once.size() + 2);
     const Tensor table = named(once, "src_embedding.tokens.table");
     CHECK(error_of([&] { named(once, "tgt_embedding.tokens.table"); }) != "");
-    CHECK(error_of([&] { named(once, "output.weight"); }) != "");
+    CHECK(error_of([&] { named(once, "output.table"); }) != "");
     CHECK(named(every.found, "tgt_embedding.tokens.table").same_memory(table));
-    CHECK(named(every.found, "output.weight").same_memory(table));
+    CHECK(named(every.found, "output.table").same_memory(table));
     CHECK(parameter_count(every.found) == parameter_count(model) + 2 * table.numel());
     CHECK(parameter_count(model) == parameter_count(once));
 }
@@ -127,16 +127,16 @@ TEST_CASE("module: gradients are forgotten by zero_grad", "[nn][module]") {
         INFO(p.name);
         CHECK(p.tensor.has_grad());
     }
-    const std::vector<Real> once = model.output.weight->grad().to_vector();
+    const std::vector<Real> once = model.output.table->grad().to_vector();
     teacher_forced_loss(model, src, tgt, Mode::eval()).backward();  // without it, a second one is added
-    CHECK(worst_error(model.output.weight->grad() * Real(0.5), doubles(Tensor::from({11, 12}, once))) < 1e-6);
+    CHECK(worst_error(model.output.table->grad() * Real(0.5), doubles(Tensor::from({11, 12}, once))) < 1e-6);
     zero_grad(model);
     for (const NamedParameter& p : parameters(model)) {
         INFO(p.name);
         CHECK_FALSE(p.tensor.has_grad());
     }
     teacher_forced_loss(model, src, tgt, Mode::eval()).backward();
-    CHECK(same_bits(model.output.weight->grad().to_vector(), once));
+    CHECK(same_bits(model.output.table->grad().to_vector(), once));
 }
 
 TEST_CASE("module: the best model stays while the original trains on", "[nn][module]") {
@@ -174,7 +174,7 @@ TEST_CASE("module: moving a model moves its weights", "[nn][module]") {
     const std::vector<Real> before = values(parameters(model));
     const Transformer moved = std::move(model);
     CHECK(same_bits(values(parameters(moved)), before));
-    CHECK(moved.output.weight->same_memory(moved.src_embedding.tokens.table));
+    CHECK(moved.output.table->same_memory(moved.src_embedding.tokens.table));
 }
 
 TEST_CASE("module: values are copied only between equals", "[nn][module]") {

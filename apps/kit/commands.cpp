@@ -1,0 +1,22 @@
+#include "apps/kit/commands.h"
+
+#include "apps/kit/options.h"
+#include "autograd/base/check.h"
+
+namespace kit {
+
+int run_command(int argc, char** argv, const CommandMain& otherwise, const std::vector<Command>& commands) {
+    if (argc < 2 || argv[1][0] == '-')
+        return otherwise(argc, argv);
+    const std::string word = argv[1];
+    std::string names;
+    for (const Command& command : commands) {
+        if (command.name == word)
+            return command.run(argc - 1, argv + 1);
+        names.append(names.empty() ? "" : ", ").append(command.name);
+    }
+    throw UsageError(
+        autograd::join("unknown command '", word, "'; there are ", names, "; --help shows more"));
+}
+
+}  // namespace kit

@@ -1,0 +1,39 @@
+// What the models with one stack have in common: token ids in, a vector for each position out.
+//
+//     LanguageModel        a causal mask, and the output layer: decoder-only, as GPT
+//     MaskedLanguageModel  no mask but padding, and the output layer: encoder-only, as BERT
+//     Classifier           no mask but padding, and one answer for the whole text: encoder-only
+//
+// Who may see what is the whole difference. With a causal mask a position is computed from those before it, so
+// it can be asked what comes next, and what was computed stays valid as the text grows: it is cached, and the
+// model can write. Without it each position sees both sides: better for understanding a text that is there, but
+// one more token changes everything, and nothing can be cached.
+#pragma once
+
+#include "models/embedding.h"
+#include "models/encoder.h"
+
+namespace models {
+
+struct Backbone {
+    // Throws Error for a configuration that cannot be built.
+    Backbone(const StackConfig& config, const Rng& rng)
+        : embedding((check_config(config), config), rng.fork("embedding")),
+          encoder(config, rng.fork("encoder")) {}
+
+    // ids (B, T) -> (B, T, d_model)
+    Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode,
+                      AttentionWeights* weights = nullptr) const {
+        const Tensor x = embedding(ids, mode);   // (B, T, d_model)
+        return encoder(x, mask, mode, weights);  // (B, T, d_model)
+    }
+    void visit(Visitor& v) const {
+        v("embedding", embedding);
+        v("encoder", encoder);
+    }
+
+    InputEmbedding embedding;
+    Encoder encoder;
+};
+
+}  // namespace models

@@ -1,0 +1,41 @@
+#include "models/classifier.h"
+
+namespace models {
+
+static const ClassifierConfig& checked(const ClassifierConfig& c) {
+    autograd::check(c.classes >= 2, "[config] a classifier needs at least two classes: got ", c.classes);
+    return c;
+}
+
+Classifier::Classifier(const ClassifierConfig& c, const Rng& rng_)
+    : config(checked(c)),
+      rng(rng_),
+      backbone(c.stack, rng_.fork("backbone")),
+      dropout(c.stack.dropout.sublayers, rng_.fork("dropout")),
+      output(c.stack.d_model, c.classes, rng_.fork("output"), {.init = c.stack.init}) {}
+
+Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
+    const int64_t batch = x.size(0), length = x.size(1);
+    std::vector<Real> shares(static_cast<std::size_t>(batch * length), Real(0));
+    for (int64_t b = 0; b < batch; ++b)
+        for (int32_t t = 0; t < lengths[static_cast<std::size_t>(b)]; ++t)
+            shares[static_cast<std::size_t>(b * length + t)] =
+                Real(1) / static_cast<Real>(lengths[static_cast<std::size_t>(b)]);
+    // As a product, so that the order of summing, and with it each bit, does not depend on the padding.
+    const Tensor mean = autograd::matmul(Tensor::from({batch, 1, length}, shares), x);  // (B, 1, d)
+    return autograd::reshape(mean, {batch, -1});                                        // (B, d)
+}
+
+Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
+    const std::vector<int32_t> lengths = ids.lengths();
+    for (std::size_t b = 0; b < lengths.size(); ++b)
+        autograd::check(lengths[b] > 0, "[Classifier] text ", b, " of the batch has no token");
+    const Tensor x = backbone(ids, Mask::key_counts(lengths), mode, weights);  // (B, T, d_model)
+    const Tensor pooled =
+        config.pooling == Pooling::mean
+            ? mean_of_tokens(x, lengths)
+            : autograd::reshape(autograd::slice(x, 1, 0, 1), {ids.batch, -1});  // (B, d_model)
+    return output(dropout(pooled, mode));                                       // (B, classes)
+}
+
+}  // namespace models

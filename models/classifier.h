@@ -1,0 +1,45 @@
+// The encoder-only classifier: what kind of text is this?
+#pragma once
+
+#include "models/backbone.h"
+#include "nn/linear.h"
+
+namespace models {
+
+// How the vectors of all positions become one.
+enum class Pooling {
+    mean,   // of the real tokens, padding not counted
+    first,  // the first position's: texts then begin with a token of their own for it (BERT's <cls>; kSos)
+};
+
+struct ClassifierConfig {
+    StackConfig stack;
+    int64_t classes = 0;
+    Pooling pooling = Pooling::mean;
+};
+
+struct Classifier {
+    // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built, also
+    // for fewer than two classes.
+    Classifier(const ClassifierConfig& config, const Rng& rng);
+
+    // ids (B, T) -> logits (B, classes). Throws Error for a text without any token.
+    Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
+
+    void visit(Visitor& v) const {
+        v("backbone", backbone);
+        v("output", output);
+    }
+
+    ClassifierConfig config;
+    Rng rng;
+    Backbone backbone;
+    nn::Dropout dropout;  // of the pooled vector, at the rate of the sub-layers
+    nn::Linear output;    // d_model -> classes
+};
+
+// x (B, T, d) -> (B, d): the mean over the first lengths[b] positions of each text. What stands behind them
+// must be finite, and then has no influence.
+Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths);
+
+}  // namespace models

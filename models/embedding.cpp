@@ -1,0 +1,29 @@
+#include "models/embedding.h"
+
+#include <cmath>
+
+namespace models {
+
+InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
+    : tokens(c.vocabulary, c.d_model, rng.fork("tokens"), c.init),
+      positions(c.positions, c.max_length, c.d_model, rng.fork("positions"), c.init),
+      dropout(c.dropout.embeddings, rng.fork("dropout")),
+      scale(c.scale_embeddings ? static_cast<Real>(std::sqrt(static_cast<double>(c.d_model))) : 1) {
+    if (c.embedding_norm)
+        norm.emplace(c.d_model, c.norm_eps, c.norm_bias);
+}
+
+Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first) const {
+    const Tensor embedded = tokens(ids);  // (B, T, d_model)
+    const Tensor placed = positions(scale == 1 ? embedded : embedded * scale, first);
+    return dropout(norm ? (*norm)(placed) : placed, mode);
+}
+
+OutputLayer::OutputLayer(const StackConfig& c, const Rng& rng)
+    : table(nn::initial_matrix(c.init, {c.vocabulary, c.d_model}, c.d_model, c.vocabulary,
+                               rng.fork("weight"))) {
+    if (c.output_bias)
+        bias = nn::Parameter(nn::initial_bias(c.init, c.d_model, c.vocabulary, rng.fork("bias")));
+}
+
+}  // namespace models

@@ -1,0 +1,46 @@
+// The two ends of a model: from ids to vectors, and from vectors to logits.
+// "Attention Is All You Need", Fig. 1 bottom and top, §3.4, §3.5.
+#pragma once
+
+#include <optional>
+
+#include "models/config.h"
+#include "nn/dropout.h"
+#include "nn/embedding.h"
+#include "nn/layer_norm.h"
+
+namespace models {
+
+// Embedding (times √d_model), plus position, (LayerNorm,) dropout. §5.4
+struct InputEmbedding {
+    InputEmbedding(const StackConfig& config, const Rng& rng);
+    // ids (B, T), of which the first stands at position `first` -> (B, T, d_model)
+    Tensor operator()(const Tokens& ids, const Mode& mode, int64_t first = 0) const;
+    void visit(Visitor& v) const {
+        v("tokens", tokens);
+        v("positions", positions);
+        if (norm)
+            v("norm", *norm);
+    }
+
+    nn::Embedding tokens;
+    nn::PositionalEncoding positions;
+    std::optional<nn::LayerNorm> norm;
+    nn::Dropout dropout;
+    Real scale;
+};
+
+// x (B, T, d_model) -> logits (B, T, V). The softmax is in the loss.
+struct OutputLayer {
+    OutputLayer(const StackConfig& config, const Rng& rng);
+    Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
+    void visit(Visitor& v) const {
+        v("table", table);
+        v("bias", bias);
+    }
+
+    nn::Parameter table;  // (V, d_model), like an embedding's, so that it can be one
+    nn::Parameter bias;   // (V), or absent
+};
+
+}  // namespace models

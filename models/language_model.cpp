@@ -1,0 +1,30 @@
+#include "models/language_model.h"
+
+namespace models {
+
+LanguageModel::LanguageModel(const StackConfig& c, const Rng& rng_)
+    : config(c), rng(rng_), backbone(c, rng_.fork("backbone")), output(c, rng_.fork("output")) {
+    if (c.tied)
+        output.table = backbone.embedding.tokens.table.share();
+}
+
+Tensor LanguageModel::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
+    const Tensor x = backbone(ids, Mask::padding(ids).and_causal(), mode, weights);  // (B, T, d_model)
+    return output(x);                                                                // (B, T, V)
+}
+
+void LanguageModel::Cache::select(const std::vector<int32_t>& rows) {
+    for (SelfCache& layer : layers)
+        layer.select(rows);
+}
+
+Tensor LanguageModel::step(const Tokens& ids, Cache& cache) const {
+    const autograd::NoGrad no_grad;
+    cache.layers.resize(backbone.encoder.layers.size());
+    const Tensor x = backbone.embedding(ids, Mode::eval(), cache.length);  // (B, T, d_model)
+    const Tensor y = backbone.encoder.step(x, cache.layers);               // (B, T, d_model)
+    cache.length += ids.length;
+    return output(y);  // (B, T, V)
+}
+
+}  // namespace models

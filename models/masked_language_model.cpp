@@ -1,0 +1,62 @@
+#include "models/masked_language_model.h"
+
+namespace models {
+
+MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
+    : config(c),
+      rng(rng_),
+      backbone(c, rng_.fork("backbone")),
+      transform(c.d_model, c.d_model, rng_.fork("transform"), {.init = c.init}),
+      norm(c.d_model, c.norm_eps, c.norm_bias),
+      output(c, rng_.fork("output")) {
+    if (c.tied)
+        output.table = backbone.embedding.tokens.table.share();
+}
+
+Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
+    const Tensor x = backbone(ids, Mask::padding(ids), mode, weights);     // (B, T, d_model)
+    const Tensor y = norm(nn::activate(config.activation, transform(x)));  // (B, T, d_model)
+    return output(y);                                                      // (B, T, V)
+}
+
+// What a selected id becomes. Three numbers of the stream belong to each position: 3i says whether it is
+// selected, 3i+1 what happens to it, 3i+2 which random id it gets.
+static int32_t masked(int32_t id, uint64_t i, const MaskingOptions& o, const Rng& rng) {
+    const double fate = rng.uniform(3 * i + 1);
+    if (fate < o.replaced)
+        return o.mask;
+    if (fate < o.replaced + o.randomised)
+        return o.first_id + static_cast<int32_t>(rng.below(3 * i + 2, o.end_id - o.first_id));
+    return id;
+}
+
+MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& rng) {
+    autograd::check(
+        o.rate >= 0 && o.rate <= 1 && o.replaced >= 0 && o.randomised >= 0 && o.replaced + o.randomised <= 1,
+        "[mask_tokens] rates must be in [0, 1], replaced and randomised together too: got ", o.rate, ", ",
+        o.replaced, " and ", o.randomised);
+    autograd::check(o.first_id < o.end_id, "[mask_tokens] there are no ids from ", o.first_id, " to ",
+                    o.end_id, "; end_id is the size of the vocabulary");
+    std::vector<std::size_t> selected, possible;
+    for (std::size_t i = 0; i < ids.ids.size(); ++i) {
+        if (ids.ids[i] < o.first_id || ids.ids[i] >= o.end_id || ids.ids[i] == ids.pad)
+            continue;
+        possible.push_back(i);
+        if (rng.uniform(3 * i) < o.rate)
+            selected.push_back(i);
+    }
+    autograd::check(!possible.empty(), "[mask_tokens] there is no token that may be masked");
+    if (selected.empty())
+        selected.push_back(possible[static_cast<std::size_t>(
+            rng.fork("one").below(0, static_cast<int64_t>(possible.size())))]);
+
+    MaskedTokens out = {ids, ids};
+    out.targets.ids.assign(ids.ids.size(), kPad);
+    for (const std::size_t i : selected) {
+        out.targets.ids[i] = ids.ids[i];
+        out.ids.ids[i] = masked(ids.ids[i], i, o, rng);
+    }
+    return out;
+}
+
+}  // namespace models

@@ -1,0 +1,52 @@
+// The encoder-only masked language model: what stood here? Devlin et al. 2019 (BERT), §3.1.
+#pragma once
+
+#include "models/backbone.h"
+#include "nn/linear.h"
+
+namespace models {
+
+struct MaskedLanguageModel {
+    // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
+    MaskedLanguageModel(const StackConfig& config, const Rng& rng);
+
+    // ids (B, T), some of them masked -> logits (B, T, V); row t says what stands at position t, from all
+    // positions. Padding is hidden as keys.
+    Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
+
+    void visit(Visitor& v) const {
+        v("backbone", backbone);
+        v("transform", transform);
+        v("norm", norm);
+        v("output", output);
+    }
+
+    StackConfig config;
+    Rng rng;
+    Backbone backbone;
+    nn::Linear transform;  // d_model -> d_model; BERT puts this, an activation and a norm before the output
+    nn::LayerNorm norm;
+    OutputLayer output;
+};
+
+struct MaskingOptions {
+    int32_t mask = kUnk;              // the id that says "masked"
+    int32_t first_id = kFirstFreeId;  // ids from here on may be masked, and be put at random, ...
+    int32_t end_id = 0;               // ... up to this one, exclusive
+    double rate = 0.15;               // of these positions are selected; of the selected ones
+    double replaced = 0.8;            // become `mask`,
+    double randomised = 0.1;          // a random id, and the rest stay as they are
+};
+
+// A text and what to predict of it: `targets` holds the original id where a position was selected, and kPad,
+// which the loss ignores, elsewhere. (80 % masked alone would teach the model nothing about the words that are
+// there: hence the random and the unchanged ones.)
+struct MaskedTokens {
+    Tokens ids, targets;  // (B, T)
+};
+
+// Positions are drawn one by one from rng, by their place; if none was drawn, one is. Padding and reserved ids
+// are never selected. Throws Error for rates outside of [0, 1], or if there is nothing to select.
+MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const Rng& rng);
+
+}  // namespace models
