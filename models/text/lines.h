@@ -6,7 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "autograd/base/utf8.h"
+
 namespace models::text {
+
+using autograd::find_invalid_utf8;
 
 // All bytes of a file. Throws Error naming it if it cannot be read or is empty.
 std::string read_file(const std::string& path);
@@ -31,9 +35,5 @@ std::vector<SentencePair> read_pairs(const std::string& path);
 
 // A line without its CR; throws Error naming `where` ("file:line") if it is not UTF-8 or contains a NUL.
 std::string clean_line(std::string line, const std::string& where);
-
-// Where the first byte stands that cannot be UTF-8, or npos. Overlong forms, surrogates, and what is beyond
-// U+10FFFF are not UTF-8 (RFC 3629).
-std::size_t find_invalid_utf8(std::string_view text);
 
 }  // namespace models::text

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/folder.h"
+
 extern char** environ;
 
 namespace tests {
@@ -38,40 +40,6 @@ inline bool fast_build() {
             return false;
     return environment("PLAINGRAD_RUN", "").find("qemu") == std::string::npos;
 }
-
-inline std::string read_text(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-// A folder that exists as long as this object.
-class Folder {
-public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "plaingrad_XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr)
-            throw std::runtime_error("cannot make a folder like " + name);
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-    // The path of a new file with this content.
-    std::string write(const std::string& name, const std::string& content) const {
-        std::ofstream(path_ / name, std::ios::binary) << content;
-        return *this / name;
-    }
-
-private:
-    std::filesystem::path path_;
-};
 
 struct Result {
     int status = -1;  // the exit status, or 128 + the signal, as a shell says it
@@ -145,11 +113,11 @@ public:
     void interrupt() const { kill(pid_, SIGINT); }
     // Waits until `text` stands on standard error; false if the program ends before.
     bool says(const std::string& text) {
-        while (read_text(folder_ / "err").find(text) == std::string::npos) {
+        while (content(folder_ / "err").find(text) == std::string::npos) {
             siginfo_t info{};
             if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
                 info.si_pid != 0)
-                return read_text(folder_ / "err").find(text) != std::string::npos;
+                return content(folder_ / "err").find(text) != std::string::npos;
             usleep(5000);
         }
         return true;
@@ -157,8 +125,8 @@ public:
     Result wait() {
         int status = 0;
         waitpid(std::exchange(pid_, -1), &status, 0);
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_text(folder_ / "out"),
-                read_text(folder_ / "err")};
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(folder_ / "out"),
+                content(folder_ / "err")};
     }
 
 private:

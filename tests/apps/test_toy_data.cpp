@@ -141,5 +141,5 @@ TEST_CASE("the example of toy_translate --help works as pasted", "[apps][data]")
     std::filesystem::create_directory_symlink(std::filesystem::absolute(apps()), folder / "apps");
     const std::string line = "cd '" + folder / "" + "' && " + command + " >out 2>err </dev/null";
     CHECK(std::system(line.c_str()) == 0);
-    CHECK(read_text(folder / "out").ends_with("\n2/2 sentences translated correctly\ndeux\n"));
+    CHECK(content(folder / "out").ends_with("\n2/2 sentences translated correctly\ndeux\n"));
 }

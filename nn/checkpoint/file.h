@@ -1,0 +1,18 @@
+// Whole files: read in one piece, and replaced so that a crash at any moment leaves the old one or the new.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nn::checkpoint {
+
+// Throws Error naming the file and the system's reason; also for directories, pipes and devices.
+std::string read_file(const std::string& path);
+
+// Writes all pieces, one after the other, to a new file beside `path`, waits until the disk has them, and only
+// then gives it the name, and the permissions that the old file had. Symbolic links are followed. Throws Error
+// naming the file and the system's reason; then the old file is as it was, and the new one is gone.
+void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
+
+}  // namespace nn::checkpoint

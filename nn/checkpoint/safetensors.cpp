@@ -1,0 +1,212 @@
+#include "nn/checkpoint/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <tuple>
+
+#include "autograd/base/check.h"
+#include "autograd/base/utf8.h"
+#include "nn/checkpoint/file.h"
+
+namespace nn::checkpoint {
+namespace {
+
+using autograd::check;
+using autograd::join;
+using autograd::kRealIsDouble;
+using autograd::Real;
+using autograd::Shape;
+
+static_assert(std::endian::native == std::endian::little, "numbers go to the file as they are in memory");
+
+bool is_utf8(std::string_view text) { return autograd::find_invalid_utf8(text) == text.npos; }
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr uint64_t kLongestHeader = 100'000'000;  // the reference implementation takes no longer one
+
+// What a file may hold that C++ has no type for.
+struct Half {  // sign, 5 bits of exponent, 10 of fraction
+    uint16_t bits;
+    operator float() const {
+        const uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
+        if (exponent == 0)  // zeros and subnormals
+            return std::copysign(static_cast<float>(fraction) * 0x1p-24f, std::bit_cast<float>(sign));
+        const uint32_t wide = exponent == 31 ? 255 : exponent - 15 + 127;  // infinities and NaN stay
+        return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+    }
+};
+struct BrainFloat {  // the upper half of a float
+    uint16_t bits;
+    operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+};
+struct Bool {
+    uint8_t byte;
+    operator int64_t() const { return byte != 0; }
+};
+
+template <class Out>
+struct Kind {
+    DType dtype;
+    void (*copy)(std::string_view from, Out* to);
+};
+
+// The bytes need not be aligned: a header may have any length.
+template <class Stored, class Out>
+void copy(std::string_view from, Out* to) {
+    for (std::size_t i = 0; i < from.size() / sizeof(Stored); ++i) {
+        Stored stored;
+        std::memcpy(&stored, from.data() + i * sizeof(Stored), sizeof(Stored));
+        to[i] = static_cast<Out>(stored);
+    }
+}
+
+constexpr Kind<Real> kFloats[] = {{DType::F16, copy<Half>},
+                                  {DType::BF16, copy<BrainFloat>},
+                                  {DType::F32, copy<float>},
+                                  {DType::F64, copy<double>}};
+constexpr Kind<int64_t> kIntegers[] = {
+    {DType::BOOL, copy<Bool>},    {DType::U8, copy<uint8_t>},   {DType::I8, copy<int8_t>},
+    {DType::I16, copy<int16_t>},  {DType::U16, copy<uint16_t>}, {DType::I32, copy<int32_t>},
+    {DType::U32, copy<uint32_t>}, {DType::I64, copy<int64_t>},  {DType::U64, copy<uint64_t>}};
+
+// The kind of an entry, which must be one of these.
+template <class Kinds>
+const auto& kind_of(const Entry& entry, const Kinds& kinds, const char* numbers, const std::string& where) {
+    const auto* found = std::find_if(std::begin(kinds), std::end(kinds),
+                                     [&](const auto& kind) { return kind.dtype == entry.dtype; });
+    check(found != std::end(kinds), where, ": tensor ", shown(entry.name), " must hold ", numbers,
+          ": its dtype is ", name_of(entry.dtype));
+    return *found;
+}
+
+template <class T>
+std::string_view bytes_of(const T* data, int64_t n) {
+    return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(n) * sizeof(T)};
+}
+
+struct Source {
+    Entry entry;
+    std::string_view bytes;
+};
+
+Source source_of(const Item& item, const std::string& path) {
+    check(is_utf8(item.name), path, ": a tensor has a name that is not UTF-8");
+    check(item.name != "__metadata__", path,
+          ": no tensor can have the name \"__metadata__\"; give it another");
+    Source source = {.entry = {.name = item.name}, .bytes = {}};
+    Entry& entry = source.entry;
+    if (const Tensor* tensor = std::get_if<Tensor>(&item.values)) {
+        check(tensor->defined(), path, ": tensor ", shown(entry.name), " is empty: it was never assigned");
+        entry.dtype = kRealIsDouble ? DType::F64 : DType::F32;
+        entry.shape.assign(tensor->shape().begin(), tensor->shape().end());
+        source.bytes = bytes_of(tensor->data(), tensor->numel());
+    } else {
+        const auto& [shape, values] = std::get<Integers>(item.values);
+        entry.dtype = DType::I64;
+        entry.shape = shape;
+        source.bytes = bytes_of(values.data(), static_cast<int64_t>(values.size()));
+    }
+    const auto given = static_cast<int64_t>(source.bytes.size()), needed = byte_count(entry, path);
+    check(given == needed, path, ": tensor ", shown(entry.name), " of this shape has ",
+          needed / size_of(entry.dtype), " values: ", given / size_of(entry.dtype), " are given");
+    return source;
+}
+
+}  // namespace
+
+SafeTensors::SafeTensors(std::string bytes, std::string where)
+    : bytes_(std::move(bytes)), where_(std::move(where)) {
+    check(bytes_.size() >= kLengthBytes, where_, ": ", bytes_.size(),
+          " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
+    uint64_t length = 0;
+    std::memcpy(&length, bytes_.data(), kLengthBytes);
+    check(length <= kLongestHeader, where_, ": a header of ", length,
+          " bytes is beyond the format's limit of ", kLongestHeader, "; this is no safetensors file");
+    const std::size_t rest = bytes_.size() - kLengthBytes;
+    check(length <= rest, where_, ": the header needs ", length, " bytes: there are ", rest,
+          "; the file is cut off, or is no safetensors file");
+    data_ = kLengthBytes + length;
+    header_ = parse_header(std::string_view(bytes_).substr(kLengthBytes, length),
+                           static_cast<int64_t>(bytes_.size() - data_), where_);
+}
+
+const Entry* SafeTensors::find(std::string_view name) const {
+    for (const Entry& entry : entries())
+        if (entry.name == name)
+            return &entry;
+    return nullptr;
+}
+
+const Entry& SafeTensors::at(std::string_view name) const {
+    const Entry* entry = find(name);
+    const std::string first = entries().empty() ? "" : join(", the first is ", shown(entries()[0].name));
+    check(entry != nullptr, where_, ": there is no tensor ", shown(name), "; this file has ",
+          entries().size(), first);
+    return *entry;
+}
+
+std::string_view SafeTensors::bytes(const Entry& entry) const {
+    return std::string_view(bytes_).substr(data_ + static_cast<std::size_t>(entry.begin),
+                                           static_cast<std::size_t>(entry.end - entry.begin));
+}
+
+Tensor SafeTensors::tensor(std::string_view name) const {
+    const Entry& entry = at(name);
+    const auto& kind = kind_of(entry, kFloats, "floating-point numbers", where_);
+    check(entry.shape.size() <= Shape::kMaxRank, where_, ": tensor ", shown(name), " has ",
+          entry.shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
+    Tensor out = Tensor::uninitialized(Shape(entry.shape.data(), static_cast<int>(entry.shape.size())));
+    kind.copy(bytes(entry), out.mutable_data());
+    return out;
+}
+
+Integers SafeTensors::integers(std::string_view name) const {
+    const Entry& entry = at(name);
+    const auto& kind = kind_of(entry, kIntegers, "whole numbers", where_);
+    const int64_t count = (entry.end - entry.begin) / size_of(entry.dtype);
+    Integers out = {entry.shape, std::vector<int64_t>(static_cast<std::size_t>(count))};
+    kind.copy(bytes(entry), out.values.data());
+    const bool wrapped = entry.dtype == DType::U64 &&
+                         std::any_of(out.values.begin(), out.values.end(), [](int64_t x) { return x < 0; });
+    check(!wrapped, where_, ": tensor ", shown(name), " has a number beyond 2^63 - 1");
+    return out;
+}
+
+SafeTensors read(const std::string& path) { return SafeTensors(read_file(path), path); }
+
+void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata) {
+    for (const auto& [key, value] : metadata)
+        check(is_utf8(key) && is_utf8(value), path, ": a key or a value of the metadata is not UTF-8");
+    std::vector<Source> sources;
+    std::set<std::string_view> names;
+    for (const Item& item : items) {
+        sources.push_back(source_of(item, path));
+        check(names.insert(item.name).second, path, ": two tensors have the name ", shown(item.name));
+    }
+    // As the reference does: the widest types first, so that all are aligned, and then by name.
+    std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) {
+        return std::tie(b.entry.dtype, a.entry.name) < std::tie(a.entry.dtype, b.entry.name);
+    });
+
+    Header header = {.entries = {}, .metadata = metadata};
+    std::vector<std::string_view> pieces(2);
+    int64_t at = 0;
+    for (Source& source : sources) {
+        source.entry.begin = at;
+        source.entry.end = at += static_cast<int64_t>(source.bytes.size());
+        header.entries.push_back(std::move(source.entry));
+        pieces.push_back(source.bytes);
+    }
+    const std::string text = format_header(header);
+    const uint64_t length = text.size();
+    check(length <= kLongestHeader, path, ": names and metadata take ", length,
+          " bytes: the format's limit is ", kLongestHeader);
+    pieces[0] = bytes_of(&length, 1);
+    pieces[1] = text;
+    replace_file(path, pieces);
+}
+
+}  // namespace nn::checkpoint

@@ -1,0 +1,72 @@
+// Tensors with names, in files that every safetensors reader opens.
+//
+//     write("model.safetensors", {{"norm.gain", gain}, {"seen", Integers{{2}, {7, 9}}}}, {{"epoch", "3"}});
+//     const SafeTensors file = read("model.safetensors");
+//     file.tensor("norm.gain");
+//     file.metadata().at("epoch");
+//
+// Such a file is the length of its header in 8 bytes, the header (header.h), and the numbers, row-major and
+// little-endian, one tensor after the other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "autograd/tensor.h"
+#include "nn/checkpoint/header.h"
+
+namespace nn::checkpoint {
+
+using autograd::Tensor;
+
+struct Integers {
+    std::vector<int64_t> shape;  // any number of sizes
+    std::vector<int64_t> values;
+};
+
+// A whole file in memory, of which everything was checked.
+class SafeTensors {
+public:
+    // From the bytes of a file. Throws Error naming `where` unless they are a safetensors file to the last one.
+    SafeTensors(std::string bytes, std::string where);
+
+    const std::string& path() const { return where_; }
+    const Metadata& metadata() const { return header_.metadata; }
+    const std::vector<Entry>& entries() const { return header_.entries; }  // in the order of the file
+    const Entry* find(std::string_view name) const;                        // nullptr if there is none
+
+    // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws Error for a name that is not there,
+    // another dtype, or more than Shape::kMaxRank sizes.
+    Tensor tensor(std::string_view name) const;
+
+    // A copy of a BOOL (as 0 and 1), U8, I8, ..., I64 or U64 tensor. Throws Error for a name that is not there,
+    // another dtype, or a number beyond 2^63 - 1.
+    Integers integers(std::string_view name) const;
+
+private:
+    const Entry& at(std::string_view name) const;
+    std::string_view bytes(const Entry& entry) const;
+
+    std::string bytes_, where_;
+    std::size_t data_ = 0;  // where the header ends
+    Header header_;
+};
+
+// Throws Error naming the file if it cannot be read, or is no safetensors file.
+SafeTensors read(const std::string& path);
+
+// A tensor to write: as F32 (F64 in the double build), or as I64.
+struct Item {
+    std::string name;
+    std::variant<Tensor, Integers> values;
+};
+
+// Replaces the file in one step (file.h). Names and metadata are UTF-8. Throws Error naming the file if it cannot
+// be written; if two tensors have one name, or one is called "__metadata__"; if a Tensor is empty, or Integers has
+// not as many values as its shape says.
+void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata = {});
+
+}  // namespace nn::checkpoint

@@ -1,0 +1,99 @@
+#include "nn/checkpoint/state_dict.h"
+
+#include <algorithm>
+
+namespace nn::checkpoint {
+namespace {
+
+using autograd::check;
+using autograd::join;
+
+// Names under a heading; of many the first few, so that a line stays a line.
+struct List {
+    std::string text;
+    int count = 0;
+
+    void add(const std::string& name) {
+        if (++count <= 5)
+            text += (count > 1 ? ", " : " ") + name;
+    }
+    std::string words() const {
+        return count == 0 ? "" : "; " + text + (count > 5 ? join(", and ", count - 5, " more") : "");
+    }
+};
+
+// The file's tensor for each entry, empty where it has none. Throws Error with all that does not fit.
+std::vector<Tensor> match(const SafeTensors& file, const StateDict& state) {
+    const std::vector<StateEntry>& entries = state.entries;
+    std::vector<Tensor> found(entries.size());
+    List missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
+    for (const Entry& tensor : file.entries()) {
+        const std::string name = state.canonical(tensor.name);
+        const auto entry =
+            std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
+        Tensor* place =
+            entry == entries.end() ? nullptr : &found[static_cast<std::size_t>(entry - entries.begin())];
+        if (place != nullptr && !place->defined())
+            *place = file.tensor(tensor.name);
+        else if (!name.empty())
+            unexpected.add(tensor.name);
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        std::size_t first = 0;  // of the names of this weight, that the file has
+        while (first < entries.size() &&
+               !(found[first].defined() && entries[first].parts[0].same_memory(entries[i].parts[0])))
+            ++first;
+        const Shape shape = packed(entries[i]).shape();
+        if (first == entries.size())
+            missing.add(entries[i].name);
+        else if (found[i].defined() && !(found[i].shape() == shape))
+            different.add(join(entries[i].name, " is ", found[i].shape(), " and should be ", shape));
+        else if (found[i].defined() && first < i && found[i].to_vector() != found[first].to_vector())
+            different.add(join(entries[i].name, " is not ", entries[first].name, ", with which it is tied"));
+    }
+    check(missing.count + unexpected.count + different.count == 0, "[load] ", file.path(),
+          " does not fit the model", missing.words(), unexpected.words(), different.words(),
+          "; build the model with the configuration that it was saved with");
+    return found;
+}
+
+void unpack(const Tensor& values, const StateEntry& entry) {
+    const Tensor side_by_side = entry.transposed ? autograd::transpose(values, 0, 1) : values;
+    int64_t begin = 0;
+    for (const Tensor& part : entry.parts) {
+        const Tensor own = autograd::slice(side_by_side, -1, begin, begin + part.size(-1));
+        std::copy(own.data(), own.data() + own.numel(), Tensor(part).mutable_data());
+        begin += part.size(-1);
+    }
+}
+
+}  // namespace
+
+Tensor packed(const StateEntry& entry) {
+    const autograd::NoGrad no_grad;
+    const Tensor side_by_side = autograd::concat(entry.parts, -1);
+    return entry.transposed ? autograd::transpose(side_by_side, 0, 1) : side_by_side;
+}
+
+void save(const std::string& path, const StateDict& state, const Metadata& metadata) {
+    std::vector<Item> items;
+    for (const StateEntry& entry : state.entries)
+        items.push_back({entry.name, packed(entry)});
+    write(path, items, metadata);
+}
+
+void load(const SafeTensors& file, const StateDict& state) {
+    const autograd::NoGrad no_grad;
+    const std::vector<Tensor> found = match(file, state);
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i].defined())
+            unpack(found[i], state.entries[i]);
+}
+
+Metadata load(const std::string& path, const StateDict& state) {
+    const SafeTensors file = read(path);
+    load(file, state);
+    return file.metadata();
+}
+
+}  // namespace nn::checkpoint

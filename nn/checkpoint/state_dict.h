@@ -1,0 +1,41 @@
+// Between a model's parameters and the tensors of a file, which may have other names and other layouts. The maps
+// themselves are elsewhere (models/pytorch.h): here is what all of them need.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/checkpoint/safetensors.h"
+#include "nn/module.h"
+
+namespace nn::checkpoint {
+
+// One tensor of a file. It is `parts` side by side, which means along their last dimension, and then transposed or
+// not. PyTorch's in_proj_weight (3d, d) is q, k and v, each (d, d) and ours (in, out), side by side (d, 3d), and
+// transposed.
+struct StateEntry {
+    std::string name;
+    std::vector<Tensor> parts;  // handles: reading a file writes into them
+    bool transposed = false;
+};
+
+struct StateDict {
+    std::vector<StateEntry> entries;
+    // The entry that a name in a file stands for, where names vary; "" is passed over, as a buffer of no weights.
+    std::string (*canonical)(std::string name) = [](std::string name) { return name; };
+};
+
+// What stands in the file: a new tensor, without a graph.
+Tensor packed(const StateEntry& entry);
+
+// Writes every entry, and so a tied weight under each of its names.
+void save(const std::string& path, const StateDict& state, const Metadata& metadata = {});
+
+// Reads every entry, and gives back the metadata. Of the names of one tied weight some may be missing from the file;
+// those that are there must hold the same numbers. Throws Error that lists what is missing, what is too much, and
+// what has another shape; then nothing was changed.
+Metadata load(const std::string& path, const StateDict& state);
+// The same of a file that was read before.
+void load(const SafeTensors& file, const StateDict& state);
+
+}  // namespace nn::checkpoint

@@ -1,0 +1,38 @@
+// What the tests of checkpoints share: files made by hand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nn/checkpoint/safetensors.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+
+namespace tests {
+
+template <class T>
+std::string raw(const T& value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+// A file with this header and this data.
+inline std::string file_of(const std::string& header, const std::string& data = "") {
+    return raw(static_cast<uint64_t>(header.size())) + header + data;
+}
+
+// A file with the tensor "x" of this dtype and shape.
+inline std::string one_tensor(const std::string& dtype, const std::string& shape, const std::string& data) {
+    return file_of("{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + shape + "],\"data_offsets\":[0," +
+                       std::to_string(data.size()) + "]}}",
+                   data);
+}
+
+inline nn::checkpoint::SafeTensors opened(const std::string& bytes) { return {bytes, "m.safetensors"}; }
+
+// The error of opening these bytes; "" if they are a safetensors file.
+inline std::string complaint(const std::string& bytes) {
+    return error_of([&] { opened(bytes); });
+}
+
+}  // namespace tests

@@ -1,0 +1,282 @@
+// Saving: the old file or the new one, whatever happens in between.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <string_view>
+#include <thread>
+
+#include "nn/checkpoint/file.h"
+#include "tests/nn/checkpoint/files.h"
+
+using namespace nn::checkpoint;  // NOLINT
+using namespace tests;           // NOLINT
+
+// On Linux a program's own functions come before the C library's, also for the library under test. These note
+// each call of the thread that asks for it, and let the n-th fail.
+namespace {
+
+thread_local std::string* calls = nullptr;
+thread_local int until_failure = -1;  // calls that succeed before one that fails; negative: none fails
+thread_local int failure = EIO;
+thread_local std::size_t at_most = SIZE_MAX;  // bytes in one write
+
+bool fails(const char* call) {
+    if (calls == nullptr)
+        return false;
+    *calls += std::string(call) + " ";
+    errno = failure;
+    return until_failure-- == 0;
+}
+
+template <class F>
+F* real(const char* name) {
+    return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
+
+// Notes calls as long as it lives.
+struct Watch {
+    explicit Watch(int n = -1, int error = EIO) {
+        calls = &noted;
+        until_failure = n;
+        failure = error;
+    }
+    ~Watch() {
+        calls = nullptr;
+        at_most = SIZE_MAX;
+    }
+    std::string noted;
+};
+
+}  // namespace
+
+#ifdef __linux__
+extern "C" {
+ssize_t write(int file, const void* bytes, size_t n) {
+    return fails("write")
+               ? -1
+               : real<ssize_t(int, const void*, size_t)>("write")(file, bytes, std::min(n, at_most));
+}
+ssize_t read(int file, void* bytes, size_t n) {  // a failure is an early end
+    return fails("read") ? 0 : real<ssize_t(int, void*, size_t)>("read")(file, bytes, n);
+}
+int fsync(int file) { return fails("fsync") ? -1 : real<int(int)>("fsync")(file); }
+int fchmod(int file, mode_t mode) {
+    return fails("fchmod") ? -1 : real<int(int, mode_t)>("fchmod")(file, mode);
+}
+int rename(const char* from, const char* to) noexcept {
+    return fails("rename") ? -1 : real<int(const char*, const char*)>("rename")(from, to);
+}
+int close(int file) {
+    const bool failed = fails("close");
+    const int result = real<int(int)>("close")(file);  // as the system does: it is closed all the same
+    if (failed)
+        errno = failure;
+    return failed ? -1 : result;
+}
+}
+
+TEST_CASE("saving: the disk has the file before it gets its name", "[nn][checkpoint]") {
+    const Folder folder;
+    Watch watch;
+    replace_file(folder / "f", {"abc", "", "def"});
+    CHECK(watch.noted == "write write fsync close rename fsync close ");
+    watch.noted.clear();
+    replace_file(folder / "f", {"ghi"});
+    CHECK(watch.noted == "write fchmod fsync close rename fsync close ");
+    CHECK(content(folder / "f") == "ghi");
+}
+
+TEST_CASE("saving: a failure of any call leaves the old file, and nothing else", "[nn][checkpoint]") {
+    const Folder folder;
+    for (int n = 0; n < 6; ++n) {
+        INFO(n);
+        put(folder / "f", "old");
+        Watch watch(n, n % 2 == 0 ? ENOSPC : EIO);
+        const std::string error = error_of([&] { replace_file(folder / "f", {"abc", "def"}); });
+        CHECK(error == (folder / "f") + ": cannot be written: " + std::strerror(failure) +
+                           "; a file that was there is unchanged");
+        CHECK(content(folder / "f") == "old");
+        CHECK(folder.files() == 1);
+    }
+    // The folder's own fsync is the last word, and no reason to say that nothing was saved.
+    Watch watch(6);
+    replace_file(folder / "f", {"abc", "def"});
+    CHECK(content(folder / "f") == "abcdef");
+    CHECK(folder.files() == 1);
+}
+
+TEST_CASE("safetensors: a file that gets shorter while it is read", "[nn][checkpoint]") {
+    const Folder folder;
+    put(folder / "f", "0123456789");
+    Watch watch(0);
+    CHECK(error_of([&] { read_file(folder / "f"); }) ==
+          (folder / "f") + ": ended after 0 of 10 bytes; is another program writing to it?");
+}
+
+TEST_CASE("saving: signals and short writes are no failures", "[nn][checkpoint]") {
+    const Folder folder;
+    {
+        Watch watch(0, EINTR);
+        replace_file(folder / "f", {"abc", "def"});
+    }
+    CHECK(content(folder / "f") == "abcdef");
+    {
+        Watch watch;
+        at_most = 2;
+        replace_file(folder / "f", {"ghijk", "lmn"});
+        CHECK(watch.noted.starts_with("write write write write write fchmod"));
+    }
+    CHECK(content(folder / "f") == "ghijklmn");
+}
+#endif
+
+TEST_CASE("saving: a full disk leaves the old file", "[nn][checkpoint]") {
+    const Folder folder;
+    put(folder / "f", "old");
+    rlimit before = {};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit low = before;
+    low.rlim_cur = 1000;
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &low) == 0);
+    const std::string error = error_of([&] { write(folder / "f", {{"x", Tensor::zeros({1000})}}); });
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    CHECK(contains(error, "f: cannot be written: File too large"));
+    CHECK(content(folder / "f") == "old");
+    CHECK(folder.files() == 1);
+}
+
+TEST_CASE("saving: where no file can be", "[nn][checkpoint]") {
+    const Folder folder;
+    const auto error = [](const std::string& path) { return error_of([&] { write(path, {}); }); };
+    CHECK(contains(error(folder / "none/f"), "none/f: cannot be written: No such file or directory"));
+    CHECK(error(folder.path) == folder.path + ": this is a directory; a file is needed");
+    CHECK(contains(error("/dev/null"), "a pipe or a device"));
+    CHECK(contains(error(""), "cannot be written"));
+    CHECK(contains(error(folder / std::string(300, 'x')), "cannot be written: File name too long"));
+    put(folder / "file", "old");
+    CHECK(contains(error(folder / "file/f"), "cannot be written: Not a directory"));
+    REQUIRE(chmod((folder / "file").c_str(), 0400) == 0);
+    if (geteuid() != 0) {  // who may write everywhere
+        CHECK(contains(error(folder / "file"), "cannot be written: Permission denied"));
+        REQUIRE(mkdir((folder / "closed").c_str(), 0500) == 0);
+        CHECK(contains(error(folder / "closed/f"), "cannot be written: Permission denied"));
+        REQUIRE(rmdir((folder / "closed").c_str()) == 0);
+        CHECK(content(folder / "file") == "old");
+    }
+    CHECK(folder.files() == 1);
+}
+
+TEST_CASE("saving: the permissions stay, and links lead to the file", "[nn][checkpoint]") {
+    const Folder folder;
+    const auto mode = [](const std::string& path) {
+        struct stat status = {};
+        REQUIRE(lstat(path.c_str(), &status) == 0);
+        return status.st_mode & 07777;
+    };
+    const mode_t mask = umask(027);
+    write(folder / "f", {});
+    umask(mask);
+    CHECK(mode(folder / "f") == 0640);
+    for (const mode_t given : {0600u, 0664u, 0755u}) {
+        REQUIRE(chmod((folder / "f").c_str(), given) == 0);
+        write(folder / "f", {{"x", Tensor::scalar(1)}});
+        CHECK(mode(folder / "f") == given);
+    }
+    REQUIRE(mkdir((folder / "links").c_str(), 0700) == 0);
+    REQUIRE(symlink("../f", (folder / "links/l").c_str()) == 0);
+    write(folder / "links/l", {{"y", Tensor::scalar(2)}});
+    CHECK(std::filesystem::is_symlink(folder / "links/l"));
+    CHECK(read(folder / "f").tensor("y").item() == 2);
+    CHECK(mode(folder / "f") == 0755);
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("saving: a name without a folder is of this one", "[nn][checkpoint]") {
+    const Folder folder;
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path);
+    const std::string error = error_of([] {
+        Watch watch;
+        write("f", {});
+        CHECK((watch.noted.ends_with(" rename fsync close ") || watch.noted.empty()));  // empty: not on Linux
+        write("f", {{"x", Tensor::scalar(3)}});
+        CHECK(read("f").tensor("x").item() == 3);
+    });
+    std::filesystem::current_path(before);
+    CHECK(error == "");
+    CHECK(folder.files() == 1);
+}
+
+TEST_CASE("saving: what a killed process left is not in the way", "[nn][checkpoint]") {
+    const Folder folder;
+    const std::string left = folder / ("f.tmp-" + std::to_string(getpid()) + "-0");
+    put(left, "half");
+    write(folder / "f", {{"x", Tensor::scalar(3)}});
+    CHECK(read(folder / "f").tensor("x").item() == 3);
+    CHECK(content(left) == "half");
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("saving: two threads to one file, and readers meanwhile", "[nn][checkpoint]") {
+    const Folder folder;
+    const auto save = [&](Real value) {
+        for (int i = 0; i < 50; ++i)
+            write(folder / "f", {{"x", Tensor::full({1000}, value)}});
+    };
+    save(1);
+    std::string errors;
+    std::thread one(save, Real(1)), two(save, Real(2));
+    for (int i = 0; i < 100; ++i)
+        errors += error_of([&] {
+            const std::vector<Real> x = read(folder / "f").tensor("x").to_vector();
+            errors += x == std::vector<Real>(1000, x[0]) ? "" : "mixed ";
+        });
+    one.join();
+    two.join();
+    CHECK(errors == "");
+    CHECK(folder.files() == 1);
+}
+
+TEST_CASE("saving: what cannot be a safetensors file is refused, and nothing touched", "[nn][checkpoint]") {
+    const Folder folder;
+    const std::string path = folder / "f";
+    put(path, "old");
+    const Tensor x = Tensor::scalar(1);
+    const auto error = [&](const std::vector<Item>& items, const Metadata& metadata = {}) {
+        const std::string text = error_of([&] { write(path, items, metadata); });
+        CHECK(text.starts_with(path + ": "));
+        CHECK(content(path) == "old");
+        CHECK(folder.files() == 1);
+        return text;
+    };
+    CHECK(contains(error({{"x", x}, {"y", x}, {"x", x}}), "two tensors have the name \"x\""));
+    CHECK(contains(error({{"x", x}, {"y", x}, {"x", Integers{{}, {1}}}}), "two tensors have the name \"x\""));
+    CHECK(contains(error({{"__metadata__", x}}), "no tensor can have the name \"__metadata__\""));
+    CHECK(contains(error({{"\xff", x}}), "a name that is not UTF-8"));
+    CHECK(contains(error({}, {{"\xff", ""}}), "of the metadata is not UTF-8"));
+    CHECK(contains(error({}, {{"", "\xc3"}}), "of the metadata is not UTF-8"));
+    CHECK(contains(error({{"x", Tensor()}}), "tensor \"x\" is empty"));
+    CHECK(contains(error({{"x", Integers{{2, 2}, {1, 2, 3}}}}),
+                   "tensor \"x\" of this shape has 4 values: 3 are given"));
+    CHECK(contains(error({{"x", Integers{{-1}, {}}}}), "negative size"));
+    CHECK(contains(error({{"x", Integers{{0, -1}, {}}}}), "negative size"));
+    CHECK(contains(error({{"x", Integers{{int64_t(1) << 32, int64_t(1) << 32}, {}}}}), "64 bits"));
+}
+
+TEST_CASE("saving: a header of the greatest length", "[nn][checkpoint]") {
+    const Folder folder;
+    const std::string value(100'000'000 - std::string(R"({"__metadata__":{"k":""}})").size(), 'x');
+    write(folder / "f", {}, {{"k", value}});
+    CHECK(read(folder / "f").metadata().at("k") == value);
+    CHECK(contains(error_of([&] {
+                       write(folder / "f", {}, {{"k", value + "x"}});
+                   }),
+                   "names and metadata take 100000008 bytes: the format's limit is 100000000"));
+}

@@ -1,0 +1,265 @@
+// Safetensors files: golden bytes, what is written is read again, and every dtype.
+#include "nn/checkpoint/safetensors.h"
+
+#include <bit>
+#include <clocale>
+#include <cmath>
+#include <limits>
+#include <locale>
+
+#include "tests/nn/checkpoint/files.h"
+
+using namespace nn::checkpoint;  // NOLINT
+using namespace tests;           // NOLINT
+using Ints = std::vector<int64_t>;
+
+namespace {
+
+const std::string kReal = autograd::kRealIsDouble ? "F64" : "F32";
+
+// What write makes of this.
+std::string written(const std::vector<Item>& items, const Metadata& metadata = {}) {
+    const Folder folder;
+    write(folder / "file", items, metadata);
+    return content(folder / "file");
+}
+
+SafeTensors rewritten(const std::vector<Item>& items, const Metadata& metadata = {}) {
+    return opened(written(items, metadata));
+}
+
+template <class T>
+std::string data_of(const std::vector<T>& values) {
+    std::string bytes;
+    for (const T value : values)
+        bytes += raw(value);
+    return bytes;
+}
+
+template <class T>
+Ints integers_of(const std::string& dtype, const std::vector<T>& values) {
+    const Integers read =
+        opened(one_tensor(dtype, std::to_string(values.size()), data_of(values))).integers("x");
+    CHECK(read.shape == Ints{static_cast<int64_t>(values.size())});
+    return read.values;
+}
+
+// The bits of a number, any NaN being one.
+uint64_t bits(Real x) { return x != x ? ~uint64_t(0) : std::bit_cast<uint64_t>(static_cast<double>(x)); }
+
+// All 16-bit numbers of a dtype, read in one tensor, compared with a formula.
+template <class Formula>
+void check_all_16_bits(const std::string& dtype, const Formula& formula) {
+    std::string data;
+    for (unsigned i = 0; i < 65536; ++i)
+        data += raw(static_cast<uint16_t>(i));
+    const Tensor read = opened(one_tensor(dtype, "256,256", data)).tensor("x");
+    REQUIRE(read.shape() == Shape{256, 256});
+    int wrong = 0;
+    for (unsigned i = 0; i < 65536; ++i)
+        wrong += bits(read.data()[i]) != bits(static_cast<Real>(formula(i))) ? 1 : 0;
+    CHECK(wrong == 0);
+}
+
+// sign * fraction * 2^exponent as IEEE 754 has it, for so many bits of exponent and fraction.
+double ieee(unsigned code, int exponent_bits, int fraction_bits) {
+    const int fraction = static_cast<int>(code & ((1u << fraction_bits) - 1));
+    const int exponent = static_cast<int>(code >> fraction_bits & ((1u << exponent_bits) - 1));
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    double value = 0;
+    if (exponent == (1 << exponent_bits) - 1)
+        value = fraction == 0 ? HUGE_VAL : std::nan("");
+    else if (exponent == 0)
+        value = std::ldexp(fraction, 1 - bias - fraction_bits);
+    else
+        value = std::ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
+    return code >> 15 != 0 ? -value : value;
+}
+
+}  // namespace
+
+TEST_CASE("safetensors: the reference's bytes, written", "[nn][checkpoint]") {
+    const std::vector<Real> values = {0, 1, 2, 3, 4, 5};
+    std::string header = R"({"attn.0":{"dtype":"F32","shape":[1,2,3],"data_offsets":[0,24]}})";
+    std::string padded = R"({"attn0":{"dtype":"F32","shape":[1,1,2,3],"data_offsets":[0,24]}}       )";
+    CHECK(header.size() == 64);
+    CHECK(padded.size() == 72);
+    if (autograd::kRealIsDouble)
+        for (std::string* h : {&header, &padded}) {
+            h->replace(h->find("F32"), 3, "F64");
+            h->replace(h->find("24"), 2, "48");
+        }
+    CHECK(written({{"attn.0", Tensor::from({1, 2, 3}, values)}}) == file_of(header, data_of(values)));
+    CHECK(written({{"attn0", Tensor::from({1, 1, 2, 3}, values)}}) == file_of(padded, data_of(values)));
+    CHECK(written({}) == file_of("{}      "));
+    CHECK(written({}, {{"framework", "pt"}}) == file_of(R"({"__metadata__":{"framework":"pt"}}     )"));
+}
+
+TEST_CASE("safetensors: the reference's bytes, read", "[nn][checkpoint]") {
+    const std::string data("\0\0\0\0\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40\0\0\xa0\x40", 24);
+    const std::string plain = std::string("\x40\0\0\0\0\0\0\0", 8) +
+                              R"({"attn.0":{"dtype":"F32","shape":[1,2,3],"data_offsets":[0,24]}})" + data;
+    const Tensor x = opened(plain).tensor("attn.0");
+    CHECK(x.shape() == Shape{1, 2, 3});
+    CHECK(x.to_vector() == std::vector<Real>{0, 1, 2, 3, 4, 5});
+    const std::string padded = std::string("\x48\0\0\0\0\0\0\0", 8) +
+                               R"({"attn0":{"dtype":"F32","shape":[1,1,2,3],"data_offsets":[0,24]}}       )" +
+                               data;
+    CHECK(opened(padded).tensor("attn0").to_vector() == x.to_vector());
+}
+
+TEST_CASE("safetensors: the widest types come first, then the names in order", "[nn][checkpoint]") {
+    const Tensor two = Tensor::from({2}, {1, 2}), none = Tensor::zeros({0});
+    const SafeTensors file = rewritten({{"c", two},
+                                        {"b", Integers{{1}, {7}}},
+                                        {"B", two},
+                                        {"a", none},
+                                        {"d", Integers{{}, {8}}},
+                                        {"e", none}});
+    std::string order;
+    int64_t at = 0;
+    for (const Entry& entry : file.entries()) {
+        CHECK(entry.begin == at);
+        at = entry.end;
+        order += entry.name;
+    }
+    CHECK(order == "bdBace");
+    const std::string bytes = written({{"c", two}, {"b", Integers{{1}, {7}}}, {"B", two}, {"a", none}});
+    CHECK(bytes.find("\"b\"") < bytes.find("\"B\""));
+    CHECK(bytes.find("\"B\"") < bytes.find("\"a\""));
+    CHECK(bytes.find("\"a\"") < bytes.find("\"c\""));
+}
+
+TEST_CASE("safetensors: every number comes back with its bits", "[nn][checkpoint]") {
+    using Limits = std::numeric_limits<Real>;
+    const std::vector<Real> values = {
+        Real(0),       -Real(0),         Limits::denorm_min(), -Limits::denorm_min(), Limits::min() / 2,
+        Limits::max(), Limits::lowest(), Limits::infinity(),   -Limits::infinity(),   Limits::quiet_NaN(),
+        Real(0.1),     Real(-1) / 3};
+    const SafeTensors file = rewritten({{"x", Tensor::from({3, 4}, values)}});
+    CHECK(file.tensor("x").shape() == Shape{3, 4});
+    const std::vector<Real> again = file.tensor("x").to_vector();
+    CHECK(std::memcmp(again.data(), values.data(), values.size() * sizeof(Real)) == 0);
+    CHECK(file.entries()[0].dtype == (autograd::kRealIsDouble ? DType::F64 : DType::F32));
+    CHECK_FALSE(file.tensor("x").needs_grad());
+}
+
+TEST_CASE("safetensors: scalars, empty tensors, four dimensions, whole numbers", "[nn][checkpoint]") {
+    const Tensor big = random({2, 3, 4, 5}, 1);
+    const Ints ids = {0, -1, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), 5, 6};
+    const SafeTensors file = rewritten({{"scalar", Tensor::scalar(7)},
+                                        {"none", Tensor::zeros({2, 0, 3})},
+                                        {"big", big},
+                                        {"ids", Integers{{3, 1, 1, 1, 2}, ids}},
+                                        {"step", Integers{{}, {9}}},
+                                        {"no ids", Integers{{0}, {}}}});
+    CHECK(file.entries().size() == 6);
+    CHECK(file.tensor("scalar").shape() == Shape{});
+    CHECK(file.tensor("scalar").item() == 7);
+    CHECK(file.tensor("none").shape() == Shape{2, 0, 3});
+    CHECK(same_bits(file.tensor("big"), big));
+    CHECK(file.integers("ids").shape == Ints{3, 1, 1, 1, 2});
+    CHECK(file.integers("ids").values == ids);
+    CHECK(file.integers("step").shape.empty());
+    CHECK(file.integers("step").values == Ints{9});
+    CHECK(file.integers("no ids").values.empty());
+    CHECK(file.find("big")->shape == Ints{2, 3, 4, 5});
+    CHECK(file.find("bi") == nullptr);
+    CHECK(file.find("bigg") == nullptr);
+}
+
+TEST_CASE("safetensors: any text is a name or metadata", "[nn][checkpoint]") {
+    std::string controls;
+    for (int c = 0; c < 128; ++c)
+        controls.push_back(static_cast<char>(c));
+    const std::string wide = "λ \u00e9 \u4e2d \U0001f600 \U0010ffff \ud7ff \ue000";
+    const Metadata metadata = {
+        {"", ""}, {controls, wide}, {wide, controls}, {"a\"b\\c/d", "line\nline\r\n\ttab"}};
+    const SafeTensors file = rewritten(
+        {{"", Tensor::scalar(1)}, {controls, Tensor::scalar(2)}, {wide, Tensor::scalar(3)}}, metadata);
+    CHECK(file.metadata() == metadata);
+    CHECK(file.tensor("").item() == 1);
+    CHECK(file.tensor(controls).item() == 2);
+    CHECK(file.tensor(wide).item() == 3);
+    CHECK(contains(written({}, {{"k", std::string("\b\f\n\r\t\"\\/\x01\x1f\x7f\0", 12)}}),
+                   R"("\b\f\n\r\t\"\\/\u0001\u001f)"
+                   "\x7f"
+                   R"(\u0000")"));
+}
+
+TEST_CASE("safetensors: the escapes of JSON are read", "[nn][checkpoint]") {
+    const auto value = [](const std::string& json) {
+        return opened(file_of("{\"__metadata__\":{\"k\":\"" + json + "\"}}")).metadata().at("k");
+    };
+    CHECK(value(R"(\"\\\/\b\f\n\r\t)") == "\"\\/\b\f\n\r\t");
+    CHECK(value(R"(\u0041\u00e9\u00E9\u4e2d\u07ff\u0800\uffff\ud7ff\ue000)") ==
+          "Aéé中\u07ff\u0800\uffff\ud7ff\ue000");
+    CHECK(value(R"(\ud83d\ude00\uD800\uDC00\udbff\udfff)") == "\U0001f600\U00010000\U0010ffff");
+    CHECK(value(R"(a\u0000b)") == std::string("a\0b", 3));
+    CHECK(value("é中\U0001f600") == "é中\U0001f600");
+}
+
+TEST_CASE("safetensors: a grouping locale changes no byte", "[nn][checkpoint]") {
+    struct Thousands : std::numpunct<char> {
+        char do_thousands_sep() const override { return ','; }
+        std::string do_grouping() const override { return "\3"; }
+    };
+    const std::vector<Item> items = {{"x", Tensor::zeros({1234})}};
+    const std::string plain = written(items);
+    const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Thousands));
+    const std::string grouped = written(items);
+    std::locale::global(before);
+    CHECK(plain == grouped);
+    CHECK(contains(plain, "[1234]"));
+}
+
+TEST_CASE("safetensors: half precision, all of it", "[nn][checkpoint]") {
+    check_all_16_bits("F16", [](unsigned code) { return ieee(code, 5, 10); });
+}
+
+TEST_CASE("safetensors: brain floats, all of them", "[nn][checkpoint]") {
+    check_all_16_bits("BF16", [](unsigned code) { return ieee(code, 8, 7); });
+}
+
+TEST_CASE("safetensors: the other precision is rounded or widened", "[nn][checkpoint]") {
+    const std::vector<double> wide = {0.1, -0.0, 1e-45, 1e300, 1 + 0x1p-24, 1 + 0x1.8p-23, HUGE_VAL};
+    const Tensor x = opened(one_tensor("F64", "7", data_of(wide))).tensor("x");
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+        const volatile double value = wide[i];  // rounded while the program runs
+        CHECK(bits(x.data()[i]) == bits(static_cast<Real>(value)));
+    }
+    const std::vector<float> narrow = {0.1f, -0.0f, 1e-45f, 3e38f, -HUGE_VALF};
+    const Tensor y = opened(one_tensor("F32", "5", data_of(narrow))).tensor("x");
+    for (std::size_t i = 0; i < narrow.size(); ++i)
+        CHECK(bits(y.data()[i]) == bits(static_cast<Real>(narrow[i])));
+}
+
+TEST_CASE("safetensors: whole numbers of every width", "[nn][checkpoint]") {
+    CHECK(integers_of<uint8_t>("BOOL", {0, 1, 1, 0}) == Ints{0, 1, 1, 0});
+    CHECK(integers_of<uint8_t>("BOOL", {2, 255}) == Ints{1, 1});
+    CHECK(integers_of<uint8_t>("U8", {0, 128, 255}) == Ints{0, 128, 255});
+    CHECK(integers_of<int8_t>("I8", {-128, -1, 127}) == Ints{-128, -1, 127});
+    CHECK(integers_of<int16_t>("I16", {-32768, -1, 32767}) == Ints{-32768, -1, 32767});
+    CHECK(integers_of<uint16_t>("U16", {0, 65535}) == Ints{0, 65535});
+    CHECK(integers_of<int32_t>("I32", {INT32_MIN, 7}) == Ints{INT32_MIN, 7});
+    CHECK(integers_of<uint32_t>("U32", {UINT32_MAX, 7}) == Ints{UINT32_MAX, 7});
+    CHECK(integers_of<int64_t>("I64", {INT64_MIN, INT64_MAX}) == Ints{INT64_MIN, INT64_MAX});
+    CHECK(integers_of<uint64_t>("U64", {0, INT64_MAX}) == Ints{0, INT64_MAX});
+    CHECK(contains(error_of([] {
+                       integers_of<uint64_t>("U64", {0, uint64_t(1) << 63});
+                   }),
+                   "beyond 2^63 - 1"));
+}
+
+TEST_CASE("safetensors: a tensor of another kind is refused", "[nn][checkpoint]") {
+    const std::string two(2, '\0');
+    CHECK(error_of([&] { opened(one_tensor("I16", "1", two)).tensor("x"); }) ==
+          "m.safetensors: tensor \"x\" must hold floating-point numbers: its dtype is I16");
+    CHECK(error_of([&] { opened(one_tensor("F16", "1", two)).integers("x"); }) ==
+          "m.safetensors: tensor \"x\" must hold whole numbers: its dtype is F16");
+    CHECK(contains(error_of([&] { opened(one_tensor("F16", "1,1,1,1,1", two)).tensor("x"); }),
+                   "has 5 dimensions"));
+    CHECK(contains(error_of([&] { opened(one_tensor("F16", "1", two)).tensor("y"); }),
+                   "there is no tensor \"y\"; this file has 1, the first is \"x\""));
+    CHECK(contains(error_of([&] { opened(file_of("{}")).integers("y"); }), "this file has 0"));
+}

@@ -1,0 +1,277 @@
+// Files that are no safetensors files, or not quite: each is refused with a line that says why.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "autograd/base/utf8.h"
+#include "tests/nn/checkpoint/files.h"
+
+using namespace nn::checkpoint;  // NOLINT
+using namespace tests;           // NOLINT
+
+namespace {
+
+bool valid_utf8(std::string_view text) { return autograd::find_invalid_utf8(text) == text.npos; }
+
+// Opening a file with this header is refused for this reason, in one line that begins with the file's name.
+void refuses(const std::string& header, const std::string& reason, const std::string& data = "") {
+    const std::string error = complaint(file_of(header, data));
+    INFO(header.substr(0, 200) << " -> " << error);
+    CHECK(contains(error, reason));
+    CHECK(error.starts_with("m.safetensors: "));
+    CHECK(!contains(error, "\n"));
+    CHECK(error.size() < 500);
+}
+
+std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+    return "{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
+}
+
+std::string tensor(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+    return "{\"x\":" + entry(dtype, shape, offsets) + "}";
+}
+
+// A small file with all that a header can have.
+std::string small_file() {
+    return file_of(R"({"__metadata__":{"k":"v\u00e9\n"},"a":)" + entry("F32", "[2,1]", "[0,8]") +
+                       R"(, "b":)" + entry("I64", "[]", "[8,16]") + R"(,"e":)" +
+                       entry("BF16", "[0]", "[16,16]") + "} ",
+                   std::string(16, '\1'));
+}
+
+// Reads whatever can be read.
+void read_all(const SafeTensors& file) {
+    for (const Entry& e : file.entries()) {
+        error_of([&] { file.tensor(e.name); });
+        error_of([&] { file.integers(e.name); });
+    }
+}
+
+}  // namespace
+
+TEST_CASE("safetensors: too short, or a header that cannot be", "[nn][checkpoint]") {
+    CHECK(complaint("") ==
+          "m.safetensors: 0 bytes are too few for a safetensors file, which begins with 8 for the "
+          "length of its header");
+    CHECK(contains(complaint("abc"), "3 bytes are too few"));
+    CHECK(contains(complaint(std::string(7, '\0')), "7 bytes are too few"));
+    CHECK(contains(complaint(raw(uint64_t(0x3c))), "the header needs 60 bytes: there are 0"));
+    CHECK(contains(complaint(raw(~uint64_t(0))), "18446744073709551615 bytes is beyond the format's limit"));
+    CHECK(contains(complaint("\x3c" + std::string(6, '\0') + "\xff"),
+                   "beyond the format's limit of 100000000"));
+    CHECK(contains(complaint(raw(uint64_t(100'000'000))), "needs 100000000 bytes: there are 0"));
+    CHECK(contains(complaint(raw(uint64_t(100'000'001))), "beyond the format's limit"));
+    CHECK(contains(complaint(raw(~uint64_t(7))), "beyond the format's limit"));  // 8 + N would be 0
+    CHECK(contains(complaint(raw(uint64_t(3)) + "{}"), "the header needs 3 bytes: there are 2"));
+    CHECK(contains(complaint(raw(uint64_t(0))), "expected {, found its end"));
+    CHECK(contains(complaint("#version: 0.2\nl o\nlo w</w>\n"), "beyond the format's limit"));
+}
+
+TEST_CASE("safetensors: a header that is not UTF-8", "[nn][checkpoint]") {
+    refuses("\xff", "the header is not UTF-8");
+    for (const std::string wrong :
+         {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf",
+          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf8\x88\x80\x80\x80", "\xf8\x80\x80\x80\xaf",
+          "\xfc\x80\x80\x80\x80\xaf", "\xfe", "\xc3", "\xe4\xb8", "\xf0\x9f\x98", "\xc3(", "\xe4\xb8("}) {
+        refuses("{\"__metadata__\":{\"k\":\"" + wrong + "\"}}", "the header is not UTF-8");
+        CHECK_FALSE(valid_utf8(wrong));
+    }
+    for (const std::string right : {"", "a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+                                    "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+        CHECK(valid_utf8(right));
+}
+
+TEST_CASE("safetensors: a header that is not JSON of this form", "[nn][checkpoint]") {
+    refuses("{", "byte 1 of the header: expected \", found its end");
+    refuses("[]", "byte 0 of the header: expected {, found \"[\"");
+    refuses("null", "expected {");
+    refuses("{}x", "something follows the last brace");
+    refuses(std::string("{}\0", 3), "something follows the last brace");
+    refuses("{\"x\"}", "expected :");
+    refuses("{\"x\":}", "expected {");
+    refuses("{\"x\":1}", "expected {");
+    refuses("{x:1}", "expected \"");
+    refuses("{,}", "expected \"");
+    refuses("{\"x", "it ends within a string");
+    refuses("{\"x\\", "it ends within a string");
+    refuses("{\"x\n\":{}}", "a control character in a string");
+    refuses("{\"__metadata__\":{\"k\":\"v\",}}", "expected \"");
+    refuses("{\"__metadata__\":{\"k\":\"v\"}", "expected ,");
+    refuses("{\"__metadata__\":{\"k\":\"v\" \"l\":\"w\"}}", "expected ,");
+    refuses("{\"__metadata__\":{\"k\":1}}", "expected \"");
+    refuses("{\"__metadata__\":{\"k\":null}}", "expected \"");
+    refuses("{\"__metadata__\":{\"k\":{}}}", "expected \"");
+    refuses("{\"__metadata__\":[]}", "expected {");
+    refuses(std::string(1000000, '['), "expected {");
+    refuses("{\"a\":" + std::string(1000000, '{'), "expected \"");
+}
+
+TEST_CASE("safetensors: escapes that are none", "[nn][checkpoint]") {
+    refuses(R"({"\x":{}})", "no such escape");
+    refuses(R"({"\U0041":{}})", "no such escape");
+    for (const std::string wrong :
+         {"\\u12", "\\u12\"", "\\u+123", "\\u-123", "\\u 123", "\\u0x12", "\\u12g4", "\\u"})
+        refuses("{\"" + wrong, "four hexadecimal digits");
+    for (const std::string wrong :
+         {"\\ud800", "\\udc00", "\\udc00\\udc00", "\\udfff\\ud800", "\\ud800\\u0041", "\\ud800\\ud800",
+          "\\ud800\\n", "\\ud800x", "\\udbff\\ue000"})
+        refuses("{\"" + wrong + "\":{}}", "half of a surrogate pair");
+}
+
+TEST_CASE("safetensors: a tensor that is not described as it must be", "[nn][checkpoint]") {
+    const std::string data(16, '\0');
+    refuses("{\"x\":{}}", "tensor \"x\" must have a dtype, a shape and data_offsets");
+    refuses(R"({"x":{"dtype":"F32","shape":[4]}})", "must have a dtype", data);
+    refuses(R"({"x":{"dtype":"F32","data_offsets":[0,16]}})", "must have a dtype", data);
+    refuses(R"({"x":{"shape":[4],"data_offsets":[0,16]}})", "must have a dtype", data);
+    refuses(R"({"x":{"dtype":"F32","dtype":"F32","shape":[4],"data_offsets":[0,16]}})",
+            "\"dtype\" comes twice", data);
+    refuses(R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16],"y":1}})", "a tensor has no field \"y\"",
+            data);
+    refuses(tensor("F33", "[4]", "[0,16]"), "the dtype \"F33\" is not one", data);
+    refuses(tensor("f32", "[4]", "[0,16]"), "the dtype \"f32\" is not one", data);
+    refuses(tensor("", "[4]", "[0,16]"), "the dtype \"\" is not one", data);
+    refuses(tensor("F8_E4M3", "[16]", "[0,16]"), "the dtype \"F8_E4M3\" is not one", data);
+    refuses(tensor("F32", "4", "[0,16]"), "expected [", data);
+    refuses(tensor("F32", "[4", "[0,16]"), "expected a whole number", data);
+    refuses(R"({"x":{"shape":[4 4]}})", "expected ,", data);
+    refuses(tensor("F32", "[4,]", "[0,16]"), "expected a whole number", data);
+    refuses(tensor("F32", "[,4]", "[0,16]"), "expected a whole number", data);
+    refuses(tensor("F32", "[-4]", "[0,16]"), "expected a whole number", data);
+    refuses(tensor("F32", "[+4]", "[0,16]"), "expected a whole number", data);
+    refuses(tensor("F32", "[04]", "[0,16]"), "expected a whole number", data);
+    refuses(tensor("F32", "[00]", "[0,0]"), "expected a whole number");
+    refuses(tensor("F32", "[-0]", "[0,0]"), "expected a whole number");
+    refuses(tensor("F32", "[\"4\"]", "[0,16]"), "expected a whole number", data);
+    refuses(tensor("F32", "[4.0]", "[0,16]"), "expected ,", data);
+    refuses(tensor("F32", "[4e0]", "[0,16]"), "expected ,", data);
+    refuses(tensor("F32", "[[4]]", "[0,16]"), "expected a whole number", data);
+    refuses(tensor("F32", "[4]", "[0]"), "data_offsets must be two numbers", data);
+    refuses(tensor("F32", "[4]", "[]"), "data_offsets must be two numbers", data);
+    refuses(tensor("F32", "[4]", "[0,16,16]"), "data_offsets must be two numbers", data);
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[", "expected a whole number");
+}
+
+TEST_CASE("safetensors: what comes twice", "[nn][checkpoint]") {
+    const std::string one = entry("U8", "[1]", "[0,1]"), other = entry("U8", "[1]", "[1,2]");
+    refuses("{\"x\":" + one + ",\"x\":" + other + "}", "\"x\" comes twice", "ab");
+    refuses("{\"x\":" + one + ",\"\\u0078\":" + other + "}", "\"x\" comes twice", "ab");
+    refuses(R"({"__metadata__":{"k":"v","k":"v"}})", "\"k\" comes twice");
+    refuses(R"({"__metadata__":{},"__metadata__":{}})", "\"__metadata__\" comes twice");
+}
+
+TEST_CASE("safetensors: sizes that no memory holds", "[nn][checkpoint]") {
+    refuses(tensor("I32", "[2,18446744073709551614]", "[0,16]"), "this number is too large",
+            std::string(16, '\0'));
+    refuses(tensor("I32", "[2,9223372036854775807]", "[0,16]"), "more bytes than 64 bits",
+            std::string(16, '\0'));
+    refuses(tensor("I32", "[9223372036854775807]", "[0,16]"), "more bytes than 64 bits",
+            std::string(16, '\0'));
+    refuses(tensor("I64", "[4294967296,4294967296]", "[0,0]"),
+            "more bytes than 64 bits");  // 2^64: wraps to none
+    refuses(tensor("I64", "[2305843009213693952]", "[0,0]"), "more bytes than 64 bits");  // so does 2^61 * 8
+    refuses(tensor("I32", "[9223372036854775808]", "[0,0]"), "this number is too large");
+    refuses(tensor("U8", "[1]", "[0,99999999999999999999]"), "this number is too large", "a");
+    refuses(tensor("U8", "[9223372036854775807]", "[0,1]"), "has 9223372036854775807 bytes", "a");
+    refuses(tensor("U8", "[9223372036854775807]", "[0,9223372036854775807]"), "the file is cut off", "a");
+}
+
+TEST_CASE("safetensors: offsets with holes, overlaps, or a wrong end", "[nn][checkpoint]") {
+    const std::string data(16, '\0');
+    refuses(tensor("I32", "[2,2]", "[0,4]"), "tensor \"x\" of this shape and dtype has 16 bytes",
+            data.substr(12));
+    refuses(tensor("I32", "[2,2]", "[0,16]"),
+            "the tensors need 16 bytes after the header: there are 14; the file is cut", data.substr(2));
+    refuses(tensor("I32", "[2,2]", "[0,16]"), "there are 18; the file is damaged, or something was added",
+            data + "ab");
+    refuses("{}", "the tensors need 0 bytes after the header: there are 1", "a");
+    refuses(tensor("U8", "[4]", "[0,16]"), "has 4 bytes: its data_offsets give it 16", data);
+    refuses(tensor("U8", "[8]", "[8,16]"), "must begin at byte 0", data);
+    refuses(tensor("U8", "[8]", "[8,0]"), "must begin at byte 0", data);
+    refuses(tensor("U8", "[0]", "[1,0]"), "must begin at byte 0");
+    std::string ten = "{";
+    for (char name = 'a'; name < 'a' + 10; ++name)
+        ten += std::string(name == 'a' ? "" : ",") + "\"" + name + "\":" + entry("I32", "[2,2]", "[0,16]");
+    refuses(ten + "}",
+            "tensor \"b\" must begin at byte 16, where the last one ended: its data_offsets are 0 to 16",
+            data);
+    const auto pair = [](const std::string& first, const std::string& second) {
+        return "{\"a\":" + entry("U8", "[8]", first) + ",\"b\":" + entry("U8", "[8]", second) + "}";
+    };
+    CHECK(complaint(file_of(pair("[0,8]", "[8,16]"), data)) == "");
+    CHECK(complaint(file_of(pair("[8,16]", "[0,8]"), data)) == "");
+    CHECK(complaint(file_of(
+              "{\"a\":" + entry("U8", "[16]", "[0,16]") + ",\"e\":" + entry("U8", "[0]", "[0,0]") + "}",
+              data)) == "");
+    refuses(pair("[0,8]", "[7,15]"), "must begin at byte 8", data);
+    refuses(pair("[0,8]", "[9,17]"), "must begin at byte 8", data + "a");
+    refuses(pair("[0,8]", "[8,8]"), "give it 0", data);
+    refuses("{\"a\":" + entry("U8", "[8]", "[0,8]") + ",\"b\":" + entry("U8", "[0]", "[8,7]") + "}",
+            "must begin at byte 8", data.substr(8));
+}
+
+TEST_CASE("safetensors: names in messages are short and on one line", "[nn][checkpoint]") {
+    for (const std::string piece : {"x", "é", "中", "\U0001f600", "\\n"}) {
+        std::string name;
+        for (int i = 0; i < 100000; ++i)
+            name += piece;
+        refuses("{\"" + name + "\":{}}", "...");
+        CHECK(valid_utf8(complaint(file_of("{\"" + name + "\":{}}"))));
+    }
+    CHECK(shown("a\nb") == R"("a\nb")");
+    CHECK(shown(std::string(100, 'x')) == "\"" + std::string(100, 'x') + "\"");
+    CHECK(shown(std::string(1000, '\x80')) == "\"\"...");
+}
+
+TEST_CASE("safetensors: what is read leniently", "[nn][checkpoint]") {
+    for (const std::string header : {" \n\t\r{}", "{} \n\t\r", " { } ", "{\"__metadata__\" : { } }"})
+        CHECK(complaint(file_of(header)) == "");
+    const SafeTensors spaced = opened(file_of(
+        " {\n\"x\" : {\t\"shape\" : [ 2 , 1 ] , \"data_offsets\":[ 0,2 ],\r\"dtype\" : \"U8\" } }\n", "ab"));
+    CHECK(spaced.integers("x").values == std::vector<int64_t>{'a', 'b'});
+    CHECK(spaced.integers("x").shape == std::vector<int64_t>{2, 1});
+    CHECK(complaint(file_of(tensor("F32", "[0,9223372036854775807]", "[0,0]"))) == "");
+    CHECK(opened(file_of(tensor("F32", "[0,9223372036854775807]", "[0,0]"))).tensor("x").numel() == 0);
+    CHECK(complaint(one_tensor("U8", "1,1,1,1,1,1,1,1,1,1,1,1", "a")) == "");
+}
+
+TEST_CASE("safetensors: cut off anywhere, a file is refused", "[nn][checkpoint]") {
+    const std::string whole = small_file();
+    REQUIRE(complaint(whole) == "");
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        INFO(length);
+        CHECK(complaint(whole.substr(0, length)) != "");
+        CHECK(complaint(whole + whole.substr(0, length + 1)) != "");
+    }
+}
+
+TEST_CASE("safetensors: with any byte changed, a file is refused or read", "[nn][checkpoint]") {
+    const std::string whole = small_file();
+    int refused = 0;
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        for (int value = 0; value < 256; ++value) {
+            std::string changed = whole;
+            changed[i] = static_cast<char>(value);
+            const std::string error = error_of([&] { read_all(opened(changed)); });
+            refused += error.empty() ? 0 : 1;
+        }
+    CHECK(refused > 40000);
+}
+
+TEST_CASE("safetensors: files that cannot be read", "[nn][checkpoint]") {
+    const Folder folder;
+    const auto error = [](const std::string& path) { return error_of([&] { read(path); }); };
+    CHECK(error(folder / "none") == (folder / "none") + ": cannot be opened: No such file or directory");
+    CHECK(error(folder.path) == folder.path + ": this is a directory; a file is needed");
+    CHECK(contains(error(""), "cannot be opened"));
+    CHECK(contains(error("/dev/null"), "a pipe or a device"));
+    REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    CHECK(contains(error(folder / "pipe"), "a pipe or a device"));
+    REQUIRE(symlink("loop", (folder / "loop").c_str()) == 0);
+    CHECK(contains(error(folder / "loop"), "cannot be opened"));
+    put(folder / "empty", "");
+    CHECK(contains(error(folder / "empty"), "empty: 0 bytes are too few"));
+    put(folder / "secret", small_file());
+    REQUIRE(chmod((folder / "secret").c_str(), 0) == 0);
+    if (geteuid() != 0)  // who may read everything
+        CHECK(contains(error(folder / "secret"), "cannot be opened: Permission denied"));
+}
