@@ -1,0 +1,62 @@
+#include "models/pytorch.h"
+
+#include <algorithm>
+
+namespace models {
+namespace {
+
+const NameRules kPyTorch = {
+    {"backbone.", ""},
+    {"embedding.tokens.", "embedding."},
+    {"embedding.positions.", "positions."},  // src_embedding.positions. -> src_positions.
+    {"embedding.norm.", "embedding_norm."},
+    {"self_attention.", "self_attn."},
+    {"cross_attention.", "multihead_attn."},
+    {"feed_forward.", ""},
+    {"q_proj.", "in_proj_"},  // of one name: side by side
+    {"k_proj.", "in_proj_"},
+    {"v_proj.", "in_proj_"},
+};
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+    if (const std::size_t at = text.find(from); at != text.npos)
+        text.replace(at, from.size(), to);
+}
+
+// What is a matrix and called `weight` belongs to a Linear. Tables are the same in PyTorch, but for the name.
+bool is_linear(const nn::NamedParameter& p) { return p.name.ends_with("weight") && p.tensor.rank() == 2; }
+
+}  // namespace
+
+std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
+                                bool transposed) {
+    std::vector<StateEntry> found;
+    for (const nn::NamedParameter& p : parameters) {
+        std::string name = p.name;
+        for (const auto& [from, to] : rules)
+            replace(name, from, to);
+        for (const char* const ours : {"gain", "table"})
+            if (name.ends_with(ours))
+                replace(name, ours, "weight");
+        const auto same =
+            std::find_if(found.begin(), found.end(), [&](const StateEntry& e) { return e.name == name; });
+        if (same == found.end())
+            found.push_back({name, {p.tensor}, transposed && is_linear(p)});
+        else
+            same->parts.push_back(p.tensor);
+    }
+    return found;
+}
+
+StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters) {
+    return {.entries = renamed(parameters, kPyTorch, true)};
+}
+
+StateDict state_dict(const Transformer& model) {
+    NameRules rules = kPyTorch;
+    rules.push_back({"encoder.", "transformer.encoder."});
+    rules.push_back({"decoder.", "transformer.decoder."});
+    return {.entries = renamed(every_name(model), rules, true)};
+}
+
+}  // namespace models

@@ -1,0 +1,86 @@
+// Weights from PyTorch and to PyTorch, under the names that they have there.
+//
+//     load_pytorch("model.safetensors", model);          # in Python: save_file(model.state_dict(), ...)
+//     save_pytorch("model.safetensors", model);          # model.load_state_dict(load_file(...), strict=True)
+//     load_pytorch("model.safetensors", stacks(model));  # model = torch.nn.Transformer(...) alone
+//
+// Which PyTorch module fits which of ours:
+//
+//     Encoder, Decoder      torch.nn.TransformerEncoder, TransformerDecoder: layers.0.self_attn.in_proj_weight, ...
+//     Transformer           transformer.*                        torch.nn.Transformer
+//                           src_embedding.*, tgt_embedding.*     torch.nn.Embedding
+//                           src_positions.*, tgt_positions.*     torch.nn.Embedding, if they are learned
+//                           output.*                             torch.nn.Linear
+//     LanguageModel         encoder.*                            torch.nn.TransformerEncoder
+//     MaskedLanguageModel   embedding.*, positions.*, embedding_norm.*, output.*
+//     Classifier            transform.*, norm.*                  (MaskedLanguageModel only)
+//     a layer of nn/        Linear, Embedding, LayerNorm, MultiheadAttention
+//
+// torch.nn.Transformer has a norm after each stack in post-norm, too: that is `final_norms = true` here. Without them
+// it takes its stacks as custom_encoder and custom_decoder.
+//
+// Layouts: PyTorch's Linear has its weight as (out, in), ours is (in, out); the projections of queries, keys and
+// values are one matrix there. Other names and layouts are a map of your own: tests/golden/hugging_face.h has two.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/transformer.h"
+#include "nn/checkpoint/state_dict.h"
+
+namespace models {
+
+using Metadata = nn::checkpoint::Metadata;
+using nn::checkpoint::StateDict;
+using nn::checkpoint::StateEntry;
+
+// All parameters, and a tied one under each of its names.
+template <class Module>
+std::vector<nn::NamedParameter> every_name(const Module& module) {
+    nn::Parameters every(true);
+    module.visit(every);
+    return std::move(every.found);
+}
+
+// Part of one of our paths -> what the file has there. Of each rule the first occurrence counts.
+using NameRules = std::vector<std::pair<std::string, std::string>>;
+// Entries in the order of visit. Parameters that come to have one name stand side by side in one entry; `gain` and
+// `table` become `weight`. transposed: the matrices of Linear are (out, in) in the file.
+std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
+                                bool transposed);
+
+// By PyTorch's names.
+StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters);
+template <class Module>
+StateDict state_dict(const Module& module) {
+    return pytorch_state_dict(every_name(module));
+}
+StateDict state_dict(const Transformer& model);
+
+// torch.nn.Transformer has neither embeddings nor output layer: encoder.layers.0..., decoder.norm.weight.
+struct Stacks {
+    const Encoder& encoder;
+    const Decoder& decoder;
+    void visit(Visitor& v) const {
+        v("encoder", encoder);
+        v("decoder", decoder);
+    }
+};
+inline Stacks stacks(const Transformer& model) { return {model.encoder, model.decoder}; }
+
+// Throws Error that lists what is missing from the file, what it has too much, and what has another shape; then the
+// model is as it was. Gives back the metadata.
+template <class Module>
+Metadata load_pytorch(const std::string& path, const Module& module) {
+    return load(path, state_dict(module));
+}
+
+// A tied weight is written under each of its names.
+template <class Module>
+void save_pytorch(const std::string& path, const Module& module, const Metadata& metadata = {}) {
+    save(path, state_dict(module), metadata);
+}
+
+}  // namespace models

@@ -1,0 +1,122 @@
+// The names of Hugging Face's GPT-2 and BERT, as maps of one's own over models/pytorch.h: the golden files of these two
+// models have them. Their GPT-2 has matrices as (in, out), their BERT as (out, in), with queries, keys and values apart.
+#pragma once
+
+#include "models/language_model.h"
+#include "models/masked_language_model.h"
+#include "models/pytorch.h"
+
+namespace tests {
+
+using namespace models;  // NOLINT
+
+inline const NameRules kGpt2 = {
+    {"backbone.embedding.tokens.", "transformer.wte."},
+    {"backbone.embedding.positions.", "transformer.wpe."},
+    {"backbone.encoder.layers.", "transformer.h."},
+    {"backbone.encoder.norm.", "transformer.ln_f."},
+    {"output.", "lm_head."},
+    {"self_attention.q_proj.", "attn.c_attn."},
+    {"self_attention.k_proj.", "attn.c_attn."},
+    {"self_attention.v_proj.", "attn.c_attn."},
+    {"self_attention.out_proj.", "attn.c_proj."},
+    {"feed_forward.linear1.", "mlp.c_fc."},
+    {"feed_forward.linear2.", "mlp.c_proj."},
+    {"norm1.", "ln_1."},
+    {"norm2.", "ln_2."},
+};
+
+inline const NameRules kBert = {
+    {"backbone.embedding.tokens.", "bert.embeddings.word_embeddings."},
+    {"backbone.embedding.positions.", "bert.embeddings.position_embeddings."},
+    {"backbone.embedding.norm.", "bert.embeddings.LayerNorm."},
+    {"transform.", "cls.predictions.transform.dense."},
+    {"output.bias", "cls.predictions.bias"},
+    {"output.table", "cls.predictions.decoder.weight"},
+    {"self_attention.q_proj.", "attention.self.query."},
+    {"self_attention.k_proj.", "attention.self.key."},
+    {"self_attention.v_proj.", "attention.self.value."},
+    {"self_attention.out_proj.", "attention.output.dense."},
+    {"feed_forward.linear1.", "intermediate.dense."},
+    {"feed_forward.linear2.", "output.dense."},
+    {"norm1.", "attention.output.LayerNorm."},
+    {"norm2.", "output.LayerNorm."},
+    {"norm.", "cls.predictions.transform.LayerNorm."},
+    {"backbone.encoder.layers.", "bert.encoder.layer."},
+};
+
+// GPT2Model's files lack the prefix that GPT2LMHeadModel's have. attn.bias and attn.masked_bias are causal masks.
+inline std::string gpt2_name(std::string name) {
+    if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias"))
+        return "";
+    return name.starts_with("transformer.") || name.starts_with("lm_head.") ? name : "transformer." + name;
+}
+
+// Old files call a norm's parameters gamma and beta. The pooler and the second head were for pairs of sentences.
+inline std::string bert_name(std::string name) {
+    if (!name.starts_with("bert.") && !name.starts_with("cls."))
+        name = "bert." + name;
+    if (name.starts_with("bert.pooler.") || name.starts_with("cls.seq_relationship.") ||
+        name.ends_with(".position_ids"))
+        return "";
+    for (const auto& [old, now] :
+         NameRules{{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}})
+        if (const std::size_t at = name.find(old); at != name.npos)
+            name.replace(at, old.size(), now);
+    return name;
+}
+
+// Of GPT2LMHeadModel; files may also have the names of GPT2Model. Throws Error for a model that computes something else.
+inline StateDict gpt2_state_dict(const LanguageModel& model) {
+    const StackConfig& c = model.config;
+    autograd::check(
+        c.norm == NormPlacement::pre && c.activation == nn::Activation::gelu_tanh && !c.scale_embeddings,
+        "[gpt2_state_dict] GPT-2 has its norms before the sub-layers, GELU's tanh form and embeddings "
+        "that are not scaled, and this model does not; begin its configuration with gpt2()");
+    return {.entries = renamed(every_name(model), kGpt2, false), .canonical = gpt2_name};
+}
+
+// Of BertForMaskedLM, or BertForPreTraining without its second head. BERT adds a vector for "first sentence" or "second
+// sentence" to each position. A text of one sentence always gets the first: loading adds it to the positions, saving
+// writes zeros for both.
+inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
+    const StackConfig& c = model.config;
+    autograd::check(
+        c.norm == NormPlacement::post && !c.final_norm && c.activation == nn::Activation::gelu_erf &&
+            c.positions == nn::Positions::learned && !c.scale_embeddings,
+        "[bert_state_dict] BERT has its norms after the sub-layers and none at the end, GELU, learned "
+        "positions and embeddings that are not scaled, and this model does not; begin its configuration "
+        "with bert()");
+    StateDict state = {.entries = renamed(every_name(model), kBert, true), .canonical = bert_name};
+    if (c.output_bias)  // has two names in newer versions
+        state.entries.push_back({"cls.predictions.decoder.bias", {model.output.bias}});
+    state.entries.push_back(
+        {"bert.embeddings.token_type_embeddings.weight", {Tensor::zeros({2, c.d_model})}});
+    return state;
+}
+
+inline Metadata load_gpt2(const std::string& path, const LanguageModel& model) {
+    return load(path, gpt2_state_dict(model));
+}
+
+inline Metadata load_bert(const std::string& path, const MaskedLanguageModel& model) {
+    const StateDict state = bert_state_dict(model);
+    Metadata metadata = load(path, state);
+    const Tensor& types = state.entries.back().parts[0];  // (2, d_model), of which the first is always added
+    Tensor positions = model.backbone.embedding.positions.table;
+    Real* p = positions.mutable_data();
+    for (int64_t i = 0; i < positions.numel(); ++i)
+        p[i] += types.data()[i % types.size(1)];
+    return metadata;
+}
+
+inline void save_gpt2(const std::string& path, const LanguageModel& model, const Metadata& metadata = {}) {
+    save(path, gpt2_state_dict(model), metadata);
+}
+
+inline void save_bert(const std::string& path, const MaskedLanguageModel& model,
+                      const Metadata& metadata = {}) {
+    save(path, bert_state_dict(model), metadata);
+}
+
+}  // namespace tests

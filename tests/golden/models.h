@@ -1,0 +1,75 @@
+// The small models of which golden files tell: the same sizes as in make_golden.py.
+#pragma once
+
+#include "models/classifier.h"
+#include "models/language_model.h"
+#include "models/masked_language_model.h"
+#include "models/transformer.h"
+
+namespace tests {
+
+// PAPER there: post-norm, sinusoids, one matrix for all.
+inline models::TransformerConfig small_tied() {
+    return {.src_vocabulary = 11,
+            .tgt_vocabulary = 11,
+            .max_length = 9,
+            .d_model = 12,
+            .n_heads = 3,
+            .d_ff = 20,
+            .n_encoder_layers = 1,
+            .n_decoder_layers = 1,
+            .tying = models::Tying::all,
+            .output_bias = false};
+}
+
+inline models::TransformerConfig small_prenorm() {
+    models::TransformerConfig c = small_tied();
+    c.activation = nn::Activation::gelu_erf;
+    c.norm = models::NormPlacement::pre;
+    c.final_norms = true;
+    c.positions = nn::Positions::learned;
+    c.scale_embeddings = false;
+    c.tying = models::Tying::none;
+    c.output_bias = true;
+    return c;
+}
+
+// LM there.
+inline models::StackConfig small_language_model() {
+    return {.vocabulary = 11,
+            .max_length = 9,
+            .d_model = 12,
+            .n_heads = 3,
+            .d_ff = 20,
+            .n_layers = 2,
+            .activation = nn::Activation::gelu_erf,
+            .positions = nn::Positions::learned};
+}
+
+inline models::StackConfig small_gpt2() {
+    models::StackConfig c = small_language_model();
+    c.activation = nn::Activation::gelu_tanh;
+    c.norm = models::NormPlacement::pre;
+    c.final_norm = true;
+    c.scale_embeddings = false;
+    c.tied = true;
+    c.output_bias = false;
+    return c;
+}
+
+inline models::StackConfig small_bert() {
+    models::StackConfig c = small_language_model();
+    c.norm_eps = models::Real(1e-12);
+    c.scale_embeddings = false;
+    c.embedding_norm = true;
+    c.tied = true;
+    return c;
+}
+
+inline models::ClassifierConfig small_classifier(models::Pooling pooling) {
+    models::StackConfig c = small_language_model();
+    c.n_layers = 1;
+    return {.stack = c, .classes = 3, .pooling = pooling};
+}
+
+}  // namespace tests

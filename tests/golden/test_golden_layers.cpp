@@ -1,0 +1,122 @@
+// Layers, losses and attention agree with PyTorch.
+#include "nn/attention.h"
+#include "nn/embedding.h"
+#include "nn/feed_forward.h"
+#include "nn/layer_norm.h"
+#include "nn/optim.h"
+#include "tests/golden/golden.h"
+
+using namespace nn;     // NOLINT
+using namespace tests;  // NOLINT
+
+namespace {
+
+// A layer with x -> y
+template <class Layer, class Forward>
+Case layer(Layer (*make)(), const Forward& forward) {
+    return [=](const Golden& golden, Results& results) {
+        const Layer module = make();
+        golden.load(module);
+        const Tensor x = golden.input("x");
+        results.output("y", forward(module, x));
+        results.input_gradient("x", x);
+        results.gradients(models::state_dict(module));
+    };
+}
+
+Case function(Tensor (*f)(const Tensor&)) {
+    return [=](const Golden& golden, Results& results) {
+        const Tensor x = golden.input("x");
+        results.output("y", f(x));
+        results.input_gradient("x", x);
+    };
+}
+
+Case cross_entropy(Real smoothing) {
+    return [=](const Golden& golden, Results& results) {
+        const Tensor x = golden.input("x");
+        results.loss(autograd::cross_entropy(x, golden.ids("targets"),
+                                             {.ignore = models::kPad, .label_smoothing = smoothing}));
+        results.input_gradient("x", x);
+    };
+}
+
+Case clip(double limit) {
+    return [=](const Golden& golden, Results& results) {
+        std::vector<NamedParameter> parameters;
+        for (const std::string name : {"a", "b"}) {
+            const Tensor gradient = golden.tensor("input/" + name);
+            const Tensor w = leaf(Tensor::zeros(gradient.shape()));
+            w.backward(gradient);
+            parameters.push_back({name, w});
+        }
+        results.put("loss/norm", Tensor::scalar(static_cast<Real>(clip_grad_norm(parameters, limit))));
+        for (const NamedParameter& p : parameters)
+            results.put("gradient/" + p.name, p.tensor.grad());
+    };
+}
+
+const auto kApply = [](const auto& module, const Tensor& x) { return module(x); };
+
+const Cases kLayers = {
+    {"linear", layer(
+                   +[] { return Linear(5, 7, Rng(1)); }, kApply)},
+    {"linear_no_bias", layer(
+                           +[] { return Linear(5, 7, Rng(1), {.bias = false}); }, kApply)},
+    {"layer_norm_1e-5", layer(
+                            +[] { return LayerNorm(5); }, kApply)},
+    {"layer_norm_1e-12", layer(
+                             +[] { return LayerNorm(5, Real(1e-12)); }, kApply)},
+    {"feed_forward", layer(
+                         +[] { return FeedForward(5, 13, Rng(1)); },
+                         [](const FeedForward& f, const Tensor& x) { return f(x, Mode::eval()); })},
+    {"gelu_erf", function([](const Tensor& x) { return autograd::gelu(x); })},
+    {"gelu_tanh", function([](const Tensor& x) { return autograd::gelu(x, autograd::Gelu::tanh); })},
+    {"softmax", function([](const Tensor& x) { return autograd::softmax(x); })},
+    {"log_softmax", function([](const Tensor& x) { return autograd::log_softmax(x); })},
+    {"cross_entropy", cross_entropy(0)},
+    {"cross_entropy_smoothed", cross_entropy(Real(0.1))},
+    {"clip_below", clip(1000)},
+    {"clip_above", clip(3)},
+    {"embedding",
+     [](const Golden& golden, Results& results) {
+         const Embedding module(7, 5, Rng(1));
+         golden.load(module);
+         results.output("y", module(golden.ids("ids")));
+         results.gradients(models::state_dict(module));
+     }},
+};
+
+// T = 5, S = 6 for cross-attention; of the keys 5 and 3 are real if there is padding.
+Case attention(bool cross, const Mask& mask, bool bias = true) {
+    return [=](const Golden& golden, Results& results) {
+        const MultiHeadAttention module(12, 3, Rng(1), {.bias = bias});
+        golden.load(module);
+        const Tensor x = golden.input("x");
+        const Tensor memory = cross ? golden.input("memory") : x;
+        results.output("y", module(x, memory, mask, Mode::eval()));
+        results.input_gradient("x", x);
+        if (cross)
+            results.input_gradient("memory", memory);
+        results.gradients(models::state_dict(module));
+    };
+}
+
+const Cases kAttention = {
+    {"self", attention(false, Mask::none())},
+    {"self_padding", attention(false, Mask::key_counts({5, 3}))},
+    {"self_causal", attention(false, Mask::causal())},
+    {"self_causal_padding", attention(false, Mask::key_counts({5, 3}).and_causal())},
+    {"self_no_bias", attention(false, Mask::none(), false)},
+    {"cross", attention(true, Mask::none())},
+    {"cross_padding", attention(true, Mask::key_counts({5, 3}))},
+};
+
+}  // namespace
+
+TEST_CASE("PyTorch agrees: layers and losses", "[golden]") { check_agreement("layers", kLayers); }
+TEST_CASE("PyTorch agrees: attention", "[golden]") { check_agreement("attention", kAttention); }
+TEST_CASE("planted faults in golden files are noticed: layers", "[golden]") {
+    check_faults_are_noticed("layers", kLayers);
+    check_faults_are_noticed("attention", kAttention);
+}

@@ -1,0 +1,175 @@
+// The other direction: PyTorch loads what we save (strict=True) and computes the same. Runs where a Python with PyTorch
+// is; elsewhere it says that it was left out.
+#include <cstdlib>
+#include <sstream>
+
+#include "tests/golden/golden.h"
+#include "tests/golden/hugging_face.h"
+#include "tests/golden/models.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+namespace {
+
+bool succeeds(const std::string& command) { return std::system(command.c_str()) == 0; }
+
+// "" if there is none.
+std::string python_with_torch() {
+    for (const std::string python : {"/usr/bin/python3", "python3"})
+        if (succeeds(python + " -c 'import torch' >/dev/null 2>&1"))
+            return python;
+    return "";
+}
+
+std::string activation_name(nn::Activation f) { return f == nn::Activation::relu ? "relu" : "gelu"; }
+
+// What `build` in make_golden.py takes: a Python dict as JSON.
+class Json {
+public:
+    template <class T>
+    Json& with(const std::string& key, const T& value) {
+        std::ostringstream text;
+        text << std::boolalpha << value;
+        text_ += (text_.empty() ? "\"" : ", \"") + key + "\": " + text.str();
+        return *this;
+    }
+    Json& with(const std::string& key, const char* value) {
+        return with(key, "\"" + std::string(value) + "\"");
+    }
+    Metadata metadata() const { return {{"config", "{" + text_ + "}"}}; }
+
+private:
+    std::string text_;
+};
+
+template <class Config>
+Json common(const char* kind, const Config& c) {
+    Json json;
+    json.with("kind", kind).with("d_model", c.d_model).with("n_heads", c.n_heads).with("d_ff", c.d_ff);
+    json.with("max_length", c.max_length).with("norm_eps", c.norm_eps).with("output_bias", c.output_bias);
+    json.with("activation", activation_name(c.activation).c_str());
+    json.with("norm", c.norm == NormPlacement::pre ? "pre" : "post");
+    json.with("positions", c.positions == nn::Positions::learned ? "learned" : "sinusoidal");
+    return json.with("scale_embeddings", c.scale_embeddings);
+}
+
+Json json_of(const TransformerConfig& c) {
+    return common("translator", c)
+        .with("src_vocabulary", c.src_vocabulary)
+        .with("tgt_vocabulary", c.tgt_vocabulary)
+        .with("n_layers", c.n_encoder_layers)
+        .with("final_norm", c.final_norms)
+        .with("tied", c.tying == Tying::all);
+}
+
+Json json_of(const char* kind, const StackConfig& c) {
+    return common(kind, c)
+        .with("vocabulary", c.vocabulary)
+        .with("n_layers", c.n_layers)
+        .with("final_norm", c.final_norm)
+        .with("embedding_norm", c.embedding_norm)
+        .with("tied", c.tied);
+}
+
+Integers integers(const Tokens& ids) { return {{ids.batch, ids.length}, {ids.ids.begin(), ids.ids.end()}}; }
+
+// Initial values leave biases at 0 and gains at 1, which would hide a mistake.
+template <class Model>
+void scramble(const Model& model) {
+    for (const nn::NamedParameter& p : nn::parameters(model)) {
+        Tensor x = p.tensor;
+        const std::vector<Real> noise = numbers(x.numel(), static_cast<uint64_t>(x.numel()), -0.2, 0.2);
+        for (int64_t i = 0; i < x.numel(); ++i)
+            x.mutable_data()[i] += noise[static_cast<std::size_t>(i)];
+        if (contains(p.name, "tokens."))  // what PyTorch's padding_idx says, and does not do
+            std::fill_n(x.mutable_data(), x.size(1), Real(0));
+    }
+}
+
+void write_all(const Folder& folder) {
+    const Tokens src = Tokens::padded({{4, 5, 6, 7, 8}, {9, 10, 4}}, kPad);
+    const Tokens tgt = Tokens::padded({{1, 8, 7, 6}, {1, 4, 10, 9}}, kPad);
+    const auto io = [&](const std::string& name, std::vector<nn::checkpoint::Item> inputs, const Tensor& y) {
+        inputs.push_back({"output", y});
+        nn::checkpoint::write(folder / (name + ".io.safetensors"), inputs);
+    };
+    for (const TransformerConfig& config : {small_tied(), small_prenorm()}) {
+        const Transformer model(config, Rng(1));
+        scramble(model);
+        const std::string name = config.tying == Tying::all ? "translator_tied" : "translator";
+        save_pytorch(folder / (name + ".safetensors"), model, json_of(config).metadata());
+        io(name, {{"0", integers(src)}, {"1", integers(tgt)}}, model(src, tgt, Mode::eval()));
+    }
+    const auto stack = [&](const std::string& name, const auto& model, const Json& json,
+                           const auto& save_as) {
+        scramble(model);
+        save_as(folder / (name + ".safetensors"), model, json.metadata());
+        const Tensor y = model(src, Mode::eval());
+        io(name, {{"0", integers(src)}}, y.rank() == 3 ? rows_of(y, src.lengths()) : y);
+    };
+    const auto plain = [](const auto&... arguments) { save_pytorch(arguments...); };
+    stack("language_model", LanguageModel(small_language_model(), Rng(2)),
+          json_of("lm", small_language_model()), plain);
+    StackConfig masked = small_bert();
+    masked.final_norm = true;
+    stack("masked", MaskedLanguageModel(masked, Rng(3)), json_of("mlm", masked), plain);
+    const ClassifierConfig classifier = small_classifier(Pooling::mean);
+    stack("classifier", Classifier(classifier, Rng(4)),
+          json_of("classifier", classifier.stack).with("classes", 3), plain);
+    stack("bert", MaskedLanguageModel(small_bert(), Rng(5)), json_of("bert", small_bert()), save_bert);
+
+    // GPT-2 has no padding.
+    const LanguageModel gpt2(small_gpt2(), Rng(6));
+    scramble(gpt2);
+    save_gpt2(folder / "gpt2.safetensors", gpt2, json_of("gpt2", small_gpt2()).metadata());
+    io("gpt2", {{"0", integers(tgt)}}, gpt2(tgt, Mode::eval()));
+
+    const StackConfig bare = small_language_model();
+    const Encoder encoder(bare, Rng(7));
+    const Decoder decoder(bare, Rng(8));
+    scramble(encoder);
+    scramble(decoder);
+    const Tensor x = random({2, 4, 12}, 9), memory = random({2, 5, 12}, 10);
+    save_pytorch(folder / "encoder.safetensors", encoder, json_of("encoder", bare).metadata());
+    save_pytorch(folder / "decoder.safetensors", decoder, json_of("decoder", bare).metadata());
+    io("encoder", {{"0", x}}, encoder(x, Mask::none(), Mode::eval()));
+    io("decoder", {{"0", x}, {"1", memory}}, decoder(x, memory, Mask::none(), Mask::none(), Mode::eval()));
+}
+
+}  // namespace
+
+TEST_CASE("PyTorch loads what we save, and agrees", "[golden][python]") {
+    const std::string python = python_with_torch();
+    if (python.empty()) {
+        WARN("left out: there is no Python with PyTorch");
+        return;
+    }
+    const Folder folder;
+    write_all(folder);
+    const std::string log = folder / "log";
+    const std::string check =
+        python + " tests/golden/make_golden.py --check " + folder.path + " >" + log + " 2>&1";
+    const bool agrees = succeeds(check);
+    INFO(content(log));
+    REQUIRE(agrees);
+    CHECK(contains(content(log), "agrees with 9 models"));
+
+    // It says no where it should: another output, a name too much.
+    const nn::checkpoint::SafeTensors io = nn::checkpoint::read(folder / "encoder.io.safetensors");
+    Tensor y = io.tensor("output");
+    y.mutable_data()[7] += Real(1e-3);
+    nn::checkpoint::write(folder / "encoder.io.safetensors", {{"0", io.tensor("0")}, {"output", y}});
+    const Encoder longer(
+        [] {
+            StackConfig c = small_language_model();
+            c.n_layers = 3;
+            return c;
+        }(),
+        Rng(1));
+    save_pytorch(folder / "decoder.safetensors", longer,
+                 {{"config", nn::checkpoint::read(folder / "decoder.safetensors").metadata().at("config")}});
+    CHECK_FALSE(succeeds(check));
+    CHECK(contains(content(log), "too large"));
+    CHECK(contains(content(log), "Unexpected key"));
+}
