@@ -11,6 +11,8 @@ BUILD   ?= build#    where everything goes; another folder for another compiler 
 PREFIX  ?= /usr/local
 TESTS   ?=#          a Catch2 filter, e.g. TESTS='[matmul]'
 GRADCHECKS ?= yes#   no: `make test` leaves out the double build's gradient checks
+PYTHON  ?= python3#  for what needs PyTorch: golden files, comparisons of speed
+DATA    ?=#          a folder with texts, for bench-peers: see the README
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
 # CXX, CPPFLAGS, CXXFLAGS, LDFLAGS: as everywhere. CI=true or WERROR=1: warnings are errors.
@@ -240,12 +242,19 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 	$(Q)$(link)
 
 # One after the other: they share the machine's cores with nobody.
-.PHONY: bench curves
+.PHONY: bench curves bench-peers
 bench: $(BENCHES:%=$(OUT)/bench/%)  ## speed of the matmul and of the models
 	@for b in $(sort $^); do echo "== $$b"; $(RUN) $$b || exit 1; done
 
 curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
 	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
+
+bench-peers: $(APPS_IN)/char_lm  ## the same training here and in PyTorch, in turn: DATA=FOLDER [PYTHON=...]
+	@sh tests/tools/bench_peers.sh $< '$(PYTHON)' '$(DATA)'
+
+.PHONY: golden
+golden:  ## makes the golden files of tests/golden anew, with PyTorch
+	$(PYTHON) tests/golden/make_golden.py
 
 # ---- 10. Source checks --------------------------------------------------------------------------
 

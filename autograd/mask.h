@@ -37,8 +37,6 @@ public:
     // last ones (as in decoding with a cache): query t sees keys up to t + (keys - queries).
     Mask and_causal() const;
 
-    bool is_causal() const { return causal_; }
-
     // Throws Error naming both if this mask does not fit the sizes of an attention.
     void check_fits(int64_t batch, int64_t queries, int64_t keys) const;
     kernels::AttentionMask view() const;  // points into this mask

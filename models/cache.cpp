@@ -30,6 +30,9 @@ static void grow(Tensor& cache, const Shape& shape, int64_t length) {
 void SelfCache::append(const nn::KeysValues& next) {
     const int64_t count = next.keys.size(1);
     const int64_t capacity = filled.keys.defined() ? filled.keys.size(1) : 0;
+    const int64_t batch = length > 0 ? filled.keys.size(0) : next.keys.size(0);
+    autograd::check(next.keys.size(0) == batch, "[SelfCache] a batch of ", next.keys.size(0),
+                    " cannot continue a batch of ", batch, "; select its rows first");
     if (length + count > capacity) {
         const int64_t larger = std::max({int64_t{16}, 2 * capacity, length + count});
         grow(filled.keys, next.keys.shape().with(1, larger), length);

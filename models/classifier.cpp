@@ -23,7 +23,7 @@ Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
                 Real(1) / static_cast<Real>(lengths[static_cast<std::size_t>(b)]);
     // As a product, so that the order of summing, and with it each bit, does not depend on the padding.
     const Tensor mean = autograd::matmul(Tensor::from({batch, 1, length}, shares), x);  // (B, 1, d)
-    return autograd::reshape(mean, {batch, -1});                                        // (B, d)
+    return autograd::reshape(mean, {batch, x.size(2)});                                 // (B, d)
 }
 
 Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
@@ -34,8 +34,8 @@ Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, AttentionWeig
     const Tensor pooled =
         config.pooling == Pooling::mean
             ? mean_of_tokens(x, lengths)
-            : autograd::reshape(autograd::slice(x, 1, 0, 1), {ids.batch, -1});  // (B, d_model)
-    return output(dropout(pooled, mode));                                       // (B, classes)
+            : autograd::reshape(autograd::slice(x, 1, 0, 1), {ids.batch, x.size(2)});  // (B, d_model)
+    return output(dropout(pooled, mode));                                              // (B, classes)
 }
 
 }  // namespace models

@@ -13,7 +13,7 @@ enum class Pooling {
 };
 
 struct ClassifierConfig {
-    StackConfig stack;
+    StackConfig stack = {};
     int64_t classes = 0;
     Pooling pooling = Pooling::mean;
 };

@@ -23,18 +23,20 @@ void check_config(const StackConfig& c) {
     check_rate("attention", c.dropout.attention);
 }
 
-// What both stacks of a Transformer have in common.
-static StackConfig common_stack(const TransformerConfig& c) {
-    return {.max_length = c.max_length,
+static StackConfig stack(const TransformerConfig& c, int64_t vocabulary, int64_t n_layers, bool tied) {
+    return {.vocabulary = vocabulary,
+            .max_length = c.max_length,
             .d_model = c.d_model,
             .n_heads = c.n_heads,
             .d_ff = c.d_ff,
+            .n_layers = n_layers,
             .activation = c.activation,
             .norm = c.norm,
             .final_norm = c.final_norms,
             .norm_eps = c.norm_eps,
             .positions = c.positions,
             .scale_embeddings = c.scale_embeddings,
+            .tied = tied,
             .attention_bias = c.attention_bias,
             .feed_forward_bias = c.feed_forward_bias,
             .output_bias = c.output_bias,
@@ -43,17 +45,12 @@ static StackConfig common_stack(const TransformerConfig& c) {
 }
 
 StackConfig encoder_stack(const TransformerConfig& c) {
-    StackConfig stack = common_stack(c);
-    stack.vocabulary = c.src_vocabulary;
-    stack.n_layers = c.n_encoder_layers;
-    return stack;
+    return stack(c, c.src_vocabulary, c.n_encoder_layers, false);
 }
 
 StackConfig decoder_stack(const TransformerConfig& c) {
-    StackConfig stack = common_stack(c);
-    stack.vocabulary = c.tgt_vocabulary;
-    stack.n_layers = c.n_decoder_layers;
-    return stack;
+    const bool tied = c.tying == Tying::target_output || c.tying == Tying::all;
+    return stack(c, c.tgt_vocabulary, c.n_decoder_layers, tied);
 }
 
 void check_config(const TransformerConfig& c) {
@@ -63,23 +60,6 @@ void check_config(const TransformerConfig& c) {
     check(!embeddings_tied || c.src_vocabulary == c.tgt_vocabulary,
           "[config] to share embeddings both vocabularies must be the same: got ", c.src_vocabulary, " and ",
           c.tgt_vocabulary);
-}
-
-int64_t expected_parameter_count(const TransformerConfig& c) {
-    const int64_t d = c.d_model;
-    const int64_t attention = 4 * d * d + (c.attention_bias ? 4 * d : 0);
-    const int64_t feed_forward = 2 * d * c.d_ff + (c.feed_forward_bias ? c.d_ff + d : 0);
-    const int64_t norm = 2 * d;
-    const int64_t encoder = c.n_encoder_layers * (attention + feed_forward + 2 * norm);
-    const int64_t decoder = c.n_decoder_layers * (2 * attention + feed_forward + 3 * norm);
-    const int64_t final_norms = c.final_norms ? 2 * norm : 0;
-    const int64_t positions = c.positions == nn::Positions::learned ? 2 * c.max_length * d : 0;
-    const int64_t src = c.src_vocabulary * d, tgt = c.tgt_vocabulary * d;
-    const int64_t tables = c.tying == Tying::none            ? src + 2 * tgt
-                           : c.tying == Tying::source_target ? 2 * tgt
-                           : c.tying == Tying::target_output ? src + tgt
-                                                             : tgt;
-    return encoder + decoder + final_norms + positions + tables + (c.output_bias ? c.tgt_vocabulary : 0);
 }
 
 }  // namespace models

@@ -105,7 +105,4 @@ void check_config(const TransformerConfig& config);
 StackConfig encoder_stack(const TransformerConfig& config);
 StackConfig decoder_stack(const TransformerConfig& config);
 
-// How many parameters it has, by formula.
-int64_t expected_parameter_count(const TransformerConfig& config);
-
 }  // namespace models

@@ -19,9 +19,10 @@ Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t f
     return dropout(norm ? (*norm)(placed) : placed, mode);
 }
 
-OutputLayer::OutputLayer(const StackConfig& c, const Rng& rng)
-    : table(nn::initial_matrix(c.init, {c.vocabulary, c.d_model}, c.d_model, c.vocabulary,
-                               rng.fork("weight"))) {
+OutputLayer::OutputLayer(const StackConfig& c, const Rng& rng) {
+    if (!c.tied)
+        table = nn::Parameter(nn::initial_matrix(c.init, {c.vocabulary, c.d_model}, c.d_model, c.vocabulary,
+                                                 rng.fork("weight")));
     if (c.output_bias)
         bias = nn::Parameter(nn::initial_bias(c.init, c.d_model, c.vocabulary, rng.fork("bias")));
 }

@@ -32,6 +32,7 @@ struct InputEmbedding {
 
 // x (B, T, d_model) -> logits (B, T, V). The softmax is in the loss.
 struct OutputLayer {
+    // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
     void visit(Visitor& v) const {

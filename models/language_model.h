@@ -23,7 +23,7 @@ struct LanguageModel {
     };
     // The positions that follow those in the cache: ids (B, T) -> logits (B, T, V), to the bit what the call
     // above gives there. Begin with an empty Cache. No padding, no graph.
-    // Throws Error if the cache and T together are over max_length.
+    // Throws Error for padding, for another batch than the cache's, and over max_length (cache and T together).
     Tensor step(const Tokens& ids, Cache& cache) const;
 
     void visit(Visitor& v) const {

@@ -37,6 +37,8 @@ MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& 
         o.replaced, " and ", o.randomised);
     autograd::check(o.first_id < o.end_id, "[mask_tokens] there are no ids from ", o.first_id, " to ",
                     o.end_id, "; end_id is the size of the vocabulary");
+    autograd::check(o.first_id > kPad && o.mask >= 0, "[mask_tokens] first_id must be above ", int{kPad},
+                    ", which the loss ignores, and mask an id: got ", o.first_id, " and ", o.mask);
     std::vector<std::size_t> selected, possible;
     for (std::size_t i = 0; i < ids.ids.size(); ++i) {
         if (ids.ids[i] < o.first_id || ids.ids[i] >= o.end_id || ids.ids[i] == ids.pad)

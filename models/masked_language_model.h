@@ -46,7 +46,8 @@ struct MaskedTokens {
 };
 
 // Positions are drawn one by one from rng, by their place; if none was drawn, one is. Padding and reserved ids
-// are never selected. Throws Error for rates outside of [0, 1], or if there is nothing to select.
+// are never selected. Throws Error for rates outside of [0, 1], for ids that cannot be, or if there is nothing
+// to select.
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const Rng& rng);
 
 }  // namespace models

@@ -69,15 +69,14 @@ const TransformerConfig kPrenorm = {.norm = NormPlacement::pre, .final_norms = t
 
 const std::vector<Preset>& presets() {
     static const std::vector<Preset> all = {
-        {"paper", "the paper's base model: 512 wide, 6+6 layers, all three embedding matrices shared",
-         kPaper},
-        {"article", "128 wide, 2+2 layers, scaled embeddings, three matrices", kArticle},
-        {"notebook", "128 wide, 2+2 layers, one embedding for source and target, no dropout", kNotebook},
-        {"blog", "64 wide, 2+2 layers, learned positions, dropout in attention too", kBlog},
-        {"blog-scratch", "as blog, with sinusoids and a wider feed-forward", blog_scratch()},
-        {"summary", "512 wide, 6+6 layers, no scaling, three matrices", kSummary},
-        {"chapter", "512 wide, 6+6 layers, everything shared, no attention bias, no dropout", kChapter},
-        {"prenorm", "the paper's model with the norm before each sub-layer", kPrenorm},
+        {"paper", kPaper},
+        {"article", kArticle},
+        {"notebook", kNotebook},
+        {"blog", kBlog},
+        {"blog-scratch", blog_scratch()},
+        {"summary", kSummary},
+        {"chapter", kChapter},
+        {"prenorm", kPrenorm},
     };
     return all;
 }
@@ -107,21 +106,17 @@ StackConfig gpt2() {
             .init = nn::Init::gpt2};
 }
 
-StackConfig bert() {
-    return {.vocabulary = 30522,
-            .max_length = 512,
-            .d_model = 768,
-            .n_heads = 12,
-            .d_ff = 3072,
-            .n_layers = 12,
-            .activation = nn::Activation::gelu_erf,
-            .norm_eps = Real(1e-12),
-            .positions = nn::Positions::learned,
-            .scale_embeddings = false,
-            .embedding_norm = true,
-            .tied = true,
-            .dropout = {.attention = Real(0.1)},
-            .init = nn::Init::bert};
+StackConfig bert() {  // as large, but for the vocabulary
+    StackConfig config = gpt2();
+    config.vocabulary = 30522;
+    config.max_length = 512;
+    config.activation = nn::Activation::gelu_erf;
+    config.norm = NormPlacement::post;
+    config.final_norm = false;
+    config.norm_eps = Real(1e-12);
+    config.embedding_norm = config.output_bias = true;
+    config.init = nn::Init::bert;
+    return config;
 }
 
 const TransformerConfig& preset(std::string_view name) {

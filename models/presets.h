@@ -14,7 +14,6 @@ namespace models {
 
 struct Preset {
     std::string_view name;
-    std::string_view summary;  // one line
     TransformerConfig config;
 };
 

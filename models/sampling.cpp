@@ -28,9 +28,12 @@ std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const Sa
     const std::size_t count =
         o.top_k > 0 ? std::min(ids.size(), static_cast<std::size_t>(o.top_k)) : ids.size();
     const auto end = ids.begin() + static_cast<std::ptrdiff_t>(o.temperature > 0 ? count : 1);
-    std::partial_sort(ids.begin(), end, ids.end(), [&](int32_t a, int32_t b) {
+    const auto before = [&](int32_t a, int32_t b) {
         return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-    });
+    };
+    if (end != ids.end())  // far faster than sorting them all
+        std::nth_element(ids.begin(), end, ids.end(), before);
+    std::sort(ids.begin(), end, before);
     ids.erase(end, ids.end());
     return ids;
 }
@@ -48,7 +51,8 @@ int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const Sam
     // The library's softmax, not the C library's exp: the same text on every machine.
     std::vector<Real> scaled;
     for (const int32_t id : ids)  // largest first: at most 0, whatever the temperature
-        scaled.push_back(static_cast<Real>(static_cast<double>(logits[id] - logits[ids[0]]) / o.temperature));
+        scaled.push_back(static_cast<Real>(
+            (static_cast<double>(logits[id]) - static_cast<double>(logits[ids[0]])) / o.temperature));
     const Tensor p = autograd::softmax(Tensor::from({static_cast<int64_t>(scaled.size())}, scaled));
 
     double kept = 0;
@@ -117,6 +121,8 @@ int64_t tokens_to_read(const LanguageModel& model, LanguageModel::Cache& cache, 
 
 void check_generation(const LanguageModel& model, const Tokens& prompts, const GenerationOptions& o) {
     check(prompts.length >= 1, "[generate] a prompt needs at least one token");
+    check(std::find(prompts.ids.begin(), prompts.ids.end(), prompts.pad) == prompts.ids.end(),
+          "[generate] prompts must all have one length, without padding; continue others one by one");
     check(o.max_tokens >= 0, "[generate] max_tokens must not be negative: got ", o.max_tokens);
     check(o.slide || prompts.length <= model.config.max_length, "[generate] a prompt of ", prompts.length,
           " tokens is longer than the model's max_length ", model.config.max_length,

@@ -1,7 +1,8 @@
 // Catch2, version 3 or 2, whichever is installed. Every test includes this and not Catch2 itself, and
-// uses what both have: to look into a text, `text.find("...") != std::string::npos`, as the matcher
-// for it has two names.
+// uses what both have: to look into a text, `contains` below, as the matcher for it has two names.
 #pragma once
+
+#include <string>
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
@@ -9,3 +10,11 @@ using Catch::Approx;  // global in version 2
 #else
 #include <catch2/catch.hpp>
 #endif
+
+namespace tests {
+
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace tests

@@ -89,10 +89,12 @@ void Options::add(const std::string& name, const std::string& help, std::string&
     });
 }
 
-void Options::rest(const std::string& argument, const std::string& help, std::vector<std::string>& words) {
+void Options::rest(const std::string& argument, const std::string& help, std::vector<std::string>& words,
+                   bool required) {
     rest_argument_ = argument;
     rest_help_ = help;
     rest_ = &words;
+    rest_required_ = required;
 }
 
 void Options::command(const std::string& name, const std::string& summary) {
@@ -107,6 +109,10 @@ void Options::note(const std::string& text) { notes_.push_back(text); }
 
 void Options::add_common(int64_t& seed) {
     add("--seed", "N", "of initial weights, data and dropout", seed);
+    add_threads();
+}
+
+void Options::add_threads() {
     declare("--threads", "N", "how many threads to use; the results do not depend on it", "all processors",
             [this](const std::string& text) {
                 threads_ = parse_integer("--threads", text, {1, 1024});
@@ -147,6 +153,9 @@ void Options::parse(int argc, char** argv) {
             throw UsageError(join("unexpected argument '", word, "'; --help shows what is possible"));
         }
     }
+    if (rest_required_ && rest_->empty())
+        throw UsageError(
+            join("an argument is missing: ", rest_argument_, "; ./apps/", program_, " --help shows more"));
     if (threads_ > 0)
         autograd::set_thread_count(static_cast<int>(threads_));
 }
@@ -166,7 +175,9 @@ void Options::print_help() const {
             std::cout << std::string(width - left.size(), ' ');
         std::cout << "  " << right << '\n';
     };
-    const std::string rest_usage = rest_argument_.empty() ? "" : join(" [", rest_argument_, "]");
+    const std::string rest_usage = rest_argument_.empty() ? ""
+                                   : rest_required_       ? join(" ", rest_argument_)
+                                                          : join(" [", rest_argument_, "]");
     std::cout << program_ << ": " << summary_ << "\n\nusage: ./apps/" << program_ << " [options]"
               << rest_usage << '\n';
     if (!commands_.empty())

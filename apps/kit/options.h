@@ -43,8 +43,10 @@ public:
     void add(const std::string& name, const std::string& help, std::string& value,
              const std::vector<std::string>& choices);
 
-    // What may stand besides options, e.g. ("SYMBOL...", "a sequence to reverse", words).
-    void rest(const std::string& argument, const std::string& help, std::vector<std::string>& words);
+    // What may stand besides options, e.g. ("SYMBOL...", "a sequence to reverse", words); required: what must, at
+    // least one word.
+    void rest(const std::string& argument, const std::string& help, std::vector<std::string>& words,
+              bool required = false);
     // A command of the program, for the help; see apps/kit/commands.h.
     void command(const std::string& name, const std::string& summary);
     // A line to paste, and what it does.
@@ -52,7 +54,8 @@ public:
     // A paragraph at the end of the help.
     void note(const std::string& text);
 
-    // --seed and --threads, which every program has. Threads are set by parse.
+    // --threads, which every program has, and sets; and for those that draw numbers, --seed.
+    void add_threads();
     void add_common(int64_t& seed);
 
     // Throws UsageError; prints the help and exits for --help.
@@ -71,6 +74,7 @@ private:
     std::vector<Option> options_;
     std::string rest_argument_, rest_help_;
     std::vector<std::string>* rest_ = nullptr;
+    bool rest_required_ = false;
     std::vector<std::pair<std::string, std::string>> commands_, examples_;
     std::vector<std::string> notes_;
     int64_t threads_ = 0;

@@ -38,7 +38,11 @@ int terminal_width() {
 }  // namespace
 
 Progress::Progress(int64_t total, int64_t every)
-    : total_(total), every_(every), terminal_(stderr_is_terminal()), start_(Clock::now()), drawn_(start_) {}
+    : total_(total),
+      every_(std::max<int64_t>(1, every)),
+      terminal_(stderr_is_terminal()),
+      start_(Clock::now()),
+      drawn_(start_) {}
 
 Progress::~Progress() {
     if (open_)

@@ -56,6 +56,8 @@ private:
 TrainingResult train(const std::vector<nn::NamedParameter>& parameters,
                      const std::function<StepLoss(int64_t, const nn::Mode&)>& loss_of,
                      const TrainingOptions& options) {
+    check(options.learning_rate && (options.validate_every == 0 || options.validation_loss),
+          "[train] a learning rate is needed, and to validate a validation_loss");
     nn::Adam adam(parameters, options.adam);
     const autograd::Rng dropout = autograd::Rng(options.seed).fork("dropout");
     TrainingResult result;
@@ -72,7 +74,8 @@ TrainingResult train(const std::vector<nn::NamedParameter>& parameters,
 
         result.losses.push_back(static_cast<double>(now.loss.item()));
         progress.update(step, result.losses.back(), now.tokens);
-        if (!validate(step, step == options.steps || interrupted(), progress, result) || interrupted())
+        const bool last = step == options.steps || interrupted();
+        if (!validate(step, last, progress, result) || last)
             break;
     }
     validate.restore_best();

@@ -1,5 +1,6 @@
 #include "models/text/lines.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -49,32 +50,26 @@ std::string read_file(const std::string& path) {
     return bytes;
 }
 
-// The lines of a file's bytes, without a byte order mark, and without the empty rest after the last line break.
-static std::vector<std::string> split_lines(const std::string& path) {
+// Without a byte order mark, and without the empty rest after the last line break. replaced: nullptr if the file must
+// be UTF-8.
+static std::vector<std::string> read_lines(const std::string& path, int64_t* replaced) {
     const std::string bytes = read_file(path);
     std::vector<std::string> lines;
     for (std::size_t at = bytes.starts_with("\xef\xbb\xbf") ? 3 : 0; at < bytes.size();) {
         const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
-        lines.push_back(bytes.substr(at, end - at));
+        const std::string line = bytes.substr(at, end - at);
+        lines.push_back(clean_line(replaced != nullptr ? replace_invalid_utf8(line, *replaced) : line,
+                                   join(path, ":", lines.size() + 1)));
         at = end + 1;
     }
-    check(!lines.empty() && !(lines.size() == 1 && (lines[0].empty() || lines[0] == "\r")), path,
-          ": the file is empty");
+    check(!lines.empty() && !(lines.size() == 1 && lines[0].empty()), path, ": the file is empty");
     return lines;
 }
 
-std::vector<std::string> read_lines(const std::string& path) {
-    std::vector<std::string> lines = split_lines(path);
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        lines[i] = clean_line(std::move(lines[i]), join(path, ":", i + 1));
-    return lines;
-}
+std::vector<std::string> read_lines(const std::string& path) { return read_lines(path, nullptr); }
 
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced) {
-    std::vector<std::string> lines = split_lines(path);
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        lines[i] = clean_line(replace_invalid_utf8(lines[i], replaced), join(path, ":", i + 1));
-    return lines;
+    return read_lines(path, &replaced);
 }
 
 std::vector<SentencePair> read_pairs(const std::string& path) {

@@ -258,31 +258,25 @@ Header parse_header(std::string_view text, int64_t data_bytes, const std::string
     return header;
 }
 
-// A list's next item.
-static void append(std::string& list, const std::string& item) {
-    if (list.back() != '{' && list.back() != '[')
-        list += ',';
-    list += item;
-}
-
 // With std::to_string, as a stream would write 1,000 in some countries.
 std::string format_header(const Header& header) {
-    std::string text = "{";
-    if (!header.metadata.empty()) {
-        text += "\"__metadata__\":{";
-        for (const auto& [key, value] : header.metadata)
-            append(text, quote(key).append(":").append(quote(value)));
-        text += '}';
-    }
+    std::string text;
+    const auto item = [&](const std::string& part) {  // of a list: with a comma, unless it is the first
+        text.append(text.back() == '{' || text.back() == '[' ? "" : ",").append(part);
+    };
+    text = header.metadata.empty() ? "{" : "{\"__metadata__\":{";
+    for (const auto& [key, value] : header.metadata)
+        item(quote(key).append(":").append(quote(value)));
+    text += header.metadata.empty() ? "" : "}";
     for (const Entry& entry : header.entries) {
-        append(
-            text,
-            quote(entry.name).append(":{\"dtype\":\"").append(name_of(entry.dtype)).append("\",\"shape\":["));
+        item(quote(entry.name)
+                 .append(":{\"dtype\":")
+                 .append(quote(name_of(entry.dtype)))
+                 .append(",\"shape\":["));
         for (const int64_t size : entry.shape)
-            append(text, std::to_string(size));
+            item(std::to_string(size));
         text.append("],\"data_offsets\":[").append(std::to_string(entry.begin));
-        append(text, std::to_string(entry.end));
-        text += "]}";
+        item(std::to_string(entry.end).append("]}"));
     }
     text += '}';
     text.append((8 - text.size() % 8) % 8, ' ');

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/catch.h"
 #include "tests/folder.h"
 
 extern char** environ;
@@ -150,10 +151,6 @@ private:
 
 inline Result run(const std::string& program, const Words& arguments, const With& with = {}) {
     return Running(program, arguments, with).wait();
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 // Whether `text` is one line that starts with `start`.

@@ -3,10 +3,11 @@
 #include <iostream>
 #include <sstream>
 
+#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
+#include "apps/kit/pairs.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
-#include "apps/kit/pairs.h"
 #include "autograd/base/parallel.h"
 #include "tests/catch.h"
 
@@ -50,6 +51,51 @@ struct Everything {
 };
 
 std::string refused(const Words& words, bool with_rest = true) { return Everything()(words, with_rest); }
+
+// What --help prints. The output that it goes to is full, so that it ends with an Error and not the program.
+std::string help_of(kit::Options& options) {
+    struct Full : std::stringbuf {
+        int sync() override { return -1; }
+    } full;
+    std::streambuf* const before = std::cout.rdbuf(&full);
+    std::string program = "p", help = "--help", error;
+    char* argv[] = {program.data(), help.data(), nullptr};
+    try {
+        options.parse(2, argv);
+    } catch (const autograd::Error& e) {
+        error = e.what();
+    }
+    std::cout.rdbuf(before);
+    std::cout.clear();
+    CHECK(error == "the output could not be written");
+    return full.str();
+}
+
+// What run_command does with these words: "name(words)", or the usage error.
+std::string commanded(Words words) {
+    std::string called;
+    const auto main_of = [&called](const std::string& name) {
+        return [&called, name](int argc, char** argv) {
+            called = name + "(";
+            for (int i = 0; i < argc; ++i)
+                called.append(i == 0 ? "" : " ").append(argv[i]);
+            called += ")";
+            return static_cast<int>(name.size());
+        };
+    };
+    words.insert(words.begin(), "./apps/program");
+    std::vector<char*> argv;
+    for (std::string& word : words)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+    try {
+        const int status = kit::run_command(static_cast<int>(words.size()), argv.data(), main_of("otherwise"),
+                                            {{"train", main_of("train")}, {"sample", main_of("sample")}});
+        return called + " " + std::to_string(status);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+}
 
 std::string heat_map(const Words& rows, const Words& columns, const std::vector<double>& values,
                      bool colour) {
@@ -147,6 +193,47 @@ TEST_CASE("a wrong option says what is wrong", "[kit]") {
     CHECK(refused({"--fast=1"}) == "--fast takes no value");
     CHECK(refused({"--colour", "blue"}) == "--colour must be one of red|green: got 'blue'");
     CHECK(refused({"--threads", "0"}) == "--threads needs a whole number from 1 to 1024: got '0'");
+}
+
+TEST_CASE("the first word names the command", "[kit]") {
+    CHECK(commanded({}) == "otherwise(./apps/program) 9");
+    CHECK(commanded({"--help"}) == "otherwise(./apps/program --help) 9");
+    CHECK(commanded({"--seed", "train"}) == "otherwise(./apps/program --seed train) 9");
+    CHECK(commanded({"-5"}) == "otherwise(./apps/program -5) 9");
+    CHECK(commanded({"train"}) == "train(train) 5");
+    CHECK(commanded({"sample", "--seed", "2", "train"}) == "sample(sample --seed 2 train) 6");
+    const std::string error = "; there are train, sample; --help shows more";
+    CHECK(commanded({"trian"}) == "unknown command 'trian'" + error);
+    CHECK(commanded({"train "}) == "unknown command 'train '" + error);
+    CHECK(commanded({"tra"}) == "unknown command 'tra'" + error);
+    CHECK(commanded({""}) == "unknown command ''" + error);
+}
+
+TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
+    int64_t steps = 7;
+    kit::Options plain("p", "does something");
+    plain.add("--steps", "N", "how many", steps);
+    CHECK(help_of(plain) ==
+          "p: does something\n\nusage: ./apps/p [options]\n\n"
+          "  --steps N  how many (7)\n"
+          "  --help     this text\n");
+
+    std::vector<std::string> files;
+    kit::Options all("p", "does something");
+    all.command("train", "learns from FILE");
+    all.command("interactively", "asks");
+    all.add("--steps", "N", "how many", steps);
+    all.rest("FILE...", "to read", files);
+    all.example("p train x", "learns x");
+    all.note("The end.");
+    CHECK(help_of(all) ==
+          "p: does something\n\nusage: ./apps/p [options] [FILE...]\n       ./apps/p COMMAND --help\n\n"
+          "  train          learns from FILE\n"
+          "  interactively  asks\n\n"
+          "  FILE...        to read\n"
+          "  --steps N      how many (7)\n"
+          "  --help         this text\n\n"
+          "examples:\n  p train x\n      learns x\n\nThe end.\n");
 }
 
 TEST_CASE("a heat map in characters", "[kit]") {

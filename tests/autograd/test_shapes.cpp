@@ -131,10 +131,6 @@ TEST_CASE("mask: which sizes it fits", "[mask]") {
     CHECK(error_of([] { Mask::causal().check_fits(1, 3, 3); }).empty());
     CHECK(error_of([] { Mask::causal().check_fits(1, 3, 9); }).empty());
     CHECK(error_of([] { Mask::key_counts({0, 5}).check_fits(2, 9, 5); }).empty());
-    CHECK(Mask::causal().is_causal());
-    CHECK(!Mask::none().is_causal());
-    CHECK(allowed.and_causal().is_causal());
-    CHECK(!allowed.is_causal());  // and_causal makes another one
 
     check_errors({
         {error_of([] {

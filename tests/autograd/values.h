@@ -84,10 +84,6 @@ std::string error_of(const F& f) {
     return "";
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 // Sets the number of threads, and puts the old one back.
 class Threads {
 public:

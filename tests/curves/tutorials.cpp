@@ -8,8 +8,8 @@
 #include <iostream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "apps/kit/pairs.h"
+#include "apps/kit/program.h"
 #include "autograd/base/parallel.h"
 #include "models/presets.h"
 #include "models/text/vocabulary.h"

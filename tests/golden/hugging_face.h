@@ -8,7 +8,16 @@
 
 namespace tests {
 
-using namespace models;  // NOLINT
+using models::every_name;
+using models::LanguageModel;
+using models::MaskedLanguageModel;
+using models::Metadata;
+using models::NameRules;
+using models::NormPlacement;
+using models::Real;
+using models::renamed;
+using models::StackConfig;
+using models::StateDict;
 
 inline const NameRules kGpt2 = {
     {"backbone.embedding.tokens.", "transformer.wte."},

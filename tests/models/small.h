@@ -1,11 +1,15 @@
 // What the tests of models share: each preset at a size that runs in milliseconds, and data for it.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/classifier.h"
+#include "models/language_model.h"
+#include "models/masked_language_model.h"
 #include "models/presets.h"
 #include "models/transformer.h"
 #include "nn/optim.h"
@@ -30,6 +34,66 @@ inline models::TransformerConfig small(std::string_view preset, int64_t vocabula
 
 // Post-norm and tied, learned positions, pre-norm, without biases, embeddings shared but the output not.
 inline const std::vector<std::string> kKinds = {"paper", "blog", "prenorm", "chapter", "notebook"};
+
+// How many parameters a Transformer has, by formula.
+inline int64_t expected_parameter_count(const models::TransformerConfig& c) {
+    using models::Tying;
+    const int64_t d = c.d_model;
+    const int64_t attention = 4 * d * d + (c.attention_bias ? 4 * d : 0);
+    const int64_t feed_forward = 2 * d * c.d_ff + (c.feed_forward_bias ? c.d_ff + d : 0);
+    const int64_t norm = 2 * d;
+    const int64_t encoder = c.n_encoder_layers * (attention + feed_forward + 2 * norm);
+    const int64_t decoder = c.n_decoder_layers * (2 * attention + feed_forward + 3 * norm);
+    const int64_t final_norms = c.final_norms ? 2 * norm : 0;
+    const int64_t positions = c.positions == nn::Positions::learned ? 2 * c.max_length * d : 0;
+    const int64_t src = c.src_vocabulary * d, tgt = c.tgt_vocabulary * d;
+    const int64_t tables = c.tying == Tying::none            ? src + 2 * tgt
+                           : c.tying == Tying::source_target ? 2 * tgt
+                           : c.tying == Tying::target_output ? src + tgt
+                                                             : tgt;
+    return encoder + decoder + final_norms + positions + tables + (c.output_bias ? c.tgt_vocabulary : 0);
+}
+
+// The same for the models with one stack: GPT's and BERT's ways, the paper's, and two that switch what those
+// have in common.
+inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary = 11) {
+    using enum models::NormPlacement;
+    models::StackConfig c;  // "paper": post-norm, sinusoids, scaled, ReLU, an output layer of its own
+    if (kind == "gpt2") {   // pre-norm, final norm, learned positions, tanh GELU, tied, output without bias
+        c = models::gpt2();
+    } else if (kind == "bert") {  // post-norm, a norm after the embedding, learned positions, erf GELU, tied
+        c = models::bert();
+    } else if (kind == "bare") {  // pre-norm without a final norm, and not one bias
+        c = {.activation = nn::Activation::gelu_erf, .norm = pre, .init = nn::Init::normal};
+        c.attention_bias = c.feed_forward_bias = c.norm_bias = c.output_bias = false;
+    } else if (kind == "mixed") {  // every norm that there is, tied, scaled, learned positions, few biases
+        c = {.final_norm = true, .positions = nn::Positions::learned, .embedding_norm = true, .tied = true};
+        c.attention_bias = c.norm_bias = false;
+        c.init = nn::Init::pytorch;
+    } else if (kind != "paper") {
+        throw autograd::Error("no stack of the kind " + std::string(kind));
+    }
+    c.vocabulary = vocabulary;
+    c.max_length = 40;
+    c.d_model = 12;
+    c.n_heads = 3;
+    c.d_ff = 20;
+    c.n_layers = 2;
+    return c;
+}
+
+inline const std::vector<std::string> kStacks = {"gpt2", "bert", "paper", "bare", "mixed"};
+
+// Moves every parameter, so that norms and biases do something, and small initial values are not all there is.
+template <class Model>
+void stir(const Model& model, uint64_t seed = 5) {
+    const std::vector<nn::NamedParameter> all = nn::parameters(model);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::vector<Real> move = numbers(all[i].tensor.numel(), seed + i, -0.4, 0.4);
+        for (std::size_t j = 0; j < move.size(); ++j)
+            Tensor(all[i].tensor).mutable_data()[j] += move[j];
+    }
+}
 
 // Random sentences of these lengths, of data symbols.
 inline Sentences sentences(const std::vector<int>& lengths, uint64_t seed, int64_t vocabulary = 11) {
@@ -98,23 +162,15 @@ inline Tensor named(const std::vector<nn::NamedParameter>& parameters, const std
     throw autograd::Error("no parameter is named " + name);
 }
 
-// Trains to reverse random sentences: Adam, dropout as configured, clipping. The loss of each step.
-inline std::vector<Real> train(const models::Transformer& model, int steps, int batch, uint64_t seed) {
-    nn::Adam adam(nn::parameters(model), {.lr = 2e-3, .beta2 = 0.98, .eps = 1e-9, .weight_decay = 0.01});
+// Trains by f(step, mode) -> loss: Adam, dropout as configured, clipping. The loss of each step.
+template <class LossOf>
+std::vector<Real> train_by(const std::vector<nn::NamedParameter>& parameters, int steps, uint64_t seed,
+                           const LossOf& loss_of) {
+    nn::Adam adam(parameters, {.lr = 2e-3, .beta2 = 0.98, .eps = 1e-9, .weight_decay = 0.01});
     std::vector<Real> losses;
     for (int step = 1; step <= steps; ++step) {
         const auto number = static_cast<uint64_t>(step);
-        std::vector<int> lengths;
-        for (int b = 0; b < batch; ++b)
-            lengths.push_back(
-                1 + static_cast<int>(autograd::Rng(seed).fork(number).below(static_cast<uint64_t>(b), 9)));
-        const Sentences src = sentences(lengths, seed + number, model.config.src_vocabulary);
-        Sentences tgt;
-        for (const Ids& s : src)
-            tgt.emplace_back(s.rbegin(), s.rend());
-        const Tensor loss =
-            teacher_forced_loss(model, padded(src), framed(tgt),
-                                nn::Mode::train(autograd::Rng(seed).fork("step").fork(number)), Real(0.1));
+        const Tensor loss = loss_of(number, nn::Mode::train(autograd::Rng(seed).fork("step").fork(number)));
         losses.push_back(loss.item());
         adam.zero_grad();
         loss.backward();
@@ -122,6 +178,76 @@ inline std::vector<Real> train(const models::Transformer& model, int steps, int 
         adam.step();
     }
     return losses;
+}
+
+// Random sentences of 1 to 9 data symbols.
+inline Sentences random_batch(int batch, uint64_t seed, uint64_t step, int64_t vocabulary) {
+    std::vector<int> lengths;
+    for (int b = 0; b < batch; ++b)
+        lengths.push_back(
+            1 + static_cast<int>(autograd::Rng(seed).fork(step).below(static_cast<uint64_t>(b), 9)));
+    return sentences(lengths, seed + step, vocabulary);
+}
+
+// Trains to reverse random sentences.
+inline std::vector<Real> train(const models::Transformer& model, int steps, int batch, uint64_t seed) {
+    return train_by(nn::parameters(model), steps, seed, [&](uint64_t step, const nn::Mode& mode) {
+        const Sentences src = random_batch(batch, seed, step, model.config.src_vocabulary);
+        Sentences tgt;
+        for (const Ids& s : src)
+            tgt.emplace_back(s.rbegin(), s.rend());
+        return teacher_forced_loss(model, padded(src), framed(tgt), mode, Real(0.1));
+    });
+}
+
+// What follows each position of framed sentences.
+inline Tensor next_token_loss(const models::LanguageModel& model, const autograd::Tokens& text,
+                              const nn::Mode& mode) {
+    const Tensor logits = model(text.positions(0, text.length - 1), mode);
+    return autograd::cross_entropy(logits, text.positions(1, text.length), {.ignore = models::kPad});
+}
+
+// Trains to say a sentence and then again.
+inline std::vector<Real> train(const models::LanguageModel& model, int steps, int batch, uint64_t seed) {
+    return train_by(nn::parameters(model), steps, seed, [&](uint64_t step, const nn::Mode& mode) {
+        Sentences twice = random_batch(batch, seed, step, model.config.vocabulary);
+        for (Ids& s : twice)
+            s.resize(2 * s.size());
+        for (Ids& s : twice)
+            std::copy_n(s.begin(), s.size() / 2, s.begin() + static_cast<std::ptrdiff_t>(s.size() / 2));
+        return next_token_loss(model, framed(twice), mode);
+    });
+}
+
+// Trains to restore sentences in which each symbol stands twice.
+inline std::vector<Real> train(const models::MaskedLanguageModel& model, int steps, int batch,
+                               uint64_t seed) {
+    return train_by(nn::parameters(model), steps, seed, [&](uint64_t step, const nn::Mode& mode) {
+        Sentences twice;
+        for (const Ids& s : random_batch(batch, seed, step, model.config.vocabulary)) {
+            twice.emplace_back();
+            for (const int32_t id : s)
+                twice.back().insert(twice.back().end(), 2, id);
+        }
+        const models::MaskedTokens masked = models::mask_tokens(
+            padded(twice), {.end_id = static_cast<int32_t>(model.config.vocabulary), .rate = 0.3}, mode.rng);
+        return autograd::cross_entropy(model(masked.ids, mode), masked.targets, {.ignore = models::kPad});
+    });
+}
+
+// The class of a sentence: whether the smallest symbol stands in it.
+inline autograd::Tokens classes(const Sentences& s) {
+    Ids answers;
+    for (const Ids& ids : s)
+        answers.push_back(std::find(ids.begin(), ids.end(), models::kFirstFreeId) != ids.end());
+    return autograd::Tokens(static_cast<int64_t>(s.size()), 1, answers);
+}
+
+inline std::vector<Real> train(const models::Classifier& model, int steps, int batch, uint64_t seed) {
+    return train_by(nn::parameters(model), steps, seed, [&](uint64_t step, const nn::Mode& mode) {
+        const Sentences s = random_batch(batch, seed, step, model.config.stack.vocabulary);
+        return autograd::cross_entropy(model(padded(s), mode), classes(s));
+    });
 }
 
 }  // namespace tests

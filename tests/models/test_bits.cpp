@@ -78,6 +78,72 @@ TEST_CASE("bits: the same seed gives the same run, another seed another", "[mode
     CHECK(one.second != other.second);
 }
 
+// ---- The models with one stack.
+
+namespace {
+
+// 68 wide: no size is a multiple of 16, and all of what there is to switch is on or has a rate.
+StackConfig wide(const std::string& kind) {
+    StackConfig c = small_stack(kind, 40);
+    c.d_model = 68;
+    c.n_heads = 4;
+    c.d_ff = 132;
+    c.n_layers = 1;
+    c.dropout = {
+        .embeddings = Real(0.1), .sublayers = Real(0.1), .feed_forward = Real(0.1), .attention = Real(0.1)};
+    return c;
+}
+
+template <class Model, class Config>
+Run run_of(const Config& config, int steps, int batch) {
+    const Model model(config, Rng(3));
+    Run run;
+    run.losses = train(model, steps, batch, 4);
+    run.weights = hash(nn::parameters(model));
+    return run;
+}
+
+// Twenty steps of each: once with GPT's and once with BERT's stack, so that both pre- and post-norm are run.
+std::vector<Run> one_stack_runs(int batch) {
+    return {run_of<LanguageModel>(wide("gpt2"), 20, batch), run_of<LanguageModel>(wide("mixed"), 20, batch),
+            run_of<MaskedLanguageModel>(wide("bert"), 20, batch),
+            run_of<Classifier>(ClassifierConfig{.stack = wide("bert"), .classes = 2}, 20, batch)};
+}
+
+std::vector<Run> one_stack_runs_at_one_thread(int batch) {
+    const Threads threads(1);
+    return one_stack_runs(batch);
+}
+
+void check_same(const std::vector<Run>& a, const std::vector<Run>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        INFO("model " << i);
+        check_same(a[i], b[i]);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("bits: models with one stack, at any number of threads", "[models][bits][lm][mlm][classifier]") {
+    const int batch = autograd::kRealIsDouble ? 2 : 32;
+    const std::vector<Run> expected = one_stack_runs_at_one_thread(batch);
+    for (const int n : {2, 3, 4, 8}) {
+        INFO(n << " threads");
+        const Threads threads(n);
+        check_same(one_stack_runs(batch), expected);
+    }
+}
+
+TEST_CASE("bits: models with one stack, on every instruction set", "[models][bits][lm][mlm][classifier]") {
+    const std::vector<Run> expected = one_stack_runs_at_one_thread(2);
+    for_each_isa([&](const std::string& isa) {
+        INFO(isa);
+        const Threads threads(2);
+        check_same(one_stack_runs(2), expected);
+    });
+}
+
 // ---- Golden hashes: written down once, equal on every machine and from every compiler.
 
 namespace {
@@ -125,4 +191,20 @@ TEST_CASE("bits: golden hashes of trained weights", "[models][bits]") {
     CHECK(trained("blog") == 0x5e37c337baf8b6dcu);
     CHECK(trained("prenorm") == 0xe32aa37c7bb24e8eu);
     CHECK(trained_graph() == 0x18bbf4703c114463u);
+}
+
+TEST_CASE("bits: golden hashes of models with one stack", "[models][bits][lm][mlm][classifier]") {
+    if (autograd::kRealIsDouble) {
+        SUCCEED("the hashes are of floats");
+        return;
+    }
+    for_each_isa([](const std::string& isa) {
+        INFO(isa);
+        CHECK(run_of<LanguageModel>(small_stack("gpt2"), 10, 4).weights == 0x61d18ddbd7a39d0fu);
+        CHECK(run_of<LanguageModel>(small_stack("bare"), 10, 4).weights == 0x8a5bb161dc0eae47u);
+        CHECK(run_of<MaskedLanguageModel>(small_stack("bert"), 10, 4).weights == 0x4203f8fedc9378f3u);
+        CHECK(
+            run_of<Classifier>(ClassifierConfig{.stack = small_stack("bert"), .classes = 2}, 10, 4).weights ==
+            0x0563805a092818bau);
+    });
 }

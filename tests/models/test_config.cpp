@@ -95,3 +95,84 @@ TEST_CASE("config: the parameter count by formula, for every combination", "[mod
     }
     CHECK(built == 128);
 }
+
+// ---- Models with one stack.
+
+TEST_CASE("config: a stack's defaults are the paper's sizes too", "[models][config]") {
+    const StackConfig c;
+    const TransformerConfig paper;
+    CHECK((c.vocabulary == 0 && c.max_length == paper.max_length));
+    CHECK((c.d_model == 512 && c.n_heads == 8 && c.d_ff == 2048 && c.n_layers == 6));
+    CHECK((c.activation == paper.activation && c.norm == paper.norm && c.norm_eps == paper.norm_eps));
+    CHECK((c.positions == paper.positions && c.scale_embeddings == paper.scale_embeddings));
+    CHECK_FALSE((c.final_norm || c.embedding_norm || c.tied));
+    CHECK((c.attention_bias && c.feed_forward_bias && c.norm_bias && c.output_bias));
+    CHECK((c.dropout.embeddings == Real(0.1) && c.dropout.sublayers == Real(0.1)));
+    CHECK((c.dropout.feed_forward == 0 && c.dropout.attention == 0));
+    CHECK((c.init == nn::Init::xavier && paper.init == nn::Init::xavier));
+}
+
+TEST_CASE("config: a stack that cannot be built is refused, naming the field", "[models][config]") {
+    struct Row {
+        const char* named;
+        std::function<void(StackConfig&)> change;
+    };
+    const Real nan = std::numeric_limits<Real>::quiet_NaN();
+    const std::vector<Row> rows = {
+        {"vocabulary", [](auto& c) { c.vocabulary = 0; }},
+        {"vocabulary", [](auto& c) { c.vocabulary = -1; }},
+        {"max_length", [](auto& c) { c.max_length = 0; }},
+        {"d_model", [](auto& c) { c.d_model = 0; }},
+        {"d_ff", [](auto& c) { c.d_ff = 0; }},
+        {"n_heads = 5", [](auto& c) { c.n_heads = 5; }},
+        {"n_heads = 0", [](auto& c) { c.n_heads = 0; }},
+        {"d_model = 13", [](auto& c) { c.d_model = 13; }},
+        {"layers", [](auto& c) { c.n_layers = -1; }},
+        {"norm_eps", [](auto& c) { c.norm_eps = 0; }},
+        {"norm_eps", [nan](auto& c) { c.norm_eps = nan; }},
+        {"dropout.embeddings", [](auto& c) { c.dropout.embeddings = 1; }},
+        {"dropout.sublayers", [](auto& c) { c.dropout.sublayers = Real(-0.1); }},
+        {"dropout.feed_forward", [](auto& c) { c.dropout.feed_forward = 2; }},
+        {"dropout.attention", [nan](auto& c) { c.dropout.attention = nan; }},
+    };
+    CHECK(error_of([] { check_config(small_stack("gpt2")); }) == "");
+    for (const Row& r : rows) {
+        StackConfig c = small_stack("gpt2");
+        r.change(c);
+        const std::string error = error_of([&] { check_config(c); });
+        INFO(error);
+        CHECK(contains(error, r.named));
+        CHECK(error_of([&] { LanguageModel(c, Rng(1)); }) == error);
+        CHECK(error_of([&] { MaskedLanguageModel(c, Rng(1)); }) == error);
+        CHECK(error_of([&] { Classifier({.stack = c, .classes = 2}, Rng(1)); }) == error);
+    }
+}
+
+TEST_CASE("config: the parameters of every stack that there is", "[models][config]") {
+    for (int bits = 0; bits < 512; ++bits) {
+        const auto on = [bits](int bit) { return (bits >> bit & 1) == 1; };
+        const StackConfig c = {.vocabulary = 7,
+                               .max_length = 5,
+                               .d_model = 4,
+                               .n_heads = 2,
+                               .d_ff = 6,
+                               .n_layers = bits % 3,
+                               .final_norm = on(0),
+                               .positions = on(1) ? nn::Positions::learned : nn::Positions::sinusoidal,
+                               .embedding_norm = on(2),
+                               .tied = on(3),
+                               .attention_bias = on(4),
+                               .feed_forward_bias = on(5),
+                               .norm_bias = on(6),
+                               .output_bias = on(7),
+                               .init = on(8) ? nn::Init::gpt2 : nn::Init::pytorch};
+        const int64_t norm = on(6) ? 8 : 4;
+        const int64_t attention = 4 * 16 + (on(4) ? 16 : 0), feed_forward = 2 * 24 + (on(5) ? 6 + 4 : 0);
+        const int64_t backbone = 7 * 4 + (on(1) ? 5 * 4 : 0) + (on(2) ? norm : 0) + (on(0) ? norm : 0) +
+                                 bits % 3 * (attention + feed_forward + 2 * norm);
+        const int64_t output = (on(3) ? 0 : 7 * 4) + (on(7) ? 7 : 0);
+        CHECK(nn::parameter_count(LanguageModel(c, Rng(1))) == backbone + output);
+        CHECK(nn::parameter_count(MaskedLanguageModel(c, Rng(1))) == backbone + 4 * 4 + 4 + norm + output);
+        CHECK(nn::parameter_count(Classifier({.stack = c, .classes = 3}, Rng(1))) == backbone + 4 * 3 + 3);
+    }
+}

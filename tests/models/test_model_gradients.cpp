@@ -52,3 +52,54 @@ TEST_CASE("gradients: target and output tied", "[models][gradcheck]") {
     c.tying = Tying::target_output;
     check_model(c, "target and output tied");
 }
+
+// ---- Models with one stack.
+
+static StackConfig tiny_stack(const std::string& kind) {
+    StackConfig c = small_stack(kind, 7);
+    c.max_length = 6;
+    c.d_model = 6;
+    c.n_heads = 2;
+    c.d_ff = 7;
+    c.n_layers = kind == "gpt2" ? 2 : 1;
+    c.dropout = {
+        .embeddings = Real(0.1), .sublayers = Real(0.15), .feed_forward = Real(0.2), .attention = Real(0.25)};
+    return c;
+}
+
+TEST_CASE("gradients: language models of every kind", "[models][lm][gradcheck]") {
+    for (const std::string& kind : kStacks) {
+        const LanguageModel model(tiny_stack(kind), Rng(21));
+        stir(model);
+        const autograd::Tokens text = framed({{6, 5, 4, 3}, {3, 5}});
+        check_gradients("language model, " + kind, nn::parameters(model),
+                        [&] { return next_token_loss(model, text, Mode::train(Rng(22))); });
+    }
+}
+
+TEST_CASE("gradients: masked language models of every kind", "[models][mlm][gradcheck]") {
+    for (const std::string& kind : kStacks) {
+        const MaskedLanguageModel model(tiny_stack(kind), Rng(21));
+        stir(model);
+        const MaskedTokens masked =
+            mask_tokens(padded({{6, 5, 4, 4, 6}, {4, 5, 6}}), {.end_id = 7, .rate = 0.6}, Rng(23));
+        check_gradients("masked language model, " + kind, nn::parameters(model), [&] {
+            return autograd::cross_entropy(model(masked.ids, Mode::train(Rng(22))), masked.targets,
+                                           {.ignore = kPad});
+        });
+    }
+}
+
+TEST_CASE("gradients: classifiers of every kind, by the mean and by the first",
+          "[models][classifier][gradcheck]") {
+    for (const std::string& kind : kStacks)
+        for (const Pooling pooling : {Pooling::mean, Pooling::first}) {
+            const Classifier model({.stack = tiny_stack(kind), .classes = 3, .pooling = pooling}, Rng(21));
+            stir(model);
+            const autograd::Tokens text = padded({{6, 5, 4, 4, 6, 5}, {4, 5, 6}});
+            const autograd::Tokens answers(2, 1, {2, 0});
+            check_gradients("classifier, " + kind, nn::parameters(model), [&] {
+                return autograd::cross_entropy(model(text, Mode::train(Rng(22))), answers);
+            });
+        }
+}

@@ -38,7 +38,6 @@ TEST_CASE("presets: there is one for each row, and no other", "[models][presets]
     REQUIRE(presets().size() == kTable.size());
     for (std::size_t i = 0; i < kTable.size(); ++i) {
         CHECK(presets()[i].name == kTable[i].name);
-        CHECK(presets()[i].summary.size() > 20);
         CHECK(&preset(kTable[i].name) == &presets()[i].config);
     }
 }
@@ -157,5 +156,52 @@ TEST_CASE("presets: each trains and translates", "[models][presets]") {
         CHECK(losses[28] + losses[29] < losses[0] + losses[1]);
         const std::unique_ptr<Stepper> stepper = m.start(padded({{4, 5, 6}, {7}}));
         CHECK(greedy(*stepper, 2, 5).size() == 2);
+    }
+}
+
+TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][presets]") {
+    const StackConfig g = gpt2(), b = bert();
+    for (const StackConfig& c : {g, b}) {
+        CHECK((c.d_model == 768 && c.n_heads == 12 && c.d_ff == 3072 && c.n_layers == 12));
+        CHECK((c.positions == nn::Positions::learned && c.tied && !c.scale_embeddings));
+        CHECK((c.attention_bias && c.feed_forward_bias && c.norm_bias));
+        CHECK((equal(c.dropout.embeddings, .1) && equal(c.dropout.sublayers, .1)));
+        CHECK((equal(c.dropout.feed_forward, 0) && equal(c.dropout.attention, .1)));
+    }
+    CHECK((g.vocabulary == 50257 && g.max_length == 1024 && b.vocabulary == 30522 && b.max_length == 512));
+    CHECK((g.norm == NormPlacement::pre && g.final_norm && !g.embedding_norm && !g.output_bias));
+    CHECK((b.norm == NormPlacement::post && !b.final_norm && b.embedding_norm && b.output_bias));
+    CHECK((g.activation == nn::Activation::gelu_tanh && b.activation == nn::Activation::gelu_erf));
+    CHECK((g.norm_eps == Real(1e-5) && b.norm_eps == Real(1e-12)));
+    CHECK((g.init == nn::Init::gpt2 && b.init == nn::Init::bert));
+
+    // As many as GPT-2's own file has; test_config.cpp holds this formula against models.
+    const int64_t d = g.d_model, attention = 4 * d * (d + 1), feed_forward = 2 * d * g.d_ff + g.d_ff + d;
+    CHECK((g.vocabulary + g.max_length) * d + g.n_layers * (attention + feed_forward + 4 * d) + 2 * d ==
+          124439808);
+}
+
+TEST_CASE("presets: what is particular about GPT-2 and BERT is in the model", "[models][presets]") {
+    for (const char* kind : {"gpt2", "bert"}) {
+        INFO(kind);
+        const LanguageModel m(small_stack(kind), Rng(1));
+        const bool pre = m.config.norm == NormPlacement::pre;
+        const Backbone& backbone = m.backbone;
+        CHECK(m.output.bias->defined() == m.config.output_bias);
+        CHECK(backbone.embedding.scale == 1);
+        CHECK(backbone.embedding.positions.table->defined());
+        CHECK(backbone.embedding.norm.has_value() == m.config.embedding_norm);
+        CHECK(backbone.encoder.final_norm.has_value() == m.config.final_norm);
+        CHECK(equal(backbone.embedding.dropout.rate, .1));
+        REQUIRE(backbone.encoder.layers.size() == 2);
+        for (const EncoderLayer& l : backbone.encoder.layers) {
+            CHECK((l.residual1.placement == NormPlacement::pre) == pre);
+            CHECK((l.residual1.norm.eps == m.config.norm_eps && l.residual2.norm.eps == m.config.norm_eps));
+            CHECK(l.feed_forward.activation == m.config.activation);
+            CHECK((equal(l.residual1.dropout.rate, .1) && equal(l.residual2.dropout.rate, .1)));
+            CHECK((equal(l.self_attention.dropout.rate, .1) && equal(l.feed_forward.dropout.rate, 0)));
+        }
+        if (backbone.embedding.norm)
+            CHECK(backbone.embedding.norm->eps == m.config.norm_eps);
     }
 }

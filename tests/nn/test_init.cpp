@@ -2,6 +2,7 @@
 #include "nn/init.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "nn/attention.h"
 #include "nn/embedding.h"
@@ -79,6 +80,35 @@ TEST_CASE("init: PyTorch's defaults", "[nn][init]") {
     const FeedForward wide(16, 400, Rng(9), {.init = Init::pytorch});
     check_uniform(wide.linear1.weight, 1.0 / 4);
     check_uniform(wide.linear2.weight, 1.0 / 20);
+}
+
+TEST_CASE("init: BERT's and GPT-2's", "[nn][init]") {
+    for (const Init init : {Init::bert, Init::gpt2}) {
+        const Linear layer(100, 150, Rng(12), {.init = init});
+        check_normal(layer.weight, 0.02);
+        check_all(layer.bias, 0);
+        check_normal(Embedding(300, 64, Rng(13), init).table, 0.02);
+        check_normal(PositionalEncoding(Positions::learned, 300, 64, Rng(14), init).table, 0.02);
+        check_normal(initial_matrix(init, {150, 100}, 100, 150, Rng(15)), 0.02);
+    }
+}
+
+TEST_CASE("init: only GPT-2's residual projections depend on the depth", "[nn][init]") {
+    for (const Init init : {Init::xavier, Init::normal, Init::pytorch, Init::bert, Init::gpt2})
+        for (const int64_t layers : {1, 2, 8}) {
+            const Linear layer(30, 50, Rng(16), {.init = init});
+            const Tensor before = layer.weight->clone();
+            scale_residual_projection(init, layer.weight, layers);
+            const double factor = init == Init::gpt2 ? 1 / std::sqrt(2.0 * static_cast<double>(layers)) : 1;
+            double worst = 0;
+            for (int64_t i = 0; i < 1500; ++i) {
+                const double expected = static_cast<double>(before.data()[i]) * factor;
+                const double error = std::abs(static_cast<double>(layer.weight->data()[i]) - expected);
+                worst = error <= worst ? worst : error;  // NaN stays
+            }
+            CHECK(worst < 1e-8);
+            CHECK(same_bits(before, layer.weight) == (init != Init::gpt2));
+        }
 }
 
 TEST_CASE("init: a transposed matrix has the bounds of what it maps", "[nn][init]") {

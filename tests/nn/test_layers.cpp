@@ -51,6 +51,27 @@ TEST_CASE("LayerNorm: biased variance, eps inside the root", "[nn][layers]") {
     CHECK(worst_error(far, std::vector<double>{1.7320, -0.5773, -0.5773, -0.5773}) < 1e-4);
 }
 
+TEST_CASE("LayerNorm: without a bias, and with another eps", "[nn][layers]") {
+    const LayerNorm without(4, Real(1e-5), false), with(4);
+    CHECK_FALSE(without.bias->defined());
+    REQUIRE(parameters(without).size() == 1);
+    CHECK(parameters(without)[0].name == "gain");
+    const Tensor x = random({2, 3, 4}, 1);
+    CHECK(same_bits(without(x), with(x)));
+    put(without.gain, {1, 2, -3, 4});
+    put(with.gain, {1, 2, -3, 4});
+    const Tensor in = leaf(x), other = leaf(x), upstream = random({2, 3, 4}, 2);
+    without(in).backward(upstream);
+    with(other).backward(upstream);
+    CHECK(same_bits(in.grad(), other.grad()));
+    CHECK(same_bits(without.gain->grad(), with.gain->grad()));
+    CHECK(worst_error(with.bias->grad(), autograd::sum(upstream, {0, 1})) < 1e-6);
+
+    const LayerNorm wide(4, 3, false);  // variance 1, eps 3: half of it
+    CHECK(worst_error(wide(Tensor::from({1, 4}, {1, -1, 1, -1})), std::vector<double>{.5, -.5, .5, -.5}) <
+          1e-6);
+}
+
 TEST_CASE("LayerNorm: a constant row passes a finite gradient", "[nn][layers]") {
     const LayerNorm layer(4);
     Tensor x = Tensor::full({1, 4}, 2);

@@ -172,6 +172,68 @@ TEST_CASE("a file that cannot be read says why", "[text]") {
     CHECK_THROWS_WITH(read_lines("/tmp"), "/tmp: this is a directory; a text file is needed");
 }
 
+TEST_CASE("bytes that cannot be UTF-8 are replaced, one by one, and counted", "[text]") {
+    const std::string r = "\xef\xbf\xbd";
+    struct Row {
+        std::string text, valid;
+        int64_t replaced;
+    };
+    const std::vector<Row> table = {
+        {"", "", 0},
+        {"abc \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "abc \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 0},
+        {"caf\xe9", "caf" + r, 1},
+        {"\xe9t\xe9", r + "t" + r, 2},
+        {"\xff\xfe", r + r, 2},
+        {"\xe2\x82x", r + r + "x", 2},          // cut within a character
+        {"a\xf0\x9f\x98", "a" + r + r + r, 3},  // and at the end
+        {"\xed\xa0\x80", r + r + r, 3},         // a surrogate
+        {"\xc3\xa9\xa9\xc3\xa9", "\xc3\xa9" + r + "\xc3\xa9", 1},
+        {std::string("a\0b\x80", 4), std::string("a\0b", 3) + r, 1},
+        {r, r, 0}};  // U+FFFD itself is a character
+    for (const Row& row : table) {
+        CAPTURE(row.text);
+        int64_t replaced = 5;
+        CHECK(replace_invalid_utf8(row.text, replaced) == row.valid);
+        CHECK(replaced == 5 + row.replaced);  // added to what was counted before
+        CHECK(find_invalid_utf8(row.valid) == kNone);
+    }
+    int64_t replaced = 0;
+    CHECK(replace_invalid_utf8(std::string(300000, '\xff'), replaced).size() == 900000);
+    CHECK(replaced == 300000);
+}
+
+TEST_CASE("lines are read leniently where they are not UTF-8 throughout", "[text]") {
+    int64_t replaced = 0;
+    const auto leniently = [&replaced](const std::string& content) {
+        return read_lines_leniently(File(content).path, replaced);
+    };
+    CHECK(leniently("\xef\xbb\xbf"
+                    "a\r\n\nb\xc3\xa9") == Lines{"a", "", "b\xc3\xa9"});
+    CHECK(replaced == 0);
+    CHECK(leniently("caf\xe9\r\nok\n\xe2\x82\n\x80") ==
+          Lines{"caf\xef\xbf\xbd", "ok", "\xef\xbf\xbd\xef\xbf\xbd",
+                "\xef\xbf\xbd"});  // a line break ends a character
+    CHECK(replaced == 4);
+    const auto read = [&replaced](const std::string& path) { return read_lines_leniently(path, replaced); };
+    CHECK(complaint("", read) == ": the file is empty");
+    CHECK(complaint("\n", read) == ": the file is empty");
+    CHECK(complaint(std::string("a\n\0\n", 4), read).starts_with(":2: this line contains a NUL byte"));
+    CHECK_THROWS_WITH(read_lines_leniently("/tmp", replaced),
+                      "/tmp: this is a directory; a text file is needed");
+}
+
+TEST_CASE("a file is read to the last byte, whatever they are", "[text]") {
+    const std::string bytes("\xef\xbb\xbf\r\n\0\xff\x80 x\n\n", 11);
+    CHECK(read_file(File(bytes).path) == bytes);
+    CHECK(read_file(File("\n").path) == "\n");
+    const std::string large(3 << 20, 'y');
+    CHECK(read_file(File(large).path) == large);
+    CHECK(complaint("", read_file) == ": the file is empty");
+    CHECK_THROWS_WITH(read_file("/nowhere/at all"),
+                      "/nowhere/at all: cannot be opened: No such file or directory");
+    CHECK_THROWS_WITH(read_file("/tmp"), "/tmp: this is a directory; a text file is needed");
+}
+
 TEST_CASE("pairs are read with their lines", "[text]") {
     CHECK(pairs("a b\tc\n") == "a b|c|1;");
     CHECK(pairs("\n \na\tb\n\nc d \t e\r\n") == "a|b|3;c d | e|5;");

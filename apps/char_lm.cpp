@@ -1,0 +1,419 @@
+// Learns to write from a text: a decoder-only Transformer that predicts the next character, or byte. With --lines
+// each line of the file is an item of its own, e.g. a name, and it learns to invent new ones.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <numbers>
+#include <set>
+#include <sstream>
+#include <unordered_map>
+
+#include "apps/char_lm_data.h"
+#include "apps/char_lm_text.h"
+#include "apps/kit/commands.h"
+#include "apps/kit/options.h"
+#include "apps/kit/program.h"
+#include "apps/kit/saved.h"
+#include "apps/kit/training.h"
+#include "models/presets.h"
+#include "models/sampling.h"
+#include "models/text/characters.h"
+#include "models/text/lines.h"
+#include "nn/schedule.h"
+
+using autograd::join;
+using models::LanguageModel;
+
+namespace {
+
+// ------------------------------------------------------------------------------------------ configuration
+
+struct Settings {
+    std::string config, save;
+    std::vector<std::string> files;
+    bool lines = false, bytes = false;
+    int64_t layers = 4, heads = 4, width = 128, context = 64, batch = 12, steps = 2000;
+    int64_t validate_every = 250, patience = 0, seed = 1;
+    double lr = 3e-3, dropout = 0;
+};
+
+// What the options are that are not given.
+Settings recipe(const std::string& config) {
+    // tiny: the small machines' recipe in the README of Karpathy's nanoGPT, but for the learning rate: with 1e-3, as
+    // there, so small a model has not learned enough when the 2,000 steps end.
+    Settings s = {};
+    s.config = config;
+    if (config == "small") {  // the same, config/train_shakespeare_char.py
+        s.layers = s.heads = 6, s.width = 384, s.context = 256;
+        s.batch = 64, s.steps = 5000, s.lr = 1e-3, s.dropout = 0.2;
+    } else if (config == "names") {
+        // Karpathy's makemore, but for a higher rate that falls, and dropout: without them it knows the names by
+        // heart before it is good at new ones.
+        s.width = 64, s.context = 16, s.lr = 2e-3, s.dropout = 0.1;
+        s.batch = 32, s.steps = 16'000, s.validate_every = 500;
+    } else if (config == "demo") {  // 20 seconds on two cores
+        s.layers = 3, s.steps = 1800, s.lr = 4e-3, s.dropout = 0.05;
+    }
+    return s;
+}
+
+models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context) {
+    const auto p = static_cast<autograd::Real>(s.dropout);
+    models::StackConfig config = models::gpt2();
+    config.vocabulary = vocabulary;
+    config.max_length = context;
+    config.n_layers = s.layers;
+    config.n_heads = s.heads;
+    config.d_model = s.width;
+    config.d_ff = 4 * s.width;
+    config.dropout = {.embeddings = p, .sublayers = p, .attention = p};
+    if (s.config == "names") {
+        config.tied = false;
+        config.init = nn::Init::pytorch;
+    } else {
+        config.activation = nn::Activation::gelu_erf;
+        config.attention_bias = config.feed_forward_bias = config.norm_bias = false;
+    }
+    return config;
+}
+
+kit::TrainingOptions training_options(const Settings& s) {
+    const bool names = s.config == "names";
+    // nanoGPT counts steps from 0, and warms up over one more.
+    const int64_t warmup = std::min<int64_t>(100, s.steps / 10) + 1;
+    return {.steps = s.steps,
+            .learning_rate = nn::CosineSchedule{s.lr, s.steps + 1, warmup, s.lr / 10},
+            .adam = {.beta2 = 0.99,
+                     .weight_decay = names ? 0.01 : 0.1,
+                     .decoupled = true,
+                     .decay_matrices_only = !names},
+            .seed = static_cast<uint64_t>(s.seed),
+            .validate_every = s.validate_every,
+            .patience = s.patience};
+}
+
+// --------------------------------------------------------------------------------------------------- loss
+
+// Position t of a row predicts t + 1; the loss is the mean over all of them but padding.
+autograd::Tensor mean_loss(const LanguageModel& model, const Tokens& rows, const nn::Mode& mode) {
+    const autograd::Tensor logits = model(rows.positions(0, rows.length - 1), mode);  // (B, T, V)
+    return autograd::cross_entropy(logits, rows.positions(1, rows.length), {.ignore = models::kPad});
+}
+
+int64_t predictions(const Tokens& rows) {
+    int64_t count = 0;
+    for (const int32_t length : rows.lengths())
+        count += length - 1;
+    return count;
+}
+
+struct Measured {
+    double nats = 0;  // the mean for a prediction
+    int64_t predictions = 0;
+};
+
+Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces) {
+    const autograd::NoGrad no_grad;
+    constexpr int64_t kAtOnce = 2048;  // characters: what a processor's cache holds
+    const std::size_t rows =
+        static_cast<std::size_t>(std::max<int64_t>(1, kAtOnce / model.config.max_length));
+    Measured all;
+    for (std::size_t i = 0; i < pieces.size(); i += rows) {
+        const std::size_t end = std::min(i + rows, pieces.size());
+        const Tokens batch = Tokens::padded({pieces.begin() + static_cast<std::ptrdiff_t>(i),
+                                             pieces.begin() + static_cast<std::ptrdiff_t>(end)},
+                                            models::kPad);
+        const int64_t count = predictions(batch);
+        const double loss = static_cast<double>(mean_loss(model, batch, nn::Mode::eval()).item());
+        all.nats += loss * static_cast<double>(count);
+        all.predictions += count;
+    }
+    all.nats /= static_cast<double>(all.predictions);
+    return all;
+}
+
+// "validation loss    1.8734 nats = 2.7027 bits per character, over 111,539"
+void print(const std::string& what, const Measured& loss, const Characters& characters) {
+    char text[120];
+    std::snprintf(text, sizeof text, "%-17s %.4f nats = %.4f bits per %s, over ", what.c_str(), loss.nats,
+                  loss.nats / std::numbers::ln2, characters.are_bytes() ? "byte" : "character");
+    std::cout << text << kit::grouped(loss.predictions) << '\n';
+}
+
+// The same loss of a table that knows how often each character followed each other one, plus once.
+Measured pair_table_loss(const Corpus& corpus) {
+    const int64_t V = corpus.characters.size();
+    std::unordered_map<int64_t, int64_t> pairs, firsts;
+    for (const Sequence& item : corpus.training)
+        for (std::size_t i = 1; i < item.size(); ++i) {
+            ++pairs[item[i - 1] * V + item[i]];
+            ++firsts[item[i - 1]];
+        }
+    const int64_t outcomes = V - models::kFirstFreeId + (corpus.lines ? 1 : 0);
+    Measured all;
+    for (const Sequence& item : corpus.held_out)
+        for (std::size_t i = 1; i < item.size(); ++i, ++all.predictions)
+            all.nats -= std::log(static_cast<double>(pairs[item[i - 1] * V + item[i]] + 1) /
+                                 static_cast<double>(firsts[item[i - 1]] + outcomes));
+    all.nats /= static_cast<double>(all.predictions);
+    return all;
+}
+
+// ----------------------------------------------------------------------------------------- saved models
+
+struct Writer {
+    LanguageModel model;
+    Characters characters;
+    bool lines;
+};
+
+const std::string kVocabulary = "char_lm.vocabulary", kItems = "char_lm.items";  // in the file's metadata
+
+Writer load(const std::string& path) {
+    kit::Metadata metadata;
+    LanguageModel model = kit::load_language_model(path, &metadata);
+    check(metadata.contains(kVocabulary) && metadata.contains(kItems), path,
+          ": this language model was not trained by char_lm: it has no characters");
+    Characters characters = Characters::from_description(metadata[kVocabulary]);
+    check(characters.size() == model.config.vocabulary, path, ": the model has ", model.config.vocabulary,
+          " ids, its characters have ", characters.size());
+    return {std::move(model), std::move(characters), metadata[kItems] == "lines"};
+}
+
+// ----------------------------------------------------------------------------------------------- sampling
+
+struct SampleSettings {
+    std::string prompt = {};
+    int64_t tokens = 400, count = 10, seed = 1;
+    models::SamplingOptions sampling = {.temperature = 0.8};
+};
+
+// Prints what follows the prompt, each character as it is drawn.
+void write_text(const Writer& w, const SampleSettings& s) {
+    const std::string start = w.characters.contains("\n") ? "\n" : w.characters.decode(models::kFirstFreeId);
+    const Sequence ids = w.characters.encode(s.prompt.empty() ? start : s.prompt, "--prompt");
+    models::GenerationOptions options = {.sampling = s.sampling, .max_tokens = s.tokens, .stop = {}};
+    options.sampling.never.push_back(models::kEos);
+    std::cout << s.prompt << std::flush;
+    models::generate(w.model, Tokens(1, static_cast<int64_t>(ids.size()), ids),
+                     Rng(static_cast<uint64_t>(s.seed)).fork("sample"), options, [&](int64_t, int32_t id) {
+                         std::cout << w.characters.decode(id) << std::flush;
+                         check(std::cout.good(), "the output could not be written");
+                     });
+    if (!w.characters.are_bytes())
+        std::cout << '\n';
+}
+
+// Prints lines that begin with the prompt, and how many of them are none of the known ones.
+void write_lines(const Writer& w, const SampleSettings& s, const std::vector<Sequence>& known) {
+    std::set<std::string> old;
+    for (const Sequence& line : known)
+        old.insert(w.characters.decode(Sequence(line.begin() + 1, line.end() - 1)));
+    Sequence prompt = w.characters.encode(s.prompt, "--prompt");
+    prompt.insert(prompt.begin(), models::kSos);
+    const Tokens start(1, static_cast<int64_t>(prompt.size()), prompt);
+    const models::GenerationOptions options = {
+        .sampling = s.sampling, .max_tokens = s.tokens, .slide = false};
+    const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
+    int64_t fresh = 0;
+    for (int64_t i = 0; i < s.count; ++i) {
+        const Sequence ids = models::generate(w.model, start, rng.fork(static_cast<uint64_t>(i)), options)[0];
+        const std::string line = s.prompt + w.characters.decode(ids);
+        fresh += old.contains(line) ? 0 : 1;
+        std::cout << line << '\n';
+        check(std::cout.good(), "the output could not be written");
+    }
+    if (!old.empty())
+        std::cout << "new, not in the data: " << fresh << "/" << s.count << '\n';
+}
+
+// ----------------------------------------------------------------------------------------------- training
+
+void train(const Writer& w, const Corpus& corpus, const Settings& s) {
+    const int64_t context = w.model.config.max_length;
+    const std::vector<Sequence> all = cut(corpus.held_out, context);
+    // On the way the loss is of every so many of these pieces, if they are many: enough to compare by.
+    constexpr std::size_t kEnough = 16'384;  // characters
+    const std::size_t every = 1 + all.size() * static_cast<std::size_t>(context) / kEnough;
+    std::vector<Sequence> some;
+    for (std::size_t i = 0; i < all.size(); i += every)
+        some.push_back(all[i]);
+
+    double best = std::numeric_limits<double>::infinity();
+    kit::TrainingOptions options = training_options(s);
+    options.validation_loss = [&] {
+        const double loss = measure(w.model, some).nats;
+        if (loss < best && !s.save.empty())  // at once: whatever happens then, the best so far is there
+            kit::save(s.save, w.model,
+                      {{kVocabulary, w.characters.description()}, {kItems, w.lines ? "lines" : "text"}});
+        best = std::min(loss, best);
+        return loss;
+    };
+    Batches batches(corpus, context, Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
+    kit::listen_for_interrupt();
+    const kit::TrainingResult result = kit::train(
+        nn::parameters(w.model),
+        [&](int64_t, const nn::Mode& mode) {
+            const Tokens rows = batches.next(s.batch);
+            return kit::StepLoss{mean_loss(w.model, rows, mode), predictions(rows)};
+        },
+        options);
+    if (!s.save.empty())
+        std::cerr << "saved " << s.save << ", the model of step " << result.best_step << '\n';
+    kit::stop_listening_for_interrupt();
+    print("validation loss", measure(w.model, all), corpus.characters);
+    print("a table of pairs", pair_table_loss(corpus), corpus.characters);
+}
+
+int learn(const std::vector<File>& files, const Settings& s) {
+    if (s.width % s.heads != 0)
+        throw kit::UsageError(join("--width ", s.width, " must be a multiple of --heads ", s.heads));
+    if (!s.save.empty())
+        kit::check_can_save(s.save);
+    const Corpus corpus = make_corpus(files, s.bytes, s.lines);
+    int64_t context = s.context;
+    if (s.lines)
+        context =
+            std::max({context, context_of_longest(corpus.training), context_of_longest(corpus.held_out)});
+    constexpr int64_t kMost = 1024;  // attention takes time with the square
+    check(context <= std::max(s.context, kMost), files[0].name,
+          ": with --lines a line is one item, and the longest has ", context - 1, " characters; --context ",
+          context, " allows it");
+    const Writer w = {LanguageModel(model_config(s, corpus.characters.size(), context),
+                                    Rng(static_cast<uint64_t>(s.seed)).fork("model")),
+                      corpus.characters, s.lines};
+    kit::announce("char_lm", nn::parameter_count(w.model));
+    describe(corpus);
+    train(w, corpus, s);
+    if (s.save.empty()) {
+        std::cout << '\n';
+        const SampleSettings sample = {
+            .sampling = {.temperature = 0.5}};  // careful: it has not learned for long
+        w.lines ? write_lines(w, sample, corpus.training) : write_text(w, sample);
+    }
+    return 0;
+}
+
+// ----------------------------------------------------------------------------------------------- commands
+
+int demo_command(int argc, char** argv) {
+    Settings s = recipe("demo");
+    kit::Options options("char_lm", "learns to write from a text, and writes");
+    options.command("train", "learns from your files, and saves what it has learned");
+    options.command("sample", "writes with a saved model");
+    options.command("eval", "measures how well a saved model predicts your files");
+    options.add_common(s.seed);
+    options.example("./apps/char_lm", "learns a text of its own for 20 seconds, and goes on with it");
+    options.example("./apps/char_lm train README.md --steps 500 --save readme.safetensors",
+                    "learns from a file, character by character");
+    options.example("./apps/char_lm sample readme.safetensors --prompt 'The '", "goes on with it");
+    options.parse(argc, argv);
+    return learn({{"the built-in text", std::string(kLogBook)}}, s);
+}
+
+Settings parse_train(int argc, char** argv, const std::string& config) {
+    Settings s = recipe(config);
+    kit::Options options("char_lm train",
+                         "learns from text, of which it holds a tenth out to see how good it is");
+    options.rest("FILE...", "text in UTF-8; several files are one text", s.files, true);
+    options.add("--save", "MODEL", "the file to keep the best model in; without it, a sample is shown",
+                s.save);
+    options.add("--lines", "each line is an item of its own, such as a name", s.lines);
+    options.add("--bytes", "bytes instead of characters: any file", s.bytes);
+    options.add("--config", "what the other options are unless given", s.config, {"tiny", "small", "names"});
+    options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
+    options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
+    options.add("--width", "N", "width of the model", s.width, {.min = 1, .max = 4096});
+    options.add("--context", "N", "characters to look back on; of lines, at least the longest", s.context,
+                {.min = 1, .max = 1 << 16});
+    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
+    options.add("--batch", "N", "pieces of text, or lines, in a step", s.batch, {.min = 1, .max = 1 << 16});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1});
+    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
+    options.add("--validate-every", "N", "steps from one validation to the next", s.validate_every,
+                {.min = 1});
+    options.add("--patience", "N", "end after so many validations without a better one; 0: go on",
+                s.patience);
+    options.add_common(s.seed);
+    options.example("./apps/char_lm train README.md --steps 500 --save readme.safetensors",
+                    "learns from a file");
+    options.example("./apps/char_lm train names.txt --lines", "learns names, and invents some");
+    options.note(
+        "--config names is what --lines takes unless told otherwise. The numbers above are those of tiny.\n"
+        "Held out are the last tenth of the text, or a tenth of the lines (at most 1,000) chosen by chance. "
+        "The loss\n"
+        "is the mean over all that is held out, cut into pieces of the context, each character predicted "
+        "from\n"
+        "those before it in its piece; with --lines the end of a line counts as a character.");
+    options.parse(argc, argv);
+    return s;
+}
+
+int train_command(int argc, char** argv) {
+    const Settings asked = parse_train(argc, argv, "");
+    const Settings s = parse_train(argc, argv,
+                                   !asked.config.empty() ? asked.config
+                                   : asked.lines         ? "names"
+                                                         : "tiny");
+    return learn(read_files(s.files, s.bytes), s);
+}
+
+int sample_command(int argc, char** argv) {
+    SampleSettings s;
+    std::vector<std::string> words;
+    kit::Options options("char_lm sample", "writes with a saved model");
+    options.rest("MODEL [FILE...]", "with the lines that it has learned, the new ones are counted", words,
+                 true);
+    options.add("--prompt", "TEXT", "how it begins", s.prompt);
+    options.add("--tokens", "N", "characters to write; of a line, at most", s.tokens);
+    options.add("--count", "N", "lines to write, with a model of lines", s.count);
+    options.add("--temperature", "X", "below 1 more careful, above 1 wilder; 0: always the most probable",
+                s.sampling.temperature);
+    options.add("--top-k", "K", "only the K most probable characters; 0: all", s.sampling.top_k);
+    options.add("--top-p", "P", "only the most probable that reach this probability together",
+                s.sampling.top_p, {.min = 1e-6, .max = 1});
+    options.add_common(s.seed);
+    options.example("./apps/char_lm sample readme.safetensors --prompt 'The ' --tokens 100",
+                    "goes on with it");
+    options.parse(argc, argv);
+    const Writer w = load(words[0]);
+    words.erase(words.begin());
+    if (w.lines)
+        write_lines(w, s, encode(read_files(words, w.characters.are_bytes()), w.characters, true));
+    else
+        write_text(w, s);
+    return 0;
+}
+
+int eval_command(int argc, char** argv) {
+    std::vector<std::string> words;
+    kit::Options options("char_lm eval", "measures how well a saved model predicts files");
+    options.rest("MODEL FILE...", "what train --save has written, and text", words, true);
+    options.add_threads();
+    options.example("./apps/char_lm eval readme.safetensors apps/README.md", "nats and bits per character");
+    options.parse(argc, argv);
+    if (words.size() < 2)
+        throw kit::UsageError(
+            "eval needs a model that train --save has written, and a text; --help shows more");
+    const Writer w = load(words[0]);
+    words.erase(words.begin());
+    const std::vector<Sequence> items =
+        encode(read_files(words, w.characters.are_bytes()), w.characters, w.lines);
+    const int64_t context = w.model.config.max_length;
+    check(!w.lines || context_of_longest(items) <= context, words[0], ": the longest line has ",
+          context_of_longest(items) - 1, " characters; the model takes ", context - 1);
+    const std::vector<Sequence> all = cut(items, context);
+    check(!all.empty(), words[0], ": there is nothing to predict; a text of at least 2 characters is needed");
+    print("loss", measure(w.model, all), w.characters);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run("char_lm", [&] {
+        return kit::run_command(
+            argc, argv, demo_command,
+            {{"train", train_command}, {"sample", sample_command}, {"eval", eval_command}});
+    });
+}

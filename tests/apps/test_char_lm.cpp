@@ -1,0 +1,335 @@
+// char_lm, run as a user runs it: training, saving, sampling, measuring.
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "apps/kit/saved.h"
+#include "tests/apps/run.h"
+#include "tests/catch.h"
+
+using namespace tests;
+
+namespace {
+
+Result char_lm(const Words& arguments, const With& with = {}) { return run("char_lm", arguments, with); }
+
+// A wrong command line, or bad data: one line that contains `part`, nothing on standard output.
+void refused(int status, const Words& arguments, const std::string& part) {
+    const Result r = char_lm(arguments);
+    CAPTURE(arguments, r.err);
+    CHECK(r.status == status);
+    CHECK(r.out.empty());
+    CHECK(one_line(r.err, "char_lm: "));
+    CHECK(contains(r.err, part));
+}
+
+Words joined(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+// Learns in a moment, in every build.
+Words train(const std::string& file, const Words& more = {}) {
+    return joined({"train", file, "--layers", "1", "--heads", "2", "--width", "16", "--context", "16",
+                   "--batch", "8", "--lr", "0.01", "--steps", "80"},
+                  more);
+}
+
+// "abcabcabc..." of n times.
+std::string repeated(const std::string& piece, int n) {
+    std::string text;
+    for (int i = 0; i < n; ++i)
+        text += piece;
+    return text;
+}
+
+// The number after `what` on its line of standard output.
+double figure(const Result& r, const std::string& what) {
+    for (const std::string& line : lines_of(r.out))
+        if (line.starts_with(what))
+            return std::strtod(line.c_str() + what.size(), nullptr);
+    return std::nan("");
+}
+
+}  // namespace
+
+TEST_CASE("char_lm learns its own text", "[.][slow][apps][char_lm]") {
+    const Result r = char_lm({});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(figure(r, "validation loss") < 1.3);
+    CHECK(figure(r, "a table of pairs") > 2);
+    CHECK(r.out.size() > 500);
+    CHECK(contains(r.out, "Wind "));
+}
+
+TEST_CASE("char_lm learns a text, saves, goes on with it, and measures", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string text = repeated("der Bär\nißt 1 €!\n", 40);
+    const std::string file = folder.write("text.txt", "\xef\xbb\xbf" + text),
+                      model = folder / "model.safetensors";
+    const Result trained = char_lm(train(file, {"--save", model}));
+    INFO(trained.out << trained.err);
+    REQUIRE(trained.status == 0);
+    CHECK(contains(trained.err, "612 characters to learn from, 68 held out; 13 different characters\n"));
+    CHECK(contains(trained.err, "saved " + model + ", the model of step 80\n"));
+    CHECK(figure(trained, "validation loss") < 0.3);
+    CHECK(figure(trained, "a table of pairs") > 0.3);
+    CHECK(lines_of(trained.out).size() == 2);  // no sample
+
+    const Words greedy = {"sample", model, "--prompt", "der B", "--tokens", "60", "--temperature", "0"};
+    const Result written = char_lm(greedy);
+    CHECK(written.status == 0);
+    CHECK(written.err.empty());
+    // 5 + 60 characters, over four times the context.
+    CHECK(written.out == repeated("der Bär\nißt 1 €!\n", 3) + "der Bär\nißt 1 \n");
+    CHECK(char_lm({"sample", model, "--prompt", "der B", "--tokens", "60", "--top-k", "1", "--seed", "5"})
+              .out == written.out);
+    CHECK(char_lm({"sample", model, "--prompt", "der B", "--tokens", "60", "--top-p", "0.000001"}).out ==
+          written.out);
+    CHECK(char_lm({"sample", model, "--tokens", "0"}).out == "\n");
+    CHECK(char_lm({"sample", model, "--tokens", "7", "--temperature", "0"}).out == "der Bär\n");
+
+    // The held-out part, given as a file of its own, has the same loss.
+    const std::string last = folder.write("last.txt", text.substr(text.size() - 4 * 21));
+    const Result measured = char_lm({"eval", model, last});
+    INFO(measured.out << measured.err);
+    CHECK(measured.status == 0);
+    CHECK(contains(measured.out, " bits per character, over 67\n"));
+    CHECK(figure(measured, "loss") == figure(trained, "validation loss"));
+}
+
+TEST_CASE("char_lm's losses are the means over all that is predicted", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string path = folder / "model.safetensors", piece = "ab";
+    const Result r =
+        char_lm(train(folder.write("text.txt", repeated(piece, 50)), {"--steps", "3", "--save", path}));
+    INFO(r.out << r.err);
+    // 90 characters to learn from: b follows a 45 times of 45, a follows b 44 times of 44; and each once more.
+    const double expected = -(5 * std::log(46.0 / 47) + 4 * std::log(45.0 / 46)) / 9;
+    CHECK(figure(r, "a table of pairs") == Approx(expected).margin(6e-5));
+
+    // 40 characters: 16 and 16 and 7 are predicted.
+    const std::string text = repeated("abbabaaaba", 4);
+    const models::LanguageModel model = kit::load_language_model(path);
+    double sum = 0;
+    for (int begin = 0; begin < 39; begin += 16) {
+        std::vector<int32_t> read, next;
+        for (int i = begin; i < std::min(begin + 16, 39); ++i) {
+            read.push_back(text[static_cast<std::size_t>(i)] == 'a' ? 4 : 5);
+            next.push_back(text[static_cast<std::size_t>(i + 1)] == 'a' ? 4 : 5);
+        }
+        const auto n = static_cast<int64_t>(read.size());
+        const autograd::Tensor logits = model(models::Tokens(1, n, read), models::Mode::eval());
+        sum += static_cast<double>(autograd::cross_entropy(logits, models::Tokens(1, n, next)).item()) *
+               static_cast<double>(n);
+    }
+    const Result measured = char_lm({"eval", path, folder.write("other.txt", text)});
+    CHECK(figure(measured, "loss") == Approx(sum / 39).margin(6e-5));
+    CHECK(contains(measured.out, " over 39\n"));
+}
+
+TEST_CASE("char_lm gives the same with the same seed, for any number of threads", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string file = folder.write("text.txt", repeated("once upon a time, ", 30));
+    const auto all = [&](const Words& more) {
+        const std::string model = folder / "model.safetensors";
+        const Result r =
+            char_lm(train(file, joined({"--steps", "20", "--dropout", "0.1", "--save", model}, more)));
+        return r.out + content(model);
+    };
+    const std::string first = all({"--threads", "1"});
+    CHECK(all({"--threads", "3"}) == first);
+    CHECK(all({"--seed", "2"}) != first);
+
+    const auto sample = [&](const Words& more) {
+        return char_lm(joined({"sample", folder / "model.safetensors", "--tokens", "50"}, more)).out;
+    };
+    const std::string drawn = sample({"--seed", "3"});
+    CHECK(drawn.size() == 51);
+    CHECK(sample({"--seed", "3", "--threads", "2"}) == drawn);
+    CHECK(sample({"--seed", "4"}) != drawn);
+    CHECK(sample({"--seed", "3", "--temperature", "2"}) != drawn);
+}
+
+TEST_CASE("char_lm learns bytes", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string piece = std::string("\0\xff\r\n\x80z", 6), model = folder / "model.safetensors";
+    const std::string file = folder.write("data.bin", repeated(piece, 60));
+    refused(1, train(file), file + ": there is a NUL byte in this file; --bytes ");
+    const Result r = char_lm(train(file, {"--bytes", "--save", model}));
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.out, " bits per byte, over 35\n"));
+    CHECK(char_lm({"sample", model, "--prompt", "z", "--tokens", "12", "--temperature", "0"}).out ==
+          "z" + piece + piece);
+    CHECK(char_lm({"eval", model, folder.write("other.txt", "never seen")}).status == 0);
+}
+
+TEST_CASE("char_lm learns lines, and invents new ones", "[apps][char_lm]") {
+    const Folder folder;
+    std::string text;
+    for (const char* first : {"ba", "ki", "lo", "mu", "ne"})
+        for (const char* second : {"ra", "ti", "so", "du", "fe"})
+            if (std::string(first) + second != "muti")
+                text += std::string(first) + second + "\r\n\n";
+    const std::string file = folder.write("names.txt", text), model = folder / "model.safetensors";
+    const Words lines = {"--lines", "--steps", "150", "--save", model};
+    const Result trained = char_lm(train(file, lines));
+    INFO(trained.out << trained.err);
+    REQUIRE(trained.status == 0);
+    CHECK(contains(trained.err, "22 lines to learn from, 2 held out; 15 different characters\n"));
+    CHECK(contains(trained.out, " bits per character, over 10\n"));  // 4 characters and the end, twice
+
+    const Result written = char_lm({"sample", model, file, "--count", "40", "--temperature", "1.2"});
+    INFO(written.out);
+    CHECK(written.status == 0);
+    Words drawn = lines_of(written.out);
+    REQUIRE(drawn.size() == 41);
+    const std::string summary = drawn.back();
+    drawn.pop_back();
+    const Words old = lines_of(text);
+    int fresh = 0, of_four = 0;
+    for (const std::string& line : drawn) {
+        fresh += contains("\n" + text, "\n" + line + "\r\n") ? 0 : 1;
+        of_four += line.size() == 4 ? 1 : 0;
+    }
+    CHECK(summary == "new, not in the data: " + std::to_string(fresh) + "/40");
+    CHECK(fresh > 0);
+    CHECK(of_four > 30);
+    CHECK(std::set<std::string>(drawn.begin(), drawn.end()).size() > 10);
+
+    for (const std::string& line : lines_of(char_lm({"sample", model, "--prompt", "ki", "--count", "3"}).out))
+        CHECK(line.starts_with("ki"));
+    CHECK(contains(char_lm({"eval", model, file}).out, " over 120\n"));
+    refused(1, {"eval", model, folder.write("long.txt", "ba\n" + repeated("ra", 20) + "\n")},
+            "the longest line has 40 characters; the model takes 15");
+    refused(1, {"eval", model, folder.write("other.txt", "ba\n\nbax\n")},
+            "other.txt:3: character 3 of this line is 'x'");
+    refused(1, {"sample", model, "--prompt", repeated("ra", 20)}, "longer than the model's max_length 16");
+    refused(1, train(folder.write("text.txt", repeated(repeated("word ", 300) + "\n", 20)), lines),
+            "the longest has 1500 characters; --context 1501 allows it");
+}
+
+TEST_CASE("char_lm keeps the best model, and stops when patience ends", "[apps][char_lm]") {
+    // What is learned from the first part is wrong for the last: the loss there rises from some moment on.
+    const Folder folder;
+    const std::string file = folder.write("text.txt", repeated("abcd", 90) + repeated("dcba", 10));
+    const std::string model = folder / "model.safetensors";
+    const Result r = char_lm(
+        train(file, {"--steps", "5000", "--validate-every", "5", "--patience", "4", "--save", model}));
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.err, "(no better)"));
+    CHECK_FALSE(contains(r.err, "step 5000"));
+    const Result measured = char_lm({"eval", model, folder.write("last.txt", repeated("dcba", 10))});
+    CHECK(figure(measured, "loss") == figure(r, "validation loss"));
+}
+
+TEST_CASE("char_lm saves when it is interrupted", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string file = folder.write("text.txt", repeated("once upon a time, ", 30));
+    const std::string model = folder / "model.safetensors";
+    Running training("char_lm", train(file, {"--steps", "100000000", "--save", model}));
+    REQUIRE(training.says("step       100/"));
+    training.interrupt();
+    const Result r = training.wait();
+    INFO(r.err);
+    CHECK(r.status == 130);
+    CHECK(r.out.empty());
+    CHECK(contains(r.err, "saved " + model + ", the model of step "));
+    CHECK(r.err.ends_with("char_lm: interrupted\n"));
+    CHECK(char_lm({"sample", model, "--tokens", "5"}).status == 0);
+
+    Running unsaved("char_lm", train(file, {"--steps", "100000000"}));
+    REQUIRE(unsaved.says("step         1/"));
+    unsaved.interrupt();
+    CHECK(unsaved.wait().status == 130);
+}
+
+TEST_CASE("char_lm says what is wrong with a text", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string model = folder / "model.safetensors";
+    const auto wrong = [&](const std::string& text, const std::string& part, const Words& more = {}) {
+        const std::string file = folder.write("text.txt", text);
+        refused(1, train(file, joined({"--save", model}, more)), file + part);
+    };
+    wrong("", ": the file is empty");
+    wrong("\xef\xbb\xbf", ": one character is all");
+    wrong(repeated("a", 100), ": one character is all that this text consists of");
+    wrong("short", ": a text of 5 characters; at least 20 are needed");
+    wrong("a\nb\nc", ": a text of 3 lines; at least 20 are needed", {"--lines"});
+    wrong(
+        "good\nba\xff"
+        "d\n",
+        ":2: byte 3 of this line is not UTF-8");
+    wrong(
+        "good\nba\xff"
+        "d\n",
+        ":2: byte 3 of this line is not UTF-8", {"--lines"});
+    refused(1, train(folder / "none.txt", {"--save", model}), "none.txt: cannot be opened: ");
+    refused(1, train(folder / "", {"--save", model}), ": this is a directory");
+    const std::string good = folder.write("good.txt", repeated("good ", 20));
+    refused(1, train(good, {"--save", folder / ""}),
+            ": this is a directory; --save needs the name of a file");
+    refused(1, train(good, {"--save", folder / "none/model"}), "none/model: no file can be made in ");
+    CHECK_FALSE(std::filesystem::exists(model));
+}
+
+TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string file = folder.write("text.txt", repeated("once upon a time, ", 30));
+    const std::string model = folder / "model.safetensors";
+    REQUIRE(char_lm(train(file, {"--steps", "2", "--save", model})).status == 0);
+    refused(1, {"sample", model, "--prompt", "a tinxy"},
+            "--prompt:1: character 6 of this line is 'x', which is not ");
+    refused(1, {"sample", model, "--prompt", "a\xff"}, "--prompt:1: byte 2 of this line is not UTF-8");
+    refused(1, {"eval", model, folder.write("other.txt", "once\nUpon")},
+            "other.txt:1: character 5 of this line is '?'");
+    refused(1, {"eval", model, folder.write("one.txt", "o")}, "one.txt: there is nothing to predict");
+    refused(1, {"eval", model, folder.write("empty.txt", "")}, "empty.txt: the file is empty");
+
+    const std::string whole = content(model);
+    for (const std::size_t size : {std::size_t{0}, std::size_t{7}, whole.size() / 2, whole.size() - 1})
+        refused(1, {"sample", folder.write("cut", whole.substr(0, size))}, "cut: ");
+    refused(1, {"sample", file}, "text.txt: ");
+    refused(1, {"sample", folder / "none"}, "none: ");
+    refused(1, {"sample", folder / ""}, "directory");
+
+    using models::StackConfig;
+    const StackConfig config = {
+        .vocabulary = 10, .max_length = 8, .d_model = 8, .n_heads = 2, .d_ff = 8, .n_layers = 1};
+    kit::save(folder / "other", models::LanguageModel(config, models::Rng(1)));
+    refused(1, {"sample", folder / "other"}, "other: this language model was not trained by char_lm");
+    kit::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
+              {{"char_lm.vocabulary", "characters:abc"}, {"char_lm.items", "text"}});
+    refused(1, {"sample", folder / "other"}, "other: the model has 10 ids, its characters have 7");
+    kit::save(folder / "other", models::Classifier({.stack = config, .classes = 2}, models::Rng(1)));
+    refused(1, {"eval", folder / "other", file},
+            "other: this is a saved classifier; a saved language model is needed");
+}
+
+TEST_CASE("char_lm refuses wrong command lines", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string file = folder.write("text.txt", repeated("once upon a time, ", 30));
+    refused(2, {"learn"}, "unknown command 'learn'; there are train, sample, eval");
+    refused(2, {"train"}, "an argument is missing: FILE...");
+    refused(2, {"sample"}, "an argument is missing: MODEL [FILE...]");
+    refused(2, {"eval", "model"}, "eval needs a model");
+    refused(2, {"--save", "x"}, "unknown option '--save'");
+    refused(2, {"train", file, "--config", "large"}, "--config must be one of tiny|small|names: got 'large'");
+    refused(2, {"train", file, "--heads", "3"}, "--width 128 must be a multiple of --heads 3");
+    refused(2, {"train", file, "--dropout", "1"}, "--dropout needs a number from 0 to 0.99: got '1'");
+    refused(2, {"train", file, "--context", "0"}, "--context needs a whole number from 1 ");
+    refused(2, {"train", file, "--steps", "0"}, "--steps needs ");
+    refused(2, {"sample", "model", "--prompt", ""}, "--prompt needs a value");
+    refused(2, {"sample", "model", "--temperature", "-1"}, "--temperature needs ");
+    refused(2, {"sample", "model", "--top-p", "0"}, "--top-p needs ");
+    refused(2, {"sample", "model", "--top-k", "-1"}, "--top-k needs ");
+    for (const char* command : {"train", "sample", "eval"}) {
+        const Result r = char_lm({command, "--help"});
+        CHECK(r.status == 0);
+        CHECK(r.out.starts_with(std::string("char_lm ") + command + ": "));
+        CHECK(contains(r.out, "usage: ./apps/char_lm " + std::string(command) + " "));
+    }
+}

@@ -1,0 +1,415 @@
+// classify, run as a user runs it: train, predict, eval, its built-in sentences, and what it refuses.
+#include <algorithm>
+#include <sstream>
+
+#include "tests/apps/run.h"
+#include "tests/catch.h"
+
+using namespace tests;
+
+namespace {
+
+Result classify(const Words& arguments, const With& with = {}) { return run("classify", arguments, with); }
+
+// Two kinds of text that one word tells apart, with a tab or without.
+std::string moods(int lines) {
+    const Words things = {"day", "road", "house", "song", "meal", "idea", "plan"};
+    std::string text;
+    for (int i = 0; i < lines; ++i) {
+        const std::string& thing = things[static_cast<std::size_t>(i) % things.size()];
+        text += i % 4 < 2 ? "glad" : "sad";
+        text += i % 3 == 0 ? " " : "\t";
+        text += i % 4 == 0   ? "what a lovely "
+                : i % 4 == 1 ? "a wonderful, "
+                : i % 4 == 2 ? "such an awful "
+                             : "a horrible ";
+        text += thing + " number " + std::to_string(i) + "\n";
+    }
+    return text;
+}
+
+const Words kSmall = {"--epochs", "12", "--width", "32", "--batch", "8", "--lr", "0.005", "--dropout", "0.1"};
+
+Result train(const std::string& file, const Words& more = {}) {
+    Words words = {"train", file};
+    words.insert(words.end(), kSmall.begin(), kSmall.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return classify(words);
+}
+
+// Refused: nothing on standard output, one line on standard error that contains all parts.
+void refused(const Result& r, int status, const Words& parts) {
+    INFO(r.err);
+    CHECK(r.status == status);
+    CHECK(r.out.empty());
+    CHECK(one_line(r.err, "classify: "));
+    for (const std::string& part : parts) {
+        CAPTURE(part);
+        CHECK(contains(r.err, part));
+    }
+}
+
+Words fields(const std::string& line, char separator = '\t') {
+    Words all;
+    std::istringstream stream(line);
+    for (std::string field; std::getline(stream, field, separator);)
+        all.push_back(field);
+    return all;
+}
+
+// The line that begins with "accuracy", and the tables below it, as numbers.
+struct Report {
+    double accuracy = -1;
+    int right = -1, total = -1;
+    std::vector<std::vector<int>> matrix;
+    std::vector<int> texts;
+    Words precision, recall;
+};
+
+Words blanks(const std::string& line) {
+    Words all;
+    std::istringstream stream(line);
+    for (std::string word; stream >> word;)
+        if (word != "%")
+            all.push_back(word);
+    return all;
+}
+
+// For labels of one word.
+Report parse(const std::string& out) {
+    Report report;
+    const Words lines = lines_of(out.substr(std::min(out.find("accuracy "), out.size())));
+    if (lines.size() < 6)
+        return report;
+    std::sscanf(lines[0].c_str(), "accuracy %lf %%: %d of %d texts", &report.accuracy, &report.right,
+                &report.total);
+    const std::size_t classes = blanks(lines[4]).size();
+    for (std::size_t i = 0; i < classes; ++i) {
+        const Words row = blanks(lines.at(5 + i)), figures = blanks(lines.at(7 + classes + i));
+        report.matrix.emplace_back();
+        for (std::size_t j = 1; j < row.size(); ++j)
+            report.matrix.back().push_back(row[j] == "." ? 0 : std::stoi(row[j]));
+        report.precision.push_back(figures.at(1));
+        report.recall.push_back(figures.at(2));
+        report.texts.push_back(std::stoi(figures.at(3)));
+    }
+    return report;
+}
+
+std::string percent(int part, int whole) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", 100.0 * part / whole);
+    return whole == 0 ? "-" : text;
+}
+
+// Rows add up to the label's texts, columns to what precision is a share of, the diagonal to what was right.
+void consistent(const Report& r) {
+    int right = 0, total = 0;
+    const std::size_t n = r.matrix.size();
+    REQUIRE(n > 1);
+    for (std::size_t i = 0; i < n; ++i) {
+        int row = 0, column = 0;
+        REQUIRE(r.matrix[i].size() == n);
+        for (std::size_t j = 0; j < n; ++j) {
+            row += r.matrix[i][j];
+            column += r.matrix[j][i];
+        }
+        CHECK(row == r.texts[i]);
+        CHECK(r.recall[i] == percent(r.matrix[i][i], row));
+        CHECK(r.precision[i] == percent(r.matrix[i][i], column));
+        right += r.matrix[i][i];
+        total += row;
+    }
+    CHECK(right == r.right);
+    CHECK(total == r.total);
+    CHECK(r.accuracy == Approx(100.0 * right / total).margin(0.051));
+}
+
+}  // namespace
+
+TEST_CASE("classify tells sentences that are worded otherwise", "[apps][classify]") {
+    if (!fast_build())
+        return;
+    const Result r = classify({});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    const Report report = parse(r.out);
+    consistent(report);
+    CHECK(report.accuracy >= 95);
+    CHECK(report.matrix.size() == 8);
+    CHECK(report.total > 50);
+    CHECK(contains(r.out, "  ->  weather\n"));
+    CHECK(classify({"--threads", "1"}).out == r.out);
+}
+
+TEST_CASE("classify trains, saves, predicts and evaluates", "[apps][classify]") {
+    const Folder folder;
+    const std::string data = folder.write("moods.tsv", moods(80)), model = folder / "m.safetensors";
+    const Result trained = train(data, {"--save", model});
+    INFO(trained.out << trained.err);
+    REQUIRE(trained.status == 0);
+    consistent(parse(trained.out));
+    CHECK(parse(trained.out).total == 8);
+    CHECK(contains(trained.err, "72 texts to learn from, 8 held out; 2 labels\n"));
+    CHECK(contains(trained.err, "saved " + model));
+
+    const std::string others =
+        folder.write("others.txt", "glad a lovely evening\r\nsad\tan awful evening\n\nsad so horrible\n");
+    const Result measured = classify({"eval", model, others});
+    consistent(parse(measured.out));
+    CHECK(contains(measured.out, "accuracy 100.0 %: 3 of 3 texts\n"));
+
+    const Result argument = classify({"predict", model, "a lovely evening", "an AWFUL one"});
+    CHECK(argument.status == 0);
+    CHECK(argument.err.empty());
+    const Words lines = lines_of(argument.out);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].starts_with("glad\tglad=0."));
+    CHECK(lines[1].starts_with("sad\tsad=0."));
+    const Words first = fields(lines[0]);
+    REQUIRE(first.size() == 3);
+    CHECK(std::stod(first[1].substr(5)) + std::stod(first[2].substr(4)) == Approx(1).margin(0.00011));
+    // A pipe: the same answers, a line for each line.
+    const Result pipe = classify({"predict", model}, {.input = "\xef\xbb\xbf"
+                                                               "a lovely evening\r\n\nan AWFUL one"});
+    CHECK(pipe.out == lines[0] + "\n\n" + lines[1] + "\n");
+    CHECK(pipe.err.empty());
+}
+
+TEST_CASE("classify gives the same for any number of threads, and another seed holds out others",
+          "[apps][classify]") {
+    const Folder folder;
+    const std::string data = folder.write("moods.tsv", moods(60));
+    const Words more = {"--epochs", "2", "--pooling", "first", "--patience", "5", "--save"};
+    const auto with = [&](Words words, const std::string& file, const Words& rest) {
+        words.push_back(file);
+        words.insert(words.end(), rest.begin(), rest.end());
+        return train(data, words);
+    };
+    const Result one = with(more, folder / "one", {"--threads", "1"});
+    const Result three = with(more, folder / "three", {"--threads", "3"});
+    INFO(one.err);
+    CHECK(one.status == 0);
+    CHECK(one.out == three.out);
+    CHECK(losses(one) == losses(three));
+    CHECK(content(folder / "one") == content(folder / "three"));
+    CHECK(contains(one.err, "validation loss"));
+    CHECK(losses(with(more, folder / "four", {"--seed", "2"})) != losses(one));
+}
+
+TEST_CASE("classify holds out lines, a file, or nothing, and never all that it knows of a label",
+          "[apps][classify]") {
+    const Folder folder;
+    const std::string data = folder.write("moods.tsv", moods(40));
+    const std::string few =
+        folder.write("few.tsv", "a\tx y\na\tx z\na\tx y\nb\tu v\nb\tu w\nc\tr r\nc\tr r\n");
+    const auto held_out = [&](const std::string& file, const std::string& validation) {
+        return train(file, {"--epochs", "1", "--validation", validation});
+    };
+    CHECK(parse(held_out(data, "13").out).total == 13);
+    CHECK(parse(held_out(data, folder.write("v.tsv", "glad\tso lovely\nsad no\n")).out).total == 2);
+    const Result nothing = held_out(data, "0");
+    CHECK(nothing.status == 0);
+    CHECK(nothing.out.empty());
+    const Result lost = held_out(folder.write("none.tsv", "a\tx\na\ty\nb\tx\nb\ty\n"), "4");
+    CHECK((lost.status == 0 ||
+           contains(lost.err, "' are held out, under this label or another; hold out fewer")));
+    // Of "x y" and "x z", one stays; of u one; of "r r" both lines, since they are one text.
+    const Result all = held_out(few, "7");
+    INFO(all.err);
+    CHECK(all.status == 0);
+    const std::vector<int> texts = parse(all.out).texts;
+    REQUIRE(texts.size() == 3);
+    CHECK((texts[0] == 1 || texts[0] == 2));
+    CHECK(texts[1] == 1);
+    CHECK(texts[2] == 0);
+    CHECK(contains(all.out, " -"));  // there is no recall of nothing
+}
+
+TEST_CASE("classify does not learn from a text that is held out where it stands again", "[apps][classify]") {
+    const Folder folder;
+    const std::string data = folder.write("d", "a\tx y\na\tx y\na\tz y\nb\tu v\nb\tw v\n");
+    int fewer = 0;
+    for (const char* seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+        const Result r = train(data, {"--epochs", "1", "--validation", "1", "--seed", seed});
+        CHECK((contains(r.err, "4 texts to learn from, 1 held out") ||
+               contains(r.err, "3 texts to learn from, 1 held out")));
+        fewer += contains(r.err, "3 texts to learn from") ? 1 : 0;
+    }
+    CHECK(fewer > 0);
+    CHECK(fewer < 8);
+}
+
+TEST_CASE("a saved classifier is the one that was trained, whatever the options", "[apps][classify]") {
+    const Folder folder;
+    const std::string data = folder.write("d", moods(40)), model = folder / "m";
+    // Some labels are wrong, and training is short: so the tables are not those of a good model.
+    std::string texts = moods(40);
+    for (int i = 0; i < 9; ++i)
+        texts += "glad Such An AWFUL plan number " + std::to_string(i) + "\n";
+    const std::string held_out = folder.write("v", texts);
+    for (const Words& words :
+         std::vector<Words>{{}, {"--pooling", "first", "--keep-case", "--max-words", "3"}}) {
+        Words more = {"--epochs", "1", "--validation", held_out, "--save", model};
+        more.insert(more.end(), words.begin(), words.end());
+        const Result trained = train(data, more), measured = classify({"eval", model, held_out});
+        CHECK(trained.status == 0);
+        consistent(parse(measured.out));
+        CHECK(measured.out == trained.out);
+        CHECK(contains(measured.err, "more than 3 words") == !words.empty());
+        CHECK((classify({"predict", model, "a loveLY"}).out ==
+               classify({"predict", model, "a lovely"}).out) == words.empty());
+    }
+}
+
+TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels", "[apps][classify]") {
+    const Folder folder;
+    const std::string label(40, 'x');
+    std::string data;
+    for (int i = 0; i < 12; ++i)
+        data += label + "\tcaf\xe9 cr\xc3\xa8me " + std::to_string(i) +
+                "\nété à Paris\tun deux trois quatre " + std::to_string(i) + "\n";
+    const std::string model = folder / "m";
+    const Result r =
+        train(folder.write("d", data), {"--save", model, "--max-words", "4", "--validation", "6"});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(
+        contains(r.err, "classify: " + (folder / "d") + ": bytes that are not UTF-8, read as U+FFFD: 12\n"));
+    CHECK(contains(r.err, "texts of more than 4 words, of which only these are read: "));
+    CHECK(contains(r.out, "xxxxxxxxxxx…"));
+    const Words lines = lines_of(r.out);
+    REQUIRE(lines.size() > 6);
+    for (const std::size_t i : {5, 6})  // columns stay under each other
+        CHECK(std::count_if(lines[i].begin(), lines[i].end(), [](char c) { return (c & 0xc0) != 0x80; }) ==
+              std::count_if(lines[4].begin(), lines[4].end(), [](char c) { return (c & 0xc0) != 0x80; }));
+    const Result p =
+        classify({"predict", model}, {.input = "caf\xe9 cr\xc3\xa8me\nun deux trois quatre cinq\n"});
+    CHECK(p.status == 0);
+    CHECK(lines_of(p.out).size() == 2);
+    CHECK(p.out.starts_with(label + "\t" + label + "=0."));
+    CHECK(contains(p.err, "classify: standard input:1: bytes that are not UTF-8, read as U+FFFD: 1\n"));
+    CHECK(contains(p.err, "texts of more than 4 words"));
+}
+
+TEST_CASE("classify says what is wrong with a file, and writes nothing", "[apps][classify]") {
+    const Folder folder;
+    const std::string model = folder / "m.safetensors";
+    const auto bad = [&](const std::string& text, const Words& parts) {
+        refused(train(folder.write("d", text), {"--save", model}), 1, parts);
+    };
+    bad("", {": the file is empty"});
+    bad("\n  \n", {"there is no line with a label and a text"});
+    bad("a one\na two\n", {"all lines have the label 'a'", "nothing to tell apart"});
+    bad("a one\nb two\na three\n", {"d:2: the label 'b' has this line alone"});
+    bad("a one\nb\na three\n", {"d:2: no text follows the label 'b'"});
+    bad("a one\nb\t  \na three\n", {"d:2: no text follows the label 'b'"});
+    bad("a one\n\tb two\n", {"d:2: nothing stands before the tab"});
+    bad("a one\nb tw" + std::string(1, '\0') + "o\n", {"d:2: ", "NUL"});
+    refused(train(folder / "missing", {"--save", model}), 1, {"missing: cannot be opened"});
+    refused(train(folder / "", {"--save", model}), 1, {"this is a directory"});
+
+    const std::string good = folder.write("good", moods(20));
+    refused(train(good, {"--save", folder / "no/m"}), 1, {"no/m: no file can be made in "});
+    refused(train(good, {"--save", folder / ""}), 1,
+            {"this is a directory; --save needs the name of a file"});
+    refused(train(good, {"--save", model, "--validation", folder.write("v", "glad x\nmad y\n")}), 1,
+            {"v:2: the label 'mad' does not occur in "});
+    CHECK_FALSE(std::filesystem::exists(model));
+}
+
+TEST_CASE("classify says what is wrong with a command line", "[apps][classify]") {
+    const Folder folder;
+    const std::string good = folder.write("good", moods(20));
+    refused(classify({"learn"}), 2, {"unknown command 'learn'; there are train, predict, eval"});
+    refused(classify({"train"}), 2,
+            {"classify: an argument is missing: FILE; ./apps/classify train --help shows more"});
+    refused(classify({"predict"}), 2, {"missing: MODEL [TEXT...]"});
+    refused(classify({"predict", "m", ""}), 2, {"text 1 is empty"});
+    refused(classify({"eval", "m"}), 2, {"eval needs a model and a file"});
+    refused(train(good, {"--heads", "3"}), 2, {"--width 32 must be a multiple of --heads 3"});
+    refused(train(good, {"--validation", "21"}), 2, {"--validation", "from 0 to 20: got '21'"});
+    refused(train(good, {"--validation", "0", "--patience", "1"}), 2,
+            {"--patience needs lines that are held out"});
+    refused(train(good, {"--pooling", "max"}), 2, {"--pooling must be one of mean|first"});
+}
+
+TEST_CASE("classify refuses files that are no model of its own", "[apps][classify]") {
+    const Folder folder;
+    const std::string model = folder / "m", data = folder.write("d", moods(20));
+    REQUIRE(train(data, {"--save", model, "--epochs", "1"}).status == 0);
+    const std::string bytes = content(model);
+    const auto bad = [&](const std::string& file, const Words& parts) {
+        refused(classify({"predict", file, "x"}), 1, parts);
+        refused(classify({"eval", file, data}), 1, parts);
+    };
+    bad(folder / "missing", {"missing"});
+    bad(data, {folder / "d"});
+    bad(folder.write("cut", bytes.substr(0, bytes.size() - 5)), {folder / "cut"});
+    bad(folder.write("cut", bytes.substr(0, 100)), {folder / "cut"});
+    bad(folder.write("cut", ""), {folder / "cut"});
+    const std::string text = folder.write("text", std::string(300, 'a') + std::string(300, 'b'));
+    REQUIRE(run("char_lm", {"train", text, "--steps", "1", "--width", "8", "--heads", "1", "--layers", "1",
+                            "--save", folder / "lm"})
+                .status == 0);
+    bad(folder / "lm", {"this is a saved language model; a saved classifier is needed"});
+    // One word less than the model has ids for.
+    std::string other = bytes;
+    other.replace(other.find("\\nlovely\\n"), 10, "\\nawfull\\n");
+    other.replace(other.find("\\nawfull\\n"), 10, "\\nawful \\n");
+    other.replace(other.find("\\nawful \\n"), 10, "\\nawful\\n ");
+    bad(folder.write("other", other), {"its words or labels do not fit its model"});
+    refused(classify({"eval", model, folder.write("v", "glad x\nmad y\n")}), 1,
+            {"v:2: the label 'mad' is none of those that were learned: glad, sad"});
+}
+
+TEST_CASE("classify saves what it has when it is interrupted", "[apps][classify]") {
+    const Folder folder;
+    const std::string model = folder / "m", data = folder.write("d", moods(40));
+    Running program("classify", {"train", data, "--epochs", "1000000", "--save", model});
+    REQUIRE(program.says("step   "));
+    program.interrupt();
+    const Result r = program.wait();
+    INFO(r.err);
+    CHECK(r.status == 130);
+    CHECK(r.out.empty());
+    CHECK(contains(r.err, "saved " + model));
+    CHECK(classify({"predict", model, "a lovely day"}).status == 0);
+}
+
+TEST_CASE("classify answers a line before the next one comes", "[apps][classify]") {
+    const Folder folder;
+    const std::string model = folder / "m";
+    REQUIRE(train(folder.write("d", moods(20)), {"--save", model, "--epochs", "1"}).status == 0);
+    // The next line is written only when the answer to the last one has come through the pipe.
+    const std::string script =
+        "cd " + folder.path + "; mkfifo in out; '" + std::filesystem::absolute(apps()).string() +
+        "/classify' predict m < in > out &" + "cd " + folder.path +
+        "; exec 3> in 4< out; for i in 1 2 3; do echo text $i >&3; " +
+        "timeout 60 sh -c 'read -r answer <&4 && echo \"$answer\"' || exit 1; done > answers";
+    if (!environment("PLAINGRAD_RUN", "").empty())
+        return;
+    CHECK(std::system(script.c_str()) == 0);
+    CHECK(lines_of(content(folder / "answers")).size() == 3);
+}
+
+TEST_CASE("the examples in classify's help work as pasted", "[apps][classify]") {
+    const Result help = classify({"--help"});
+    CHECK(help.status == 0);
+    for (const std::string command : {"train", "predict", "eval"}) {
+        const Result r = classify({command, "--help"});
+        CHECK(r.status == 0);
+        CHECK(r.err.empty());
+        CHECK(contains(help.out, "  " + command));
+    }
+    if (!environment("PLAINGRAD_RUN", "").empty())
+        return;
+    const Folder folder;
+    std::filesystem::create_directory_symlink(std::filesystem::absolute(apps()), folder / "apps");
+    std::string script = "cd " + folder.path;
+    for (const std::string& line : lines_of(help.out))
+        if (contains(line, "moods"))
+            script += " && " + line;
+    CHECK(std::system(("(" + script + ") 2> /dev/null > " + (folder / "out")).c_str()) == 0);
+    CHECK(content(folder / "out").starts_with("good\tgood=0."));
+}

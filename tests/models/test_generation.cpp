@@ -1,0 +1,225 @@
+// Text from a language model: what the plain loop over whole passes gives, one sentence at a time.
+#include "models/sampling.h"
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+using autograd::Tokens;
+
+namespace {
+
+LanguageModel stirred(const std::string& kind, int64_t max_length = 40) {
+    StackConfig c = small_stack(kind);
+    c.max_length = max_length;
+    LanguageModel model(c, Rng(1));
+    stir(model);
+    return model;
+}
+
+Tokens prompts(const Sentences& s) {
+    Ids ids;
+    for (const Ids& one : s)
+        ids.insert(ids.end(), one.begin(), one.end());
+    return Tokens(static_cast<int64_t>(s.size()), static_cast<int64_t>(s[0].size()), ids);
+}
+
+// Without a cache, one sentence alone: sentence b of a batch. What the model reads starts at `start`.
+Ids plainly(const LanguageModel& model, const Ids& prompt, uint64_t b, const Rng& rng,
+            const GenerationOptions& o) {
+    const autograd::NoGrad no_grad;
+    const auto most = static_cast<std::size_t>(model.config.max_length);
+    Ids text = prompt;
+    std::size_t start = text.size() > most ? text.size() - most : 0;
+    while (text.size() - prompt.size() < static_cast<std::size_t>(o.max_tokens)) {
+        if (text.size() - start > most) {
+            if (!o.slide)
+                break;
+            start = text.size() - std::max<std::size_t>(1, most / 2);
+        }
+        const Ids context(text.begin() + static_cast<std::ptrdiff_t>(start), text.end());
+        const std::vector<Real> logits =
+            row(model(prompts({context}), Mode::eval()), 0, static_cast<int64_t>(context.size()) - 1);
+        const double uniform = rng.fork(b).uniform(text.size() - prompt.size());
+        text.push_back(sample(logits.data(), length(logits), uniform, o.sampling));
+        if (std::find(o.stop.begin(), o.stop.end(), text.back()) != o.stop.end()) {
+            text.pop_back();
+            break;
+        }
+    }
+    return {text.begin() + static_cast<std::ptrdiff_t>(prompt.size()), text.end()};
+}
+
+Sentences plainly(const LanguageModel& model, const Sentences& s, const Rng& rng,
+                  const GenerationOptions& o) {
+    Sentences all;
+    for (std::size_t b = 0; b < s.size(); ++b)
+        all.push_back(plainly(model, s[b], b, rng, o));
+    return all;
+}
+
+const GenerationOptions kLong = {.sampling = {.temperature = 1.3}, .max_tokens = 20, .stop = {}};
+
+}  // namespace
+
+TEST_CASE("generate: the plain loop's text, greedy and drawn, of every kind", "[models][generate]") {
+    for (const std::string& kind : kStacks) {
+        INFO(kind);
+        const LanguageModel model = stirred(kind);
+        const Sentences s = sentences({4, 4, 4}, 2);
+        for (const double temperature : {0.0, 0.7, 2.0}) {
+            GenerationOptions o = kLong;
+            o.sampling.temperature = temperature;
+            const Sentences texts = generate(model, prompts(s), Rng(3), o);
+            CHECK(texts == plainly(model, s, Rng(3), o));
+            for (const Ids& text : texts)
+                CHECK(text.size() == 20);
+            CHECK((generate(model, prompts(s), Rng(4), o) == texts) == (temperature == 0));
+            CHECK(generate(model, prompts(s), Rng(3), o) == texts);
+        }
+    }
+}
+
+TEST_CASE("generate: greedy is the argmax of the whole pass", "[models][generate]") {
+    const LanguageModel model = stirred("paper");
+    Ids text = {5, 6, 7};
+    const Ids written =
+        generate(model, prompts({text}), Rng(1), {.sampling = {.temperature = 0}, .max_tokens = 30})[0];
+    REQUIRE_FALSE(written.empty());
+    for (const int32_t id : written) {
+        const Tensor logits = model(prompts({text}), Mode::eval());
+        std::vector<Real> last = row(logits, 0, static_cast<int64_t>(text.size()) - 1);
+        for (const int32_t never : {kPad, kSos, kUnk})
+            last[static_cast<std::size_t>(never)] = -1e9;
+        CHECK(id == std::max_element(last.begin(), last.end()) - last.begin());
+        text.push_back(id);
+    }
+}
+
+TEST_CASE("generate: a sentence depends on its own prompt and number alone", "[models][generate]") {
+    const LanguageModel model = stirred("gpt2");
+    GenerationOptions o = kLong;
+    o.max_tokens = 30;
+    o.stop = {kEos, 7};  // so that sentences leave the batch
+    const Sentences s = sentences({4, 4, 4, 4, 4, 4}, 5);
+    const Sentences together = generate(model, prompts(s), Rng(6), o);
+    CHECK(together == plainly(model, s, Rng(6), o));
+    CHECK(generate(model, prompts({s[0]}), Rng(6), o)[0] == together[0]);
+    Sentences changed = s;
+    changed[0] = {4, 4, 4, 4};
+    const Sentences others = generate(model, prompts(changed), Rng(6), o);
+    for (std::size_t b = 1; b < 6; ++b)
+        CHECK(others[b] == together[b]);
+    // Equal prompts are continued differently: each has a stream of its own.
+    const Sentences twins = generate(model, prompts({s[0], s[0]}), Rng(6), kLong);
+    CHECK(twins[0] != twins[1]);
+}
+
+TEST_CASE("generate: stop tokens end a sentence and are not returned", "[models][generate]") {
+    const LanguageModel model = stirred("bert");
+    const Sentences s = sentences({3, 3, 3, 3, 3, 3, 3, 3}, 7);
+    GenerationOptions o = kLong;
+    const Sentences unstopped = generate(model, prompts(s), Rng(8), o);
+    for (const Ids& stop : {Ids{5}, Ids{kEos}, Ids{4, 9, 10}, Ids{4, 5, 6, 7, 8, 9, 10, kEos}}) {
+        o.stop = stop;
+        const Sentences texts = generate(model, prompts(s), Rng(8), o);
+        std::size_t lengths = 0;
+        for (std::size_t b = 0; b < s.size(); ++b) {
+            const auto end =
+                std::find_first_of(unstopped[b].begin(), unstopped[b].end(), stop.begin(), stop.end());
+            CHECK(texts[b] == Ids(unstopped[b].begin(), end));
+            lengths += texts[b].size();
+        }
+        CHECK(lengths < 8 * 20);
+    }
+    // A stop token in the prompt ends nothing.
+    o.stop = {s[0][2]};
+    CHECK(generate(model, prompts({s[0]}), Rng(8), o)[0] == plainly(model, s[0], 0, Rng(8), o));
+}
+
+TEST_CASE("generate: on_token is called with each token of the result, in order", "[models][generate]") {
+    const LanguageModel model = stirred("mixed");
+    GenerationOptions o = kLong;
+    o.stop = {5};
+    const Sentences s = sentences({2, 2, 2, 2}, 9);
+    Sentences heard(4);
+    std::vector<std::size_t> steps;  // never back
+    const Sentences texts = generate(model, prompts(s), Rng(10), o, [&](int64_t b, int32_t token) {
+        heard[static_cast<std::size_t>(b)].push_back(token);
+        steps.push_back(heard[static_cast<std::size_t>(b)].size());
+    });
+    CHECK(heard == texts);
+    CHECK(std::is_sorted(steps.begin(), steps.end()));
+    CHECK(texts == generate(model, prompts(s), Rng(10), o));
+    std::size_t lengths = 0;
+    for (const Ids& text : texts)
+        lengths += text.size();
+    CHECK((lengths > 4 && lengths < 80));
+}
+
+TEST_CASE("generate: a full context slides, or ends the text", "[models][generate]") {
+    for (const char* kind : {"gpt2", "paper"})
+        for (const int64_t most : {1, 2, 3, 8, 9}) {
+            const LanguageModel model = stirred(kind, most);
+            for (const int prompt : {1, 2, 8, 12}) {
+                INFO(kind << ", maximum " << most << ", prompt of " << prompt);
+                const Sentences s = sentences({prompt, prompt}, 11);
+                GenerationOptions o = kLong;
+                o.max_tokens = 25;
+                const Sentences texts = generate(model, prompts(s), Rng(12), o);
+                CHECK(texts == plainly(model, s, Rng(12), o));
+                CHECK((texts[0].size() == 25 && texts[1].size() == 25));
+
+                o.slide = false;
+                if (prompt > most) {
+                    const std::string error = error_of([&] { generate(model, prompts(s), Rng(12), o); });
+                    CHECK(contains(error, "a prompt of " + std::to_string(prompt)));
+                    CHECK(contains(error, "max_length " + std::to_string(most)));
+                    continue;
+                }
+                const Sentences ended = generate(model, prompts(s), Rng(12), o);
+                for (std::size_t b = 0; b < 2; ++b) {  // the last token needs no place of its own
+                    CHECK(ended[b].size() == static_cast<std::size_t>(most - prompt + 1));
+                    CHECK(std::equal(ended[b].begin(), ended[b].end(), texts[b].begin()));
+                }
+            }
+        }
+}
+
+TEST_CASE("generate: sentences leave the batch before and after it slides", "[models][generate]") {
+    const LanguageModel model = stirred("gpt2", 7);
+    GenerationOptions o = kLong;
+    o.max_tokens = 40;
+    o.stop = {5};
+    o.sampling.temperature = 3;
+    const Sentences s = sentences({3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, 13);
+    const Sentences texts = generate(model, prompts(s), Rng(14), o);
+    CHECK(texts == plainly(model, s, Rng(14), o));
+    int early = 0, late = 0;
+    for (const Ids& text : texts)
+        ++(text.size() < 4 ? early : late);
+    CHECK((early > 0 && late > 1));
+}
+
+TEST_CASE("generate: nothing to do, and what is refused", "[models][generate]") {
+    const LanguageModel model = stirred("gpt2");
+    const Tokens two = prompts({{4, 5}, {6, 7}});
+    GenerationOptions o = kLong;
+    o.max_tokens = 0;
+    CHECK(generate(model, two, Rng(1), o) == Sentences(2));
+    o.max_tokens = 1;
+    CHECK(generate(model, two, Rng(1), o)[1].size() == 1);
+    CHECK(generate(model, Tokens(0, 3, {}), Rng(1), o).empty());
+    CHECK(contains(error_of([&] { generate(model, Tokens(2, 0, {}), Rng(1), o); }), "at least one token"));
+    CHECK(contains(error_of([&] { generate(model, Tokens(1, 1, {11}), Rng(1), o); }), "id 11"));
+    o.sampling.top_p = 0;
+    CHECK(contains(error_of([&] { generate(model, two, Rng(1), o); }), "top_p"));
+    o = kLong;
+    o.max_tokens = -1;
+    CHECK(contains(error_of([&] { generate(model, two, Rng(1), o); }), "max_tokens"));
+    // Prompts of different lengths cannot be one batch.
+    CHECK(contains(error_of([&] { generate(model, padded({{4, 5}, {6}}), Rng(1), kLong); }), "padding"));
+    Tensor(model.output.table).mutable_data()[5 * 12] = kNan;
+    CHECK(contains(error_of([&] { generate(model, two, Rng(1), kLong); }), "not a number"));
+}

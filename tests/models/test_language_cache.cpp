@@ -1,0 +1,142 @@
+// The language model with its cache gives the bits that it gives without, however a text is cut into steps.
+#include "models/language_model.h"
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+using autograd::Tokens;
+
+namespace {
+
+const Mode kEval = Mode::eval();
+
+LanguageModel stirred(const StackConfig& c) {
+    LanguageModel model(c, Rng(1));
+    stir(model);
+    return model;
+}
+
+// Reads the text in steps of these lengths; all logits (B, T, V).
+Tensor in_steps(const LanguageModel& model, const Tokens& text, const std::vector<int64_t>& lengths) {
+    LanguageModel::Cache cache;
+    std::vector<Tensor> parts;
+    int64_t at = 0;
+    for (const int64_t n : lengths) {
+        parts.push_back(model.step(text.positions(at, at + n), cache));
+        REQUIRE(parts.back().shape() == Shape({text.batch, n, model.config.vocabulary}));
+        REQUIRE_FALSE(parts.back().needs_grad());
+        at += n;
+        REQUIRE(cache.length == at);
+    }
+    REQUIRE(at == text.length);
+    return autograd::concat(parts, 1);
+}
+
+Tokens text(int64_t batch, int64_t length, uint64_t seed) {
+    return padded(
+        sentences(std::vector<int>(static_cast<std::size_t>(batch), static_cast<int>(length)), seed));
+}
+
+}  // namespace
+
+TEST_CASE("language model cache: every way to cut seven tokens", "[models][lm][decoding]") {
+    for (const std::string& kind : kStacks) {
+        const LanguageModel model = stirred(small_stack(kind));
+        const Tokens ids = text(2, 7, 2);
+        const Tensor whole = model(ids, kEval);
+        for (unsigned cuts = 0; cuts < 64; ++cuts) {  // bit i: a step ends after token i
+            std::vector<int64_t> lengths = {1};
+            for (unsigned i = 0; i < 6; ++i)
+                if (cuts >> i & 1)
+                    lengths.push_back(1);
+                else
+                    ++lengths.back();
+            INFO(kind << ", cuts " << cuts);
+            CHECK(same_bits(in_steps(model, ids, lengths), whole));
+        }
+    }
+}
+
+TEST_CASE("language model cache: past its growths, up to the last position", "[models][lm][decoding]") {
+    for (const std::string& kind : kStacks) {
+        INFO(kind);
+        const LanguageModel model = stirred(small_stack(kind));
+        const Tokens ids = text(3, 40, 3);
+        const Tensor whole = model(ids, kEval);
+        CHECK(same_bits(in_steps(model, ids, std::vector<int64_t>(40, 1)), whole));
+        CHECK(same_bits(in_steps(model, ids, {40}), whole));
+        CHECK(same_bits(in_steps(model, ids, {15, 1, 1, 1, 14, 7, 1}), whole));
+        CHECK(same_bits(in_steps(model, ids, {1, 16, 1, 20, 2}), whole));
+        CHECK(same_bits(in_steps(model, ids, {33, 7}), whole));
+    }
+}
+
+TEST_CASE("language model cache: on every instruction set, at any number of threads",
+          "[models][lm][decoding]") {
+    StackConfig c = small_stack("gpt2");
+    c.d_model = 68;
+    c.n_heads = 4;
+    c.d_ff = 132;
+    const LanguageModel model = stirred(c);
+    const Tokens ids = text(5, 37, 4);
+    const Tensor whole = model(ids, kEval);
+    for_each_isa([&](const std::string& isa) {
+        for (const int n : {1, 3}) {
+            INFO(isa << ", " << n << " threads");
+            const Threads threads(n);
+            CHECK(same_bits(in_steps(model, ids, {20, 1, 1, 15}), whole));
+            CHECK(same_bits(model(ids, kEval), whole));
+        }
+    });
+}
+
+TEST_CASE("language model cache: rows reordered, repeated and dropped", "[models][lm][decoding]") {
+    for (const std::string& kind : kStacks) {
+        const LanguageModel model = stirred(small_stack(kind));
+        Sentences read = sentences({3, 3, 3}, 5);
+        LanguageModel::Cache cache;
+        cache.select({2, 0});  // of nothing: nothing
+        model.step(padded(read), cache);
+        const std::vector<Ids> plan = {{2, 0, 1}, {0, 0, 2, 1, 2}, {4, 3, 2, 1, 0}, {1, 3}, {1}, {0, 0}};
+        for (std::size_t i = 0; i < plan.size(); ++i) {
+            INFO(kind << ", selection " << i);
+            cache.select(plan[i]);
+            Sentences chosen;
+            for (const int32_t r : plan[i])
+                chosen.push_back(read[static_cast<std::size_t>(r)]);
+            read = chosen;
+            const int count = i % 2 == 0 ? 1 : 6;
+            const Sentences next = sentences(std::vector<int>(read.size(), count), 6 + i);
+            for (std::size_t b = 0; b < read.size(); ++b)
+                read[b].insert(read[b].end(), next[b].begin(), next[b].end());
+            const Tensor whole = model(padded(read), kEval);
+            CHECK(same_bits(model.step(padded(next), cache),
+                            autograd::slice(whole, 1, whole.size(1) - count, whole.size(1))));
+        }
+    }
+}
+
+TEST_CASE("language model cache: what it refuses leaves it as it was", "[models][lm][decoding]") {
+    for (const char* kind : {"gpt2", "paper"}) {
+        INFO(kind);
+        StackConfig c = small_stack(kind);
+        c.max_length = 6;
+        const LanguageModel model = stirred(c);
+        const Tokens ids = text(2, 6, 7);
+        LanguageModel::Cache cache;
+        CHECK(contains(error_of([&] { model.step(text(2, 7, 7), cache); }), "length of 6"));
+        model.step(ids.positions(0, 4), cache);
+        CHECK(contains(error_of([&] { model.step(text(2, 3, 7), cache); }), "length of 6"));
+        CHECK(contains(error_of([&] { model.step(Tokens(2, 1, {4, 11}), cache); }), "id 11"));
+        CHECK(contains(error_of([&] { model.step(Tokens(1, 1, {4}), cache); }), "batch"));
+        CHECK(contains(error_of([&] { model.step(Tokens(3, 1, {4, 5, 6}), cache); }), "batch"));
+        CHECK(contains(error_of([&] { model.step(padded({{4, 5}, {6}}), cache); }), "no padding"));
+        CHECK(error_of([&] { cache.select({0, 2}); }) != "");
+        CHECK(cache.length == 4);
+        const Tensor last = model.step(ids.positions(4, 6), cache);
+        CHECK(same_bits(last, autograd::slice(model(ids, kEval), 1, 4, 6)));
+        CHECK(contains(error_of([&] { model.step(ids.positions(0, 1), cache); }), "length of 6"));
+    }
+}

@@ -1,0 +1,200 @@
+// What a masked language model is trained on: which tokens are selected, what becomes of them, what counts.
+#include <cmath>
+
+#include "models/masked_language_model.h"
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+using autograd::Tokens;
+
+namespace {
+
+// Whether k of n is what a probability gives: five deviations of the binomial distribution.
+bool plausible(int64_t k, int64_t n, double p) {
+    const auto all = static_cast<double>(n);
+    return std::abs(static_cast<double>(k) - all * p) <= 5 * std::sqrt(all * p * (1 - p)) + 1e-9;
+}
+
+struct Counts {
+    int64_t possible = 0, selected = 0, replaced = 0, kept = 0;
+    std::vector<int64_t> random = std::vector<int64_t>(64);  // by id
+};
+
+// Checks what must hold at each position, and counts.
+Counts count(const Tokens& ids, const MaskedTokens& masked, const MaskingOptions& o) {
+    Counts n;
+    REQUIRE((masked.ids.ids.size() == ids.ids.size() && masked.targets.ids.size() == ids.ids.size()));
+    CHECK((masked.ids.batch == ids.batch && masked.targets.batch == ids.batch));
+    CHECK((masked.ids.length == ids.length && masked.targets.length == ids.length));
+    CHECK(masked.ids.pad == ids.pad);
+    int64_t wrong = 0;
+    for (std::size_t i = 0; i < ids.ids.size(); ++i) {
+        const int32_t was = ids.ids[i], is = masked.ids.ids[i], target = masked.targets.ids[i];
+        const bool may = was >= o.first_id && was < o.end_id && was != ids.pad;
+        n.possible += may;
+        if (target == kPad) {
+            wrong += is != was;
+            continue;
+        }
+        wrong += !may || target != was;
+        ++n.selected;
+        if (is == o.mask)
+            ++n.replaced;
+        else if (is == was)
+            ++n.kept;
+        else if (is >= o.first_id && is < o.end_id)
+            ++n.random[static_cast<std::size_t>(is)];
+        else
+            ++wrong;
+    }
+    CHECK(wrong == 0);
+    return n;
+}
+
+int64_t sum(const std::vector<int64_t>& x) {
+    int64_t total = 0;
+    for (const int64_t n : x)
+        total += n;
+    return total;
+}
+
+// Reserved ids among the data, and padding.
+Tokens reading(int64_t vocabulary) {
+    Sentences s = sentences(std::vector<int>(100, 200), 1, vocabulary);
+    for (std::size_t b = 0; b < s.size(); ++b) {
+        s[b].resize(200 - b);
+        s[b].front() = kSos;
+        s[b][40] = kUnk;
+        s[b].back() = kEos;
+    }
+    return padded(s);
+}
+
+}  // namespace
+
+TEST_CASE("mask_tokens: 15 %, and of these 80, 10 and 10", "[models][mlm]") {
+    const Tokens ids = reading(44);
+    const MaskingOptions o = {.end_id = 44};
+    const Counts n = count(ids, mask_tokens(ids, o, Rng(2)), o);
+    CHECK(n.possible > 14000);
+    CHECK(plausible(n.selected, n.possible, 0.15));
+    CHECK(plausible(n.replaced, n.selected, 0.8));
+    CHECK(plausible(n.kept, n.selected, 0.1 + 0.1 / 40));  // a random id may be the same
+    CHECK(plausible(sum(n.random), n.selected, 0.1 * 39 / 40));
+    for (std::size_t id = 4; id < 44; ++id)
+        CHECK(plausible(n.random[id], sum(n.random), 1.0 / 40));
+    CHECK(n.random[4] + n.random[43] > 0);  // both ends
+}
+
+TEST_CASE("mask_tokens: at other rates, and at their ends", "[models][mlm]") {
+    const Tokens ids = reading(24);
+    MaskingOptions o = {
+        .mask = 5, .first_id = 8, .end_id = 20, .rate = 0.5, .replaced = 0.3, .randomised = 0.6};
+    const Counts n = count(ids, mask_tokens(ids, o, Rng(3)), o);
+    CHECK(plausible(n.selected, n.possible, 0.5));
+    CHECK(plausible(n.replaced, n.selected, 0.3));
+    CHECK(plausible(sum(n.random), n.selected, 0.6 * 11 / 12));
+    CHECK((sum({n.random.begin(), n.random.begin() + 8}) == 0 && n.random[8] > 0 && n.random[19] > 0));
+
+    o = {.end_id = 24, .rate = 1, .replaced = 1, .randomised = 0};
+    const Counts all = count(ids, mask_tokens(ids, o, Rng(4)), o);
+    CHECK((all.selected == all.possible && all.replaced == all.possible));
+    o.replaced = 0;
+    const Counts kept = count(ids, mask_tokens(ids, o, Rng(4)), o);
+    CHECK(kept.kept == all.possible);
+    o.randomised = 1;
+    const Counts random = count(ids, mask_tokens(ids, o, Rng(4)), o);
+    CHECK(sum(random.random) + random.kept == all.possible);
+}
+
+TEST_CASE("mask_tokens: one at least, any of those that may be", "[models][mlm]") {
+    const Tokens ids = padded({{kSos, 4, 5, kEos}, {6, kUnk}});
+    std::vector<int64_t> chosen(8);
+    for (uint64_t seed = 0; seed < 300; ++seed) {
+        const MaskingOptions o = {.end_id = 11, .rate = 0};
+        const MaskedTokens masked = mask_tokens(ids, o, Rng(seed));
+        CHECK(count(ids, masked, o).selected == 1);
+        for (std::size_t i = 0; i < 8; ++i)
+            chosen[i] += masked.targets.ids[i] != kPad;
+    }
+    CHECK(chosen[1] + chosen[2] + chosen[4] == 300);
+    for (const std::size_t i : {1u, 2u, 4u})
+        CHECK(plausible(chosen[i], 300, 1.0 / 3));
+    const MaskingOptions o = {.end_id = 11};
+    CHECK(count(padded({{7}}), mask_tokens(padded({{7}}), o, Rng(1)), o).selected == 1);
+}
+
+TEST_CASE("mask_tokens: the same for the same stream, another for another", "[models][mlm]") {
+    const Tokens ids = reading(44);
+    const MaskingOptions o = {.end_id = 44};
+    const MaskedTokens one = mask_tokens(ids, o, Rng(5)), other = mask_tokens(ids, o, Rng(6));
+    CHECK(one.ids.ids == mask_tokens(ids, o, Rng(5)).ids.ids);
+    CHECK(one.targets.ids == mask_tokens(ids, o, Rng(5)).targets.ids);
+    CHECK(one.targets.ids != other.targets.ids);
+    // Which ones are selected does not depend on what becomes of them.
+    MaskingOptions all_random = o;
+    all_random.replaced = 0;
+    all_random.randomised = 1;
+    CHECK(mask_tokens(ids, all_random, Rng(5)).targets.ids == one.targets.ids);
+}
+
+TEST_CASE("mask_tokens: another id for padding is padding too", "[models][mlm]") {
+    const Tokens ids = Tokens::padded({{4, 5, 6, 7, 8}, {6}}, 10);
+    const MaskingOptions o = {.end_id = 11, .rate = 1};
+    CHECK(count(ids, mask_tokens(ids, o, Rng(7)), o).selected == 6);
+}
+
+TEST_CASE("mask_tokens: what is refused", "[models][mlm]") {
+    const Tokens ids = padded({{4, 5}, {6}});
+    const auto refused = [&](const MaskingOptions& o) {
+        return error_of([&] { mask_tokens(ids, o, Rng(1)); });
+    };
+    const double nan = std::nan("");
+    CHECK(refused({.end_id = 7}) == "");
+    for (const MaskingOptions& o :
+         {MaskingOptions{.end_id = 7, .rate = -0.1}, MaskingOptions{.end_id = 7, .rate = 1.1},
+          MaskingOptions{.end_id = 7, .rate = nan}, MaskingOptions{.end_id = 7, .replaced = -0.1},
+          MaskingOptions{.end_id = 7, .randomised = -0.1}, MaskingOptions{.end_id = 7, .replaced = nan},
+          MaskingOptions{.end_id = 7, .replaced = 0.8, .randomised = 0.3}})
+        CHECK(contains(refused(o), "rates must be in [0, 1]"));
+    CHECK(contains(refused({}), "end_id"));  // it was forgotten
+    CHECK(contains(refused({.first_id = 7, .end_id = 7}), "no ids from 7 to 7"));
+    CHECK(contains(refused({.first_id = 7, .end_id = 9}), "no token that may be masked"));
+    CHECK(error_of([&] { mask_tokens(padded({{kSos, kEos}}), {.end_id = 9}, Rng(1)); }) != "");
+    // What is selected must not be the id that the loss passes over, and ids are not negative.
+    CHECK(contains(refused({.first_id = 0, .end_id = 9}), "first_id"));
+    CHECK(contains(refused({.mask = -1, .end_id = 9}), "mask"));
+}
+
+TEST_CASE("masked language model: the loss counts what was selected and nothing else", "[models][mlm]") {
+    const Tokens ids = padded(sentences({7, 4}, 8));
+    const MaskedTokens masked = mask_tokens(ids, {.end_id = 11, .rate = 0.4}, Rng(9));
+    const Tensor logits = leaf(random({2, 7, 11}, 10));
+    const Tensor loss = autograd::cross_entropy(logits, masked.targets, {.ignore = kPad});
+    loss.backward();
+    double expected = 0;
+    int counted = 0;
+    for (int64_t i = 0; i < 14; ++i) {
+        const int32_t target = masked.targets.ids[static_cast<std::size_t>(i)];
+        Tensor other = logits.clone();
+        double total = 0, moved = 0;
+        for (int64_t v = 0; v < 11; ++v) {
+            total += std::exp(static_cast<double>(logits.data()[i * 11 + v]));
+            moved += std::abs(static_cast<double>(logits.grad().data()[i * 11 + v]));
+            other.mutable_data()[i * 11 + v] += static_cast<Real>(v);
+        }
+        INFO("position " << i);
+        CHECK(same_bits(autograd::cross_entropy(other, masked.targets, {.ignore = kPad}), loss) ==
+              (target == kPad));
+        CHECK((target == kPad ? moved == 0 : moved > 1e-3));
+        if (target == kPad)
+            continue;
+        expected += std::log(total) - static_cast<double>(logits.data()[i * 11 + target]);
+        ++counted;
+    }
+    REQUIRE((counted > 1 && counted < 11));
+    CHECK(static_cast<double>(loss.item()) == Approx(expected / counted));
+}
