@@ -43,7 +43,8 @@ std::string without_seconds(const Result& result) {
     std::string text;
     bool inside = false;
     for (const std::string& line : lines_of(result.out)) {
-        text += (inside ? line.substr(0, line.find_last_of(' ')) : line) + '\n';
+        text +=
+            (inside ? line.substr(0, line.find_last_not_of(' ', line.find_last_of(' ')) + 1) : line) + '\n';
         inside |= line.starts_with("task  ");
     }
     return text;
