@@ -174,7 +174,14 @@ Writer load(const std::string& path) {
     LanguageModel model = kit::load_language_model(path, &metadata);
     check(metadata.contains(kVocabulary) && metadata.contains(kItems), path,
           ": this language model was not trained by char_lm: it has no characters");
-    Characters characters = Characters::from_description(metadata[kVocabulary]);
+    check(metadata[kItems] == "lines" || metadata[kItems] == "text", path, ": ", kItems,
+          " is neither text nor lines");
+    Characters characters;
+    try {
+        characters = Characters::from_description(metadata[kVocabulary]);
+    } catch (const autograd::Error& error) {
+        throw autograd::Error(join(path, ": ", error.what()));
+    }
     check(characters.size() == model.config.vocabulary, path, ": the model has ", model.config.vocabulary,
           " ids, its characters have ", characters.size());
     return {std::move(model), std::move(characters), metadata[kItems] == "lines"};
@@ -210,6 +217,8 @@ void write_lines(const Writer& w, const SampleSettings& s, const std::vector<Seq
     for (const Sequence& line : known)
         old.insert(w.characters.decode(Sequence(line.begin() + 1, line.end() - 1)));
     Sequence prompt = w.characters.encode(s.prompt, "--prompt");
+    check(static_cast<int64_t>(prompt.size()) < w.model.config.max_length, "--prompt has ", prompt.size(),
+          " characters; the model takes ", w.model.config.max_length - 1);
     prompt.insert(prompt.begin(), models::kSos);
     const Tokens start(1, static_cast<int64_t>(prompt.size()), prompt);
     const models::GenerationOptions options = {
@@ -269,9 +278,12 @@ int learn(const std::vector<File>& files, const Settings& s) {
     if (s.width % s.heads != 0)
         throw kit::UsageError(join("--width ", s.width, " must be a multiple of --heads ", s.heads));
     if (!s.save.empty())
-        kit::check_can_save(s.save);
+        kit::check_can_save(s.save, s.files);
     const Corpus corpus = make_corpus(files, s.bytes, s.lines);
     int64_t context = s.context;
+    check(s.lines || context < static_cast<int64_t>(corpus.training[0].size()), files[0].name, ": --context ",
+          context, " is longer than the text to learn from, which has ", corpus.training[0].size(),
+          " characters");
     if (s.lines)
         context =
             std::max({context, context_of_longest(corpus.training), context_of_longest(corpus.held_out)});
@@ -324,11 +336,11 @@ Settings parse_train(int argc, char** argv, const std::string& config) {
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--width", "N", "width of the model", s.width, {.min = 1, .max = 4096});
-    options.add("--context", "N", "characters to look back on; of lines, at least the longest", s.context,
-                {.min = 1, .max = 1 << 16});
+    options.add("--context", "N", "characters to look back on; with --lines never less than the longest line",
+                s.context, {.min = 1, .max = 1 << 16});
     options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
     options.add("--batch", "N", "pieces of text, or lines, in a step", s.batch, {.min = 1, .max = 1 << 16});
-    options.add("--steps", "N", "training steps", s.steps, {.min = 1});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000});
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
     options.add("--validate-every", "N", "steps from one validation to the next", s.validate_every,
                 {.min = 1});
@@ -339,12 +351,19 @@ Settings parse_train(int argc, char** argv, const std::string& config) {
                     "learns from a file");
     options.example("./apps/char_lm train names.txt --lines", "learns names, and invents some");
     options.note(
-        "--config names is what --lines takes unless told otherwise. The numbers above are those of tiny.\n"
+        "The numbers above are those of --config tiny. small: 6 layers, 6 heads, width 384, context 256, "
+        "dropout\n"
+        "0.2, batch 64, 5000 steps, lr 0.001. names, which --lines takes unless told otherwise: width 64, "
+        "context 16,\n"
+        "dropout 0.1, batch 32, 16000 steps, lr 0.002.\n"
         "Held out are the last tenth of the text, or a tenth of the lines (at most 1,000) chosen by chance. "
         "The loss\n"
         "is the mean over all that is held out, cut into pieces of the context, each character predicted "
         "from\n"
-        "those before it in its piece; with --lines the end of a line counts as a character.");
+        "those before it in its piece; with --lines the end of a line counts as a character. Which lines are "
+        "held\n"
+        "out does not depend on --seed.");
+    options.note("Ctrl-C ends training: --save has kept the best so far.");
     options.parse(argc, argv);
     return s;
 }
@@ -372,12 +391,14 @@ int sample_command(int argc, char** argv) {
     options.add("--top-k", "K", "only the K most probable characters; 0: all", s.sampling.top_k);
     options.add("--top-p", "P", "only the most probable that reach this probability together",
                 s.sampling.top_p, {.min = 1e-6, .max = 1});
-    options.add_common(s.seed);
+    options.add_common(s.seed, "of what is drawn");
     options.example("./apps/char_lm sample readme.safetensors --prompt 'The ' --tokens 100",
                     "goes on with it");
     options.parse(argc, argv);
     const Writer w = load(words[0]);
     words.erase(words.begin());
+    if (!w.lines && !words.empty())
+        throw kit::UsageError("FILE is for models that learned with --lines; this one learned a text");
     if (w.lines)
         write_lines(w, s, encode(read_files(words, w.characters.are_bytes()), w.characters, true));
     else

@@ -332,7 +332,7 @@ int demo_command(int argc, char** argv) {
     for (const Intent& intent : kIntents)
         labels.push_back(intent.label);
     const Labeller l = train(corpus, labels, s);
-    std::cout << "Sentences worded otherwise than those that were learned: ";
+    std::cout << "On sentences worded otherwise than those learned: ";
     const Confusion c = evaluate(l, corpus.held_out);
     print(c);
     std::cout << '\n';
@@ -350,7 +350,7 @@ int demo_command(int argc, char** argv) {
 
 // --validation as a number of lines, or as a file.
 Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
-    if (s.validation.find_first_not_of("0123456789") != std::string::npos)
+    if (s.validation.find_first_not_of("-0123456789") != std::string::npos)
         return {examples, read_examples(s.validation)};
     const auto n = static_cast<int64_t>(examples.size());
     const int64_t count = s.validation.empty() ? std::min<int64_t>(500, n / 10)
@@ -360,7 +360,7 @@ Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
 
 int train_on(const std::string& path, const Settings& s) {
     if (!s.save.empty())
-        kit::check_can_save(s.save);
+        kit::check_can_save(s.save, {path, s.validation});
     const std::vector<Example> examples = read_examples(path);
     const std::vector<std::string> labels = collect_labels(examples, path);
     const Corpus corpus = make_corpus(examples, s);
@@ -375,7 +375,9 @@ int train_on(const std::string& path, const Settings& s) {
     if (s.patience > 0 && corpus.held_out.empty())
         throw kit::UsageError("--patience needs lines that are held out: --validation must not be 0");
     const Labeller l = train(corpus, labels, s);
-    if (!corpus.held_out.empty())
+    if (corpus.held_out.empty())
+        std::cerr << "classify: no line is held out, so nothing is measured; --validation N holds out N\n";
+    else
         print(evaluate(l, corpus.held_out));
     return 0;
 }
@@ -444,6 +446,8 @@ void predict_input(const Labeller& l) {
         if (number == 1 && line.starts_with("\xef\xbb\xbf"))  // a byte order mark
             line.erase(0, 3);
         int64_t replaced = 0;
+        for (std::size_t nul; (nul = line.find('\0')) != std::string::npos; ++replaced)
+            line.replace(nul, 1, "\xef\xbf\xbd");  // an answer for every line, whatever it holds
         line = models::text::clean_line(models::text::replace_invalid_utf8(line, replaced), where);
         report_replaced(where, replaced);
         report_cuts(l.reader, {{"", line, where}});
@@ -469,6 +473,7 @@ int predict_command(int argc, char** argv) {
     for (std::size_t i = 1; i < words.size(); ++i) {
         int64_t replaced = 0;
         const std::string text = models::text::replace_invalid_utf8(words[i], replaced);
+        report_replaced("the command line", replaced);
         report_cuts(l.reader, {{"", text, "the command line"}});
         std::cout << prediction(l, text) << '\n';
     }

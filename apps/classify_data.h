@@ -42,7 +42,7 @@ inline Example parse_line(const std::string& line, const std::string& where) {
 
 inline void report_replaced(const std::string& where, int64_t bytes) {
     if (bytes > 0)
-        std::cerr << "classify: " << where << ": bytes that are not UTF-8, read as U+FFFD: " << bytes << '\n';
+        std::cerr << "classify: " << where << ": bytes that are no text, read as U+FFFD: " << bytes << '\n';
 }
 
 inline std::vector<Example> read_examples(const std::string& path) {

@@ -47,20 +47,23 @@ inline std::string column(const std::string& text, std::size_t width, bool left 
 }
 
 inline void print(const Confusion& c) {
-    constexpr std::size_t kWidestRow = 24, kWidestColumn = 12;
-    std::size_t row_width = 5, width = 6;
-    for (const std::string& label : c.labels) {
+    // Columns have numbers, so that many labels fit on a line.
+    constexpr std::size_t kWidestRow = 24;
+    std::size_t row_width = 5;
+    for (const std::string& label : c.labels)
         row_width = std::max(row_width, std::min(label.size(), kWidestRow));
-        width = std::max(width, std::min(label.size(), kWidestColumn));
-    }
+    const std::size_t number_width = std::to_string(c.labels.size()).size();
+    const std::size_t width = std::max(std::to_string(c.total).size(), number_width + 1);
     std::cout << "accuracy " << percent(c.right, c.total) << ": " << c.right << " of " << c.total
               << " texts\n"
               << "\nConfusion matrix: a row for each true label, a column for what was predicted.\n\n"
-              << column("", row_width);
-    for (const std::string& label : c.labels)
-        std::cout << "  " << column(label, width);
+              << column("", number_width + 2 + row_width);
+    for (std::size_t i = 0; i < c.labels.size(); ++i)
+        std::cout << "  " << column(std::to_string(i + 1), width);
     for (std::size_t i = 0; i < c.labels.size(); ++i) {
-        std::cout << '\n' << column(c.labels[i], row_width, true);
+        std::cout << '\n'
+                  << column(std::to_string(i + 1), number_width) << "  "
+                  << column(c.labels[i], row_width, true);
         for (const int64_t count : c.counts[i])
             std::cout << "  " << column(count > 0 ? std::to_string(count) : ".", width);
     }

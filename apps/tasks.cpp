@@ -356,7 +356,8 @@ Settings parse(int argc, char** argv) {
                          "learns to copy, reverse, sort and add, with three families of Transformers");
     options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names);
     options.add("--recipe", "how each is trained", s.recipe, {"ours", "published"});
-    options.add("--steps", "N", "training steps for each task; 0 is the recipe's", s.steps);
+    options.add("--steps", "N", "training steps for each task; 0 is the recipe's", s.steps,
+                {.max = 1'000'000'000});
     options.add_common(s.seed);
     options.example("./apps/tasks",
                     "all four, in less than a minute; ends with a table of published figures and ours");

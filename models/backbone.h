@@ -18,8 +18,7 @@ namespace models {
 struct Backbone {
     // Throws Error for a configuration that cannot be built.
     Backbone(const StackConfig& config, const Rng& rng)
-        : embedding((check_config(config), config), rng.fork("embedding")),
-          encoder(config, rng.fork("encoder")) {}
+        : embedding(check_config(config), rng.fork("embedding")), encoder(config, rng.fork("encoder")) {}
 
     // ids (B, T) -> (B, T, d_model)
     Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode,

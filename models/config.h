@@ -69,8 +69,8 @@ struct StackConfig {
     nn::Init init = nn::Init::xavier;
 };
 
-// Throws Error, naming the field, for a stack that cannot be built.
-void check_config(const StackConfig& config);
+// Gives it back. Throws Error, naming the field, for a stack that cannot be built.
+const StackConfig& check_config(const StackConfig& config);
 
 // Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3. (The fields that it has
 // in common with StackConfig are written out in both: so that each is a flat list to fill in by name.)
@@ -99,8 +99,7 @@ struct TransformerConfig {
     nn::Init init = nn::Init::xavier;
 };
 
-// Throws Error, naming the field, for a configuration that cannot be built.
-void check_config(const TransformerConfig& config);
+const TransformerConfig& check_config(const TransformerConfig& config);
 
 StackConfig encoder_stack(const TransformerConfig& config);
 StackConfig decoder_stack(const TransformerConfig& config);

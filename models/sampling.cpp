@@ -108,15 +108,13 @@ struct Growing {
     std::vector<std::vector<int32_t>> texts;  // each prompt and what came after it
 };
 
-// How many of the newest tokens the model must read next, of `length` in all. At most max_length: when the
-// cache is full it is emptied, and the newer half of the text is read again, at the positions from 0 on.
-int64_t tokens_to_read(const LanguageModel& model, LanguageModel::Cache& cache, int64_t length) {
+// How many of the newest tokens the model must read next, of `length` in all: what the cache lacks. When it is
+// full it must be emptied, and the newer half of the text is read again, at the positions from 0 on.
+int64_t tokens_to_read(const LanguageModel& model, const LanguageModel::Cache& cache, int64_t length) {
     if (cache.length == 0)
         return std::min(length, model.config.max_length);
-    if (cache.length < model.config.max_length)
-        return 1;
-    cache = {};
-    return std::max<int64_t>(1, model.config.max_length / 2);
+    const bool full = cache.length == model.config.max_length;
+    return full ? std::max<int64_t>(1, model.config.max_length / 2) : 1;
 }
 
 void check_generation(const LanguageModel& model, const Tokens& prompts, const GenerationOptions& o) {
@@ -142,6 +140,8 @@ std::vector<std::vector<int32_t>> generate(const LanguageModel& model, const Tok
         if (!o.slide && cache.length == model.config.max_length)
             break;
         const int64_t count = tokens_to_read(model, cache, prompts.length + i);
+        if (cache.length == model.config.max_length)
+            cache = {};
         const Tensor logits = model.step(growing.newest(count), cache);  // (rows, count, V)
         std::vector<int32_t> next;
         for (const int64_t b : growing.sentences) {

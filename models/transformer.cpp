@@ -2,13 +2,8 @@
 
 namespace models {
 
-static const TransformerConfig& checked(const TransformerConfig& config) {
-    check_config(config);
-    return config;
-}
-
 Transformer::Transformer(const TransformerConfig& c, const Rng& rng_)
-    : config(checked(c)),
+    : config(check_config(c)),
       rng(rng_),
       src_embedding(encoder_stack(c), rng_.fork("src_embedding")),
       tgt_embedding(decoder_stack(c), rng_.fork("tgt_embedding")),

@@ -107,8 +107,8 @@ void Options::example(const std::string& command, const std::string& effect) {
 
 void Options::note(const std::string& text) { notes_.push_back(text); }
 
-void Options::add_common(int64_t& seed) {
-    add("--seed", "N", "of initial weights, data and dropout", seed);
+void Options::add_common(int64_t& seed, const std::string& of) {
+    add("--seed", "N", of, seed);
     add_threads();
 }
 

@@ -56,7 +56,7 @@ public:
 
     // --threads, which every program has, and sets; and for those that draw numbers, --seed.
     void add_threads();
-    void add_common(int64_t& seed);
+    void add_common(int64_t& seed, const std::string& of = "of initial weights, data and dropout");
 
     // Throws UsageError; prints the help and exits for --help.
     void parse(int argc, char** argv);

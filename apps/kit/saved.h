@@ -8,8 +8,8 @@
 namespace kit {
 
 // Training may take hours: what would keep its result from being saved is to be said before. Throws Error if `path` is
-// a directory, or nothing can be written where it is.
-void check_can_save(const std::string& path);
+// no file, or cannot be written, and UsageError if it is one of the inputs.
+void check_can_save(const std::string& path, const std::vector<std::string>& inputs);
 
 // Writes the file anew, or leaves the old one as it was. Throws Error naming the file and the cause.
 void save(const std::string& path, const models::LanguageModel& model, const Metadata& extra = {});

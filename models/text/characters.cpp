@@ -4,6 +4,7 @@
 
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
+#include "nn/checkpoint/header.h"
 
 namespace models::text {
 
@@ -24,9 +25,9 @@ static void check_utf8(std::string_view text, const std::string& where, int64_t 
         return;
     const std::string_view before = text.substr(0, at);
     line += std::count(before.begin(), before.end(), '\n');
-    throw autograd::Error(autograd::join(
-        where, ":", line, ": byte ", at - before.rfind('\n'),  // npos is -1
-        " of this line is not UTF-8; convert the text, e.g. with iconv -t UTF-8,", " or read it as bytes"));
+    throw autograd::Error(
+        autograd::join(where, ":", line, ": byte ", at - before.rfind('\n'),  // npos is -1
+                       " of this line is not UTF-8; convert the text, e.g. with iconv -t UTF-8"));
 }
 
 void Characters::add(std::string_view text, const std::string& where, int64_t line) {
@@ -62,9 +63,11 @@ std::vector<int32_t> Characters::encode(std::string_view text, const std::string
     for (std::size_t at = 0; at < text.size();) {
         const std::string_view symbol = bytes_ ? text.substr(at, 1) : character(text, at);
         ids.push_back(find(symbol));
-        check(ids.back() != kUnk, where, ":", line, ": character ", ids.size() - line_start,
-              " of this line is '", symbol, "', which is not among the ", symbols_.size(),
-              " that the model knows");
+        if (ids.back() == kUnk)
+            throw autograd::Error(autograd::join(where, ":", line, ": character ", ids.size() - line_start,
+                                                 " of this line is ", nn::checkpoint::quote(symbol),
+                                                 ", which is not among the ", symbols_.size(),
+                                                 " that the model knows"));
         at += symbol.size();
         if (symbol == "\n") {
             ++line;

@@ -205,8 +205,9 @@ TEST_CASE("char_lm learns lines, and invents new ones", "[apps][char_lm]") {
     refused(1, {"eval", model, folder.write("long.txt", "ba\n" + repeated("ra", 20) + "\n")},
             "the longest line has 40 characters; the model takes 15");
     refused(1, {"eval", model, folder.write("other.txt", "ba\n\nbax\n")},
-            "other.txt:3: character 3 of this line is 'x'");
-    refused(1, {"sample", model, "--prompt", repeated("ra", 20)}, "longer than the model's max_length 16");
+            "other.txt:3: character 3 of this line is \"x\"");
+    refused(1, {"sample", model, "--prompt", repeated("ra", 20)},
+            "--prompt has 40 characters; the model takes 15");
     refused(1, train(folder.write("text.txt", repeated(repeated("word ", 300) + "\n", 20)), lines),
             "the longest has 1500 characters; --context 1501 allows it");
 }
@@ -272,7 +273,7 @@ TEST_CASE("char_lm says what is wrong with a text", "[apps][char_lm]") {
     const std::string good = folder.write("good.txt", repeated("good ", 20));
     refused(1, train(good, {"--save", folder / ""}),
             ": this is a directory; --save needs the name of a file");
-    refused(1, train(good, {"--save", folder / "none/model"}), "none/model: no file can be made in ");
+    refused(1, train(good, {"--save", folder / "none/model"}), "none/model: no file can be written there: ");
     CHECK_FALSE(std::filesystem::exists(model));
 }
 
@@ -282,10 +283,11 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     const std::string model = folder / "model.safetensors";
     REQUIRE(char_lm(train(file, {"--steps", "2", "--save", model})).status == 0);
     refused(1, {"sample", model, "--prompt", "a tinxy"},
-            "--prompt:1: character 6 of this line is 'x', which is not ");
+            "--prompt:1: character 6 of this line is \"x\", which is not ");
+    refused(2, {"sample", model, file}, "FILE is for models that learned with --lines");
     refused(1, {"sample", model, "--prompt", "a\xff"}, "--prompt:1: byte 2 of this line is not UTF-8");
     refused(1, {"eval", model, folder.write("other.txt", "once\nUpon")},
-            "other.txt:1: character 5 of this line is '?'");
+            "other.txt:1: character 5 of this line is \"\\n\"");
     refused(1, {"eval", model, folder.write("one.txt", "o")}, "one.txt: there is nothing to predict");
     refused(1, {"eval", model, folder.write("empty.txt", "")}, "empty.txt: the file is empty");
 
@@ -304,6 +306,9 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     kit::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
               {{"char_lm.vocabulary", "characters:abc"}, {"char_lm.items", "text"}});
     refused(1, {"sample", folder / "other"}, "other: the model has 10 ids, its characters have 7");
+    kit::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
+              {{"char_lm.vocabulary", "letters"}, {"char_lm.items", "text"}});
+    refused(1, {"sample", folder / "other"}, "other: [characters] a description is ");
     kit::save(folder / "other", models::Classifier({.stack = config, .classes = 2}, models::Rng(1)));
     refused(1, {"eval", folder / "other", file},
             "other: this is a saved classifier; a saved language model is needed");
@@ -322,6 +327,9 @@ TEST_CASE("char_lm refuses wrong command lines", "[apps][char_lm]") {
     refused(2, {"train", file, "--dropout", "1"}, "--dropout needs a number from 0 to 0.99: got '1'");
     refused(2, {"train", file, "--context", "0"}, "--context needs a whole number from 1 ");
     refused(2, {"train", file, "--steps", "0"}, "--steps needs ");
+    refused(2, {"train", file, "--save", folder / "./text.txt"}, "would overwrite the text to learn from");
+    refused(1, {"train", file, "--context", "60000"},
+            "--context 60000 is longer than the text to learn from");
     refused(2, {"sample", "model", "--prompt", ""}, "--prompt needs a value");
     refused(2, {"sample", "model", "--temperature", "-1"}, "--temperature needs ");
     refused(2, {"sample", "model", "--top-p", "0"}, "--top-p needs ");

@@ -1,5 +1,6 @@
 // classify, run as a user runs it: train, predict, eval, its built-in sentences, and what it refuses.
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 
 #include "tests/apps/run.h"
@@ -87,7 +88,7 @@ Report parse(const std::string& out) {
     for (std::size_t i = 0; i < classes; ++i) {
         const Words row = blanks(lines.at(5 + i)), figures = blanks(lines.at(7 + classes + i));
         report.matrix.emplace_back();
-        for (std::size_t j = 1; j < row.size(); ++j)
+        for (std::size_t j = 2; j < row.size(); ++j)  // behind the row's number and label
             report.matrix.back().push_back(row[j] == "." ? 0 : std::stoi(row[j]));
         report.precision.push_back(figures.at(1));
         report.recall.push_back(figures.at(2));
@@ -274,8 +275,7 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
         train(folder.write("d", data), {"--save", model, "--max-words", "4", "--validation", "6"});
     INFO(r.out << r.err);
     CHECK(r.status == 0);
-    CHECK(
-        contains(r.err, "classify: " + (folder / "d") + ": bytes that are not UTF-8, read as U+FFFD: 12\n"));
+    CHECK(contains(r.err, "classify: " + (folder / "d") + ": bytes that are no text, read as U+FFFD: 12\n"));
     CHECK(contains(r.err, "texts of more than 4 words, of which only these are read: "));
     CHECK(contains(r.out, "xxxxxxxxxxx…"));
     const Words lines = lines_of(r.out);
@@ -283,12 +283,13 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
     for (const std::size_t i : {5, 6})  // columns stay under each other
         CHECK(std::count_if(lines[i].begin(), lines[i].end(), [](char c) { return (c & 0xc0) != 0x80; }) ==
               std::count_if(lines[4].begin(), lines[4].end(), [](char c) { return (c & 0xc0) != 0x80; }));
-    const Result p =
-        classify({"predict", model}, {.input = "caf\xe9 cr\xc3\xa8me\nun deux trois quatre cinq\n"});
+    const Result p = classify(
+        {"predict", model}, {.input = std::string("caf\xe9 cr\xc3\xa8me\nun d\0ux trois quatre cinq\n", 38)});
     CHECK(p.status == 0);
     CHECK(lines_of(p.out).size() == 2);
     CHECK(p.out.starts_with(label + "\t" + label + "=0."));
-    CHECK(contains(p.err, "classify: standard input:1: bytes that are not UTF-8, read as U+FFFD: 1\n"));
+    CHECK(contains(p.err, "classify: standard input:1: bytes that are no text, read as U+FFFD: 1\n"));
+    CHECK(contains(p.err, "classify: standard input:2: bytes that are no text, read as U+FFFD: 1\n"));
     CHECK(contains(p.err, "texts of more than 4 words"));
 }
 
@@ -310,7 +311,8 @@ TEST_CASE("classify says what is wrong with a file, and writes nothing", "[apps]
     refused(train(folder / "", {"--save", model}), 1, {"this is a directory"});
 
     const std::string good = folder.write("good", moods(20));
-    refused(train(good, {"--save", folder / "no/m"}), 1, {"no/m: no file can be made in "});
+    refused(train(good, {"--save", folder / "no/m"}), 1,
+            {"no/m: no file can be written there: No such file or directory"});
     refused(train(good, {"--save", folder / ""}), 1,
             {"this is a directory; --save needs the name of a file"});
     refused(train(good, {"--save", model, "--validation", folder.write("v", "glad x\nmad y\n")}), 1,
@@ -332,7 +334,30 @@ TEST_CASE("classify says what is wrong with a command line", "[apps][classify]")
     refused(train(good, {"--validation", "0", "--patience", "1"}), 2,
             {"--patience needs lines that are held out"});
     refused(train(good, {"--pooling", "max"}), 2, {"--pooling must be one of mean|first"});
+    refused(train(good, {"--validation", "-1"}), 2,
+            {"--validation needs a whole number from 0 to 20: got '-1'"});
+    const std::string before = content(good);
+    refused(train(good, {"--save", folder / "./good"}), 2, {"would overwrite the text to learn from"});
+    CHECK(content(good) == before);
+    refused(train(good, {"--save", "/dev/full"}), 1, {"/dev/full: this is a pipe or a device"});
 }
+
+namespace {
+
+// A model's file with another value of config.KEY: the header is as long as it was, or longer by 8n.
+std::string edited(const std::string& bytes, const std::string& key, const std::string& value) {
+    uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), 8);
+    std::string header = bytes.substr(8, length);
+    const std::size_t at = header.find("\"config." + key + "\":\"") + key.size() + 11;
+    header.replace(at, header.find('"', at) - at, value);
+    const uint64_t longer = header.size();
+    std::string all(8, ' ');
+    std::memcpy(all.data(), &longer, 8);
+    return all + header + bytes.substr(8 + length);
+}
+
+}  // namespace
 
 TEST_CASE("classify refuses files that are no model of its own", "[apps][classify]") {
     const Folder folder;
@@ -353,6 +378,13 @@ TEST_CASE("classify refuses files that are no model of its own", "[apps][classif
                             "--save", folder / "lm"})
                 .status == 0);
     bad(folder / "lm", {"this is a saved language model; a saved classifier is needed"});
+    // Sizes that the tensors in the file do not bear out: refused at once, and not by building such a model.
+    for (const auto& [key, value] : {std::pair{"n_layers", "90000"},
+                                     {"d_model", "90000000"},
+                                     {"classes", "99999999"},
+                                     {"vocabulary", "999999999"},
+                                     {"max_length", "99999999999"}})
+        bad(folder.write("edited", edited(bytes, key, value)), {folder / "edited"});
     // One word less than the model has ids for.
     std::string other = bytes;
     other.replace(other.find("\\nlovely\\n"), 10, "\\nawfull\\n");

@@ -174,7 +174,7 @@ TEST_CASE("tasks refuses a wrong command line", "[apps][tasks]") {
     refused({"multiply"}, "unknown task 'multiply'; there are copy, reverse, sort, add");
     refused({"copy", "", "--steps", "1"}, "unknown task ''; there are copy, reverse, sort, add");
     refused({"--recipe", "mine"}, "--recipe must be one of ours|published: got 'mine'");
-    refused({"--steps", "-1"}, "--steps needs a whole number of at least 0: got '-1'");
+    refused({"--steps", "-1"}, "--steps needs a whole number from 0 to 1000000000: got '-1'");
     refused({"--lr", "1"}, "unknown option '--lr'; --help lists them");
 }
 

@@ -67,10 +67,10 @@ TEST_CASE("bytes are all 256, and everything is encoded", "[text]") {
 TEST_CASE("characters name what they cannot encode, and where it stands", "[text]") {
     const Characters characters = of("ab\nä");
     CHECK(complaint([&] { characters.encode("ab\nbäöa", "file"); }) ==
-          "file:2: character 3 of this line is 'ö', which is not among the 4 that the model knows");
+          "file:2: character 3 of this line is \"ö\", which is not among the 4 that the model knows");
     CHECK(complaint([&] {
               characters.encode("ac", "file", 7);
-          }).starts_with("file:7: character 2 of this line is 'c'"));
+          }).starts_with("file:7: character 2 of this line is \"c\""));
     CHECK(complaint([&] {
               characters.encode("ab\na\xff", "file");
           }).starts_with("file:2: byte 2 of this line is not"));

@@ -1,0 +1,102 @@
+// Models in files: the configuration comes back as it was, and what cannot be one is refused by its key.
+#include "apps/kit/saved.h"
+
+#include "tests/catch.h"
+#include "tests/folder.h"
+#include "tests/models/small.h"
+
+using namespace models;  // NOLINT
+using namespace tests;   // NOLINT
+
+TEST_CASE("saved: configurations come back whole, as the same words", "[kit][saved]") {
+    for (const std::string& kind : kStacks) {
+        INFO(kind);
+        ClassifierConfig config = {.stack = small_stack(kind), .classes = 5, .pooling = Pooling::first};
+        config.stack.dropout = {.embeddings = Real(0.3),
+                                .sublayers = Real(1) / 3,
+                                .feed_forward = Real(1e-7),
+                                .attention = Real(0.7)};
+        const kit::Metadata words = kit::to_metadata(config);
+        CHECK(words.size() == 25);
+        ClassifierConfig back;
+        kit::from_metadata(words, back);
+        CHECK(kit::to_metadata(back) == words);
+        CHECK(back.stack.dropout.sublayers == Approx(config.stack.dropout.sublayers).epsilon(1e-8));
+    }
+}
+
+TEST_CASE("saved: each value of an enumeration has its name", "[kit][saved]") {
+    const auto word = [](const char* key, auto change) {
+        ClassifierConfig config = {.stack = small_stack("paper"), .classes = 2};
+        change(config);
+        return kit::to_metadata(config).at(key);
+    };
+    using nn::Activation;
+    using nn::Init;
+    CHECK(word("config.activation", [](auto& c) { c.stack.activation = Activation::relu; }) == "relu");
+    CHECK(word("config.activation", [](auto& c) { c.stack.activation = Activation::gelu_erf; }) ==
+          "gelu_erf");
+    CHECK(word("config.activation", [](auto& c) { c.stack.activation = Activation::gelu_tanh; }) ==
+          "gelu_tanh");
+    CHECK(word("config.norm", [](auto& c) { c.stack.norm = NormPlacement::post; }) == "post");
+    CHECK(word("config.norm", [](auto& c) { c.stack.norm = NormPlacement::pre; }) == "pre");
+    CHECK(word("config.positions", [](auto& c) { c.stack.positions = nn::Positions::learned; }) == "learned");
+    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::xavier; }) == "xavier");
+    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::normal; }) == "normal");
+    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::pytorch; }) == "pytorch");
+    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::bert; }) == "bert");
+    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::gpt2; }) == "gpt2");
+    CHECK(word("config.pooling", [](auto& c) { c.pooling = Pooling::mean; }) == "mean");
+    CHECK(word("config.pooling", [](auto& c) { c.pooling = Pooling::first; }) == "first");
+}
+
+TEST_CASE("saved: a configuration that is none is refused, naming the key", "[kit][saved]") {
+    const kit::Metadata good = kit::to_metadata(small_stack("gpt2"));
+    for (const auto& [key, value] :
+         std::vector<std::pair<std::string, std::string>>{{"d_model", "x"},
+                                                          {"d_model", "12.5"},
+                                                          {"d_model", ""},
+                                                          {"d_model", "99999999999999999999"},
+                                                          {"n_heads", "5"},
+                                                          {"n_layers", "-1"},
+                                                          {"norm", "middle"},
+                                                          {"tied", "1"},
+                                                          {"norm_eps", "0"},
+                                                          {"norm_eps", "nan"},
+                                                          {"dropout.attention", "2"}}) {
+        kit::Metadata bad = good;
+        bad.at("config." + key) = value;
+        StackConfig config;
+        const std::string error = error_of([&] { kit::from_metadata(bad, config); });
+        INFO(key << " = " << value << ": " << error);
+        CHECK(contains(error, key));
+    }
+    for (const auto& [key, value] : good) {
+        kit::Metadata less = good;
+        less.erase(key);
+        StackConfig config;
+        CHECK(error_of([&] { kit::from_metadata(less, config); }) == key + " is missing");
+    }
+}
+
+TEST_CASE("saved: a model comes back to the bit, and only as its own kind", "[kit][saved]") {
+    const Folder folder;
+    for (const std::string& kind : kStacks) {
+        INFO(kind);
+        const LanguageModel model(small_stack(kind), Rng(1));
+        stir(model);
+        kit::save(folder / "lm", model, {{"words", "à b"}});
+        kit::Metadata extra;
+        const LanguageModel back = kit::load_language_model(folder / "lm", &extra);
+        CHECK(extra.at("words") == "à b");
+        CHECK(hash(nn::parameters(back)) == hash(nn::parameters(model)));
+        const Classifier classifier({.stack = small_stack(kind), .classes = 3}, Rng(2));
+        stir(classifier);
+        kit::save(folder / "c", classifier);
+        CHECK(hash(nn::parameters(kit::load_classifier(folder / "c"))) == hash(nn::parameters(classifier)));
+    }
+    CHECK(contains(error_of([&] { kit::load_classifier(folder / "lm"); }),
+                   "lm: this is a saved language model; a saved classifier is needed"));
+    CHECK(contains(error_of([&] { kit::load_language_model(folder / "c"); }),
+                   "c: this is a saved classifier; a saved language model is needed"));
+}
