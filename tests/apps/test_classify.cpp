@@ -280,7 +280,7 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
     CHECK(contains(r.out, "xxxxxxxxxxx…"));
     const Words lines = lines_of(r.out);
     REQUIRE(lines.size() > 6);
-    for (const std::size_t i : {5, 6})  // columns stay under each other
+    for (const std::size_t i : {std::size_t{5}, std::size_t{6}})  // columns stay under each other
         CHECK(std::count_if(lines[i].begin(), lines[i].end(), [](char c) { return (c & 0xc0) != 0x80; }) ==
               std::count_if(lines[4].begin(), lines[4].end(), [](char c) { return (c & 0xc0) != 0x80; }));
     const Result p = classify(
@@ -385,6 +385,15 @@ TEST_CASE("classify refuses files that are no model of its own", "[apps][classif
                                      {"vocabulary", "999999999"},
                                      {"max_length", "99999999999"}})
         bad(folder.write("edited", edited(bytes, key, value)), {folder / "edited"});
+    std::string thin =
+        bytes;  // so many layers of one number each would fit into the file, but they are not there
+    for (const auto& [key, value] : {std::pair{"n_layers", "1500"},
+                                     {"d_model", "1"},
+                                     {"n_heads", "1"},
+                                     {"d_ff", "1"},
+                                     {"max_length", "8"}})
+        thin = edited(thin, key, value);
+    bad(folder.write("edited", thin), {"edited: the tensors are too few for the sizes in the metadata"});
     // One word less than the model has ids for.
     std::string other = bytes;
     other.replace(other.find("\\nlovely\\n"), 10, "\\nawfull\\n");
