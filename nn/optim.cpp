@@ -1,7 +1,9 @@
 #include "nn/optim.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "autograd/base/parallel.h"
 #include "autograd/broadcast.h"
 #include "autograd/kernels/kernels.h"
 
@@ -9,6 +11,38 @@ namespace nn {
 
 using autograd::check;
 namespace kernels = autograd::kernels;
+
+namespace {
+
+// Numbers begin .. end of one parameter. A model has many small parameters and a few large ones: cut into
+// pieces they are one loop for all threads instead of one loop each, most of them too short for two.
+struct Piece {
+    std::size_t parameter;
+    int64_t begin, end;
+    int64_t size() const { return end - begin; }
+};
+
+constexpr int64_t kPiece = 1 << 14;  // numbers: some microseconds of Adam
+
+// Of all parameters that have a gradient.
+std::vector<Piece> pieces(const std::vector<NamedParameter>& parameters) {
+    std::vector<Piece> all;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const int64_t n = parameters[i].tensor.has_grad() ? parameters[i].tensor.numel() : 0;
+        for (int64_t begin = 0; begin < n; begin += kPiece)
+            all.push_back({i, begin, std::min(begin + kPiece, n)});
+    }
+    return all;
+}
+
+template <class F>
+void for_pieces(const std::vector<Piece>& all, const F& f) {
+    autograd::parallel_for(0, static_cast<int64_t>(all.size()), 1, [&](int64_t i, int64_t) {
+        f(static_cast<std::size_t>(i), all[static_cast<std::size_t>(i)]);
+    });
+}
+
+}  // namespace
 
 Adam::Adam(std::vector<NamedParameter> parameters, const AdamOptions& options)
     : parameters_(std::move(parameters)), options_(options) {
@@ -22,44 +56,69 @@ Adam::Adam(std::vector<NamedParameter> parameters, const AdamOptions& options)
         moments_.push_back({Tensor::zeros(p.tensor.shape()), Tensor::zeros(p.tensor.shape())});
 }
 
-void Adam::step(double lr) {
-    ++steps_;
+// Adam for one parameter: what the kernel needs.
+struct Adam::Update {
+    kernels::Adam rule;
+    const Real* grad;
+    Real *w, *mean, *square;
+};
+
+Adam::Update Adam::update_of(std::size_t parameter, double lr, double grad_scale) {
     const double t = static_cast<double>(steps_);
-    kernels::Adam update = {.lr = static_cast<Real>(lr),
-                            .beta1 = static_cast<Real>(options_.beta1),
-                            .beta2 = static_cast<Real>(options_.beta2),
-                            .rest1 = static_cast<Real>(1 - options_.beta1),
-                            .rest2 = static_cast<Real>(1 - options_.beta2),
-                            .eps = static_cast<Real>(options_.eps),
-                            .correction1 = static_cast<Real>(1 - std::pow(options_.beta1, t)),
-                            .correction2 = static_cast<Real>(1 - std::pow(options_.beta2, t)),
-                            .decoupled = options_.decoupled};
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        Tensor w = parameters_[i].tensor;
-        if (!w.has_grad())
-            continue;
-        const bool decays = w.rank() >= 2 || !options_.decay_matrices_only;
-        update.decay = static_cast<Real>(decays ? options_.weight_decay : 0);
-        const Tensor grad = w.grad();
-        kernels::cpu().adam(update, w.numel(), grad.data(), w.mutable_data(), moments_[i].mean.mutable_data(),
-                            moments_[i].square.mutable_data());
-    }
+    Tensor w = parameters_[parameter].tensor;
+    Moments& moments = moments_[parameter];
+    const bool decays = w.rank() >= 2 || !options_.decay_matrices_only;
+    const kernels::Adam rule = {.lr = static_cast<Real>(lr),
+                                .beta1 = static_cast<Real>(options_.beta1),
+                                .beta2 = static_cast<Real>(options_.beta2),
+                                .rest1 = static_cast<Real>(1 - options_.beta1),
+                                .rest2 = static_cast<Real>(1 - options_.beta2),
+                                .eps = static_cast<Real>(options_.eps),
+                                .correction1 = static_cast<Real>(1 - std::pow(options_.beta1, t)),
+                                .correction2 = static_cast<Real>(1 - std::pow(options_.beta2, t)),
+                                .decay = static_cast<Real>(decays ? options_.weight_decay : 0),
+                                .decoupled = options_.decoupled,
+                                .grad_scale = static_cast<Real>(grad_scale)};
+    return {rule, w.grad().data(), w.mutable_data(), moments.mean.mutable_data(),
+            moments.square.mutable_data()};
+}
+
+void Adam::step(double lr, double grad_scale) {
+    ++steps_;
+    std::vector<Update> updates(parameters_.size());
+    for (std::size_t i = 0; i < updates.size(); ++i)
+        if (parameters_[i].tensor.has_grad())
+            updates[i] = update_of(i, lr, grad_scale);
+    for_pieces(pieces(parameters_), [&](std::size_t, const Piece& p) {
+        const Update& u = updates[p.parameter];
+        kernels::cpu().adam(u.rule, p.size(), u.grad + p.begin, u.w + p.begin, u.mean + p.begin,
+                            u.square + p.begin);
+    });
 }
 
 double grad_norm(const std::vector<NamedParameter>& parameters) {
-    double squares = 0;
-    for (const NamedParameter& p : parameters)
-        if (p.tensor.has_grad())
-            squares += kernels::cpu().sum_of_squares(p.tensor.numel(), p.tensor.grad().data());
-    return std::sqrt(squares);
+    const std::vector<Piece> all = pieces(parameters);
+    std::vector<double> squares(all.size());
+    for_pieces(all, [&](std::size_t i, const Piece& p) {
+        const Real* grad = parameters[p.parameter].tensor.grad().data();
+        squares[i] = kernels::cpu().sum_of_squares(p.size(), grad + p.begin);
+    });
+    double sum = 0;
+    for (const double square : squares)
+        sum += square;
+    return std::sqrt(sum);
+}
+
+double clip_scale(double norm, double max_norm) {
+    check(max_norm > 0, "[clip_grad_norm] the largest norm must be positive: got ", max_norm);
+    return !std::isfinite(norm) || norm <= max_norm ? 1 : max_norm / norm;
 }
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
-    check(max_norm > 0, "[clip_grad_norm] the largest norm must be positive: got ", max_norm);
     const double norm = grad_norm(parameters);
-    if (!std::isfinite(norm) || norm <= max_norm)
+    const Real factor = static_cast<Real>(clip_scale(norm, max_norm));
+    if (factor == 1)
         return norm;
-    const Real factor = static_cast<Real>(max_norm / norm);
     for (const NamedParameter& p : parameters) {
         if (!p.tensor.has_grad())
             continue;

@@ -23,7 +23,8 @@ public:
 
     // One update. Parameters that no gradient has reached stay as they are. Each tied weight takes one step.
     void step() { step(options_.lr); }
-    void step(double lr);  // with this rate, e.g. from a schedule
+    // With this rate, e.g. from a schedule, and every gradient scaled, e.g. by clip_scale.
+    void step(double lr, double grad_scale = 1);
 
     // Forgets the gradients, so that the next backward writes them anew.
     void zero_grad() { nn::zero_grad(parameters_); }
@@ -35,6 +36,9 @@ private:
     struct Moments {
         Tensor mean, square;
     };
+    struct Update;
+    Update update_of(std::size_t parameter, double lr, double grad_scale);
+
     std::vector<NamedParameter> parameters_;
     std::vector<Moments> moments_;
     AdamOptions options_;
@@ -44,8 +48,12 @@ private:
 // √Σ g² over all gradients, in double.
 double grad_norm(const std::vector<NamedParameter>& parameters);
 
-// Scales all gradients by max_norm / norm if their norm is larger than max_norm. Returns the norm before. If
-// that is not finite the gradients are left alone: check it. Throws Error unless max_norm > 0.
+// What clipping multiplies the gradients by: max_norm / norm if norm is larger than max_norm, else (and if norm
+// is not finite: check it) 1. Throws Error unless max_norm > 0.
+double clip_scale(double norm, double max_norm);
+
+// Scales the gradients themselves by clip_scale of their norm, and returns the norm before. Adam::step with
+// clip_scale does the same without touching them all once more.
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
 
 }  // namespace nn

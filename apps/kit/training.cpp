@@ -67,10 +67,10 @@ TrainingResult train(const std::vector<nn::NamedParameter>& parameters,
         adam.zero_grad();
         const StepLoss now = loss_of(step, nn::Mode::train(dropout.fork(static_cast<uint64_t>(step))));
         now.loss.backward();
-        const double norm = nn::clip_grad_norm(parameters, options.clip);
+        const double norm = nn::grad_norm(parameters);
         check(std::isfinite(now.loss.item()) && std::isfinite(norm), "[train] step ", step, ": the loss is ",
               now.loss.item(), " and the gradient's norm ", norm, "; a lower learning rate may help");
-        adam.step(options.learning_rate(step));
+        adam.step(options.learning_rate(step), nn::clip_scale(norm, options.clip));
 
         result.losses.push_back(static_cast<double>(now.loss.item()));
         progress.update(step, result.losses.back(), now.tokens);

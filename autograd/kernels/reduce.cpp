@@ -83,16 +83,23 @@ void sum(const Middle& m, Real scale, const Real* x, Out y) {
     });
 }
 
-// In double: a gradient of 1e20 must not overflow the norm, nor many small ones be lost in it.
+// In double: a gradient of 1e20 must not overflow the norm, nor many small ones be lost in it. On one thread:
+// who has many numbers calls it for pieces of them.
 double sum_of_squares(int64_t n, const Real* x) {
+    double lane[kLanes] = {};
+    const auto add = [&lane](const Real* values) {
+        for (int64_t l = 0; l < kLanes; ++l)
+            lane[l] = lane[l] + static_cast<double>(values[l]) * static_cast<double>(values[l]);
+    };
     double total = 0;
     parallel_for(0, 1, 1, [&](int64_t, int64_t) {  // one task: for its rounding modes, not for its threads
-        double lane[kLanes] = {};
-        for (int64_t i = 0; i < n; i += kLanes)
-            for (int64_t l = 0; l < kLanes; ++l) {
-                const double value = i + l < n ? static_cast<double>(x[i + l]) : 0.0;
-                lane[l] = lane[l] + value * value;
-            }
+        int64_t i = 0;
+        for (; i + kLanes <= n; i += kLanes)
+            add(x + i);
+        Real rest[kLanes] = {};
+        for (int64_t l = 0; i + l < n; ++l)
+            rest[l] = x[i + l];
+        add(rest);
         for (const double partial : lane)
             total = total + partial;
     });
