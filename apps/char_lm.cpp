@@ -96,8 +96,7 @@ kit::TrainingOptions training_options(const Settings& s) {
 
 // Position t of a row predicts t + 1; the loss is the mean over all of them but padding.
 autograd::Tensor mean_loss(const LanguageModel& model, const Tokens& rows, const nn::Mode& mode) {
-    const autograd::Tensor logits = model(rows.positions(0, rows.length - 1), mode);  // (B, T, V)
-    return autograd::cross_entropy(logits, rows.positions(1, rows.length), {.ignore = models::kPad});
+    return model.loss(rows.positions(0, rows.length - 1), rows.positions(1, rows.length), mode);
 }
 
 int64_t predictions(const Tokens& rows) {

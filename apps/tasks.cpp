@@ -258,10 +258,9 @@ kit::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const
         targets.emplace_back(pair.src.size() - 1, models::kPad);
         targets.back().insert(targets.back().end(), pair.tgt.begin(), pair.tgt.end());
     }
-    const Tensor logits = model(Tokens::padded(texts, models::kPad), mode);  // (B, T, V)
-    const Tokens predicted = Tokens::padded(targets, models::kPad);
-    return {autograd::cross_entropy(logits, predicted, {.ignore = models::kPad}),
-            static_cast<int64_t>(pairs.size() * pairs[0].tgt.size())};
+    const Tokens read = Tokens::padded(texts, models::kPad),
+                 predicted = Tokens::padded(targets, models::kPad);
+    return {model.loss(read, predicted, mode), static_cast<int64_t>(pairs.size() * pairs[0].tgt.size())};
 }
 
 std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& questions, int64_t length) {

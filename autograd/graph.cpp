@@ -32,6 +32,17 @@ kernels::Out Node::open_grad() {
     return {grad_->data, std::exchange(has_grad_, true)};
 }
 
+void Node::add_grad(const Tensor& grad) {
+    constexpr int64_t kItsNodeAndThisHandle = 2;
+    if (!has_grad_ && grad.storage_->references <= kItsNodeAndThisHandle) {
+        grad_ = grad.storage_;
+        has_grad_ = true;
+        return;
+    }
+    const kernels::Loop4 all = {{1, 1, 1, grad.numel()}, {0, 0, 0, 1}, {0, 0, 0, 1}};
+    kernels::cpu().copy(all, grad.data(), open_grad());
+}
+
 // Destroying a node drops its parents and its closure's tensors, and so other nodes. Were those
 // destroyed on the spot, a long chain would overflow the stack; so they queue up, and whoever came
 // first works the queue off.
@@ -99,6 +110,11 @@ void Node::use_up() {
 }
 
 kernels::Out GradSink::open() const { return node_ ? node_->open_grad() : kernels::Out{nullptr}; }
+
+void GradSink::pass(const Tensor& dout) const {
+    if (node_)
+        node_->add_grad(dout);
+}
 
 Saved::Saved(Ref<Storage> storage, const Shape& shape)
     : storage_(std::move(storage)), shape_(shape), version_(storage_->version) {}

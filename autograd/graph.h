@@ -48,6 +48,9 @@ public:
     // Where to put a gradient: the first writer since zero_grad overwrites, later ones accumulate.
     // So nothing is ever cleared, and the order of the additions is the order of backward.
     kernels::Out open_grad();
+    // Adds a gradient of this node's size, which some op's node holds. The first one to come is taken over
+    // without a copy, unless another node has already done so.
+    void add_grad(const Tensor& grad);
 
     static void release(Node* node);
     static void backward(const Ref<Node>& root, const Tensor& start);
@@ -80,6 +83,9 @@ public:
     // Where to write; nullptr if this sink is empty. Call it once for each contribution, right before writing
     // all of it.
     kernels::Out open() const;
+    // Passes dout on unchanged, as one contribution; nothing if this sink is empty. Call it after all else
+    // that reads dout: its memory may now be this input's gradient.
+    void pass(const Tensor& dout) const;
 
 private:
     Ref<Node> node_;

@@ -100,9 +100,20 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 // The same with the weight given as (out, in): the output layer that shares an embedding's table.
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
+// cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: some
+// hundred rows at a time, whose gradients are computed in forward already.
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
+                            const CrossEntropyOptions& options = {});
+
 // (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim D; gain, bias (D)
 // The variance is the biased one (divided by D), as in Ba, Kiros & Hinton 2016.
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps = Real(1e-5));
+
+// x + dropout(y, p, rng)      of equal shapes: the residual connection
+Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
+// layer_norm(residual(x, y, p, rng), gain, bias, eps)
+Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
+                     const Tensor& bias, Real eps = Real(1e-5));
 
 struct AttentionOptions {
     int64_t n_heads = 1;

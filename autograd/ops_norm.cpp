@@ -1,29 +1,68 @@
-// Layer normalisation (Ba, Kiros & Hinton 2016). The formulas: kernels/rows.cpp.
+// Layer normalisation (Ba, Kiros & Hinton 2016), by itself and at the end of a residual connection. The
+// formulas: kernels/rows.cpp.
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
 namespace autograd {
+namespace {
 
-// y = x̂ gain + bias,  x̂ = (x - mean) rstd
-// dx = rstd (g - mean(g) - x̂ mean(g x̂)) with g = dy gain;   dgain = Σ dy x̂,  dbias = Σ dy
-// Kept: x and three numbers a row. x̂ is computed again: cheaper than keeping a second x.
-Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
-    check(x.rank() >= 1 && gain.shape() == Shape{x.size(-1)} && bias.shape() == gain.shape(),
-          "[layer_norm] x is ", x.shape(), ", gain is ", gain.shape(), ", bias is ", bias.shape(),
+// out = x̂ gain + bias,  x̂ = (s - mean) rstd,  s = x + dropout(y), or x without a y
+// ds = rstd (g - mean(g) - x̂ mean(g x̂)) with g = dout gain;   dgain = Σ dout x̂,  dbias = Σ dout
+// dx = ds,  dy = ds where y was kept
+// Kept: s and three numbers a row. x̂ is computed again: cheaper than keeping a second s.
+Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor& gain, const Tensor& bias,
+                  kernels::LayerNorm o) {
+    check(x.rank() >= 1 && gain.shape() == Shape{x.size(-1)} && bias.shape() == gain.shape(), "[", op,
+          "] x is ", x.shape(), ", gain is ", gain.shape(), ", bias is ", bias.shape(),
           "; gain and bias must have x's last size");
-    const int64_t n = x.size(-1), rows = n > 0 ? x.numel() / n : 0;
-    Tensor y = Tensor::uninitialized(x.shape());
-    Tensor statistics = Tensor::uninitialized({rows, 3});
-    kernels::cpu().layer_norm(rows, n, eps, x.data(), gain.data(), bias.data(), y.mutable_data(),
+    o.n = x.size(-1);
+    o.rows = o.n > 0 ? x.numel() / o.n : 0;
+    Tensor out = Tensor::uninitialized(x.shape()), statistics = Tensor::uninitialized({o.rows, 3});
+    Tensor s = y.defined() ? Tensor::uninitialized(x.shape()) : x;
+    kernels::cpu().layer_norm(o, x.data(), y.defined() ? y.data() : nullptr, gain.data(), bias.data(),
+                              y.defined() ? s.mutable_data() : nullptr, out.mutable_data(),
                               statistics.mutable_data());
     return with_backward(
-        y, {&x, &gain, &bias},
-        [=, dx = x.sink(), dgain = gain.sink(), dbias = bias.sink(), x = x.save(), gain = gain.save(),
-         statistics = statistics.save()](const Tensor& dy) {
-            const kernels::Out to_x = dx.open(), to_gain = dgain.open(), to_bias = dbias.open();
-            kernels::cpu().layer_norm_backward(rows, n, x.data(), gain.data(), statistics.data(), dy.data(),
-                                               to_x, to_gain, to_bias);
+        out, {&x, &y, &gain, &bias},
+        [o, dx = x.sink(), dy = y.sink(), dgain = gain.sink(), dbias = bias.sink(), s = s.save(),
+         gain = gain.save(), statistics = statistics.save()](const Tensor& dout) {
+            const kernels::Out to_x = dx.open(), to_y = dy.open();
+            const kernels::Out to_gain = dgain.open(), to_bias = dbias.open();
+            kernels::cpu().layer_norm_backward(o, s.data(), gain.data(), statistics.data(), dout.data(), to_x,
+                                               to_y, to_gain, to_bias);
         });
+}
+
+void check_residual(const char* op, const Tensor& x, const Tensor& y, Real p) {
+    check(x.shape() == y.shape(), "[", op, "] x is ", x.shape(), ", y is ", y.shape(),
+          "; they must be equal");
+    check(p >= 0 && p < 1, "[", op, "] the dropout rate must be in [0, 1): got ", p);
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
+    return normalized("layer_norm", x, {}, gain, bias, {.rows = 0, .n = 0, .eps = eps});
+}
+
+Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
+                     const Tensor& bias, Real eps) {
+    check_residual("residual_norm", x, y, p);
+    return normalized("residual_norm", x, y, gain, bias,
+                      {.rows = 0, .n = 0, .eps = eps, .p = p, .key = rng.key()});
+}
+
+// out = x + dropout(y)        dx = dout,  dy = dout where y was kept, scaled
+Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) {
+    check_residual("residual", x, y, p);
+    Tensor out = Tensor::uninitialized(x.shape());
+    kernels::cpu().residual(x.numel(), p, rng.key(), x.data(), y.data(), out.mutable_data());
+    return with_backward(out, {&x, &y},
+                         [p, key = rng.key(), dx = x.sink(), dy = y.sink()](const Tensor& dout) {
+                             if (dy)
+                                 kernels::cpu().dropout(dout.numel(), p, key, dout.data(), dy.open());
+                             dx.pass(dout);
+                         });
 }
 
 }  // namespace autograd

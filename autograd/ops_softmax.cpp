@@ -1,4 +1,8 @@
 // Softmax, its logarithm, and the loss. The formulas and their derivatives: kernels/rows.cpp.
+#include <algorithm>
+#include <array>
+
+#include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
@@ -31,8 +35,14 @@ Tensor log_softmax_rows(const Tensor& x) {
     });
 }
 
-// How many targets count; all of them must be ids of the vocabulary.
-int64_t count_targets(const Tokens& targets, int64_t vocabulary, int32_t ignore) {
+// How many targets count; there must be one a row, and all must be ids of the vocabulary.
+int64_t count_targets(const Shape& logits, const Tokens& targets, const CrossEntropyOptions& options) {
+    const int64_t vocabulary = logits[-1], rows = logits.without(-1).numel();
+    const int32_t ignore = options.ignore;
+    check(rows == static_cast<int64_t>(targets.ids.size()), "[cross_entropy] logits ", logits, " have ", rows,
+          " rows: got ", targets.ids.size(), " targets");
+    check(options.label_smoothing >= 0 && options.label_smoothing < 1,
+          "[cross_entropy] label smoothing must be in [0, 1): got ", options.label_smoothing);
     int64_t counted = 0;
     for (std::size_t i = 0; i < targets.ids.size(); ++i) {
         if (targets.ids[i] == ignore)
@@ -48,6 +58,14 @@ int64_t count_targets(const Tokens& targets, int64_t vocabulary, int32_t ignore)
     return counted;
 }
 
+// Summed in double.
+Tensor mean_loss(const Tensor& losses, int64_t counted) {
+    double total = 0;
+    for (int64_t r = 0; r < losses.numel(); ++r)
+        total += static_cast<double>(losses.data()[r]);
+    return Tensor::scalar(static_cast<Real>(total / static_cast<double>(counted)));
+}
+
 }  // namespace
 
 // y = eˣ / Σ eˣ              dx = y (dy - Σ y dy)
@@ -59,23 +77,11 @@ Tensor log_softmax(const Tensor& x, int dim) { return along(x, dim, log_softmax_
 // loss = mean over counted rows of -Σ target log softmax(logits)
 // dlogits = dloss / counted * (softmax(logits) - target)
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
-    const int64_t vocabulary = logits.size(-1), rows = rows_of(logits);
-    check(rows == static_cast<int64_t>(targets.ids.size()), "[cross_entropy] logits ", logits.shape(),
-          " have ", rows, " rows: got ", targets.ids.size(), " targets");
-    check(options.label_smoothing >= 0 && options.label_smoothing < 1,
-          "[cross_entropy] label smoothing must be in [0, 1): got ", options.label_smoothing);
-    const int64_t counted = count_targets(targets, vocabulary, options.ignore);
-
-    Tensor losses = Tensor::uninitialized({rows});
-    Tensor log_sum_exp = Tensor::uninitialized({rows});
-    kernels::cpu().cross_entropy(rows, vocabulary, logits.data(), targets.ids.data(), options.ignore,
+    const int64_t counted = count_targets(logits.shape(), targets, options), rows = rows_of(logits);
+    Tensor losses = Tensor::uninitialized({rows}), log_sum_exp = Tensor::uninitialized({rows});
+    kernels::cpu().cross_entropy(rows, logits.size(-1), logits.data(), targets.ids.data(), options.ignore,
                                  options.label_smoothing, losses.mutable_data(), log_sum_exp.mutable_data());
-    double total = 0;
-    for (int64_t r = 0; r < rows; ++r)
-        total += static_cast<double>(losses.data()[r]);
-    const Tensor loss = Tensor::scalar(static_cast<Real>(total / static_cast<double>(counted)));
-
-    return with_backward(loss, {&logits},
+    return with_backward(mean_loss(losses, counted), {&logits},
                          [options, counted, targets = targets.ids, dlogits = logits.sink(),
                           logits = logits.save(), lse = log_sum_exp.save()](const Tensor& dloss) {
                              const Real scale = dloss.item() / static_cast<Real>(counted);
@@ -83,6 +89,128 @@ Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEnt
                                  lse.numel(), logits.shape()[-1], logits.data(), targets.data(),
                                  options.ignore, options.label_smoothing, lse.data(), scale, dlogits.open());
                          });
+}
+
+// loss = cross_entropy(x @ weightᵀ + bias, targets)
+// dlogits = (softmax(logits) - target) / counted
+// dx = dlogits @ weight           dweight = dlogitsᵀ @ x           dbias = Σ dlogits over the rows
+//
+// A chunk of rows at a time, and its gradients at once, while its logits are near: the logits of a whole batch
+// are often the largest matrix of a training step (4096 x 10,000 are 164 MB, touched six times). Kept for
+// backward are the gradients, which only wait for dloss; as that is nearly always 1, they are ready.
+namespace {
+
+// A block of the matrix product's sums, so that dweight adds up as the product over all rows does.
+constexpr int64_t kChunkRows = kernels::kGemmBlockK;
+
+struct OutputLoss {
+    const Tensor &x, &weight, &bias;
+    const Tokens& targets;
+    const CrossEntropyOptions& options;
+    int64_t counted;
+    Tensor losses, dx, dweight, dbias;  // the last three empty where nobody wants them
+
+    int64_t rows() const { return losses.numel(); }
+    int64_t d() const { return weight.size(1); }
+    int64_t vocabulary() const { return weight.size(0); }
+
+    // Rows first .. first + n: their losses, and in place of the logits (n, V) the logits' gradient.
+    void chunk(int64_t first, int64_t n, Real* logits, Real* log_sum_exp) {
+        const kernels::Kernels& k = kernels::cpu();
+        const int32_t* ids = targets.ids.data() + first;
+        const int64_t v = vocabulary();
+        k.gemm({.m = n,
+                .n = v,
+                .k = d(),
+                .lda = d(),
+                .ldb = d(),
+                .ldc = v,
+                .b_transposed = true,
+                .bias = bias.defined() ? bias.data() : nullptr},
+               x.data() + first * d(), weight.data(), logits);
+        k.cross_entropy(n, v, logits, ids, options.ignore, options.label_smoothing,
+                        losses.mutable_data() + first, log_sum_exp);
+        if (!dx.defined() && !dweight.defined() && !dbias.defined())
+            return;
+        k.cross_entropy_backward(n, v, logits, ids, options.ignore, options.label_smoothing, log_sum_exp,
+                                 1 / static_cast<Real>(counted), {logits});
+        gradients(first, n, logits);
+    }
+
+    void gradients(int64_t first, int64_t n, const Real* dlogits) {
+        const kernels::Kernels& k = kernels::cpu();
+        const int64_t v = vocabulary();
+        if (dx.defined())
+            k.gemm({.m = n, .n = d(), .k = v, .lda = v, .ldb = d(), .ldc = d()}, dlogits, weight.data(),
+                   dx.mutable_data() + first * d());
+        if (dweight.defined())
+            k.gemm({.m = v,
+                    .n = d(),
+                    .k = n,
+                    .lda = v,
+                    .ldb = d(),
+                    .ldc = d(),
+                    .a_transposed = true,
+                    .accumulate = first > 0},
+                   dlogits, x.data() + first * d(), dweight.mutable_data());
+        if (dbias.defined())
+            k.sum({1, n, v}, 1, dlogits, {dbias.mutable_data(), first > 0});
+    }
+};
+
+// Room for a gradient that somebody wants.
+Tensor gradient_of(const Tensor& x) {
+    return x.needs_grad() && !NoGrad::active() ? Tensor::uninitialized(x.shape()) : Tensor();
+}
+
+// A finished gradient, once dloss is known.
+struct Waiting {
+    GradSink sink;
+    Tensor gradient;
+
+    void pass(Real dloss) const {
+        if (dloss == 1)
+            return sink.pass(gradient);
+        const Shape& shape = gradient.shape();
+        kernels::cpu().binary(kernels::Binary::mul, broadcast_loop(shape, shape, {}), gradient.data(), &dloss,
+                              sink.open());
+    }
+};
+
+}  // namespace
+
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
+                            const CrossEntropyOptions& options) {
+    check(x.rank() >= 1 && weight.rank() == 2 && x.size(-1) == weight.size(1) &&
+              (!bias.defined() || bias.shape() == Shape{weight.size(0)}),
+          "[linear_cross_entropy] x is ", x.shape(), ", weight is ", weight.shape(), ", bias is ",
+          bias.shape(), "; they must be (..., D), (V, D) and (V)");
+    const int64_t v = weight.size(0), rows = x.shape().without(-1).numel();
+    const int64_t counted = count_targets(x.shape().with(-1, v), targets, options);
+    OutputLoss loss = {x,
+                       weight,
+                       bias,
+                       targets,
+                       options,
+                       counted,
+                       Tensor::uninitialized({rows}),
+                       gradient_of(x),
+                       gradient_of(weight),
+                       gradient_of(bias)};
+    Tensor logits = Tensor::uninitialized({std::min(rows, kChunkRows), v});
+    Tensor log_sum_exp = Tensor::uninitialized({logits.size(0)});
+    for (int64_t first = 0; first < rows; first += kChunkRows)
+        loss.chunk(first, std::min(kChunkRows, rows - first), logits.mutable_data(),
+                   log_sum_exp.mutable_data());
+
+    return with_backward(
+        mean_loss(loss.losses, counted), {&x, &weight, &bias},
+        [waiting = std::array{Waiting{x.sink(), loss.dx}, Waiting{weight.sink(), loss.dweight},
+                              Waiting{bias.sink(), loss.dbias}}](const Tensor& dloss) {
+            for (const Waiting& w : waiting)
+                if (w.sink)
+                    w.pass(dloss.item());
+        });
 }
 
 }  // namespace autograd

@@ -10,6 +10,7 @@
 
 namespace models {
 
+using autograd::CrossEntropyOptions;
 using nn::Mask;
 using nn::Mode;
 using nn::Real;

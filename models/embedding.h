@@ -35,6 +35,10 @@ struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
+    // The cross-entropy of the logits, which never stand in memory all at once.
+    Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options) const {
+        return autograd::linear_cross_entropy(x, table, bias, targets, options);
+    }
     void visit(Visitor& v) const {
         v("table", table);
         v("bias", bias);

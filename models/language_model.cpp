@@ -13,6 +13,11 @@ Tensor LanguageModel::operator()(const Tokens& ids, const Mode& mode, AttentionW
     return output(x);                                                                // (B, T, V)
 }
 
+Tensor LanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
+                           const CrossEntropyOptions& options) const {
+    return output.loss(backbone(ids, Mask::padding(ids).and_causal(), mode), targets, options);
+}
+
 void LanguageModel::Cache::select(const std::vector<int32_t>& rows) {
     for (SelfCache& layer : layers)
         layer.select(rows);

@@ -15,6 +15,10 @@ struct LanguageModel {
     // Throws Error for an id outside the vocabulary, or if T is over max_length.
     Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
 
+    // cross_entropy((*this)(ids, mode), targets, options), without all logits in memory.
+    Tensor loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
+                const CrossEntropyOptions& options = {.ignore = kPad}) const;
+
     // The keys and values of each layer, of the positions that were read.
     struct Cache {
         std::vector<SelfCache> layers;

@@ -17,9 +17,11 @@ struct Residual {
     // sublayer: Tensor (Tensor x), both (B, T, d_model)
     template <class Sublayer>
     Tensor operator()(const Tensor& x, const Mode& mode, const Sublayer& sublayer) const {
+        const Real p = dropout.rate_in(mode);
+        const Rng rng = dropout.rng_in(mode);
         if (placement == NormPlacement::pre)
-            return x + dropout(sublayer(norm(x)), mode);
-        return norm(x + dropout(sublayer(x), mode));
+            return autograd::residual(x, sublayer(norm(x)), p, rng);
+        return autograd::residual_norm(x, sublayer(x), p, rng, norm.gain, norm.bias_or_zeros(), norm.eps);
     }
     void visit(Visitor& v) const { norm.visit(v); }
 

@@ -44,6 +44,14 @@ Tensor Transformer::operator()(const Tokens& src, const Tokens& tgt, const Mode&
     return decode(tgt, memory, Mask::padding(src), mode, weights);  // (B, T, V)
 }
 
+Tensor Transformer::loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,
+                         const CrossEntropyOptions& options) const {
+    const Tensor memory = encode(src, mode);    // (B, S, d_model)
+    const Tensor x = tgt_embedding(tgt, mode);  // (B, T, d_model)
+    const Tensor decoded = decoder(x, memory, Mask::padding(tgt).and_causal(), Mask::padding(src), mode);
+    return output.loss(decoded, targets, options);
+}
+
 namespace {
 
 class TransformerStepper final : public Stepper {

@@ -32,6 +32,10 @@ struct Transformer {
     Tensor operator()(const Tokens& src, const Tokens& tgt, const Mode& mode,
                       AttentionWeights* weights = nullptr) const;
 
+    // cross_entropy((*this)(src, tgt, mode), targets, options), without all logits in memory.
+    Tensor loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,
+                const CrossEntropyOptions& options = {.ignore = kPad}) const;
+
     // Decoding token by token, with a cache of keys and values. The model must outlive what is returned.
     std::unique_ptr<Stepper> start(const Tokens& src) const;
 

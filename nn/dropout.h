@@ -10,8 +10,12 @@ struct Dropout {
     // rng: any Rng that differs between the layers of a model, e.g. rng.fork("dropout").
     Dropout(Real rate_, const Rng& rng) : rate(rate_), stream(rng.state()) {}
     Tensor operator()(const Tensor& x, const Mode& mode) const {
-        return mode.training && rate > 0 ? autograd::dropout(x, rate, mode.rng.fork(stream)) : x;
+        return autograd::dropout(x, rate_in(mode), rng_in(mode));
     }
+
+    // What the fused ops take in place of the call above.
+    Real rate_in(const Mode& mode) const { return mode.training ? rate : 0; }
+    Rng rng_in(const Mode& mode) const { return mode.rng.fork(stream); }
 
     Real rate;
     uint64_t stream;  // which of the step's random streams is this layer's

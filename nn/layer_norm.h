@@ -15,9 +15,8 @@ struct LayerNorm {
         : gain(Tensor::full({d}, 1)),
           bias(with_bias ? Parameter(Tensor::zeros({d})) : Parameter()),
           eps(eps_) {}
-    Tensor operator()(const Tensor& x) const {
-        return autograd::layer_norm(x, gain, bias->defined() ? bias : Tensor::zeros(gain->shape()), eps);
-    }
+    Tensor operator()(const Tensor& x) const { return autograd::layer_norm(x, gain, bias_or_zeros(), eps); }
+    Tensor bias_or_zeros() const { return bias->defined() ? bias.tensor() : Tensor::zeros(gain->shape()); }
     void visit(Visitor& v) const {
         v("gain", gain);
         v("bias", bias);

@@ -20,11 +20,10 @@ StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, c
     // decoder then reads <eos> and is asked for padding, which the loss ignores.
     const Tokens read = batch.tgt.positions(0, batch.tgt.length - 1);
     const Tokens predicted = batch.tgt.positions(1, batch.tgt.length);
-    const Tensor logits = model(batch.src, read, mode);  // (B, T, V)
     int64_t tokens = 0;
     for (const int32_t length : predicted.lengths())
         tokens += length;
-    return {cross_entropy(logits, predicted, {.ignore = models::kPad}), tokens};
+    return {model.loss(batch.src, read, predicted, mode), tokens};
 }
 
 }  // namespace kit

@@ -69,6 +69,14 @@ struct Attention {
     RandomKey key{};   // of the dropped weights; element ((b*heads + h)*queries + t)*keys + s
 };
 
+// Rows of n; x may come as the residual connection's sum: x + dropout(y), dropout by (p, key) as below.
+struct LayerNorm {
+    int64_t rows, n;
+    Real eps;
+    Real p = 0;
+    RandomKey key{};
+};
+
 // One update of Adam (Kingma & Ba 2015, algorithm 1) or AdamW (decoupled decay).
 struct Adam {
     Real lr, beta1, beta2;
@@ -94,6 +102,8 @@ struct Kernels {
     void (*binary)(Binary, const Loop4&, const Real* a, const Real* b, Out out);
     // y = x where kept, scaled by 1/(1-p), else 0; which ones depends on key and i alone
     void (*dropout)(int64_t n, Real p, RandomKey, const Real* x, Out y);
+    // sum = x + dropout(y): the residual connection
+    void (*residual)(int64_t n, Real p, RandomKey, const Real* x, const Real* y, Real* sum);
     void (*fill)(int64_t n, Real value, Real* y);
 
     // ---- moving and reducing (reduce.cpp)
@@ -115,17 +125,17 @@ struct Kernels {
     // log_sum_exp[r] is kept for backward
     void (*cross_entropy)(int64_t rows, int64_t n, const Real* logits, const int32_t* targets, int32_t ignore,
                           Real smoothing, Real* loss, Real* log_sum_exp);
-    // dlogits = scale * (softmax - smoothed target), 0 in ignored rows
+    // dlogits = scale * (softmax - smoothed target), 0 in ignored rows; may overwrite the logits
     void (*cross_entropy_backward)(int64_t rows, int64_t n, const Real* logits, const int32_t* targets,
                                    int32_t ignore, Real smoothing, const Real* log_sum_exp, Real scale,
                                    Out dlogits);
-    // y = (x - mean) / sqrt(var + eps) * gain + bias, biased variance; statistics (rows, 3): two-part
-    // mean and 1/sqrt, kept for backward
-    void (*layer_norm)(int64_t rows, int64_t n, Real eps, const Real* x, const Real* gain, const Real* bias,
-                       Real* y, Real* statistics);
-    // Any of dx, dgain, dbias may have data == nullptr: not wanted.
-    void (*layer_norm_backward)(int64_t rows, int64_t n, const Real* x, const Real* gain,
-                                const Real* statistics, const Real* dy, Out dx, Out dgain, Out dbias);
+    // out = (s - mean) / sqrt(var + eps) * gain + bias, biased variance, of s = x, or where y is not nullptr
+    // of the sum x + dropout(y), which is written; statistics (rows, 3): two-part mean and 1/sqrt
+    void (*layer_norm)(const LayerNorm&, const Real* x, const Real* y, const Real* gain, const Real* bias,
+                       Real* sum, Real* out, Real* statistics);
+    // s: x, or the sum. Any of dx, dy, dgain, dbias may have data == nullptr: not wanted.
+    void (*layer_norm_backward)(const LayerNorm&, const Real* s, const Real* gain, const Real* statistics,
+                                const Real* dout, Out dx, Out dy, Out dgain, Out dbias);
 
     // ---- table look-up (lookup.cpp): y[i] = table[ids[i]], rows of n; ids are checked by the caller
     // An id equal to `pad` gives zeros and passes no gradient: that row of the table is never read.

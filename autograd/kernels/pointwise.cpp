@@ -152,10 +152,13 @@ void unary_backward(Unary function, int64_t n, const Real* saved, const Real* dy
 }
 
 void dropout(int64_t n, Real p, RandomKey key, const Real* x, Out y) {
+    parallel_for_vectors(
+        n, [&](int64_t i, int64_t count) { put(y, i, count, dropped_out(load(x + i, count), key, i, p)); });
+}
+
+void residual(int64_t n, Real p, RandomKey key, const Real* x, const Real* y, Real* sum) {
     parallel_for_vectors(n, [&](int64_t i, int64_t count) {
-        const Vec scale = keep_scale(key, i, p);
-        const Vec kept = load(x + i, count) * scale;
-        put(y, i, count, select(equal(scale, zero()), zero(), kept));  // 0 even of inf and NaN
+        store(sum + i, count, load(x + i, count) + dropped_out(load(y + i, count), key, i, p));
     });
 }
 

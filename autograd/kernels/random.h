@@ -67,5 +67,13 @@ inline Vec keep_scale(RandomKey key, int64_t first_element, Real p) {
     return select(less(int_broadcast(-1), counter), next, here);
 }
 
+// x after dropout, x being elements first_element ... + 15: 0 where dropped, even of inf and NaN.
+inline Vec dropped_out(Vec x, RandomKey key, int64_t first_element, Real p) {
+    if (p == 0)
+        return x;
+    const Vec scale = keep_scale(key, first_element, p);
+    return select(equal(scale, zero()), zero(), x * scale);
+}
+
 }  // namespace
 }  // namespace autograd::kernels

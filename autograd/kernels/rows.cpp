@@ -2,6 +2,7 @@
 // Part of unit.cpp. Forward and backward stand side by side; references: tests/reference.h.
 #include "autograd/base/parallel.h"
 #include "autograd/base/scratch.h"
+#include "autograd/kernels/random.h"
 #include "autograd/kernels/row.h"
 
 namespace autograd::kernels {
@@ -126,14 +127,19 @@ RowStatistics row_statistics(int64_t n, const Real* x, Real eps) {
     return {mean, remainder, lane[0]};
 }
 
-void layer_norm(int64_t rows, int64_t n, Real eps, const Real* x, const Real* gain, const Real* bias, Real* y,
-                Real* statistics) {
-    for_rows(rows, n, [&](int64_t r) {
-        const Real* xr = x + r * n;
-        const RowStatistics s = row_statistics(n, xr, eps);
+void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* gain, const Real* bias,
+                Real* sum, Real* out, Real* statistics) {
+    const int64_t n = o.n;
+    for_rows(o.rows, n, [&](int64_t r) {
+        for (int64_t i = 0; y != nullptr && i < n; i += kLanes) {
+            const int64_t at = r * n + i;
+            store(sum + at, n - i, load(x + at, n - i) + dropped_out(load(y + at, n - i), o.key, at, o.p));
+        }
+        const Real* const xr = (y != nullptr ? sum : x) + r * n;
+        const RowStatistics s = row_statistics(n, xr, o.eps);
         for (int64_t i = 0; i < n; i += kLanes) {
             const Vec x_hat = centred(xr + i, n - i, s) * broadcast(s.rstd);
-            store(y + r * n + i, n - i, fma(x_hat, load(gain + i, n - i), load(bias + i, n - i)));
+            store(out + r * n + i, n - i, fma(x_hat, load(gain + i, n - i), load(bias + i, n - i)));
         }
         statistics[3 * r] = s.mean;
         statistics[3 * r + 1] = s.remainder;
@@ -141,45 +147,51 @@ void layer_norm(int64_t rows, int64_t n, Real eps, const Real* x, const Real* ga
     });
 }
 
-void layer_norm_dx(int64_t n, const Real* x, const Real* gain, const RowStatistics& s, const Real* dy, Out dx,
-                   int64_t at) {
+// Row r of dx, and of dy if x was a sum.
+void layer_norm_dx(const LayerNorm& o, int64_t r, const Real* x, const Real* gain, const RowStatistics& s,
+                   const Real* dout, Out dx, Out dy) {
+    const int64_t n = o.n;
     const Real count = static_cast<Real>(n);
     Vec sum = zero(), dot = zero();
     for (int64_t i = 0; i < n; i += kLanes) {
-        const Vec g = load(dy + i, n - i) * load(gain + i, n - i);
+        const Vec g = load(dout + i, n - i) * load(gain + i, n - i);
         sum = sum + g;
         dot = fma(g, centred(x + i, n - i, s) * broadcast(s.rstd), dot);
     }
     const Vec mean_g = broadcast(reduce_add(sum) / count), mean_gx = broadcast(reduce_add(dot) / count);
     for (int64_t i = 0; i < n; i += kLanes) {
-        const Vec g = load(dy + i, n - i) * load(gain + i, n - i);
+        const Vec g = load(dout + i, n - i) * load(gain + i, n - i);
         const Vec x_hat = centred(x + i, n - i, s) * broadcast(s.rstd);
-        put(dx, at + i, n - i, fnma(x_hat, mean_gx, g - mean_g) * broadcast(s.rstd));
+        const Vec d = fnma(x_hat, mean_gx, g - mean_g) * broadcast(s.rstd);
+        if (dx.data != nullptr)
+            put(dx, r * n + i, n - i, d);
+        if (dy.data != nullptr)
+            put(dy, r * n + i, n - i, dropped_out(d, o.key, r * n + i, o.p));
     }
 }
 
 // Rows whose gain and bias gradients are summed into one partial result: fixed, so that the bits are.
 constexpr int64_t kGainRows = 64;
 
-void layer_norm_backward(int64_t rows, int64_t n, const Real* x, const Real* gain, const Real* statistics,
-                         const Real* dy, Out dx, Out dgain, Out dbias) {
-    const int64_t blocks = (rows + kGainRows - 1) / kGainRows;
+void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, const Real* statistics,
+                         const Real* dout, Out dx, Out dy, Out dgain, Out dbias) {
+    const int64_t n = o.n, blocks = (o.rows + kGainRows - 1) / kGainRows;
     Real* partial = scratch(Scratch::partial, 2 * blocks * n + kLanes);  // (blocks, 2, n)
-    parallel_for(0, rows, kGainRows, [&](int64_t begin, int64_t end) {
+    parallel_for(0, o.rows, kGainRows, [&](int64_t begin, int64_t end) {
         Real *gains = partial + begin / kGainRows * 2 * n, *biases = gains + n;
         for (int64_t i = 0; i < 2 * n; ++i)
             gains[i] = 0;
         for (int64_t r = begin; r < end; ++r) {
-            const Real *xr = x + r * n, *dyr = dy + r * n;
+            const Real *xr = x + r * n, *dr = dout + r * n;
             const RowStatistics s = {statistics[3 * r], statistics[3 * r + 1], statistics[3 * r + 2]};
             for (int64_t i = 0; i < n; i += kLanes) {
-                const Vec d = load(dyr + i, n - i);
+                const Vec d = load(dr + i, n - i);
                 const Vec x_hat = centred(xr + i, n - i, s) * broadcast(s.rstd);
                 store(gains + i, n - i, fma(d, x_hat, load(gains + i, n - i)));
                 store(biases + i, n - i, d + load(biases + i, n - i));
             }
-            if (dx.data != nullptr)
-                layer_norm_dx(n, xr, gain, s, dyr, dx, r * n);
+            if (dx.data != nullptr || dy.data != nullptr)
+                layer_norm_dx(o, r, xr, gain, s, dr, dx, dy);
         }
     });
     const auto add_up = [&](const Real* first, const Out& out) {

@@ -34,6 +34,7 @@ const Kernels PLAINGRAD_KERNELS = {
     .unary_backward = unary_backward,
     .binary = binary,
     .dropout = dropout,
+    .residual = residual,
     .fill = fill,
     .copy = copy,
     .sum = sum,

@@ -147,6 +147,22 @@ void OpTable::fused() {
     for (const Shape& shape : {Shape{7}, Shape{3, 5}, Shape{2, 3, 19}, Shape{70, 3}})
         row("layer_norm", join(shape), {in(shape), in({shape[-1]}, 0.5, 2), in({shape[-1]})},
             [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); });
+    for (const Real p : {Real(0), Real(0.4)}) {
+        const Rng rng = Rng(6).fork("residual");
+        row("residual", join("p ", p), {in({3, 17}), in({3, 17})},
+            [=](const Inputs& x) { return residual(x[0], x[1], p, rng); });
+        row("residual_norm", join("p ", p), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2), in({17})},
+            [=](const Inputs& x) { return residual_norm(x[0], x[1], p, rng, x[2], x[3]); });
+    }
+    const Tokens targets(2, 3, {2, 0, 6, 0, 1, 1});
+    for (const Real smoothing : {Real(0), Real(0.1)})
+        row("linear_cross_entropy", join("smoothing ", smoothing), {in({2, 3, 5}), in({7, 5}), in({7})},
+            [=](const Inputs& x) {
+                return linear_cross_entropy(x[0], x[1], x[2], targets,
+                                            {.ignore = 0, .label_smoothing = smoothing});
+            });
+    row("linear_cross_entropy", "scaled, no bias", {in({2, 3, 5}), in({7, 5})},
+        [=](const Inputs& x) { return mul(linear_cross_entropy(x[0], x[1], {}, targets), sum(x[0])); });
     row("layer_norm", "eps 0.1", {in({3, 5}), in({5}), in({5})},
         [](const Inputs& x) { return layer_norm(x[0], x[1], x[2], Real(0.1)); });
     row("layer_norm", "residual", {in({3, 5}), in({5})},

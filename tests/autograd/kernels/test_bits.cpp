@@ -135,9 +135,22 @@ const Case kCases[] = {
          const int64_t all = r.rows * r.n;
          const Real *x = r.in(all, 1), *gain = r.in(r.n, 2), *dy = r.in(all, 3);
          Real *y = r.out(all), *statistics = r.out(3 * r.rows);
-         cpu().layer_norm(r.rows, r.n, Real(1e-5), x, gain, r.in(r.n, 4), y, statistics);
+         const autograd::kernels::LayerNorm o = {.rows = r.rows, .n = r.n, .eps = Real(1e-5)};
+         cpu().layer_norm(o, x, nullptr, gain, r.in(r.n, 4), nullptr, y, statistics);
          const Out dx = r.sink(all), dgain = r.sink(r.n), dbias = r.sink(r.n);
-         cpu().layer_norm_backward(r.rows, r.n, x, gain, statistics, dy, dx, dgain, dbias);
+         cpu().layer_norm_backward(o, x, gain, statistics, dy, dx, {nullptr}, dgain, dbias);
+     }},
+    {"residual, layer_norm of it", true,
+     [](Run& r) {
+         const int64_t all = r.rows * r.n;
+         const Real *x = r.in(all, 1), *y = r.in(all, 2), *gain = r.in(r.n, 3), *dout = r.in(all, 4);
+         Real *sum = r.out(all), *out = r.out(all), *statistics = r.out(3 * r.rows);
+         const autograd::kernels::LayerNorm o = {
+             .rows = r.rows, .n = r.n, .eps = Real(1e-5), .p = Real(0.3), .key = {1, 2}};
+         cpu().layer_norm(o, x, y, gain, r.in(r.n, 5), sum, out, statistics);
+         const Out dx = r.sink(all), dy = r.sink(all), dgain = r.sink(r.n), dbias = r.sink(r.n);
+         cpu().layer_norm_backward(o, sum, gain, statistics, dout, dx, dy, dgain, dbias);
+         cpu().residual(all, Real(0.3), {1, 2}, x, y, r.out(all));
      }},
     {"gather and scatter_add", true,
      [](Run& r) {

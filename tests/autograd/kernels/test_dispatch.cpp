@@ -62,11 +62,12 @@ TEST_CASE("dispatch: no kernel is missing from a table", "[kernels][dispatch]") 
     for_each_isa([](const char* name) {
         INFO(name);
         const Kernels& k = cpu();
-        const bool all = k.gemm && k.unary && k.unary_backward && k.binary && k.dropout && k.fill && k.copy &&
-                         k.sum && k.max && k.max_backward && k.sum_of_squares && k.softmax &&
-                         k.softmax_backward && k.log_softmax && k.log_softmax_backward && k.cross_entropy &&
-                         k.cross_entropy_backward && k.layer_norm && k.layer_norm_backward && k.gather &&
-                         k.scatter_add && k.attention && k.attention_backward && k.adam && k.fma_chains;
+        const bool all = k.gemm && k.unary && k.unary_backward && k.binary && k.dropout && k.residual &&
+                         k.fill && k.copy && k.sum && k.max && k.max_backward && k.sum_of_squares &&
+                         k.softmax && k.softmax_backward && k.log_softmax && k.log_softmax_backward &&
+                         k.cross_entropy && k.cross_entropy_backward && k.layer_norm &&
+                         k.layer_norm_backward && k.gather && k.scatter_add && k.attention &&
+                         k.attention_backward && k.adam && k.fma_chains;
         CHECK(all);
         CHECK(k.fma_chains(1000) >= 1000);
     });
