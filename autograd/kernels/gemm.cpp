@@ -104,22 +104,40 @@ const Real* right_at(const GemmProblem& p, const GemmBlock& at) {
     return p.b + (p.g.b_transposed ? at.column * p.g.ldb + at.k : at.k * p.g.ldb + at.column);
 }
 
+// y = f(x): in pointwise.cpp, a part of the same unit.
+void unary_row(Unary f, int64_t n, const Real* x, Real* y);
+
+// The activation of elements that are finished, while they are in the L1 cache.
+void activate(const Gemm& g, int64_t rows, int64_t columns, Real* c, Real* before) {
+    for (int64_t i = 0; i < rows; ++i, c += g.ldc) {
+        if (before != nullptr)
+            for (int64_t j = 0; j < columns; j += kLanes)
+                store(before + i * g.ldc + j, columns - j, load(c + j, columns - j));
+        unary_row(*g.activation, columns, c, c);
+    }
+}
+
 // All of a block, tile by tile: a panel of b stays in L1 or L2 while the rows of a pass by.
 template <int rows, int vecs>
 void multiply(const GemmProblem& p, const GemmBlock& block, const GemmLeft& left, const GemmRight& right) {
     const Gemm& g = p.g;
-    const bool add_bias = g.bias != nullptr && block.k + block.depth == g.k;
+    const bool last = block.k + block.depth == g.k;
     constexpr int64_t width = vecs * kLanes;
     GemmRight b = right;
     for (int64_t j = 0; j < block.columns; j += width, b.at += right.panel) {
         GemmLeft a = left;
         for (int64_t i = 0; i < block.rows; i += rows, a.at += left.tile) {
-            const GemmTarget to{.c = p.c + (block.row + i) * g.ldc + block.column + j,
+            const int64_t at = (block.row + i) * g.ldc + block.column + j;
+            const GemmTarget to{.c = p.c + at,
                                 .ld = g.ldc,
                                 .columns = gemm_min(width, block.columns - j),
                                 .add = g.accumulate || block.k > 0,
-                                .bias = add_bias ? g.bias + block.column + j : nullptr};
-            fitting_tile<rows, vecs>(gemm_min(rows, block.rows - i), block.depth, a, b, to);
+                                .bias = last && g.bias != nullptr ? g.bias + block.column + j : nullptr};
+            const int64_t count = gemm_min(rows, block.rows - i);
+            fitting_tile<rows, vecs>(count, block.depth, a, b, to);
+            if (last && g.activation != nullptr)
+                activate(g, count, to.columns, to.c,
+                         g.before_activation == nullptr ? nullptr : g.before_activation + at);
         }
     }
 }
@@ -206,6 +224,8 @@ void empty_sum(const Gemm& g, Real* c) {
             const Real sum = g.accumulate ? c[i * g.ldc + j] : Real(0);
             c[i * g.ldc + j] = g.bias == nullptr ? sum : sum + g.bias[j];
         }
+    if (g.activation != nullptr)
+        activate(g, g.m, g.n, c, g.before_activation);
 }
 
 void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {

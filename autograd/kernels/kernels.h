@@ -21,7 +21,9 @@ struct Out {
     bool accumulate = false;
 };
 
-// c (m, n) = op(a) (m, k) @ op(b) (k, n) [+ c] [+ bias]
+enum class Unary { neg, exp, log, sqrt, tanh, sigmoid, relu, gelu_erf, gelu_tanh };
+
+// c (m, n) = op(a) (m, k) @ op(b) (k, n) [+ c] [+ bias], and of this f, the activation, if one is given
 // op(a) is a, stored (m, k) with rows lda apart, or its transpose, stored (k, m); b likewise.
 // Each element is a chain of fma over k in order, from zero in every block of kGemmBlockK; the
 // blocks are added in order (to c first, if accumulating), then the bias (n).
@@ -31,9 +33,11 @@ struct Gemm {
     bool a_transposed = false, b_transposed = false;
     bool accumulate = false;
     const Real* bias = nullptr;
+    const Unary* activation = nullptr;
+    // (m, n) with rows ldc apart, unless nullptr: c as it was before the activation, for its derivative.
+    Real* before_activation = nullptr;
 };
 
-enum class Unary { neg, exp, log, sqrt, tanh, sigmoid, relu, gelu_erf, gelu_tanh };
 enum class Binary { add, sub, mul, div };
 
 // Four loops over `size`; each operand moves by its own strides (0 repeats it: broadcasting).

@@ -136,6 +136,14 @@ void parallel_for_vectors(int64_t n, const F& f) {
     parallel_for(0, n, kGrainNumbers, [&](int64_t begin, int64_t end) { for_vectors(begin, end, f); });
 }
 
+// By the calling thread: a row that a matrix product has just finished (gemm.cpp).
+void unary_row(Unary function, int64_t n, const Real* x, Real* y) {
+    with_function(function, [&](auto f) {
+        for_vectors(0, n,
+                    [&](int64_t i, int64_t count) { store(y + i, count, f.forward(load(x + i, count))); });
+    });
+}
+
 void unary(Unary function, int64_t n, const Real* x, Real* y) {
     with_function(function, [&](auto f) {
         parallel_for_vectors(

@@ -258,3 +258,36 @@ TEST_CASE("gemm: an empty sum", "[kernels][gemm]") {
         CHECK(unchanged);
     });
 }
+
+// The activation in the product is the same as one after it; what was before it is kept on request.
+TEST_CASE("gemm: an activation equals the composition", "[kernels][gemm]") {
+    using kernels::Unary;
+    constexpr Shape kMore[] = {{3, 20, 0}, {6, 64, 64}, {64, 64, 64}, {1, 40, 30}};
+    std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
+    shapes.insert(shapes.end(), std::begin(kMore), std::end(kMore));
+    for (const auto& [m, n, k] : shapes)
+        for (const Unary f : {Unary::relu, Unary::gelu_erf, Unary::gelu_tanh}) {
+            const int flags = static_cast<int>(f) + static_cast<int>(m);
+            Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, true, m > 1 ? 1 : 0);
+            if (k > 0)
+                problem.a.front() = kNaN;
+            on_each_isa([&] {
+                INFO(problem.name() << ", function " << static_cast<int>(f));
+                const std::vector<Real> sum = problem.run();
+                std::vector<Real> expected = sum;
+                for (int64_t i = 0; i < m; ++i) {
+                    Real* const row = expected.data() + Problem::kGuard + i * problem.g.ldc;
+                    kernels::cpu().unary(f, n, row, row);
+                }
+                Problem fused = problem;
+                fused.g.activation = &f;
+                const bool equal = same(fused.run(), expected);
+                CHECK(equal);
+                std::vector<Real> before = problem.c;
+                fused.g.before_activation = before.data() + Problem::kGuard;
+                const bool still_equal = same(fused.run(), expected), kept = same(before, sum);
+                CHECK(still_equal);
+                CHECK(kept);
+            });
+        }
+}
