@@ -129,6 +129,11 @@ struct AttentionOptions {
 //     weights = dropout(softmax(scores over the allowed keys))
 //     out     = matmul(weights, v)                      // (T, D)
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
+// The same on columns that stand side by side, as one projection leaves them; so do their gradients.
+//     self_attention(qkv)   = attention(q, k, v)    qkv = q | k | v  (B, T, 3*H*D)
+//     cross_attention(q, kv) = attention(q, k, v)   q (B, T, H*D), kv = k | v  (B, S, 2*H*D)
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {});
+Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options = {});
 
 // --------------------------------------------------------------------------------------- operators
 

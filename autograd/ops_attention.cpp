@@ -7,36 +7,46 @@
 namespace autograd {
 namespace {
 
-void check_sizes(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
-    check(q.rank() == 3 && k.rank() == 3 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
-              q.size(2) == k.size(2),
-          "[attention] q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
-          "; q must be (B, T, H*D), k and v (B, S, H*D)");
-    check(o.n_heads >= 1 && q.size(2) % o.n_heads == 0, "[attention] ", q.size(2),
+// q, k or v: the columns of x from `first` on. Where `first` is not 0, x is also what holds the one before.
+struct Part {
+    const Tensor& x;
+    int64_t first;
+    const Real* data() const { return x.data() + first; }
+};
+
+void check_options(const Tensor& q, int64_t width, const Tensor& k, const AttentionOptions& o) {
+    check(o.n_heads >= 1 && width % o.n_heads == 0, "[attention] ", width,
           " columns cannot be divided among ", o.n_heads, " heads");
     check(o.dropout >= 0 && o.dropout < 1, "[attention] the dropout rate must be in [0, 1): got ", o.dropout);
     check(o.dropout == 0 || o.rng != nullptr, "[attention] dropout needs an Rng; pass .rng");
     o.mask.check_fits(q.size(0), q.size(1), k.size(1));
 }
 
-}  // namespace
+// A gradient that has its memory to itself, or the columns from `first` on of the one before.
+kernels::Out open(const GradSink& sink, int64_t first, const kernels::Out& before) {
+    if (first == 0)
+        return sink.open();
+    return {before.data == nullptr ? nullptr : before.data + first, before.accumulate};
+}
 
 // w = softmax(q kᵀ/√D, masked), m = dropout factors:  out = (w m) v
 // dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
-    check_sizes(q, k, v, options);
-    const int64_t d = q.size(2) / options.n_heads;
-    kernels::Attention a = {.batch = q.size(0),
+Tensor attend(const Part& q, const Part& k, const Part& v, int64_t width, const AttentionOptions& options) {
+    check_options(q.x, width, k.x, options);
+    const int64_t d = width / options.n_heads;
+    kernels::Attention a = {.batch = q.x.size(0),
                             .heads = options.n_heads,
-                            .queries = q.size(1),
-                            .keys = k.size(1),
+                            .queries = q.x.size(1),
+                            .keys = k.x.size(1),
                             .d = d,
+                            .q_row = q.x.size(2),
+                            .kv_row = k.x.size(2),
                             .scale = static_cast<Real>(1 / std::sqrt(static_cast<double>(d))),
                             .mask = options.mask.view(),
                             .dropout = options.dropout};
     if (options.dropout > 0)
         a.key = options.rng->key();
-    Tensor out = Tensor::uninitialized(q.shape());
+    Tensor out = Tensor::uninitialized({a.batch, a.queries, width});
     Tensor weights;
     if (options.weights != nullptr)
         weights = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
@@ -45,13 +55,39 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     if (options.weights != nullptr)
         *options.weights = weights;
 
-    return with_backward(out, {&q, &k, &v},
-                         [a, mask = options.mask, dq = q.sink(), dk = k.sink(), dv = v.sink(), q = q.save(),
-                          k = k.save(), v = v.save()](const Tensor& dout) {
-                             const kernels::Out to_q = dq.open(), to_k = dk.open(), to_v = dv.open();
-                             kernels::cpu().attention_backward(a, q.data(), k.data(), v.data(), dout.data(),
-                                                               to_q, to_k, to_v);
-                         });
+    return with_backward(
+        out, {&q.x, &k.x, &v.x},
+        [a, mask = options.mask, k_first = k.first, v_first = v.first, dq = q.x.sink(), dk = k.x.sink(),
+         dv = v.x.sink(), q = q.x.save(), k = k.x.save(), v = v.x.save()](const Tensor& dout) {
+            const kernels::Out to_q = dq.open(), to_k = open(dk, k_first, to_q),
+                               to_v = open(dv, v_first - k_first, to_k);
+            kernels::cpu().attention_backward(a, q.data(), k.data() + k_first, v.data() + v_first,
+                                              dout.data(), to_q, to_k, to_v);
+        });
+}
+
+}  // namespace
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+    check(q.rank() == 3 && k.rank() == 3 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
+              q.size(2) == k.size(2),
+          "[attention] q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
+          "; q must be (B, T, H*D), k and v (B, S, H*D)");
+    return attend({q, 0}, {k, 0}, {v, 0}, q.size(2), options);
+}
+
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
+    check(qkv.rank() == 3 && qkv.size(2) % 3 == 0, "[self_attention] qkv is ", qkv.shape(),
+          "; it must be q | k | v, (B, T, 3*H*D)");
+    const int64_t width = qkv.size(2) / 3;
+    return attend({qkv, 0}, {qkv, width}, {qkv, 2 * width}, width, options);
+}
+
+Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
+    check(q.rank() == 3 && kv.rank() == 3 && q.size(0) == kv.size(0) && 2 * q.size(2) == kv.size(2),
+          "[cross_attention] q is ", q.shape(), ", kv is ", kv.shape(),
+          "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D)");
+    return attend({q, 0}, {kv, 0}, {kv, q.size(2)}, q.size(2), options);
 }
 
 }  // namespace autograd

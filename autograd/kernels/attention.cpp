@@ -30,9 +30,10 @@ struct Head {
     Head(const Attention& attention, int64_t task)
         : a(attention), batch(task / attention.heads), head(task % attention.heads) {}
 
-    int64_t stride() const { return a.heads * a.d; }
-    int64_t query(int64_t t) const { return (batch * a.queries + t) * stride() + head * a.d; }
-    int64_t key(int64_t s) const { return (batch * a.keys + s) * stride() + head * a.d; }
+    int64_t out_row() const { return a.heads * a.d; }
+    int64_t out(int64_t t) const { return (batch * a.queries + t) * out_row() + head * a.d; }
+    int64_t query(int64_t t) const { return (batch * a.queries + t) * a.q_row + head * a.d; }
+    int64_t key(int64_t s) const { return (batch * a.keys + s) * a.kv_row + head * a.d; }
     int64_t weight(int64_t t) const { return ((batch * a.heads + head) * a.queries + t) * a.keys; }
 
     // Keys that query t may see, before `allowed`: those up to this number.
@@ -121,10 +122,8 @@ bool uniform(const Attention& a) { return !a.mask.causal && a.mask.allowed == nu
 
 // out[t] = Σ_s w[t][s] rows[s], over the keys that query t may see; w (queries, width).
 void weighted_sums(const Head& h, int64_t first, int64_t last, const Real* w, int64_t width, const Real* rows,
-                   Out out) {
-    Product p = {
-        h.limit(last - 1), w,    width, 1, rows, h.stride(), {out.data + h.query(first), out.accumulate},
-        h.stride(),        h.a.d};
+                   Out out, int64_t out_row) {
+    Product p = {h.limit(last - 1), w, width, 1, rows, h.a.kv_row, out, out_row, h.a.d};
     if (uniform(h.a)) {
         product(p, last - first);
         return;
@@ -140,7 +139,7 @@ void attention_queries(const Head& h, int64_t first, int64_t last, const Real* q
     const int64_t width = round_up(h.a.keys);
     // Whole vectors: what comes out for the keys beyond the last query's limit is not read.
     const int64_t columns = round_up(h.limit(last - 1));
-    product({h.a.d, q + h.query(first), h.stride(), 1, keys_t, width, {w}, width, columns}, last - first);
+    product({h.a.d, q + h.query(first), h.a.q_row, 1, keys_t, width, {w}, width, columns}, last - first);
     for (int64_t t = first; t < last; ++t) {
         Real* row = w + (t - first) * width;
         const int64_t n = weights_of(h, t, row);
@@ -148,7 +147,7 @@ void attention_queries(const Head& h, int64_t first, int64_t last, const Real* q
         for (int64_t s = 0; weights != nullptr && s < h.a.keys; ++s)
             weights[h.weight(t) + s] = s < n ? row[s] : Real(0);
     }
-    weighted_sums(h, first, last, w, width, v + h.key(0), {out});
+    weighted_sums(h, first, last, w, width, v + h.key(0), {out + h.out(first)}, h.out_row());
 }
 
 void attention(const Attention& a, const Real* q, const Real* k, const Real* v, Real* out, Real* weights) {
@@ -158,7 +157,7 @@ void attention(const Attention& a, const Real* q, const Real* k, const Real* v, 
         Real* w = keys_t + a.d * width;                                         // (some queries, keys)
         for (int64_t task = begin; task < end; ++task) {
             const Head h(a, task);
-            transpose_rows(a.keys, a.d, k + h.key(0), h.stride(), keys_t);
+            transpose_rows(a.keys, a.d, k + h.key(0), a.kv_row, keys_t);
             for (int64_t t = 0; t < a.queries; t += kTileRows) {
                 const int64_t last = t + kTileRows < a.queries ? t + kTileRows : a.queries;
                 attention_queries(h, t, last, q, keys_t, v, w, out, weights);
@@ -200,11 +199,10 @@ struct HeadGradient {
 };
 
 // out[s] = Σ_t w[t][s] rows[t], over the queries t that may see key s; w (queries, width).
-void weighted_sums_by_key(const Head& h, const Real* w, const Real* rows, Out out) {
+void weighted_sums_by_key(const Head& h, const Real* w, const Real* rows, int64_t row, Out out) {
     const Attention& a = h.a;
-    const Product p = {
-        a.queries,  w,  1, round_up(a.keys), rows, h.stride(), {out.data + h.key(0), out.accumulate},
-        h.stride(), a.d};
+    const Product p = {a.queries, w,  1, round_up(a.keys), rows, row, {out.data + h.key(0), out.accumulate},
+                       a.kv_row,  a.d};
     int64_t s = 0;
     if (uniform(a)) {
         s = h.limit(0);
@@ -218,10 +216,10 @@ void attention_head_backward(const Head& h, const HeadGradient& g, const Real* q
                              const Real* v, const Real* dout, Out dq, Out dk, Out dv) {
     const Attention& a = h.a;
     const int64_t width = round_up(a.keys), columns = a.queries > 0 ? round_up(h.limit(a.queries - 1)) : 0;
-    transpose_rows(a.keys, a.d, k + h.key(0), h.stride(), g.keys_t);
-    transpose_rows(a.keys, a.d, v + h.key(0), h.stride(), g.values_t);
-    product({a.d, q + h.query(0), h.stride(), 1, g.keys_t, width, {g.weights}, width, columns}, a.queries);
-    product({a.d, dout + h.query(0), h.stride(), 1, g.values_t, width, {g.dweights}, width, columns},
+    transpose_rows(a.keys, a.d, k + h.key(0), a.kv_row, g.keys_t);
+    transpose_rows(a.keys, a.d, v + h.key(0), a.kv_row, g.values_t);
+    product({a.d, q + h.query(0), a.q_row, 1, g.keys_t, width, {g.weights}, width, columns}, a.queries);
+    product({a.d, dout + h.out(0), h.out_row(), 1, g.values_t, width, {g.dweights}, width, columns},
             a.queries);
     for (int64_t t = 0; t < a.queries; ++t) {
         Real *w = g.weights + t * width, *dw = g.dweights + t * width;
@@ -232,11 +230,12 @@ void attention_head_backward(const Head& h, const HeadGradient& g, const Real* q
         attention_row_backward(h, t, n, dw, w, g.dscores + t * width);
     }
     if (dq.data != nullptr)
-        weighted_sums(h, 0, a.queries, g.dscores, width, k + h.key(0), dq);
+        weighted_sums(h, 0, a.queries, g.dscores, width, k + h.key(0), {dq.data + h.query(0), dq.accumulate},
+                      a.q_row);
     if (dk.data != nullptr)
-        weighted_sums_by_key(h, g.dscores, q + h.query(0), dk);
+        weighted_sums_by_key(h, g.dscores, q + h.query(0), a.q_row, dk);
     if (dv.data != nullptr)
-        weighted_sums_by_key(h, g.weights, dout + h.query(0), dv);
+        weighted_sums_by_key(h, g.weights, dout + h.out(0), h.out_row(), dv);
 }
 
 void attention_backward(const Attention& a, const Real* q, const Real* k, const Real* v, const Real* dout,

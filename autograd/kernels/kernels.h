@@ -63,11 +63,14 @@ struct AttentionMask {
     const uint8_t* allowed = nullptr;     // (batch, queries, keys), 1 = may be seen
 };
 
-// q (batch, queries, heads * d), k and v (batch, keys, heads * d): head h is columns h*d to h*d + d,
-// so that the projections are read where they are and nothing is transposed.
+// q and out (batch, queries, heads * d), k and v (batch, keys, heads * d): head h is columns h*d to h*d + d,
+// so that the projections are read where they are and nothing is transposed. The rows of q, and those of k
+// and v, may be further apart than their width: one projection can give two or all three, side by side.
+// A gradient lies as its operand does.
 struct Attention {
     int64_t batch, heads, queries, keys, d;
-    Real scale;  // of q·k, 1/√d in the paper
+    int64_t q_row, kv_row;  // from one position's row to the next; those of out are heads * d apart
+    Real scale;             // of q·k, 1/√d in the paper
     AttentionMask mask;
     Real dropout = 0;  // probability of dropping a weight
     RandomKey key{};   // of the dropped weights; element ((b*heads + h)*queries + t)*keys + s

@@ -276,3 +276,46 @@ TEST_CASE("attention: with dropout, the weights are what was used", "[attention]
     const double n = static_cast<double>(o.weights.numel());
     CHECK(std::abs(static_cast<double>(dropped) - 0.3 * n) <= 4 * std::sqrt(0.3 * 0.7 * n));
 }
+
+// Side by side or each for itself: the same attention, to the bit, and the same for the gradients, which are
+// written into a gradient that overwrites, or are added to one that another consumer has left.
+TEST_CASE("attention: of joint projections", "[attention][bits]") {
+    for (const Setting& s : settings()) {
+        for (const bool more : {false, true}) {
+            INFO(s.name << (more ? ", with another consumer" : ""));
+            const int64_t width = s.H * s.D;
+            const Input in(s);
+            const AttentionOptions options = {
+                .n_heads = s.H, .mask = s.mask(), .dropout = Real(0.3), .rng = &kRng};
+            const auto part = [&](const Tensor& x, int64_t i) {
+                return slice(x, 2, i * width, (i + 1) * width);
+            };
+            const auto run_of = [&](const std::vector<Tensor>& leaves, const auto& op) {
+                if (more)
+                    for (const Tensor& x : leaves)
+                        mul(x, x).backward(x);
+                const Tensor out = op();
+                out.backward(in.dout);
+                std::vector<Tensor> results = {out};
+                for (const Tensor& x : leaves)
+                    results.push_back(x.grad());
+                return results;
+            };
+            const auto same = [](const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+                return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                                  [](const Tensor& x, const Tensor& y) { return worst_error(x, y) == 0; });
+            };
+            const Tensor joint = concat({in.k, in.v}, 2);
+            const Tensor q = leaf(in.q), kv = leaf(joint), q2 = leaf(in.q), kv2 = leaf(joint);
+            CHECK(
+                same(run_of({q, kv}, [&] { return cross_attention(q, kv, options); }),
+                     run_of({q2, kv2}, [&] { return attention(q2, part(kv2, 0), part(kv2, 1), options); })));
+            if (s.T != s.S)
+                continue;
+            const Tensor all = concat({in.q, in.k, in.v}, 2), qkv = leaf(all), qkv2 = leaf(all);
+            CHECK(same(run_of({qkv}, [&] { return self_attention(qkv, options); }), run_of({qkv2}, [&] {
+                           return attention(part(qkv2, 0), part(qkv2, 1), part(qkv2, 2), options);
+                       })));
+        }
+    }
+}

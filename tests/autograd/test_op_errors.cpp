@@ -114,6 +114,12 @@ const std::vector<Failing> kCalls = {
      {"[Mask] ", "batch of 2"}},
     {CALL(attention(t({1, 3, 4}), t({1, 2, 4}), t({1, 2, 4}), {.mask = Mask::causal()})),
      {"[Mask] causal", "(2)", "(3)"}},
+    {CALL(self_attention(t({2, 3, 4}))), {"[self_attention] ", "(2, 3, 4)", "3*H*D"}},
+    {CALL(self_attention(t({2, 3}))), {"[self_attention] ", "(2, 3)"}},
+    {CALL(self_attention(t({2, 3, 12}), {.n_heads = 3})), {"[attention] ", "4 columns", "3 heads"}},
+    {CALL(cross_attention(t({2, 3, 4}), t({2, 5, 4}))), {"[cross_attention] ", "(2, 5, 4)", "2*H*D"}},
+    {CALL(cross_attention(t({2, 3, 4}), t({1, 5, 8}))), {"[cross_attention] ", "(1, 5, 8)"}},
+    {CALL(cross_attention(t({2, 3, 4}), t({2, 8}))), {"[cross_attention] ", "(2, 8)"}},
 };
 #undef CALL
 

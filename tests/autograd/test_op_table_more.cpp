@@ -190,8 +190,19 @@ void OpTable::attentions() {
             row("attention", join(name, ", dropout ", p),
                 {in({B, T, H * D}), in({B, S, H * D}), in({B, S, H * D})},
                 [options](const Inputs& x) { return attention(x[0], x[1], x[2], options); });
+            row("cross_attention", join(name, ", dropout ", p), {in({B, T, H * D}), in({B, S, 2 * H * D})},
+                [options](const Inputs& x) { return cross_attention(x[0], x[1], options); });
         }
     }
+    for (const Real p : {Real(0), Real(0.4)})
+        row("self_attention", join("key counts and causal, dropout ", p), {in({B, S, 3 * H * D})},
+            [=](const Inputs& x) {
+                return self_attention(
+                    x[0],
+                    {.n_heads = H, .mask = Mask::key_counts({2, 5}).and_causal(), .dropout = p, .rng = &rng});
+            });
+    row("self_attention", "with another consumer", {in({B, T, 3 * D})},
+        [](const Inputs& x) { return add(self_attention(x[0]), slice(x[0], 2, 1, 4)); });
     row("attention", "to itself, 19 keys", {in({1, 19, 6})},
         [](const Inputs& x) { return attention(x[0], x[0], x[0], {.n_heads = 3, .mask = Mask::causal()}); });
     row("attention", "keys are values", {in({2, 3, 5}), in({2, 2, 5})},

@@ -85,6 +85,7 @@ struct AttentionCase {
     explicit AttentionCase(const Run& r) {
         const int64_t keys = std::min<int64_t>(r.n, 300), queries = std::min<int64_t>(r.rows / 3, 40);
         a.batch = 3, a.heads = 2, a.queries = queries, a.keys = keys, a.d = 5, a.scale = Real(0.3);
+        a.q_row = a.kv_row = a.heads * a.d;
         counts = {static_cast<int32_t>(keys), static_cast<int32_t>(keys / 2), 0};
         for (int64_t i = 0; i < 3 * queries * keys; ++i)
             allowed.push_back(i % 3 != 1);
