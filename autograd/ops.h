@@ -99,6 +99,14 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 // The same with the weight given as (out, in): the output layer that shares an embedding's table.
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+// The same with columns first ... first + count of the weight and of the bias: one of several projections that
+// share a matrix.
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
+                      int64_t count);
+
+enum class Activation { relu, gelu_erf, gelu_tanh };
+// f(linear(x, weight, bias)), f being relu or gelu in one of its two forms
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
 
 // cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: some
 // hundred rows at a time, whose gradients are computed in forward already.

@@ -1,4 +1,6 @@
 // Matrix products. The kernel: kernels/gemm.cpp.
+#include <optional>
+
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
@@ -7,6 +9,7 @@ namespace autograd {
 namespace {
 
 using kernels::Gemm;
+using kernels::Unary;
 
 // op(a) (m, k) @ op(b) (k, n), all dense.
 Gemm dense(int64_t m, int64_t n, int64_t k, bool a_transposed, bool b_transposed) {
@@ -92,27 +95,70 @@ Tensor batched_matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
         });
 }
 
-// out (..., N) = x (..., K) @ w (K, N) + bias (N)      or with w (N, K), transposed: x @ wᵀ + bias
-// dx = dout @ wᵀ         dw = xᵀ @ dout (transposed: doutᵀ @ x)         dbias = Σ dout over the rows
-Tensor rows_times_matrix(const Tensor& x, const Tensor& w, const Tensor& bias, bool transposed) {
-    const int64_t m = x.shape().without(-1).numel(), k = x.size(-1), n = w.size(transposed ? 0 : 1);
-    Tensor out = Tensor::uninitialized(x.shape().with(-1, n));
-    Gemm g = dense(m, n, k, false, transposed);
-    g.bias = bias.defined() ? bias.data() : nullptr;
-    gemm(g, x.data(), w.data(), {out.mutable_data()});
+Unary unary_of(Activation f) {
+    return f == Activation::relu       ? Unary::relu
+           : f == Activation::gelu_erf ? Unary::gelu_erf
+                                       : Unary::gelu_tanh;
+}
 
-    return with_backward(out, {&x, &w, &bias},
-                         [=, dx = x.sink(), dw = w.sink(), dbias = bias.sink(), x = x.save(),
-                          w = w.save()](const Tensor& dout) {
-                             if (dx)
-                                 gemm(dense(m, k, n, false, !transposed), dout.data(), w.data(), dx.open());
-                             if (dw && transposed)
-                                 gemm(dense(n, k, m, true, false), dout.data(), x.data(), dw.open());
-                             if (dw && !transposed)
-                                 gemm(dense(k, n, m, true, false), x.data(), dout.data(), dw.open());
-                             if (dbias)
-                                 kernels::cpu().sum({1, m, n}, 1, dout.data(), dbias.open());
-                         });
+// A product of rows with a matrix, and what is done to it on the way.
+struct RowsTimes {
+    bool transposed = false;          // w is (N, K)
+    int64_t first = 0, columns = -1;  // the part of w's columns, and of bias, that is meant; -1: all
+    std::optional<Unary> activation = {};
+
+    // relu'(x) can be told from relu(x), so what was before it need not be kept.
+    bool keeps_input() const {
+        return activation && *activation != Unary::relu && !kernels::unary_saves_output(*activation);
+    }
+};
+
+// Where the gradient of some columns goes; this op gives the others 0.
+kernels::Out open_columns(const GradSink& sink, const Shape& shape, int64_t first, int64_t columns) {
+    const kernels::Out out = sink.open();
+    if (columns == shape[-1])
+        return out;
+    if (!out.accumulate)
+        kernels::cpu().fill(shape.numel(), 0, out.data);
+    return {out.data + first, true};
+}
+
+// out (..., N) = f(x (..., K) @ w (K, N) + bias (N))      or with w (N, K), transposed: x @ wᵀ + bias
+// d = dout f'       dx = d @ wᵀ       dw = xᵀ @ d (transposed: dᵀ @ x)       dbias = Σ d over the rows
+Tensor rows_times_matrix(const Tensor& x, const Tensor& w, const Tensor& bias, RowsTimes o) {
+    if (o.columns < 0)
+        o.columns = w.size(o.transposed ? 0 : 1);
+    const int64_t m = x.shape().without(-1).numel(), k = x.size(-1), n = o.columns, ldw = w.size(1);
+    Tensor out = Tensor::uninitialized(x.shape().with(-1, n));
+    Tensor before = o.keeps_input() && !NoGrad::active() ? Tensor::uninitialized(out.shape()) : Tensor();
+    Gemm g = dense(m, n, k, false, o.transposed);
+    g.ldb = ldw;
+    g.bias = bias.defined() ? bias.data() + o.first : nullptr;
+    g.activation = o.activation ? &*o.activation : nullptr;
+    g.before_activation = before.defined() ? before.mutable_data() : nullptr;
+    gemm(g, x.data(), w.data() + o.first, {out.mutable_data()});
+
+    const Tensor& kept = !o.activation ? x : before.defined() ? before : out;
+    return with_backward(
+        out, {&x, &w, &bias},
+        [=, dx = x.sink(), dw = w.sink(), dbias = bias.sink(), x = x.save(), w = w.save(),
+         kept = kept.save()](const Tensor& dout) {
+            const Tensor d = o.activation ? Tensor::uninitialized(dout.shape()) : dout;
+            if (o.activation)
+                kernels::cpu().unary_backward(*o.activation, d.numel(), kept.data(), dout.data(),
+                                              {Tensor(d).mutable_data()});
+            if (dx)
+                gemm({.m = m, .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k, .b_transposed = !o.transposed},
+                     d.data(), w.data() + o.first, dx.open());
+            if (dw && o.transposed)
+                gemm(dense(n, k, m, true, false), d.data(), x.data(), dw.open());
+            if (dw && !o.transposed)
+                gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = ldw, .a_transposed = true}, x.data(),
+                     d.data(), open_columns(dw, w.shape(), o.first, n));
+            if (dbias)
+                kernels::cpu().sum({1, m, n}, 1, d.data(),
+                                   open_columns(dbias, Shape{o.transposed ? n : ldw}, o.first, n));
+        });
 }
 
 }  // namespace
@@ -123,24 +169,36 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
     check(a.size(-1) == b.size(b_transposed ? -1 : -2), "[matmul] inner sizes differ: a is ", a.shape(),
           ", b is ", b.shape(),
           b_transposed ? "; a's last must equal b's last" : "; a's last must equal b's last but one");
-    return b.rank() == 2 ? rows_times_matrix(a, b, {}, b_transposed) : batched_matmul(a, b, b_transposed);
+    return b.rank() == 2 ? rows_times_matrix(a, b, {}, {.transposed = b_transposed})
+                         : batched_matmul(a, b, b_transposed);
 }
 
 static Tensor linear(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                     bool transposed) {
-    check(x.rank() >= 1 && weight.rank() == 2 && x.size(-1) == weight.size(transposed ? 1 : 0), "[", name,
+                     const RowsTimes& o) {
+    check(x.rank() >= 1 && weight.rank() == 2 && x.size(-1) == weight.size(o.transposed ? 1 : 0), "[", name,
           "] x is ", x.shape(), ", weight is ", weight.shape(), "; x's last must equal weight's ",
-          transposed ? "second" : "first");
-    check(!bias.defined() || bias.shape() == Shape{weight.size(transposed ? 0 : 1)}, "[", name, "] bias is ",
-          bias.shape(), ", weight is ", weight.shape(), "; there must be one bias for each output");
-    return rows_times_matrix(x, weight, bias, transposed);
+          o.transposed ? "second" : "first");
+    check(!bias.defined() || bias.shape() == Shape{weight.size(o.transposed ? 0 : 1)}, "[", name,
+          "] bias is ", bias.shape(), ", weight is ", weight.shape(),
+          "; there must be one bias for each output");
+    check(o.columns < 0 || (o.first >= 0 && o.first + o.columns <= weight.size(1)), "[", name, "] columns ",
+          o.first, " to ", o.first + o.columns, " are not in weight ", weight.shape());
+    return rows_times_matrix(x, weight, bias, o);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    return linear("linear", x, weight, bias, false);
+    return linear("linear", x, weight, bias, {});
 }
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    return linear("linear_transposed", x, weight, bias, true);
+    return linear("linear_transposed", x, weight, bias, {.transposed = true});
+}
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
+                      int64_t count) {
+    check(count >= 0, "[linear_columns] the number of columns must not be negative: got ", count);
+    return linear("linear_columns", x, weight, bias, {.first = first, .columns = count});
+}
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
+    return linear("linear_activation", x, weight, bias, {.activation = unary_of(f)});
 }
 
 }  // namespace autograd

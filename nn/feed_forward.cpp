@@ -21,8 +21,9 @@ FeedForward::FeedForward(int64_t d_model, int64_t d_ff, const Rng& rng, const Fe
       activation(options.activation) {}
 
 Tensor FeedForward::operator()(const Tensor& x, const Mode& mode) const {
-    const Tensor hidden = activate(activation, linear1(x));  // (..., d_ff)
-    return linear2(dropout(hidden, mode));                   // (..., d_model)
+    const Tensor hidden =
+        autograd::linear_activation(x, linear1.weight, linear1.bias, activation);  // (..., d_ff)
+    return linear2(dropout(hidden, mode));                                         // (..., d_model)
 }
 
 }  // namespace nn

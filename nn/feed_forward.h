@@ -6,7 +6,7 @@
 
 namespace nn {
 
-enum class Activation { relu, gelu_erf, gelu_tanh };
+using autograd::Activation;
 
 Tensor activate(Activation f, const Tensor& x);
 

@@ -71,6 +71,46 @@ TEST_CASE("fused: what dropout drops of a sub-layer is gone, even a NaN", "[ops]
         CHECK((kept.data()[i] == 0 ? out.data()[i] == x.data()[i] : std::isnan(out.data()[i])));
 }
 
+TEST_CASE("fused: linear with an activation", "[ops][fused]") {
+    const std::pair<Activation, Function> activations[] = {
+        {Activation::relu, [](const Inputs& x) { return relu(linear(x[0], x[1], x[2])); }},
+        {Activation::gelu_erf, [](const Inputs& x) { return gelu(linear(x[0], x[1], x[2]), Gelu::erf); }},
+        {Activation::gelu_tanh, [](const Inputs& x) { return gelu(linear(x[0], x[1], x[2]), Gelu::tanh); }},
+    };
+    for (const auto& [f, composed] : activations) {
+        const Activation activation = f;
+        INFO(static_cast<int>(f));
+        check_same_bits(
+            "linear_activation", {random({2, 7, 37}, 1), random({37, 70}, 2), random({70}, 3)},
+            [=](const Inputs& x) { return linear_activation(x[0], x[1], x[2], activation); }, composed);
+    }
+}
+
+TEST_CASE("fused: linear with a part of the columns", "[ops][fused]") {
+    const Inputs xwb = {random({2, 7, 37}, 1), random({37, 19}, 2), random({19}, 3)};
+    for (const auto& [begin, end] :
+         {std::pair{0, 19}, std::pair{0, 5}, std::pair{5, 17}, std::pair{18, 19}}) {
+        const int64_t first = begin, count = end - begin;
+        INFO(first << " " << count);
+        check_same_bits(
+            "linear_columns", xwb,
+            [=](const Inputs& x) { return linear_columns(x[0], x[1], x[2], first, count); },
+            [=](const Inputs& x) {
+                return linear(x[0], slice(x[1], 1, first, first + count),
+                              slice(x[2], 0, first, first + count));
+            });
+    }
+    check_same_bits(  // two projections of one matrix
+        "linear_columns", xwb,
+        [](const Inputs& x) {
+            return linear_columns(x[0], x[1], x[2], 0, 9) * linear_columns(x[0], x[1], x[2], 10, 9);
+        },
+        [](const Inputs& x) {
+            return linear(x[0], slice(x[1], 1, 0, 9), slice(x[2], 0, 0, 9)) *
+                   linear(x[0], slice(x[1], 1, 10, 19), slice(x[2], 0, 10, 19));
+        });
+}
+
 // 1,100 rows are two whole chunks and a part.
 TEST_CASE("fused: the output layer with its loss", "[ops][fused]") {
     for (const int64_t rows : {1, 6, 512, 513, 1100}) {

@@ -137,6 +137,12 @@ void OpTable::fused() {
         row("linear_transposed", detail, {in(shape), in({7, 5}), in({7})},
             [](const Inputs& x) { return linear_transposed(x[0], x[1], x[2]); });
     }
+    for (const Activation f : {Activation::relu, Activation::gelu_erf, Activation::gelu_tanh})
+        row("linear_activation", join(static_cast<int>(f)), {in({3, 5}), in({5, 17}), in({17})},
+            [=](const Inputs& x) { return linear_activation(x[0], x[1], x[2], f); });
+    row("linear_columns", "two of five", {in({3, 5}), in({5, 5}), in({5})}, [](const Inputs& x) {
+        return linear_columns(x[0], x[1], x[2], 3, 2) * linear_columns(x[0], x[1], x[2], 0, 2);
+    });
     row("linear", "no bias", {in({3, 5}), in({5, 17})}, [](const Inputs& x) { return linear(x[0], x[1]); });
     row("linear_transposed", "no bias", {in({3, 5}), in({17, 5})},
         [](const Inputs& x) { return linear_transposed(x[0], x[1]); });
