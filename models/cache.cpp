@@ -27,27 +27,22 @@ static void grow(Tensor& cache, const Shape& shape, int64_t length) {
     cache = larger;
 }
 
-void SelfCache::append(const nn::KeysValues& next) {
-    const int64_t count = next.keys.size(1);
-    const int64_t capacity = filled.keys.defined() ? filled.keys.size(1) : 0;
-    const int64_t batch = length > 0 ? filled.keys.size(0) : next.keys.size(0);
-    autograd::check(next.keys.size(0) == batch, "[SelfCache] a batch of ", next.keys.size(0),
+void SelfCache::append(const Tensor& next) {
+    const int64_t count = next.size(1);
+    const int64_t capacity = filled.defined() ? filled.size(1) : 0;
+    const int64_t batch = length > 0 ? filled.size(0) : next.size(0);
+    autograd::check(next.size(0) == batch, "[SelfCache] a batch of ", next.size(0),
                     " cannot continue a batch of ", batch, "; select its rows first");
-    if (length + count > capacity) {
-        const int64_t larger = std::max({int64_t{16}, 2 * capacity, length + count});
-        grow(filled.keys, next.keys.shape().with(1, larger), length);
-        grow(filled.values, next.keys.shape().with(1, larger), length);
-    }
-    put(filled.keys, next.keys, length, count);
-    put(filled.values, next.values, length, count);
+    if (length + count > capacity)
+        grow(filled, next.shape().with(1, std::max({int64_t{16}, 2 * capacity, length + count})), length);
+    put(filled, next, length, count);
     length += count;
 }
 
 void SelfCache::select(const std::vector<int32_t>& rows) {
     if (length == 0)
         return;
-    filled.keys = select_rows(filled.keys, rows);
-    filled.values = select_rows(filled.values, rows);
+    filled = select_rows(filled, rows);
 }
 
 Tensor attend_causally(const nn::MultiHeadAttention& attention, const Tensor& x, SelfCache& cache) {
@@ -58,9 +53,8 @@ Tensor attend_causally(const nn::MultiHeadAttention& attention, const Tensor& x,
         return attention.attend(x, cache.filled, Mask::key_counts(counts), Mode::eval());
     }
     // A causal mask aligns the last query with the last key, so the keys must end where they are filled.
-    const Tensor keys = autograd::slice(cache.filled.keys, 1, 0, cache.length);
-    const Tensor values = autograd::slice(cache.filled.values, 1, 0, cache.length);
-    return attention.attend(x, {keys, values}, Mask::causal(), Mode::eval());
+    const Tensor keys_values = autograd::slice(cache.filled, 1, 0, cache.length);
+    return attention.attend(x, keys_values, Mask::causal(), Mode::eval());
 }
 
 }  // namespace models

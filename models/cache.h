@@ -8,13 +8,13 @@
 
 namespace models {
 
-// Keys and values of the positions decoded so far, of one layer: (B, capacity, d_model), of which `length`
+// Keys | values of the positions decoded so far, of one layer: (B, capacity, 2*d_model), of which `length`
 // positions are filled. The capacity doubles when it is full.
 struct SelfCache {
-    nn::KeysValues filled;
+    Tensor filled;
     int64_t length = 0;
 
-    void append(const nn::KeysValues& next);        // (B, T, d_model) each
+    void append(const Tensor& next);                // (B, T, 2*d_model)
     void select(const std::vector<int32_t>& rows);  // sentence i becomes the old sentence rows[i]
 };
 

@@ -17,8 +17,8 @@ DecoderLayer::DecoderLayer(const StackConfig& c, const Rng& rng)
 Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Mask& self_mask,
                                 const Mask& memory_mask, const Mode& mode, Tensor* self_weights,
                                 Tensor* cross_weights) const {
-    const Tensor attended = residual1(
-        x, mode, [&](const Tensor& y) { return self_attention(y, y, self_mask, mode, self_weights); });
+    const Tensor attended =
+        residual1(x, mode, [&](const Tensor& y) { return self_attention(y, self_mask, mode, self_weights); });
     const Tensor informed = residual2(attended, mode, [&](const Tensor& y) {
         return cross_attention(y, memory, memory_mask, mode, cross_weights);
     });

@@ -11,7 +11,7 @@ namespace models {
 // What one layer keeps between two steps of decoding.
 struct LayerCache {
     SelfCache self;
-    nn::KeysValues memory;  // the encoder's output, projected once
+    Tensor memory;  // the encoder's output, projected once: keys | values
 };
 
 // Causal self-attention, attention to the encoder's output, feed-forward, each within a residual connection.

@@ -24,7 +24,7 @@ EncoderLayer::EncoderLayer(const StackConfig& c, const Rng& rng)
 
 Tensor EncoderLayer::operator()(const Tensor& x, const Mask& mask, const Mode& mode, Tensor* weights) const {
     const Tensor attended =
-        residual1(x, mode, [&](const Tensor& y) { return self_attention(y, y, mask, mode, weights); });
+        residual1(x, mode, [&](const Tensor& y) { return self_attention(y, mask, mode, weights); });
     return residual2(attended, mode, [&](const Tensor& y) { return feed_forward(y, mode); });
 }
 

@@ -13,9 +13,7 @@ const NameRules kPyTorch = {
     {"self_attention.", "self_attn."},
     {"cross_attention.", "multihead_attn."},
     {"feed_forward.", ""},
-    {"q_proj.", "in_proj_"},  // of one name: side by side
-    {"k_proj.", "in_proj_"},
-    {"v_proj.", "in_proj_"},
+    {"in_proj.", "in_proj_"},
 };
 
 void replace(std::string& text, const std::string& from, const std::string& to) {
@@ -38,12 +36,7 @@ std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameter
         for (const char* const ours : {"gain", "table"})
             if (name.ends_with(ours))
                 replace(name, ours, "weight");
-        const auto same =
-            std::find_if(found.begin(), found.end(), [&](const StateEntry& e) { return e.name == name; });
-        if (same == found.end())
-            found.push_back({name, {p.tensor}, transposed && is_linear(p)});
-        else
-            same->parts.push_back(p.tensor);
+        found.push_back({name, p.tensor, transposed && is_linear(p)});
     }
     return found;
 }

@@ -85,8 +85,7 @@ public:
         key_counts_ = std::move(counts);
         for (LayerCache& cache : caches_) {
             cache.self.select(rows);
-            cache.memory.keys = select_rows(cache.memory.keys, rows);
-            cache.memory.values = select_rows(cache.memory.values, rows);
+            cache.memory = select_rows(cache.memory, rows);
         }
     }
 

@@ -2,11 +2,20 @@
 
 namespace nn {
 
+// W_Q | W_K | W_V, each with initial values of its own.
+static Linear joint_projection(int64_t d, const Rng& rng, const LinearOptions& options) {
+    const autograd::NoGrad no_grad;
+    Linear q(d, d, rng.fork("q_proj"), options);
+    const Linear k(d, d, rng.fork("k_proj"), options), v(d, d, rng.fork("v_proj"), options);
+    q.weight = Parameter(autograd::concat({q.weight, k.weight, v.weight}, 1));  // (d, 3*d)
+    if (options.bias)
+        q.bias = Parameter(autograd::concat({q.bias, k.bias, v.bias}, 0));  // (3*d)
+    return q;
+}
+
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
                                        const AttentionOptions& options)
-    : q_proj(d_model, d_model, rng.fork("q_proj"), {.bias = options.bias, .init = options.init}),
-      k_proj(d_model, d_model, rng.fork("k_proj"), {.bias = options.bias, .init = options.init}),
-      v_proj(d_model, d_model, rng.fork("v_proj"), {.bias = options.bias, .init = options.init}),
+    : in_proj(joint_projection(d_model, rng, {.bias = options.bias, .init = options.init})),
       out_proj(d_model, d_model, rng.fork("out_proj"), {.bias = options.bias, .init = options.init}),
       dropout(options.dropout, rng.fork("dropout")),
       n_heads(n_heads_) {
@@ -14,29 +23,39 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
                     " must be a multiple of n_heads = ", n_heads);
 }
 
+Tensor MultiHeadAttention::operator()(const Tensor& x, const Mask& mask, const Mode& mode,
+                                      Tensor* weights) const {
+    const Tensor qkv = in_proj(x);  // (B, T, 3*d_model)
+    const Rng rng = dropout.rng_in(mode);
+    const Tensor heads =
+        autograd::self_attention(qkv, op_options(mask, mode, rng, weights));  // (B, T, d_model)
+    return out_proj(heads);                                                   // (B, T, d_model)
+}
+
 Tensor MultiHeadAttention::operator()(const Tensor& query, const Tensor& memory, const Mask& mask,
                                       const Mode& mode, Tensor* weights) const {
-    const KeysValues projected = project(memory);
-    return attend(query, projected, mask, mode, weights);
+    const Tensor keys_values = project(memory);
+    return attend(query, keys_values, mask, mode, weights);
 }
 
-KeysValues MultiHeadAttention::project(const Tensor& memory) const {
-    const Tensor keys = k_proj(memory);    // (B, S, d_model)
-    const Tensor values = v_proj(memory);  // (B, S, d_model)
-    return {keys, values};
+Tensor MultiHeadAttention::project(const Tensor& memory) const {
+    const int64_t d = out_proj.weight->size(0);
+    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, d, 2 * d);  // (B, S, 2*d_model)
 }
 
-Tensor MultiHeadAttention::attend(const Tensor& query, const KeysValues& memory, const Mask& mask,
+Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& keys_values, const Mask& mask,
                                   const Mode& mode, Tensor* weights) const {
-    const Rng rng = mode.rng.fork(dropout.stream);
-    const Tensor q = q_proj(query);  // (B, T, d_model)
-    const Tensor heads = autograd::attention(q, memory.keys, memory.values,
-                                             {.n_heads = n_heads,
-                                              .mask = mask,
-                                              .dropout = mode.training ? dropout.rate : 0,
-                                              .rng = &rng,
-                                              .weights = weights});  // (B, T, d_model)
-    return out_proj(heads);                                          // (B, T, d_model)
+    const int64_t d = out_proj.weight->size(0);
+    const Rng rng = dropout.rng_in(mode);
+    const Tensor q = autograd::linear_columns(query, in_proj.weight, in_proj.bias, 0, d);  // (B, T, d_model)
+    const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, mode, rng, weights));
+    return out_proj(heads);  // (B, T, d_model)
+}
+
+autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Mode& mode, const Rng& rng,
+                                                          Tensor* weights) const {
+    return {
+        .n_heads = n_heads, .mask = mask, .dropout = dropout.rate_in(mode), .rng = &rng, .weights = weights};
 }
 
 }  // namespace nn

@@ -22,6 +22,10 @@ struct List {
     }
 };
 
+bool same_place(const StateEntry& a, const StateEntry& b) {
+    return a.tensor.same_memory(b.tensor) && a.first == b.first;
+}
+
 // The file's tensor for each entry, empty where it has none. Throws Error with all that does not fit.
 std::vector<Tensor> match(const SafeTensors& file, const StateDict& state) {
     const std::vector<StateEntry>& entries = state.entries;
@@ -40,8 +44,7 @@ std::vector<Tensor> match(const SafeTensors& file, const StateDict& state) {
     }
     for (std::size_t i = 0; i < entries.size(); ++i) {
         std::size_t first = 0;  // of the names of this weight, that the file has
-        while (first < entries.size() &&
-               !(found[first].defined() && entries[first].parts[0].same_memory(entries[i].parts[0])))
+        while (first < entries.size() && !(found[first].defined() && same_place(entries[first], entries[i])))
             ++first;
         const Shape shape = packed(entries[i]).shape();
         if (first == entries.size())
@@ -58,21 +61,19 @@ std::vector<Tensor> match(const SafeTensors& file, const StateDict& state) {
 }
 
 void unpack(const Tensor& values, const StateEntry& entry) {
-    const Tensor side_by_side = entry.transposed ? autograd::transpose(values, 0, 1) : values;
-    int64_t begin = 0;
-    for (const Tensor& part : entry.parts) {
-        const Tensor own = autograd::slice(side_by_side, -1, begin, begin + part.size(-1));
-        std::copy(own.data(), own.data() + own.numel(), Tensor(part).mutable_data());
-        begin += part.size(-1);
-    }
+    const Tensor own = entry.transposed ? autograd::transpose(values, 0, 1) : values;
+    Tensor to = entry.tensor;
+    const int64_t columns = own.rank() > 0 ? own.size(-1) : 1, stride = to.rank() > 0 ? to.size(-1) : 1;
+    for (int64_t i = 0; i < own.numel(); ++i)
+        to.mutable_data()[i / columns * stride + entry.first + i % columns] = own.data()[i];
 }
 
 }  // namespace
 
-Tensor packed(const StateEntry& entry) {
+Tensor packed(const StateEntry& e) {
     const autograd::NoGrad no_grad;
-    const Tensor side_by_side = autograd::concat(entry.parts, -1);
-    return entry.transposed ? autograd::transpose(side_by_side, 0, 1) : side_by_side;
+    const Tensor own = e.columns < 0 ? e.tensor : autograd::slice(e.tensor, -1, e.first, e.first + e.columns);
+    return e.transposed ? autograd::transpose(own, 0, 1) : own;
 }
 
 void save(const std::string& path, const StateDict& state, const Metadata& metadata) {

@@ -10,13 +10,13 @@
 
 namespace nn::checkpoint {
 
-// One tensor of a file. It is `parts` side by side, which means along their last dimension, and then transposed or
-// not. PyTorch's in_proj_weight (3d, d) is q, k and v, each (d, d) and ours (in, out), side by side (d, 3d), and
-// transposed.
+// One tensor of a file: one of ours, transposed or not, or some of its columns. (Ours are (in, out), PyTorch's
+// are (out, in); and BERT has queries, keys and values apart, which here are columns of one matrix.)
 struct StateEntry {
     std::string name;
-    std::vector<Tensor> parts;  // handles: reading a file writes into them
+    Tensor tensor;  // a handle: reading a file writes into it
     bool transposed = false;
+    int64_t first = 0, columns = -1;  // of the last dimension; -1: all
 };
 
 struct StateDict {

@@ -82,8 +82,8 @@ public:
     // Layers and names as PyTorch's: gradients go through the same map as weights.
     void gradients(const StateDict& state) {
         for (nn::checkpoint::StateEntry entry : state.entries) {
-            for (Tensor& part : entry.parts)
-                part = part.has_grad() ? part.grad() : Tensor::zeros(part.shape());
+            const Tensor& x = entry.tensor;
+            entry.tensor = x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
             put("gradient/" + entry.name, nn::checkpoint::packed(entry));
         }
     }

@@ -18,6 +18,7 @@ using models::Real;
 using models::renamed;
 using models::StackConfig;
 using models::StateDict;
+using models::StateEntry;
 
 inline const NameRules kGpt2 = {
     {"backbone.embedding.tokens.", "transformer.wte."},
@@ -25,9 +26,7 @@ inline const NameRules kGpt2 = {
     {"backbone.encoder.layers.", "transformer.h."},
     {"backbone.encoder.norm.", "transformer.ln_f."},
     {"output.", "lm_head."},
-    {"self_attention.q_proj.", "attn.c_attn."},
-    {"self_attention.k_proj.", "attn.c_attn."},
-    {"self_attention.v_proj.", "attn.c_attn."},
+    {"self_attention.in_proj.", "attn.c_attn."},
     {"self_attention.out_proj.", "attn.c_proj."},
     {"feed_forward.linear1.", "mlp.c_fc."},
     {"feed_forward.linear2.", "mlp.c_proj."},
@@ -42,9 +41,7 @@ inline const NameRules kBert = {
     {"transform.", "cls.predictions.transform.dense."},
     {"output.bias", "cls.predictions.bias"},
     {"output.table", "cls.predictions.decoder.weight"},
-    {"self_attention.q_proj.", "attention.self.query."},
-    {"self_attention.k_proj.", "attention.self.key."},
-    {"self_attention.v_proj.", "attention.self.value."},
+    {"self_attention.in_proj.", "attention.self.in_proj."},  // three, below
     {"self_attention.out_proj.", "attention.output.dense."},
     {"feed_forward.linear1.", "intermediate.dense."},
     {"feed_forward.linear2.", "output.dense."},
@@ -96,11 +93,24 @@ inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
         "[bert_state_dict] BERT has its norms after the sub-layers and none at the end, GELU, learned "
         "positions and embeddings that are not scaled, and this model does not; begin its configuration "
         "with bert()");
-    StateDict state = {.entries = renamed(every_name(model), kBert, true), .canonical = bert_name};
+    StateDict state = {.entries = {}, .canonical = bert_name};
+    for (const StateEntry& entry : renamed(every_name(model), kBert, true)) {
+        const std::string joint = "in_proj.";
+        const std::size_t at = entry.name.find(joint);
+        for (int64_t i = 0; at != entry.name.npos && i < 3; ++i) {
+            StateEntry part = entry;
+            const char* const names[] = {"query.", "key.", "value."};
+            part.name.replace(at, joint.size(), names[i]);
+            part.first = i * c.d_model;
+            part.columns = c.d_model;
+            state.entries.push_back(part);
+        }
+        if (at == entry.name.npos)
+            state.entries.push_back(entry);
+    }
     if (c.output_bias)  // has two names in newer versions
-        state.entries.push_back({"cls.predictions.decoder.bias", {model.output.bias}});
-    state.entries.push_back(
-        {"bert.embeddings.token_type_embeddings.weight", {Tensor::zeros({2, c.d_model})}});
+        state.entries.push_back({"cls.predictions.decoder.bias", model.output.bias});
+    state.entries.push_back({"bert.embeddings.token_type_embeddings.weight", Tensor::zeros({2, c.d_model})});
     return state;
 }
 
@@ -111,7 +121,7 @@ inline Metadata load_gpt2(const std::string& path, const LanguageModel& model) {
 inline Metadata load_bert(const std::string& path, const MaskedLanguageModel& model) {
     const StateDict state = bert_state_dict(model);
     Metadata metadata = load(path, state);
-    const Tensor& types = state.entries.back().parts[0];  // (2, d_model), of which the first is always added
+    const Tensor& types = state.entries.back().tensor;  // (2, d_model), of which the first is always added
     Tensor positions = model.backbone.embedding.positions.table;
     Real* p = positions.mutable_data();
     for (int64_t i = 0; i < positions.numel(); ++i)

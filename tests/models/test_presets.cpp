@@ -100,7 +100,7 @@ TEST_CASE("presets: what is particular about each is in the model", "[models][pr
             for (const nn::MultiHeadAttention* a :
                  {&enc.self_attention, &dec.self_attention, &dec.cross_attention}) {
                 CHECK(equal(a->dropout.rate, e.attention));
-                for (const nn::Linear* l : {&a->q_proj, &a->k_proj, &a->v_proj, &a->out_proj})
+                for (const nn::Linear* l : {&a->in_proj, &a->out_proj})
                     CHECK(l->bias->defined() == e.attention_bias);
             }
             for (const nn::FeedForward* f : {&enc.feed_forward, &dec.feed_forward}) {

@@ -23,8 +23,10 @@ Result by_definition(const MultiHeadAttention& layer, const Tensor& query, const
                      const Allowed& allowed) {
     const int64_t batch = query.size(0), queries = query.size(1), keys = memory.size(1), n = query.size(2);
     const int64_t heads = layer.n_heads, d = n / heads;
-    const std::vector<double> q = doubles(layer.q_proj(query)), k = doubles(layer.k_proj(memory)),
-                              v = doubles(layer.v_proj(memory));
+    const auto part = [&](const Tensor& x, int64_t i) {
+        return doubles(autograd::linear_columns(x, layer.in_proj.weight, layer.in_proj.bias, i * n, n));
+    };
+    const std::vector<double> q = part(query, 0), k = part(memory, 1), v = part(memory, 2);
     const auto at = [](const std::vector<double>& x, int64_t i) { return x[static_cast<std::size_t>(i)]; };
     Result r;
     std::vector<Real> concatenated(static_cast<std::size_t>(batch * queries * n), 0);
@@ -90,6 +92,18 @@ TEST_CASE("attention: equals the definition, head by head, under every mask", "[
     }
 }
 
+TEST_CASE("attention: of itself, in one product, it is the same", "[nn][attention]") {
+    const MultiHeadAttention layer(12, 3, Rng(3), {.dropout = Real(0.2), .init = Init::pytorch});
+    const Tensor x = random({2, 5, 12}, 1);
+    for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::key_counts({5, 3}).and_causal()}) {
+        for (const Mode& mode : {Mode::eval(), Mode::train(Rng(4))}) {
+            Tensor weights, apart;
+            CHECK(same_bits(layer(x, mask, mode, &weights), layer(x, x, mask, mode, &apart)));
+            CHECK(same_bits(weights, apart));
+        }
+    }
+}
+
 TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
     const autograd::NoGrad no_grad;
     const Tensor x = random({2, 10, 512}, 4);
@@ -102,7 +116,7 @@ TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
     CHECK(sums.size() == 160);
     CHECK(worst_error(sums, std::vector<double>(160, 1)) < 1e-5);
     CHECK(parameter_count(layer) == 4 * (512 * 512 + 512));
-    CHECK(layer.q_proj.weight->shape() == Shape({512, 512}));
+    CHECK(layer.in_proj.weight->shape() == Shape({512, 3 * 512}));
     const Tensor longer = random({2, 13, 512}, 6);
     CHECK(layer(x, longer, Mask::none(), Mode::eval(), &weights).shape() == Shape({2, 10, 512}));
     CHECK(weights.shape() == Shape({2, 8, 10, 13}));
@@ -116,15 +130,14 @@ TEST_CASE("attention: a head's values reach only its own columns", "[nn][attenti
         out_weight.mutable_data()[i] = i % 13 == 0;
     const Tensor x = random({2, 5, 12}, 8);
     const Tensor before = layer(x, x, Mask::none(), Mode::eval());
-    Tensor v_weight = layer.v_proj.weight;
+    Tensor weight = layer.in_proj.weight;
     for (int64_t i = 0; i < 12; ++i)
-        v_weight.mutable_data()[i * 12 + 6] += 1;  // a column of head 1
+        weight.mutable_data()[i * 36 + 24 + 6] += 1;  // a value's column of head 1
     const Tensor after = layer(x, x, Mask::none(), Mode::eval());
     for (int64_t i = 0; i < 120; ++i)
         CHECK((before.data()[i] == after.data()[i]) == (i % 12 != 6));
-    Tensor q_weight = layer.q_proj.weight;
     for (int64_t i = 0; i < 12; ++i)
-        q_weight.mutable_data()[i * 12 + 9] += 1;  // a query's column of head 2: all of its output
+        weight.mutable_data()[i * 36 + 9] += 1;  // a query's column of head 2: all of its output
     const Tensor scores = layer(x, x, Mask::none(), Mode::eval());
     for (int64_t i = 0; i < 120; ++i)
         CHECK((scores.data()[i] == after.data()[i]) == (i % 12 < 8));
@@ -149,10 +162,11 @@ TEST_CASE("attention: queries in another order give rows in that order, keys in 
     // Where each query sees one key only, exchanging two values exchanges just these rows.
     const MultiHeadAttention self(12, 3, Rng(12), {.init = Init::pytorch});
     const Mask diagonal = Mask::allowed(1, 4, 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
-    const KeysValues kv = self.project(query);
+    const Tensor kv = self.project(query);  // (1, 4, 24)
     const Tensor straight = self.attend(query, kv, diagonal, Mode::eval());
-    const Tensor swapped =
-        self.attend(query, {kv.keys, reordered(kv.values, {0, 2, 1, 3})}, diagonal, Mode::eval());
+    const Tensor keys_values = autograd::concat(
+        {autograd::slice(kv, 2, 0, 12), reordered(autograd::slice(kv, 2, 12, 24), {0, 2, 1, 3})}, 2);
+    const Tensor swapped = self.attend(query, keys_values, diagonal, Mode::eval());
     CHECK(same_bits(swapped, reordered(straight, {0, 2, 1, 3})));
     CHECK_FALSE(same_bits(swapped, straight));
 }
