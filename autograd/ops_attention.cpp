@@ -50,19 +50,26 @@ Tensor attend(const Part& q, const Part& k, const Part& v, int64_t width, const 
     Tensor weights;
     if (options.weights != nullptr)
         weights = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
+    Tensor statistics = Tensor::uninitialized({a.batch, a.heads, a.queries, 2});
     kernels::cpu().attention(a, q.data(), k.data(), v.data(), out.mutable_data(),
-                             weights.defined() ? weights.mutable_data() : nullptr);
+                             weights.defined() ? weights.mutable_data() : nullptr, statistics.mutable_data());
     if (options.weights != nullptr)
         *options.weights = weights;
 
     return with_backward(
         out, {&q.x, &k.x, &v.x},
         [a, mask = options.mask, k_first = k.first, v_first = v.first, dq = q.x.sink(), dk = k.x.sink(),
-         dv = v.x.sink(), q = q.x.save(), k = k.x.save(), v = v.x.save()](const Tensor& dout) {
-            const kernels::Out to_q = dq.open(), to_k = open(dk, k_first, to_q),
-                               to_v = open(dv, v_first - k_first, to_k);
+         dv = v.x.sink(), q = q.x.save(), k = k.x.save(), v = v.x.save(),
+         statistics = statistics.save()](const Tensor& dout) {
+            kernels::Out to_q = dq.open();
+            const kernels::Out to_k = open(dk, k_first, to_q), to_v = open(dv, v_first - k_first, to_k);
+            if (to_q.data == to_k.data && to_q.data != nullptr && !to_q.accumulate) {
+                kernels::cpu().fill(q.numel(), 0,
+                                    to_q.data);  // attention(x, x, x): some of dk comes before dq
+                to_q.accumulate = true;
+            }
             kernels::cpu().attention_backward(a, q.data(), k.data() + k_first, v.data() + v_first,
-                                              dout.data(), to_q, to_k, to_v);
+                                              statistics.data(), dout.data(), to_q, to_k, to_v);
         });
 }
 

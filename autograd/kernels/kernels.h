@@ -152,12 +152,13 @@ struct Kernels {
                         int64_t table_rows, Out dtable);
 
     // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head
-    // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr.
-    void (*attention)(const Attention&, const Real* q, const Real* k, const Real* v, Real* out,
-                      Real* weights);
+    // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr; statistics
+    // (batch, heads, queries, 2): each query's largest score and 1 / Σ exp, kept for backward
+    void (*attention)(const Attention&, const Real* q, const Real* k, const Real* v, Real* out, Real* weights,
+                      Real* statistics);
     // Any of dq, dk, dv may have data == nullptr.
     void (*attention_backward)(const Attention&, const Real* q, const Real* k, const Real* v,
-                               const Real* dout, Out dq, Out dk, Out dv);
+                               const Real* statistics, const Real* dout, Out dq, Out dk, Out dv);
 
     // ---- optimizer (adam.cpp): w, m, v are updated in place
     void (*adam)(const Adam&, int64_t n, const Real* grad, Real* w, Real* m, Real* v);

@@ -1,15 +1,29 @@
-// Rows times a small matrix, for attention: gemm.cpp's chains without its packing and threads, and with rows
-// of the matrix that a query may not see left out.
+// Rows times a small matrix, for attention: the register tile of gemm_tile.h, without packing and threads, and
+// with a staircase in it, as under a causal mask each row sees one more than the row before.
+//
+//   staircase_end                   staircase_begin
+//   row 0   x x x x . . .           row 0   x x x x x x x      x   seen: in the chain of the row's sums
+//   row 1   x x x x x . .           row 1   . x x x x x x      .   not read: what stands there may be NaN
+//   row 2   x x x x x x .           row 2   . . x x x x x
+//
+// What all rows of a tile see is one loop, as in any matrix product; of the steps only a triangle is left,
+// whose size is known when the tile is compiled. Each number is one chain of fma over what its row sees, from
+// zero and in order, whatever tile it is in.
 #pragma once
 
-#include "autograd/kernels/gemm_tile.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/kernels/row.h"
 
 namespace autograd::kernels {
 namespace {
 
-// y[r] = Σ_i x[r][i] m[i] for several rows of x, over i < n; m has `columns` columns.
+enum class Staircase { none, end, begin };
+
+// y[r] = Σ_i x[r][i] m[i] over the i that row r sees, 0 <= i < n, of these
+//   none    all
+//   end     i < edge + r
+//   begin   i >= edge + r
+// m has `columns` columns.
 struct Product {
     int64_t n;
     const Real* x;
@@ -18,64 +32,138 @@ struct Product {
     int64_t m_row;
     Out y;
     int64_t y_row, columns;
+    Staircase staircase = Staircase::none;
+    int64_t edge = 0;
 };
 
-// One row, over the i with keep(i), `strip` Vecs of columns at a time so that their chains overlap.
-template <int strip, bool partial, class Keep>
-void row_strip(const Product& p, int64_t row, int64_t column, const Keep& keep) {
-    const Real* x = p.x + row * p.x_row;
-    Out y = {p.y.data + row * p.y_row + column, p.y.accumulate};
-    for (int64_t first = 0; first == 0 || first < p.n; first += kGemmBlockK, y.accumulate = true) {
-        Vec sum[strip];
+template <int rows, int vecs, bool partial>
+struct ProductTile {
+    Vec sum[rows][vecs];
+    const Product& p;
+    const Real *x, *m;
+    int64_t lanes;  // of m's only Vec, if partial
+
+    // One step of the chains of rows begin .. end - 1.
+    template <int begin, int end>
+    [[gnu::always_inline]] void step(int64_t i) {
+        Vec ms[vecs];
 #pragma GCC unroll 8
-        for (int s = 0; s < strip; ++s)
-            sum[s] = zero();
-        const int64_t last = first + kGemmBlockK < p.n ? first + kGemmBlockK : p.n;
-        for (int64_t i = first; i < last; ++i) {
-            if (!keep(i))
-                continue;
-            const Real* m = p.m + i * p.m_row + column;
-            const Vec factor = broadcast(x[i * p.x_step]);
+        for (int j = 0; j < vecs; ++j)
+            ms[j] = partial ? load_first(m + i * p.m_row, lanes) : load(m + i * p.m_row + j * kLanes);
+#pragma GCC unroll 16
+        for (int r = begin; r < end; ++r) {
+            const Vec factor = broadcast(x[r * p.x_row + i * p.x_step]);
 #pragma GCC unroll 8
-            for (int s = 0; s < strip; ++s)
-                sum[s] =
-                    fma(factor, partial ? load_first(m, p.columns - column) : load(m + s * kLanes), sum[s]);
+            for (int j = 0; j < vecs; ++j)
+                sum[r][j] = fma(factor, ms[j], sum[r][j]);
         }
+    }
+    // The steps from `first` on: one is for rows 0 .. 0, the next for 0 .. 1, and so on.
+    template <int done = 0>
+    [[gnu::always_inline]] void widening(int64_t first) {
+        if constexpr (done + 1 < rows) {
+            if (first + done >= 0 && first + done < p.n)
+                step<0, done + 1>(first + done);
+            widening<done + 1>(first);
+        }
+    }
+    // One for rows 1 .. end, the next for 2 .. end, and so on.
+    template <int done = 0>
+    [[gnu::always_inline]] void narrowing(int64_t first) {
+        if constexpr (done + 1 < rows) {
+            if (first + done < p.n)
+                step<done + 1, rows>(first + done);
+            narrowing<done + 1>(first);
+        }
+    }
+};
+
+constexpr int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+constexpr int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+template <int rows, int vecs, bool partial>
+[[gnu::noinline]] void product_tile(const Product& p, int64_t row, int64_t column) {
+    ProductTile<rows, vecs, partial> tile{{}, p, p.x + row * p.x_row, p.m + column, p.columns - column};
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 8
-        for (int s = 0; s < strip; ++s)
-            put(y, s * kLanes, partial ? p.columns - column : kLanes, sum[s]);
+        for (int j = 0; j < vecs; ++j)
+            tile.sum[r][j] = zero();
+    const int64_t edge = p.edge + row;
+    int64_t begin = 0, end = p.n;
+    if (p.staircase == Staircase::begin) {
+        tile.widening(edge);
+        begin = larger(0, edge + rows - 1);
+    } else if (p.staircase == Staircase::end) {
+        end = smaller(end, edge);
+    }
+    for (int64_t i = begin; i < end; ++i)
+        tile.template step<0, rows>(i);
+    if (p.staircase == Staircase::end)
+        tile.narrowing(end);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+        for (int j = 0; j < vecs; ++j)
+            put(p.y, (row + r) * p.y_row + column + j * kLanes, partial ? tile.lanes : kLanes,
+                tile.sum[r][j]);
+}
+
+// How many rows fit: their sums, a row of m and a number of x into the registers, and no fewer than 8 chains of
+// fma if possible. All 16 rows of a block of attention for a single Vec.
+constexpr int product_rows(int vecs) { return kVecRegisters < 32 ? 6 : vecs == 1 ? 16 : vecs < 4 ? 8 : 6; }
+
+// The tile with just enough Vecs, and with `count` rows.
+template <int vecs, bool partial, int rows = product_rows(vecs)>
+void fitting_product(const Product& p, int64_t count, int64_t row, int64_t column) {
+    if constexpr (rows > 1)
+        if (count < rows)
+            return fitting_product<vecs, partial, rows - 1>(p, count, row, column);
+    product_tile<rows, vecs, partial>(p, row, column);
+}
+
+// Some columns of all rows, in tiles of about as many rows each.
+template <int vecs, bool partial = false>
+void product_columns(const Product& p, int64_t rows, int64_t column) {
+    int64_t tiles = (rows + product_rows(vecs) - 1) / product_rows(vecs);
+    for (int64_t row = 0; row < rows; --tiles) {
+        const int64_t count = (rows - row + tiles - 1) / tiles;
+        fitting_product<vecs, partial>(p, count, row, column);
+        row += count;
     }
 }
 
-// One row, from column `c` on.
-template <class Keep>
-void row_product(const Product& p, int64_t row, int64_t c, const Keep& keep) {
-    constexpr int strip = 4;
-    for (; p.columns - c >= strip * kLanes; c += strip * kLanes)
-        row_strip<strip, false>(p, row, c, keep);
-    for (; p.columns - c >= kLanes; c += kLanes)
-        row_strip<1, false>(p, row, c, keep);
-    if (p.columns > c)
-        row_strip<1, true>(p, row, c, keep);
-}
-
-// Many rows, over all i: the matrix product's register tile does it. Columns beyond the last whole Vec are
-// left to row_product, as the tile reads whole ones.
 void product(const Product& p, int64_t rows) {
-    const int64_t whole = p.columns / kLanes * kLanes;
-    for (int64_t first = 0; first == 0 || first < p.n; first += kGemmBlockK) {
-        const int64_t k = p.n - first < kGemmBlockK ? p.n - first : kGemmBlockK;
-        for (int64_t c = 0; c < whole; c += kTileColumns)
-            for (int64_t r = 0; r < rows; r += kTileRows) {
-                const int64_t columns = whole - c < kTileColumns ? whole - c : kTileColumns;
-                fitting_tile(
-                    rows - r, k, {p.x + r * p.x_row + first * p.x_step, p.x_row, p.x_step, 0},
-                    {p.m + first * p.m_row + c, p.m_row, 0},
-                    {p.y.data + r * p.y_row + c, p.y_row, columns, p.y.accumulate || first > 0, nullptr});
-            }
+    constexpr int widest = kVecRegisters < 32 ? 1 : 4;
+    int64_t column = 0;
+    for (; p.columns - column >= widest * kLanes; column += widest * kLanes)
+        product_columns<widest>(p, rows, column);
+    if constexpr (widest > 1) {
+        const int64_t vecs = (p.columns - column) / kLanes;
+        if (vecs == 3)
+            product_columns<3>(p, rows, column);
+        else if (vecs == 2)
+            product_columns<2>(p, rows, column);
+        else if (vecs == 1)
+            product_columns<1>(p, rows, column);
+        column += vecs * kLanes;
     }
-    for (int64_t r = 0; whole < p.columns && r < rows; ++r)
-        row_product(p, r, whole, [](int64_t) { return true; });
+    if (column < p.columns)
+        product_columns<1, true>(p, rows, column);
+}
+
+// One row over the i with keep(i), whatever pattern they make.
+template <class Keep>
+void product_row(const Product& p, int64_t row, const Keep& keep) {
+    for (int64_t column = 0; column < p.columns; column += kLanes) {
+        const int64_t lanes = p.columns - column;
+        Vec sum = zero();
+        for (int64_t i = 0; i < p.n; ++i)
+            if (keep(i))
+                sum = fma(broadcast(p.x[row * p.x_row + i * p.x_step]),
+                          load(p.m + i * p.m_row + column, lanes), sum);
+        put(p.y, row * p.y_row + column, lanes, sum);
+    }
 }
 
 }  // namespace

@@ -97,6 +97,15 @@ inline Vec sqrt(Vec a) { return {_mm512_sqrt_ps(a.v)}; }
 inline Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
 inline Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
 
+inline Vec interleave_low(Vec a, Vec b) {
+    const __m512i from = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return {_mm512_permutex2var_ps(a.v, from, b.v)};
+}
+inline Vec interleave_high(Vec a, Vec b) {
+    const __m512i from = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    return {_mm512_permutex2var_ps(a.v, from, b.v)};
+}
+
 inline Mask less(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
 inline Mask equal(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
 inline Vec select(Mask m, Vec yes, Vec no) { return {_mm512_mask_blend_ps(m.m, no.v, yes.v)}; }
@@ -180,6 +189,13 @@ inline Vec fnma(Vec a, Vec b, Vec c) {
 inline Vec sqrt(Vec a) { return {_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi)}; }
 inline Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
 inline Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)}; }
+
+inline Vec interleave(__m256 a, __m256 b) {
+    const __m256 even = _mm256_unpacklo_ps(a, b), odd = _mm256_unpackhi_ps(a, b);
+    return {_mm256_permute2f128_ps(even, odd, 0x20), _mm256_permute2f128_ps(even, odd, 0x31)};
+}
+inline Vec interleave_low(Vec a, Vec b) { return interleave(a.lo, b.lo); }
+inline Vec interleave_high(Vec a, Vec b) { return interleave(a.hi, b.hi); }
 
 inline Mask less(Vec a, Vec b) {
     return {_mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ), _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ)};
@@ -302,6 +318,15 @@ inline Vec max(Vec a, Vec b) {
 }
 inline Vec min(Vec a, Vec b) {
     return quarters<Vec>([&](int i) { return vbslq_f32(vcltq_f32(a.q[i], b.q[i]), a.q[i], b.q[i]); });
+}
+
+inline Vec interleave_low(Vec a, Vec b) {
+    return {{vzip1q_f32(a.q[0], b.q[0]), vzip2q_f32(a.q[0], b.q[0]), vzip1q_f32(a.q[1], b.q[1]),
+             vzip2q_f32(a.q[1], b.q[1])}};
+}
+inline Vec interleave_high(Vec a, Vec b) {
+    return {{vzip1q_f32(a.q[2], b.q[2]), vzip2q_f32(a.q[2], b.q[2]), vzip1q_f32(a.q[3], b.q[3]),
+             vzip2q_f32(a.q[3], b.q[3])}};
 }
 
 inline Mask less(Vec a, Vec b) {

@@ -102,6 +102,14 @@ inline Vec min(Vec a, Vec b) {
     return lanes<Vec>([&](int i) { return a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]; });
 }
 
+// a0 b0 a1 b1 ... a7 b7, and a8 b8 ... a15 b15.
+inline Vec interleave_low(Vec a, Vec b) {
+    return lanes<Vec>([&](int i) { return (i % 2 == 0 ? a : b).lane[i / 2]; });
+}
+inline Vec interleave_high(Vec a, Vec b) {
+    return lanes<Vec>([&](int i) { return (i % 2 == 0 ? a : b).lane[kLanes / 2 + i / 2]; });
+}
+
 inline Mask less(Vec a, Vec b) {
     return lanes<Mask>([&](int i) { return a.lane[i] < b.lane[i]; });
 }

@@ -209,7 +209,7 @@ void OpTable::attentions() {
             });
     row("self_attention", "with another consumer", {in({B, T, 3 * D})},
         [](const Inputs& x) { return add(self_attention(x[0]), slice(x[0], 2, 1, 4)); });
-    row("attention", "to itself, 19 keys", {in({1, 19, 6})},
+    row("attention", "to itself, 70 keys", {in({1, 70, 6})},
         [](const Inputs& x) { return attention(x[0], x[0], x[0], {.n_heads = 3, .mask = Mask::causal()}); });
     row("attention", "keys are values", {in({2, 3, 5}), in({2, 2, 5})},
         [](const Inputs& x) { return attention(x[0], x[1], x[1]); });

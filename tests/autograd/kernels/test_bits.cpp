@@ -83,7 +83,7 @@ struct AttentionCase {
     std::vector<int32_t> counts;
     std::vector<uint8_t> allowed;
     explicit AttentionCase(const Run& r) {
-        const int64_t keys = std::min<int64_t>(r.n, 300), queries = std::min<int64_t>(r.rows / 3, 40);
+        const int64_t keys = std::min<int64_t>(r.n, 300), queries = std::min<int64_t>(r.rows / 3, 140);
         a.batch = 3, a.heads = 2, a.queries = queries, a.keys = keys, a.d = 5, a.scale = Real(0.3);
         a.q_row = a.kv_row = a.heads * a.d;
         counts = {static_cast<int32_t>(keys), static_cast<int32_t>(keys / 2), 0};
@@ -102,9 +102,10 @@ void attention_both_ways(Run& r, Change change) {
     const Real *q = r.in(c.q(), 1), *k = r.in(c.k(), 2), *v = r.in(c.k(), 3), *dout = r.in(c.q(), 4);
     Real* out = r.out(c.q());
     Real* weights = r.out(c.a.batch * c.a.heads * c.a.queries * c.a.keys);
-    cpu().attention(c.a, q, k, v, out, weights);
+    Real* statistics = r.out(2 * c.a.batch * c.a.heads * c.a.queries);
+    cpu().attention(c.a, q, k, v, out, weights, statistics);
     const Out dq = r.sink(c.q()), dk = r.sink(c.k()), dv = r.sink(c.k());
-    cpu().attention_backward(c.a, q, k, v, dout, dq, dk, dv);
+    cpu().attention_backward(c.a, q, k, v, statistics, dout, dq, dk, dv);
 }
 
 const Case kCases[] = {
