@@ -1,4 +1,4 @@
-// exp, log, tanh, sigmoid, erf and the normal distribution, on 16 lanes.
+// exp, log, tanh, sigmoid and the normal distribution, on 16 lanes.
 //
 // Each function brings its argument into a small interval, evaluates a polynomial there, and undoes
 // the first step. There is no branch on the data: where a function has two formulas, both are
@@ -30,7 +30,7 @@ inline Vec polynomial(Vec x, float c0, Rest... rest) {
         return fma(polynomial(x, rest...), x, broadcast(c0));
 }
 
-constexpr int32_t kSignBit = INT32_MIN;
+constexpr uint32_t kSignBit = 0x80000000;
 
 inline Vec absolute(Vec x) { return from_bits(bits(x) & int_broadcast(~kSignBit)); }
 inline Vec with_sign_of(Vec x, Vec magnitude) {
@@ -38,7 +38,7 @@ inline Vec with_sign_of(Vec x, Vec magnitude) {
 }
 
 // 2^n for -126 <= n <= 127: n goes into the exponent's bits.
-inline Vec power_of_two(Int n) { return from_bits(shift_left<23>(n + int_broadcast(127))); }
+inline Vec power_of_two(Int n) { return from_bits((n + int_broadcast(127)) << 23); }
 
 // x, but at least or at most the bound. NaN stays NaN: min and max return the second if in doubt.
 inline Vec at_least(Real bound, Vec x) { return max(broadcast(bound), x); }
@@ -71,7 +71,7 @@ inline Vec exp(Vec x) {
     r = fnma(to_real(n), broadcast(-1.904654323e-9f), r);
     const Vec y = polynomial(r, 1.0f, 1.0f, 4.9999994e-01f, 1.6666517e-01f, 4.1668102e-02f, 8.3691655e-03f,
                              1.3838003e-03f);
-    const Int half = shift_right_signed<1>(n);
+    const Int half = shift_right_signed(n, 1);
     return y * power_of_two(half) * power_of_two(n - half);
 }
 
@@ -86,8 +86,8 @@ inline Vec log(Vec x) {
     const Vec scaled = select(subnormal, x * broadcast(8388608.0f), x);  // 2^23 makes it normal
 
     const Int sqrt_half = int_broadcast(0x3f3504f3);
-    const Int exponent = shift_right_signed<23>(bits(scaled) - sqrt_half);
-    const Vec f = from_bits(bits(scaled) - shift_left<23>(exponent)) - broadcast(1);
+    const Int exponent = shift_right_signed(bits(scaled) - sqrt_half, 23);
+    const Vec f = from_bits(bits(scaled) - (exponent << 23)) - broadcast(1);
     const Vec e = to_real(exponent) + select(subnormal, broadcast(-23), zero());
 
     const Vec p = polynomial(f, 3.3333313e-01f, -2.5000167e-01f, 2.0002224e-01f, -1.6659367e-01f,
@@ -151,22 +151,6 @@ inline Vec mills(Vec a) {
     const Vec above = polynomial(a, 0.5f, 0.4382949f, 0.18323508f, 0.040633213f, 0.0041163075f);
     const Vec below = polynomial(a, 1.0f, 1.6744747f, 1.202503f, 0.46947047f, 0.10185881f, 0.010317933f);
     return above / below;
-}
-
-// erf(x) = a + a p(a²)              a = |x| < 1
-//        = 1 - 2 P(N > sqrt(2) a)   beyond
-//
-// and the sign of x. p of degree 6; relative error 2^-29.4. Largest error: 1.3 ulp, just beyond 1.
-inline Vec erf(Vec x) {
-    if constexpr (kRealIsDouble)
-        return each_lane(x, [](Real a) { return static_cast<Real>(__builtin_erf(a)); });
-    const Vec a = absolute(x);
-    const Vec p = polynomial(a * a, 1.2837917e-01f, -3.7612626e-01f, 1.1283579e-01f, -2.6853347e-02f,
-                             5.187162e-03f, -7.997853e-04f, 7.806904e-05f);
-    const Vec near = fma(a, p, a);
-    const Vec b = a * broadcast(1.41421356f);
-    const Vec far = fnma(gauss(b) + gauss(b), mills(b), broadcast(1));
-    return with_sign_of(x, select(less(a, broadcast(1)), near, far));
 }
 
 }  // namespace

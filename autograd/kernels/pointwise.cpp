@@ -160,13 +160,15 @@ void unary_backward(Unary function, int64_t n, const Real* saved, const Real* dy
 }
 
 void dropout(int64_t n, Real p, RandomKey key, const Real* x, Out y) {
+    const DropOut drop_out(key, p);
     parallel_for_vectors(
-        n, [&](int64_t i, int64_t count) { put(y, i, count, dropped_out(load(x + i, count), key, i, p)); });
+        n, [=](int64_t i, int64_t count) { put(y, i, count, drop_out(load(x + i, count), i)); });
 }
 
 void residual(int64_t n, Real p, RandomKey key, const Real* x, const Real* y, Real* sum) {
-    parallel_for_vectors(n, [&](int64_t i, int64_t count) {
-        store(sum + i, count, load(x + i, count) + dropped_out(load(y + i, count), key, i, p));
+    const DropOut drop_out(key, p);
+    parallel_for_vectors(n, [=](int64_t i, int64_t count) {
+        store(sum + i, count, load(x + i, count) + drop_out(load(y + i, count), i));
     });
 }
 

@@ -10,70 +10,75 @@
 namespace autograd::kernels {
 namespace {
 
-// 32 random bits for each counter. Multiplying carries a changed bit to all higher ones, xor with a
-// shift brings it back down; after two rounds each bit of the counter flips each bit of the result
-// half of the time. In scalars:
-//
-//   x = counter ^ key.a;
-//   x = (x ^ x >> 16) * kMultiplier1 ^ key.b;
-//   x = (x ^ x >> 15) * kMultiplier2;
-//   return x ^ x >> 16;
+// 32 random bits for each x, a number or 16 lanes of them. Multiplying carries a changed bit to all higher
+// ones, xor with a shift brings it back down; after two rounds each bit of x flips each bit of the result
+// half of the time.
 //
 // Shifts and multipliers: Chris Wellons' lowbias32 (public domain), found by search. Flipping one bit
 // of the counter flips each bit of the result with probability 1/2, to 0.0012 (2^21 random counters).
-constexpr int32_t kMultiplier1 = 0x7feb352d;
-constexpr int32_t kMultiplier2 = static_cast<int32_t>(0x846ca68bu);
+template <class T>
+T mix(T x, T key, T multiplier1, T multiplier2) {
+    x = ((x ^ (x >> 16)) * multiplier1) ^ key;
+    x = (x ^ (x >> 15)) * multiplier2;
+    return x ^ (x >> 16);
+}
+constexpr uint32_t kMultiplier1 = 0x7feb352d, kMultiplier2 = 0x846ca68b;
+inline uint32_t mix(uint32_t x) { return mix(x, 0u, kMultiplier1, kMultiplier2); }
 
 inline Int hash(RandomKey key, Int counter) {
-    Int x = counter ^ int_broadcast(static_cast<int32_t>(key.a));
-    x = (x ^ shift_right<16>(x)) * int_broadcast(kMultiplier1);
-    x = x ^ int_broadcast(static_cast<int32_t>(key.b));
-    x = (x ^ shift_right<15>(x)) * int_broadcast(kMultiplier2);
-    return x ^ shift_right<16>(x);
+    return mix(counter ^ int_broadcast(key.a), int_broadcast(key.b), int_broadcast(kMultiplier1),
+               int_broadcast(kMultiplier2));
 }
 
 // The counter has 32 bits; elements from 2^32 on belong to later blocks, each with a key of its own.
 // Also the first gets a new one, in which each bit depends on all bits of the old: `hash` does little
 // with key.b, and the masks of two keys that differ in a bit or two would resemble each other.
 inline RandomKey key_of_block(RandomKey key, uint32_t block) {
-    const auto mix = [](uint32_t x) {
-        x = (x ^ x >> 16) * static_cast<uint32_t>(kMultiplier1);
-        x = (x ^ x >> 15) * static_cast<uint32_t>(kMultiplier2);
-        return x ^ x >> 16;
-    };
     const uint32_t b = mix(key.b ^ mix(key.a ^ (block + 0x9e3779b9u)));
     return {mix(key.a ^ b), b};
 }
 
-// Whether to drop: the first 24 bits of the hash against p * 2^24, rounded, as integers.
-inline Mask dropped(RandomKey key, Int counter, Real p) {
+// For the elements first ... first + 15 of a block, by its key: 0 if dropped, 1/(1-p) if kept. 0 <= p <= 1.
+// What decides are the first 24 bits of the hash against p * 2^24, rounded, as integers.
+inline Vec keep_scale_in_block(RandomKey key, uint32_t first, Real p) {
     const auto threshold = static_cast<int32_t>(static_cast<double>(p) * 16777216.0 + 0.5);
-    return less(shift_right<8>(hash(key, counter)), int_broadcast(threshold));
+    const Int hashes = hash(key, int_broadcast(first) + lane_numbers());
+    return select(less(hashes >> 8, int_broadcast(static_cast<uint32_t>(threshold))), zero(),
+                  broadcast(Real(1) / (Real(1) - p)));
 }
 
-// For the elements first_element ... first_element + 15: 0 if dropped, 1/(1-p) if kept. 0 <= p <= 1.
+// The same for any sixteen elements.
 inline Vec keep_scale(RandomKey key, int64_t first_element, Real p) {
-    static constexpr int32_t lane_numbers[kLanes] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const auto block = static_cast<uint32_t>(static_cast<uint64_t>(first_element) >> 32);
-    const auto first_counter = static_cast<int32_t>(first_element & 0xffffffff);
-    const Int counter = int_broadcast(first_counter) + int_load(lane_numbers);
-    const Vec scale = broadcast(Real(1) / (Real(1) - p));
-
-    const Vec here = select(dropped(key_of_block(key, block), counter, p), zero(), scale);
-    if (first_counter >= 0 || first_counter + (kLanes - 1) < 0)
+    const auto block = static_cast<uint32_t>(first_element >> 32),
+               first = static_cast<uint32_t>(first_element);
+    const Vec here = keep_scale_in_block(key_of_block(key, block), first, p);
+    if (first <= UINT32_MAX - (kLanes - 1))
         return here;
-    // The last lanes are in the next block: those whose counter went from 2^32 - 1 (-1 as int) to 0.
-    const Vec next = select(dropped(key_of_block(key, block + 1), counter, p), zero(), scale);
-    return select(less(int_broadcast(-1), counter), next, here);
+    // The last lanes are in the next block: those from 2^32 on.
+    const Vec next = keep_scale_in_block(key_of_block(key, block + 1), first, p);
+    return select(first_of((int64_t(1) << 32) - first), here, next);
 }
 
-// x after dropout, x being elements first_element ... + 15: 0 where dropped, even of inf and NaN.
-inline Vec dropped_out(Vec x, RandomKey key, int64_t first_element, Real p) {
-    if (p == 0)
-        return x;
-    const Vec scale = keep_scale(key, first_element, p);
-    return select(equal(scale, zero()), zero(), x * scale);
-}
+// Dropout with one key and rate. What belongs to the first block, which is nearly always all there is, is
+// computed once.
+class DropOut {
+public:
+    DropOut(RandomKey key, Real p) : key_(key), first_block_(key_of_block(key, 0)), p_(p) {}
+
+    // x being elements first_element ... + 15: 0 where dropped, even of inf and NaN.
+    Vec operator()(Vec x, int64_t first_element) const {
+        if (p_ == 0)
+            return x;
+        const Vec scale = first_element <= int64_t(UINT32_MAX) - (kLanes - 1)
+                              ? keep_scale_in_block(first_block_, static_cast<uint32_t>(first_element), p_)
+                              : keep_scale(key_, first_element, p_);
+        return select(equal(scale, zero()), zero(), x * scale);
+    }
+
+private:
+    RandomKey key_, first_block_;
+    Real p_;
+};
 
 }  // namespace
 }  // namespace autograd::kernels

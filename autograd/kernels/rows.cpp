@@ -130,10 +130,11 @@ RowStatistics row_statistics(int64_t n, const Real* x, Real eps) {
 void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* gain, const Real* bias,
                 Real* sum, Real* out, Real* statistics) {
     const int64_t n = o.n;
+    const DropOut drop_out(o.key, o.p);
     for_rows(o.rows, n, [&](int64_t r) {
         for (int64_t i = 0; y != nullptr && i < n; i += kLanes) {
             const int64_t at = r * n + i;
-            store(sum + at, n - i, load(x + at, n - i) + dropped_out(load(y + at, n - i), o.key, at, o.p));
+            store(sum + at, n - i, load(x + at, n - i) + drop_out(load(y + at, n - i), at));
         }
         const Real* const xr = (y != nullptr ? sum : x) + r * n;
         const RowStatistics s = row_statistics(n, xr, o.eps);
@@ -158,6 +159,7 @@ void layer_norm_dx(const LayerNorm& o, int64_t r, const Real* x, const Real* gai
         sum = sum + g;
         dot = fma(g, centred(x + i, n - i, s) * broadcast(s.rstd), dot);
     }
+    const DropOut drop_out(o.key, o.p);
     const Vec mean_g = broadcast(reduce_add(sum) / count), mean_gx = broadcast(reduce_add(dot) / count);
     for (int64_t i = 0; i < n; i += kLanes) {
         const Vec g = load(dout + i, n - i) * load(gain + i, n - i);
@@ -166,7 +168,7 @@ void layer_norm_dx(const LayerNorm& o, int64_t r, const Real* x, const Real* gai
         if (dx.data != nullptr)
             put(dx, r * n + i, n - i, d);
         if (dy.data != nullptr)
-            put(dy, r * n + i, n - i, dropped_out(d, o.key, r * n + i, o.p));
+            put(dy, r * n + i, n - i, drop_out(d, r * n + i));
     }
 }
 

@@ -1,0 +1,246 @@
+// The vector of sixteen lanes against plain numbers, lane by lane. Here it is the one that this file's flags
+// choose; the others are reached by way of the kernels, or with CXXFLAGS='-mavx2 -mfma' and the like.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "autograd/kernels/simd.h"
+#include "tests/catch.h"
+
+using namespace autograd;           // NOLINT
+using namespace autograd::kernels;  // NOLINT
+
+namespace {
+
+constexpr Real kInf = std::numeric_limits<Real>::infinity();
+constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
+constexpr Real kTiny = std::numeric_limits<Real>::denorm_min();
+
+// Sixteen of each, so that each meets each of the others once when one vector is rotated.
+constexpr Real kNumbers[kLanes] = {Real(0.0), Real(-0.0), Real(1.5),       Real(-2.5),     Real(0.1), kTiny,
+                                   -kTiny,    Real(1e30), Real(-1e9),      Real(3e9),      Real(0.5), kInf,
+                                   -kInf,     kNan,       Real(8388609.0), Real(1.0000001)};
+constexpr int32_t kWords[kLanes] = {0,          1,          -1,    2,      INT32_MIN,  INT32_MAX,
+                                    0x7feb352d, -2,         65535, -65536, 0x3f3504f3, 0x55555555,
+                                    1 << 23,    -(1 << 23), 12345, -7};
+
+struct Lanes {
+    Real lane[kLanes];
+    Real& operator[](int i) { return lane[i]; }
+};
+
+Lanes lanes(Vec a) {
+    Lanes x;
+    store(x.lane, a);
+    return x;
+}
+
+// Words, by way of their halves: integers below 2^24 are numbers.
+Int words(const int32_t* p) {
+    Lanes low, high;
+    for (int i = 0; i < kLanes; ++i) {
+        low[i] = static_cast<Real>(p[i] & 0xffff);
+        high[i] = static_cast<Real>(p[i] >> 16);
+    }
+    return (to_int(load(high.lane)) << 16) | to_int(load(low.lane));
+}
+
+std::vector<uint32_t> words(Int a) {
+    Lanes low = lanes(to_real(a & int_broadcast(0xffff))), high = lanes(to_real(a >> 16));
+    std::vector<uint32_t> word(kLanes);
+    for (size_t i = 0; i < kLanes; ++i)
+        word[i] = static_cast<uint32_t>(high.lane[i]) << 16 | static_cast<uint32_t>(low.lane[i]);
+    return word;
+}
+
+bool same(Real a, Real b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); }
+
+// f on vectors and g on numbers, for all pairs of kNumbers.
+void compare(const char* name, const std::function<Vec(Vec, Vec)>& f,
+             const std::function<Real(Real, Real)>& g) {
+    for (int shift = 0; shift < kLanes; ++shift) {
+        Lanes other;
+        for (int i = 0; i < kLanes; ++i)
+            other[i] = kNumbers[(i + shift) % kLanes];
+        Lanes y = lanes(f(load(kNumbers), load(other.lane)));
+        for (int i = 0; i < kLanes; ++i) {
+            INFO(name << "(" << kNumbers[i] << ", " << other[i] << ") in lane " << i << " is " << y[i]);
+            CHECK(same(y[i], g(kNumbers[i], other[i])));
+        }
+    }
+}
+
+void compare_words(const char* name, const std::function<Int(Int, Int)>& f,
+                   const std::function<uint32_t(uint32_t, uint32_t)>& g) {
+    for (int shift = 0; shift < kLanes; ++shift) {
+        int32_t other[kLanes];
+        for (int i = 0; i < kLanes; ++i)
+            other[i] = kWords[(i + shift) % kLanes];
+        const std::vector<uint32_t> y = words(f(words(kWords), words(other)));
+        for (int i = 0; i < kLanes; ++i) {
+            INFO(name << "(" << kWords[i] << ", " << other[i] << ") in lane " << i);
+            CHECK(y[static_cast<size_t>(i)] ==
+                  g(static_cast<uint32_t>(kWords[i]), static_cast<uint32_t>(other[i])));
+        }
+    }
+}
+
+Vec numbered(Real first) { return to_real(lane_numbers()) + broadcast(first); }
+
+}  // namespace
+
+TEST_CASE("simd: each lane computes what a number would", "[simd][kernels]") {
+    const Vec one = broadcast(1), none = broadcast(-0.0f);
+    compare(
+        "+", [](Vec a, Vec b) { return a + b; }, [](Real a, Real b) { return a + b; });
+    compare(
+        "-", [](Vec a, Vec b) { return a - b; }, [](Real a, Real b) { return a - b; });
+    compare(
+        "*", [](Vec a, Vec b) { return a * b; }, [](Real a, Real b) { return a * b; });
+    compare(
+        "/", [](Vec a, Vec b) { return a / b; }, [](Real a, Real b) { return a / b; });
+    compare(
+        "max", [](Vec a, Vec b) { return max(a, b); }, [](Real a, Real b) { return a > b ? a : b; });
+    compare(
+        "min", [](Vec a, Vec b) { return min(a, b); }, [](Real a, Real b) { return a < b ? a : b; });
+    compare(
+        "sqrt", [](Vec a, Vec) { return sqrt(a); }, [](Real a, Real) { return std::sqrt(a); });
+    compare(
+        "less", [&](Vec a, Vec b) { return select(less(a, b), a, one); },
+        [](Real a, Real b) { return a < b ? a : Real(1); });
+    compare(
+        "equal", [&](Vec a, Vec b) { return select(equal(a, b), one, b); },
+        [](Real a, Real b) { return a == b ? Real(1) : b; });
+    compare(
+        "broadcast", [&](Vec, Vec) { return none; }, [](Real, Real) { return Real(-0.0); });
+    for (const Real c : kNumbers) {
+        compare(
+            "fma", [c](Vec a, Vec b) { return fma(a, b, broadcast(c)); },
+            [c](Real a, Real b) { return std::fma(a, b, c); });
+        compare(
+            "fnma", [c](Vec a, Vec b) { return fnma(a, b, broadcast(c)); },
+            [c](Real a, Real b) { return std::fma(-a, b, c); });
+    }
+}
+
+TEST_CASE("simd: integers wrap, shift and compare", "[simd][kernels]") {
+    compare_words(
+        "+", [](Int a, Int b) { return a + b; }, [](uint32_t a, uint32_t b) { return a + b; });
+    compare_words(
+        "-", [](Int a, Int b) { return a - b; }, [](uint32_t a, uint32_t b) { return a - b; });
+    compare_words(
+        "*", [](Int a, Int b) { return a * b; }, [](uint32_t a, uint32_t b) { return a * b; });
+    compare_words(
+        "&", [](Int a, Int b) { return a & b; }, [](uint32_t a, uint32_t b) { return a & b; });
+    compare_words(
+        "|", [](Int a, Int b) { return a | b; }, [](uint32_t a, uint32_t b) { return a | b; });
+    compare_words(
+        "^", [](Int a, Int b) { return a ^ b; }, [](uint32_t a, uint32_t b) { return a ^ b; });
+    compare_words(
+        "<<", [](Int a, Int) { return a << 23; }, [](uint32_t a, uint32_t) { return a << 23; });
+    compare_words(
+        ">>", [](Int a, Int) { return a >> 15; }, [](uint32_t a, uint32_t) { return a >> 15; });
+    compare_words(
+        "shift_right_signed", [](Int a, Int) { return shift_right_signed(a, 23); },
+        [](uint32_t a, uint32_t) { return static_cast<uint32_t>(static_cast<int32_t>(a) >> 23); });
+    compare_words(
+        "less", [](Int a, Int b) { return to_int(select(less(a, b), broadcast(1), zero())); },
+        [](uint32_t a, uint32_t b) { return static_cast<int32_t>(a) < static_cast<int32_t>(b) ? 1u : 0u; });
+    compare_words(
+        "bits", [](Int a, Int) { return bits(to_real(a)); },
+        [](uint32_t a, uint32_t) {
+            const auto x = static_cast<float>(static_cast<int32_t>(a));
+            uint32_t word;
+            std::memcpy(&word, &x, sizeof word);
+            return word;
+        });
+}
+
+TEST_CASE("simd: to_int rounds to nearest, ties to even; out of range is INT32_MIN", "[simd][kernels]") {
+    struct Case {
+        double x;
+        int32_t y;
+    };
+    const Case cases[] = {{0.5, 0},
+                          {1.5, 2},
+                          {2.5, 2},
+                          {-0.5, 0},
+                          {-1.5, -2},
+                          {-2.5, -2},
+                          {1.75, 2},
+                          {-3.25, -3},
+                          {4194303.5, 4194304},
+                          {4194304.5, 4194304},
+                          {4194305.5, 4194306},
+                          {-4194305.5, -4194306},
+                          {8388607.5, 8388608},
+                          {8388609, 8388609},
+                          {-16777218, -16777218},
+                          {2147483520, 2147483520},
+                          {2147483648.0, INT32_MIN},
+                          {-2147483648.0, INT32_MIN},
+                          {1e30, INT32_MIN},
+                          {-1e30, INT32_MIN},
+                          {INFINITY, INT32_MIN},
+                          {NAN, INT32_MIN}};
+    for (const Case& c : cases) {
+        INFO(c.x);
+        REQUIRE(words(to_int(broadcast(static_cast<Real>(c.x))))[kLanes - 1] == static_cast<uint32_t>(c.y));
+    }
+}
+
+// Behind the numbers there is no memory: the sanitizers see a load or a store too wide.
+TEST_CASE("simd: the first n lanes, and no others", "[simd][kernels]") {
+    for (int n = 0; n <= kLanes + 1; ++n) {
+        const auto count = static_cast<size_t>(n);
+        std::vector<Real> x(count), y(kLanes + 2, -1);
+        for (size_t i = 0; i < count; ++i)
+            x[i] = static_cast<Real>(i + 1);
+        Lanes zeros = lanes(load(x.data(), n)), filled = lanes(load(x.data(), n, kInf));
+        store(y.data(), n, numbered(1));
+        store(x.data(), n, numbered(1));
+        for (int i = 0; i < kLanes; ++i) {
+            const auto number = static_cast<Real>(i + 1);
+            INFO("n = " << n << ", lane " << i);
+            CHECK(zeros[i] == (i < n ? number : 0));
+            CHECK(filled[i] == (i < n ? number : kInf));
+            CHECK(y[static_cast<size_t>(i)] == (i < n ? number : -1));
+        }
+        CHECK(y[kLanes] == -1);
+    }
+}
+
+TEST_CASE("simd: one number of sixteen, always by the same tree", "[simd][kernels]") {
+    Lanes x;
+    for (int i = 0; i < kLanes; ++i)
+        x[i] = Real(1) / static_cast<Real>(3 * i + 1);
+    const Vec v = load(x.lane);
+    for (int half = kLanes / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i)
+            x[i] = x[i] + x[i + half];
+    CHECK(same(reduce_add(v), x[0]));
+    for (int i = 0; i < kLanes; ++i) {
+        Lanes y = {};
+        y[i] = 1;
+        CHECK(reduce_max(load(y.lane)) == 1);
+    }
+}
+
+TEST_CASE("simd: interleaving, and with it a transpose", "[simd][kernels]") {
+    Lanes low = lanes(interleave_low(numbered(0), numbered(100)));
+    Lanes high = lanes(interleave_high(numbered(0), numbered(100)));
+    for (int i = 0; i < kLanes; ++i) {
+        CHECK(low[i] == static_cast<Real>(i / 2 + i % 2 * 100));
+        CHECK(high[i] == static_cast<Real>(i / 2 + i % 2 * 100 + 8));
+    }
+    Vec row[kLanes];
+    for (int i = 0; i < kLanes; ++i)
+        row[i] = numbered(static_cast<Real>(100 * i));
+    transpose(row);
+    for (int i = 0; i < kLanes; ++i)
+        for (int j = 0; j < kLanes; ++j)
+            CHECK(lanes(row[i])[j] == static_cast<Real>(100 * j + i));
+}
