@@ -117,6 +117,10 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 // The variance is the biased one (divided by D), as in Ba, Kiros & Hinton 2016.
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps = Real(1e-5));
 
+// dropout(embedding(table, ids) * scale + positions, p, rng)      positions (T, D)
+Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
+                       const Rng& rng);
+
 // x + dropout(y, p, rng)      of equal shapes: the residual connection
 Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
 // layer_norm(residual(x, y, p, rng), gain, bias, eps)

@@ -14,9 +14,10 @@ InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
 }
 
 Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first) const {
-    const Tensor embedded = tokens(ids);  // (B, T, d_model)
-    const Tensor placed = positions(scale == 1 ? embedded : embedded * scale, first);
-    return dropout(norm ? (*norm)(placed) : placed, mode);
+    const Tensor places = positions.at(ids.length, first);  // (T, d_model)
+    const Real p = norm ? 0 : dropout.rate_in(mode);
+    const Tensor x = autograd::input_embedding(tokens.table, ids, scale, places, p, dropout.rng_in(mode));
+    return norm ? dropout((*norm)(x), mode) : x;  // (B, T, d_model)
 }
 
 OutputLayer::OutputLayer(const StackConfig& c, const Rng& rng) {

@@ -26,13 +26,12 @@ PositionalEncoding::PositionalEncoding(Positions kind, int64_t max_length, int64
         table = Parameter(initial_table(init, max_length, d, rng.fork("table")));
 }
 
-Tensor PositionalEncoding::operator()(const Tensor& x, int64_t first) const {
-    const int64_t end = first + x.size(1);
+Tensor PositionalEncoding::at(int64_t length, int64_t first) const {
+    const int64_t end = first + length;
     autograd::check(end <= max_length(), "[PositionalEncoding] position ", end - 1,
                     " is beyond the model's maximum ", "length of ", max_length(),
                     "; make max_length larger, or the sentence shorter");
-    const Tensor encoding = autograd::slice(encodings(), 0, first, end);  // (T, d)
-    return x + encoding;
+    return autograd::slice(encodings(), 0, first, end);
 }
 
 }  // namespace nn

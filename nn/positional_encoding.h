@@ -10,12 +10,14 @@ enum class Positions {
     learned,     // a table
 };
 
-// x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d)
 struct PositionalEncoding {
     PositionalEncoding(Positions kind, int64_t max_length, int64_t d, const Rng& rng,
                        Init init = Init::xavier);
+    // The encodings of positions first .. first + length - 1 -> (length, d), to be added to what stands there.
     // Throws Error if that goes beyond max_length.
-    Tensor operator()(const Tensor& x, int64_t first = 0) const;
+    Tensor at(int64_t length, int64_t first = 0) const;
+    // x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d)
+    Tensor operator()(const Tensor& x, int64_t first = 0) const { return x + at(x.size(1), first); }
     void visit(Visitor& v) const { v("table", table); }
 
     int64_t max_length() const { return encodings().size(0); }

@@ -76,6 +76,17 @@ struct Attention {
     RandomKey key{};   // of the dropped weights; element ((b*heads + h)*queries + t)*keys + s
 };
 
+// `count` rows of n from a table. An id equal to `pad` gives zeros and passes no gradient: that row of the
+// table is never read.
+struct Lookup {
+    int64_t count, n;
+    int32_t pad;
+    Real scale = 1;
+    int64_t length = 1;
+    Real p = 0;  // dropout, by (p, key) as below
+    RandomKey key{};
+};
+
 // Rows of n; x may come as the residual connection's sum: x + dropout(y), dropout by (p, key) as below.
 struct LayerNorm {
     int64_t rows, n;
@@ -144,12 +155,11 @@ struct Kernels {
     void (*layer_norm_backward)(const LayerNorm&, const Real* s, const Real* gain, const Real* statistics,
                                 const Real* dout, Out dx, Out dy, Out dgain, Out dbias);
 
-    // ---- table look-up (lookup.cpp): y[i] = table[ids[i]], rows of n; ids are checked by the caller
-    // An id equal to `pad` gives zeros and passes no gradient: that row of the table is never read.
-    void (*gather)(int64_t count, int64_t n, const int32_t* ids, int32_t pad, const Real* table, Real* y);
-    // dtable[ids[i]] += dy[i] in the order of i; the table's other rows are set to 0 unless accumulating
-    void (*scatter_add)(int64_t count, int64_t n, const int32_t* ids, int32_t pad, const Real* dy,
-                        int64_t table_rows, Out dtable);
+    // ---- table look-up (lookup.cpp), rows of n; ids are checked by the caller
+    // y[i] = dropout(table[ids[i]] * scale + positions[i % length]); positions (length, n), nullptr: none
+    void (*gather)(const Lookup&, const int32_t* ids, const Real* table, const Real* positions, Real* y);
+    // dtable[ids[i]] += dy[i] * scale in the order of i; the table's other rows are set to 0 unless accumulating
+    void (*scatter_add)(const Lookup&, const int32_t* ids, const Real* dy, int64_t table_rows, Out dtable);
 
     // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head
     // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr; statistics

@@ -71,6 +71,17 @@ TEST_CASE("fused: what dropout drops of a sub-layer is gone, even a NaN", "[ops]
         CHECK((kept.data()[i] == 0 ? out.data()[i] == x.data()[i] : std::isnan(out.data()[i])));
 }
 
+TEST_CASE("fused: the embedding with positions and dropout", "[ops][fused]") {
+    const Tokens ids(2, 5, {3, 1, 1, 6, 0, 2, 3, 0, 0, 0}, 0);
+    const Rng rng = Rng(3).fork("dropout");
+    for (const Real p : {Real(0), Real(0.3)}) {
+        check_same_bits(
+            "input_embedding", {random({7, 37}, 1), random({5, 37}, 2)},
+            [&](const Inputs& x) { return input_embedding(x[0], ids, Real(1.7), x[1], p, rng); },
+            [&](const Inputs& x) { return dropout(embedding(x[0], ids) * Real(1.7) + x[1], p, rng); });
+    }
+}
+
 TEST_CASE("fused: linear with an activation", "[ops][fused]") {
     const std::pair<Activation, Function> activations[] = {
         {Activation::relu, [](const Inputs& x) { return relu(linear(x[0], x[1], x[2])); }},

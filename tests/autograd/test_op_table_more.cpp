@@ -155,6 +155,9 @@ void OpTable::fused() {
             [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); });
     for (const Real p : {Real(0), Real(0.4)}) {
         const Rng rng = Rng(6).fork("residual");
+        const Tokens ids(2, 3, {2, 4, 0, 1, 2, 0}, 0);
+        row("input_embedding", join("p ", p), {in({5, 19}), in({3, 19})},
+            [=](const Inputs& x) { return input_embedding(x[0], ids, 3, x[1], p, rng); });
         row("residual", join("p ", p), {in({3, 17}), in({3, 17})},
             [=](const Inputs& x) { return residual(x[0], x[1], p, rng); });
         row("residual_norm", join("p ", p), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2), in({17})},
