@@ -27,19 +27,13 @@ namespace {
 
 constexpr int64_t kBackwardQueries = 4 * kQueries;
 
-// Scores of the blocks that go side by side: a third of the L1 cache.
-constexpr int64_t kTogetherNumbers = 4096;
-
 // Of a row of scores: an odd number of Vecs, so that a column of them spreads over all sets of the cache.
 inline int64_t row_width(int64_t keys) { return (round_up(keys) / kLanes | 1) * kLanes; }
 
-// Heads that go side by side, or blocks of one head: 1 of the two.
-struct Together {
-    int64_t heads, blocks;
-};
-Together together(const Attention& a) {
-    const int64_t fit = larger(1, smaller(kTogether, kTogetherNumbers / (kQueries * row_width(a.keys))));
-    return a.queries <= kQueries ? Together{fit, 1} : Together{1, fit};
+// Heads that go side by side: as many as their buffers fit into a third of the L1 cache, if they are one block.
+int64_t heads_together(const Attention& a) {
+    const int64_t numbers = (a.d + kQueries) * row_width(a.keys);
+    return a.queries > kQueries ? 1 : larger(1, smaller(kTogether, 4096 / (numbers + 1)));
 }
 
 // Heads per chunk: enough work to be worth a thread's waking up.
@@ -78,23 +72,15 @@ void transpose_rows(int64_t n, int64_t d, const Real* rows, int64_t row, Real* t
         }
 }
 
-// Blocks of queries first .. last - 1 of some heads, with memory for their rows from w and dw on.
-int64_t divide(const Attention& a, int64_t task, int64_t heads, int64_t first, int64_t last, Real* w,
-               Real* dw, Block* blocks) {
-    const int64_t width = row_width(a.keys);
-    int64_t n = 0;
-    for (int64_t i = 0; i < heads; ++i)
-        for (int64_t t = first; t < last; t += kQueries, ++n) {
-            const int64_t at = n * kQueries * width;
-            blocks[n] = {head_of(a, task + i), i, t, smaller(kQueries, last - t), w + at, dw + at, width};
-        }
-    return n;
+// Queries from t on, at most 16.
+Block block(const Head& h, int64_t t, Real* w, Real* dw) {
+    return {h, t, smaller(kQueries, h.a->queries - t), w, dw, row_width(h.a->keys)};
 }
 
 // scores = x kᵀ, over the keys that the last query may see, and some more: what comes out there is not read.
 void scores(const Block& b, const Real* x, int64_t x_row, const Real* keys_t, Real* to) {
     const int64_t d = b.h.a->d, columns = round_up(b.limit(b.count - 1));
-    product({d, x, x_row, 1, keys_t + b.number * d * b.width, b.width, {to}, b.width, columns}, b.count);
+    product({d, x, x_row, 1, keys_t, b.width, {to}, b.width, columns}, b.count);
 }
 
 // out[t] = Σ_s w[t][s] rows[s], over the keys that query t may see.
@@ -120,27 +106,28 @@ void write_weights(const Block& b, Real* weights) {
 void attention(const Attention& a, const Real* q, const Real* k, const Real* v, Real* out, Real* weights,
                Real* statistics) {
     parallel_for(0, a.batch * a.heads, heads_per_chunk(a), [&](int64_t begin, int64_t end) {
-        const int64_t width = row_width(a.keys), transposed = a.d * width;
-        const Together side = together(a);
-        Real* keys_t = scratch(Scratch::attention, side.heads * transposed + kTogether * kQueries * width);
-        Real* w = keys_t + side.heads * transposed;
-        for (int64_t task = begin; task < end; task += side.heads) {
-            const int64_t heads = smaller(side.heads, end - task);
-            for (int64_t i = 0; i < heads; ++i) {
+        const int64_t width = row_width(a.keys), together = heads_together(a);
+        const int64_t each = (a.d + kQueries) * width;  // keys, transposed (d, keys); scores (kQueries, keys)
+        Real* memory = scratch(Scratch::attention, together * each);
+        Block blocks[kTogether];
+        for (int64_t task = begin; task < end; task += together) {
+            const int64_t n = smaller(together, end - task);
+            for (int64_t i = 0; i < n; ++i) {
                 const Head h = head_of(a, task + i);
-                transpose_rows(h.count(), a.d, k + h.key(0), a.kv_row, keys_t + i * transposed, width);
+                transpose_rows(h.count(), a.d, k + h.key(0), a.kv_row, memory + i * each, width);
             }
-            for (int64_t t = 0; t < a.queries; t += side.blocks * kQueries) {
-                Block blocks[kTogether];
-                const int64_t last = smaller(t + side.blocks * kQueries, a.queries);
-                const int64_t n = divide(a, task, heads, t, last, w, w, blocks);
-                for (const Block* b = blocks; b < blocks + n; ++b)
-                    scores(*b, q + b->h.query(b->first), a.q_row, keys_t, b->w);
+            for (int64_t t = 0; t < a.queries; t += kQueries) {
+                for (int64_t i = 0; i < n; ++i) {
+                    Real* keys_t = memory + i * each;
+                    blocks[i] = block(head_of(a, task + i), t, keys_t + a.d * width, nullptr);
+                    scores(blocks[i], q + blocks[i].h.query(t), a.q_row, keys_t, blocks[i].w);
+                }
                 softmax_of_scores(blocks, n, statistics);
-                for (const Block* b = blocks; b < blocks + n; ++b) {
+                for (int64_t i = 0; i < n; ++i) {
+                    const Block& b = blocks[i];
                     if (weights != nullptr)
-                        write_weights(*b, weights);
-                    weighted_sums(*b, b->w, v, {out + b->h.out(b->first)}, b->h.out_row());
+                        write_weights(b, weights);
+                    weighted_sums(b, b.w, v, {out + b.h.out(t)}, b.h.out_row());
                 }
             }
         }
@@ -167,62 +154,35 @@ void weighted_sums_by_key(const Head& h, int64_t first, int64_t count, const Rea
 }
 
 // dq = dscores k,   dk = dscoresᵀ q,   dv = weightsᵀ dout
-struct Backward {
-    const Attention& a;
-    const Real *q, *k, *v, *statistics, *dout;
-    Out dq, dk, dv;
-    Together side = together(a);
-    int64_t width = row_width(a.keys), transposed = a.d * width;
-    int64_t rows = larger(kBackwardQueries, side.heads* kQueries);
-
-    // Some heads side by side.
-    void operator()(int64_t task, int64_t heads) const {
-        Real* keys_t = scratch(Scratch::attention, 2 * (side.heads * transposed + rows * width));
-        Real *values_t = keys_t + side.heads * transposed, *w = values_t + side.heads * transposed;
-        for (int64_t i = 0; i < heads; ++i) {
-            const Head h = head_of(a, task + i);
-            transpose_rows(h.count(), a.d, k + h.key(0), a.kv_row, keys_t + i * transposed, width);
-            transpose_rows(h.count(), a.d, v + h.key(0), a.kv_row, values_t + i * transposed, width);
-        }
-        for (int64_t first = 0; first == 0 || first < a.queries; first += kBackwardQueries) {
-            const int64_t last = smaller(first + kBackwardQueries, a.queries);
-            for (int64_t t = first; t < last; t += side.blocks * kQueries)
-                queries(task, heads, t, smaller(t + side.blocks * kQueries, last), w + (t - first) * width,
-                        keys_t, values_t);
-            for (int64_t i = 0; i < heads; ++i)
-                keys(head_of(a, task + i), first, last - first, w + i * kQueries * width);
-        }
-    }
-
-    void queries(int64_t task, int64_t heads, int64_t first, int64_t last, Real* w, const Real* keys_t,
-                 const Real* values_t) const {
-        Block blocks[kTogether];
-        const int64_t n = divide(a, task, heads, first, last, w, w + rows * width, blocks);
-        for (const Block* b = blocks; b < blocks + n; ++b) {
-            scores(*b, q + b->h.query(b->first), a.q_row, keys_t, b->w);
-            scores(*b, dout + b->h.out(b->first), b->h.out_row(), values_t, b->dw);
-        }
-        softmax_backward(blocks, n, statistics);
-        for (const Block* b = blocks; dq.data != nullptr && b < blocks + n; ++b)
-            weighted_sums(*b, b->dw, k, {dq.data + b->h.query(b->first), dq.accumulate}, a.q_row);
-    }
-
-    void keys(const Head& h, int64_t first, int64_t count, const Real* w) const {
-        if (dk.data != nullptr)
-            weighted_sums_by_key(h, first, count, w + rows * width, q + h.query(first), a.q_row,
-                                 {dk.data, dk.accumulate || first > 0});
-        if (dv.data != nullptr)
-            weighted_sums_by_key(h, first, count, w, dout + h.out(first), h.out_row(),
-                                 {dv.data, dv.accumulate || first > 0});
-    }
-};
-
 void attention_backward(const Attention& a, const Real* q, const Real* k, const Real* v,
                         const Real* statistics, const Real* dout, Out dq, Out dk, Out dv) {
     parallel_for(0, a.batch * a.heads, heads_per_chunk(a), [&](int64_t begin, int64_t end) {
-        const Backward backward{a, q, k, v, statistics, dout, dq, dk, dv};
-        for (int64_t task = begin; task < end; task += backward.side.heads)
-            backward(task, smaller(backward.side.heads, end - task));
+        const int64_t width = row_width(a.keys);
+        Real* keys_t = scratch(Scratch::attention, 2 * (a.d + kBackwardQueries) * width);  // (d, keys)
+        Real *values_t = keys_t + a.d * width, *w = values_t + a.d * width,
+             *dw = w + kBackwardQueries * width;
+        for (int64_t task = begin; task < end; ++task) {
+            const Head h = head_of(a, task);
+            transpose_rows(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
+            transpose_rows(h.count(), a.d, v + h.key(0), a.kv_row, values_t, width);
+            for (int64_t first = 0; first == 0 || first < a.queries; first += kBackwardQueries) {
+                const int64_t count = smaller(kBackwardQueries, a.queries - first);
+                for (int64_t t = first; t < first + count; t += kQueries) {
+                    const Block b = block(h, t, w + (t - first) * width, dw + (t - first) * width);
+                    scores(b, q + h.query(t), a.q_row, keys_t, b.w);
+                    scores(b, dout + h.out(t), h.out_row(), values_t, b.dw);
+                    softmax_backward(b, statistics);
+                    if (dq.data != nullptr)
+                        weighted_sums(b, b.dw, k, {dq.data + h.query(t), dq.accumulate}, a.q_row);
+                }
+                if (dk.data != nullptr)
+                    weighted_sums_by_key(h, first, count, dw, q + h.query(first), a.q_row,
+                                         {dk.data, dk.accumulate || first > 0});
+                if (dv.data != nullptr)
+                    weighted_sums_by_key(h, first, count, w, dout + h.out(first), h.out_row(),
+                                         {dv.data, dv.accumulate || first > 0});
+            }
+        }
     });
 }
 

@@ -58,22 +58,14 @@ struct ProductTile {
                 sum[r][j] = fma(factor, ms[j], sum[r][j]);
         }
     }
-    // The steps from `first` on: one is for rows 0 .. 0, the next for 0 .. 1, and so on.
-    template <int done = 0>
-    [[gnu::always_inline]] void widening(int64_t first) {
+    // The triangle of steps from `first` on: rows 0 .. 0, then 0 .. 1, and so on; or, after what all rows have
+    // seen, rows 1 .. end, then 2 .. end.
+    template <bool widening, int done = 0>
+    [[gnu::always_inline]] void steps(int64_t first) {
         if constexpr (done + 1 < rows) {
-            if (first + done >= 0 && first + done < p.n)
-                step<0, done + 1>(first + done);
-            widening<done + 1>(first);
-        }
-    }
-    // One for rows 1 .. end, the next for 2 .. end, and so on.
-    template <int done = 0>
-    [[gnu::always_inline]] void narrowing(int64_t first) {
-        if constexpr (done + 1 < rows) {
-            if (first + done < p.n)
-                step<done + 1, rows>(first + done);
-            narrowing<done + 1>(first);
+            if (0 <= first + done && first + done < p.n)
+                step<widening ? 0 : done + 1, widening ? done + 1 : rows>(first + done);
+            steps<widening, done + 1>(first);
         }
     }
 };
@@ -92,7 +84,7 @@ template <int rows, int vecs, bool partial>
     const int64_t edge = p.edge + row;
     int64_t begin = 0, end = p.n;
     if (p.staircase == Staircase::begin) {
-        tile.widening(edge);
+        tile.template steps<true>(edge);
         begin = larger(0, edge + rows - 1);
     } else if (p.staircase == Staircase::end) {
         end = smaller(end, edge);
@@ -100,7 +92,7 @@ template <int rows, int vecs, bool partial>
     for (int64_t i = begin; i < end; ++i)
         tile.template step<0, rows>(i);
     if (p.staircase == Staircase::end)
-        tile.narrowing(end);
+        tile.template steps<false>(end);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 8
@@ -113,7 +105,7 @@ template <int rows, int vecs, bool partial>
 // fma if possible. All 16 rows of a block of attention for a single Vec.
 constexpr int product_rows(int vecs) { return kVecRegisters < 32 ? 6 : vecs == 1 ? 16 : vecs < 4 ? 8 : 6; }
 
-// The tile with just enough Vecs, and with `count` rows.
+// The tile with `count` rows.
 template <int vecs, bool partial, int rows = product_rows(vecs)>
 void fitting_product(const Product& p, int64_t count, int64_t row, int64_t column) {
     if constexpr (rows > 1)
@@ -122,34 +114,20 @@ void fitting_product(const Product& p, int64_t count, int64_t row, int64_t colum
     product_tile<rows, vecs, partial>(p, row, column);
 }
 
-// Some columns of all rows, in tiles of about as many rows each.
-template <int vecs, bool partial = false>
-void product_columns(const Product& p, int64_t rows, int64_t column) {
-    int64_t tiles = (rows + product_rows(vecs) - 1) / product_rows(vecs);
-    for (int64_t row = 0; row < rows; --tiles) {
-        const int64_t count = (rows - row + tiles - 1) / tiles;
-        fitting_product<vecs, partial>(p, count, row, column);
-        row += count;
+// All rows, in tiles of about as many each, and all columns from `column` on.
+template <int vecs =
+              kVecRegisters<32 ? 1 : 4> void product(const Product& p, int64_t rows, int64_t column = 0) {
+    constexpr bool partial = vecs == 0;
+    constexpr int width = partial ? 1 : vecs;
+    for (; p.columns - column >= (partial ? 1 : vecs * kLanes); column += width * kLanes) {
+        int64_t tiles = (rows + product_rows(width) - 1) / product_rows(width);
+        for (int64_t row = 0, count; row < rows; row += count, --tiles) {
+            count = (rows - row + tiles - 1) / tiles;
+            fitting_product<width, partial>(p, count, row, column);
+        }
     }
-}
-
-void product(const Product& p, int64_t rows) {
-    constexpr int widest = kVecRegisters < 32 ? 1 : 4;
-    int64_t column = 0;
-    for (; p.columns - column >= widest * kLanes; column += widest * kLanes)
-        product_columns<widest>(p, rows, column);
-    if constexpr (widest > 1) {
-        const int64_t vecs = (p.columns - column) / kLanes;
-        if (vecs == 3)
-            product_columns<3>(p, rows, column);
-        else if (vecs == 2)
-            product_columns<2>(p, rows, column);
-        else if (vecs == 1)
-            product_columns<1>(p, rows, column);
-        column += vecs * kLanes;
-    }
-    if (column < p.columns)
-        product_columns<1, true>(p, rows, column);
+    if constexpr (!partial)
+        product<vecs - 1>(p, rows, column);
 }
 
 // One row over the i with keep(i), whatever pattern they make.
