@@ -1,6 +1,8 @@
 // Matrix products. The kernel: kernels/gemm.cpp.
+#include <algorithm>
 #include <optional>
 
+#include "autograd/base/parallel.h"
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
@@ -55,11 +57,19 @@ struct Batch {
     }
 };
 
+// Products of fewer fmas than this (16 us of one core) run side by side, a thread each; larger ones follow each
+// other, and the kernel spreads each over the threads. One chunk is worth half a microsecond at least.
+constexpr int64_t kSmallProduct = 1 << 21, kChunkWork = 1 << 16;
+
 // c[i] (m, n) = op(a[..]) op(b[..]) for every matrix of the batch.
 void batched(const Batch& batch, const Gemm& g, const Real* a, const Real* b, Real* c) {
-    for (int64_t i = 0; i < batch.count; ++i)
-        gemm(g, a + batch(batch.loop.a, i) * g.m * g.k, b + batch(batch.loop.b, i) * g.k * g.n,
-             {c + i * g.m * g.n});
+    const int64_t work = g.m * g.n * g.k + 1;
+    const int64_t grain = work > kSmallProduct ? batch.count : (kChunkWork + work - 1) / work;
+    parallel_for(0, batch.count, std::max<int64_t>(grain, 1), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+            gemm(g, a + batch(batch.loop.a, i) * g.m * g.k, b + batch(batch.loop.b, i) * g.k * g.n,
+                 {c + i * g.m * g.n});
+    });
 }
 
 // The batched products of a gradient, summed over the dims along which the operand was repeated.

@@ -21,6 +21,7 @@
 #include "autograd/base/parallel.h"
 #include "autograd/base/scratch.h"
 #include "autograd/kernels/attention_softmax.h"
+#include "autograd/kernels/gemm_pack.h"
 
 namespace autograd::kernels {
 namespace {
@@ -40,36 +41,6 @@ int64_t heads_together(const Attention& a) {
 int64_t heads_per_chunk(const Attention& a) {
     const int64_t work = a.queries * a.keys * a.d / 8 + 1;
     return work >= kGrainNumbers ? 1 : kGrainNumbers / work;
-}
-
-// to (d, width) = the transpose of n rows of d, with zeros up to a whole Vec. Four times over, each Vec is
-// interleaved with the one 8 further on: then 16 x 16 numbers are transposed.
-void transpose_rows(int64_t n, int64_t d, const Real* rows, int64_t row, Real* to, int64_t width) {
-    constexpr int half = kLanes / 2;
-    for (int64_t s = 0; s < n; s += kLanes)
-        for (int64_t i = 0; i < d; i += kLanes) {
-            Vec x[kLanes], y[kLanes];
-#pragma GCC unroll 16
-            for (int r = 0; r < kLanes; ++r)
-                x[r] = s + r < n ? load(rows + (s + r) * row + i, d - i) : zero();
-#pragma GCC unroll 2
-            for (int twice = 0; twice < 2; ++twice) {
-#pragma GCC unroll 8
-                for (int r = 0; r < half; ++r) {
-                    y[2 * r] = interleave_low(x[r], x[r + half]);
-                    y[2 * r + 1] = interleave_high(x[r], x[r + half]);
-                }
-#pragma GCC unroll 8
-                for (int r = 0; r < half; ++r) {
-                    x[2 * r] = interleave_low(y[r], y[r + half]);
-                    x[2 * r + 1] = interleave_high(y[r], y[r + half]);
-                }
-            }
-#pragma GCC unroll 16
-            for (int r = 0; r < kLanes; ++r)
-                if (i + r < d)
-                    store(to + (i + r) * width + s, x[r]);
-        }
 }
 
 // Queries from t on, at most 16.
@@ -114,7 +85,7 @@ void attention(const Attention& a, const Real* q, const Real* k, const Real* v, 
             const int64_t n = smaller(together, end - task);
             for (int64_t i = 0; i < n; ++i) {
                 const Head h = head_of(a, task + i);
-                transpose_rows(h.count(), a.d, k + h.key(0), a.kv_row, memory + i * each, width);
+                pack_transposed(h.count(), a.d, k + h.key(0), a.kv_row, memory + i * each, width);
             }
             for (int64_t t = 0; t < a.queries; t += kQueries) {
                 for (int64_t i = 0; i < n; ++i) {
@@ -163,8 +134,8 @@ void attention_backward(const Attention& a, const Real* q, const Real* k, const 
              *dw = w + kBackwardQueries * width;
         for (int64_t task = begin; task < end; ++task) {
             const Head h = head_of(a, task);
-            transpose_rows(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
-            transpose_rows(h.count(), a.d, v + h.key(0), a.kv_row, values_t, width);
+            pack_transposed(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
+            pack_transposed(h.count(), a.d, v + h.key(0), a.kv_row, values_t, width);
             for (int64_t first = 0; first == 0 || first < a.queries; first += kBackwardQueries) {
                 const int64_t count = smaller(kBackwardQueries, a.queries - first);
                 for (int64_t t = first; t < first + count; t += kQueries) {

@@ -34,47 +34,38 @@
 #include "autograd/base/parallel.h"
 #include "autograd/base/scratch.h"
 #include "autograd/kernels/gemm_pack.h"
+#include "autograd/kernels/gemm_thin.h"
 #include "autograd/kernels/gemm_tile.h"
 #include "autograd/kernels/kernels.h"
 
 namespace autograd::kernels {
 namespace {
 
-// A task's rows: 96 x 512 floats of a are 192 KiB, which together with a panel of b (128 KiB) stay in
-// an L2 cache of 512 KiB and more. 48 and 192 measure the same or 1 % slower.
-constexpr int64_t kTaskRows = 16 * kTileRows;
+// A task's rows at most: 192 x 512 floats of a are 384 KiB, which together with a panel of b (128 KiB) stay in
+// an L2 cache of 1 MiB. Half or twice as many measure 1 to 2 % slower.
+constexpr int64_t kTaskRows = 32 * kTileRows;
 
-// Packed at once: 2048 x 512 floats are 4 MiB, so that both operands fit into a usual L3 cache. A
-// multiple of a tile's rows and columns.
-constexpr int64_t kBlockRows = 344 * kTileRows;
-constexpr int64_t kBlockColumns = 2048;
+// A task's part of c at most, and at least: numbers of a and b are used as often as it is wide and high. Below
+// the second, threads would wait for memory more than they compute.
+constexpr int64_t kLargestTask = 1 << 17;
+constexpr int64_t kSmallestTask = 1 << 12;
 
-// Up to so many rows b is read where it lies: packing a number costs about 0.1 ns and saves little if
-// few tiles read it. Measured at k = n = 512: 24 rows run at 97 % of the peak instead of 79 %. A panel
-// of one Vec touches a cache line per page of b, so there packing pays earlier.
-constexpr int64_t kInPlaceRows = 4 * kTileRows * kTileVecs;
+// The least work of a task: 2^17 fmas take a microsecond, three times what it takes to hand them out.
+constexpr int64_t kTaskWork = 1 << 17;
 
-// Up to so many columns, a transposed a is read where it lies: 64 x 64 x 768 runs at 97 % of the peak
-// instead of 80 %. (An a that is not transposed is never packed: a tile reads 6 rows of it side by
-// side, 16 numbers of each line one after the other, and packing gains nothing, even at 2048^3.)
+// Tasks of products that have no larger ones: enough for 16 cores.
+constexpr int64_t kFewTasks = 16;
+
+// Rows of b up to so long are read where they lie: 512 x 512 x 512 runs at 257 GFLOP/s instead of 249. A panel
+// of longer ones collides with itself in the L2 cache, and is packed.
+constexpr int64_t kInPlaceRow = 1024;
+
+constexpr int64_t kInPlaceRows = 8 * kTileRows;
+
+// Up to so many columns, a transposed a is read where it lies if its rows are no longer than that: turning it
+// around costs 0.04 ns a number, as much as five columns of fmas. (An a that is not transposed is never packed:
+// a tile reads 6 rows of it side by side, 16 numbers of each line one after the other.)
 constexpr int64_t kInPlaceColumns = 128;
-
-// One row: more of b's columns at once, because each row of b is another page: 1 x 512 x 512 takes 10
-// us instead of 13 with AVX-512, and 12 instead of 31 with AVX2.
-constexpr int kWideVecs = kVecRegisters == 32 ? 8 : 6;
-
-// The least work for a task: 2^19 fmas take 10 us, some hundred times what it costs to take one. Larger
-// tasks (2^21) left one of two threads idle in the products of small models: 14 % of a training step.
-// Packing 2^16 numbers takes about 10 us, too.
-constexpr int64_t kTaskWork = 1 << 19;
-constexpr int64_t kPackWork = 1 << 16;
-
-// With few rows, tasks are cut from the columns: half a tile wide at least, so that enough chains of fma
-// remain to run side by side.
-constexpr int64_t kStripColumns = kTileVecs > 1 ? kTileColumns / 2 : kTileColumns;
-
-// More tasks than processors, so that none waits long for the last one.
-constexpr int64_t kMaxTasks = 128;
 
 struct GemmProblem {
     Gemm g;
@@ -117,105 +108,143 @@ void activate(const Gemm& g, int64_t rows, int64_t columns, Real* c, Real* befor
     }
 }
 
-// All of a block, tile by tile: a panel of b stays in L1 or L2 while the rows of a pass by.
-template <int rows, int vecs>
-void multiply(const GemmProblem& p, const GemmBlock& block, const GemmLeft& left, const GemmRight& right) {
+GemmTarget target(const GemmProblem& p, const GemmBlock& block) {
     const Gemm& g = p.g;
     const bool last = block.k + block.depth == g.k;
-    constexpr int64_t width = vecs * kLanes;
-    GemmRight b = right;
-    for (int64_t j = 0; j < block.columns; j += width, b.at += right.panel) {
-        GemmLeft a = left;
-        for (int64_t i = 0; i < block.rows; i += rows, a.at += left.tile) {
-            const int64_t at = (block.row + i) * g.ldc + block.column + j;
-            const GemmTarget to{.c = p.c + at,
-                                .ld = g.ldc,
-                                .columns = gemm_min(width, block.columns - j),
-                                .add = g.accumulate || block.k > 0,
-                                .bias = last && g.bias != nullptr ? g.bias + block.column + j : nullptr};
-            const int64_t count = gemm_min(rows, block.rows - i);
-            fitting_tile<rows, vecs>(count, block.depth, a, b, to);
-            if (last && g.activation != nullptr)
-                activate(g, count, to.columns, to.c,
-                         g.before_activation == nullptr ? nullptr : g.before_activation + at);
-        }
+    return {.c = p.c + block.row * g.ldc + block.column,
+            .ld = g.ldc,
+            .columns = block.columns,
+            .add = g.accumulate || block.k > 0,
+            .bias = last && g.bias != nullptr ? g.bias + block.column : nullptr};
+}
+
+// After the block has been added to c.
+void finish_block(const GemmProblem& p, const GemmBlock& block) {
+    const Gemm& g = p.g;
+    if (g.activation == nullptr || block.k + block.depth < g.k)
+        return;
+    const int64_t at = block.row * g.ldc + block.column;
+    Real* const before = g.before_activation == nullptr ? nullptr : g.before_activation + at;
+    activate(g, block.rows, block.columns, p.c + at, before);
+}
+
+// What tile number `tile` of a block fetches for the next one, a line with each k: the first tiles a strip of b
+// each, those after them a strip of a, if that is transposed and the next block has other ks. (Rows of an a that
+// is not transposed are fetched by the processor: they go on where they are.)
+GemmAhead ahead_of(const GemmProblem& p, const GemmBlock& now, const GemmBlock& next, int64_t tile) {
+    if (next.depth <= 0 || now.rows <= kTileVecs * kTileRows)  // too few tiles for a panel
+        return {};
+    const int64_t b = tile * kLanes, a = (tile - kTileVecs) * kLanes;
+    if (!p.g.b_transposed && b < next.columns)
+        return {right_at(p, next) + b, p.g.ldb};
+    if (p.g.a_transposed && next.k > now.k && a >= 0 && a < next.rows)
+        return {left_at(p, next) + a, p.g.lda};
+    return {};
+}
+
+// A block with one panel of b, tile by tile: the panel stays in L1 or L2 while the rows of a pass by.
+void multiply(const GemmProblem& p, const GemmBlock& block, const GemmBlock& next, GemmLeft a,
+              const GemmRight& b) {
+    for (int64_t i = 0; i < block.rows; i += kTileRows, a.at += a.tile) {
+        const GemmBlock tile = block.with_rows(i, i + kTileRows);
+        fitting_tile(tile.rows, tile.depth, a, b, target(p, tile), ahead_of(p, block, next, i / kTileRows));
+        finish_block(p, tile);
     }
 }
 
-// op(a) of the block: where it lies, or packed by all threads into this thread's scratch.
+// op(a) of the block: where it lies, or packed.
 GemmLeft left_of(const GemmProblem& p, const GemmBlock& block) {
     const int64_t ld = p.g.lda;
     if (!p.g.a_transposed)
         return {.at = left_at(p, block), .row = ld, .step = 1, .tile = kTileRows * ld};
-    if (block.columns <= kInPlaceColumns)
+    if (block.columns <= kInPlaceColumns && ld <= kInPlaceRow)
         return {.at = left_at(p, block), .row = 1, .step = ld, .tile = kTileRows};
-    const int64_t tiles = ceil_div(block.rows, kTileRows);
-    const int64_t tile = packed_left_size(kTileRows, block.depth);
-    Real* const packed = scratch(Scratch::gemm_a, tiles * tile);
-    parallel_for(0, tiles, ceil_div(kPackWork, tile), [&](int64_t begin, int64_t end) {
-        const GemmBlock part = block.with_rows(begin * kTileRows, end * kTileRows);
-        pack_left(part.depth, part.rows, left_at(p, part), ld, packed + begin * tile);
-    });
-    return {.at = packed, .row = 1, .step = kTileRows, .tile = tile};
+    const int64_t row = ceil_div(block.depth, kLanes) * kLanes + kPackGap;
+    Real* const packed = scratch(Scratch::gemm_a, block.rows * row);
+    pack_transposed(block.depth, block.rows, left_at(p, block), ld, packed, row);
+    return {.at = packed, .row = row, .step = 1, .tile = kTileRows * row};
 }
 
-GemmRight pack_right_of(const GemmProblem& p, const GemmBlock& block, Real* to) {
-    return pack_right(p.g.b_transposed, block.depth, block.columns, right_at(p, block), p.g.ldb, to);
+// A panel of op(b): where it lies, or packed. In place only whole Vecs: beyond the last column there may be
+// nothing to read.
+GemmRight right_of(const GemmProblem& p, const GemmBlock& panel) {
+    const Real* const b = right_at(p, panel);
+    const int64_t ld = p.g.ldb;
+    if (!p.g.b_transposed && (ld <= kInPlaceRow || panel.rows <= kInPlaceRows) && panel.columns % kLanes == 0)
+        return {b, ld};
+    Real* const packed = scratch(Scratch::gemm_b, kTileColumns * panel.depth);
+    if (p.g.b_transposed)
+        pack_transposed(panel.columns, panel.depth, b, ld, packed, kTileColumns);
+    else
+        pack_panel(panel.depth, panel.columns, b, ld, packed);
+    return {packed, kTileColumns};
 }
 
-// Reads b where it lies. Whole Vecs only: beyond the last column there may be nothing to read.
-void multiply_in_place(const GemmProblem& p, const GemmBlock& block, const GemmLeft& left) {
-    GemmRight right{.at = right_at(p, block), .step = p.g.ldb, .panel = kTileColumns};
-    if (block.rows > 1)
-        return multiply<kTileRows, kTileVecs>(p, block, left, right);
-    right.panel = kWideVecs * kLanes;
-    multiply<1, kWideVecs>(p, block, left, right);
-}
-
-// Tasks are ranges of columns. Each packs the b that it needs, because no other task needs it.
-void few_rows(const GemmProblem& p, const GemmBlock& block, const GemmLeft& left) {
-    const bool in_place = !p.g.b_transposed && block.rows <= kInPlaceRows;
-    const int64_t strips = ceil_div(block.columns, kStripColumns);
-    const int64_t strip_work = block.rows * kStripColumns * block.depth;
-    parallel_for(0, strips, ceil_div(kTaskWork, strip_work), [&](int64_t begin, int64_t end) {
-        const GemmBlock part = block.with_columns(begin * kStripColumns, end * kStripColumns);
-        const int64_t split = in_place ? part.columns / kLanes * kLanes : 0;
-        multiply_in_place(p, part.with_columns(0, split), left);
-        const GemmBlock rest = part.with_columns(split, part.columns);
-        if (rest.columns == 0)
-            return;
-        Real* const room = scratch(Scratch::gemm_b, packed_right_size(rest.columns, rest.depth));
-        multiply<kTileRows, kTileVecs>(p, rest, left, pack_right_of(p, rest, room));
-    });
-}
-
-// All threads pack b, then all multiply: a task is a band of rows times a range of panels.
-void many_rows(const GemmProblem& p, const GemmBlock& block, const GemmLeft& left) {
-    const int64_t panels = ceil_div(block.columns, kTileColumns);
-    const int64_t panel = packed_right_size(kTileColumns, block.depth);
-    Real* const packed = scratch(Scratch::gemm_b, panels * panel);
-    parallel_for(0, panels, ceil_div(kPackWork, panel), [&](int64_t begin, int64_t end) {
-        pack_right_of(p, block.with_columns(begin * kTileColumns, end * kTileColumns),
-                      packed + begin * panel);
-    });
-
-    const int64_t wanted = gemm_min(ceil_div(block.rows * block.columns * block.depth, kTaskWork), kMaxTasks);
-    const int64_t bands = ceil_div(block.rows, kTaskRows);
-    const int64_t band = ceil_div(ceil_div(block.rows, bands), kTileRows);  // in tiles
-    const int64_t range = ceil_div(panels, ceil_div(wanted, bands));        // in panels
-    const int64_t ranges = ceil_div(panels, range);
-    const int64_t tasks = bands * ranges;
-    parallel_for(0, tasks, ceil_div(tasks, wanted), [&](int64_t begin, int64_t end) {
-        for (int64_t task = begin; task < end; ++task) {
-            const int64_t i = task / ranges * band, j = task % ranges * range;
-            const GemmBlock part = block.with_rows(i * kTileRows, (i + band) * kTileRows)
-                                       .with_columns(j * kTileColumns, (j + range) * kTileColumns);
-            GemmLeft a = left;
-            a.at += i * left.tile;
-            multiply<kTileRows, kTileVecs>(p, part, a, {packed + j * panel, kTileColumns, panel});
+// A task: its part of c, for all k. It packs what it needs by itself, so no thread waits for another, and c
+// stays in the cache of one core.
+void multiply_part(const GemmProblem& p, GemmBlock part) {
+    for (part.k = 0; part.k < p.g.k; part.k += part.depth) {
+        part.depth = gemm_min(kGemmBlockK, p.g.k - part.k);
+        const GemmLeft left = left_of(p, part);
+        for (int64_t j = 0; j < part.columns; j += kTileColumns) {
+            const GemmBlock panel = part.with_columns(j, j + kTileColumns);
+            GemmBlock next = part.with_columns(j + kTileColumns, j + 2 * kTileColumns);
+            if (next.columns == 0) {
+                next = part.with_columns(0, kTileColumns);
+                next.k += part.depth;
+                next.depth = gemm_min(kGemmBlockK, p.g.k - next.k);
+            }
+            multiply(p, panel, next, left, right_of(p, panel));
         }
-    });
+    }
 }
+
+// The same for one row.
+void multiply_thin(const GemmProblem& p, GemmBlock part) {
+    alignas(64) Real sum[kThinColumns];
+    for (part.k = 0; part.k < p.g.k; part.k += part.depth) {
+        part.depth = gemm_min(kGemmBlockK, p.g.k - part.k);
+        for (int64_t j = 0; j < part.columns; j += kThinColumns) {
+            const GemmBlock block = part.with_columns(j, j + kThinColumns);
+            thin_sums(block.columns, block.depth, left_at(p, block), p.g.a_transposed ? p.g.lda : 1,
+                      p.g.b_transposed, right_at(p, block), p.g.ldb, sum);
+            const GemmTarget to = target(p, block);
+            for (int64_t i = 0; i < block.columns; i += kLanes)
+                finish(load(sum + i), block.columns - i, to.add, to.bias == nullptr ? nullptr : to.bias + i,
+                       to.c + i);
+            finish_block(p, block);
+        }
+    }
+}
+
+// How c is cut into tasks: bands of rows times ranges of columns, all about the same size. A function of the
+// sizes alone, so it must suit 2 cores and 64. 16 equal tasks keep 16 cores busy, but 64 cores only from c =
+// 1024 x 2048 on, where tasks reach their largest size; a product of 512 x 512 would run on 16 of them. Cutting
+// it finer would make each core read more of a and b than it can compute with. (The blocks of k could be
+// computed side by side and added in order, with the same bits, for as much memory as there are blocks.)
+struct GemmTasks {
+    int64_t m, n;
+    int64_t rows = ceil_div(m, kTileRows), columns = ceil_div(n, kTileColumns);  // in tiles
+    int64_t bands = 1, ranges = 1;
+
+    explicit GemmTasks(const Gemm& g) : m(g.m), n(g.n) {
+        const int64_t enough = m == 1 ? kFewTasks : gemm_min(kFewTasks, gemm_max(2, m * n / kSmallestTask));
+        const int64_t wanted =
+            gemm_max(1, gemm_max(gemm_min(m * n * g.k / kTaskWork, enough), m * n / kLargestTask));
+        bands = gemm_min(rows, ceil_div(m, kTaskRows));
+        while (g.a_transposed && bands < rows && bands * bands * n < wanted * m)
+            ++bands;  // towards squares: a range of columns costs a copy of a
+        ranges = gemm_min(columns, ceil_div(wanted, gemm_max(bands, 1)));
+        bands = gemm_max(bands, gemm_min(rows, wanted / gemm_max(ranges, 1)));
+    }
+
+    GemmBlock part(int64_t task) const {
+        const int64_t i = task / ranges, j = task % ranges;
+        return GemmBlock{0, m, 0, n, 0, 0}
+            .with_rows(rows * i / bands * kTileRows, rows * (i + 1) / bands * kTileRows)
+            .with_columns(columns * j / ranges * kTileColumns, columns * (j + 1) / ranges * kTileColumns);
+    }
+};
 
 // k == 0: no block, so nothing is added to c.
 void empty_sum(const Gemm& g, Real* c) {
@@ -234,21 +263,11 @@ void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
     if (g.k == 0)
         return empty_sum(g, c);
     const GemmProblem p{g, a, b, c};
-    for (int64_t i = 0; i < g.m; i += kBlockRows)
-        for (int64_t k = 0; k < g.k; k += kGemmBlockK) {
-            const GemmBlock rows{.row = i,
-                                 .rows = gemm_min(kBlockRows, g.m - i),
-                                 .column = 0,
-                                 .columns = g.n,
-                                 .k = k,
-                                 .depth = gemm_min(kGemmBlockK, g.k - k)};
-            const GemmLeft left = left_of(p, rows);
-            if (rows.rows <= kTaskRows)
-                few_rows(p, rows, left);
-            else
-                for (int64_t j = 0; j < g.n; j += kBlockColumns)
-                    many_rows(p, rows.with_columns(j, j + kBlockColumns), left);
-        }
+    const GemmTasks tasks(g);
+    parallel_for(0, tasks.bands * tasks.ranges, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task)
+            g.m == 1 ? multiply_thin(p, tasks.part(task)) : multiply_part(p, tasks.part(task));
+    });
 }
 
 }  // namespace

@@ -32,10 +32,16 @@ struct GemmLeft {
     int64_t row, step, tile;
 };
 
-// Columns of op(b): element (k, j) is at[k * step + j], and the next panel of columns is `panel` further.
+// Columns of op(b): element (k, j) is at[k * step + j].
 struct GemmRight {
     const Real* at;
-    int64_t step, panel;
+    int64_t step;
+};
+
+// What will be needed next: one cache line at `at` and each `step` after it, fetched one with each k.
+struct GemmAhead {
+    const Real* at = nullptr;
+    int64_t step = 0;
 };
 
 // Where the tile goes: `columns` of the Vecs' lanes are stored, after c (if adding) and then the bias
@@ -57,7 +63,10 @@ inline void finish(Vec sum, int64_t lanes, bool add, const Real* bias, Real* c) 
 
 // The unroll pragmas are not a hint: `sum` is in registers only if every index into it is a constant.
 template <int rows, int vecs>
-[[gnu::noinline]] void gemm_tile(int64_t k, GemmLeft a, GemmRight b, GemmTarget to) {
+[[gnu::noinline]] void gemm_tile(int64_t k, const GemmLeft& left, const GemmRight& right,
+                                 const GemmTarget& to, const GemmAhead& next) {
+    const Real *a = left.at, *b = right.at, *ahead = next.at == nullptr ? a : next.at;
+    const int64_t a_row = left.row, a_step = left.step, b_step = right.step, ahead_step = next.step;
     Vec sum[rows][vecs];
 #pragma GCC unroll 32
     for (int i = 0; i < rows; ++i)
@@ -70,16 +79,18 @@ template <int rows, int vecs>
         Vec bs[vecs];
 #pragma GCC unroll 32
         for (int j = 0; j < vecs; ++j)
-            bs[j] = load(b.at + j * kLanes);
+            bs[j] = load(b + j * kLanes);
 #pragma GCC unroll 32
         for (int i = 0; i < rows; ++i) {
-            const Vec as = broadcast(a.at[i * a.row]);
+            const Vec as = broadcast(a[i * a_row]);
 #pragma GCC unroll 32
             for (int j = 0; j < vecs; ++j)
                 sum[i][j] = fma(as, bs[j], sum[i][j]);
         }
-        a.at += a.step;
-        b.at += b.step;
+        __builtin_prefetch(ahead, 0, 2);
+        a += a_step;
+        b += b_step;
+        ahead += ahead_step;
     }
     const int64_t last = to.columns - (vecs - 1) * kLanes;  // lanes of a row's last Vec
 #pragma GCC unroll 32
@@ -92,14 +103,15 @@ template <int rows, int vecs>
 
 // The tile with just enough rows and Vecs: 1 <= count <= rows, 1 <= to.columns <= vecs * kLanes.
 template <int rows = kTileRows, int vecs = kTileVecs>
-void fitting_tile(int64_t count, int64_t k, const GemmLeft& a, const GemmRight& b, const GemmTarget& to) {
+void fitting_tile(int64_t count, int64_t k, const GemmLeft& a, const GemmRight& b, const GemmTarget& to,
+                  const GemmAhead& ahead = {}) {
     if constexpr (rows > 1)
         if (count < rows)
-            return fitting_tile<rows - 1, vecs>(count, k, a, b, to);
+            return fitting_tile<rows - 1, vecs>(count, k, a, b, to, ahead);
     if constexpr (vecs > 1)
         if (to.columns <= (vecs - 1) * kLanes)
-            return fitting_tile<rows, vecs - 1>(count, k, a, b, to);
-    gemm_tile<rows, vecs>(k, a, b, to);
+            return fitting_tile<rows, vecs - 1>(count, k, a, b, to, ahead);
+    gemm_tile<rows, vecs>(k, a, b, to, ahead);
 }
 
 }  // namespace

@@ -125,14 +125,15 @@ void check_bits(const Problem& problem) {
     });
 }
 
-// Sizes that reach every path: none, few and many rows, b and a read in place or packed, edges of
-// tiles, several blocks of k, of rows, of columns.
+// Sizes that reach every path: one row, few and many; b and a read in place or packed, because of their size
+// or because their rows are far apart; edges of tiles, several blocks of k, bands of rows, ranges of columns.
 struct Shape {
     int64_t m, n, k;
 };
 constexpr Shape kShapes[] = {
     {1, 33, 700},  {5, 200, 513},  {7, 130, 40},  {90, 300, 90},   {97, 257, 65},   {30, 70, 70},
     {96, 64, 512}, {100, 70, 520}, {250, 33, 30}, {2100, 140, 10}, {100, 2100, 20}, {1, 4500, 512},
+    {1, 1100, 30}, {2, 600, 530},  {4, 70, 1040}, {420, 1100, 17}, {1100, 300, 40}, {1030, 200, 530},
 };
 
 }  // namespace
