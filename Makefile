@@ -101,6 +101,7 @@ KIT_SRC    := $(call find,apps/kit,*.cpp)
 APPS       := $(patsubst apps/%.cpp,%,$(sort $(wildcard apps/*.cpp)))
 TEST_SRC   := $(call find,tests,test_*.cpp)
 BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
+BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_%,$(wildcard tests/bench/*.cpp)))
 CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
 # What the gradient checks need of the tests: the double build compiles no more for them.
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
@@ -144,7 +145,7 @@ $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(Q)$(CXX) $(FLAGS) -MMD -MP -c $< -o $@
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(TEST_OBJ) $(OBJ)/tests/main.o \
-           $(APPS:%=$(OBJ)/apps/%.o) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVES:%=$(OBJ)/tests/curves/%.o))
+           $(APPS:%=$(OBJ)/apps/%.o) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVES:%=$(OBJ)/tests/curves/%.o))
 
 # ---- 7. Library and programs --------------------------------------------------------------------
 
@@ -233,7 +234,7 @@ gradchecks: $(MAIN)
 
 # ---- 9. Benchmarks and curves -------------------------------------------------------------------
 
-$(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(KIT) $(LIB)
+$(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(BENCH_OBJ) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(link)
 

@@ -178,8 +178,9 @@ void Options::print_help() const {
     const std::string rest_usage = rest_argument_.empty() ? ""
                                    : rest_required_       ? join(" ", rest_argument_)
                                                           : join(" [", rest_argument_, "]");
-    std::cout << program_ << ": " << summary_ << "\n\nusage: ./apps/" << program_ << " [options]"
-              << rest_usage << '\n';
+    const bool elsewhere = program_.find('/') != std::string::npos;
+    std::cout << program_ << ": " << summary_ << "\n\nusage: ./" << (elsewhere ? "" : "apps/") << program_
+              << " [options]" << rest_usage << '\n';
     if (!commands_.empty())
         std::cout << "       ./apps/" << program_ << " COMMAND --help\n\n";
     for (const auto& [name, summary] : commands_)

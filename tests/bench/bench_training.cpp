@@ -1,0 +1,150 @@
+// How long a training step takes, how much of the machine it uses, and how much memory it needs.
+//
+// Each row of the table is measured in a process of its own: the most memory that a process has had is a
+// number that never falls.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "apps/kit/options.h"
+#include "apps/kit/program.h"
+#include "autograd/base/check.h"
+#include "autograd/storage.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/workloads.h"
+
+namespace {
+
+using namespace bench;
+
+constexpr double kEnough = 1.5;  // seconds for a row, unless --steps says otherwise
+constexpr int kFewest = 3;       // steps, however long they take
+
+struct Settings {
+    std::string workload = "all";
+    int64_t threads = 0, steps = 0;
+    bool csv = false, turns = false;
+};
+
+Settings parse(int argc, char** argv) {
+    Settings s;
+    std::vector<std::string> names = workload_names();
+    names.insert(names.begin(), "all");
+    kit::Options options("build/bench/bench_training", "measures training steps of seven models");
+    options.add("--workload", "which one", s.workload, names);
+    options.add("--threads", "N", "threads; 0: one thread, then all", s.threads, {.max = 1024});
+    options.add("--steps", "N", "steps to measure; 0: as many as fit into a second or two", s.steps);
+    options.add("--csv", "values separated by commas", s.csv);
+    options.add("--turns", "for each number N read: does N steps, prints the milliseconds of one", s.turns);
+    options.parse(argc, argv);
+    if (s.turns && s.workload == "all")
+        throw kit::UsageError("--turns needs a --workload");
+    return s;
+}
+
+double milliseconds(Training& training) {
+    const double begin = seconds();
+    training.step();
+    return 1e3 * (seconds() - begin);
+}
+
+void print_head(bool csv) {
+    if (csv)
+        std::printf(
+            "workload,threads,ms_per_step,tokens_per_second,gflops,share_of_peak,peak_gflops,memory_mib,"
+            "memory_of_model_mib,system_calls\n");
+    else
+        std::printf(
+            "                         ms    tokens  GFLOP/s    of fma     memory  without the   memory asked\n"
+            "           threads  a step  a second              peak        MiB      program   for in steps\n");
+    std::fflush(stdout);
+}
+
+void measure(const Workload& w, const Settings& s) {
+    std::vector<double> peaks, times;
+    for (int i = 0; i < 3; ++i)
+        peaks.push_back(fma_peak());
+    const double memory_before = peak_memory();
+    Training training(w);
+    training.step();
+    const int64_t calls_before = autograd::storage_statistics().system_calls;
+    const double begin = seconds();
+    const auto enough = [&](int64_t steps) {
+        return s.steps > 0 ? steps == s.steps : steps >= kFewest && seconds() - begin > kEnough;
+    };
+    while (!enough(static_cast<int64_t>(times.size())))
+        times.push_back(milliseconds(training));
+    const double memory = peak_memory();
+    for (int i = 0; i < 3; ++i)
+        peaks.push_back(fma_peak());
+
+    const double ms = median(times), gflops = 1e-6 * w.flops() / ms;
+    const double tokens_per_second = 1e3 * static_cast<double>(w.tokens()) / ms;
+    const auto calls = static_cast<long long>(autograd::storage_statistics().system_calls - calls_before);
+    const char* format = s.csv ? "%.*s,%d,%.3f,%.0f,%.1f,%.4f,%.1f,%.1f,%.1f,%lld\n"
+                               : "%-10.*s %7d %7.2f %9.0f %8.1f %6.1f %% of %.0f %7.1f %12.1f %14lld\n";
+    std::printf(format, static_cast<int>(w.name.size()), w.name.data(), autograd::thread_count(), ms,
+                tokens_per_second, gflops, (s.csv ? 1 : 100) * gflops / median(peaks), median(peaks), memory,
+                memory - memory_before, calls);
+    std::fflush(stdout);
+}
+
+// In a process of its own. This one must have no threads yet: it has not asked how many there are.
+void measure_apart(const Workload& w, const Settings& s, int64_t threads) {
+    const pid_t child = fork();
+    autograd::check(child >= 0, "[bench] the system gives no process");
+    if (child == 0)
+        std::_Exit(kit::run("bench_training", [&] {
+            if (threads > 0)
+                autograd::set_thread_count(static_cast<int>(threads));
+            else if (autograd::thread_count() == 1)
+                return 0;  // all threads are one, and that has been measured
+            measure(w, s);
+            return 0;
+        }));
+    int status = 0;
+    waitpid(child, &status, 0);
+    autograd::check(status == 0, "[bench] ", w.name, " ended with status ", status);
+}
+
+int take_turns(const Workload& w, int64_t threads) {
+    if (threads > 0)
+        autograd::set_thread_count(static_cast<int>(threads));
+    const double memory_before = peak_memory();
+    Training training(w);
+    training.step();
+    std::printf("ready %.1f\n", memory_before);
+    std::fflush(stdout);
+    for (int64_t steps = 0; std::cin >> steps;) {
+        const double begin = seconds();
+        for (int64_t i = 0; i < steps; ++i)
+            training.step();
+        std::printf("%.4f %.1f\n", 1e3 * (seconds() - begin) / static_cast<double>(steps), peak_memory());
+        std::fflush(stdout);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run("bench_training", [&] {
+        const Settings s = parse(argc, argv);
+        if (s.turns)
+            return take_turns(workload(s.workload), s.threads);
+        print_head(s.csv);
+        for (const Workload& w : workloads()) {
+            if (s.workload != "all" && s.workload != w.name)
+                continue;
+            if (s.threads > 0) {
+                measure_apart(w, s, s.threads);
+                continue;
+            }
+            measure_apart(w, s, 1);
+            measure_apart(w, s, 0);
+        }
+        return 0;
+    });
+}

@@ -1,0 +1,65 @@
+// A clock, a median, and the machine's own yardstick.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "autograd/base/parallel.h"
+#include "autograd/kernels/kernels.h"
+
+namespace bench {
+
+inline double seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+inline double median(std::vector<double> x) {
+    std::sort(x.begin(), x.end());
+    return x.empty() ? 0 : x[x.size() / 2];
+}
+
+// Calls f until `least` seconds have passed; f returns the operations it did. Operations per second.
+template <class F>
+double rate(F f, double least = 0.02) {
+    double done = 0;
+    const double begin = seconds();
+    double now = begin;
+    do {
+        done += f();
+        now = seconds();
+    } while (now - begin < least);
+    return done / (now - begin);
+}
+
+// GFLOP/s of nothing but fma, on all threads in use. Clock rates differ from hour to hour and with what else
+// runs: it is measured beside each measurement, never taken from a data sheet.
+inline double fma_peak() {
+    const int threads = autograd::thread_count();
+    return 1e-9 * rate([&] {
+        std::vector<double> flops(static_cast<std::size_t>(threads));
+        autograd::parallel_for(0, threads, 1, [&](int64_t i, int64_t) {
+            flops[static_cast<std::size_t>(i)] = autograd::kernels::cpu().fma_chains(20000);
+        });
+        double sum = 0;
+        for (const double x : flops)
+            sum += x;
+        return sum;
+    });
+}
+
+// The most memory this process has had so far, in MiB (Linux's VmHWM); 0 where the system does not tell.
+inline double peak_memory() {
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;)
+        if (word == "VmHWM:") {
+            double kib = 0;
+            status >> kib;
+            return kib / 1024;
+        }
+    return 0;
+}
+
+}  // namespace bench

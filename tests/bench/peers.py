@@ -1,0 +1,180 @@
+"""The training steps of this library and of PyTorch, in turn, on this machine: times, memory, and their ratios.
+
+    python3 tests/bench/peers.py [--workload NAME] [--rounds N] [--csv]
+
+PyTorch gets its best settings: several are tried, for each workload, and the fastest counts. While one of the two
+runs, the other is stopped (SIGSTOP): threads that wait in a loop would take its processors.
+"""
+import argparse
+import glob
+import os
+import signal
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NAMES = ["reverse", "toy", "multi30k", "char_small", "char", "classifier", "paper_base"]
+ALL = len(os.sched_getaffinity(0))
+TURN = 0.4  # seconds that a turn should take
+KEEP_MEMORY = {name: str(1 << 32) for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")}
+KEEP_MEMORY["MALLOC_TOP_PAD_"] = str(1 << 26)
+
+
+class Peer:
+    """A process that does steps when it is asked to, and else is stopped."""
+
+    def __init__(self, command, environment=None):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS_", "OMP_", "MALLOC_"))}
+        env.update(environment or {})
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.memory_before = float(self.answer()[1])  # "ready 123.4"
+        self.memory = 0.0
+        self.steps = max(1, min(200, round(TURN * 1e3 / self.ask(1))))
+        self.pause()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"peers.py: {' '.join(self.process.args)} has ended")
+        return line.split()
+
+    def ask(self, steps):
+        self.process.stdin.write(f"{steps}\n")
+        self.process.stdin.flush()
+        milliseconds, self.memory = map(float, self.answer())
+        return milliseconds
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def turn(self):
+        """Milliseconds per step."""
+        self.process.send_signal(signal.SIGCONT)
+        milliseconds = self.ask(self.steps)
+        self.pause()
+        return milliseconds
+
+    def end(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def ours(workload, threads):
+    return Peer([f"{args.build}/bench/bench_training", "--turns", "--workload", workload, "--threads", str(threads)])
+
+
+def pytorch(workload, s):
+    env = {"OMP_NUM_THREADS": str(s["threads"]), "OPENBLAS_NUM_THREADS": str(s["threads"])}
+    if s["blas"]:
+        env["LD_LIBRARY_PATH"] = s["blas"]
+    if s["core"]:
+        env["OPENBLAS_CORETYPE"] = s["core"]
+    if s["keep"]:
+        env.update(KEEP_MEMORY)
+    if s["wait"]:
+        env["OMP_WAIT_POLICY"] = s["wait"]
+    command = [args.python, f"{HERE}/pytorch_training.py", workload, "--threads", str(s["threads"])]
+    return Peer(command + (["--foreach"] if s["foreach"] else []), env)
+
+
+def cpu_has(flag):
+    try:
+        return flag in open("/proc/cpuinfo").read().split()
+    except OSError:
+        return False
+
+
+def blas_builds():
+    """Debian keeps several builds of OpenBLAS, of which the one first in LD_LIBRARY_PATH is taken."""
+    folders = sorted(glob.glob("/usr/lib/*/openblas-openmp") + glob.glob("/usr/lib/*/openblas-pthread"))
+    return folders or [""]
+
+
+def best_settings(workload):
+    """Tries one setting after the other and keeps what is faster."""
+    avx512 = cpu_has("avx512f")
+    best = dict(threads=ALL, blas=blas_builds()[0], core="SkylakeX" if avx512 else "", keep=True, foreach=True, wait="")
+    choices = [("threads", [1]), ("blas", blas_builds()[1:]), ("core", [""] if avx512 else []), ("keep", [False]),
+               ("foreach", [False]), ("wait", ["active", "passive"])]
+    if workload == "paper_base":  # a step takes seconds
+        choices = [("threads", [1])] if args.thorough else []
+    time = probe(workload, best)
+    for name, values in choices:
+        for value in values:
+            other = dict(best, **{name: value})
+            other_time = probe(workload, other)
+            if other_time < time:
+                best, time = other, other_time
+    return best
+
+
+def probe(workload, settings):
+    peer = pytorch(workload, settings)
+    times = [peer.turn() for _ in range(3 if peer.steps > 1 else 1)]
+    peer.end()
+    if args.verbose:
+        print(f"  {describe(settings):60} {min(times):9.2f} ms", file=sys.stderr)
+    return min(times)
+
+
+def best_threads(workload):
+    times = {}
+    for threads in {1, ALL}:
+        peer = ours(workload, threads)
+        times[threads] = min(peer.turn() for _ in range(3 if peer.steps > 1 else 1))
+        peer.end()
+    return min(times, key=times.get)
+
+
+def describe(s):
+    parts = [f"{s['threads']} threads" if s["threads"] > 1 else "1 thread"]
+    parts += [os.path.basename(s["blas"])] if s["blas"] else []
+    parts += [s["core"]] if s["core"] else []
+    parts += ["memory kept"] if s["keep"] else []
+    parts += ["foreach"] if s["foreach"] else []
+    parts += [f"waits {s['wait']}"] if s["wait"] else []
+    return ", ".join(parts)
+
+
+def compare(workload):
+    settings, threads = best_settings(workload), best_threads(workload)
+    one, two = ours(workload, threads), pytorch(workload, settings)
+    times = [(one.turn(), two.turn()) for _ in range(args.rounds)]
+    one.end()
+    two.end()
+    mine, theirs = (statistics.median(t) for t in zip(*times))
+    ratios = sorted(b / a for a, b in times)
+    row = [workload, threads, mine, theirs, statistics.median(ratios), ratios[0], ratios[-1], one.memory,
+           one.memory - one.memory_before, two.memory, two.memory - two.memory_before, describe(settings)]
+    if args.csv:
+        print(",".join(f"{x:.4g}" if isinstance(x, float) else f'"{x}"' for x in row), flush=True)
+    else:
+        print("{:10} {:2}  {:9.2f} {:9.2f}   {:5.2f} ({:5.2f} - {:5.2f})  {:7.0f} ({:7.0f}) {:7.0f} ({:7.0f})   {}".format(*row),
+              flush=True)
+
+
+def main():
+    global args
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--workload", choices=NAMES)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--python", default=sys.executable, help="one that has PyTorch")
+    parser.add_argument("--build", default=f"{HERE}/../../build", help="where the benchmarks are")
+    parser.add_argument("--thorough", action="store_true", help="tries settings for the largest model, too")
+    parser.add_argument("--verbose", action="store_true", help="shows what was tried")
+    parser.add_argument("--csv", action="store_true")
+    args = parser.parse_args()
+    if args.csv:
+        print("workload,threads,ms,pytorch_ms,ratio,ratio_min,ratio_max,mib,mib_of_model,pytorch_mib,pytorch_mib_of_model,"
+              "pytorch_settings")
+    else:
+        print("                milliseconds a step    times as fast           MiB (without what was there before)")
+        print("         threads   ours   PyTorch       (least - most)      ours              PyTorch             PyTorch's settings")
+    for workload in [args.workload] if args.workload else NAMES:
+        compare(workload)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+#include "tests/bench/workloads.h"
+
+#include "autograd/base/check.h"
+#include "models/classifier.h"
+#include "models/language_model.h"
+#include "models/presets.h"
+#include "models/transformer.h"
+
+namespace bench {
+
+using autograd::Rng;
+using autograd::Tensor;
+using autograd::Tokens;
+using models::kFirstFreeId;
+using models::kSos;
+using nn::Mode;
+using nn::Real;
+
+const std::vector<Workload>& workloads() {
+    static const std::vector<Workload> all = {
+        // apps/reverse_task and apps/toy_translate
+        {"reverse", Family::encoder_decoder, 64, 10, 20, 64, 4, 128, 2, 0.1},
+        {"toy", Family::encoder_decoder, 5, 4, 20, 128, 4, 256, 2, 0.1},
+        // German to English on Multi30k, with one vocabulary for both
+        {"multi30k", Family::encoder_decoder, 256, 16, 10'000, 128, 4, 256, 4, 0.3, 0.1, true},
+        // nanoGPT's two recipes for Shakespeare by characters; the larger with a batch for a CPU
+        {"char_small", Family::decoder, 12, 64, 65, 128, 4, 512, 4},
+        {"char", Family::decoder, 8, 256, 65, 384, 6, 1536, 6},
+        {.name = "classifier",
+         .family = Family::classifier,
+         .batch = 32,
+         .length = 128,
+         .vocabulary = 8000,
+         .d_model = 256,
+         .n_heads = 4,
+         .d_ff = 1024,
+         .n_layers = 4,
+         .dropout = 0.1,
+         .classes = 6},
+        // "Attention Is All You Need", Table 3
+        {"paper_base", Family::encoder_decoder, 64, 100, 5000, 512, 8, 2048, 6, 0.1},
+    };
+    return all;
+}
+
+std::vector<std::string> workload_names() {
+    std::vector<std::string> names;
+    for (const Workload& w : workloads())
+        names.emplace_back(w.name);
+    return names;
+}
+
+const Workload& workload(std::string_view name) {
+    std::string names;
+    for (const Workload& w : workloads()) {
+        if (w.name == name)
+            return w;
+        names.append(names.empty() ? "" : ", ").append(w.name);
+    }
+    throw autograd::Error(
+        autograd::join("[workload] there is no workload '", name, "'; there are ", names));
+}
+
+// A product (m, k) @ (k, n) is m k n multiplications and as many additions. Counted are the products of the
+// linear layers and, for attention, all pairs of positions, whether a mask hides them or not. Backward has two
+// products for each: with dout on the one side and either operand on the other.
+double Workload::flops() const {
+    const auto d = static_cast<double>(d_model), t = static_cast<double>(length);
+    const auto positions = static_cast<double>(tokens()), layers = static_cast<double>(n_layers);
+    const double attention = 4 * d * d + 2 * t * d;  // q, k, v, output; scores and weighted sum
+    const double feed_forward = 2 * d * static_cast<double>(d_ff);
+    const double layer = attention + feed_forward;
+    const double output = d * static_cast<double>(vocabulary);
+    double forward = 0;  // multiplications for each position
+    switch (family) {
+    case Family::encoder_decoder:
+        forward = layers * (layer + layer + attention) + output;
+        break;
+    case Family::decoder:
+        forward = layers * layer + output;
+        break;
+    case Family::classifier:
+        forward = layers * layer + d * static_cast<double>(classes) / t;
+        break;
+    }
+    return 3 * 2 * positions * forward;
+}
+
+std::vector<int32_t> random_ids(int64_t count, int64_t vocabulary, std::string_view name) {
+    const Rng rng = Rng(1).fork(name);
+    std::vector<int32_t> ids;
+    for (int64_t i = 0; i < count; ++i)
+        ids.push_back(kFirstFreeId +
+                      static_cast<int32_t>(rng.below(static_cast<uint64_t>(i), vocabulary - kFirstFreeId)));
+    return ids;
+}
+
+models::TransformerConfig transformer_config(const Workload& w) {
+    const auto dropout = static_cast<Real>(w.dropout);
+    return {.src_vocabulary = w.vocabulary,
+            .tgt_vocabulary = w.vocabulary,
+            .max_length = std::max<int64_t>(w.length, 64),
+            .d_model = w.d_model,
+            .n_heads = w.n_heads,
+            .d_ff = w.d_ff,
+            .n_encoder_layers = w.n_layers,
+            .n_decoder_layers = w.n_layers,
+            .tying = w.tied ? models::Tying::all : models::Tying::none,
+            .dropout = {.embeddings = dropout, .sublayers = dropout}};
+}
+
+namespace {
+
+models::StackConfig stack_config(const Workload& w) {
+    models::StackConfig config;
+    if (w.family == Family::decoder) {
+        config = models::gpt2();
+        config.activation = nn::Activation::gelu_erf;
+        config.tied = true;
+    }
+    config.vocabulary = w.vocabulary;
+    config.max_length = w.length;
+    config.d_model = w.d_model;
+    config.n_heads = w.n_heads;
+    config.d_ff = w.d_ff;
+    config.n_layers = w.n_layers;
+    const auto dropout = static_cast<Real>(w.dropout);
+    config.dropout = {.embeddings = dropout, .sublayers = dropout};
+    return config;
+}
+
+}  // namespace
+
+Training::Training(const Workload& w) {
+    const auto ids = [&](std::string_view name) {
+        return Tokens(w.batch, w.length, random_ids(w.tokens(), w.vocabulary, name), models::kPad);
+    };
+    const autograd::CrossEntropyOptions options = {.ignore = models::kPad,
+                                                   .label_smoothing = static_cast<Real>(w.label_smoothing)};
+    std::vector<nn::NamedParameter> parameters;
+    const auto keep = [&](auto model) {
+        parameters = nn::parameters(*model);
+        model_ = model;
+        return model.get();
+    };
+    switch (w.family) {
+    case Family::encoder_decoder: {
+        const auto* model = keep(std::make_shared<models::Transformer>(transformer_config(w), Rng(1)));
+        loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const Mode& mode) {
+            return cross_entropy((*model)(src, tgt, mode), next, options);
+        };
+        break;
+    }
+    case Family::decoder: {
+        const auto* model = keep(std::make_shared<models::LanguageModel>(stack_config(w), Rng(1)));
+        loss_ = [=, text = ids("text"), next = ids("next")](const Mode& mode) {
+            return cross_entropy((*model)(text, mode), next, options);
+        };
+        break;
+    }
+    case Family::classifier: {
+        const models::ClassifierConfig config = {.stack = stack_config(w), .classes = w.classes};
+        const auto* model = keep(std::make_shared<models::Classifier>(config, Rng(1)));
+        std::vector<int32_t> classes = random_ids(w.batch, w.classes + kFirstFreeId, "classes");
+        for (int32_t& c : classes)
+            c -= kFirstFreeId;
+        loss_ = [=, text = ids("text"), labels = Tokens(w.batch, 1, classes)](const Mode& mode) {
+            return cross_entropy((*model)(text, mode), labels);
+        };
+        break;
+    }
+    }
+    adam_ = std::make_unique<nn::Adam>(parameters, nn::AdamOptions{.lr = 1e-4});
+}
+
+Real Training::step() {
+    adam_->zero_grad();
+    const Tensor loss = loss_(Mode::train(Rng(1).fork(++steps_)));
+    loss.backward();
+    nn::clip_grad_norm(adam_->parameters(), 1);
+    adam_->step();
+    return loss.item();
+}
+
+}  // namespace bench
