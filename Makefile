@@ -163,7 +163,7 @@ $(OUT)/libkit.a: $(KIT_OBJ) $(OUT)/list
 	$(call say,ar )
 	$(Q)rm -f $@ && $(AR) rcs $@ $(KIT_OBJ)
 
-link = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(KIT) $(LIB) -o $@
+link = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(KIT) $(LIB) $(LIBS) -o $@
 
 $(PROGRAMS): $(APPS_IN)/%: $(OBJ)/apps/%.o $(KIT) $(LIB)
 	$(call say,ld )
@@ -237,6 +237,8 @@ gradchecks: $(MAIN)
 $(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(BENCH_OBJ) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(link)
+
+$(OUT)/bench/bench_matmul: LIBS = -ldl  # in the C library itself since glibc 2.34
 
 $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(LIB)
 	$(call say,ld )

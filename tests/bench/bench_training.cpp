@@ -57,8 +57,10 @@ void print_head(bool csv) {
             "memory_of_model_mib,system_calls\n");
     else
         std::printf(
-            "                         ms    tokens  GFLOP/s    of fma     memory  without the   memory asked\n"
-            "           threads  a step  a second              peak        MiB      program   for in steps\n");
+            "                         ms    tokens  GFLOP/s    of fma     memory  without the   memory "
+            "asked\n"
+            "           threads  a step  a second              peak        MiB      program   for in "
+            "steps\n");
     std::fflush(stdout);
 }
 

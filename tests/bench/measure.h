@@ -39,15 +39,15 @@ double rate(F f, double least = 0.02) {
 inline double fma_peak() {
     const int threads = autograd::thread_count();
     return 1e-9 * rate([&] {
-        std::vector<double> flops(static_cast<std::size_t>(threads));
-        autograd::parallel_for(0, threads, 1, [&](int64_t i, int64_t) {
-            flops[static_cast<std::size_t>(i)] = autograd::kernels::cpu().fma_chains(20000);
-        });
-        double sum = 0;
-        for (const double x : flops)
-            sum += x;
-        return sum;
-    });
+               std::vector<double> flops(static_cast<std::size_t>(threads));
+               autograd::parallel_for(0, threads, 1, [&](int64_t i, int64_t) {
+                   flops[static_cast<std::size_t>(i)] = autograd::kernels::cpu().fma_chains(20000);
+               });
+               double sum = 0;
+               for (const double x : flops)
+                   sum += x;
+               return sum;
+           });
 }
 
 // The most memory this process has had so far, in MiB (Linux's VmHWM); 0 where the system does not tell.

@@ -57,8 +57,7 @@ const Workload& workload(std::string_view name) {
             return w;
         names.append(names.empty() ? "" : ", ").append(w.name);
     }
-    throw autograd::Error(
-        autograd::join("[workload] there is no workload '", name, "'; there are ", names));
+    throw autograd::Error(autograd::join("[workload] there is no workload '", name, "'; there are ", names));
 }
 
 // A product (m, k) @ (k, n) is m k n multiplications and as many additions. Counted are the products of the
@@ -73,15 +72,15 @@ double Workload::flops() const {
     const double output = d * static_cast<double>(vocabulary);
     double forward = 0;  // multiplications for each position
     switch (family) {
-    case Family::encoder_decoder:
-        forward = layers * (layer + layer + attention) + output;
-        break;
-    case Family::decoder:
-        forward = layers * layer + output;
-        break;
-    case Family::classifier:
-        forward = layers * layer + d * static_cast<double>(classes) / t;
-        break;
+        case Family::encoder_decoder:
+            forward = layers * (layer + layer + attention) + output;
+            break;
+        case Family::decoder:
+            forward = layers * layer + output;
+            break;
+        case Family::classifier:
+            forward = layers * layer + d * static_cast<double>(classes) / t;
+            break;
     }
     return 3 * 2 * positions * forward;
 }
@@ -144,31 +143,31 @@ Training::Training(const Workload& w) {
         return model.get();
     };
     switch (w.family) {
-    case Family::encoder_decoder: {
-        const auto* model = keep(std::make_shared<models::Transformer>(transformer_config(w), Rng(1)));
-        loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const Mode& mode) {
-            return cross_entropy((*model)(src, tgt, mode), next, options);
-        };
-        break;
-    }
-    case Family::decoder: {
-        const auto* model = keep(std::make_shared<models::LanguageModel>(stack_config(w), Rng(1)));
-        loss_ = [=, text = ids("text"), next = ids("next")](const Mode& mode) {
-            return cross_entropy((*model)(text, mode), next, options);
-        };
-        break;
-    }
-    case Family::classifier: {
-        const models::ClassifierConfig config = {.stack = stack_config(w), .classes = w.classes};
-        const auto* model = keep(std::make_shared<models::Classifier>(config, Rng(1)));
-        std::vector<int32_t> classes = random_ids(w.batch, w.classes + kFirstFreeId, "classes");
-        for (int32_t& c : classes)
-            c -= kFirstFreeId;
-        loss_ = [=, text = ids("text"), labels = Tokens(w.batch, 1, classes)](const Mode& mode) {
-            return cross_entropy((*model)(text, mode), labels);
-        };
-        break;
-    }
+        case Family::encoder_decoder: {
+            const auto* model = keep(std::make_shared<models::Transformer>(transformer_config(w), Rng(1)));
+            loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const Mode& mode) {
+                return cross_entropy((*model)(src, tgt, mode), next, options);
+            };
+            break;
+        }
+        case Family::decoder: {
+            const auto* model = keep(std::make_shared<models::LanguageModel>(stack_config(w), Rng(1)));
+            loss_ = [=, text = ids("text"), next = ids("next")](const Mode& mode) {
+                return cross_entropy((*model)(text, mode), next, options);
+            };
+            break;
+        }
+        case Family::classifier: {
+            const models::ClassifierConfig config = {.stack = stack_config(w), .classes = w.classes};
+            const auto* model = keep(std::make_shared<models::Classifier>(config, Rng(1)));
+            std::vector<int32_t> classes = random_ids(w.batch, w.classes + kFirstFreeId, "classes");
+            for (int32_t& c : classes)
+                c -= kFirstFreeId;
+            loss_ = [=, text = ids("text"), labels = Tokens(w.batch, 1, classes)](const Mode& mode) {
+                return cross_entropy((*model)(text, mode), labels);
+            };
+            break;
+        }
     }
     adam_ = std::make_unique<nn::Adam>(parameters, nn::AdamOptions{.lr = 1e-4});
 }

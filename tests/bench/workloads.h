@@ -27,8 +27,10 @@ struct Workload {
     bool tied = false;    // one table for all embeddings and the output layer
     int64_t classes = 0;  // of a classifier
 
-    int64_t tokens() const { return batch * length; }  // that a step learns from: of the target, if there are two
-    double flops() const;                              // of a training step: see workloads.cpp
+    int64_t tokens() const {
+        return batch * length;
+    }                      // that a step learns from: of the target, if there are two
+    double flops() const;  // of a training step: see workloads.cpp
 };
 
 const std::vector<Workload>& workloads();
