@@ -138,7 +138,7 @@ $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) -Wno-psabi $(ISA_$*) -DPLAINGRAD_KERNELS=kernels_$* -MMD -MP -c $< -o $@
 
-$(OBJ)/autograd/kernels/dispatch.o: FLAGS += $(foreach isa,$(ISAS),$(HAVE_$(isa)))
+$(OBJ)/autograd/kernels/dispatch.o $(OBJ)/tests/bench/bench_profile.o: FLAGS += $(foreach isa,$(ISAS),$(HAVE_$(isa)))
 
 $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)

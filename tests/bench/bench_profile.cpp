@@ -1,0 +1,215 @@
+// Where the time of a training step goes: kernel by kernel, products by shape.
+//
+// All arithmetic of the library goes through the table that kernels::cpu() gives. This program brings its own cpu(),
+// which gives a table of functions that look at the clock, call the real one, and look again. (It includes the
+// library's dispatch.cpp under another name; the linker then has no need of the one in the archive.)
+#include "autograd/kernels/kernels.h"
+//
+#define cpu real_cpu
+#include "autograd/kernels/dispatch.cpp"
+#undef cpu
+
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+#include "apps/kit/options.h"
+#include "apps/kit/program.h"
+#include "autograd/storage.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/workloads.h"
+
+namespace {
+
+using namespace bench;
+using autograd::Real;
+using autograd::kernels::Attention;
+using autograd::kernels::Gemm;
+using autograd::kernels::Kernels;
+
+struct Line {
+    int64_t calls = 0;
+    double seconds = 0, flops = 0;
+};
+std::map<std::string, Line> lines;
+
+// ------------------------------------------------------------------- what a call is, for the table
+
+template <class... A>
+std::string detail(const A&...) {
+    return "";
+}
+std::string detail(const Gemm& g, const Real*, const Real*, Real*) {
+    const char* layout = g.a_transposed ? " aT" : g.b_transposed ? " bT" : "";
+    return autograd::join(" ", g.m, " x ", g.n, " x ", g.k, layout);
+}
+
+template <class... A>
+double flops(const A&...) {
+    return 0;
+}
+double flops(const Gemm& g, const Real*, const Real*, Real*) {
+    return 2.0 * static_cast<double>(g.m * g.n * g.k);
+}
+// Two products forward, four backward: as they are counted in workloads.cpp. (Backward computes the scores again.)
+double flops(const Attention& a, const Real*, const Real*, const Real*, Real*, Real*) {
+    return 4.0 * static_cast<double>(a.batch * a.heads * a.queries * a.keys * a.d);
+}
+double flops(const Attention& a, const Real*, const Real*, const Real*, const Real*, autograd::kernels::Out,
+             autograd::kernels::Out, autograd::kernels::Out) {
+    return 8.0 * static_cast<double>(a.batch * a.heads * a.queries * a.keys * a.d);
+}
+
+// ------------------------------------------------------------------------------ the table of clocks
+
+const Kernels& real() { return autograd::kernels::real_cpu(); }
+
+template <auto kMember, class Function>
+struct Clock;
+template <auto kMember, class R, class... A>
+struct Clock<kMember, R (*Kernels::*)(A...)> {
+    inline static const char* name = "";
+    static R call(A... arguments) {
+        struct Stop {
+            Line& line;
+            double begin = seconds();
+            ~Stop() { line.seconds += seconds() - begin; }
+        };
+        Line& line = lines[name + detail(arguments...)];
+        ++line.calls;
+        line.flops += flops(arguments...);
+        const Stop stop{line};
+        return (real().*kMember)(arguments...);
+    }
+};
+
+template <auto kMember>
+auto clocked(const char* name) {
+    using Clocked = Clock<kMember, decltype(kMember)>;
+    Clocked::name = name;
+    return &Clocked::call;
+}
+
+Kernels clocks() {
+    Kernels table = real();
+#define CLOCK(f) table.f = clocked<&Kernels::f>(#f)
+    CLOCK(gemm), CLOCK(unary), CLOCK(unary_backward), CLOCK(binary), CLOCK(dropout), CLOCK(fill);
+    CLOCK(copy), CLOCK(sum), CLOCK(max), CLOCK(max_backward), CLOCK(sum_of_squares);
+    CLOCK(softmax), CLOCK(softmax_backward), CLOCK(log_softmax), CLOCK(log_softmax_backward);
+    CLOCK(cross_entropy), CLOCK(cross_entropy_backward), CLOCK(layer_norm), CLOCK(layer_norm_backward);
+    CLOCK(gather), CLOCK(scatter_add), CLOCK(attention), CLOCK(attention_backward), CLOCK(adam);
+#undef CLOCK
+    return table;
+}
+
+}  // namespace
+
+namespace autograd::kernels {
+const Kernels& cpu() {
+    static const Kernels table = clocks();
+    return table;
+}
+}  // namespace autograd::kernels
+
+namespace {
+
+// A clock costs some 50 ns a call: less than a hundredth for all but the smallest models.
+struct Settings {
+    std::string workload = "multi30k";
+    int64_t steps = 0;
+    bool csv = false;
+};
+
+void print(const Settings& s, const std::string& name, const Line& line, double steps, double whole,
+           double peak) {
+    const double ms = 1e3 * line.seconds / steps, share = line.seconds / whole;
+    const double calls = static_cast<double>(line.calls) / steps, gflops = 1e-9 * line.flops / line.seconds;
+    if (s.csv) {
+        std::printf("%s,%.1f,%.4f,%.4f,%.1f\n", name.c_str(), calls, ms, share, gflops);
+    } else {
+        std::printf("%-32s %7.0f %10.3f %7.1f %%", name.c_str(), calls, ms, 100 * share);
+        if (line.flops > 0)
+            std::printf(" %8.1f %6.1f %%", gflops, 100 * gflops / peak);
+        std::printf("\n");
+    }
+}
+
+void print_table(const Settings& s, double steps, double whole, double peak) {
+    std::vector<std::pair<double, std::string>> order;
+    Line rest{.calls = 0, .seconds = whole};
+    std::map<std::string, Line> sums;  // the products together
+    for (const auto& [name, line] : lines) {
+        order.emplace_back(-line.seconds, name);
+        rest.seconds -= line.seconds;
+        if (name.starts_with("gemm ")) {
+            Line& all = sums["gemm"];
+            all.calls += line.calls;
+            all.seconds += line.seconds;
+            all.flops += line.flops;
+        }
+    }
+    for (const auto& [name, line] : sums)
+        order.emplace_back(-line.seconds - 1e-12, name);
+    std::sort(order.begin(), order.end());
+    const auto row = [&](const std::string& name, const std::string& shown) {
+        print(s, shown, sums.contains(name) ? sums[name] : lines[name], steps, whole, peak);
+    };
+    for (const auto& [seconds, name] : order)
+        if (!name.starts_with("gemm "))
+            row(name, name == "gemm" ? "gemm: all products" : name);
+    print(s, "graph and allocation (the rest)", rest, steps, whole, peak);
+    if (!s.csv)
+        std::printf("\nthe products, m x n x k (aT, bT: an operand is transposed)\n");
+    for (const auto& [seconds, name] : order)
+        if (name.starts_with("gemm "))
+            row(name, "  " + name.substr(5));
+}
+
+void profile(const Settings& s) {
+    const Workload& w = workload(s.workload);
+    const double peak = fma_peak(), memory_before = peak_memory();
+    Training training(w);
+    const auto run = [&](int64_t steps) {
+        const double begin = seconds();
+        for (int64_t i = 0; i < steps; ++i)
+            training.step();
+        return seconds() - begin;
+    };
+    run(1);
+    const auto steps = s.steps > 0 ? s.steps : std::max<int64_t>(3, static_cast<int64_t>(1 / run(1)));
+    lines.clear();
+    const double whole = run(steps);
+    const autograd::StorageStatistics memory = autograd::storage_statistics();
+    const auto count = static_cast<double>(steps);
+    if (s.csv) {
+        std::printf("kernel,calls,ms,share,gflops\n");
+    } else {
+        const auto mib = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+        std::printf("%s: a training step, %.3f ms with the clocks, %d thread%s, %s, fma peak %.0f GFLOP/s\n",
+                    s.workload.c_str(), 1e3 * whole / count, autograd::thread_count(),
+                    autograd::thread_count() == 1 ? "" : "s", real().name, peak);
+        std::printf(
+            "memory: %.1f MiB stay in use between steps (weights, gradients, Adam's moments), %.1f MiB come "
+            "and go;\n"
+            "the process grew by %.1f MiB\n\n",
+            mib(memory.bytes_in_use), mib(memory.bytes_recycled), peak_memory() - memory_before);
+        std::printf("kernel                             calls         ms     share  GFLOP/s  of peak\n");
+    }
+    print_table(s, count, whole, peak);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run("bench_profile", [&] {
+        Settings s;
+        kit::Options options("build/bench/bench_profile", "shows where the time of a training step goes");
+        options.add("--workload", "which one", s.workload, workload_names());
+        options.add("--steps", "N", "steps to measure; 0: as many as take a second", s.steps);
+        options.add_threads();
+        options.add("--csv", "values separated by commas", s.csv);
+        options.parse(argc, argv);
+        profile(s);
+        return 0;
+    });
+}
