@@ -130,9 +130,13 @@ $(OUT)/list: FORCE
 
 # Tests get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
 # the time. Their arithmetic is the same at any level.
+TEST_OPT = -O1
+$(OBJ)/tests/bench/%.o: TEST_OPT =
+# The one file for the machine at hand, to show what a compiler can do that knows it.
+$(OBJ)/tests/bench/bench_staircase.o: TEST_OPT = -march=native -ffp-contract=fast
 $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 	$(call say,c++)
-	$(Q)$(CXX) $(FLAGS) -O1 $(CATCH_FLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CXX) $(FLAGS) $(TEST_OPT) $(CATCH_FLAGS) -MMD -MP -c $< -o $@
 
 $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <iostream>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
@@ -115,16 +114,7 @@ int take_turns(const Workload& w, int64_t threads) {
     const double memory_before = peak_memory();
     Training training(w);
     training.step();
-    std::printf("ready %.1f\n", memory_before);
-    std::fflush(stdout);
-    for (int64_t steps = 0; std::cin >> steps;) {
-        const double begin = seconds();
-        for (int64_t i = 0; i < steps; ++i)
-            training.step();
-        std::printf("%.4f %.1f\n", 1e3 * (seconds() - begin) / static_cast<double>(steps), peak_memory());
-        std::fflush(stdout);
-    }
-    return 0;
+    return serve_turns(memory_before, [&] { training.step(); });
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -65,6 +67,22 @@ inline double peak_memory() {
             status >> kib;
             return kib / 1024;
         }
+    return 0;
+}
+
+// For being measured in turn with another program: for each number N on standard input does N steps and prints the
+// milliseconds of one and the most memory so far, until the input ends.
+template <class Step>
+int serve_turns(double memory_before, Step step) {
+    std::printf("ready %.1f\n", memory_before);
+    std::fflush(stdout);
+    for (int64_t steps = 0; std::cin >> steps;) {
+        const double begin = seconds();
+        for (int64_t i = 0; i < steps; ++i)
+            step();
+        std::printf("%.4f %.1f\n", 1e3 * (seconds() - begin) / static_cast<double>(steps), peak_memory());
+        std::fflush(stdout);
+    }
     return 0;
 }
 

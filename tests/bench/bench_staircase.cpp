@@ -1,0 +1,209 @@
+// The staircase in the head of autograd/kernels/gemm.cpp, as programs: the same product c = a @ b, one idea faster
+// from step to step, and at the end the library's. Read it from top to bottom.
+//
+// All matrices are 1152 x 1152, so that no tile is cut off at an edge (handling edges is most of what the library's
+// code is longer by). This file is compiled for the machine that it is compiled on, and with fused multiply-adds.
+#include <cstdio>
+
+#include "apps/kit/options.h"
+#include "apps/kit/program.h"
+#include "autograd/base/check.h"
+#include "tests/bench/measure.h"
+
+namespace {
+
+using autograd::Real;
+
+constexpr int64_t N = 1152;
+
+// ---------------------------------------------------------------------------------- 1  three loops
+// Element by element, a row times a column. Each number of the column is in another cache line, and each addition
+// waits for the one before.
+void three_loops(int64_t rows, const Real* a, const Real* b, Real* c) {
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < N; ++j) {
+            Real sum = 0;
+            for (int64_t k = 0; k < N; ++k)
+                sum += a[i * N + k] * b[k * N + j];
+            c[i * N + j] = sum;
+        }
+}
+
+// ---------------------------------------------------------------------------------- 2  loop order
+// The same, k outside of j: rows are walked along, and the additions of a row have nothing to do with each other, so
+// the compiler makes vectors of them. But each one reads and writes an element of c.
+void loop_order(int64_t rows, const Real* a, const Real* b, Real* c) {
+    std::fill(c, c + rows * N, Real(0));
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t k = 0; k < N; ++k)
+            for (int64_t j = 0; j < N; ++j)
+                c[i * N + j] += a[i * N + k] * b[k * N + j];
+}
+
+// -------------------------------------------------------------------------------- 3  register tile
+// A vector register, and how many rows x registers of c fit into all of them, with room for a row of b and a
+// number of a. See gemm_tile.h.
+#if defined(__AVX512F__)
+constexpr int kBytes = 64, kTileRows = 6, kTileVecs = 4;  // of 32 registers
+#elif defined(__AVX__)
+constexpr int kBytes = 32, kTileRows = 6, kTileVecs = 2;  // of 16
+#elif defined(__aarch64__)
+constexpr int kBytes = 16, kTileRows = 6, kTileVecs = 4;  // of 32
+#else
+constexpr int kBytes = 16, kTileRows = 6, kTileVecs = 2;  // of 16
+#endif
+using Vec [[gnu::vector_size(kBytes), gnu::aligned(sizeof(Real)), gnu::may_alias]] = Real;
+constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(Real));
+constexpr int64_t kTileColumns = kTileVecs * kLanes;
+
+// `depth` steps of k. c's numbers stay in registers all the while: for each step a row of the tile's b is loaded
+// once for all rows of a, and a number of a once for the whole row of b.
+void tile(int64_t depth, const Real* a, const Real* b, int64_t b_step, bool add, Real* c) {
+    Vec sum[kTileRows][kTileVecs] = {};
+    for (int64_t k = 0; k < depth; ++k, b += b_step) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kTileRows; ++i)
+#pragma GCC unroll 8
+            for (int v = 0; v < kTileVecs; ++v)
+                sum[i][v] += a[i * N + k] * *reinterpret_cast<const Vec*>(b + v * kLanes);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kTileRows; ++i)
+#pragma GCC unroll 8
+        for (int v = 0; v < kTileVecs; ++v) {
+            Vec& target = *reinterpret_cast<Vec*>(c + i * N + v * kLanes);
+            target = add ? target + sum[i][v] : sum[i][v];
+        }
+}
+
+void register_tile(int64_t rows, const Real* a, const Real* b, Real* c) {
+    for (int64_t i = 0; i < rows; i += kTileRows)
+        for (int64_t j = 0; j < N; j += kTileColumns)
+            tile(N, a + i * N, b + j, N, false, c + i * N + j);
+}
+
+// --------------------------------------------------------------------------------- 4  cache blocks
+// In the loops above all of b passes by for every 6 rows of a, from far away. Here a part of it stays in a near cache
+// for many rows: kDepth rows of b, of these one tile's columns, for kBandRows rows of a.
+constexpr int64_t kDepth = 384, kBandRows = 96;
+
+void cache_blocks(int64_t rows, const Real* a, const Real* b, Real* c) {
+    for (int64_t k = 0; k < N; k += kDepth)
+        for (int64_t band = 0; band < rows; band += kBandRows)
+            for (int64_t j = 0; j < N; j += kTileColumns)
+                for (int64_t i = band; i < band + kBandRows; i += kTileRows)
+                    tile(kDepth, a + i * N + k, b + k * N + j, N, k > 0, c + i * N + j);
+}
+
+// -------------------------------------------------------------------------------------- 5  packing
+// The rows of b are more than a page apart. So kDepth of them are copied into the order in which the tiles will read
+// them: one tile's columns after the other's, each without a gap.
+void pack(const Real* b, int64_t j, Real* packed) {
+    for (int64_t k = 0; k < kDepth; ++k)
+        std::copy(b + k * N + j, b + k * N + j + kTileColumns, packed + j * kDepth + k * kTileColumns);
+}
+
+void band_of_tiles(int64_t band, int64_t k, const Real* a, const Real* packed, Real* c) {
+    for (int64_t j = 0; j < N; j += kTileColumns)
+        for (int64_t i = band; i < band + kBandRows; i += kTileRows)
+            tile(kDepth, a + i * N + k, packed + j * kDepth, kTileColumns, k > 0, c + i * N + j);
+}
+
+std::vector<Real> packed_b(static_cast<std::size_t>(kDepth* N));
+
+void packing(int64_t rows, const Real* a, const Real* b, Real* c) {
+    for (int64_t k = 0; k < N; k += kDepth) {
+        for (int64_t j = 0; j < N; j += kTileColumns)
+            pack(b + k * N, j, packed_b.data());
+        for (int64_t band = 0; band < rows; band += kBandRows)
+            band_of_tiles(band, k, a, packed_b.data(), c);
+    }
+}
+
+// -------------------------------------------------------------------------------------- 6  threads
+// Bands have nothing to do with each other, and neither have the columns that are packed.
+void threads(int64_t rows, const Real* a, const Real* b, Real* c) {
+    for (int64_t k = 0; k < N; k += kDepth) {
+        autograd::parallel_for(0, N / kTileColumns, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t j = begin; j < end; ++j)
+                pack(b + k * N, j * kTileColumns, packed_b.data());
+        });
+        autograd::parallel_for(0, rows / kBandRows, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t band = begin; band < end; ++band)
+                band_of_tiles(band * kBandRows, k, a, packed_b.data(), c);
+        });
+    }
+}
+
+// ---------------------------------------------------------------------------------- 7  the library
+void library(int64_t rows, const Real* a, const Real* b, Real* c) {
+    autograd::kernels::cpu().gemm({.m = rows, .n = N, .k = N, .lda = N, .ldb = N, .ldc = N}, a, b, c);
+}
+
+struct Step {
+    const char* name;
+    void (*product)(int64_t rows, const Real* a, const Real* b, Real* c);
+    int64_t rows = N;  // how many are computed: the slowest need not do all
+};
+constexpr Step kSteps[] = {
+    {"1 three loops", three_loops, kBandRows},
+    {"2 loop order", loop_order},
+    {"3 register tile", register_tile},
+    {"4 cache blocks", cache_blocks},
+    {"5 packing", packing},
+    {"6 threads", threads},
+    {"7 the library", library},
+};
+constexpr int kRounds = 5;
+
+void climb(bool csv) {
+    std::vector<Real> a(static_cast<std::size_t>(N * N)), b(a), c(a), expected(a);
+    for (std::size_t i = 0; i < a.size();
+         ++i) {  // so small that all sums are exact: every step gives the same
+        a[i] = static_cast<Real>(i % 7) - 3;
+        b[i] = static_cast<Real>(i % 11) - 5;
+    }
+    library(N, a.data(), b.data(), expected.data());
+    const double peak = bench::fma_peak();
+    std::printf(
+        csv ? "step,gflops,share_of_peak\n" : "%lld x %lld x %lld, %d threads, fma peak %.0f GFLOP/s\n\n",
+        static_cast<long long>(N), static_cast<long long>(N), static_cast<long long>(N),
+        autograd::thread_count(), peak);
+    if (!csv)
+        std::printf("                  GFLOP/s     gain   of peak\n");
+    double before = 0;
+    for (const Step& step : kSteps) {
+        std::vector<double> samples;
+        for (int round = 0; round < kRounds; ++round)
+            samples.push_back(1e-9 * bench::rate([&] {
+                                  step.product(step.rows, a.data(), b.data(), c.data());
+                                  return 2.0 * static_cast<double>(step.rows * N * N);
+                              }));
+        autograd::check(std::equal(c.begin(), c.begin() + step.rows * N, expected.begin()), "[bench] step ",
+                        step.name, " computes something else");
+        const double gflops = bench::median(samples);
+        if (csv)
+            std::printf("%s,%.2f,%.4f\n", step.name, gflops, gflops / peak);
+        else if (before == 0)
+            std::printf("%-15s %9.1f          %7.1f %%\n", step.name, gflops, 100 * gflops / peak);
+        else
+            std::printf("%-15s %9.1f %7.2fx %7.1f %%\n", step.name, gflops, gflops / before,
+                        100 * gflops / peak);
+        std::fflush(stdout);
+        before = gflops;
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run("bench_staircase", [&] {
+        bool csv = false;
+        kit::Options options("build/bench/bench_staircase", "makes a matrix product faster, step by step");
+        options.add_threads();
+        options.add("--csv", "values separated by commas", csv);
+        options.parse(argc, argv);
+        climb(csv);
+        return 0;
+    });
+}
