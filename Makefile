@@ -12,7 +12,7 @@ PREFIX  ?= /usr/local
 TESTS   ?=#          a Catch2 filter, e.g. TESTS='[matmul]'
 GRADCHECKS ?= yes#   no: `make test` leaves out the double build's gradient checks
 PYTHON  ?= python3#  for what needs PyTorch: golden files, comparisons of speed
-DATA    ?=#          a folder with texts, for bench-peers: see the README
+CSV     ?=#          CSV=1: benchmarks print values separated by commas
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
 # CXX, CPPFLAGS, CXXFLAGS, LDFLAGS: as everywhere. CI=true or WERROR=1: warnings are errors.
@@ -101,7 +101,7 @@ KIT_SRC    := $(call find,apps/kit,*.cpp)
 APPS       := $(patsubst apps/%.cpp,%,$(sort $(wildcard apps/*.cpp)))
 TEST_SRC   := $(call find,tests,test_*.cpp)
 BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
-BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_%,$(wildcard tests/bench/*.cpp)))
+BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
 CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
 # What the gradient checks need of the tests: the double build compiles no more for them.
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
@@ -128,10 +128,10 @@ $(OUT)/flags: FORCE
 $(OUT)/list: FORCE
 	@$(call write,$(LIB_OBJ) $(KIT_OBJ) $(TEST_OBJ))
 
-# Tests get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
+# Tests, but not benchmarks, get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
 # the time. Their arithmetic is the same at any level.
 TEST_OPT = -O1
-$(OBJ)/tests/bench/%.o: TEST_OPT =
+$(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o): TEST_OPT =
 # The one file for the machine at hand, to show what a compiler can do that knows it.
 $(OBJ)/tests/bench/bench_staircase.o: TEST_OPT = -march=native -ffp-contract=fast
 $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
@@ -142,7 +142,7 @@ $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) -Wno-psabi $(ISA_$*) -DPLAINGRAD_KERNELS=kernels_$* -MMD -MP -c $< -o $@
 
-$(OBJ)/autograd/kernels/dispatch.o $(OBJ)/tests/bench/bench_profile.o: FLAGS += $(foreach isa,$(ISAS),$(HAVE_$(isa)))
+$(OBJ)/autograd/kernels/dispatch.o $(OBJ)/tests/bench/dispatch.o: FLAGS += $(foreach isa,$(ISAS),$(HAVE_$(isa)))
 
 $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
@@ -216,10 +216,11 @@ ifeq ($(VARIANT)$(RUN),tsan)
 RUN := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 endif
 
-# What a test finds in its environment: PLAINGRAD_APPS, the folder of the programs; PLAINGRAD_RUN,
+# What a test finds in its environment: PLAINGRAD_APPS and PLAINGRAD_BENCH, the folders of the programs; PLAINGRAD_RUN,
 # what to put before one (an emulator); PLAINGRAD_COMPILE, a command under which a user's program
 # compiles for this build, and PLAINGRAD_LIB, the library to link it with.
 test: export PLAINGRAD_APPS := $(APPS_IN)
+test: export PLAINGRAD_BENCH := $(OUT)/bench
 test: export PLAINGRAD_LIB := $(LIB)
 test: export PLAINGRAD_COMPILE = $(CXX) -std=c++20 -pthread -I. $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 test: export PLAINGRAD_RUN := $(RUN)
@@ -227,10 +228,11 @@ test: export ASAN_OPTIONS ?= detect_stack_use_after_return=1:strict_string_check
 test: export UBSAN_OPTIONS ?= print_stacktrace=1
 
 .PHONY: test tests gradchecks
-test: $(OUT)/tests $(PROGRAMS)  ## builds and runs all tests; TESTS='[tag]', VARIANT=double|asan|ubsan|tsan
+TESTED_BENCHES = $(addprefix $(OUT)/bench/,$(filter $(BENCHES),bench_training bench_decoding bench_profile))
+test: $(OUT)/tests $(PROGRAMS) $(TESTED_BENCHES)  ## builds and runs all tests; TESTS='[tag]', VARIANT=double|asan|ubsan|tsan
 	@sh tests/tools/run_tests.sh $(SUITES)
 
-tests: $(OUT)/tests $(PROGRAMS)  ## builds all tests and runs none
+tests: $(OUT)/tests $(PROGRAMS) $(TESTED_BENCHES)  ## builds all tests and runs none
 
 # The same main for both: it does not know the number type, and is slow to compile.
 gradchecks: $(MAIN)
@@ -242,6 +244,12 @@ $(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(BENCH_OBJ)
 	$(call say,ld )
 	$(Q)$(link)
 
+# bench_profile has a kernels::cpu() of its own, and calls the real one.
+$(OBJ)/tests/bench/dispatch.o: autograd/kernels/dispatch.cpp $(OUT)/flags
+	$(call say,c++)
+	$(Q)$(CXX) $(FLAGS) -Dcpu=real_cpu -MMD -MP -c $< -o $@
+$(OUT)/bench/bench_profile: $(OBJ)/tests/bench/dispatch.o
+
 $(OUT)/bench/bench_matmul: LIBS = -ldl  # in the C library itself since glibc 2.34
 
 $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(LIB)
@@ -249,15 +257,21 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 	$(Q)$(link)
 
 # One after the other: they share the machine's cores with nobody.
-.PHONY: bench curves bench-peers
-bench: $(BENCHES:%=$(OUT)/bench/%)  ## speed of the matmul and of the models
-	@for b in $(sort $^); do echo "== $$b"; $(RUN) $$b || exit 1; done
+BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
+IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_profile)
+.PHONY: bench bench-peers bench-staircase curves
+bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
+	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
+
+bench-peers: $(OUT)/bench/bench_training $(OUT)/bench/bench_decoding $(OUT)/bench/bench_matmul  ## the same work here and in PyTorch, OpenBLAS, oneDNN: PYTHON=... CSV=1
+	@$(OUT)/bench/bench_matmul --peers $(BENCH_ARGUMENTS)
+	@'$(PYTHON)' tests/bench/peers.py --build '$(OUT)' $(BENCH_ARGUMENTS)
+
+bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
+	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)
 
 curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
 	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
-
-bench-peers: $(APPS_IN)/char_lm  ## the same training here and in PyTorch, in turn: DATA=FOLDER [PYTHON=...]
-	@sh tests/tools/bench_peers.sh $< '$(PYTHON)' '$(DATA)'
 
 .PHONY: golden
 golden:  ## makes the golden files of tests/golden anew, with PyTorch
@@ -317,5 +331,5 @@ clean:  ## removes build/ and the programs
 	rm -rf build $(APPS:%=apps/%)
 
 help:  ## this list
-	@awk '/^[a-z-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-11s %s\n", target, $$0 }' Makefile
+	@awk '/^[a-z-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' Makefile
 	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder;  V=1 shows the commands'

@@ -1,23 +1,24 @@
 // Where the time of a training step goes: kernel by kernel, products by shape.
 //
 // All arithmetic of the library goes through the table that kernels::cpu() gives. This program brings its own cpu(),
-// which gives a table of functions that look at the clock, call the real one, and look again. (It includes the
-// library's dispatch.cpp under another name; the linker then has no need of the one in the archive.)
-#include "autograd/kernels/kernels.h"
-//
-#define cpu real_cpu
-#include "autograd/kernels/dispatch.cpp"
-#undef cpu
-
+// which gives a table of functions that look at the clock, call the real one, and look again. The Makefile compiles
+// the library's dispatch.cpp for it once more, with cpu() under the name real_cpu(); the linker then has no need of
+// the one in the archive.
 #include <cstdio>
 #include <map>
 #include <tuple>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
+#include "autograd/base/check.h"
+#include "autograd/kernels/kernels.h"
 #include "autograd/storage.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/workloads.h"
+
+namespace autograd::kernels {
+const Kernels& real_cpu();
+}
 
 namespace {
 
@@ -26,6 +27,7 @@ using autograd::Real;
 using autograd::kernels::Attention;
 using autograd::kernels::Gemm;
 using autograd::kernels::Kernels;
+using autograd::kernels::real_cpu;
 
 struct Line {
     int64_t calls = 0;
@@ -62,8 +64,6 @@ double flops(const Attention& a, const Real*, const Real*, const Real*, const Re
 
 // ------------------------------------------------------------------------------ the table of clocks
 
-const Kernels& real() { return autograd::kernels::real_cpu(); }
-
 template <auto kMember, class Function>
 struct Clock;
 template <auto kMember, class R, class... A>
@@ -79,7 +79,7 @@ struct Clock<kMember, R (*Kernels::*)(A...)> {
         ++line.calls;
         line.flops += flops(arguments...);
         const Stop stop{line};
-        return (real().*kMember)(arguments...);
+        return (real_cpu().*kMember)(arguments...);
     }
 };
 
@@ -91,7 +91,7 @@ auto clocked(const char* name) {
 }
 
 Kernels clocks() {
-    Kernels table = real();
+    Kernels table = real_cpu();
 #define CLOCK(f) table.f = clocked<&Kernels::f>(#f)
     CLOCK(gemm), CLOCK(unary), CLOCK(unary_backward), CLOCK(binary), CLOCK(dropout), CLOCK(fill);
     CLOCK(copy), CLOCK(sum), CLOCK(max), CLOCK(max_backward), CLOCK(sum_of_squares);
@@ -187,7 +187,7 @@ void profile(const Settings& s) {
         const auto mib = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
         std::printf("%s: a training step, %.3f ms with the clocks, %d thread%s, %s, fma peak %.0f GFLOP/s\n",
                     s.workload.c_str(), 1e3 * whole / count, autograd::thread_count(),
-                    autograd::thread_count() == 1 ? "" : "s", real().name, peak);
+                    autograd::thread_count() == 1 ? "" : "s", real_cpu().name, peak);
         std::printf(
             "memory: %.1f MiB stay in use between steps (weights, gradients, Adam's moments), %.1f MiB come "
             "and go;\n"

@@ -1,4 +1,4 @@
-"""The training steps of this library and of PyTorch, in turn, on this machine: times, memory, and their ratios.
+"""Training steps and decoding, here and in PyTorch, in turn, on this machine: times, memory, and their ratios.
 
     python3 tests/bench/peers.py [--workload NAME] [--rounds N] [--csv]
 
@@ -6,6 +6,7 @@ PyTorch gets its best settings: several are tried, for each workload, and the fa
 runs, the other is stopped (SIGSTOP): threads that wait in a loop would take its processors.
 """
 import argparse
+import atexit
 import glob
 import os
 import signal
@@ -14,7 +15,10 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NAMES = ["reverse", "toy", "multi30k", "char_small", "char", "classifier", "paper_base"]
+# A training step each; then the writing of 32 tokens for 1 or 64 sentences, which PyTorch does as tutorials write it, and
+# with the keys and values kept, as we do.
+NAMES = ["reverse", "toy", "multi30k", "char_small", "char", "classifier", "paper_base",
+         "decode_1_plain", "decode_64_plain", "decode_1_cache", "decode_64_cache"]
 ALL = len(os.sched_getaffinity(0))
 TURN = 0.4  # seconds that a turn should take
 KEEP_MEMORY = {name: str(1 << 32) for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")}
@@ -28,9 +32,12 @@ class Peer:
         env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS_", "OMP_", "MALLOC_"))}
         env.update(environment or {})
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)  # a stopped process would stay for ever
         self.memory_before = float(self.answer()[1])  # "ready 123.4"
         self.memory = 0.0
-        self.steps = max(1, min(200, round(TURN * 1e3 / self.ask(1))))
+        first = 1e-3 * self.ask(1)
+        self.steps = max(1, min(200, round(TURN / first)))
+        self.seconds = first * self.steps
         self.pause()
 
     def answer(self):
@@ -62,7 +69,11 @@ class Peer:
 
 
 def ours(workload, threads):
-    return Peer([f"{args.build}/bench/bench_training", "--turns", "--workload", workload, "--threads", str(threads)])
+    if workload.startswith("decode"):
+        command = [f"{args.build}/bench/bench_decoding", "--batch", workload.split("_")[1]]
+    else:
+        command = [f"{args.build}/bench/bench_training", "--workload", workload]
+    return Peer(command + ["--turns", "--threads", str(threads)])
 
 
 def pytorch(workload, s):
@@ -75,8 +86,12 @@ def pytorch(workload, s):
         env.update(KEEP_MEMORY)
     if s["wait"]:
         env["OMP_WAIT_POLICY"] = s["wait"]
-    command = [args.python, f"{HERE}/pytorch_training.py", workload, "--threads", str(s["threads"])]
-    return Peer(command + (["--foreach"] if s["foreach"] else []), env)
+    if workload.startswith("decode"):
+        _, batch, way = workload.split("_")
+        command = [f"{HERE}/pytorch_decoding.py", batch] + (["--cache"] if way == "cache" else [])
+    else:
+        command = [f"{HERE}/pytorch_training.py", workload] + (["--foreach"] if s["foreach"] else [])
+    return Peer([args.python] + command + ["--threads", str(s["threads"])], env)
 
 
 def cpu_has(flag):
@@ -98,6 +113,9 @@ def best_settings(workload):
     best = dict(threads=ALL, blas=blas_builds()[0], core="SkylakeX" if avx512 else "", keep=True, foreach=True, wait="")
     choices = [("threads", [1]), ("blas", blas_builds()[1:]), ("core", [""] if avx512 else []), ("keep", [False]),
                ("foreach", [False]), ("wait", ["active", "passive"])]
+    if workload.startswith("decode"):
+        best["foreach"] = False
+        choices = [choice for choice in choices if choice[0] != "foreach"]
     if workload == "paper_base":  # a step takes seconds
         choices = [("threads", [1])] if args.thorough else []
     time = probe(workload, best)
@@ -112,7 +130,7 @@ def best_settings(workload):
 
 def probe(workload, settings):
     peer = pytorch(workload, settings)
-    times = [peer.turn() for _ in range(3 if peer.steps > 1 else 1)]
+    times = [peer.turn() for _ in range(3 if peer.seconds < 1 else 1)]
     peer.end()
     if args.verbose:
         print(f"  {describe(settings):60} {min(times):9.2f} ms", file=sys.stderr)
@@ -123,7 +141,7 @@ def best_threads(workload):
     times = {}
     for threads in {1, ALL}:
         peer = ours(workload, threads)
-        times[threads] = min(peer.turn() for _ in range(3 if peer.steps > 1 else 1))
+        times[threads] = min(peer.turn() for _ in range(3 if peer.seconds < 1 else 1))
         peer.end()
     return min(times, key=times.get)
 
@@ -141,17 +159,19 @@ def describe(s):
 def compare(workload):
     settings, threads = best_settings(workload), best_threads(workload)
     one, two = ours(workload, threads), pytorch(workload, settings)
-    times = [(one.turn(), two.turn()) for _ in range(args.rounds)]
+    rounds = args.rounds if two.seconds < 1 else 3
+    times = [(one.turn(), two.turn()) for _ in range(rounds)]
     one.end()
     two.end()
     mine, theirs = (statistics.median(t) for t in zip(*times))
     ratios = sorted(b / a for a, b in times)
-    row = [workload, threads, mine, theirs, statistics.median(ratios), ratios[0], ratios[-1], one.memory,
+    low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
+    row = [workload, threads, mine, theirs, statistics.median(ratios), low, high, one.memory,
            one.memory - one.memory_before, two.memory, two.memory - two.memory_before, describe(settings)]
     if args.csv:
         print(",".join(f"{x:.4g}" if isinstance(x, float) else f'"{x}"' for x in row), flush=True)
     else:
-        print("{:10} {:2}  {:9.2f} {:9.2f}   {:5.2f} ({:5.2f} - {:5.2f})  {:7.0f} ({:7.0f}) {:7.0f} ({:7.0f})   {}".format(*row),
+        print("{:15} {:2}  {:8.2f} {:9.2f}   {:5.2f} ({:5.2f} - {:5.2f})  {:7.0f} ({:7.0f}) {:7.0f} ({:7.0f})   {}".format(*row),
               flush=True)
 
 
@@ -159,7 +179,7 @@ def main():
     global args
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workload", choices=NAMES)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--python", default=sys.executable, help="one that has PyTorch")
     parser.add_argument("--build", default=f"{HERE}/../../build", help="where the benchmarks are")
     parser.add_argument("--thorough", action="store_true", help="tries settings for the largest model, too")
@@ -167,11 +187,14 @@ def main():
     parser.add_argument("--csv", action="store_true")
     args = parser.parse_args()
     if args.csv:
-        print("workload,threads,ms,pytorch_ms,ratio,ratio_min,ratio_max,mib,mib_of_model,pytorch_mib,pytorch_mib_of_model,"
+        print("workload,threads,ms,pytorch_ms,ratio,ratio_low,ratio_high,mib,mib_of_model,pytorch_mib,pytorch_mib_of_model,"
               "pytorch_settings")
     else:
-        print("                milliseconds a step    times as fast           MiB (without what was there before)")
-        print("         threads   ours   PyTorch       (least - most)      ours              PyTorch             PyTorch's settings")
+        print("                    milliseconds a step    times as fast           MiB (without what was there before)")
+        print("             threads   ours   PyTorch       (middle half)      ours              PyTorch             PyTorch's settings")
+    if subprocess.run([args.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+        print(f"peers.py: {args.python} has no PyTorch: skipped; make bench-peers PYTHON=... names one that has")
+        return
     for workload in [args.workload] if args.workload else NAMES:
         compare(workload)
 

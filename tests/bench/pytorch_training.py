@@ -155,6 +155,17 @@ def peak_memory():  # in MiB
     return 0.0
 
 
+def serve_turns(memory_before, step):
+    """For each number N on standard input does N steps; prints the milliseconds of one, and the most memory so far."""
+    print(f"ready {memory_before:.1f}", flush=True)
+    for line in sys.stdin:
+        steps = int(line)
+        start = time.perf_counter()
+        for _ in range(steps):
+            step()
+        print(f"{1e3 * (time.perf_counter() - start) / steps:.4f} {peak_memory():.1f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("workload", choices=WORKLOADS)
@@ -175,13 +186,7 @@ def main():
         adam.step()
 
     step()
-    print(f"ready {memory_before:.1f}", flush=True)
-    for line in sys.stdin:
-        steps = int(line)
-        start = time.perf_counter()
-        for _ in range(steps):
-            step()
-        print(f"{1e3 * (time.perf_counter() - start) / steps:.4f} {peak_memory():.1f}", flush=True)
+    serve_turns(memory_before, step)
 
 
 if __name__ == "__main__":
