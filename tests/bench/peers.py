@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# A training step each; then the writing of 32 tokens for 1 or 64 sentences, which PyTorch does as tutorials write it, and
-# with the keys and values kept, as we do.
+# A training step each; then the writing of 32 tokens for 1 or 64 sentences, which PyTorch does as tutorials write it,
+# and with the keys and values kept, as we do.
 NAMES = ["reverse", "toy", "multi30k", "char_small", "char", "classifier", "paper_base",
          "decode_1_plain", "decode_64_plain", "decode_1_cache", "decode_64_cache"]
 ALL = len(os.sched_getaffinity(0))
@@ -24,12 +24,19 @@ TURN = 0.4  # seconds that a turn should take
 KEEP_MEMORY = {name: str(1 << 32) for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")}
 KEEP_MEMORY["MALLOC_TOP_PAD_"] = str(1 << 26)
 
+HEAD = """\
+                        ms a step    times as fast           MiB (without what was there before)
+             threads   ours  PyTorch       (middle half)      ours              PyTorch     PyTorch's settings"""
+ROW = "{:15} {:4} {:8.2f} {:8.2f}   {:5.2f} ({:5.2f} - {:5.2f}) {:6.0f} ({:6.0f})  {:6.0f} ({:6.0f})   {}"
+CSV_HEAD = ("workload,threads,ms,pytorch_ms,ratio,ratio_low,ratio_high,mib,mib_of_model,pytorch_mib,"
+            "pytorch_mib_of_model,pytorch_settings")
+
 
 class Peer:
     """A process that does steps when it is asked to, and else is stopped."""
 
     def __init__(self, command, environment=None):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS_", "OMP_", "MALLOC_"))}
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS_", "OMP_", "MALLOC_", "ATEN_"))}
         env.update(environment or {})
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)  # a stopped process would stay for ever
@@ -86,6 +93,10 @@ def pytorch(workload, s):
         env.update(KEEP_MEMORY)
     if s["wait"]:
         env["OMP_WAIT_POLICY"] = s["wait"]
+    if s["bind"]:
+        env["OMP_PROC_BIND"] = s["bind"]
+    if s["aten"]:  # some versions have loops for AVX-512, but take those for AVX2 unless told
+        env["ATEN_CPU_CAPABILITY"] = s["aten"]
     if workload.startswith("decode"):
         _, batch, way = workload.split("_")
         command = [f"{HERE}/pytorch_decoding.py", batch] + (["--cache"] if way == "cache" else [])
@@ -110,14 +121,16 @@ def blas_builds():
 def best_settings(workload):
     """Tries one setting after the other and keeps what is faster."""
     avx512 = cpu_has("avx512f")
-    best = dict(threads=ALL, blas=blas_builds()[0], core="SkylakeX" if avx512 else "", keep=True, foreach=True, wait="")
+    best = dict(threads=ALL, blas=blas_builds()[0], core="SkylakeX" if avx512 else "", keep=True, foreach=True,
+                aten="", wait="", bind="")
     choices = [("threads", [1]), ("blas", blas_builds()[1:]), ("core", [""] if avx512 else []), ("keep", [False]),
-               ("foreach", [False]), ("wait", ["active", "passive"])]
+               ("foreach", [False]), ("aten", ["avx512"] if avx512 else []), ("wait", ["active", "passive"]),
+               ("bind", ["close"])]
     if workload.startswith("decode"):
         best["foreach"] = False
         choices = [choice for choice in choices if choice[0] != "foreach"]
     if workload == "paper_base":  # a step takes seconds
-        choices = [("threads", [1])] if args.thorough else []
+        choices = [("aten", ["avx512"] if avx512 else [])] if args.thorough else []
     time = probe(workload, best)
     for name, values in choices:
         for value in values:
@@ -152,7 +165,9 @@ def describe(s):
     parts += [s["core"]] if s["core"] else []
     parts += ["memory kept"] if s["keep"] else []
     parts += ["foreach"] if s["foreach"] else []
+    parts += [f"ATen {s['aten']}"] if s["aten"] else []
     parts += [f"waits {s['wait']}"] if s["wait"] else []
+    parts += [f"bound {s['bind']}"] if s["bind"] else []
     return ", ".join(parts)
 
 
@@ -171,8 +186,7 @@ def compare(workload):
     if args.csv:
         print(",".join(f"{x:.4g}" if isinstance(x, float) else f'"{x}"' for x in row), flush=True)
     else:
-        print("{:15} {:2}  {:8.2f} {:9.2f}   {:5.2f} ({:5.2f} - {:5.2f})  {:7.0f} ({:7.0f}) {:7.0f} ({:7.0f})   {}".format(*row),
-              flush=True)
+        print(ROW.format(*row), flush=True)
 
 
 def main():
@@ -186,15 +200,10 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="shows what was tried")
     parser.add_argument("--csv", action="store_true")
     args = parser.parse_args()
-    if args.csv:
-        print("workload,threads,ms,pytorch_ms,ratio,ratio_low,ratio_high,mib,mib_of_model,pytorch_mib,pytorch_mib_of_model,"
-              "pytorch_settings")
-    else:
-        print("                    milliseconds a step    times as fast           MiB (without what was there before)")
-        print("             threads   ours   PyTorch       (middle half)      ours              PyTorch             PyTorch's settings")
     if subprocess.run([args.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
         print(f"peers.py: {args.python} has no PyTorch: skipped; make bench-peers PYTHON=... names one that has")
         return
+    print(CSV_HEAD if args.csv else HEAD)
     for workload in [args.workload] if args.workload else NAMES:
         compare(workload)
 
