@@ -146,14 +146,14 @@ Training::Training(const Workload& w) {
         case Family::encoder_decoder: {
             const auto* model = keep(std::make_shared<models::Transformer>(transformer_config(w), Rng(1)));
             loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const Mode& mode) {
-                return cross_entropy((*model)(src, tgt, mode), next, options);
+                return model->loss(src, tgt, next, mode, options);
             };
             break;
         }
         case Family::decoder: {
             const auto* model = keep(std::make_shared<models::LanguageModel>(stack_config(w), Rng(1)));
             loss_ = [=, text = ids("text"), next = ids("next")](const Mode& mode) {
-                return cross_entropy((*model)(text, mode), next, options);
+                return model->loss(text, next, mode, options);
             };
             break;
         }
@@ -176,8 +176,7 @@ Real Training::step() {
     adam_->zero_grad();
     const Tensor loss = loss_(Mode::train(Rng(1).fork(++steps_)));
     loss.backward();
-    nn::clip_grad_norm(adam_->parameters(), 1);
-    adam_->step();
+    adam_->step(1e-4, nn::clip_scale(nn::grad_norm(adam_->parameters()), 1));
     return loss.item();
 }
 
