@@ -8,8 +8,9 @@
 // cache, the softmax on them there (attention_softmax.h), the weighted sums of value rows by tiles again. Whole
 // rows are kept, as up to 1024 keys a block's scores are 64 KiB, and no sum has to be corrected later.
 //
-// Each score is a chain of fma over d and each output a chain over the keys, so a row's bits depend on its query
-// and its allowed keys alone: not on padding, nor on the other queries, nor on whether the keys come from a cache.
+// Each score is a chain of fma over d and each output one over the keys (without gemm.cpp's blocks), so a row's
+// bits depend on its query and its allowed keys alone: not on padding, nor on the other queries, nor on whether
+// the keys come from a cache.
 //
 // Masked keys are skipped, not filled with -inf: no NaN of theirs can reach anything. Under a causal mask a tile's
 // rows end one after the other; tiles above the diagonal are left out. A pattern of allowed pairs goes row by row.
