@@ -35,13 +35,6 @@ Tensor DecoderLayer::step(const Tensor& x, LayerCache& cache, const Mask& memory
     return residual3(informed, eval, [&](const Tensor& y) { return feed_forward(y, eval); });
 }
 
-Decoder::Decoder(const StackConfig& c, const Rng& rng) {
-    for (int64_t i = 0; i < c.n_layers; ++i)
-        layers.emplace_back(c, rng.fork(static_cast<uint64_t>(i)));
-    if (c.final_norm)
-        final_norm.emplace(c.d_model, c.norm_eps, c.norm_bias);
-}
-
 Tensor Decoder::operator()(Tensor x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
                            const Mode& mode, AttentionWeights* weights) const {
     for (const DecoderLayer& layer : layers) {
@@ -49,7 +42,7 @@ Tensor Decoder::operator()(Tensor x, const Tensor& memory, const Mask& self_mask
         Tensor* cross_weights = next_weights(weights ? &weights->decoder_cross : nullptr);
         x = layer(x, memory, self_mask, memory_mask, mode, self_weights, cross_weights);
     }
-    return final_norm ? (*final_norm)(x) : x;
+    return normed(x);
 }
 
 std::vector<LayerCache> Decoder::start(const Tensor& memory) const {
@@ -57,12 +50,6 @@ std::vector<LayerCache> Decoder::start(const Tensor& memory) const {
     for (const DecoderLayer& layer : layers)
         caches.push_back({.self = {}, .memory = layer.cross_attention.project(memory)});
     return caches;
-}
-
-Tensor Decoder::step(Tensor x, std::vector<LayerCache>& caches, const Mask& memory_mask) const {
-    for (std::size_t i = 0; i < layers.size(); ++i)
-        x = layers[i].step(x, caches[i], memory_mask);
-    return final_norm ? (*final_norm)(x) : x;
 }
 
 }  // namespace models

@@ -1,7 +1,6 @@
 // The decoder. "Attention Is All You Need", §3.1, Fig. 1 right.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "models/encoder.h"
@@ -40,22 +39,12 @@ struct DecoderLayer {
     Residual residual1, residual2, residual3;
 };
 
-struct Decoder {
-    Decoder(const StackConfig& config, const Rng& rng);
+struct Decoder : Stack<DecoderLayer> {
+    using Stack::Stack;
     Tensor operator()(Tensor x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
                       const Mode& mode, AttentionWeights* weights = nullptr) const;
 
     std::vector<LayerCache> start(const Tensor& memory) const;
-    Tensor step(Tensor x, std::vector<LayerCache>& caches, const Mask& memory_mask) const;
-
-    void visit(Visitor& v) const {
-        v("layers", layers);
-        if (final_norm)
-            v("norm", *final_norm);
-    }
-
-    std::vector<DecoderLayer> layers;
-    std::optional<nn::LayerNorm> final_norm;
 };
 
 }  // namespace models

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace models {
 namespace {
@@ -31,7 +32,7 @@ struct Candidate {
 
 struct Search {
     std::vector<Live> live;
-    std::vector<Hypothesis> done;
+    std::vector<Hypothesis> done;  // best first
 };
 
 // The `count` best candidates, best first; of equal ones the earlier hypothesis and the smaller id.
@@ -53,21 +54,23 @@ std::vector<Candidate> best_candidates(const std::vector<Live>& live, const Tens
     count = std::min(count, candidates.size());
     std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count),
                       candidates.end(), [](const Candidate& a, const Candidate& b) {
-                          if (a.log_probability != b.log_probability)
-                              return a.log_probability > b.log_probability;
-                          return a.from != b.from ? a.from < b.from : a.token < b.token;
+                          return std::tie(b.log_probability, a.from, a.token) <
+                                 std::tie(a.log_probability, b.from, b.token);
                       });
     candidates.resize(count);
     return candidates;
 }
 
-Hypothesis finish(std::vector<int32_t> ids, double log_probability, bool finished, double alpha) {
-    const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), alpha);
-    return {std::move(ids), log_probability, log_probability / penalty, finished};
-}
-
 bool better(const Hypothesis& a, const Hypothesis& b) {
     return a.finished != b.finished ? a.finished : a.score > b.score;
+}
+
+// finished: with <eos>, which is counted, though it is not among the ids.
+void finish(Search& search, const std::vector<int32_t>& ids, double log_probability, bool finished,
+            double alpha) {
+    const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), alpha);
+    const Hypothesis h = {ids, log_probability, log_probability / penalty, finished};
+    search.done.insert(std::upper_bound(search.done.begin(), search.done.end(), h, better), h);
 }
 
 // Whether no live hypothesis can still be among the n best. Its log probability can only fall, and the
@@ -75,9 +78,7 @@ bool better(const Hypothesis& a, const Hypothesis& b) {
 bool decided(const Search& search, const BeamOptions& o, int64_t max_tokens) {
     if (static_cast<int64_t>(search.done.size()) < o.n_best)
         return false;
-    std::vector<Hypothesis> done = search.done;
-    std::sort(done.begin(), done.end(), better);
-    const double worst = done[static_cast<std::size_t>(o.n_best) - 1].score;
+    const double worst = search.done[static_cast<std::size_t>(o.n_best) - 1].score;
     const double longest = length_penalty(static_cast<std::size_t>(max_tokens) + 1, o.alpha);
     return std::none_of(search.live.begin(), search.live.end(),
                         [&](const Live& l) { return l.log_probability / longest > worst; });
@@ -85,8 +86,8 @@ bool decided(const Search& search, const BeamOptions& o, int64_t max_tokens) {
 
 // What is still live was cut: it is no whole sentence.
 void end_search(Search& search, double alpha) {
-    for (Live& l : search.live)
-        search.done.push_back(finish(std::move(l.ids), l.log_probability, false, alpha));
+    for (const Live& l : search.live)
+        finish(search, l.ids, l.log_probability, false, alpha);
     search.live.clear();
 }
 
@@ -100,11 +101,11 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
     for (const Candidate& c : candidates) {
         const Live& from = search.live[static_cast<std::size_t>(c.from)];
         if (c.token == kEos) {
-            search.done.push_back(finish(from.ids, c.log_probability, true, o.alpha));
-            continue;
+            finish(search, from.ids, c.log_probability, true, o.alpha);
+        } else {
+            next.push_back({from.row, from.ids, c.log_probability});
+            next.back().ids.push_back(c.token);
         }
-        next.push_back({from.row, from.ids, c.log_probability});
-        next.back().ids.push_back(c.token);
     }
     search.live = std::move(next);
 }
@@ -144,7 +145,6 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch
     std::vector<std::vector<Hypothesis>> results;
     for (Search& search : searches) {
         end_search(search, o.alpha);
-        std::stable_sort(search.done.begin(), search.done.end(), better);
         search.done.resize(std::min(search.done.size(), static_cast<std::size_t>(o.n_best)));
         results.push_back(std::move(search.done));
     }

@@ -35,23 +35,10 @@ Tensor EncoderLayer::step(const Tensor& x, SelfCache& cache) const {
     return residual2(attended, eval, [&](const Tensor& y) { return feed_forward(y, eval); });
 }
 
-Encoder::Encoder(const StackConfig& c, const Rng& rng) {
-    for (int64_t i = 0; i < c.n_layers; ++i)
-        layers.emplace_back(c, rng.fork(static_cast<uint64_t>(i)));
-    if (c.final_norm)
-        final_norm.emplace(c.d_model, c.norm_eps, c.norm_bias);
-}
-
 Tensor Encoder::operator()(Tensor x, const Mask& mask, const Mode& mode, AttentionWeights* weights) const {
     for (const EncoderLayer& layer : layers)
         x = layer(x, mask, mode, next_weights(weights ? &weights->encoder : nullptr));
-    return final_norm ? (*final_norm)(x) : x;
-}
-
-Tensor Encoder::step(Tensor x, std::vector<SelfCache>& caches) const {
-    for (std::size_t i = 0; i < layers.size(); ++i)
-        x = layers[i].step(x, caches[i]);
-    return final_norm ? (*final_norm)(x) : x;
+    return normed(x);
 }
 
 }  // namespace models

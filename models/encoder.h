@@ -41,20 +41,38 @@ struct EncoderLayer {
     Residual residual1, residual2;
 };
 
-struct Encoder {
-    Encoder(const StackConfig& config, const Rng& rng);
-    // x (B, S, d_model) -> the same shape
-    Tensor operator()(Tensor x, const Mask& mask, const Mode& mode,
-                      AttentionWeights* weights = nullptr) const;
-    Tensor step(Tensor x, std::vector<SelfCache>& caches) const;  // a cache for each layer
+// Layers one above the other, and a norm after the last one if the configuration has it.
+template <class Layer>
+struct Stack {
+    Stack(const StackConfig& c, const Rng& rng) {
+        for (int64_t i = 0; i < c.n_layers; ++i)
+            layers.emplace_back(c, rng.fork(static_cast<uint64_t>(i)));
+        if (c.final_norm)
+            final_norm.emplace(c.d_model, c.norm_eps, c.norm_bias);
+    }
+    // The positions x (B, T, d_model) that follow the cached ones; a cache for each layer.
+    template <class Cache, class... Masks>
+    Tensor step(Tensor x, std::vector<Cache>& caches, const Masks&... masks) const {
+        for (std::size_t i = 0; i < layers.size(); ++i)
+            x = layers[i].step(x, caches[i], masks...);
+        return normed(x);
+    }
+    Tensor normed(const Tensor& x) const { return final_norm ? (*final_norm)(x) : x; }
     void visit(Visitor& v) const {
         v("layers", layers);
         if (final_norm)
             v("norm", *final_norm);
     }
 
-    std::vector<EncoderLayer> layers;
+    std::vector<Layer> layers;
     std::optional<nn::LayerNorm> final_norm;
+};
+
+struct Encoder : Stack<EncoderLayer> {
+    using Stack::Stack;
+    // x (B, S, d_model) -> the same shape
+    Tensor operator()(Tensor x, const Mask& mask, const Mode& mode,
+                      AttentionWeights* weights = nullptr) const;
 };
 
 // What both stacks make their parts from.

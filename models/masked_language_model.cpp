@@ -14,9 +14,9 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
 }
 
 Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
-    const Tensor x = backbone(ids, Mask::padding(ids), mode, weights);     // (B, T, d_model)
-    const Tensor y = norm(nn::activate(config.activation, transform(x)));  // (B, T, d_model)
-    return output(y);                                                      // (B, T, V)
+    const Tensor x = backbone(ids, Mask::padding(ids), mode, weights);  // (B, T, d_model)
+    const Tensor y = autograd::linear_activation(x, transform.weight, transform.bias, config.activation);
+    return output(norm(y));  // (B, T, V)
 }
 
 // What a selected id becomes. Three numbers of the stream belong to each position: 3i says whether it is

@@ -3,80 +3,67 @@
 #include "autograd/base/check.h"
 
 namespace models {
-namespace {
 
-// The paper itself: sinusoids, embeddings times √d_model, one matrix for both embeddings and the output.
-const TransformerConfig kPaper = {.tying = Tying::all};
-
-// Scaled embeddings and three separate matrices; dropout inside the feed-forward too. Toy size.
-const TransformerConfig kArticle = {.d_model = 128,
-                                    .n_heads = 4,
-                                    .d_ff = 256,
-                                    .n_encoder_layers = 2,
-                                    .n_decoder_layers = 2,
-                                    .dropout = {.feed_forward = Real(0.1)}};
-
-// Source and target share one embedding, the output is separate; no scaling, no dropout at all.
-const TransformerConfig kNotebook = {.src_vocabulary = 1000,
-                                     .tgt_vocabulary = 1000,
-                                     .d_model = 128,
-                                     .n_heads = 8,
-                                     .d_ff = 512,
-                                     .n_encoder_layers = 2,
-                                     .n_decoder_layers = 2,
-                                     .scale_embeddings = false,
-                                     .tying = Tying::source_target,
-                                     .dropout = {.embeddings = 0, .sublayers = 0}};
-
-// Learned positions, tables of its own for source and target; dropout on attention weights, inside the
-// feed-forward and on sub-layers, but not on embeddings. Made for reversing sequences.
-const TransformerConfig kBlog = {
-    .src_vocabulary = 20,
-    .tgt_vocabulary = 20,
-    .d_model = 64,
-    .n_heads = 4,
-    .d_ff = 128,
-    .n_encoder_layers = 2,
-    .n_decoder_layers = 2,
-    .positions = nn::Positions::learned,
-    .scale_embeddings = false,
-    .dropout = {.embeddings = 0, .feed_forward = Real(0.1), .attention = Real(0.1)}};
-
-// The same task, from scratch: sinusoids, and a wider feed-forward.
-TransformerConfig blog_scratch() {
-    TransformerConfig config = kBlog;
-    config.positions = nn::Positions::sinusoidal;
-    config.d_ff = 256;
-    return config;
+static TransformerConfig blog(int64_t d_ff, nn::Positions positions) {
+    return {.src_vocabulary = 20,
+            .tgt_vocabulary = 20,
+            .d_model = 64,
+            .n_heads = 4,
+            .d_ff = d_ff,
+            .n_encoder_layers = 2,
+            .n_decoder_layers = 2,
+            .positions = positions,
+            .scale_embeddings = false,
+            .dropout = {.embeddings = 0, .feed_forward = Real(0.1), .attention = Real(0.1)}};
 }
-
-// The paper's sizes without scaling or sharing. That tutorial masks padded target *queries*; here, as
-// everywhere in this library, padding is hidden as keys, and the loss ignores what padded queries compute.
-const TransformerConfig kSummary = {
-    .src_vocabulary = 5000, .tgt_vocabulary = 5000, .scale_embeddings = false};
-
-// Everything shared, no bias in attention and output, no dropout; short sentences.
-const TransformerConfig kChapter = {.max_length = 20,
-                                    .tying = Tying::all,
-                                    .attention_bias = false,
-                                    .output_bias = false,
-                                    .dropout = {.embeddings = 0, .sublayers = 0}};
-
-// The paper's model with the norm before each sub-layer, and a final one.
-const TransformerConfig kPrenorm = {.norm = NormPlacement::pre, .final_norms = true, .tying = Tying::all};
-
-}  // namespace
 
 const std::vector<Preset>& presets() {
     static const std::vector<Preset> all = {
-        {"paper", kPaper},
-        {"article", kArticle},
-        {"notebook", kNotebook},
-        {"blog", kBlog},
-        {"blog-scratch", blog_scratch()},
-        {"summary", kSummary},
-        {"chapter", kChapter},
-        {"prenorm", kPrenorm},
+        // The paper itself: sinusoids, embeddings times √d_model, one matrix for both embeddings and the output.
+        {"paper", {.tying = Tying::all}},
+
+        // Scaled embeddings and three separate matrices; dropout inside the feed-forward too. Toy size.
+        {"article",
+         {.d_model = 128,
+          .n_heads = 4,
+          .d_ff = 256,
+          .n_encoder_layers = 2,
+          .n_decoder_layers = 2,
+          .dropout = {.feed_forward = Real(0.1)}}},
+
+        // Source and target share one embedding, the output is separate; no scaling, no dropout at all.
+        {"notebook",
+         {.src_vocabulary = 1000,
+          .tgt_vocabulary = 1000,
+          .d_model = 128,
+          .n_heads = 8,
+          .d_ff = 512,
+          .n_encoder_layers = 2,
+          .n_decoder_layers = 2,
+          .scale_embeddings = false,
+          .tying = Tying::source_target,
+          .dropout = {.embeddings = 0, .sublayers = 0}}},
+
+        // Learned positions, tables of its own for source and target; dropout on attention weights, inside the
+        // feed-forward and on sub-layers, but not on embeddings. Made for reversing sequences.
+        {"blog", blog(128, nn::Positions::learned)},
+        // The same task, from scratch: sinusoids, and a wider feed-forward.
+        {"blog-scratch", blog(256, nn::Positions::sinusoidal)},
+
+        // The paper's sizes without scaling or sharing. That tutorial masks padded target *queries*; here, as
+        // everywhere in this library, padding is hidden as keys, and the loss ignores what padded queries compute.
+        {"summary", {.src_vocabulary = 5000, .tgt_vocabulary = 5000, .scale_embeddings = false}},
+
+        // Everything shared, no bias in attention and output, no dropout; short sentences.
+        {"chapter",
+         {.max_length = 20,
+          .tying = Tying::all,
+          .attention_bias = false,
+          .output_bias = false,
+          .dropout = {.embeddings = 0, .sublayers = 0}}},
+
+        // The paper's model with the norm before each sub-layer, and a final one.
+        {"prenorm", {.norm = NormPlacement::pre, .final_norms = true, .tying = Tying::all}},
     };
     return all;
 }

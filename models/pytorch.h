@@ -33,16 +33,9 @@
 namespace models {
 
 using Metadata = nn::checkpoint::Metadata;
+using nn::every_name;
 using nn::checkpoint::StateDict;
 using nn::checkpoint::StateEntry;
-
-// All parameters, and a tied one under each of its names.
-template <class Module>
-std::vector<nn::NamedParameter> every_name(const Module& module) {
-    nn::Parameters every(true);
-    module.visit(every);
-    return std::move(every.found);
-}
 
 // Part of one of our paths -> what the file has there. Of each rule the first occurrence counts.
 using NameRules = std::vector<std::pair<std::string, std::string>>;

@@ -68,58 +68,9 @@ int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const Sam
     return ids[count - 1];
 }
 
-namespace {
-
-// Texts that grow together, one token a step. Those that have ended are gone.
-struct Growing {
-    explicit Growing(const Tokens& prompts) {
-        for (int64_t b = 0; b < prompts.batch; ++b) {
-            const auto first = prompts.ids.begin() + b * prompts.length;
-            sentences.push_back(b);
-            texts.emplace_back(first, first + prompts.length);
-        }
-    }
-
-    Tokens newest(int64_t count) const {
-        std::vector<int32_t> ids;
-        for (const std::vector<int32_t>& text : texts)
-            ids.insert(ids.end(), text.end() - count, text.end());
-        return Tokens(static_cast<int64_t>(texts.size()), count, std::move(ids));
-    }
-
-    // Adds the next token to each text; those with a stop token end. Returns which rows go on.
-    std::vector<int32_t> append(const std::vector<int32_t>& next, const std::vector<int32_t>& stop) {
-        std::vector<int32_t> rows;
-        for (std::size_t r = 0; r < texts.size(); ++r) {
-            if (contains(stop, next[r]))
-                continue;
-            const std::size_t to = rows.size();
-            sentences[to] = sentences[r];
-            std::swap(texts[to], texts[r]);
-            texts[to].push_back(next[r]);
-            rows.push_back(static_cast<int32_t>(r));
-        }
-        sentences.resize(rows.size());
-        texts.resize(rows.size());
-        return rows;
-    }
-
-    std::vector<int64_t> sentences;           // of the batch
-    std::vector<std::vector<int32_t>> texts;  // each prompt and what came after it
-};
-
-// How many of the newest tokens the model must read next, of `length` in all: what the cache lacks. When it is
-// full it must be emptied, and the newer half of the text is read again, at the positions from 0 on.
-int64_t tokens_to_read(const LanguageModel& model, const LanguageModel::Cache& cache, int64_t length) {
-    if (cache.length == 0)
-        return std::min(length, model.config.max_length);
-    const bool full = cache.length == model.config.max_length;
-    return full ? std::max<int64_t>(1, model.config.max_length / 2) : 1;
-}
-
-void check_generation(const LanguageModel& model, const Tokens& prompts, const GenerationOptions& o) {
+static void check_generation(const LanguageModel& model, const Tokens& prompts, const GenerationOptions& o) {
     check(prompts.length >= 1, "[generate] a prompt needs at least one token");
-    check(std::find(prompts.ids.begin(), prompts.ids.end(), prompts.pad) == prompts.ids.end(),
+    check(!contains(prompts.ids, prompts.pad),
           "[generate] prompts must all have one length, without padding; continue others one by one");
     check(o.max_tokens >= 0, "[generate] max_tokens must not be negative: got ", o.max_tokens);
     check(o.slide || prompts.length <= model.config.max_length, "[generate] a prompt of ", prompts.length,
@@ -127,40 +78,57 @@ void check_generation(const LanguageModel& model, const Tokens& prompts, const G
           "; shorten it, or let it slide");
 }
 
-}  // namespace
+// The last `count` tokens of the sentences that go on.
+static Tokens newest(const std::vector<std::vector<int32_t>>& texts, const std::vector<std::size_t>& live,
+                     int64_t count) {
+    std::vector<int32_t> ids;
+    for (const std::size_t b : live)
+        ids.insert(ids.end(), texts[b].end() - count, texts[b].end());
+    return Tokens(static_cast<int64_t>(live.size()), count, std::move(ids));
+}
 
 std::vector<std::vector<int32_t>> generate(const LanguageModel& model, const Tokens& prompts, const Rng& rng,
                                            const GenerationOptions& o,
                                            const std::function<void(int64_t, int32_t)>& on_token) {
     check_generation(model, prompts, o);
-    std::vector<std::vector<int32_t>> results(static_cast<std::size_t>(prompts.batch));
-    Growing growing(prompts);
-    LanguageModel::Cache cache;
-    for (int64_t i = 0; i < o.max_tokens && !growing.texts.empty(); ++i) {
-        if (!o.slide && cache.length == model.config.max_length)
-            break;
-        const int64_t count = tokens_to_read(model, cache, prompts.length + i);
-        if (cache.length == model.config.max_length)
-            cache = {};
-        const Tensor logits = model.step(growing.newest(count), cache);  // (rows, count, V)
-        std::vector<int32_t> next;
-        for (const int64_t b : growing.sentences) {
-            const auto last = (static_cast<int64_t>(next.size()) + 1) * count - 1;
-            const double uniform = rng.fork(static_cast<uint64_t>(b)).uniform(static_cast<uint64_t>(i));
-            next.push_back(
-                sample(logits.data() + last * logits.size(2), logits.size(2), uniform, o.sampling));
-        }
-        const std::size_t before = growing.texts.size();
-        const std::vector<int32_t> rows = growing.append(next, o.stop);
-        if (!rows.empty() && rows.size() < before)
-            cache.select(rows);
-        for (std::size_t r = 0; r < rows.size(); ++r) {
-            results[static_cast<std::size_t>(growing.sentences[r])].push_back(growing.texts[r].back());
-            if (on_token)
-                on_token(growing.sentences[r], growing.texts[r].back());
-        }
+    const int64_t max_length = model.config.max_length;
+    std::vector<std::vector<int32_t>> texts;  // each prompt and what came after it
+    std::vector<std::size_t> live;            // the sentences that go on: row r of the cache is live[r]
+    for (auto at = prompts.ids.begin(); at != prompts.ids.end(); at += prompts.length) {
+        live.push_back(texts.size());
+        texts.emplace_back(at, at + prompts.length);
     }
-    return results;
+    LanguageModel::Cache cache;
+    int64_t count = std::min(prompts.length, max_length);  // of the newest tokens: those the cache lacks
+    for (int64_t i = 0; i < o.max_tokens && !live.empty(); ++i, count = 1) {
+        if (cache.length == max_length) {  // full: the newer half is read again, at the positions from 0 on
+            if (!o.slide)
+                break;
+            cache = {};
+            count = std::max<int64_t>(1, max_length / 2);
+        }
+        const Tensor logits = model.step(newest(texts, live, count), cache);  // (rows, count, V)
+        const int64_t vocabulary = logits.size(2);
+        const Real* last = logits.data() + (count - 1) * vocabulary;
+        std::vector<int32_t> rows;
+        for (std::size_t r = 0; r < live.size(); ++r, last += count * vocabulary) {
+            const double uniform = rng.fork(live[r]).uniform(static_cast<uint64_t>(i));
+            const int32_t token = sample(last, vocabulary, uniform, o.sampling);
+            if (contains(o.stop, token))
+                continue;
+            texts[live[r]].push_back(token);
+            if (on_token)
+                on_token(static_cast<int64_t>(live[r]), token);
+            live[rows.size()] = live[r];
+            rows.push_back(static_cast<int32_t>(r));
+        }
+        if (!rows.empty() && rows.size() < live.size())
+            cache.select(rows);
+        live.resize(rows.size());
+    }
+    for (std::vector<int32_t>& text : texts)
+        text.erase(text.begin(), text.begin() + prompts.length);
+    return texts;
 }
 
 }  // namespace models

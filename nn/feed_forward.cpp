@@ -2,18 +2,6 @@
 
 namespace nn {
 
-Tensor activate(Activation f, const Tensor& x) {
-    switch (f) {
-        case Activation::relu:
-            return autograd::relu(x);
-        case Activation::gelu_erf:
-            return autograd::gelu(x, autograd::Gelu::erf);
-        case Activation::gelu_tanh:
-            break;
-    }
-    return autograd::gelu(x, autograd::Gelu::tanh);
-}
-
 FeedForward::FeedForward(int64_t d_model, int64_t d_ff, const Rng& rng, const FeedForwardOptions& options)
     : linear1(d_model, d_ff, rng.fork("linear1"), {.bias = options.bias, .init = options.init}),
       linear2(d_ff, d_model, rng.fork("linear2"), {.bias = options.bias, .init = options.init}),

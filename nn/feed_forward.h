@@ -8,8 +8,6 @@ namespace nn {
 
 using autograd::Activation;
 
-Tensor activate(Activation f, const Tensor& x);
-
 struct FeedForwardOptions {
     Activation activation = Activation::relu;
     Real dropout = 0;  // between the two layers; the paper has none there

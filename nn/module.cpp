@@ -4,11 +4,12 @@
 
 namespace nn {
 
-void Parameters::visit(const std::string& path, const Tensor& parameter) {
-    const bool known = std::any_of(found.begin(), found.end(),
-                                   [&](const NamedParameter& p) { return p.tensor.same_memory(parameter); });
-    if (every_name_ || !known)
-        found.push_back({path, parameter});
+std::vector<NamedParameter> first_names(const std::vector<NamedParameter>& parameters) {
+    std::vector<NamedParameter> first;
+    for (const NamedParameter& p : parameters)
+        if (std::none_of(first.begin(), first.end(), [&](auto& f) { return f.tensor.same_memory(p.tensor); }))
+            first.push_back(p);
+    return first;
 }
 
 int64_t parameter_count(const std::vector<NamedParameter>& parameters) {

@@ -58,14 +58,20 @@ struct Mode {
     Rng rng;
 };
 
+struct NamedParameter {
+    std::string name;  // "encoder.layers.0.norm1.gain"
+    Tensor tensor;
+};
+
+// Collects parameters with the path to each.
 class Visitor {
 public:
-    virtual ~Visitor() = default;
+    std::vector<NamedParameter> found;
 
-    // Absent parameters are passed over. A tied one is visited under each of its names.
+    // Absent parameters are passed over. A tied one is found under each of its names.
     void operator()(std::string_view name, const Parameter& parameter) {
         if (parameter->defined())
-            visit(path_ + std::string(name), parameter);
+            found.push_back({path_ + std::string(name), parameter});
     }
     template <class Module>
     void operator()(std::string_view name, const Module& module) {
@@ -81,32 +87,24 @@ public:
     }
 
 private:
-    virtual void visit(const std::string& path, const Tensor& parameter) = 0;
     std::string path_;
 };
 
-struct NamedParameter {
-    std::string name;  // "encoder.layers.0.norm1.gain"
-    Tensor tensor;
-};
-
-// Collects parameters by visiting; `every_name` lists tied ones under each name, else under the first.
-class Parameters final : public Visitor {
-public:
-    explicit Parameters(bool every_name = false) : every_name_(every_name) {}
-    std::vector<NamedParameter> found;
-
-private:
-    void visit(const std::string& path, const Tensor& parameter) override;
-    bool every_name_;
-};
-
-// All parameters of a model, each once, in the order of visit.
+// All parameters of a model in the order of visit, a tied one under each of its names.
 template <class Module>
-std::vector<NamedParameter> parameters(const Module& module) {
-    Parameters visitor;
+std::vector<NamedParameter> every_name(const Module& module) {
+    Visitor visitor;
     module.visit(visitor);
     return std::move(visitor.found);
+}
+
+// Of parameters that are one tensor only the first.
+std::vector<NamedParameter> first_names(const std::vector<NamedParameter>& parameters);
+
+// All parameters of a model, each once.
+template <class Module>
+std::vector<NamedParameter> parameters(const Module& module) {
+    return first_names(every_name(module));
 }
 
 int64_t parameter_count(const std::vector<NamedParameter>& parameters);

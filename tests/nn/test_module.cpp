@@ -80,12 +80,11 @@ TEST_CASE("module: the names of a small Transformer's parameters", "[nn][module]
 TEST_CASE("module: no two parameters have one name, and layers count on", "[nn][module]") {
     for (const models::Preset& preset : models::presets()) {
         const Transformer model(small(preset.name), Rng(1));
-        Parameters every(true);
-        model.visit(every);
-        const std::vector<std::string> all = names(every.found);
+        const std::vector<NamedParameter> every = every_name(model);
+        const std::vector<std::string> all = names(every);
         CHECK(std::set<std::string>(all.begin(), all.end()).size() == all.size());
-        CHECK(named(every.found, "decoder.layers.1.norm3.gain").numel() == 12);
-        CHECK(error_of([&] { named(every.found, "decoder.layers.2.norm3.gain"); }) != "");
+        CHECK(named(every, "decoder.layers.1.norm3.gain").numel() == 12);
+        CHECK(error_of([&] { named(every, "decoder.layers.2.norm3.gain"); }) != "");
     }
     const Transformer prenorm(one_layer("prenorm"), Rng(1));
     CHECK(named(parameters(prenorm), "encoder.norm.gain").numel() == 12);
@@ -94,16 +93,15 @@ TEST_CASE("module: no two parameters have one name, and layers count on", "[nn][
 
 TEST_CASE("module: a tied parameter is found once, or under each of its names", "[nn][module]") {
     const Transformer model(one_layer("paper"), Rng(1));
-    Parameters every(true);
-    model.visit(every);
+    const std::vector<NamedParameter> every = every_name(model);
     const std::vector<NamedParameter> once = parameters(model);
-    CHECK(every.found.size() == once.size() + 2);
+    CHECK(every.size() == once.size() + 2);
     const Tensor table = named(once, "src_embedding.tokens.table");
     CHECK(error_of([&] { named(once, "tgt_embedding.tokens.table"); }) != "");
     CHECK(error_of([&] { named(once, "output.table"); }) != "");
-    CHECK(named(every.found, "tgt_embedding.tokens.table").same_memory(table));
-    CHECK(named(every.found, "output.table").same_memory(table));
-    CHECK(parameter_count(every.found) == parameter_count(model) + 2 * table.numel());
+    CHECK(named(every, "tgt_embedding.tokens.table").same_memory(table));
+    CHECK(named(every, "output.table").same_memory(table));
+    CHECK(parameter_count(every) == parameter_count(model) + 2 * table.numel());
     CHECK(parameter_count(model) == parameter_count(once));
 }
 
