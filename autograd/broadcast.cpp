@@ -1,6 +1,5 @@
 #include "autograd/broadcast.h"
 
-#include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
 
 namespace autograd {

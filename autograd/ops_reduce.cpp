@@ -12,6 +12,7 @@ namespace {
 struct Reduced {
     Shape kept, dropped;
 };
+const Reduced kScalar = {};  // all dims are summed over
 
 Reduced reduced(const char* name, const Shape& shape, const std::vector<int>& dims) {
     bool gone[Shape::kMaxRank] = {};
@@ -19,14 +20,11 @@ Reduced reduced(const char* name, const Shape& shape, const std::vector<int>& di
         check(!gone[shape.index(dim)], "[", name, "] dimension ", dim, " of ", shape, " is named twice");
         gone[shape.index(dim)] = true;
     }
-    int64_t kept[Shape::kMaxRank], left[Shape::kMaxRank];
-    int n = 0;
-    for (int i = 0; i < shape.rank(); ++i) {
-        kept[i] = gone[i] ? 1 : shape[i];
-        if (!gone[i])
-            left[n++] = shape[i];
-    }
-    return {Shape(kept, shape.rank()), Shape(left, n)};
+    Reduced left = {shape, shape};
+    for (int i = shape.rank() - 1; i >= 0; --i)  // from the back: the dims in front keep their numbers
+        if (gone[i])
+            left = {left.kept.with(i, 1), left.dropped.without(i)};
+    return left;
 }
 
 // out = scale Σ x over dims        dx = scale dout, repeated along them
@@ -40,13 +38,6 @@ Tensor scaled_sum(const Tensor& x, const Reduced& to, bool keep_dims, Real scale
     return keep_dims ? out : out.with_shape(to.dropped);
 }
 
-std::vector<int> all_dims(const Tensor& x) {
-    std::vector<int> dims;
-    for (int i = 0; i < x.rank(); ++i)
-        dims.push_back(i);
-    return dims;
-}
-
 Tensor mean_of(const Tensor& x, const Reduced& to, bool keep_dims) {
     const int64_t n = to.kept.numel() == 0 ? 0 : x.numel() / to.kept.numel();
     check(n > 0 || to.kept.numel() == 0, "[mean] the mean of no numbers is not defined: the shape is ",
@@ -56,11 +47,11 @@ Tensor mean_of(const Tensor& x, const Reduced& to, bool keep_dims) {
 
 }  // namespace
 
-Tensor sum(const Tensor& x) { return scaled_sum(x, reduced("sum", x.shape(), all_dims(x)), false, 1); }
+Tensor sum(const Tensor& x) { return scaled_sum(x, kScalar, false, 1); }
 Tensor sum(const Tensor& x, std::initializer_list<int> dims, bool keep_dims) {
     return scaled_sum(x, reduced("sum", x.shape(), dims), keep_dims, 1);
 }
-Tensor mean(const Tensor& x) { return mean_of(x, reduced("mean", x.shape(), all_dims(x)), false); }
+Tensor mean(const Tensor& x) { return mean_of(x, kScalar, false); }
 Tensor mean(const Tensor& x, std::initializer_list<int> dims, bool keep_dims) {
     return mean_of(x, reduced("mean", x.shape(), dims), keep_dims);
 }

@@ -1,4 +1,6 @@
 // Operations that move numbers without changing them.
+#include <algorithm>
+
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
@@ -35,19 +37,17 @@ void copy_block(const Shape& block, const Real* from, const Strides& from_stride
 // The handle alone changes: gradient and graph are shared, so there is no backward to write.
 Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
     std::vector<int64_t> full = sizes;
-    int64_t known = 1, open = -1;
-    for (std::size_t i = 0; i < full.size(); ++i) {
-        check(full[i] >= -1 && (full[i] != -1 || open < 0),
-              "[reshape] sizes must be >= 0, and one at most -1");
-        if (full[i] == -1)
-            open = static_cast<int64_t>(i);
-        else
-            check(!__builtin_mul_overflow(known, full[i], &known), "[reshape] too many elements for 64 bits");
+    const auto open = std::find(full.begin(), full.end(), -1);
+    int64_t known = 1;
+    for (auto size = full.begin(); size != full.end(); ++size) {
+        check(*size >= 0 || size == open, "[reshape] sizes must be >= 0, and one at most -1");
+        check(size == open || !__builtin_mul_overflow(known, *size, &known),
+              "[reshape] too many elements for 64 bits");
     }
-    if (open >= 0) {
+    if (open != full.end()) {
         check(known > 0 && x.numel() % known == 0, "[reshape] ", x.shape(), " cannot be divided into ", known,
               " equal parts");
-        full[static_cast<std::size_t>(open)] = x.numel() / known;
+        *open = x.numel() / known;
     }
     return x.with_shape(Shape(full.data(), static_cast<int>(full.size())));
 }

@@ -33,12 +33,9 @@ Shape Shape::with(int dim, int64_t size) const {
 
 Shape Shape::without(int dim) const {
     int64_t sizes[kMaxRank];
-    const int gone = index(dim);
-    int n = 0;
-    for (int i = 0; i < rank_; ++i)
-        if (i != gone)
-            sizes[n++] = sizes_[i];
-    return Shape(sizes, n);
+    const int64_t* gone = begin() + index(dim);
+    std::copy(gone + 1, end(), std::copy(begin(), gone, sizes));
+    return Shape(sizes, rank_ - 1);
 }
 
 bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }

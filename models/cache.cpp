@@ -11,31 +11,20 @@ Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows) {
     return chosen.with_shape(x.shape().with(0, n));
 }
 
-// Writes next (B, T, d) into cache (B, capacity, d) from position `first` on.
-static void put(Tensor& cache, const Tensor& next, int64_t first, int64_t count) {
-    const int64_t d = cache.size(2);
-    for (int64_t b = 0; b < cache.size(0); ++b)
-        std::copy_n(next.data() + b * next.size(1) * d, count * d,
-                    cache.mutable_data() + (b * cache.size(1) + first) * d);
-}
-
-// What is new is zeros: nothing reads it before it is filled, but it must be finite memory to copy.
-static void grow(Tensor& cache, const Shape& shape, int64_t length) {
-    Tensor larger = Tensor::zeros(shape);
-    if (length > 0)
-        put(larger, cache, 0, length);
-    cache = larger;
-}
-
 void SelfCache::append(const Tensor& next) {
-    const int64_t count = next.size(1);
-    const int64_t capacity = filled.defined() ? filled.size(1) : 0;
-    const int64_t batch = length > 0 ? filled.size(0) : next.size(0);
+    if (length == 0)
+        filled = Tensor::zeros(next.shape().with(1, 0));
+    const int64_t batch = filled.size(0), capacity = filled.size(1), count = next.size(1), d = next.size(2);
     autograd::check(next.size(0) == batch, "[SelfCache] a batch of ", next.size(0),
                     " cannot continue a batch of ", batch, "; select its rows first");
-    if (length + count > capacity)
-        grow(filled, next.shape().with(1, std::max({int64_t{16}, 2 * capacity, length + count})), length);
-    put(filled, next, length, count);
+    if (length + count > capacity) {
+        // What is new is zeros: nothing reads it before it is filled, but it must be finite memory to copy.
+        const int64_t more = std::max({int64_t{16}, capacity, length + count - capacity});
+        filled = autograd::concat({filled, Tensor::zeros(next.shape().with(1, more))}, 1);
+    }
+    for (int64_t b = 0; b < batch; ++b)
+        std::copy_n(next.data() + b * count * d, count * d,
+                    filled.mutable_data() + (b * filled.size(1) + length) * d);
     length += count;
 }
 

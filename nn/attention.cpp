@@ -32,12 +32,6 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Mask& mask, const M
     return out_proj(heads);                                                   // (B, T, d_model)
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& query, const Tensor& memory, const Mask& mask,
-                                      const Mode& mode, Tensor* weights) const {
-    const Tensor keys_values = project(memory);
-    return attend(query, keys_values, mask, mode, weights);
-}
-
 Tensor MultiHeadAttention::project(const Tensor& memory) const {
     const int64_t d = out_proj.weight->size(0);
     return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, d, 2 * d);  // (B, S, 2*d_model)

@@ -27,7 +27,9 @@ struct MultiHeadAttention {
     Tensor operator()(const Tensor& x, const Mask& mask, const Mode& mode, Tensor* weights = nullptr) const;
     // query (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model)
     Tensor operator()(const Tensor& query, const Tensor& memory, const Mask& mask, const Mode& mode,
-                      Tensor* weights = nullptr) const;
+                      Tensor* weights = nullptr) const {
+        return attend(query, project(memory), mask, mode, weights);
+    }
 
     // The same in two halves, for decoding, where the memory stays and queries come one by one: first what queries
     // meet, keys | values (B, S, 2*d_model).

@@ -17,8 +17,15 @@ struct FeedForwardOptions {
 
 // FFN(x) = max(0, x W1 + b1) W2 + b2      x (..., d_model) -> (..., d_model)
 struct FeedForward {
-    FeedForward(int64_t d_model, int64_t d_ff, const Rng& rng, const FeedForwardOptions& options = {});
-    Tensor operator()(const Tensor& x, const Mode& mode) const;
+    FeedForward(int64_t d_model, int64_t d_ff, const Rng& rng, const FeedForwardOptions& o = {})
+        : linear1(d_model, d_ff, rng.fork("linear1"), {.bias = o.bias, .init = o.init}),
+          linear2(d_ff, d_model, rng.fork("linear2"), {.bias = o.bias, .init = o.init}),
+          dropout(o.dropout, rng.fork("dropout")),
+          activation(o.activation) {}
+    Tensor operator()(const Tensor& x, const Mode& mode) const {
+        const Tensor hidden = autograd::linear_activation(x, linear1.weight, linear1.bias, activation);
+        return linear2(dropout(hidden, mode));  // (..., d_ff) -> (..., d_model)
+    }
     void visit(Visitor& v) const {
         v("linear1", linear1);
         v("linear2", linear2);

@@ -12,7 +12,9 @@ struct LinearOptions {
 
 // x (..., in) -> (..., out). The weight is (in, out) in memory, so that the formula reads as in the paper.
 struct Linear {
-    Linear(int64_t in, int64_t out, const Rng& rng, const LinearOptions& options = {});
+    Linear(int64_t in, int64_t out, const Rng& rng, const LinearOptions& o = {})
+        : weight(initial_matrix(o.init, {in, out}, in, out, rng.fork("weight"))),
+          bias(o.bias ? Parameter(initial_bias(o.init, in, out, rng.fork("bias"))) : Parameter()) {}
     Tensor operator()(const Tensor& x) const { return autograd::linear(x, weight, bias); }
     void visit(Visitor& v) const {
         v("weight", weight);

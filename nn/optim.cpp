@@ -117,10 +117,8 @@ double clip_scale(double norm, double max_norm) {
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
     const double norm = grad_norm(parameters);
     const Real factor = static_cast<Real>(clip_scale(norm, max_norm));
-    if (factor == 1)
-        return norm;
     for (const NamedParameter& p : parameters) {
-        if (!p.tensor.has_grad())
+        if (factor == 1 || !p.tensor.has_grad())
             continue;
         Tensor grad = p.tensor.grad();
         Real* g = grad.mutable_data();

@@ -13,10 +13,9 @@ using autograd::check;
 // What a description is, or starts with.
 static const std::string kBytes = "bytes", kCharacters = "characters:";
 
-// The character that starts at `at`; its first byte says how long it is. The text is UTF-8.
+// The character that starts at `at`. The text is UTF-8.
 static std::string_view character(std::string_view text, std::size_t at) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    return text.substr(at, first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4);
+    return text.substr(at, autograd::utf8_length(text.substr(at)));
 }
 
 static void check_utf8(std::string_view text, const std::string& where, int64_t line) {
@@ -34,9 +33,8 @@ void Characters::add(std::string_view text, const std::string& where, int64_t li
     check_utf8(text, where, line);
     for (std::size_t at = 0; at < text.size();) {
         const std::string_view symbol = character(text, at);
-        const auto place = std::lower_bound(symbols_.begin(), symbols_.end(), symbol);
-        if (place == symbols_.end() || *place != symbol)
-            symbols_.emplace(place, symbol);
+        if (!contains(symbol))
+            symbols_.emplace(std::lower_bound(symbols_.begin(), symbols_.end(), symbol), symbol);
         at += symbol.size();
     }
 }

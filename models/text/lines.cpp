@@ -50,26 +50,22 @@ std::string read_file(const std::string& path) {
     return bytes;
 }
 
-// Without a byte order mark, and without the empty rest after the last line break. replaced: nullptr if the file must
-// be UTF-8.
-static std::vector<std::string> read_lines(const std::string& path, int64_t* replaced) {
-    const std::string bytes = read_file(path);
+// Without a byte order mark, and without the empty rest after the last line break.
+static std::vector<std::string> lines_of(const std::string& text, const std::string& path) {
     std::vector<std::string> lines;
-    for (std::size_t at = bytes.starts_with("\xef\xbb\xbf") ? 3 : 0; at < bytes.size();) {
-        const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
-        const std::string line = bytes.substr(at, end - at);
-        lines.push_back(clean_line(replaced != nullptr ? replace_invalid_utf8(line, *replaced) : line,
-                                   join(path, ":", lines.size() + 1)));
+    for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        lines.push_back(clean_line(text.substr(at, end - at), join(path, ":", lines.size() + 1)));
         at = end + 1;
     }
     check(!lines.empty() && !(lines.size() == 1 && lines[0].empty()), path, ": the file is empty");
     return lines;
 }
 
-std::vector<std::string> read_lines(const std::string& path) { return read_lines(path, nullptr); }
+std::vector<std::string> read_lines(const std::string& path) { return lines_of(read_file(path), path); }
 
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced) {
-    return read_lines(path, &replaced);
+    return lines_of(replace_invalid_utf8(read_file(path), replaced), path);
 }
 
 std::vector<SentencePair> read_pairs(const std::string& path) {

@@ -25,7 +25,6 @@ constexpr NameAndSize kDTypes[] = {{"BOOL", 1}, {"U8", 1},   {"I8", 1},  {"I16",
 constexpr std::string_view kEscapes = "\"\\/bfnrt", kEscaped = "\"\\/\b\f\n\r\t";
 
 unsigned byte(char c) { return static_cast<unsigned char>(c); }
-bool continues(char c) { return (byte(c) & 0xc0) == 0x80; }
 
 void append_utf8(std::string& text, uint32_t code) {
     const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
@@ -51,25 +50,17 @@ public:
     template <class Member>
     void object(const Member& member) {
         std::set<std::string> keys;
-        expect('{');
-        for (bool more = !accept('}'); more; more = !accept('}')) {
-            if (!keys.empty())
-                expect(',');
+        list('{', '}', [&] {
             const auto [key, is_new] = keys.insert(string());
             require(is_new, shown(*key), " comes twice");
             expect(':');
             member(*key);
-        }
+        });
     }
 
     std::vector<int64_t> integers() {
         std::vector<int64_t> values;
-        expect('[');
-        for (bool more = !accept(']'); more; more = !accept(']')) {
-            if (!values.empty())
-                expect(',');
-            values.push_back(integer());
-        }
+        list('[', ']', [&] { values.push_back(integer()); });
         return values;
     }
 
@@ -92,6 +83,16 @@ public:
     }
 
 private:
+    template <class Item>
+    void list(char open, char close, const Item& item) {
+        expect(open);
+        for (bool first = true; !accept(close); first = false) {
+            if (!first)
+                expect(',');
+            item();
+        }
+    }
+
     void skip_space() { at_ = std::min(text_.find_first_not_of(" \t\n\r", at_), text_.size()); }
 
     bool accept(char c) {
@@ -234,7 +235,7 @@ std::string quote(std::string_view text) {
 
 std::string shown(std::string_view text) {
     std::size_t length = std::min<std::size_t>(text.size(), 100);
-    while (length > 0 && length < text.size() && continues(text[length]))
+    while (length > 0 && length < text.size() && (byte(text[length]) & 0xc0) == 0x80)
         --length;  // not through a character
     return quote(text.substr(0, length)) + (length < text.size() ? "..." : "");
 }

@@ -1,7 +1,5 @@
 #include "nn/checkpoint/state_dict.h"
 
-#include <algorithm>
-
 namespace nn::checkpoint {
 namespace {
 
@@ -33,12 +31,11 @@ std::vector<Tensor> match(const SafeTensors& file, const StateDict& state) {
     List missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
     for (const Entry& tensor : file.entries()) {
         const std::string name = state.canonical(tensor.name);
-        const auto entry =
-            std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
-        Tensor* place =
-            entry == entries.end() ? nullptr : &found[static_cast<std::size_t>(entry - entries.begin())];
-        if (place != nullptr && !place->defined())
-            *place = file.tensor(tensor.name);
+        std::size_t i = 0;
+        while (i < entries.size() && entries[i].name != name)
+            ++i;
+        if (i < entries.size() && !found[i].defined())
+            found[i] = file.tensor(tensor.name);
         else if (!name.empty())
             unexpected.add(tensor.name);
     }
