@@ -24,6 +24,7 @@ inline int64_t round_up(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; 
 struct Head {
     const Attention* a;
     int64_t batch, head;
+    DropOut drop_out;
 
     int64_t out_row() const { return a->heads * a->d; }
     int64_t out(int64_t t) const { return (batch * a->queries + t) * out_row() + head * a->d; }
@@ -42,7 +43,9 @@ struct Head {
     }
 };
 
-inline Head head_of(const Attention& a, int64_t task) { return {&a, task / a.heads, task % a.heads}; }
+inline Head head_of(const Attention& a, int64_t task) {
+    return {&a, task / a.heads, task % a.heads, DropOut(a.key, a.dropout)};
+}
 
 // Queries first ... first + count - 1 of a head, count <= kQueries. Their scores, then weights, are rows of w,
 // `width` apart; in backward dw is the gradient of the weights, then of the scores.
@@ -89,9 +92,9 @@ inline Vec exp_of(const Real* row, int64_t n, Vec scale, Real shift) {
     return select(score, exp(select(score, x, zero())), zero());
 }
 
-// x times 0 or 1/(1-p), the same in forward and backward.
+// x after dropout, the same in forward and backward.
 inline Vec drop(const Head& h, int64_t t, int64_t s, Vec x) {
-    return h.a->dropout > 0 ? x * keep_scale(h.a->key, h.row(t) * h.a->keys + s, h.a->dropout) : x;
+    return h.drop_out(x, h.row(t) * h.a->keys + s);
 }
 
 // Where the mask is a pattern of pairs: row[s] = value for the hidden ones.

@@ -63,7 +63,7 @@ inline Vec keep_scale(RandomKey key, int64_t first_element, Real p) {
 // computed once.
 class DropOut {
 public:
-    DropOut(RandomKey key, Real p) : key_(key), first_block_(key_of_block(key, 0)), p_(p) {}
+    DropOut(RandomKey key = {}, Real p = 0) : key_(key), first_block_(key_of_block(key, 0)), p_(p) {}
 
     // x being elements first_element ... + 15: 0 where dropped, even of inf and NaN.
     Vec operator()(Vec x, int64_t first_element) const {

@@ -265,7 +265,7 @@ std::string format_header(const Header& header) {
     const auto item = [&](const std::string& part) {  // of a list: with a comma, unless it is the first
         text.append(text.back() == '{' || text.back() == '[' ? "" : ",").append(part);
     };
-    text = header.metadata.empty() ? "{" : "{\"__metadata__\":{";
+    text.append(header.metadata.empty() ? "{" : "{\"__metadata__\":{");
     for (const auto& [key, value] : header.metadata)
         item(quote(key).append(":").append(quote(value)));
     text += header.metadata.empty() ? "" : "}";
