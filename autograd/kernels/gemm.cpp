@@ -20,11 +20,15 @@
 //    the arithmetic is the limit as long as a and b arrive in time.
 // 4  They do if they come from a near cache: 512 ks at a time (kGemmBlockK), a panel of b as wide as a
 //    tile is used for kTaskRows rows before the next one is needed.
-// 5  Rows of b are a page or more apart, and such distances make a panel collide with itself in the
-//    cache. A copy in the order of use costs one pass over b and has neither problem. AVX2's narrow
-//    panels need it more. Where b or a are transposed, packing is also what turns them around. It
-//    does not pay where little is computed with each number: there the operand is read in place.
-// 6  Threads share the packed b, and each takes tasks, bands of rows times ranges of columns.
+// 5  Rows of b may be a page or more apart, and such distances make a panel collide with itself in the
+//    cache. A copy in the order of use costs one pass over the panel and has neither problem. Where b or a
+//    are transposed, packing is also what turns them around. It does not pay where rows are short or
+//    little is computed with each number: there the operand is read in place.
+// 6  Threads take tasks, parts of c, and compute each for all k. A task packs for itself: that costs each
+//    thread some more copying, but none ever waits for another, and c and the panels stay with one core.
+//    And while a panel is worked on, each tile asks for a part of what comes next, a line with each k.
+//
+// One row is another matter: gemm_thin.h.
 //
 // Each element's bits are the same on every path: it is the chain that kernels.h describes, and none of
 // these steps touches it. They decide when and where a chain runs, never what is in it: k is not split
@@ -41,13 +45,14 @@
 namespace autograd::kernels {
 namespace {
 
-// A task's rows at most: 192 x 512 floats of a are 384 KiB, which together with a panel of b (128 KiB) stay in
-// an L2 cache of 1 MiB. Half or twice as many measure 1 to 2 % slower.
-constexpr int64_t kTaskRows = 32 * kTileRows;
+// A task's rows at most: each panel of b that a task packs must be used by many of them. 384 x 512 floats of a
+// are 768 KiB, which together with a panel (128 KiB) fit into an L2 cache of 1 MiB. With half of it, 2048^3
+// is 2 % slower: a line of b then comes from far away twice as often.
+constexpr int64_t kTaskRows = 64 * kTileRows;
 
 // A task's part of c at most, and at least: numbers of a and b are used as often as it is wide and high. Below
 // the second, threads would wait for memory more than they compute.
-constexpr int64_t kLargestTask = 1 << 17;
+constexpr int64_t kLargestTask = 1 << 16;
 constexpr int64_t kSmallestTask = 1 << 12;
 
 // The least work of a task: 2^17 fmas take a microsecond, three times what it takes to hand them out.
@@ -57,8 +62,11 @@ constexpr int64_t kTaskWork = 1 << 17;
 constexpr int64_t kFewTasks = 16;
 
 // Rows of b up to so long are read where they lie: 512 x 512 x 512 runs at 257 GFLOP/s instead of 249. A panel
-// of longer ones collides with itself in the L2 cache, and is packed.
-constexpr int64_t kInPlaceRow = 1024;
+// of longer ones collides with itself in the L2 cache, and is packed. (What tiles have asked for collides as
+// well if the distance is a power of two, which is why n = 2048 stays 10 % below the peak. Tried: all panels
+// of a task packed at once, row by row, and tiles that copy the next panel themselves. Both are slower.)
+// A panel of one Vec takes a single line of each row, so there packing pays earlier (92 and 120 at 1024^3).
+constexpr int64_t kInPlaceRow = kTileVecs > 1 ? 1024 : 256;
 
 constexpr int64_t kInPlaceRows = 8 * kTileRows;
 
@@ -219,7 +227,7 @@ void multiply_thin(const GemmProblem& p, GemmBlock part) {
 
 // How c is cut into tasks: bands of rows times ranges of columns, all about the same size. A function of the
 // sizes alone, so it must suit 2 cores and 64. 16 equal tasks keep 16 cores busy, but 64 cores only from c =
-// 1024 x 2048 on, where tasks reach their largest size; a product of 512 x 512 would run on 16 of them. Cutting
+// 2048 x 2048 on, where tasks reach their largest size; a product of 512 x 512 would run on 16 of them. Cutting
 // it finer would make each core read more of a and b than it can compute with. (The blocks of k could be
 // computed side by side and added in order, with the same bits, for as much memory as there are blocks.)
 struct GemmTasks {
