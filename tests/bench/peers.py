@@ -200,6 +200,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="shows what was tried")
     parser.add_argument("--csv", action="store_true")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if subprocess.run([args.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
         print(f"peers.py: {args.python} has no PyTorch: skipped; make bench-peers PYTHON=... names one that has")
         return
