@@ -30,8 +30,8 @@ struct SizeClass {
 SizeClass size_class(int64_t n) {
     if (n <= kSmallest)
         return {0, kSmallest};
-    const int log = static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1))) -
-                    1;  // 2^log < n <= 2^(log+1), log >= 4
+    // 2^log < n <= 2^(log+1), log >= 4
+    const int log = static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1))) - 1;
     const int64_t step = int64_t(1) << (log - 3);
     const int64_t size = (n + step - 1) / step * step;
     return {(log - 4) * 8 + static_cast<int>(size / step) - 8, size};

@@ -16,11 +16,10 @@ Classifier::Classifier(const ClassifierConfig& c, const Rng& rng_)
 
 Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
     const int64_t batch = x.size(0), length = x.size(1);
-    std::vector<Real> shares(static_cast<std::size_t>(batch * length), Real(0));
-    for (int64_t b = 0; b < batch; ++b)
-        for (int32_t t = 0; t < lengths[static_cast<std::size_t>(b)]; ++t)
-            shares[static_cast<std::size_t>(b * length + t)] =
-                Real(1) / static_cast<Real>(lengths[static_cast<std::size_t>(b)]);
+    std::vector<Real> shares;  // (B, T)
+    for (const int32_t n : lengths)
+        for (int64_t t = 0; t < length; ++t)
+            shares.push_back(t < n ? Real(1) / static_cast<Real>(n) : Real(0));
     // As a product, so that the order of summing, and with it each bit, does not depend on the padding.
     const Tensor mean = autograd::matmul(Tensor::from({batch, 1, length}, shares), x);  // (B, 1, d)
     return autograd::reshape(mean, {batch, x.size(2)});                                 // (B, d)

@@ -1,9 +1,6 @@
 // Everything that can differ between two models of one family, as one plain value.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "models/special_ids.h"
 #include "nn/feed_forward.h"
 #include "nn/positional_encoding.h"

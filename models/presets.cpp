@@ -1,7 +1,5 @@
 #include "models/presets.h"
 
-#include "autograd/base/check.h"
-
 namespace models {
 
 static TransformerConfig blog(int64_t d_ff, nn::Positions positions) {

@@ -5,6 +5,7 @@
 // decide.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 

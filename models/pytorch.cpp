@@ -1,7 +1,5 @@
 #include "models/pytorch.h"
 
-#include <algorithm>
-
 namespace models {
 namespace {
 

@@ -16,19 +16,10 @@ Transformer::Transformer(const TransformerConfig& c, const Rng& rng_)
         output.table = tgt_embedding.tokens.table.share();
 }
 
-Tensor Transformer::encode(const Tokens& src, const Mode& mode, AttentionWeights* weights) const {
-    return encode(src, Mask::padding(src), mode, weights);
-}
-
 Tensor Transformer::encode(const Tokens& src, const Mask& mask, const Mode& mode,
                            AttentionWeights* weights) const {
     const Tensor x = src_embedding(src, mode);  // (B, S, d_model)
     return encoder(x, mask, mode, weights);     // (B, S, d_model)
-}
-
-Tensor Transformer::decode(const Tokens& tgt, const Tensor& memory, const Mask& memory_mask, const Mode& mode,
-                           AttentionWeights* weights) const {
-    return decode(tgt, memory, Mask::padding(tgt).and_causal(), memory_mask, mode, weights);
 }
 
 Tensor Transformer::decode(const Tokens& tgt, const Tensor& memory, const Mask& self_mask,
@@ -67,8 +58,8 @@ public:
         const int64_t batch = static_cast<int64_t>(tokens.size());
         autograd::check(tokens.size() == key_counts_.size(), "[decode] ", tokens.size(),
                         " tokens for a batch of ", key_counts_.size());
-        const Tensor x =
-            model_.tgt_embedding(Tokens(batch, 1, tokens), Mode::eval(), position_);  // (B, 1, d_model)
+        const Tokens newest(batch, 1, tokens);
+        const Tensor x = model_.tgt_embedding(newest, Mode::eval(), position_);  // (B, 1, d_model)
         const Tensor decoded = model_.decoder.step(x, caches_, Mask::key_counts(key_counts_));
         ++position_;
         return autograd::reshape(model_.output(decoded), {batch, -1});  // (B, V)

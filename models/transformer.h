@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "models/config.h"
 #include "models/decoder.h"
@@ -17,14 +16,18 @@ struct Transformer {
     Transformer(const TransformerConfig& config, const Rng& rng);
 
     // src (B, S) -> memory (B, S, d_model). Padding is hidden as keys.
-    Tensor encode(const Tokens& src, const Mode& mode, AttentionWeights* weights = nullptr) const;
+    Tensor encode(const Tokens& src, const Mode& mode, AttentionWeights* weights = nullptr) const {
+        return encode(src, Mask::padding(src), mode, weights);
+    }
     // The same with a mask of your own.
     Tensor encode(const Tokens& src, const Mask& mask, const Mode& mode,
                   AttentionWeights* weights = nullptr) const;
 
     // tgt (B, T) -> logits (B, T, V); row t predicts what follows position t, from positions 0 .. t.
     Tensor decode(const Tokens& tgt, const Tensor& memory, const Mask& memory_mask, const Mode& mode,
-                  AttentionWeights* weights = nullptr) const;
+                  AttentionWeights* weights = nullptr) const {
+        return decode(tgt, memory, Mask::padding(tgt).and_causal(), memory_mask, mode, weights);
+    }
     Tensor decode(const Tokens& tgt, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
                   const Mode& mode, AttentionWeights* weights = nullptr) const;
 

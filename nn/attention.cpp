@@ -27,9 +27,8 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Mask& mask, const M
                                       Tensor* weights) const {
     const Tensor qkv = in_proj(x);  // (B, T, 3*d_model)
     const Rng rng = dropout.rng_in(mode);
-    const Tensor heads =
-        autograd::self_attention(qkv, op_options(mask, mode, rng, weights));  // (B, T, d_model)
-    return out_proj(heads);                                                   // (B, T, d_model)
+    const Tensor heads = autograd::self_attention(qkv, op_options(mask, mode, rng, weights));
+    return out_proj(heads);  // (B, T, d_model)
 }
 
 Tensor MultiHeadAttention::project(const Tensor& memory) const {

@@ -21,9 +21,8 @@ struct PositionalEncoding {
     void visit(Visitor& v) const { v("table", table); }
 
     int64_t max_length() const { return encodings().size(0); }
-    const Tensor& encodings() const {
-        return table->defined() ? table.tensor() : sinusoids;
-    }  // (max_length, d)
+    // (max_length, d)
+    const Tensor& encodings() const { return table->defined() ? table.tensor() : sinusoids; }
 
     Tensor sinusoids;  // (max_length, d), or empty
     Parameter table;   // (max_length, d), or absent

@@ -7,12 +7,8 @@ std::size_t utf8_length(std::string_view text) {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
     };
     const unsigned first = byte(0);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xc2 ? 0
-                               : first < 0xe0 ? 2
-                               : first < 0xf0 ? 3
-                               : first < 0xf5 ? 4
-                                              : 0;
+    const bool never_first = (first >= 0x80 && first < 0xc2) || first > 0xf4;
+    const std::size_t length = never_first ? 0 : first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     // The second byte's range is narrower after these four: no overlong forms, surrogates, or too large ones.
     const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
     const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;

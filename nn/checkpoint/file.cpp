@@ -38,8 +38,8 @@ int open_aside(const std::string& target, std::string& name) {
 
 int write_all(int file, std::string_view bytes) {
     while (!bytes.empty()) {
-        const ssize_t n =
-            ::write(file, bytes.data(), std::min<std::size_t>(bytes.size(), 1 << 30));  // macOS: < 2 GiB
+        // macOS takes less than 2 GiB at once.
+        const ssize_t n = ::write(file, bytes.data(), std::min<std::size_t>(bytes.size(), 1 << 30));
         if (n < 0 && errno != EINTR)
             return -1;
         bytes.remove_prefix(n < 0 ? 0 : static_cast<std::size_t>(n));

@@ -132,10 +132,9 @@ private:
 
     uint32_t hex4() {
         uint32_t value = 0;
-        const char* from = text_.data() + at_;
-        const char* stop =
-            std::from_chars(from, from + std::min<std::size_t>(4, text_.size() - at_), value, 16).ptr;
-        require(stop == from + 4, "four hexadecimal digits must follow \\u");
+        const std::string_view digits = text_.substr(at_, 4);
+        const char* stop = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
+        require(stop == digits.data() + 4, "four hexadecimal digits must follow \\u");
         at_ += 4;
         return value;
     }
