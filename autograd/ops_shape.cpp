@@ -1,35 +1,27 @@
 // Operations that move numbers without changing them.
 #include <algorithm>
 
+#include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
 namespace autograd {
 namespace {
 
-// Row-major strides, and a loop over up to four dims.
-struct Strides {
-    int64_t of[Shape::kMaxRank] = {};
-    explicit Strides(const Shape& shape) {
-        int64_t stride = 1;
-        for (int i = shape.rank() - 1; i >= 0; --i) {
-            of[i] = stride;
-            stride *= shape[i];
-        }
-    }
-};
+// How far apart neighbours along a dimension are.
+int64_t stride(const Shape& shape, int dim) {
+    int64_t numbers = 1;
+    for (int i = dim + 1; i < shape.rank(); ++i)
+        numbers *= shape[i];
+    return numbers;
+}
 
-// Copies `block` from a place in one tensor to a place in another, each with its own strides.
-void copy_block(const Shape& block, const Real* from, const Strides& from_strides, kernels::Out to,
-                const Strides& to_strides) {
-    kernels::Loop4 loop = {{1, 1, 1, 1}, {}, {}};
-    const int skip = Shape::kMaxRank - block.rank();
-    for (int i = 0; i < block.rank(); ++i) {
-        loop.size[skip + i] = block[i];
-        loop.a[skip + i] = from_strides.of[i];
-        loop.b[skip + i] = to_strides.of[i];
-    }
-    kernels::cpu().copy(loop, from, to);
+// Copies a tensor of shape `part` out of a larger one, from where the part begins in it; and into one.
+void copy_from(const Shape& whole, const Real* from, const Shape& part, kernels::Out to) {
+    kernels::cpu().copy(broadcast_loop(part, whole, part), from, to);
+}
+void copy_into(const Shape& whole, kernels::Out to, const Shape& part, const Real* from) {
+    kernels::cpu().copy(broadcast_loop(part, part, whole), from, to);
 }
 
 }  // namespace
@@ -56,21 +48,22 @@ Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
 Tensor permute(const Tensor& x, const std::vector<int>& order) {
     check(static_cast<int>(order.size()) == x.rank(), "[permute] ", x.shape(), " needs ", x.rank(),
           " dimensions in the order: got ", order.size());
-    const Strides dense(x.shape());
-    Strides walk(x.shape());
-    int64_t sizes[Shape::kMaxRank];
+    int64_t sizes[Shape::kMaxRank], strides[Shape::kMaxRank];
     bool seen[Shape::kMaxRank] = {};
     for (int i = 0; i < x.rank(); ++i) {
         const int from = x.shape().index(order[static_cast<std::size_t>(i)]);
         check(!seen[from], "[permute] dimension ", from, " of ", x.shape(), " is named twice");
         seen[from] = true;
         sizes[i] = x.size(from);
-        walk.of[i] = dense.of[from];
+        strides[i] = stride(x.shape(), from);
     }
     Tensor out = Tensor::uninitialized(Shape(sizes, x.rank()));
-    copy_block(out.shape(), x.data(), walk, {out.mutable_data()}, Strides(out.shape()));
-    return with_backward(out, {&x}, [walk, dx = x.sink()](const Tensor& dout) {
-        copy_block(dout.shape(), dout.data(), Strides(dout.shape()), dx.open(), walk);
+    kernels::Loop4 loop = broadcast_loop(out.shape(), out.shape(), out.shape());
+    std::copy_n(strides, x.rank(), std::end(loop.a) - x.rank());
+    kernels::cpu().copy(loop, x.data(), {out.mutable_data()});
+    std::swap(loop.a, loop.b);
+    return with_backward(out, {&x}, [loop, dx = x.sink()](const Tensor& dout) {
+        kernels::cpu().copy(loop, dout.data(), dx.open());
     });
 }
 
@@ -88,15 +81,14 @@ Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end) {
     const int d = x.shape().index(dim);
     check(0 <= begin && begin <= end && end <= x.size(d), "[slice] [", begin, ", ", end,
           ") must lie within dimension ", dim, " of ", x.shape());
-    const Strides strides(x.shape());
-    const int64_t offset = begin * strides.of[d];
+    const int64_t offset = begin * stride(x.shape(), d);
     Tensor out = Tensor::uninitialized(x.shape().with(d, end - begin));
-    copy_block(out.shape(), x.data() + offset, strides, {out.mutable_data()}, Strides(out.shape()));
-    return with_backward(out, {&x}, [strides, offset, n = x.numel(), dx = x.sink()](const Tensor& dout) {
+    copy_from(x.shape(), x.data() + offset, out.shape(), {out.mutable_data()});
+    return with_backward(out, {&x}, [whole = x.shape(), offset, dx = x.sink()](const Tensor& dout) {
         const kernels::Out to = dx.open();
         if (!to.accumulate)
-            kernels::cpu().fill(n, 0, to.data);
-        copy_block(dout.shape(), dout.data(), Strides(dout.shape()), {to.data + offset, true}, strides);
+            kernels::cpu().fill(whole.numel(), 0, to.data);
+        copy_into(whole, {to.data + offset, true}, dout.shape(), dout.data());
     });
 }
 
@@ -114,7 +106,6 @@ Tensor concat(const std::vector<Tensor>& parts, int dim) {
         inputs.push_back(&part);
     }
     Tensor out = Tensor::uninitialized(parts[0].shape().with(d, total));
-    const Strides strides(out.shape());
     struct Part {
         GradSink sink;
         Shape shape;
@@ -124,15 +115,14 @@ Tensor concat(const std::vector<Tensor>& parts, int dim) {
     int64_t offset = 0;
     Real* to = out.mutable_data();
     for (const Tensor& part : parts) {
-        copy_block(part.shape(), part.data(), Strides(part.shape()), {to + offset}, strides);
+        copy_into(out.shape(), {to + offset}, part.shape(), part.data());
         places.push_back({part.sink(), part.shape(), offset});
-        offset += part.size(d) * strides.of[d];
+        offset += part.size(d) * stride(out.shape(), d);
     }
-    return with_backward(out, inputs, [strides, places = std::move(places)](const Tensor& dout) {
+    return with_backward(out, inputs, [places = std::move(places)](const Tensor& dout) {
         for (const Part& part : places)
             if (part.sink)
-                copy_block(part.shape, dout.data() + part.offset, strides, part.sink.open(),
-                           Strides(part.shape));
+                copy_from(dout.shape(), dout.data() + part.offset, part.shape, part.sink.open());
     });
 }
 

@@ -7,8 +7,6 @@
 
 namespace autograd {
 
-Shape::Shape(std::initializer_list<int64_t> sizes) : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
-
 Shape::Shape(const int64_t* sizes, int rank) : rank_(rank) {
     check(rank <= kMaxRank, "[shape] at most ", kMaxRank, " dimensions: got ", rank);
     for (int i = 0; i < rank; ++i) {

@@ -13,7 +13,7 @@ public:
 
     Shape() = default;  // of a scalar
     // Throws Error for more than four sizes, a negative one, or a product beyond int64_t.
-    Shape(std::initializer_list<int64_t> sizes);
+    Shape(std::initializer_list<int64_t> sizes) : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
     Shape(const int64_t* sizes, int rank);
 
     int rank() const { return rank_; }

@@ -15,8 +15,8 @@ void SelfCache::append(const Tensor& next) {
     if (length == 0)
         filled = Tensor::zeros(next.shape().with(1, 0));
     const int64_t batch = filled.size(0), capacity = filled.size(1), count = next.size(1), d = next.size(2);
-    autograd::check(next.size(0) == batch, "[SelfCache] a batch of ", next.size(0),
-                    " cannot continue a batch of ", batch, "; select its rows first");
+    check(next.size(0) == batch, "[SelfCache] a batch of ", next.size(0), " cannot continue a batch of ",
+          batch, "; select its rows first");
     if (length + count > capacity) {
         // What is new is zeros: nothing reads it before it is filled, but it must be finite memory to copy.
         const int64_t more = std::max({int64_t{16}, capacity, length + count - capacity});

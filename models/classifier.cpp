@@ -3,7 +3,7 @@
 namespace models {
 
 static const ClassifierConfig& checked(const ClassifierConfig& c) {
-    autograd::check(c.classes >= 2, "[config] a classifier needs at least two classes: got ", c.classes);
+    check(c.classes >= 2, "[config] a classifier needs at least two classes: got ", c.classes);
     return c;
 }
 
@@ -28,7 +28,7 @@ Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
 Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
     const std::vector<int32_t> lengths = ids.lengths();
     for (std::size_t b = 0; b < lengths.size(); ++b)
-        autograd::check(lengths[b] > 0, "[Classifier] text ", b, " of the batch has no token");
+        check(lengths[b] > 0, "[Classifier] text ", b, " of the batch has no token");
     const Tensor x = backbone(ids, Mask::key_counts(lengths), mode, weights);  // (B, T, d_model)
     const Tensor pooled =
         config.pooling == Pooling::mean

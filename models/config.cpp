@@ -2,8 +2,6 @@
 
 namespace models {
 
-using autograd::check;
-
 static void check_rate(const char* name, Real rate) {
     check(rate >= 0 && rate < 1, "[config] dropout.", name, " must be in [0, 1): got ", rate);
 }

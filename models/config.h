@@ -7,6 +7,7 @@
 
 namespace models {
 
+using autograd::check;
 using autograd::CrossEntropyOptions;
 using nn::Mask;
 using nn::Mode;

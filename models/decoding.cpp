@@ -8,8 +8,6 @@
 namespace models {
 namespace {
 
-using autograd::check;
-
 constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 
 double length_penalty(std::size_t tokens, double alpha) {

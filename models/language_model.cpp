@@ -25,8 +25,7 @@ void LanguageModel::Cache::select(const std::vector<int32_t>& rows) {
 
 Tensor LanguageModel::step(const Tokens& ids, Cache& cache) const {
     for (const int32_t length : ids.lengths())
-        autograd::check(length == ids.length,
-                        "[LanguageModel] a step takes no padding, all sentences are one length");
+        check(length == ids.length, "[LanguageModel] a step takes no padding, all sentences are one length");
     const autograd::NoGrad no_grad;
     cache.layers.resize(backbone.encoder.layers.size());
     const Tensor x = backbone.embedding(ids, Mode::eval(), cache.length);  // (B, T, d_model)

@@ -31,14 +31,14 @@ static int32_t masked(int32_t id, uint64_t i, const MaskingOptions& o, const Rng
 }
 
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& rng) {
-    autograd::check(
+    check(
         o.rate >= 0 && o.rate <= 1 && o.replaced >= 0 && o.randomised >= 0 && o.replaced + o.randomised <= 1,
         "[mask_tokens] rates must be in [0, 1], replaced and randomised together too: got ", o.rate, ", ",
         o.replaced, " and ", o.randomised);
-    autograd::check(o.first_id < o.end_id, "[mask_tokens] there are no ids from ", o.first_id, " to ",
-                    o.end_id, "; end_id is the size of the vocabulary");
-    autograd::check(o.first_id > kPad && o.mask >= 0, "[mask_tokens] first_id must be above ", int{kPad},
-                    ", which the loss ignores, and mask an id: got ", o.first_id, " and ", o.mask);
+    check(o.first_id < o.end_id, "[mask_tokens] there are no ids from ", o.first_id, " to ", o.end_id,
+          "; end_id is the size of the vocabulary");
+    check(o.first_id > kPad && o.mask >= 0, "[mask_tokens] first_id must be above ", int{kPad},
+          ", which the loss ignores, and mask an id: got ", o.first_id, " and ", o.mask);
     std::vector<std::size_t> selected, possible;
     for (std::size_t i = 0; i < ids.ids.size(); ++i) {
         if (ids.ids[i] < o.first_id || ids.ids[i] >= o.end_id || ids.ids[i] == ids.pad)
@@ -47,7 +47,7 @@ MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& 
         if (rng.uniform(3 * i) < o.rate)
             selected.push_back(i);
     }
-    autograd::check(!possible.empty(), "[mask_tokens] there is no token that may be masked");
+    check(!possible.empty(), "[mask_tokens] there is no token that may be masked");
     if (selected.empty())
         selected.push_back(possible[static_cast<std::size_t>(
             rng.fork("one").below(0, static_cast<int64_t>(possible.size())))]);

@@ -6,8 +6,6 @@
 
 namespace models {
 
-using autograd::check;
-
 namespace {
 
 bool contains(const std::vector<int32_t>& ids, int32_t id) {

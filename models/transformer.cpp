@@ -56,8 +56,8 @@ public:
     Tensor step(const std::vector<int32_t>& tokens) override {
         const autograd::NoGrad no_grad;
         const int64_t batch = static_cast<int64_t>(tokens.size());
-        autograd::check(tokens.size() == key_counts_.size(), "[decode] ", tokens.size(),
-                        " tokens for a batch of ", key_counts_.size());
+        check(tokens.size() == key_counts_.size(), "[decode] ", tokens.size(), " tokens for a batch of ",
+              key_counts_.size());
         const Tokens newest(batch, 1, tokens);
         const Tensor x = model_.tgt_embedding(newest, Mode::eval(), position_);  // (B, 1, d_model)
         const Tensor decoded = model_.decoder.step(x, caches_, Mask::key_counts(key_counts_));
@@ -69,8 +69,8 @@ public:
         const autograd::NoGrad no_grad;
         std::vector<int32_t> counts;
         for (const int32_t row : rows) {
-            autograd::check(row >= 0 && row < static_cast<int32_t>(key_counts_.size()),
-                            "[decode] there is no row ", row, " in a batch of ", key_counts_.size());
+            check(row >= 0 && row < static_cast<int32_t>(key_counts_.size()), "[decode] there is no row ",
+                  row, " in a batch of ", key_counts_.size());
             counts.push_back(key_counts_[static_cast<std::size_t>(row)]);
         }
         key_counts_ = std::move(counts);

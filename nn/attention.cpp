@@ -19,8 +19,8 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
       out_proj(d_model, d_model, rng.fork("out_proj"), {.bias = options.bias, .init = options.init}),
       dropout(options.dropout, rng.fork("dropout")),
       n_heads(n_heads_) {
-    autograd::check(n_heads >= 1 && d_model % n_heads == 0, "[MultiHeadAttention] d_model = ", d_model,
-                    " must be a multiple of n_heads = ", n_heads);
+    check(n_heads >= 1 && d_model % n_heads == 0, "[MultiHeadAttention] d_model = ", d_model,
+          " must be a multiple of n_heads = ", n_heads);
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Mask& mask, const Mode& mode,

@@ -25,12 +25,12 @@ void zero_grad(const std::vector<NamedParameter>& parameters) {
 }
 
 void copy_values(const std::vector<NamedParameter>& from, const std::vector<NamedParameter>& to) {
-    autograd::check(from.size() == to.size(), "[copy_values] ", from.size(),
-                    " parameters cannot be copied to ", to.size());
+    check(from.size() == to.size(), "[copy_values] ", from.size(), " parameters cannot be copied to ",
+          to.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
-        autograd::check(from[i].name == to[i].name && from[i].tensor.shape() == to[i].tensor.shape(),
-                        "[copy_values] ", from[i].name, " ", from[i].tensor.shape(), " does not fit ",
-                        to[i].name, " ", to[i].tensor.shape());
+        check(from[i].name == to[i].name && from[i].tensor.shape() == to[i].tensor.shape(), "[copy_values] ",
+              from[i].name, " ", from[i].tensor.shape(), " does not fit ", to[i].name, " ",
+              to[i].tensor.shape());
         const Real* values = from[i].tensor.data();
         std::copy(values, values + from[i].tensor.numel(), Tensor(to[i].tensor).mutable_data());
     }

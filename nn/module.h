@@ -20,6 +20,7 @@
 
 namespace nn {
 
+using autograd::check;
 using autograd::Mask;
 using autograd::Real;
 using autograd::Rng;

@@ -9,7 +9,6 @@
 
 namespace nn {
 
-using autograd::check;
 namespace kernels = autograd::kernels;
 
 namespace {

@@ -28,9 +28,8 @@ PositionalEncoding::PositionalEncoding(Positions kind, int64_t max_length, int64
 
 Tensor PositionalEncoding::at(int64_t length, int64_t first) const {
     const int64_t end = first + length;
-    autograd::check(end <= max_length(), "[PositionalEncoding] position ", end - 1,
-                    " is beyond the model's maximum ", "length of ", max_length(),
-                    "; make max_length larger, or the sentence shorter");
+    check(end <= max_length(), "[PositionalEncoding] position ", end - 1, " is beyond the model's maximum ",
+          "length of ", max_length(), "; make max_length larger, or the sentence shorter");
     return autograd::slice(encodings(), 0, first, end);
 }
 

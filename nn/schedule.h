@@ -1,7 +1,12 @@
 // Learning rates as functions of the step, which counts from 1.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
+
+#include "autograd/base/check.h"
 
 namespace nn {
 
@@ -18,7 +23,13 @@ struct WarmupInverseSqrt {
     int64_t d_model = 512;
     int64_t warmup = 4000;
     double factor = 1;
-    double operator()(int64_t step) const;
+    double operator()(int64_t step) const {
+        autograd::check(step >= 1 && warmup >= 1, "[schedule] step and warm-up count from 1: got step ", step,
+                        ", warm-up ", warmup);
+        const double s = static_cast<double>(step), w = static_cast<double>(warmup);
+        return factor / std::sqrt(static_cast<double>(d_model)) *
+               std::min(1 / std::sqrt(s), s / (w * std::sqrt(w)));
+    }
 };
 
 // Rises linearly to `lr` for `warmup` steps, then follows half a cosine down to `lr_end` at step `total`, and
@@ -28,7 +39,15 @@ struct CosineSchedule {
     int64_t total;
     int64_t warmup = 0;
     double lr_end = 0;
-    double operator()(int64_t step) const;
+    double operator()(int64_t step) const {
+        autograd::check(step >= 1, "[schedule] steps count from 1: got ", step);
+        if (step <= warmup)
+            return lr * static_cast<double>(step) / static_cast<double>(warmup);
+        if (step >= total)
+            return lr_end;
+        const double done = static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
+        return lr_end + (lr - lr_end) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+    }
 };
 
 }  // namespace nn

@@ -269,10 +269,7 @@ std::string format_header(const Header& header) {
         item(quote(key).append(":").append(quote(value)));
     text += header.metadata.empty() ? "" : "}";
     for (const Entry& entry : header.entries) {
-        item(quote(entry.name)
-                 .append(":{\"dtype\":")
-                 .append(quote(name_of(entry.dtype)))
-                 .append(",\"shape\":["));
+        item(quote(entry.name) + ":{\"dtype\":" + quote(name_of(entry.dtype)) + ",\"shape\":[");
         for (const int64_t size : entry.shape)
             item(std::to_string(size));
         text.append("],\"data_offsets\":[").append(std::to_string(entry.begin));

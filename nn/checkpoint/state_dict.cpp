@@ -3,7 +3,6 @@
 namespace nn::checkpoint {
 namespace {
 
-using autograd::check;
 using autograd::join;
 
 // Names under a heading; of many the first few, so that a line stays a line.
