@@ -1,5 +1,7 @@
 #include "autograd/broadcast.h"
 
+#include <algorithm>
+
 #include "autograd/tensor.h"
 
 namespace autograd {
@@ -9,10 +11,8 @@ constexpr int kRank = Shape::kMaxRank;
 
 // Sizes with ones in front, up to rank 4.
 void pad_front(const Shape& shape, int64_t sizes[kRank]) {
-    for (int i = 0; i < kRank; ++i) {
-        const int dim = i - (kRank - shape.rank());
-        sizes[i] = dim >= 0 ? shape[dim] : 1;
-    }
+    std::fill_n(sizes, kRank, 1);
+    std::copy(shape.begin(), shape.end(), sizes + kRank - shape.rank());
 }
 
 void broadcast_strides(const int64_t out[kRank], const Shape& shape, int64_t strides[kRank]) {

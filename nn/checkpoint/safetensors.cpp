@@ -47,12 +47,6 @@ struct Bool {
     operator int64_t() const { return byte != 0; }
 };
 
-template <class Out>
-struct Kind {
-    DType dtype;
-    void (*copy)(std::string_view from, Out* to);
-};
-
 // The bytes need not be aligned: a header may have any length.
 template <class Stored, class Out>
 void copy(std::string_view from, Out* to) {
@@ -63,23 +57,24 @@ void copy(std::string_view from, Out* to) {
     }
 }
 
-constexpr Kind<Real> kFloats[] = {{DType::F16, copy<Half>},
-                                  {DType::BF16, copy<BrainFloat>},
-                                  {DType::F32, copy<float>},
-                                  {DType::F64, copy<double>}};
-constexpr Kind<int64_t> kIntegers[] = {
+template <class Out>
+using Copies = std::map<DType, void (*)(std::string_view from, Out* to)>;
+const Copies<Real> kFloats = {{DType::F16, copy<Half>},
+                              {DType::BF16, copy<BrainFloat>},
+                              {DType::F32, copy<float>},
+                              {DType::F64, copy<double>}};
+const Copies<int64_t> kIntegers = {
     {DType::BOOL, copy<Bool>},    {DType::U8, copy<uint8_t>},   {DType::I8, copy<int8_t>},
     {DType::I16, copy<int16_t>},  {DType::U16, copy<uint16_t>}, {DType::I32, copy<int32_t>},
     {DType::U32, copy<uint32_t>}, {DType::I64, copy<int64_t>},  {DType::U64, copy<uint64_t>}};
 
-// The kind of an entry, which must be one of these.
-template <class Kinds>
-const auto& kind_of(const Entry& entry, const Kinds& kinds, const char* numbers, const std::string& where) {
-    const auto* found = std::find_if(std::begin(kinds), std::end(kinds),
-                                     [&](const auto& kind) { return kind.dtype == entry.dtype; });
-    check(found != std::end(kinds), where, ": tensor ", shown(entry.name), " must hold ", numbers,
+// How an entry is copied, whose dtype must be one of these.
+template <class Out>
+auto copy_of(const Entry& entry, const Copies<Out>& copies, const char* numbers, const std::string& where) {
+    const auto found = copies.find(entry.dtype);
+    check(found != copies.end(), where, ": tensor ", shown(entry.name), " must hold ", numbers,
           ": its dtype is ", name_of(entry.dtype));
-    return *found;
+    return found->second;
 }
 
 template <class T>
@@ -155,20 +150,20 @@ std::string_view SafeTensors::bytes(const Entry& entry) const {
 
 Tensor SafeTensors::tensor(std::string_view name) const {
     const Entry& entry = at(name);
-    const auto& kind = kind_of(entry, kFloats, "floating-point numbers", where_);
+    const auto copy_all = copy_of(entry, kFloats, "floating-point numbers", where_);
     check(entry.shape.size() <= Shape::kMaxRank, where_, ": tensor ", shown(name), " has ",
           entry.shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
     Tensor out = Tensor::uninitialized(Shape(entry.shape.data(), static_cast<int>(entry.shape.size())));
-    kind.copy(bytes(entry), out.mutable_data());
+    copy_all(bytes(entry), out.mutable_data());
     return out;
 }
 
 Integers SafeTensors::integers(std::string_view name) const {
     const Entry& entry = at(name);
-    const auto& kind = kind_of(entry, kIntegers, "whole numbers", where_);
+    const auto copy_all = copy_of(entry, kIntegers, "whole numbers", where_);
     const int64_t count = (entry.end - entry.begin) / size_of(entry.dtype);
     Integers out = {entry.shape, std::vector<int64_t>(static_cast<std::size_t>(count))};
-    kind.copy(bytes(entry), out.values.data());
+    copy_all(bytes(entry), out.values.data());
     const bool wrapped = entry.dtype == DType::U64 &&
                          std::any_of(out.values.begin(), out.values.end(), [](int64_t x) { return x < 0; });
     check(!wrapped, where_, ": tensor ", shown(name), " has a number beyond 2^63 - 1");
