@@ -51,8 +51,10 @@ Adam::Adam(std::vector<NamedParameter> parameters, const AdamOptions& options)
           ", ", options.beta2);
     check(options.eps > 0, "[Adam] eps must be positive: got ", options.eps);
     check(options.weight_decay >= 0, "[Adam] weight decay must not be negative: got ", options.weight_decay);
-    for (const NamedParameter& p : parameters_)
-        moments_.push_back({Tensor::zeros(p.tensor.shape()), Tensor::zeros(p.tensor.shape())});
+    for (const NamedParameter& p : parameters_) {
+        mean_.push_back(Tensor::zeros(p.tensor.shape()));
+        square_.push_back(Tensor::zeros(p.tensor.shape()));
+    }
 }
 
 // Adam for one parameter: what the kernel needs.
@@ -62,10 +64,9 @@ struct Adam::Update {
     Real *w, *mean, *square;
 };
 
-Adam::Update Adam::update_of(std::size_t parameter, double lr, double grad_scale) {
+Adam::Update Adam::update_of(std::size_t i, double lr, double grad_scale) {
     const double t = static_cast<double>(steps_);
-    Tensor w = parameters_[parameter].tensor;
-    Moments& moments = moments_[parameter];
+    Tensor w = parameters_[i].tensor;
     const bool decays = w.rank() >= 2 || !options_.decay_matrices_only;
     const kernels::Adam rule = {.lr = static_cast<Real>(lr),
                                 .beta1 = static_cast<Real>(options_.beta1),
@@ -78,8 +79,7 @@ Adam::Update Adam::update_of(std::size_t parameter, double lr, double grad_scale
                                 .decay = static_cast<Real>(decays ? options_.weight_decay : 0),
                                 .decoupled = options_.decoupled,
                                 .grad_scale = static_cast<Real>(grad_scale)};
-    return {rule, w.grad().data(), w.mutable_data(), moments.mean.mutable_data(),
-            moments.square.mutable_data()};
+    return {rule, w.grad().data(), w.mutable_data(), mean_[i].mutable_data(), square_[i].mutable_data()};
 }
 
 void Adam::step(double lr, double grad_scale) {

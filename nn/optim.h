@@ -33,14 +33,11 @@ public:
     const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
 private:
-    struct Moments {
-        Tensor mean, square;
-    };
     struct Update;
-    Update update_of(std::size_t parameter, double lr, double grad_scale);
+    Update update_of(std::size_t i, double lr, double grad_scale);
 
     std::vector<NamedParameter> parameters_;
-    std::vector<Moments> moments_;
+    std::vector<Tensor> mean_, square_;  // m and v of each parameter
     AdamOptions options_;
     int64_t steps_ = 0;
 };
