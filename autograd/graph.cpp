@@ -25,9 +25,13 @@ Tensor Node::grad() const {
     return grad;
 }
 
+void Node::zero_grad() {
+    grad_ = {};
+    has_grad_ = false;
+}
+
 kernels::Out Node::open_grad() {
-    // After zero_grad, a gradient that somebody still holds is left to him.
-    if (!grad_ || (!has_grad_ && grad_->references > 1))
+    if (!has_grad_)
         grad_ = Storage::make(shape_.numel());
     return {grad_->data, std::exchange(has_grad_, true)};
 }
@@ -105,8 +109,7 @@ void Node::use_up() {
     used_ = true;
     forget();
     parents_.clear();
-    grad_ = {};
-    has_grad_ = false;
+    zero_grad();
 }
 
 kernels::Out GradSink::open() const { return node_ ? node_->open_grad() : kernels::Out{nullptr}; }

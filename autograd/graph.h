@@ -43,7 +43,8 @@ public:
     bool has_grad() const { return has_grad_; }
     // The collected gradient. Requires has_grad().
     Tensor grad() const;
-    void zero_grad() { has_grad_ = false; }
+    // Its memory is free for others until the next gradient comes.
+    void zero_grad();
 
     // Where to put a gradient: the first writer since zero_grad overwrites, later ones accumulate.
     // So nothing is ever cleared, and the order of the additions is the order of backward.
