@@ -107,6 +107,9 @@ Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias,
 enum class Activation { relu, gelu_erf, gelu_tanh };
 // f(linear(x, weight, bias)), f being relu or gelu in one of its two forms
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
+// linear(linear_activation(x, w1, b1, f), w2, b2), keeping one tensor of the hidden size for backward
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation f);
 
 // cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: some
 // hundred rows at a time, whose gradients are computed in forward already.

@@ -133,41 +133,64 @@ kernels::Out open_columns(const GradSink& sink, const Shape& shape, int64_t firs
     return {out.data + first, true};
 }
 
-// out (..., N) = f(x (..., K) @ w (K, N) + bias (N))      or with w (N, K), transposed: x @ wᵀ + bias
-// d = dout f'       dx = d @ wᵀ       dw = xᵀ @ d (transposed: dᵀ @ x)       dbias = Σ d over the rows
-Tensor rows_times_matrix(const Tensor& x, const Tensor& w, const Tensor& bias, RowsTimes o) {
-    if (o.columns < 0)
-        o.columns = w.size(o.transposed ? 0 : 1);
-    const int64_t m = x.shape().without(-1).numel(), k = x.size(-1), n = o.columns, ldw = w.size(1);
-    Tensor out = Tensor::uninitialized(x.shape().with(-1, n));
-    Tensor before = o.keeps_input() && !NoGrad::active() ? Tensor::uninitialized(out.shape()) : Tensor();
-    Gemm g = dense(m, n, k, false, o.transposed);
-    g.ldb = ldw;
+struct Sinks {
+    GradSink dx, dw, dbias;
+    Sinks(const Tensor& x, const Tensor& w, const Tensor& bias)
+        : dx(x.sink()), dw(w.sink()), dbias(bias.sink()) {}
+};
+
+// d (M, N), the gradient of x (M, K) @ w + bias:
+// dx = d @ wᵀ       dw = xᵀ @ d (transposed: dᵀ @ x)       dbias = Σ d over the rows
+void pass_gradients(const RowsTimes& o, int64_t m, const Real* x, const Saved& w, const Real* d,
+                    const Sinks& to) {
+    const int64_t ldw = w.shape()[1], n = o.columns, k = o.transposed ? ldw : w.shape()[0];
+    if (to.dx)
+        gemm({.m = m, .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k, .b_transposed = !o.transposed}, d,
+             w.data() + o.first, to.dx.open());
+    if (to.dw && o.transposed)
+        gemm(dense(n, k, m, true, false), d, x, to.dw.open());
+    if (to.dw && !o.transposed)
+        gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = ldw, .a_transposed = true}, x, d,
+             open_columns(to.dw, w.shape(), o.first, n));
+    if (to.dbias)
+        kernels::cpu().sum({1, m, n}, 1, d,
+                           open_columns(to.dbias, Shape{o.transposed ? n : ldw}, o.first, n));
+}
+
+// out (M, N) = f(x (M, K) @ w (K, N) + bias (N)), and what was before f if `before` has room.
+void multiply(const RowsTimes& o, int64_t m, const Tensor& x, const Tensor& w, const Tensor& bias,
+              Tensor& out, Tensor& before) {
+    Gemm g = dense(m, o.columns, x.size(-1), false, o.transposed);
+    g.ldb = w.size(1);
     g.bias = bias.defined() ? bias.data() + o.first : nullptr;
     g.activation = o.activation ? &*o.activation : nullptr;
     g.before_activation = before.defined() ? before.mutable_data() : nullptr;
     gemm(g, x.data(), w.data() + o.first, {out.mutable_data()});
+}
+
+// Room for what was before an activation, if backward needs it.
+Tensor room_before(const RowsTimes& o, const Shape& shape) {
+    return o.keeps_input() && !NoGrad::active() ? Tensor::uninitialized(shape) : Tensor();
+}
+
+// out (..., N) = f(x (..., K) @ w (K, N) + bias (N))      or with w (N, K), transposed: x @ wᵀ + bias
+// d = dout f', and on with pass_gradients
+Tensor rows_times_matrix(const Tensor& x, const Tensor& w, const Tensor& bias, RowsTimes o) {
+    if (o.columns < 0)
+        o.columns = w.size(o.transposed ? 0 : 1);
+    const int64_t m = x.shape().without(-1).numel();
+    Tensor out = Tensor::uninitialized(x.shape().with(-1, o.columns)), before = room_before(o, out.shape());
+    multiply(o, m, x, w, bias, out, before);
 
     const Tensor& kept = !o.activation ? x : before.defined() ? before : out;
     return with_backward(
         out, {&x, &w, &bias},
-        [=, dx = x.sink(), dw = w.sink(), dbias = bias.sink(), x = x.save(), w = w.save(),
-         kept = kept.save()](const Tensor& dout) {
-            const Tensor d = o.activation ? Tensor::uninitialized(dout.shape()) : dout;
+        [o, m, to = Sinks(x, w, bias), x = x.save(), w = w.save(), kept = kept.save()](const Tensor& dout) {
+            Tensor d = o.activation ? Tensor::uninitialized(dout.shape()) : dout;
             if (o.activation)
                 kernels::cpu().unary_backward(*o.activation, d.numel(), kept.data(), dout.data(),
-                                              {Tensor(d).mutable_data()});
-            if (dx)
-                gemm({.m = m, .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k, .b_transposed = !o.transposed},
-                     d.data(), w.data() + o.first, dx.open());
-            if (dw && o.transposed)
-                gemm(dense(n, k, m, true, false), d.data(), x.data(), dw.open());
-            if (dw && !o.transposed)
-                gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = ldw, .a_transposed = true}, x.data(),
-                     d.data(), open_columns(dw, w.shape(), o.first, n));
-            if (dbias)
-                kernels::cpu().sum({1, m, n}, 1, d.data(),
-                                   open_columns(dbias, Shape{o.transposed ? n : ldw}, o.first, n));
+                                              {d.mutable_data()});
+            pass_gradients(o, m, x.data(), w, d.data(), to);
         });
 }
 
@@ -183,16 +206,21 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
                          : batched_matmul(a, b, b_transposed);
 }
 
-static Tensor linear(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                     const RowsTimes& o) {
-    check(x.rank() >= 1 && weight.rank() == 2 && x.size(-1) == weight.size(o.transposed ? 1 : 0), "[", name,
-          "] x is ", x.shape(), ", weight is ", weight.shape(), "; x's last must equal weight's ",
+static void check_linear(const char* name, const Shape& x, const Tensor& weight, const Tensor& bias,
+                         const RowsTimes& o) {
+    check(x.rank() >= 1 && weight.rank() == 2 && x[-1] == weight.size(o.transposed ? 1 : 0), "[", name,
+          "] x is ", x, ", weight is ", weight.shape(), "; x's last must equal weight's ",
           o.transposed ? "second" : "first");
     check(!bias.defined() || bias.shape() == Shape{weight.size(o.transposed ? 0 : 1)}, "[", name,
           "] bias is ", bias.shape(), ", weight is ", weight.shape(),
           "; there must be one bias for each output");
     check(o.columns < 0 || (o.first >= 0 && o.first + o.columns <= weight.size(1)), "[", name, "] columns ",
           o.first, " to ", o.first + o.columns, " are not in weight ", weight.shape());
+}
+
+static Tensor linear(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     const RowsTimes& o) {
+    check_linear(name, x.shape(), weight, bias, o);
     return rows_times_matrix(x, weight, bias, o);
 }
 
@@ -209,6 +237,40 @@ Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias,
 }
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
     return linear("linear_activation", x, weight, bias, {.activation = unary_of(f)});
+}
+
+// hidden = f(x w1 + b1)         out = hidden w2 + b2
+// dhidden = dout @ w2ᵀ, d = dhidden f', and on with pass_gradients for both
+// Of the hidden vectors, the largest tensors of a layer, one is kept: what was before f, and hidden is computed
+// again; or hidden alone, if f' can be told from it.
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation activation) {
+    check_linear("feed_forward", x.shape(), w1, b1, {});
+    const Unary f = unary_of(activation);
+    const RowsTimes first = {.columns = w1.size(1), .activation = f}, second = {.columns = w2.size(-1)};
+    const Shape shape = x.shape().with(-1, first.columns);
+    check_linear("feed_forward", shape, w2, b2, {});
+    const int64_t m = x.shape().without(-1).numel();
+    Tensor hidden = Tensor::uninitialized(shape), before = room_before(first, shape), none;
+    Tensor out = Tensor::uninitialized(x.shape().with(-1, second.columns));
+    multiply(first, m, x, w1, b1, hidden, before);
+    multiply(second, m, hidden, w2, b2, out, none);
+
+    return with_backward(
+        out, {&x, &w1, &b1, &w2, &b2},
+        [=, to1 = Sinks(x, w1, b1), to2 = Sinks(none, w2, b2), x = x.save(), w1 = w1.save(), w2 = w2.save(),
+         kept = (before.defined() ? before : hidden).save()](const Tensor& dout) {
+            Tensor again = first.keeps_input() ? Tensor::uninitialized(kept.shape()) : Tensor();
+            if (again.defined())
+                kernels::cpu().unary(f, again.numel(), kept.data(), again.mutable_data());
+            pass_gradients(second, m, again.defined() ? again.data() : kept.data(), w2, dout.data(), to2);
+            Tensor d = again.defined() ? again : Tensor::uninitialized(kept.shape());
+            const int64_t k = second.columns, n = first.columns;
+            gemm({.m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .b_transposed = true}, dout.data(),
+                 w2.data(), {d.mutable_data()});
+            kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
+            pass_gradients(first, m, x.data(), w1, d.data(), to1);
+        });
 }
 
 }  // namespace autograd

@@ -114,7 +114,7 @@ struct Kernels {
 
     // ---- elementwise (pointwise.cpp); y may be x
     void (*unary)(Unary, int64_t n, const Real* x, Real* y);
-    // dx = dy * f'(x); `saved` is y for exp, sqrt, tanh and sigmoid, else x (unary_saves_output)
+    // dx = dy * f'(x), dx may be dy; `saved` is y for exp, sqrt, tanh and sigmoid, else x (unary_saves_output)
     void (*unary_backward)(Unary, int64_t n, const Real* saved, const Real* dy, Out dx);
     // out[i,j,k,l] = a[...] op b[...], over the loops; out is dense, and may be an operand of its own shape
     void (*binary)(Binary, const Loop4&, const Real* a, const Real* b, Out out);

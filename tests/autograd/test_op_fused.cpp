@@ -94,6 +94,12 @@ TEST_CASE("fused: linear with an activation", "[ops][fused]") {
         check_same_bits(
             "linear_activation", {random({2, 7, 37}, 1), random({37, 70}, 2), random({70}, 3)},
             [=](const Inputs& x) { return linear_activation(x[0], x[1], x[2], activation); }, composed);
+        check_same_bits(
+            "feed_forward",
+            {random({2, 7, 37}, 1), random({37, 70}, 2), random({70}, 3), random({70, 21}, 4),
+             random({21}, 5)},
+            [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], activation); },
+            [=, c = composed](const Inputs& x) { return linear(c(x), x[3], x[4]); });
     }
 }
 

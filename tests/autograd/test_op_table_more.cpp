@@ -140,6 +140,10 @@ void OpTable::fused() {
     for (const Activation f : {Activation::relu, Activation::gelu_erf, Activation::gelu_tanh})
         row("linear_activation", join(static_cast<int>(f)), {in({3, 5}), in({5, 17}), in({17})},
             [=](const Inputs& x) { return linear_activation(x[0], x[1], x[2], f); });
+    for (const Activation f : {Activation::relu, Activation::gelu_erf, Activation::gelu_tanh})
+        row("feed_forward", join(static_cast<int>(f)),
+            {in({3, 5}), in({5, 17}), in({17}), in({17, 4}), in({4})},
+            [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
     row("linear_columns", "two of five", {in({3, 5}), in({5, 5}), in({5})}, [](const Inputs& x) {
         return linear_columns(x[0], x[1], x[2], 3, 2) * linear_columns(x[0], x[1], x[2], 0, 2);
     });
