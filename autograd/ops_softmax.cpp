@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "autograd/base/parallel.h"
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
@@ -102,6 +103,8 @@ namespace {
 
 // A block of the matrix product's sums, so that dweight adds up as the product over all rows does.
 constexpr int64_t kChunkRows = kernels::kGemmBlockK;
+// So few that their logits are still in the L2 cache when the loss is known and the gradient's turn comes.
+constexpr int64_t kRowsAtOnce = 8;
 
 struct OutputLoss {
     const Tensor &x, &weight, &bias;
@@ -119,6 +122,7 @@ struct OutputLoss {
         const kernels::Kernels& k = kernels::cpu();
         const int32_t* ids = targets.ids.data() + first;
         const int64_t v = vocabulary();
+        Real* const losses_at = losses.mutable_data();
         k.gemm({.m = n,
                 .n = v,
                 .k = d(),
@@ -128,13 +132,18 @@ struct OutputLoss {
                 .b_transposed = true,
                 .bias = bias.defined() ? bias.data() : nullptr},
                x.data() + first * d(), weight.data(), logits);
-        k.cross_entropy(n, v, logits, ids, options.ignore, options.label_smoothing,
-                        losses.mutable_data() + first, log_sum_exp);
-        if (!dx.defined() && !dweight.defined() && !dbias.defined())
-            return;
-        k.cross_entropy_backward(n, v, logits, ids, options.ignore, options.label_smoothing, log_sum_exp,
-                                 1 / static_cast<Real>(counted), {logits});
-        gradients(first, n, logits);
+        const bool wanted = dx.defined() || dweight.defined() || dbias.defined();
+        parallel_for(0, n, kRowsAtOnce, [&](int64_t begin, int64_t end) {
+            Real* const rows = logits + begin * v;
+            k.cross_entropy(end - begin, v, rows, ids + begin, options.ignore, options.label_smoothing,
+                            losses_at + first + begin, log_sum_exp + begin);
+            if (wanted)
+                k.cross_entropy_backward(end - begin, v, rows, ids + begin, options.ignore,
+                                         options.label_smoothing, log_sum_exp + begin,
+                                         1 / static_cast<Real>(counted), {rows});
+        });
+        if (wanted)
+            gradients(first, n, logits);
     }
 
     void gradients(int64_t first, int64_t n, const Real* dlogits) {
