@@ -5,10 +5,10 @@
 #include <limits>
 #include <tuple>
 
+#include "autograd/base/parallel.h"
+
 namespace models {
 namespace {
-
-constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 
 double length_penalty(std::size_t tokens, double alpha) {
     return std::pow((5 + static_cast<double>(tokens)) / 6, alpha);
@@ -33,30 +33,34 @@ struct Search {
     std::vector<Hypothesis> done;  // best first
 };
 
-// The `count` best candidates, best first; of equal ones the earlier hypothesis and the smaller id.
+bool before(const Candidate& a, const Candidate& b) {
+    return std::tie(b.log_probability, a.from, a.token) < std::tie(a.log_probability, b.from, b.token);
+}
+
+// The `count` best candidates, best first; of equal ones the earlier hypothesis and the smaller id. Of a whole
+// vocabulary nearly all are worse than what has been found, and one comparison passes them over.
 std::vector<Candidate> best_candidates(const std::vector<Live>& live, const Tensor& log_p,
                                        std::size_t count) {
     const int64_t vocabulary = log_p.size(1);
-    std::vector<Candidate> candidates;
-    candidates.reserve(live.size() * static_cast<std::size_t>(vocabulary));
+    std::vector<Candidate> best;
+    double enough = count > 0 ? -std::numeric_limits<double>::infinity() : HUGE_VAL;
     for (std::size_t i = 0; i < live.size(); ++i) {
         const Real* row = log_p.data() + live[i].row * vocabulary;
         for (int64_t v = 0; v < vocabulary; ++v) {
+            const double log_probability = live[i].log_probability + static_cast<double>(row[v]);
+            if (log_probability <= enough || v == kPad || v == kSos)  // neither id is part of a sentence
+                continue;
             check(!std::isnan(row[v]), "[beam_search] the probability of id ", v,
                   " is not a number; the model's weights are broken");
-            if (v != kPad && v != kSos && row[v] > -kInfinity)  // neither id is part of a sentence
-                candidates.push_back({static_cast<int32_t>(i), static_cast<int32_t>(v),
-                                      live[i].log_probability + static_cast<double>(row[v])});
+            const Candidate c = {static_cast<int32_t>(i), static_cast<int32_t>(v), log_probability};
+            best.insert(std::upper_bound(best.begin(), best.end(), c, before), c);
+            if (best.size() > count)
+                best.pop_back();
+            if (best.size() == count)
+                enough = best.back().log_probability;
         }
     }
-    count = std::min(count, candidates.size());
-    std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count),
-                      candidates.end(), [](const Candidate& a, const Candidate& b) {
-                          return std::tie(b.log_probability, a.from, a.token) <
-                                 std::tie(a.log_probability, b.from, b.token);
-                      });
-    candidates.resize(count);
-    return candidates;
+    return best;
 }
 
 bool better(const Hypothesis& a, const Hypothesis& b) {
@@ -127,16 +131,22 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch
               " has no <eos>, which is id ", int(kEos));
         std::vector<int32_t> rows;
         tokens.clear();
-        for (Search& search : searches) {
+        autograd::parallel_for(0, batch, 1, [&](int64_t b, int64_t) {
+            Search& search = searches[static_cast<std::size_t>(b)];
             advance(search, log_p, o);
             if (decided(search, o, max_tokens))
                 search.live.clear();
+        });
+        bool same = true;  // the rows stay where they are
+        for (Search& search : searches) {
             for (Live& l : search.live) {  // the batch shrinks as sentences end
-                rows.push_back(std::exchange(l.row, static_cast<int32_t>(tokens.size())));
+                const auto row = static_cast<int32_t>(tokens.size());
+                same = same && l.row == row;
+                rows.push_back(std::exchange(l.row, row));
                 tokens.push_back(l.ids.back());
             }
         }
-        if (!rows.empty())
+        if (!rows.empty() && !(same && static_cast<int64_t>(rows.size()) == log_p.size(0)))
             stepper.select(rows);
     }
 
