@@ -22,13 +22,13 @@ Tensor sub(const Tensor& a, const Tensor& b);  // a - b
 Tensor mul(const Tensor& a, const Tensor& b);  // a b
 Tensor div(const Tensor& a, const Tensor& b);  // a / b
 
-// With a number in place of one tensor.
-Tensor add(const Tensor& a, Real b);
-Tensor sub(const Tensor& a, Real b);
-Tensor sub(Real a, const Tensor& b);
-Tensor mul(const Tensor& a, Real b);
-Tensor div(const Tensor& a, Real b);
-Tensor div(Real a, const Tensor& b);
+// With a number in place of one tensor: a tensor of one element that needs no gradient.
+inline Tensor add(const Tensor& a, Real b) { return add(a, Tensor::scalar(b)); }
+inline Tensor sub(const Tensor& a, Real b) { return sub(a, Tensor::scalar(b)); }
+inline Tensor sub(Real a, const Tensor& b) { return sub(Tensor::scalar(a), b); }
+inline Tensor mul(const Tensor& a, Real b) { return mul(a, Tensor::scalar(b)); }
+inline Tensor div(const Tensor& a, Real b) { return div(a, Tensor::scalar(b)); }
+inline Tensor div(Real a, const Tensor& b) { return div(Tensor::scalar(a), b); }
 
 // ------------------------------------------------------------------------- elementwise, one tensor
 

@@ -7,13 +7,6 @@
 namespace autograd {
 namespace {
 
-// q, k or v: the columns of x from `first` on. Where `first` is not 0, x is also what holds the one before.
-struct Part {
-    const Tensor& x;
-    int64_t first;
-    const Real* data() const { return x.data() + first; }
-};
-
 void check_options(const Tensor& q, int64_t width, const Tensor& k, const AttentionOptions& o) {
     check(o.n_heads >= 1 && width % o.n_heads == 0, "[attention] ", width,
           " columns cannot be divided among ", o.n_heads, " heads");
@@ -31,16 +24,19 @@ kernels::Out open(const GradSink& sink, int64_t first, const kernels::Out& befor
 
 // w = softmax(q kᵀ/√D, masked), m = dropout factors:  out = (w m) v
 // dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
-Tensor attend(const Part& q, const Part& k, const Part& v, int64_t width, const AttentionOptions& options) {
-    check_options(q.x, width, k.x, options);
+// k and v are the columns of their tensors from k_first and v_first on. Where that is not 0, the tensor is also
+// what holds the one before: q is before k, and k before v.
+Tensor attend(const Tensor& q, const Tensor& k, int64_t k_first, const Tensor& v, int64_t v_first,
+              int64_t width, const AttentionOptions& options) {
+    check_options(q, width, k, options);
     const int64_t d = width / options.n_heads;
-    kernels::Attention a = {.batch = q.x.size(0),
+    kernels::Attention a = {.batch = q.size(0),
                             .heads = options.n_heads,
-                            .queries = q.x.size(1),
-                            .keys = k.x.size(1),
+                            .queries = q.size(1),
+                            .keys = k.size(1),
                             .d = d,
-                            .q_row = q.x.size(2),
-                            .kv_row = k.x.size(2),
+                            .q_row = q.size(2),
+                            .kv_row = k.size(2),
                             .scale = static_cast<Real>(1 / std::sqrt(static_cast<double>(d))),
                             .mask = options.mask.view(),
                             .dropout = options.dropout};
@@ -51,21 +47,20 @@ Tensor attend(const Part& q, const Part& k, const Part& v, int64_t width, const 
     if (options.weights != nullptr)
         weights = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
     Tensor statistics = Tensor::uninitialized({a.batch, a.heads, a.queries, 2});
-    kernels::cpu().attention(a, q.data(), k.data(), v.data(), out.mutable_data(),
+    kernels::cpu().attention(a, q.data(), k.data() + k_first, v.data() + v_first, out.mutable_data(),
                              weights.defined() ? weights.mutable_data() : nullptr, statistics.mutable_data());
     if (options.weights != nullptr)
         *options.weights = weights;
 
     return with_backward(
-        out, {&q.x, &k.x, &v.x},
-        [a, mask = options.mask, k_first = k.first, v_first = v.first, dq = q.x.sink(), dk = k.x.sink(),
-         dv = v.x.sink(), q = q.x.save(), k = k.x.save(), v = v.x.save(),
-         statistics = statistics.save()](const Tensor& dout) {
+        out, {&q, &k, &v},
+        [a, mask = options.mask, k_first, v_first, dq = q.sink(), dk = k.sink(), dv = v.sink(), q = q.save(),
+         k = k.save(), v = v.save(), statistics = statistics.save()](const Tensor& dout) {
             kernels::Out to_q = dq.open();
             const kernels::Out to_k = open(dk, k_first, to_q), to_v = open(dv, v_first - k_first, to_k);
             if (to_q.data == to_k.data && to_q.data != nullptr && !to_q.accumulate) {
-                kernels::cpu().fill(q.numel(), 0,
-                                    to_q.data);  // attention(x, x, x): some of dk comes before dq
+                // attention(x, x, x): some of dk comes before dq
+                kernels::cpu().fill(q.numel(), 0, to_q.data);
                 to_q.accumulate = true;
             }
             kernels::cpu().attention_backward(a, q.data(), k.data() + k_first, v.data() + v_first,
@@ -80,21 +75,21 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
               q.size(2) == k.size(2),
           "[attention] q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
           "; q must be (B, T, H*D), k and v (B, S, H*D)");
-    return attend({q, 0}, {k, 0}, {v, 0}, q.size(2), options);
+    return attend(q, k, 0, v, 0, q.size(2), options);
 }
 
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
     check(qkv.rank() == 3 && qkv.size(2) % 3 == 0, "[self_attention] qkv is ", qkv.shape(),
           "; it must be q | k | v, (B, T, 3*H*D)");
     const int64_t width = qkv.size(2) / 3;
-    return attend({qkv, 0}, {qkv, width}, {qkv, 2 * width}, width, options);
+    return attend(qkv, qkv, width, qkv, 2 * width, width, options);
 }
 
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
     check(q.rank() == 3 && kv.rank() == 3 && q.size(0) == kv.size(0) && 2 * q.size(2) == kv.size(2),
           "[cross_attention] q is ", q.shape(), ", kv is ", kv.shape(),
           "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D)");
-    return attend({q, 0}, {kv, 0}, {kv, q.size(2)}, q.size(2), options);
+    return attend(q, kv, 0, kv, q.size(2), q.size(2), options);
 }
 
 }  // namespace autograd

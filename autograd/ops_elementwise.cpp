@@ -18,6 +18,8 @@ Tensor binary(Binary f, const char* name, const Tensor& a, const Tensor& b) {
 
 // Into `sink`, a gradient of shape `to`: the sum over the broadcast dims of scale * dout.
 void pass(const Tensor& dout, Real scale, const Shape& to, const GradSink& sink) {
+    if (!sink)
+        return;
     if (scale == 1 && to == dout.shape())
         return sink.pass(dout);
     sum_to(dout.shape(), dout.data(), to, scale, sink.open());
@@ -25,6 +27,8 @@ void pass(const Tensor& dout, Real scale, const Shape& to, const GradSink& sink)
 
 // The same of (dout f b), without a temporary if nothing was broadcast.
 void pass(Binary f, const Tensor& dout, const Saved& b, const Shape& to, const GradSink& sink) {
+    if (!sink)
+        return;
     const kernels::Loop4 loop = broadcast_loop(dout.shape(), dout.shape(), b.shape());
     if (to == dout.shape()) {
         kernels::cpu().binary(f, loop, dout.data(), b.data(), sink.open());
@@ -35,41 +39,28 @@ void pass(Binary f, const Tensor& dout, const Saved& b, const Shape& to, const G
     pass(product, 1, to, sink);
 }
 
+// out = a + sign b   da = dout, db = sign dout, each summed over its broadcast dims
+Tensor add_or_sub(Binary f, const char* name, const Tensor& a, const Tensor& b, Real sign) {
+    return with_backward(
+        binary(f, name, a, b), {&a, &b},
+        [sign, da = a.sink(), db = b.sink(), as = a.shape(), bs = b.shape()](const Tensor& dout) {
+            pass(dout, 1, as, da);
+            pass(dout, sign, bs, db);
+        });
+}
+
 }  // namespace
 
-// out = a + b        da = dout, db = dout, each summed over its broadcast dims
-Tensor add(const Tensor& a, const Tensor& b) {
-    Tensor out = binary(Binary::add, "add", a, b);
-    return with_backward(out, {&a, &b},
-                         [da = a.sink(), db = b.sink(), as = a.shape(), bs = b.shape()](const Tensor& dout) {
-                             if (da)
-                                 pass(dout, 1, as, da);
-                             if (db)
-                                 pass(dout, 1, bs, db);
-                         });
-}
-
-// out = a - b        da = dout, db = -dout
-Tensor sub(const Tensor& a, const Tensor& b) {
-    Tensor out = binary(Binary::sub, "sub", a, b);
-    return with_backward(out, {&a, &b},
-                         [da = a.sink(), db = b.sink(), as = a.shape(), bs = b.shape()](const Tensor& dout) {
-                             if (da)
-                                 pass(dout, 1, as, da);
-                             if (db)
-                                 pass(dout, -1, bs, db);
-                         });
-}
+Tensor add(const Tensor& a, const Tensor& b) { return add_or_sub(Binary::add, "add", a, b, 1); }
+Tensor sub(const Tensor& a, const Tensor& b) { return add_or_sub(Binary::sub, "sub", a, b, -1); }
 
 // out = a b          da = dout b, db = dout a
 Tensor mul(const Tensor& a, const Tensor& b) {
     Tensor out = binary(Binary::mul, "mul", a, b);
     return with_backward(out, {&a, &b},
                          [da = a.sink(), db = b.sink(), a = a.save(), b = b.save()](const Tensor& dout) {
-                             if (da)
-                                 pass(Binary::mul, dout, b, a.shape(), da);
-                             if (db)
-                                 pass(Binary::mul, dout, a, b.shape(), db);
+                             pass(Binary::mul, dout, b, a.shape(), da);
+                             pass(Binary::mul, dout, a, b.shape(), db);
                          });
 }
 
@@ -79,8 +70,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
     return with_backward(
         out, {&a, &b},
         [da = a.sink(), db = b.sink(), as = a.shape(), b = b.save(), out = out.save()](const Tensor& dout) {
-            if (da)
-                pass(Binary::div, dout, b, as, da);
+            pass(Binary::div, dout, b, as, da);
             if (!db)
                 return;
             Tensor d = Tensor::uninitialized(dout.shape());
@@ -91,14 +81,6 @@ Tensor div(const Tensor& a, const Tensor& b) {
             pass(d, -1, b.shape(), db);
         });
 }
-
-// A number is a tensor of one element that needs no gradient.
-Tensor add(const Tensor& a, Real b) { return add(a, Tensor::scalar(b)); }
-Tensor sub(const Tensor& a, Real b) { return sub(a, Tensor::scalar(b)); }
-Tensor sub(Real a, const Tensor& b) { return sub(Tensor::scalar(a), b); }
-Tensor mul(const Tensor& a, Real b) { return mul(a, Tensor::scalar(b)); }
-Tensor div(const Tensor& a, Real b) { return div(a, Tensor::scalar(b)); }
-Tensor div(Real a, const Tensor& b) { return div(Tensor::scalar(a), b); }
 
 // out = f(x)         dx = dout f'(x)
 static Tensor unary(Unary f, const Tensor& x) {

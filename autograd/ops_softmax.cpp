@@ -12,27 +12,15 @@ namespace {
 
 int64_t rows_of(const Tensor& x) { return x.size(-1) > 0 ? x.numel() / x.size(-1) : 0; }
 
-// A function of rows along another dim: that dim is moved to the end and back.
-template <class F>
-Tensor along(const Tensor& x, int dim, F f) {
-    if (x.shape().index(dim) == x.rank() - 1)
-        return f(x);
-    return transpose(f(transpose(x, dim, -1)), dim, -1);
-}
-
-Tensor softmax_rows(const Tensor& x) {
+// A function of rows, whose gradient is one of its output's. Another dim is moved to the end and back.
+Tensor along(const Tensor& x, int dim, decltype(kernels::Kernels::softmax) forward,
+             decltype(kernels::Kernels::softmax_backward) backward) {
+    if (x.shape().index(dim) != x.rank() - 1)
+        return transpose(along(transpose(x, dim, -1), -1, forward, backward), dim, -1);
     Tensor y = Tensor::uninitialized(x.shape());
-    kernels::cpu().softmax(rows_of(x), x.size(-1), x.data(), y.mutable_data());
-    return with_backward(y, {&x}, [dx = x.sink(), y = y.save()](const Tensor& dy) {
-        kernels::cpu().softmax_backward(rows_of(dy), dy.size(-1), y.data(), dy.data(), dx.open());
-    });
-}
-
-Tensor log_softmax_rows(const Tensor& x) {
-    Tensor y = Tensor::uninitialized(x.shape());
-    kernels::cpu().log_softmax(rows_of(x), x.size(-1), x.data(), y.mutable_data());
-    return with_backward(y, {&x}, [dx = x.sink(), y = y.save()](const Tensor& dy) {
-        kernels::cpu().log_softmax_backward(rows_of(dy), dy.size(-1), y.data(), dy.data(), dx.open());
+    forward(rows_of(x), x.size(-1), x.data(), y.mutable_data());
+    return with_backward(y, {&x}, [backward, dx = x.sink(), y = y.save()](const Tensor& dy) {
+        backward(rows_of(dy), dy.size(-1), y.data(), dy.data(), dx.open());
     });
 }
 
@@ -70,10 +58,14 @@ Tensor mean_loss(const Tensor& losses, int64_t counted) {
 }  // namespace
 
 // y = eˣ / Σ eˣ              dx = y (dy - Σ y dy)
-Tensor softmax(const Tensor& x, int dim) { return along(x, dim, softmax_rows); }
+Tensor softmax(const Tensor& x, int dim) {
+    return along(x, dim, kernels::cpu().softmax, kernels::cpu().softmax_backward);
+}
 
 // y = x - ln Σ eˣ            dx = dy - eʸ Σ dy
-Tensor log_softmax(const Tensor& x, int dim) { return along(x, dim, log_softmax_rows); }
+Tensor log_softmax(const Tensor& x, int dim) {
+    return along(x, dim, kernels::cpu().log_softmax, kernels::cpu().log_softmax_backward);
+}
 
 // loss = mean over counted rows of -Σ target log softmax(logits)
 // dlogits = dloss / counted * (softmax(logits) - target)
@@ -106,41 +98,36 @@ constexpr int64_t kChunkRows = kernels::kGemmBlockK;
 // So few that their logits are still in the L2 cache when the loss is known and the gradient's turn comes.
 constexpr int64_t kRowsAtOnce = 8;
 
+// Room for a gradient that somebody wants.
+Tensor gradient_of(const Tensor& x) {
+    return x.needs_grad() && !NoGrad::active() ? Tensor::uninitialized(x.shape()) : Tensor();
+}
+
 struct OutputLoss {
     const Tensor &x, &weight, &bias;
     const Tokens& targets;
     const CrossEntropyOptions& options;
-    int64_t counted;
-    Tensor losses, dx, dweight, dbias;  // the last three empty where nobody wants them
-
-    int64_t rows() const { return losses.numel(); }
-    int64_t d() const { return weight.size(1); }
-    int64_t vocabulary() const { return weight.size(0); }
+    const int64_t counted, v = weight.size(0), d = weight.size(1);
+    Tensor losses = Tensor::uninitialized({x.shape().without(-1).numel()});
+    Tensor dx = gradient_of(x), dweight = gradient_of(weight), dbias = gradient_of(bias);
 
     // Rows first .. first + n: their losses, and in place of the logits (n, V) the logits' gradient.
     void chunk(int64_t first, int64_t n, Real* logits, Real* log_sum_exp) {
         const kernels::Kernels& k = kernels::cpu();
         const int32_t* ids = targets.ids.data() + first;
-        const int64_t v = vocabulary();
-        Real* const losses_at = losses.mutable_data();
-        k.gemm({.m = n,
-                .n = v,
-                .k = d(),
-                .lda = d(),
-                .ldb = d(),
-                .ldc = v,
-                .b_transposed = true,
-                .bias = bias.defined() ? bias.data() : nullptr},
-               x.data() + first * d(), weight.data(), logits);
+        kernels::Gemm product = {.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true};
+        product.bias = bias.defined() ? bias.data() : nullptr;
+        k.gemm(product, x.data() + first * d, weight.data(), logits);
         const bool wanted = dx.defined() || dweight.defined() || dbias.defined();
+        Real* const losses_at = losses.mutable_data() + first;
         parallel_for(0, n, kRowsAtOnce, [&](int64_t begin, int64_t end) {
-            Real* const rows = logits + begin * v;
+            Real *const rows = logits + begin * v, *const lse = log_sum_exp + begin;
             k.cross_entropy(end - begin, v, rows, ids + begin, options.ignore, options.label_smoothing,
-                            losses_at + first + begin, log_sum_exp + begin);
+                            losses_at + begin, lse);
             if (wanted)
                 k.cross_entropy_backward(end - begin, v, rows, ids + begin, options.ignore,
-                                         options.label_smoothing, log_sum_exp + begin,
-                                         1 / static_cast<Real>(counted), {rows});
+                                         options.label_smoothing, lse, 1 / static_cast<Real>(counted),
+                                         {rows});
         });
         if (wanted)
             gradients(first, n, logits);
@@ -148,29 +135,17 @@ struct OutputLoss {
 
     void gradients(int64_t first, int64_t n, const Real* dlogits) {
         const kernels::Kernels& k = kernels::cpu();
-        const int64_t v = vocabulary();
         if (dx.defined())
-            k.gemm({.m = n, .n = d(), .k = v, .lda = v, .ldb = d(), .ldc = d()}, dlogits, weight.data(),
-                   dx.mutable_data() + first * d());
+            k.gemm({.m = n, .n = d, .k = v, .lda = v, .ldb = d, .ldc = d}, dlogits, weight.data(),
+                   dx.mutable_data() + first * d);
+        kernels::Gemm product = {.m = v, .n = d, .k = n, .lda = v, .ldb = d, .ldc = d, .a_transposed = true};
+        product.accumulate = first > 0;
         if (dweight.defined())
-            k.gemm({.m = v,
-                    .n = d(),
-                    .k = n,
-                    .lda = v,
-                    .ldb = d(),
-                    .ldc = d(),
-                    .a_transposed = true,
-                    .accumulate = first > 0},
-                   dlogits, x.data() + first * d(), dweight.mutable_data());
+            k.gemm(product, dlogits, x.data() + first * d, dweight.mutable_data());
         if (dbias.defined())
             k.sum({1, n, v}, 1, dlogits, {dbias.mutable_data(), first > 0});
     }
 };
-
-// Room for a gradient that somebody wants.
-Tensor gradient_of(const Tensor& x) {
-    return x.needs_grad() && !NoGrad::active() ? Tensor::uninitialized(x.shape()) : Tensor();
-}
 
 // A finished gradient, once dloss is known.
 struct Waiting {
@@ -194,19 +169,10 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
               (!bias.defined() || bias.shape() == Shape{weight.size(0)}),
           "[linear_cross_entropy] x is ", x.shape(), ", weight is ", weight.shape(), ", bias is ",
           bias.shape(), "; they must be (..., D), (V, D) and (V)");
-    const int64_t v = weight.size(0), rows = x.shape().without(-1).numel();
-    const int64_t counted = count_targets(x.shape().with(-1, v), targets, options);
-    OutputLoss loss = {x,
-                       weight,
-                       bias,
-                       targets,
-                       options,
-                       counted,
-                       Tensor::uninitialized({rows}),
-                       gradient_of(x),
-                       gradient_of(weight),
-                       gradient_of(bias)};
-    Tensor logits = Tensor::uninitialized({std::min(rows, kChunkRows), v});
+    const int64_t counted = count_targets(x.shape().with(-1, weight.size(0)), targets, options);
+    OutputLoss loss = {x, weight, bias, targets, options, counted};
+    const int64_t rows = loss.losses.numel();
+    Tensor logits = Tensor::uninitialized({std::min(rows, kChunkRows), loss.v});
     Tensor log_sum_exp = Tensor::uninitialized({logits.size(0)});
     for (int64_t first = 0; first < rows; first += kChunkRows)
         loss.chunk(first, std::min(kChunkRows, rows - first), logits.mutable_data(),

@@ -1,10 +1,7 @@
 // The softmax between attention's two products, and its gradient. See attention.cpp for the whole.
 //
 // It works on blocks of 16 queries of a head. Each row's maximum and sum end in 16 lanes, and the 16 rows of a
-// block are reduced together, to one Vec: 15 operations instead of 16 times 4 that wait for each other. Short
-// rows are one Vec, and a block of them is nothing but waiting: for the maxima, then the exponentials, then the
-// sums. So in forward several blocks go side by side, step by step (10 queries, 10 keys: 1.24 times as fast; in
-// backward, where maxima and sums are known, it gained nothing).
+// block are reduced together, to one Vec: 15 operations instead of 16 times 4 that wait for each other.
 #pragma once
 
 #include "autograd/kernels/product.h"
@@ -16,7 +13,6 @@ namespace {
 
 constexpr Real kLargest = kRealIsDouble ? Real(__DBL_MAX__) : Real(__FLT_MAX__);
 constexpr int64_t kQueries = kLanes;  // of a block
-constexpr int64_t kTogether = 8;      // blocks at most
 
 inline int64_t round_up(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
@@ -42,10 +38,6 @@ struct Head {
                (a->mask.allowed == nullptr || a->mask.allowed[(batch * a->queries + t) * a->keys + s] != 0);
     }
 };
-
-inline Head head_of(const Attention& a, int64_t task) {
-    return {&a, task / a.heads, task % a.heads, DropOut(a.key, a.dropout)};
-}
 
 // Queries first ... first + count - 1 of a head, count <= kQueries. Their scores, then weights, are rows of w,
 // `width` apart; in backward dw is the gradient of the weights, then of the scores.
@@ -105,64 +97,37 @@ void hide(const Block& b, Real* rows, Real value) {
                 rows[r * b.width + s] = value;
 }
 
-// The steps of forward; `lanes` is what is to be reduced, 16 numbers a row.
-
-void maxima(const Block& b, Real* lanes) {
+// Scores become weights; of each query the largest score and 1 / Σ exp are kept for backward. `lanes` is what is to
+// be reduced, 16 numbers a row.
+void softmax_of_scores(const Block& b, Real* statistics) {
+    alignas(64) Real lanes[kQueries * kLanes], shift[kQueries], factor[kQueries];
     const Vec scale = broadcast(b.h.a->scale);
     hide(b, b.w, -kInfinity);
     for (int64_t r = 0; r < b.count; ++r) {
-        const Real* row = b.w + r * b.width;
-        const int64_t n = b.limit(r);
         Vec largest = broadcast(-kInfinity);
-        for (int64_t s = 0; s < n; s += kLanes)
-            largest = max(largest, load(row + s, n - s, -kInfinity) * scale);
+        for (int64_t s = 0, n = b.limit(r); s < n; s += kLanes)
+            largest = max(largest, load(b.w + r * b.width + s, n - s, -kInfinity) * scale);
         store(lanes + r * kLanes, largest);
     }
-}
-
-void exponentials(const Block& b, const Real* shift, Real* lanes) {
-    const Vec scale = broadcast(b.h.a->scale);
+    const Vec largest = reduce_rows(lanes, [](Vec x, Vec y) { return max(x, y); });
+    store(shift, at_least(-kLargest, largest));  // a number also where no key is allowed
     for (int64_t r = 0; r < b.count; ++r) {
         Real* row = b.w + r * b.width;
-        const int64_t n = b.limit(r);
         Vec sum = zero();
-        for (int64_t s = 0; s < n; s += kLanes) {
+        for (int64_t s = 0, n = b.limit(r); s < n; s += kLanes) {
             const Vec e = exp_of(row + s, n - s, scale, shift[r]);
             store(row + s, e);
             sum = sum + e;
         }
         store(lanes + r * kLanes, sum);
     }
-}
-
-void normalize(const Block& b, const Real* factor) {
+    store(factor, broadcast(1) / sum_rows(lanes));
     for (int64_t r = 0; r < b.count; ++r) {
-        Real* row = b.w + r * b.width;
-        const int64_t n = b.limit(r);
-        for (int64_t s = 0; s < n; s += kLanes)
+        Real *row = b.w + r * b.width, *kept = statistics + 2 * b.h.row(b.first + r);
+        for (int64_t s = 0, n = b.limit(r); s < n; s += kLanes)
             store(row + s, drop(b.h, b.first + r, s, load(row + s) * broadcast(factor[r])));
-    }
-}
-
-// Scores become weights; of each query the largest score and 1 / Σ exp are kept for backward.
-void softmax_of_scores(const Block* blocks, int64_t n, Real* statistics) {
-    alignas(64) Real lanes[kTogether][kQueries * kLanes], shift[kTogether][kQueries],
-        factor[kTogether][kQueries];
-    for (int64_t i = 0; i < n; ++i)
-        maxima(blocks[i], lanes[i]);
-    for (int64_t i = 0; i < n; ++i) {  // a number also where no key is allowed
-        const Vec largest = reduce_rows(lanes[i], [](Vec x, Vec y) { return max(x, y); });
-        store(shift[i], at_least(-kLargest, largest));
-    }
-    for (int64_t i = 0; i < n; ++i)
-        exponentials(blocks[i], shift[i], lanes[i]);
-    for (int64_t i = 0; i < n; ++i)
-        store(factor[i], broadcast(1) / sum_rows(lanes[i]));
-    for (int64_t i = 0; i < n; ++i) {
-        normalize(blocks[i], factor[i]);
-        Real* to = statistics + 2 * blocks[i].h.row(blocks[i].first);
-        for (int64_t r = 0; r < blocks[i].count; ++r)
-            to[2 * r] = shift[i][r], to[2 * r + 1] = factor[i][r];
+        kept[0] = shift[r];
+        kept[1] = factor[r];
     }
 }
 

@@ -1,6 +1,7 @@
 // Picks the set of kernels that fits this processor.
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
@@ -38,8 +39,6 @@ constexpr Candidate kCandidates[] = {
     {&kernels_baseline, [] { return true; }},
 };
 
-constexpr int kCandidateCount = sizeof kCandidates / sizeof kCandidates[0];
-
 std::string names() {
     std::string text;
     for (const char* const* name = available(); *name != nullptr; ++name)
@@ -76,17 +75,15 @@ const Kernels& cpu() { return *current(); }
 void use(const char* name) { current() = &find(name); }
 
 const char* const* available() {
-    struct Names {
-        const char* list[kCandidateCount + 1] = {};
-        Names() {
-            int n = 0;
-            for (const Candidate& candidate : kCandidates)
-                if (candidate.runs_here())
-                    list[n++] = candidate.kernels->name;
-        }
-    };
-    static const Names names;
-    return names.list;
+    static const std::vector<const char*> names = [] {
+        std::vector<const char*> list;
+        for (const Candidate& candidate : kCandidates)
+            if (candidate.runs_here())
+                list.push_back(candidate.kernels->name);
+        list.push_back(nullptr);
+        return list;
+    }();
+    return names.data();
 }
 
 }  // namespace autograd::kernels

@@ -143,10 +143,7 @@ inline Vec gauss(Vec a) {
 inline Vec mills(Vec a) {
     a = at_most(kRealIsDouble ? 37 : 15, a);
     if constexpr (kRealIsDouble)
-        return each_lane(a,
-                         [](Real x) {
-                             return static_cast<Real>(0.5 * __builtin_erfc(x * 0.70710678118654752440));
-                         }) /
+        return each_lane(a, [](Real x) { return Real(0.5 * __builtin_erfc(x * 0.70710678118654752440)); }) /
                gauss(a);
     const Vec above = polynomial(a, 0.5f, 0.4382949f, 0.18323508f, 0.040633213f, 0.0041163075f);
     const Vec below = polynomial(a, 1.0f, 1.6744747f, 1.202503f, 0.46947047f, 0.10185881f, 0.010317933f);

@@ -93,28 +93,18 @@ private:
     static Vec two_u_over_x(Vec square) { return fma(broadcast(kCubic), square, broadcast(kLinear)); }
 };
 
+// Calls visit with one of the functions: the one at this place.
+template <class Visit, class... Functions>
+void with_one_of(int place, const Visit& visit, const Functions&... functions) {
+    int at = 0;
+    ((at++ == place ? visit(functions) : void()), ...);
+}
+
+// In the order of the enum.
 template <class Visit>
 void with_function(Unary f, const Visit& visit) {
-    switch (f) {
-        case Unary::neg:
-            return visit(Negate());
-        case Unary::exp:
-            return visit(Exp());
-        case Unary::log:
-            return visit(Log());
-        case Unary::sqrt:
-            return visit(Sqrt());
-        case Unary::tanh:
-            return visit(Tanh());
-        case Unary::sigmoid:
-            return visit(Sigmoid());
-        case Unary::relu:
-            return visit(Relu());
-        case Unary::gelu_erf:
-            return visit(GeluErf());
-        case Unary::gelu_tanh:
-            return visit(GeluTanh());
-    }
+    with_one_of(static_cast<int>(f), visit, Negate(), Exp(), Log(), Sqrt(), Tanh(), Sigmoid(), Relu(),
+                GeluErf(), GeluTanh());
 }
 
 // ---- the loops
@@ -145,10 +135,8 @@ void unary_row(Unary function, int64_t n, const Real* x, Real* y) {
 }
 
 void unary(Unary function, int64_t n, const Real* x, Real* y) {
-    with_function(function, [&](auto f) {
-        parallel_for_vectors(
-            n, [&](int64_t i, int64_t count) { store(y + i, count, f.forward(load(x + i, count))); });
-    });
+    parallel_for(0, n, kGrainNumbers,
+                 [&](int64_t begin, int64_t end) { unary_row(function, end - begin, x + begin, y + begin); });
 }
 
 void unary_backward(Unary function, int64_t n, const Real* saved, const Real* dy, Out dx) {
@@ -200,35 +188,6 @@ Loop4 merged(const Loop4& loop) {
     return to;
 }
 
-// Walks over the rows (the three outer loops) and keeps the operands' offsets.
-class RowWalk {
-public:
-    RowWalk(const Loop4& loop, int64_t row) : loop_(loop) {
-        for (int d = 2; d >= 0; --d) {
-            index_[d] = row % loop.size[d];
-            row /= loop.size[d];
-            a += index_[d] * loop.a[d];
-            b += index_[d] * loop.b[d];
-        }
-    }
-    void next() {
-        for (int d = 2; d >= 0; --d) {
-            a += loop_.a[d];
-            b += loop_.b[d];
-            if (++index_[d] < loop_.size[d])
-                return;
-            a -= loop_.a[d] * index_[d];
-            b -= loop_.b[d] * index_[d];
-            index_[d] = 0;
-        }
-    }
-    int64_t a = 0, b = 0;
-
-private:
-    const Loop4& loop_;
-    int64_t index_[3];
-};
-
 // A row of an operand, by its stride.
 struct Dense {
     const Real* p;
@@ -278,18 +237,14 @@ void binary_range(const Loop4& loop, const Real* a, const Real* b, Out out, int6
     }
 }
 
+// In the order of the enum.
 template <class Visit>
 void with_operation(Binary operation, const Visit& visit) {
-    switch (operation) {
-        case Binary::add:
-            return visit([](Vec a, Vec b) { return a + b; });
-        case Binary::sub:
-            return visit([](Vec a, Vec b) { return a - b; });
-        case Binary::mul:
-            return visit([](Vec a, Vec b) { return a * b; });
-        case Binary::div:
-            return visit([](Vec a, Vec b) { return a / b; });
-    }
+    const auto add = [](Vec a, Vec b) { return a + b; };
+    const auto sub = [](Vec a, Vec b) { return a - b; };
+    const auto mul = [](Vec a, Vec b) { return a * b; };
+    const auto div = [](Vec a, Vec b) { return a / b; };
+    with_one_of(static_cast<int>(operation), visit, add, sub, mul, div);
 }
 
 void binary(Binary operation, const Loop4& unmerged, const Real* a, const Real* b, Out out) {

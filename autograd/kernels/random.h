@@ -49,8 +49,8 @@ inline Vec keep_scale_in_block(RandomKey key, uint32_t first, Real p) {
 
 // The same for any sixteen elements.
 inline Vec keep_scale(RandomKey key, int64_t first_element, Real p) {
-    const auto block = static_cast<uint32_t>(first_element >> 32),
-               first = static_cast<uint32_t>(first_element);
+    const auto block = static_cast<uint32_t>(first_element >> 32);
+    const auto first = static_cast<uint32_t>(first_element);
     const Vec here = keep_scale_in_block(key_of_block(key, block), first, p);
     if (first <= UINT32_MAX - (kLanes - 1))
         return here;

@@ -24,12 +24,9 @@ void copy_row(int64_t n, const Real* from, int64_t from_stride, Real* to, int64_
 void copy(const Loop4& loop, const Real* from, Out to) {
     const int64_t* size = loop.size;
     parallel_for(0, size[0] * size[1] * size[2], rows_per_chunk(size[3]), [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-            const int64_t k = r % size[2], j = r / size[2] % size[1], i = r / size[2] / size[1];
-            const int64_t source = i * loop.a[0] + j * loop.a[1] + k * loop.a[2];
-            const int64_t target = i * loop.b[0] + j * loop.b[1] + k * loop.b[2];
-            copy_row(size[3], from + source, loop.a[3], to.data + target, loop.b[3], to.accumulate);
-        }
+        RowWalk walk(loop, begin);
+        for (int64_t r = begin; r < end; ++r, walk.next())
+            copy_row(size[3], from + walk.a, loop.a[3], to.data + walk.b, loop.b[3], to.accumulate);
     });
 }
 
@@ -41,44 +38,26 @@ void copy(const Loop4& loop, const Real* from, Out to) {
 
 constexpr int64_t kSumBlock = 4096;  // numbers of a contiguous sum
 constexpr int64_t kSumRows = 64;     // rows of a sum over columns
-constexpr int64_t kSumStrip = 4;     // Vecs of columns summed at once, enough to hide the add's latency
-
-void sum_columns(int64_t rows, int64_t inner, const Real* x, Real* y) {
-    for (int64_t i = 0; i < inner; i += kSumStrip * kLanes) {
-        Vec sum[kSumStrip] = {zero(), zero(), zero(), zero()};
-        for (int64_t r = 0; r < rows; ++r)
-            for (int64_t s = 0; s < kSumStrip; ++s)
-                if (const int64_t left = inner - i - s * kLanes; left > 0)
-                    sum[s] = sum[s] + load(x + r * inner + i + s * kLanes, left);
-        for (int64_t s = 0; s < kSumStrip; ++s)
-            if (const int64_t left = inner - i - s * kLanes; left > 0)
-                store(y + i + s * kLanes, left, sum[s]);
-    }
-}
 
 void sum(const Middle& m, Real scale, const Real* x, Out y) {
     const int64_t block = m.inner == 1 ? kSumBlock : kSumRows;
     const int64_t blocks = (m.n + block - 1) / block;
     Real* partial = scratch(Scratch::partial, m.outer * blocks * m.inner + kLanes);  // (outer, blocks, inner)
     const int64_t per_block = (blocks == 1 ? m.n : block) * m.inner;
-    parallel_for(0, m.outer * blocks, rows_per_chunk(per_block), [&](int64_t begin, int64_t end) {
-        for (int64_t t = begin; t < end; ++t) {
-            const int64_t first = t % blocks * block, rows = m.n - first < block ? m.n - first : block;
-            const Real* from = x + (t / blocks * m.n + first) * m.inner;
-            if (m.inner == 1)
-                partial[t] = row_sum(rows, from);
-            else
-                sum_columns(rows, m.inner, from, partial + t * m.inner);
-        }
+    for_rows(m.outer * blocks, per_block, [&](int64_t t) {
+        const int64_t first = t % blocks * block, rows = m.n - first < block ? m.n - first : block;
+        const Real* from = x + (t / blocks * m.n + first) * m.inner;
+        if (m.inner == 1)
+            partial[t] = row_sum(rows, from);
+        else
+            sum_columns(rows, m.inner, m.inner, from, {partial + t * m.inner});
     });
-    parallel_for(0, m.outer, rows_per_chunk(blocks * m.inner), [&](int64_t begin, int64_t end) {
-        for (int64_t o = begin; o < end; ++o) {
-            for (int64_t i = 0; i < m.inner; i += kLanes) {
-                Vec total = zero();
-                for (int64_t b = 0; b < blocks; ++b)
-                    total = total + load(partial + (o * blocks + b) * m.inner + i, m.inner - i);
-                put(y, o * m.inner + i, m.inner - i, total * broadcast(scale));
-            }
+    for_rows(m.outer, blocks * m.inner, [&](int64_t o) {
+        for (int64_t i = 0; i < m.inner; i += kLanes) {
+            Vec total = zero();
+            for (int64_t b = 0; b < blocks; ++b)
+                total = total + load(partial + (o * blocks + b) * m.inner + i, m.inner - i);
+            put(y, o * m.inner + i, m.inner - i, total * broadcast(scale));
         }
     });
 }
@@ -109,18 +88,16 @@ double sum_of_squares(int64_t n, const Real* x) {
 // ---- max over the middle; the gradient goes to the first of equal maxima, and a NaN wins
 
 void max(const Middle& m, const Real* x, Real* y, int32_t* index) {
-    parallel_for(0, m.outer, rows_per_chunk(m.n * m.inner), [&](int64_t begin, int64_t end) {
-        for (int64_t t = begin * m.inner; t < end * m.inner; ++t) {
-            const Real* from = x + t / m.inner * m.n * m.inner + t % m.inner;
-            int64_t best = 0;
-            for (int64_t j = 1; j < m.n; ++j) {
-                const Real value = from[j * m.inner], largest = from[best * m.inner];
-                if (value > largest || (value != value && largest == largest))
-                    best = j;
-            }
-            y[t] = from[best * m.inner];
-            index[t] = static_cast<int32_t>(best);
+    for_rows(m.outer * m.inner, m.n, [&](int64_t t) {
+        const Real* from = x + t / m.inner * m.n * m.inner + t % m.inner;
+        int64_t best = 0;
+        for (int64_t j = 1; j < m.n; ++j) {
+            const Real value = from[j * m.inner], largest = from[best * m.inner];
+            if (value > largest || (value != value && largest == largest))
+                best = j;
         }
+        y[t] = from[best * m.inner];
+        index[t] = static_cast<int32_t>(best);
     });
 }
 

@@ -4,6 +4,8 @@
 // tree at the end: the bits depend on the row alone. Lanes beyond the end contribute an exact 0.
 #pragma once
 
+#include "autograd/base/parallel.h"
+#include "autograd/kernels/kernels.h"
 #include "autograd/kernels/simd.h"
 
 namespace autograd::kernels {
@@ -16,6 +18,15 @@ constexpr Real kInfinity = static_cast<Real>(__builtin_inf());
 constexpr int64_t kGrainNumbers = 8192;
 
 inline int64_t rows_per_chunk(int64_t n) { return n >= kGrainNumbers ? 1 : (kGrainNumbers + n) / (n + 1); }
+
+// f(row) for every row of n numbers, many rows a chunk.
+template <class F>
+void for_rows(int64_t rows, int64_t n, const F& f) {
+    parallel_for(0, rows, rows_per_chunk(n), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r)
+            f(r);
+    });
+}
 
 inline Real row_max(int64_t n, const Real* x) {
     Vec largest = broadcast(-kInfinity);
@@ -46,31 +57,61 @@ inline Real row_sum_exp(int64_t n, const Real* x, Real shift) {
     return reduce_add(sum);
 }
 
-// The logarithm by the vector function, so that it is the same on every machine.
-inline Real log_of(Real x) {
+inline Real first_lane(Vec x) {
     Real lane[kLanes];
-    store(lane, log(broadcast(x)));
+    store(lane, x);
     return lane[0];
-}
-
-// y = exp(x - max) / Σ exp(x - max); y may be x.
-inline void row_softmax(int64_t n, const Real* x, Real* y) {
-    const Real shift = row_max(n, x);
-    Vec sum = zero();
-    for (int64_t i = 0; i < n; i += kLanes) {
-        const Vec e = exp(load(x + i, n - i, -kInfinity) - broadcast(shift));
-        sum = sum + e;
-        store(y + i, n - i, e);
-    }
-    const Vec factor = broadcast(Real(1) / reduce_add(sum));
-    for (int64_t i = 0; i < n; i += kLanes)
-        store(y + i, n - i, load(y + i, n - i) * factor);
 }
 
 // Writes or adds n <= 16 lanes at out.data + at.
 inline void put(const Out& out, int64_t at, int64_t n, Vec value) {
     Real* to = out.data + at;
     store(to, n, out.accumulate ? load(to, n) + value : value);
+}
+
+// Walks over the rows (the three outer loops) and keeps the operands' offsets.
+class RowWalk {
+public:
+    RowWalk(const Loop4& loop, int64_t row) : loop_(loop) {
+        for (int d = 2; d >= 0; --d) {
+            index_[d] = row % loop.size[d];
+            row /= loop.size[d];
+            a += index_[d] * loop.a[d];
+            b += index_[d] * loop.b[d];
+        }
+    }
+    void next() {
+        for (int d = 2; d >= 0; --d) {
+            a += loop_.a[d];
+            b += loop_.b[d];
+            if (++index_[d] < loop_.size[d])
+                return;
+            a -= loop_.a[d] * index_[d];
+            b -= loop_.b[d] * index_[d];
+            index_[d] = 0;
+        }
+    }
+    int64_t a = 0, b = 0;
+
+private:
+    const Loop4& loop_;
+    int64_t index_[3];
+};
+
+constexpr int64_t kSumStrip = 4;  // Vecs of columns summed at once, enough to hide the add's latency
+
+// out = the sum of `rows` rows of n numbers, in order, that are `row` apart
+inline void sum_columns(int64_t rows, int64_t row, int64_t n, const Real* x, const Out& out) {
+    for (int64_t i = 0; i < n; i += kSumStrip * kLanes) {
+        Vec sum[kSumStrip] = {zero(), zero(), zero(), zero()};
+        for (int64_t r = 0; r < rows; ++r)
+            for (int64_t s = 0; s < kSumStrip; ++s)
+                if (const int64_t left = n - i - s * kLanes; left > 0)
+                    sum[s] = sum[s] + load(x + r * row + i + s * kLanes, left);
+        for (int64_t s = 0; s < kSumStrip; ++s)
+            if (const int64_t left = n - i - s * kLanes; left > 0)
+                put(out, i + s * kLanes, left, sum[s]);
+    }
 }
 
 }  // namespace

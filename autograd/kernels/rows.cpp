@@ -8,19 +8,23 @@
 namespace autograd::kernels {
 namespace {
 
-// f(row) for every row, many rows a chunk.
-template <class F>
-void for_rows(int64_t rows, int64_t n, const F& f) {
-    parallel_for(0, rows, rows_per_chunk(n), [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r)
-            f(r);
-    });
-}
-
 // ---- softmax: y = exp(x) / Σ exp(x)          dx = y * (dy - Σ y dy)
 
 void softmax(int64_t rows, int64_t n, const Real* x, Real* y) {
-    for_rows(rows, n, [&](int64_t r) { row_softmax(n, x + r * n, y + r * n); });
+    for_rows(rows, n, [&](int64_t r) {
+        const Real* xr = x + r * n;
+        Real* yr = y + r * n;
+        const Real shift = row_max(n, xr);
+        Vec sum = zero();
+        for (int64_t i = 0; i < n; i += kLanes) {
+            const Vec e = exp(load(xr + i, n - i, -kInfinity) - broadcast(shift));
+            sum = sum + e;
+            store(yr + i, n - i, e);
+        }
+        const Vec factor = broadcast(Real(1) / reduce_add(sum));
+        for (int64_t i = 0; i < n; i += kLanes)
+            store(yr + i, n - i, load(yr + i, n - i) * factor);
+    });
 }
 
 void softmax_backward(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx) {
@@ -38,7 +42,7 @@ void log_softmax(int64_t rows, int64_t n, const Real* x, Real* y) {
     for_rows(rows, n, [&](int64_t r) {
         const Real* xr = x + r * n;
         const Real shift = row_max(n, xr);  // apart from the sum's logarithm: x - max is exact near 0
-        const Vec rest = broadcast(log_of(row_sum_exp(n, xr, shift)));
+        const Vec rest = log(broadcast(row_sum_exp(n, xr, shift)));
         for (int64_t i = 0; i < n; i += kLanes)
             store(y + r * n + i, n - i, (load(xr + i, n - i) - broadcast(shift)) - rest);
     });
@@ -65,7 +69,7 @@ void cross_entropy(int64_t rows, int64_t n, const Real* logits, const int32_t* t
             return;
         const Real* x = logits + r * n;
         const Real shift = row_max(n, x);
-        const Real rest = log_of(row_sum_exp(n, x, shift));
+        const Real rest = first_lane(log(broadcast(row_sum_exp(n, x, shift))));
         log_sum_exp[r] = shift + rest;
         // Not from log_sum_exp: where the logits are large it has lost the digits that make up a small loss.
         loss[r] = rest - (Real(1) - smoothing) * (x[targets[r]] - shift);
@@ -79,20 +83,17 @@ void cross_entropy_backward(int64_t rows, int64_t n, const Real* logits, const i
                             Out dlogits) {
     const Vec spread = broadcast(smoothing / static_cast<Real>(n)), factor = broadcast(scale);
     for_rows(rows, n, [&](int64_t r) {
-        const bool counted = targets[r] != ignore;
-        const Vec lse = broadcast(log_sum_exp[r]);
+        Real* to = dlogits.data + r * n;
+        if (targets[r] == ignore) {
+            for (int64_t i = 0; !dlogits.accumulate && i < n; i += kLanes)
+                store(to + i, n - i, zero());
+            return;
+        }
         for (int64_t i = 0; i < n; i += kLanes) {
-            if (counted) {
-                const Vec p = exp(load(logits + r * n + i, n - i) - lse);
-                put(dlogits, r * n + i, n - i, (p - spread) * factor);
-            } else if (!dlogits.accumulate) {
-                store(dlogits.data + r * n + i, n - i, zero());
-            }
+            const Vec p = exp(load(logits + r * n + i, n - i) - broadcast(log_sum_exp[r]));
+            put(dlogits, r * n + i, n - i, (p - spread) * factor);
         }
-        if (counted) {
-            Real* at_target = dlogits.data + r * n + targets[r];
-            *at_target = *at_target - scale * (Real(1) - smoothing);
-        }
+        to[targets[r]] = to[targets[r]] - scale * (Real(1) - smoothing);
     });
 }
 
@@ -122,9 +123,8 @@ RowStatistics row_statistics(int64_t n, const Real* x, Real eps) {
     }
     const Real remainder = reduce_add(sum) / count;
     const Real variance = reduce_add(squares) / count - remainder * remainder;
-    Real lane[kLanes];
-    store(lane, broadcast(1) / sqrt(broadcast((variance > 0 ? variance : Real(0) * variance) + eps)));
-    return {mean, remainder, lane[0]};
+    const Vec bounded = broadcast((variance > 0 ? variance : Real(0) * variance) + eps);
+    return {mean, remainder, first_lane(broadcast(1) / sqrt(bounded))};
 }
 
 void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* gain, const Real* bias,
@@ -199,13 +199,8 @@ void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, co
     const auto add_up = [&](const Real* first, const Out& out) {
         if (out.data == nullptr)
             return;
-        parallel_for(0, (n + kLanes - 1) / kLanes, kGainRows, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin * kLanes; i < end * kLanes; i += kLanes) {
-                Vec sum = zero();
-                for (int64_t b = 0; b < blocks; ++b)
-                    sum = sum + load(first + b * 2 * n + i, n - i);
-                put(out, i, n - i, sum);
-            }
+        parallel_for(0, n, kGainRows * kLanes, [&](int64_t begin, int64_t end) {
+            sum_columns(blocks, 2 * n, end - begin, first + begin, {out.data + begin, out.accumulate});
         });
     };
     add_up(partial, dgain);
