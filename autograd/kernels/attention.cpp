@@ -32,17 +32,8 @@ constexpr int64_t kBackwardQueries = 4 * kQueries;
 // Of a row of scores: an odd number of Vecs, so that a column of them spreads over all sets of the cache.
 inline int64_t row_width(int64_t keys) { return (round_up(keys) / kLanes | 1) * kLanes; }
 
-// f(head, memory) for every one, with room for so many numbers. Eight steps of the products' sums are as much work
-// as a number elsewhere.
-template <class F>
-void for_heads(const Attention& a, int64_t numbers, const F& f) {
-    const int64_t work = a.queries * a.keys * a.d / 8;
-    parallel_for(0, a.batch * a.heads, rows_per_chunk(work), [&](int64_t begin, int64_t end) {
-        Real* memory = scratch(Scratch::attention, numbers);
-        for (int64_t task = begin; task < end; ++task)
-            f(Head{&a, task / a.heads, task % a.heads, DropOut(a.key, a.dropout)}, memory);
-    });
-}
+// Heads per chunk: eight steps of the products' sums are as much work as a number elsewhere.
+int64_t heads_per_chunk(const Attention& a) { return rows_per_chunk(a.queries * a.keys * a.d / 8); }
 
 // Queries from t on, at most 16.
 Block block(const Head& h, int64_t t, Real* w, Real* dw) {
@@ -77,16 +68,20 @@ void write_weights(const Block& b, Real* weights) {
 
 void attention(const Attention& a, const Real* q, const Real* k, const Real* v, Real* out, Real* weights,
                Real* statistics) {
-    const int64_t width = row_width(a.keys);
-    for_heads(a, (a.d + kQueries) * width, [&](const Head& h, Real* keys_t) {  // keys_t (d, keys)
-        pack_transposed(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
-        for (int64_t t = 0; t < a.queries; t += kQueries) {
-            const Block b = block(h, t, keys_t + a.d * width, nullptr);
-            scores(b, q + h.query(t), a.q_row, keys_t, b.w);
-            softmax_of_scores(b, statistics);
-            if (weights != nullptr)
-                write_weights(b, weights);
-            weighted_sums(b, b.w, v, {out + h.out(t)}, h.out_row());
+    parallel_for(0, a.batch * a.heads, heads_per_chunk(a), [&](int64_t begin, int64_t end) {
+        const int64_t width = row_width(a.keys);
+        Real* keys_t = scratch(Scratch::attention, (a.d + kQueries) * width);  // (d, keys)
+        for (int64_t task = begin; task < end; ++task) {
+            const Head h = head_of(a, task);
+            pack_transposed(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
+            for (int64_t t = 0; t < a.queries; t += kQueries) {
+                const Block b = block(h, t, keys_t + a.d * width, nullptr);
+                scores(b, q + h.query(t), a.q_row, keys_t, b.w);
+                softmax_of_scores(b, statistics);
+                if (weights != nullptr)
+                    write_weights(b, weights);
+                weighted_sums(b, b.w, v, {out + h.out(t)}, h.out_row());
+            }
         }
     });
 }
@@ -113,28 +108,32 @@ void weighted_sums_by_key(const Head& h, int64_t first, int64_t count, const Rea
 // dq = dscores k,   dk = dscoresᵀ q,   dv = weightsᵀ dout
 void attention_backward(const Attention& a, const Real* q, const Real* k, const Real* v,
                         const Real* statistics, const Real* dout, Out dq, Out dk, Out dv) {
-    const int64_t width = row_width(a.keys);
-    for_heads(a, 2 * (a.d + kBackwardQueries) * width, [&](const Head& h, Real* keys_t) {  // (d, keys)
-        Real *values_t = keys_t + a.d * width, *w = values_t + a.d * width;
-        Real* dw = w + kBackwardQueries * width;
-        pack_transposed(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
-        pack_transposed(h.count(), a.d, v + h.key(0), a.kv_row, values_t, width);
-        for (int64_t first = 0; first == 0 || first < a.queries; first += kBackwardQueries) {
-            const int64_t count = smaller(kBackwardQueries, a.queries - first);
-            for (int64_t t = first; t < first + count; t += kQueries) {
-                const Block b = block(h, t, w + (t - first) * width, dw + (t - first) * width);
-                scores(b, q + h.query(t), a.q_row, keys_t, b.w);
-                scores(b, dout + h.out(t), h.out_row(), values_t, b.dw);
-                softmax_backward(b, statistics);
-                if (dq.data != nullptr)
-                    weighted_sums(b, b.dw, k, {dq.data + h.query(t), dq.accumulate}, a.q_row);
+    parallel_for(0, a.batch * a.heads, heads_per_chunk(a), [&](int64_t begin, int64_t end) {
+        const int64_t width = row_width(a.keys);
+        Real* keys_t = scratch(Scratch::attention, 2 * (a.d + kBackwardQueries) * width);  // (d, keys)
+        Real *values_t = keys_t + a.d * width, *w = values_t + a.d * width,
+             *dw = w + kBackwardQueries * width;
+        for (int64_t task = begin; task < end; ++task) {
+            const Head h = head_of(a, task);
+            pack_transposed(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
+            pack_transposed(h.count(), a.d, v + h.key(0), a.kv_row, values_t, width);
+            for (int64_t first = 0; first == 0 || first < a.queries; first += kBackwardQueries) {
+                const int64_t count = smaller(kBackwardQueries, a.queries - first);
+                for (int64_t t = first; t < first + count; t += kQueries) {
+                    const Block b = block(h, t, w + (t - first) * width, dw + (t - first) * width);
+                    scores(b, q + h.query(t), a.q_row, keys_t, b.w);
+                    scores(b, dout + h.out(t), h.out_row(), values_t, b.dw);
+                    softmax_backward(b, statistics);
+                    if (dq.data != nullptr)
+                        weighted_sums(b, b.dw, k, {dq.data + h.query(t), dq.accumulate}, a.q_row);
+                }
+                if (dk.data != nullptr)
+                    weighted_sums_by_key(h, first, count, dw, q + h.query(first), a.q_row,
+                                         {dk.data, dk.accumulate || first > 0});
+                if (dv.data != nullptr)
+                    weighted_sums_by_key(h, first, count, w, dout + h.out(first), h.out_row(),
+                                         {dv.data, dv.accumulate || first > 0});
             }
-            if (dk.data != nullptr)
-                weighted_sums_by_key(h, first, count, dw, q + h.query(first), a.q_row,
-                                     {dk.data, dk.accumulate || first > 0});
-            if (dv.data != nullptr)
-                weighted_sums_by_key(h, first, count, w, dout + h.out(first), h.out_row(),
-                                     {dv.data, dv.accumulate || first > 0});
         }
     });
 }

@@ -39,6 +39,10 @@ struct Head {
     }
 };
 
+inline Head head_of(const Attention& a, int64_t task) {
+    return {&a, task / a.heads, task % a.heads, DropOut(a.key, a.dropout)};
+}
+
 // Queries first ... first + count - 1 of a head, count <= kQueries. Their scores, then weights, are rows of w,
 // `width` apart; in backward dw is the gradient of the weights, then of the scores.
 struct Block {

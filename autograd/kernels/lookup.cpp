@@ -9,14 +9,16 @@ namespace {
 void gather(const Lookup& o, const int32_t* ids, const Real* table, const Real* positions, Real* y) {
     const Vec scale = broadcast(o.scale);
     const DropOut drop_out(o.key, o.p);
-    for_rows(o.count, o.n, [&](int64_t r) {
-        const Real* row = table + static_cast<int64_t>(ids[r]) * o.n;
-        for (int64_t i = 0; i < o.n; i += kLanes) {
-            const int64_t left = o.n - i;
-            Vec x = ids[r] == o.pad ? zero() : load(row + i, left) * scale;
-            if (positions != nullptr)
-                x = x + load(positions + r % o.length * o.n + i, left);
-            store(y + r * o.n + i, left, drop_out(x, r * o.n + i));
+    parallel_for(0, o.count, rows_per_chunk(o.n), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+            const Real* row = table + static_cast<int64_t>(ids[r]) * o.n;
+            for (int64_t i = 0; i < o.n; i += kLanes) {
+                const int64_t left = o.n - i;
+                Vec x = ids[r] == o.pad ? zero() : load(row + i, left) * scale;
+                if (positions != nullptr)
+                    x = x + load(positions + r % o.length * o.n + i, left);
+                store(y + r * o.n + i, left, drop_out(x, r * o.n + i));
+            }
         }
     });
 }

@@ -38,26 +38,44 @@ void copy(const Loop4& loop, const Real* from, Out to) {
 
 constexpr int64_t kSumBlock = 4096;  // numbers of a contiguous sum
 constexpr int64_t kSumRows = 64;     // rows of a sum over columns
+constexpr int64_t kSumStrip = 4;     // Vecs of columns summed at once, enough to hide the add's latency
+
+void sum_columns(int64_t rows, int64_t inner, const Real* x, Real* y) {
+    for (int64_t i = 0; i < inner; i += kSumStrip * kLanes) {
+        Vec sum[kSumStrip] = {zero(), zero(), zero(), zero()};
+        for (int64_t r = 0; r < rows; ++r)
+            for (int64_t s = 0; s < kSumStrip; ++s)
+                if (const int64_t left = inner - i - s * kLanes; left > 0)
+                    sum[s] = sum[s] + load(x + r * inner + i + s * kLanes, left);
+        for (int64_t s = 0; s < kSumStrip; ++s)
+            if (const int64_t left = inner - i - s * kLanes; left > 0)
+                store(y + i + s * kLanes, left, sum[s]);
+    }
+}
 
 void sum(const Middle& m, Real scale, const Real* x, Out y) {
     const int64_t block = m.inner == 1 ? kSumBlock : kSumRows;
     const int64_t blocks = (m.n + block - 1) / block;
     Real* partial = scratch(Scratch::partial, m.outer * blocks * m.inner + kLanes);  // (outer, blocks, inner)
     const int64_t per_block = (blocks == 1 ? m.n : block) * m.inner;
-    for_rows(m.outer * blocks, per_block, [&](int64_t t) {
-        const int64_t first = t % blocks * block, rows = m.n - first < block ? m.n - first : block;
-        const Real* from = x + (t / blocks * m.n + first) * m.inner;
-        if (m.inner == 1)
-            partial[t] = row_sum(rows, from);
-        else
-            sum_columns(rows, m.inner, m.inner, from, {partial + t * m.inner});
+    parallel_for(0, m.outer * blocks, rows_per_chunk(per_block), [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+            const int64_t first = t % blocks * block, rows = m.n - first < block ? m.n - first : block;
+            const Real* from = x + (t / blocks * m.n + first) * m.inner;
+            if (m.inner == 1)
+                partial[t] = row_sum(rows, from);
+            else
+                sum_columns(rows, m.inner, from, partial + t * m.inner);
+        }
     });
-    for_rows(m.outer, blocks * m.inner, [&](int64_t o) {
-        for (int64_t i = 0; i < m.inner; i += kLanes) {
-            Vec total = zero();
-            for (int64_t b = 0; b < blocks; ++b)
-                total = total + load(partial + (o * blocks + b) * m.inner + i, m.inner - i);
-            put(y, o * m.inner + i, m.inner - i, total * broadcast(scale));
+    parallel_for(0, m.outer, rows_per_chunk(blocks * m.inner), [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) {
+            for (int64_t i = 0; i < m.inner; i += kLanes) {
+                Vec total = zero();
+                for (int64_t b = 0; b < blocks; ++b)
+                    total = total + load(partial + (o * blocks + b) * m.inner + i, m.inner - i);
+                put(y, o * m.inner + i, m.inner - i, total * broadcast(scale));
+            }
         }
     });
 }

@@ -63,6 +63,20 @@ inline Real first_lane(Vec x) {
     return lane[0];
 }
 
+// y = exp(x - max) / Σ exp(x - max); y may be x.
+inline void row_softmax(int64_t n, const Real* x, Real* y) {
+    const Real shift = row_max(n, x);
+    Vec sum = zero();
+    for (int64_t i = 0; i < n; i += kLanes) {
+        const Vec e = exp(load(x + i, n - i, -kInfinity) - broadcast(shift));
+        sum = sum + e;
+        store(y + i, n - i, e);
+    }
+    const Vec factor = broadcast(Real(1) / reduce_add(sum));
+    for (int64_t i = 0; i < n; i += kLanes)
+        store(y + i, n - i, load(y + i, n - i) * factor);
+}
+
 // Writes or adds n <= 16 lanes at out.data + at.
 inline void put(const Out& out, int64_t at, int64_t n, Vec value) {
     Real* to = out.data + at;
@@ -97,22 +111,6 @@ private:
     const Loop4& loop_;
     int64_t index_[3];
 };
-
-constexpr int64_t kSumStrip = 4;  // Vecs of columns summed at once, enough to hide the add's latency
-
-// out = the sum of `rows` rows of n numbers, in order, that are `row` apart
-inline void sum_columns(int64_t rows, int64_t row, int64_t n, const Real* x, const Out& out) {
-    for (int64_t i = 0; i < n; i += kSumStrip * kLanes) {
-        Vec sum[kSumStrip] = {zero(), zero(), zero(), zero()};
-        for (int64_t r = 0; r < rows; ++r)
-            for (int64_t s = 0; s < kSumStrip; ++s)
-                if (const int64_t left = n - i - s * kLanes; left > 0)
-                    sum[s] = sum[s] + load(x + r * row + i + s * kLanes, left);
-        for (int64_t s = 0; s < kSumStrip; ++s)
-            if (const int64_t left = n - i - s * kLanes; left > 0)
-                put(out, i + s * kLanes, left, sum[s]);
-    }
-}
 
 }  // namespace
 }  // namespace autograd::kernels

@@ -11,20 +11,7 @@ namespace {
 // ---- softmax: y = exp(x) / Σ exp(x)          dx = y * (dy - Σ y dy)
 
 void softmax(int64_t rows, int64_t n, const Real* x, Real* y) {
-    for_rows(rows, n, [&](int64_t r) {
-        const Real* xr = x + r * n;
-        Real* yr = y + r * n;
-        const Real shift = row_max(n, xr);
-        Vec sum = zero();
-        for (int64_t i = 0; i < n; i += kLanes) {
-            const Vec e = exp(load(xr + i, n - i, -kInfinity) - broadcast(shift));
-            sum = sum + e;
-            store(yr + i, n - i, e);
-        }
-        const Vec factor = broadcast(Real(1) / reduce_add(sum));
-        for (int64_t i = 0; i < n; i += kLanes)
-            store(yr + i, n - i, load(yr + i, n - i) * factor);
-    });
+    for_rows(rows, n, [&](int64_t r) { row_softmax(n, x + r * n, y + r * n); });
 }
 
 void softmax_backward(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx) {
@@ -89,8 +76,9 @@ void cross_entropy_backward(int64_t rows, int64_t n, const Real* logits, const i
                 store(to + i, n - i, zero());
             return;
         }
+        const Vec lse = broadcast(log_sum_exp[r]);
         for (int64_t i = 0; i < n; i += kLanes) {
-            const Vec p = exp(load(logits + r * n + i, n - i) - broadcast(log_sum_exp[r]));
+            const Vec p = exp(load(logits + r * n + i, n - i) - lse);
             put(dlogits, r * n + i, n - i, (p - spread) * factor);
         }
         to[targets[r]] = to[targets[r]] - scale * (Real(1) - smoothing);
@@ -199,8 +187,13 @@ void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, co
     const auto add_up = [&](const Real* first, const Out& out) {
         if (out.data == nullptr)
             return;
-        parallel_for(0, n, kGainRows * kLanes, [&](int64_t begin, int64_t end) {
-            sum_columns(blocks, 2 * n, end - begin, first + begin, {out.data + begin, out.accumulate});
+        parallel_for(0, (n + kLanes - 1) / kLanes, kGainRows, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin * kLanes; i < end * kLanes; i += kLanes) {
+                Vec sum = zero();
+                for (int64_t b = 0; b < blocks; ++b)
+                    sum = sum + load(first + b * 2 * n + i, n - i);
+                put(out, i, n - i, sum);
+            }
         });
     };
     add_up(partial, dgain);
