@@ -137,8 +137,8 @@ void finish_block(const GemmProblem& p, const GemmBlock& block) {
 }
 
 // What tile number `tile` of a block fetches for the next one, a line with each k: the first tiles a strip of b
-// each, those after them a strip of a, if that is transposed and the next block has other ks. (Rows of an a that
-// is not transposed are fetched by the processor: they go on where they are.)
+// each, those after them a strip of a, if that is transposed and the next block has other ks. (Of the same block,
+// a tile asks for the rows of a that come after its own.)
 GemmAhead ahead_of(const GemmProblem& p, const GemmBlock& now, const GemmBlock& next, int64_t tile) {
     if (next.depth <= 0 || now.rows <= kTileVecs * kTileRows)  // too few tiles for a panel
         return {};

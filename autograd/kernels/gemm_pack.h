@@ -35,6 +35,8 @@ inline void pack_transposed(int64_t rows, int64_t columns, const Real* from, int
         for (int64_t j = 0; j < columns; j += kLanes) {
             Vec x[kLanes];
             load_square(rows - i, columns - j, from + i * ld + j, ld, x);
+            for (int r = 0; r < kLanes; ++r)  // no prefetcher follows so many rows
+                __builtin_prefetch(from + (i + kLanes + r) * ld + j);
             transpose(x);
             Real* const out = to + j * to_ld + i;
             if (columns - j >= kLanes) {
