@@ -53,7 +53,7 @@ constexpr int64_t kTaskRows = 64 * kTileRows;
 // A task's part of c at most, and at least: numbers of a and b are used as often as it is wide and high. Below
 // the second, threads would wait for memory more than they compute.
 constexpr int64_t kLargestTask = 1 << 16;
-constexpr int64_t kSmallestTask = 1 << 12;
+constexpr int64_t kSmallestTask = 1 << 13;
 
 // The least work of a task: 2^17 fmas take a microsecond, three times what it takes to hand them out.
 constexpr int64_t kTaskWork = 1 << 17;

@@ -39,14 +39,10 @@ inline void pack_transposed(int64_t rows, int64_t columns, const Real* from, int
                 __builtin_prefetch(from + (i + kLanes + r) * ld + j);
             transpose(x);
             Real* const out = to + j * to_ld + i;
-            if (columns - j >= kLanes) {
 #pragma GCC unroll 16
-                for (int r = 0; r < kLanes; ++r)
+            for (int r = 0; r < kLanes; ++r)
+                if (r < columns - j)
                     store(out + r * to_ld, x[r]);
-            } else {
-                for (int r = 0; r < columns - j; ++r)
-                    store(out + r * to_ld, x[r]);
-            }
         }
 }
 

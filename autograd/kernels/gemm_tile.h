@@ -88,8 +88,7 @@ template <int rows, int vecs>
                 sum[i][j] = fma(as, bs[j], sum[i][j]);
         }
         __builtin_prefetch(ahead, 0, 2);
-        __builtin_prefetch(a + left.tile + (k & 7) * a_row, 0,
-                           2);  // the next tile's rows, one after the other
+        __builtin_prefetch(a + left.tile + (k & 7) * a_row, 0, 2);  // the next rows, one after the other
         a += a_step;
         b += b_step;
         ahead += ahead_step;
