@@ -37,8 +37,7 @@ kernels::Out Node::open_grad() {
 }
 
 void Node::add_grad(const Tensor& grad) {
-    constexpr int64_t kItsNodeAndThisHandle = 2;
-    if (!has_grad_ && grad.storage_->references <= kItsNodeAndThisHandle) {
+    if (!has_grad_ && grad.storage_->references == 1) {
         grad_ = grad.storage_;
         has_grad_ = true;
         return;
@@ -89,8 +88,11 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
     const NoGrad no_grad;
     try {
         for (Ref<Node>& node : nodes) {
-            if (!node->is_leaf() && node->has_grad_)
-                node->run(node->grad());
+            if (!node->is_leaf() && node->has_grad_) {
+                const Tensor dout = node->grad();
+                node->zero_grad();  // so that dout is the only handle, and can be passed on as it is
+                node->run(dout);
+            }
             node->use_up();  // what it saved is freed now, while later nodes run, not at the end
             node = {};
         }

@@ -49,8 +49,8 @@ public:
     // Where to put a gradient: the first writer since zero_grad overwrites, later ones accumulate.
     // So nothing is ever cleared, and the order of the additions is the order of backward.
     kernels::Out open_grad();
-    // Adds a gradient of this node's size, which some op's node holds. The first one to come is taken over
-    // without a copy, unless another node has already done so.
+    // Adds a gradient of this node's size. The first one to come is taken over without a copy if nobody holds
+    // another handle of its memory.
     void add_grad(const Tensor& grad);
 
     static void release(Node* node);

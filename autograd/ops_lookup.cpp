@@ -50,6 +50,7 @@ Tensor embedding(const Tensor& table, const Tokens& ids) {
 
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
                        const Rng& rng) {
+    check(table.rank() == 2, "[input_embedding] the table must be (V, D): its shape is ", table.shape());
     check(positions.shape() == Shape({ids.length, table.size(-1)}), "[input_embedding] positions are ",
           positions.shape(), "; for ", ids.length, " positions and a table ", table.shape(),
           " they must be (T, D)");

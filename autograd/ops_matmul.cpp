@@ -214,7 +214,7 @@ static void check_linear(const char* name, const Shape& x, const Tensor& weight,
     check(!bias.defined() || bias.shape() == Shape{weight.size(o.transposed ? 0 : 1)}, "[", name,
           "] bias is ", bias.shape(), ", weight is ", weight.shape(),
           "; there must be one bias for each output");
-    check(o.columns < 0 || (o.first >= 0 && o.first + o.columns <= weight.size(1)), "[", name, "] columns ",
+    check(o.columns < 0 || (o.first >= 0 && o.first <= weight.size(1) - o.columns), "[", name, "] columns ",
           o.first, " to ", o.first + o.columns, " are not in weight ", weight.shape());
 }
 

@@ -43,15 +43,18 @@ void for_pieces(const std::vector<Piece>& all, const F& f) {
 
 }  // namespace
 
-Adam::Adam(std::vector<NamedParameter> parameters, const AdamOptions& options)
-    : parameters_(std::move(parameters)), options_(options) {
+Adam::Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& options) : options_(options) {
     const auto beta = [](double b) { return b >= 0 && b < 1; };
     check(options.lr >= 0, "[Adam] lr must not be negative: got ", options.lr);
     check(beta(options.beta1) && beta(options.beta2), "[Adam] betas must be in [0, 1): got ", options.beta1,
           ", ", options.beta2);
     check(options.eps > 0, "[Adam] eps must be positive: got ", options.eps);
     check(options.weight_decay >= 0, "[Adam] weight decay must not be negative: got ", options.weight_decay);
-    for (const NamedParameter& p : parameters_) {
+    for (const NamedParameter& p : parameters) {
+        const auto shared = [&](const NamedParameter& other) { return other.tensor.same_memory(p.tensor); };
+        if (std::any_of(parameters_.begin(), parameters_.end(), shared))
+            continue;
+        parameters_.push_back(p);
         mean_.push_back(Tensor::zeros(p.tensor.shape()));
         square_.push_back(Tensor::zeros(p.tensor.shape()));
     }

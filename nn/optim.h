@@ -19,7 +19,7 @@ struct AdamOptions {
 class Adam {
 public:
     // Throws Error for options out of range: lr < 0, betas outside [0, 1), eps <= 0, decay < 0.
-    Adam(std::vector<NamedParameter> parameters, const AdamOptions& options = {});
+    Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& options = {});
 
     // One update. Parameters that no gradient has reached stay as they are. Each tied weight takes one step.
     void step() { step(options_.lr); }

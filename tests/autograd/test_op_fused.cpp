@@ -168,6 +168,13 @@ TEST_CASE("fused: the output layer's loss computes only what is asked for", "[op
         const NoGrad no_grad;
         CHECK(same_bits(linear_cross_entropy(leaf(x), leaf(weight), leaf(bias), targets), plain));
     }
+    for (const int64_t rows : {600, 1100}) {  // two and three chunks: the bias's sum runs over all of them
+        const Tokens many(1, rows, std::vector<int32_t>(static_cast<std::size_t>(rows), 3));
+        const Tensor y = random({rows, 8}, 4), one = leaf(bias), two = leaf(bias);
+        linear_cross_entropy(y, weight, one, many).backward();
+        cross_entropy(linear_transposed(y, weight, two), many).backward();
+        CHECK(worst_error(one.grad(), two.grad()) < 1e-6);
+    }
     const Tensor only_bias = leaf(bias);
     linear_cross_entropy(x, weight, only_bias, targets).backward();
     const Tensor again = leaf(bias);

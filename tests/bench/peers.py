@@ -201,7 +201,15 @@ def main():
     parser.add_argument("--csv", action="store_true")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    if subprocess.run([args.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+    if args.rounds < 1:
+        parser.error("--rounds: at least 1")
+    if not os.path.exists(f"{args.build}/bench/bench_training"):
+        parser.error(f"--build: there is no {args.build}/bench/bench_training; make bench-peers builds it")
+    try:
+        found = subprocess.run([args.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        found = False
+    if not found:
         print(f"peers.py: {args.python} has no PyTorch: skipped; make bench-peers PYTHON=... names one that has")
         return
     print(CSV_HEAD if args.csv else HEAD)
@@ -210,4 +218,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -222,6 +222,21 @@ TEST_CASE("clip_grad_norm: a norm that is no number leaves the gradients", "[nn]
     CHECK(a.tensor.grad().data()[0] == 3);
 }
 
+TEST_CASE("Adam, grad_norm: every number of a large parameter, and a shared one once", "[nn][optim]") {
+    // With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps.
+    const int64_t n = 2 * (1 << 14) + 5;  // more than a task has, and a rest
+    const NamedParameter w = parameter("w", Tensor::zeros({n})), again = {"again", w.tensor};
+    Adam adam({w, again}, {.lr = 1, .beta1 = 0, .beta2 = 0, .eps = 1e6});
+    CHECK(adam.parameters().size() == 1);
+    set_gradient(w, Tensor::full({n}, 2));
+    CHECK(grad_norm(adam.parameters()) == Approx(2 * std::sqrt(static_cast<double>(n))));
+    adam.step();
+    int64_t moved = 0;
+    for (int64_t i = 0; i < n; ++i)
+        moved += std::abs(w.tensor.data()[i] + Real(2e-6)) < Real(1e-9);
+    CHECK(moved == n);
+}
+
 TEST_CASE("clip_grad_norm: before the step it counts", "[nn][optim]") {
     // With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps: it shows the gradient's size.
     const NamedParameter w = parameter("w", Tensor::zeros({2}));
