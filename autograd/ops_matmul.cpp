@@ -113,8 +113,8 @@ Unary unary_of(Activation f) {
 
 // A product of rows with a matrix, and what is done to it on the way.
 struct RowsTimes {
-    bool transposed = false;          // w is (N, K)
-    int64_t first = 0, columns = -1;  // the part of w's columns, and of bias, that is meant; -1: all
+    bool transposed = false;                 // w is (N, K)
+    int64_t first_column = 0, columns = -1;  // the part of w's columns, and of bias, that is meant; -1: all
     std::optional<Unary> activation = {};
 
     // relu'(x) can be told from relu(x), so what was before it need not be kept.
@@ -146,15 +146,15 @@ void pass_gradients(const RowsTimes& o, int64_t m, const Real* x, const Saved& w
     const int64_t ldw = w.shape()[1], n = o.columns, k = o.transposed ? ldw : w.shape()[0];
     if (to.dx)
         gemm({.m = m, .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k, .b_transposed = !o.transposed}, d,
-             w.data() + o.first, to.dx.open());
+             w.data() + o.first_column, to.dx.open());
     if (to.dw && o.transposed)
         gemm(dense(n, k, m, true, false), d, x, to.dw.open());
     if (to.dw && !o.transposed)
         gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = ldw, .a_transposed = true}, x, d,
-             open_columns(to.dw, w.shape(), o.first, n));
+             open_columns(to.dw, w.shape(), o.first_column, n));
     if (to.dbias)
         kernels::cpu().sum({1, m, n}, 1, d,
-                           open_columns(to.dbias, Shape{o.transposed ? n : ldw}, o.first, n));
+                           open_columns(to.dbias, Shape{o.transposed ? n : ldw}, o.first_column, n));
 }
 
 // out (M, N) = f(x (M, K) @ w (K, N) + bias (N)), and what was before f if `before` has room.
@@ -162,10 +162,10 @@ void multiply(const RowsTimes& o, int64_t m, const Tensor& x, const Tensor& w, c
               Tensor& out, Tensor& before) {
     Gemm g = dense(m, o.columns, x.size(-1), false, o.transposed);
     g.ldb = w.size(1);
-    g.bias = bias.defined() ? bias.data() + o.first : nullptr;
+    g.bias = bias.defined() ? bias.data() + o.first_column : nullptr;
     g.activation = o.activation ? &*o.activation : nullptr;
     g.before_activation = before.defined() ? before.mutable_data() : nullptr;
-    gemm(g, x.data(), w.data() + o.first, {out.mutable_data()});
+    gemm(g, x.data(), w.data() + o.first_column, {out.mutable_data()});
 }
 
 // Room for what was before an activation, if backward needs it.
@@ -214,8 +214,8 @@ static void check_linear(const char* name, const Shape& x, const Tensor& weight,
     check(!bias.defined() || bias.shape() == Shape{weight.size(o.transposed ? 0 : 1)}, "[", name,
           "] bias is ", bias.shape(), ", weight is ", weight.shape(),
           "; there must be one bias for each output");
-    check(o.columns < 0 || (o.first >= 0 && o.first <= weight.size(1) - o.columns), "[", name, "] columns ",
-          o.first, " to ", o.first + o.columns, " are not in weight ", weight.shape());
+    check(o.columns < 0 || (o.first_column >= 0 && o.first_column <= weight.size(1) - o.columns), "[", name,
+          "] ", o.columns, " columns from ", o.first_column, " on are not in weight ", weight.shape());
 }
 
 static Tensor linear(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -233,7 +233,7 @@ Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bi
 Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
                       int64_t count) {
     check(count >= 0, "[linear_columns] the number of columns must not be negative: got ", count);
-    return linear("linear_columns", x, weight, bias, {.first = first, .columns = count});
+    return linear("linear_columns", x, weight, bias, {.first_column = first, .columns = count});
 }
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
     return linear("linear_activation", x, weight, bias, {.activation = unary_of(f)});
