@@ -59,8 +59,15 @@ constexpr int64_t kSmallestTask = 1 << 13;
 // The least work of a task: 2^17 fmas take a microsecond, three times what it takes to hand them out.
 constexpr int64_t kTaskWork = 1 << 17;
 
-// Tasks of products that have no larger ones: enough for 16 cores.
-constexpr int64_t kFewTasks = 16;
+// Tasks for each thread, if the product is not so small or so large that it decides: with two, a thread that was
+// disturbed is helped by the others, and each task is still about as large as it can be. (Twice as many cost
+// 512 x 512 x 6400 with a transposed a 8 %.)
+constexpr int64_t kThreadTasks = 2;
+constexpr int64_t kFewestTasks = 4;
+
+// A part of c is best so many times as wide as it is high if a is transposed: a is packed for the whole part, so
+// it has to stay in the L2 cache while all of b's columns pass, each panel of which is needed only once.
+constexpr int64_t kTransposedAspect = 4;
 
 // Rows of b up to so long are read where they lie: 512 x 512 x 512 runs at 257 GFLOP/s instead of 249. A panel
 // of longer ones collides with itself in the L2 cache, and is packed. (What tiles have asked for collides as
@@ -226,23 +233,24 @@ void multiply_thin(const GemmProblem& p, GemmBlock part) {
     }
 }
 
-// How c is cut into tasks: bands of rows times ranges of columns, all about the same size. A function of the
-// sizes alone, so it must suit 2 cores and 64. 16 equal tasks keep 16 cores busy, but 64 cores only from c =
-// 2048 x 2048 on, where tasks reach their largest size; a product of 512 x 512 would run on 16 of them. Cutting
-// it finer would make each core read more of a and b than it can compute with. (The blocks of k could be
-// computed side by side and added in order, with the same bits, for as much memory as there are blocks.)
+// How c is cut into tasks: bands of rows times ranges of columns, all about the same size. What is in a number of c
+// does not depend on it, so it may depend on the threads: few large tasks read a and b less often. 64 threads have
+// two each from c = 2048 x 2048 on at the most; a product of 512 x 512 has 32 tasks, and cutting it finer would
+// make each core read more of a and b than it can compute with. (The blocks of k could be computed side by side and
+// added in order, with the same bits, for as much memory as there are blocks.)
 struct GemmTasks {
     int64_t m, n;
     int64_t rows = ceil_div(m, kTileRows), columns = ceil_div(n, kTileColumns);  // in tiles
     int64_t bands = 1, ranges = 1;
 
     explicit GemmTasks(const Gemm& g) : m(g.m), n(g.n) {
-        const int64_t enough = m == 1 ? kFewTasks : gemm_min(kFewTasks, gemm_max(2, m * n / kSmallestTask));
+        const int64_t few = gemm_max(kFewestTasks, kThreadTasks * thread_count());
+        const int64_t enough = m == 1 ? few : gemm_min(few, gemm_max(2, m * n / kSmallestTask));
         const int64_t wanted =
             gemm_max(1, gemm_max(gemm_min(m * n * g.k / kTaskWork, enough), m * n / kLargestTask));
         bands = gemm_min(rows, ceil_div(m, kTaskRows));
-        while (g.a_transposed && bands < rows && bands * bands * n < wanted * m)
-            ++bands;  // towards squares: a range of columns costs a copy of a
+        while (g.a_transposed && bands < rows && bands * bands * n < kTransposedAspect * wanted * m)
+            ++bands;
         ranges = gemm_min(columns, ceil_div(wanted, gemm_max(bands, 1)));
         bands = gemm_max(bands, gemm_min(rows, wanted / gemm_max(ranges, 1)));
     }
