@@ -1,7 +1,6 @@
 // The softmax between attention's two products, and its gradient. See attention.cpp for the whole.
 //
-// It works on blocks of 16 queries of a head. Each row's maximum and sum end in 16 lanes, and the 16 rows of a
-// block are reduced together, to one Vec: 15 operations instead of 16 times 4 that wait for each other.
+// It works on blocks of 16 queries of a head, whose maxima and sums are reduced together (row.h).
 #pragma once
 
 #include "autograd/kernels/product.h"
@@ -53,30 +52,6 @@ struct Block {
 
     int64_t limit(int64_t r) const { return h.limit(first + r); }
 };
-
-// 16 lanes of each of 16 rows become one Vec: lane r is row r's reduction, by the tree that reduce_add has.
-// Interleaving Vec i with i + half puts those lanes side by side that the tree joins next.
-template <int half = kLanes / 2, class F>
-inline Vec reduce_each(Vec* x, const F& f) {
-#pragma GCC unroll 8
-    for (int i = 0; i < half; ++i)
-        x[i] = f(interleave_low(x[i], x[i + half]), interleave_high(x[i], x[i + half]));
-    if constexpr (half > 1)
-        return reduce_each<half / 2>(x, f);
-    else
-        return x[0];
-}
-template <class F>
-inline Vec reduce_rows(const Real* rows, const F& f) {
-    Vec x[kLanes];
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i)
-        x[i] = load(rows + i * kLanes);
-    return reduce_each(x, f);
-}
-inline Vec sum_rows(const Real* rows) {
-    return reduce_rows(rows, [](Vec x, Vec y) { return x + y; });
-}
 
 // exp(scale x - shift) for 16 of a row's scores. From n on there are none, whatever is in memory: 0, but not as
 // exp(-inf), whose last step rounds to a subnormal number, for which a processor takes 100 cycles.

@@ -241,18 +241,20 @@ void multiply_thin(const GemmProblem& p, GemmBlock part) {
 struct GemmTasks {
     int64_t m, n;
     int64_t rows = ceil_div(m, kTileRows), columns = ceil_div(n, kTileColumns);  // in tiles
-    int64_t bands = 1, ranges = 1;
+    int64_t bands, ranges;
 
     explicit GemmTasks(const Gemm& g) : m(g.m), n(g.n) {
-        const int64_t few = gemm_max(kFewestTasks, kThreadTasks * thread_count());
+        const int64_t threads = thread_count(), few = gemm_max(kFewestTasks, kThreadTasks * threads);
         const int64_t enough = m == 1 ? few : gemm_min(few, gemm_max(2, m * n / kSmallestTask));
-        const int64_t wanted =
-            gemm_max(1, gemm_max(gemm_min(m * n * g.k / kTaskWork, enough), m * n / kLargestTask));
-        bands = gemm_min(rows, ceil_div(m, kTaskRows));
-        while (g.a_transposed && bands < rows && bands * bands * n < kTransposedAspect * wanted * m)
-            ++bands;
-        ranges = gemm_min(columns, ceil_div(wanted, gemm_max(bands, 1)));
-        bands = gemm_max(bands, gemm_min(rows, wanted / gemm_max(ranges, 1)));
+        int64_t wanted = gemm_max(gemm_min(m * n * g.k / kTaskWork, enough), m * n / kLargestTask);
+        if (wanted > 1)
+            wanted = ceil_div(wanted, threads) * threads;  // none of them waits for the last task
+        bands = 1;
+        while (g.a_transposed && 2 * bands * bands * n < kTransposedAspect * wanted * m)
+            bands *= 2;
+        bands = gemm_min(rows, gemm_max(bands, ceil_div(m, kTaskRows)));
+        ranges = gemm_max(1, gemm_min(columns, ceil_div(wanted, bands)));
+        bands = gemm_max(bands, gemm_min(rows, wanted / ranges));
     }
 
     GemmBlock part(int64_t task) const {
@@ -277,6 +279,8 @@ void empty_sum(const Gemm& g, Real* c) {
 void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
     assert(g.m >= 0 && g.n >= 0 && g.k >= 0 && g.ldc >= g.n);
     assert(g.lda >= (g.a_transposed ? g.m : g.k) && g.ldb >= (g.b_transposed ? g.k : g.n));
+    if (g.m == 0 || g.n == 0)
+        return;
     if (g.k == 0)
         return empty_sum(g, c);
     const GemmProblem p{g, a, b, c};

@@ -91,72 +91,126 @@ void cross_entropy_backward(int64_t rows, int64_t n, const Real* logits, const i
 // The variance is the corrected two-pass one: with d = x - m for the rounded mean m, the remainder
 // c = mean(d) is not quite 0, and var = mean(d²) - c². On rows with a mean of 1000 and a spread of
 // 0.01 the one-pass formula loses every digit, the plain two-pass most; this loses none.
+//
+// Short rows are taken 16 at a time: their reductions become one (row.h), and so do the root and the quotient. With
+// long ones memory is the limit, which has less to wait for if one row is read while another is written.
 
-struct RowStatistics {
-    Real mean, remainder, rstd;
-};
+constexpr int64_t kNormRows = kLanes;
+constexpr int64_t kShortRow = 256;
 
-inline Vec centred(const Real* x, int64_t n, const RowStatistics& s) {
-    return (load(x, n) - broadcast(s.mean)) - broadcast(s.remainder);
+// f(begin, end) for the rows from first to last.
+template <class F>
+void for_norm_rows(int64_t n, int64_t first, int64_t last, const F& f) {
+    const int64_t step = n <= kShortRow ? kNormRows : 1;
+    for (int64_t r = first; r < last; r += step)
+        f(r, r + step < last ? r + step : last);
 }
 
-RowStatistics row_statistics(int64_t n, const Real* x, Real eps) {
-    const Real count = static_cast<Real>(n);
-    const Real mean = row_sum(n, x) / count;
-    Vec sum = zero(), squares = zero();
-    for (int64_t i = 0; i < n; i += kLanes) {
-        const Vec d = load(x + i, n - i, mean) - broadcast(mean);
-        sum = sum + d;
-        squares = fma(d, d, squares);
+struct RowStatistics {
+    Real mean, remainder, rstd;  // the mean in two parts
+};
+inline RowStatistics kept_statistics(const Real* statistics, int64_t row) {
+    return {statistics[3 * row], statistics[3 * row + 1], statistics[3 * row + 2]};
+}
+
+inline Vec normalised(const Real* x, int64_t n, const RowStatistics& s) {
+    return (load(x, n) - broadcast(s.mean) - broadcast(s.remainder)) * broadcast(s.rstd);
+}
+
+// Of at most 16 rows of n, to (rows, 3).
+void row_statistics(int64_t rows, int64_t n, Real eps, const Real* x, Real* statistics) {
+    alignas(64) Real sums[kNormRows * kLanes] = {}, squares[kNormRows * kLanes] = {};
+    alignas(64) Real mean[kNormRows], remainder[kNormRows], rstd[kNormRows];
+    const Vec count = broadcast(static_cast<Real>(n));
+    for (int64_t r = 0; r < rows; ++r)
+        store(sums + r * kLanes, row_sums(n, x + r * n));
+    store(mean, sum_rows(sums) / count);
+    for (int64_t r = 0; r < rows; ++r) {
+        Vec sum = zero(), square = zero();
+        for (int64_t i = 0; i < n; i += kLanes) {
+            const Vec d = load(x + r * n + i, n - i, mean[r]) - broadcast(mean[r]);
+            sum = sum + d;
+            square = fma(d, d, square);
+        }
+        store(sums + r * kLanes, sum);
+        store(squares + r * kLanes, square);
     }
-    const Real remainder = reduce_add(sum) / count;
-    const Real variance = reduce_add(squares) / count - remainder * remainder;
-    const Vec bounded = broadcast((variance > 0 ? variance : Real(0) * variance) + eps);
-    return {mean, remainder, first_lane(broadcast(1) / sqrt(bounded))};
+    const Vec rest = sum_rows(sums) / count, variance = sum_rows(squares) / count - rest * rest;
+    store(remainder, rest);
+    // 0 * variance: a NaN stays one
+    const Vec bounded = select(less(zero(), variance), variance, zero() * variance) + broadcast(eps);
+    store(rstd, broadcast(1) / sqrt(bounded));
+    for (int64_t r = 0; r < rows; ++r) {
+        statistics[3 * r] = mean[r];
+        statistics[3 * r + 1] = remainder[r];
+        statistics[3 * r + 2] = rstd[r];
+    }
 }
 
 void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* gain, const Real* bias,
                 Real* sum, Real* out, Real* statistics) {
     const int64_t n = o.n;
-    const DropOut drop_out(o.key, o.p);
-    for_rows(o.rows, n, [&](int64_t r) {
-        for (int64_t i = 0; y != nullptr && i < n; i += kLanes) {
-            const int64_t at = r * n + i;
-            store(sum + at, n - i, load(x + at, n - i) + drop_out(load(y + at, n - i), at));
+    const Real* const from = y != nullptr ? sum : x;
+    const auto block = [&](int64_t first, int64_t last) {
+        const DropOut drop_out(o.key,
+                               o.p);  // here: what may change with every store is read after every store
+        for (int64_t r = first; y != nullptr && r < last; ++r)
+            for (int64_t i = 0; i < n; i += kLanes) {
+                const int64_t at = r * n + i;
+                store(sum + at, n - i, load(x + at, n - i) + drop_out(load(y + at, n - i), at));
+            }
+        row_statistics(last - first, n, o.eps, from + first * n, statistics + 3 * first);
+        for (int64_t r = first; r < last; ++r) {
+            const RowStatistics s = kept_statistics(statistics, r);
+            for (int64_t i = 0; i < n; i += kLanes)
+                store(out + r * n + i, n - i,
+                      fma(normalised(from + r * n + i, n - i, s), load(gain + i, n - i),
+                          load(bias + i, n - i)));
         }
-        const Real* const xr = (y != nullptr ? sum : x) + r * n;
-        const RowStatistics s = row_statistics(n, xr, o.eps);
-        for (int64_t i = 0; i < n; i += kLanes) {
-            const Vec x_hat = centred(xr + i, n - i, s) * broadcast(s.rstd);
-            store(out + r * n + i, n - i, fma(x_hat, load(gain + i, n - i), load(bias + i, n - i)));
-        }
-        statistics[3 * r] = s.mean;
-        statistics[3 * r + 1] = s.remainder;
-        statistics[3 * r + 2] = s.rstd;
-    });
+    };
+    parallel_for(0, o.rows, rows_per_chunk(n),
+                 [&](int64_t begin, int64_t end) { for_norm_rows(n, begin, end, block); });
 }
 
-// Row r of dx, and of dy if x was a sum.
-void layer_norm_dx(const LayerNorm& o, int64_t r, const Real* x, const Real* gain, const RowStatistics& s,
-                   const Real* dout, Out dx, Out dy) {
+// Rows first ... last - 1, at most 16: added to the gains and biases, and their dx, and dy if x was a sum.
+void layer_norm_backward_block(const LayerNorm& o, int64_t first, int64_t last, const Real* x,
+                               const Real* gain, const Real* statistics, const Real* dout, Out dx, Out dy,
+                               Real* gains, Real* biases) {
+    alignas(64) Real sums[kNormRows * kLanes] = {}, dots[kNormRows * kLanes] = {};
+    alignas(64) Real mean_g[kNormRows], mean_gx[kNormRows];
     const int64_t n = o.n;
-    const Real count = static_cast<Real>(n);
-    Vec sum = zero(), dot = zero();
-    for (int64_t i = 0; i < n; i += kLanes) {
-        const Vec g = load(dout + i, n - i) * load(gain + i, n - i);
-        sum = sum + g;
-        dot = fma(g, centred(x + i, n - i, s) * broadcast(s.rstd), dot);
+    for (int64_t r = first; r < last; ++r) {
+        const RowStatistics s = kept_statistics(statistics, r);
+        Vec sum = zero(), dot = zero();
+        for (int64_t i = 0; i < n; i += kLanes) {
+            const Vec d = load(dout + r * n + i, n - i), x_hat = normalised(x + r * n + i, n - i, s);
+            const Vec g = d * load(gain + i, n - i);
+            store(gains + i, n - i, fma(d, x_hat, load(gains + i, n - i)));
+            store(biases + i, n - i, d + load(biases + i, n - i));
+            sum = sum + g;
+            dot = fma(g, x_hat, dot);
+        }
+        store(sums + (r - first) * kLanes, sum);
+        store(dots + (r - first) * kLanes, dot);
     }
+    if (dx.data == nullptr && dy.data == nullptr)
+        return;
     const DropOut drop_out(o.key, o.p);
-    const Vec mean_g = broadcast(reduce_add(sum) / count), mean_gx = broadcast(reduce_add(dot) / count);
-    for (int64_t i = 0; i < n; i += kLanes) {
-        const Vec g = load(dout + i, n - i) * load(gain + i, n - i);
-        const Vec x_hat = centred(x + i, n - i, s) * broadcast(s.rstd);
-        const Vec d = fnma(x_hat, mean_gx, g - mean_g) * broadcast(s.rstd);
-        if (dx.data != nullptr)
-            put(dx, r * n + i, n - i, d);
-        if (dy.data != nullptr)
-            put(dy, r * n + i, n - i, drop_out(d, r * n + i));
+    const Vec count = broadcast(static_cast<Real>(n));
+    store(mean_g, sum_rows(sums) / count);
+    store(mean_gx, sum_rows(dots) / count);
+    for (int64_t r = first; r < last; ++r) {
+        const RowStatistics s = kept_statistics(statistics, r);
+        const Vec g_mean = broadcast(mean_g[r - first]), gx_mean = broadcast(mean_gx[r - first]);
+        for (int64_t i = 0; i < n; i += kLanes) {
+            const int64_t at = r * n + i;
+            const Vec g = load(dout + at, n - i) * load(gain + i, n - i);
+            const Vec d = fnma(normalised(x + at, n - i, s), gx_mean, g - g_mean) * broadcast(s.rstd);
+            if (dx.data != nullptr)
+                put(dx, at, n - i, d);
+            if (dy.data != nullptr)
+                put(dy, at, n - i, drop_out(d, at));
+        }
     }
 }
 
@@ -171,18 +225,9 @@ void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, co
         Real *gains = partial + begin / kGainRows * 2 * n, *biases = gains + n;
         for (int64_t i = 0; i < 2 * n; ++i)
             gains[i] = 0;
-        for (int64_t r = begin; r < end; ++r) {
-            const Real *xr = x + r * n, *dr = dout + r * n;
-            const RowStatistics s = {statistics[3 * r], statistics[3 * r + 1], statistics[3 * r + 2]};
-            for (int64_t i = 0; i < n; i += kLanes) {
-                const Vec d = load(dr + i, n - i);
-                const Vec x_hat = centred(xr + i, n - i, s) * broadcast(s.rstd);
-                store(gains + i, n - i, fma(d, x_hat, load(gains + i, n - i)));
-                store(biases + i, n - i, d + load(biases + i, n - i));
-            }
-            if (dx.data != nullptr || dy.data != nullptr)
-                layer_norm_dx(o, r, xr, gain, s, dr, dx, dy);
-        }
+        for_norm_rows(n, begin, end, [&](int64_t first, int64_t last) {
+            layer_norm_backward_block(o, first, last, x, gain, statistics, dout, dx, dy, gains, biases);
+        });
     });
     const auto add_up = [&](const Real* first, const Out& out) {
         if (out.data == nullptr)
