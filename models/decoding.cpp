@@ -37,30 +37,69 @@ bool before(const Candidate& a, const Candidate& b) {
     return std::tie(b.log_probability, a.from, a.token) < std::tie(a.log_probability, b.from, b.token);
 }
 
-// The `count` best candidates, best first; of equal ones the earlier hypothesis and the smaller id. Of a whole
-// vocabulary nearly all are worse than what has been found, and one comparison passes them over.
+// The best candidates so far, best first, at most `count`; of equal ones the earlier hypothesis and the smaller id.
+class Ranking {
+public:
+    explicit Ranking(std::size_t count)
+        : count_(count), enough_(count > 0 ? -std::numeric_limits<double>::infinity() : HUGE_VAL) {}
+
+    void add(const Candidate& c) {
+        if (c.log_probability <= enough_)
+            return;
+        best_.insert(std::upper_bound(best_.begin(), best_.end(), c, before), c);
+        if (best_.size() > count_)
+            best_.pop_back();
+        if (best_.size() == count_)
+            enough_ = best_.back().log_probability;
+    }
+    // A number up to which no log probability, added to that of a hypothesis, is enough. Two steps below the
+    // rounded difference, so that no rounding matters.
+    Real too_little(double log_probability) const {
+        constexpr Real lowest = -std::numeric_limits<Real>::infinity();
+        return std::nextafter(std::nextafter(static_cast<Real>(enough_ - log_probability), lowest), lowest);
+    }
+    std::vector<Candidate> best() && { return std::move(best_); }
+
+private:
+    std::size_t count_;
+    double enough_;
+    std::vector<Candidate> best_;
+};
+
+// Nearly all of a vocabulary is worse than what has been found: a block of ids is passed over by one vector of
+// comparisons, for which the compiler needs its size. Not a number counts as more than any limit.
+constexpr int64_t kBlock = 32;
+
+bool all_at_most(const Real* x, Real limit) {
+    int more = 0;
+    for (int64_t i = 0; i < kBlock; ++i)
+        more |= !(x[i] <= limit);
+    return more == 0;
+}
+
 std::vector<Candidate> best_candidates(const std::vector<Live>& live, const Tensor& log_p,
                                        std::size_t count) {
     const int64_t vocabulary = log_p.size(1);
-    std::vector<Candidate> best;
-    double enough = count > 0 ? -std::numeric_limits<double>::infinity() : HUGE_VAL;
+    Ranking ranking(count);
     for (std::size_t i = 0; i < live.size(); ++i) {
         const Real* row = log_p.data() + live[i].row * vocabulary;
-        for (int64_t v = 0; v < vocabulary; ++v) {
-            const double log_probability = live[i].log_probability + static_cast<double>(row[v]);
-            if (log_probability <= enough || v == kPad || v == kSos)  // neither id is part of a sentence
+        const double so_far = live[i].log_probability;
+        Real limit = ranking.too_little(so_far);
+        for (int64_t v = kEos, end; v < vocabulary;
+             v = end) {  // from <eos> on: <pad> and <sos> are never said
+            end = std::min(v + kBlock, vocabulary);
+            if (end - v == kBlock && all_at_most(row + v, limit))
                 continue;
-            check(!std::isnan(row[v]), "[beam_search] the probability of id ", v,
-                  " is not a number; the model's weights are broken");
-            const Candidate c = {static_cast<int32_t>(i), static_cast<int32_t>(v), log_probability};
-            best.insert(std::upper_bound(best.begin(), best.end(), c, before), c);
-            if (best.size() > count)
-                best.pop_back();
-            if (best.size() == count)
-                enough = best.back().log_probability;
+            for (; v < end; ++v) {
+                check(!std::isnan(row[v]), "[beam_search] the probability of id ", v,
+                      " is not a number; the model's weights are broken");
+                ranking.add(
+                    {static_cast<int32_t>(i), static_cast<int32_t>(v), so_far + static_cast<double>(row[v])});
+            }
+            limit = ranking.too_little(so_far);
         }
     }
-    return best;
+    return std::move(ranking).best();
 }
 
 bool better(const Hypothesis& a, const Hypothesis& b) {

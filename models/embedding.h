@@ -35,6 +35,12 @@ struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
+    // The same to the bit, for who has the table turned around, as decoders do: they multiply few rows with it many
+    // times, and each time it would have to be turned.
+    Tensor operator()(const Tensor& x, const Tensor& turned) const {
+        return autograd::linear(x, turned, bias);
+    }
+    Tensor turned() const { return autograd::transpose(table, 0, 1); }  // (d_model, V)
     // The cross-entropy of the logits, which never stand in memory all at once.
     Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options) const {
         return autograd::linear_cross_entropy(x, table, bias, targets, options);

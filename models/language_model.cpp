@@ -31,7 +31,9 @@ Tensor LanguageModel::step(const Tokens& ids, Cache& cache) const {
     const Tensor x = backbone.embedding(ids, Mode::eval(), cache.length);  // (B, T, d_model)
     const Tensor y = backbone.encoder.step(x, cache.layers);               // (B, T, d_model)
     cache.length += ids.length;
-    return output(y);  // (B, T, V)
+    if (!cache.table.defined())
+        cache.table = output.turned();
+    return output(y, cache.table);  // (B, T, V)
 }
 
 }  // namespace models

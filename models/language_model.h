@@ -23,6 +23,7 @@ struct LanguageModel {
     struct Cache {
         std::vector<SelfCache> layers;
         int64_t length = 0;                             // positions
+        Tensor table;                                   // of the output, turned around
         void select(const std::vector<int32_t>& rows);  // sentence i becomes the old sentence rows[i]
     };
     // The positions that follow those in the cache: ids (B, T) -> logits (B, T, V), to the bit what the call

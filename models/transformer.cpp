@@ -51,6 +51,7 @@ public:
         : model_(model), key_counts_(src.lengths()) {
         const autograd::NoGrad no_grad;
         caches_ = model.decoder.start(model.encode(src, Mode::eval()));
+        table_ = model.output.turned();
     }
 
     Tensor step(const std::vector<int32_t>& tokens) override {
@@ -62,7 +63,7 @@ public:
         const Tensor x = model_.tgt_embedding(newest, Mode::eval(), position_);  // (B, 1, d_model)
         const Tensor decoded = model_.decoder.step(x, caches_, Mask::key_counts(key_counts_));
         ++position_;
-        return autograd::reshape(model_.output(decoded), {batch, -1});  // (B, V)
+        return autograd::reshape(model_.output(decoded, table_), {batch, -1});  // (B, V)
     }
 
     void select(const std::vector<int32_t>& rows) override {
@@ -86,6 +87,7 @@ private:
     const Transformer& model_;
     std::vector<int32_t> key_counts_;
     std::vector<LayerCache> caches_;
+    Tensor table_;  // of the output, turned around
     int64_t position_ = 0;
 };
 

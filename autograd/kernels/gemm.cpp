@@ -76,7 +76,7 @@ constexpr int64_t kTransposedAspect = 4;
 // A panel of one Vec takes a single line of each row, so there packing pays earlier (92 and 120 at 1024^3).
 constexpr int64_t kInPlaceRow = kTileVecs > 1 ? 1024 : 256;
 
-constexpr int64_t kInPlaceRows = 8 * kTileRows;
+constexpr int64_t kInPlaceRows = 16 * kTileRows;
 
 // Up to so many columns, a transposed a is read where it lies if its rows are no longer than that: turning it
 // around costs 0.04 ns a number, as much as five columns of fmas. (An a that is not transposed is never packed:
