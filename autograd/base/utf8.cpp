@@ -28,4 +28,23 @@ std::size_t find_invalid_utf8(std::string_view text) {
     return std::string_view::npos;
 }
 
+CodePoint first_code_point(std::string_view text) {
+    const std::size_t length = utf8_length(text.substr(0, 4));
+    if (length == 0)
+        return {U'\xfffd', 1};
+    constexpr unsigned data_bits[] = {0, 0x7f, 0x1f, 0xf, 7};
+    char32_t code = static_cast<unsigned char>(text[0]) & data_bits[length];
+    for (std::size_t i = 1; i < length; ++i)
+        code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3f);
+    return {code, length};
+}
+
+void append_utf8(std::string& text, char32_t code) {
+    const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    constexpr char32_t mark[] = {0, 0xc0, 0xe0, 0xf0};
+    text.push_back(static_cast<char>(mark[more] | code >> (6 * more)));
+    for (int i = more - 1; i >= 0; --i)
+        text.push_back(static_cast<char>(0x80 | (code >> (6 * i) & 0x3f)));
+}
+
 }  // namespace autograd

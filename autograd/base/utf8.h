@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace autograd {
@@ -11,5 +12,15 @@ std::size_t utf8_length(std::string_view text);
 
 // Where the first byte stands that cannot be UTF-8, or npos.
 std::size_t find_invalid_utf8(std::string_view text);
+
+// The first character of a text that is not empty; U+FFFD, of one byte, if what stands there is not UTF-8.
+struct CodePoint {
+    char32_t code;
+    std::size_t length;  // in bytes
+};
+CodePoint first_code_point(std::string_view text);
+
+// Appends a code point up to U+10FFFF; that it is no surrogate is up to the caller.
+void append_utf8(std::string& text, char32_t code);
 
 }  // namespace autograd
