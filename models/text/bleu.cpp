@@ -1,0 +1,183 @@
+#include "models/text/bleu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <regex>
+#include <utility>
+
+#include "autograd/base/check.h"
+#include "autograd/base/utf8.h"
+#include "models/text/unicode.h"
+
+namespace models::text {
+
+using autograd::check;
+using autograd::join;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// What stands between white space; to Python that includes U+001C to U+001F, separators of records
+Words split(std::string_view text) {
+    Words words;
+    bool inside = false;
+    for (std::size_t at = 0, length = 0; at < text.size(); at += length) {
+        const autograd::CodePoint c = autograd::first_code_point(text.substr(at));
+        length = c.length;
+        const bool space = is_space(c.code) || (c.code >= 0x1c && c.code <= 0x1f);
+        if (!space && !inside)
+            words.emplace_back();
+        if (!space)
+            words.back().append(text.substr(at, length));
+        inside = !space;
+    }
+    return words;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+}
+
+Words words_of(std::string_view line, const BleuOptions& o) {
+    const std::string text = o.lower_case ? lower_case(line) : std::string(line);
+    return o.tokens == "13a" ? tokenize_13a(text) : split(text);
+}
+
+using Counts = std::map<Words, int64_t>;
+
+Counts count_ngrams(const Words& words, std::ptrdiff_t n) {
+    Counts counts;
+    for (auto first = words.begin(); words.end() - first >= n; ++first)
+        ++counts[Words(first, first + n)];
+    return counts;
+}
+
+// Adds one sentence.
+void count(BleuScore& sum, const Words& hypothesis, const std::vector<Words>& references) {
+    const auto length = [](const Words& words) { return static_cast<int64_t>(words.size()); };
+    const auto distance = [&](const Words& r) { return std::abs(length(r) - length(hypothesis)); };
+    sum.hyp_len += length(hypothesis);
+    sum.ref_len +=
+        length(*std::min_element(references.begin(), references.end(), [&](const Words& a, const Words& b) {
+            return std::pair(distance(a), length(a)) < std::pair(distance(b), length(b));
+        }));
+    for (std::size_t order = 0; order < 4; ++order) {
+        const auto n = static_cast<std::ptrdiff_t>(order) + 1;
+        Counts wanted;  // the most often that one reference has it
+        for (const Words& reference : references)
+            for (const auto& [ngram, times] : count_ngrams(reference, n))
+                wanted[ngram] = std::max(wanted[ngram], times);
+        for (const auto& [ngram, times] : count_ngrams(hypothesis, n)) {
+            sum.totals[order] += times;
+            const auto place = wanted.find(ngram);
+            sum.matches[order] += place == wanted.end() ? 0 : std::min(times, place->second);
+        }
+    }
+}
+
+void check_options(const BleuOptions& o) {
+    check(o.tokens == "13a" || o.tokens == "none", "[bleu] tokens are 13a or none: got ", o.tokens);
+    check(o.smoothing == "exp" || o.smoothing == "floor" || o.smoothing == "add-k" || o.smoothing == "none",
+          "[bleu] smoothing is exp, floor, add-k or none: got ", o.smoothing);
+}
+
+}  // namespace
+
+// Each rule is one pass from left to right over what the rule before made. They may look at bytes: all that
+// they know is ASCII. Other punctuation stays where it is, and so does &apos;.
+Words tokenize_13a(std::string_view text) {
+    std::string line(text.substr(0, text.find_last_not_of(" \t\n\v\f\r\x1c\x1d\x1e\x1f") + 1));
+    constexpr std::string_view replacements[][2] = {{"<skipped>", ""}, {"-\n", ""},    {"\n", " "},
+                                                    {"&quot;", "\""},  {"&amp;", "&"}, {"&lt;", "<"},
+                                                    {"&gt;", ">"}};
+    for (const auto& [from, to] : replacements)
+        replace_all(line, from, to);
+    static const std::pair<std::regex, const char*> rules[] = {
+        {std::regex("[ -&(-+/:-@\\[-`{-~]"), " $& "},  // all ASCII punctuation but ' , - .
+        {std::regex("([^0-9])([.,])"), "$1 $2 "},      // full stops and commas, if not within a number
+        {std::regex("([.,])([^0-9])"), " $1 $2"},
+        {std::regex("([0-9])-"), "$1 - "}};
+    line = join(' ', line, ' ');
+    for (const auto& [pattern, replacement] : rules)
+        line = std::regex_replace(line, pattern, replacement);
+    return split(line);
+}
+
+BleuOptions moses_bleu() { return {.tokens = "none", .smoothing = "none"}; }
+
+BleuScore bleu(const std::vector<std::string>& hypotheses,
+               const std::vector<std::vector<std::string>>& references, const BleuOptions& o) {
+    check_options(o);
+    check(!references.empty(), "[bleu] there must be references: got none");
+    for (const std::vector<std::string>& reference : references)
+        check(reference.size() == hypotheses.size(), "[bleu] each translation needs its reference: got ",
+              hypotheses.size(), " translations and ", reference.size(), " references");
+    BleuScore sum;
+    for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+        std::vector<Words> wanted;
+        for (const std::vector<std::string>& reference : references)
+            wanted.push_back(words_of(reference[i], o));
+        count(sum, words_of(hypotheses[i], o), wanted);
+    }
+    return bleu_from_counts(sum, o);
+}
+
+BleuScore bleu_from_counts(BleuScore s, const BleuOptions& o) {
+    check_options(o);
+    s.score = 0;
+    s.precisions = {};
+    const double ratio = static_cast<double>(s.ref_len) / static_cast<double>(s.hyp_len);
+    s.bp = s.hyp_len >= s.ref_len ? 1 : s.hyp_len > 0 ? std::exp(1 - ratio) : 0;
+    if (s.matches == std::array<int64_t, 4>{})
+        return s;
+    double missing = 1, logs = 0;  // what an order without matches has; sum of ln of the precisions
+    std::size_t orders = 0;
+    for (; orders < 4; ++orders) {
+        const int64_t k = o.smoothing == "add-k" && orders > 0 ? 1 : 0;
+        const auto matches = static_cast<double>(s.matches[orders] + k);
+        const auto total = static_cast<double>(s.totals[orders] + k);
+        if (total == 0)
+            break;
+        if (matches == 0)
+            missing = o.smoothing == "exp" ? missing / 2 : o.smoothing == "floor" ? 0.1 : 0;
+        s.precisions[orders] = 100 * (matches > 0 ? matches : missing) / total;
+        logs += std::log(s.precisions[orders]);  // of 0: -inf, and the score is 0
+    }
+    if (orders == 4 || o.effective_order)
+        s.score = s.bp * std::exp(logs / static_cast<double>(orders));
+    return s;
+}
+
+std::string signature(const BleuOptions& o, std::size_t n_references) {
+    const std::string value = o.smoothing == "floor" ? "[0.10]" : o.smoothing == "add-k" ? "[1.00]" : "";
+    return join("nrefs:", n_references, "|case:", o.lower_case ? "lc" : "mixed",
+                "|eff:", o.effective_order ? "yes" : "no", "|tok:", o.tokens, "|smooth:", o.smoothing, value,
+                "|version:2.6.0");
+}
+
+// The score, the precisions, bp, the ratio of the lengths and the lengths.
+static std::string print(const char* format, int decimals, const BleuScore& s) {
+    const double ratio = s.ref_len > 0 ? static_cast<double>(s.hyp_len) / static_cast<double>(s.ref_len) : 0;
+    char text[200];
+    std::snprintf(text, sizeof text, format, decimals, s.score, s.precisions[0], s.precisions[1],
+                  s.precisions[2], s.precisions[3], s.bp, ratio, static_cast<long long>(s.hyp_len),
+                  static_cast<long long>(s.ref_len));
+    return text;
+}
+
+std::string to_string(const BleuScore& score, int decimals) {
+    return print("%.*f %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)", decimals,
+                 score);
+}
+
+std::string fairseq_line(const BleuScore& score) {
+    return print("BLEU4 = %.*f, %.1f/%.1f/%.1f/%.1f (BP=%.3f, ratio=%.3f, syslen=%lld, reflen=%lld)", 2,
+                 score);
+}
+
+}  // namespace models::text

@@ -1,0 +1,171 @@
+// BLEU. The numbers are sacreBLEU's (2.6.0, and the examples of its own tests) unless something else is said.
+#include "models/text/bleu.h"
+
+#include "autograd/base/check.h"
+#include "tests/catch.h"
+
+using namespace models::text;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+std::string words(const std::string& text) {
+    std::string all;
+    for (const std::string& word : tokenize_13a(text))
+        all += all.empty() ? word : " " + word;
+    return all;
+}
+
+Approx near(double value) { return Approx(value).epsilon(1e-12); }
+
+const Lines kHypotheses = {"The dog bit the man.", "It wasn't surprising.", "The man had just bitten him."};
+const std::vector<Lines> kReferences = {
+    {"The dog bit the man.", "It was not unexpected.", "The man bit him first."},
+    {"The dog had bit the man.", "No one was surprised.", "The man had bitten the dog."}};
+
+double sentence(const std::string& hypothesis, const Lines& references, BleuOptions options = {}) {
+    std::vector<Lines> corpus;
+    for (const std::string& reference : references)
+        corpus.push_back({reference});
+    options.effective_order = true;
+    return bleu({hypothesis}, corpus, options).score;
+}
+
+}  // namespace
+
+TEST_CASE("13a takes a line apart as mteval-v13a does", "[text][bleu]") {
+    CHECK(words("Hello, world! It's 3.14, or 1,000.50 (approx.) - 5-6 a-b 7-x &quot;q&quot; &amp; <b> €5.") ==
+          "Hello , world ! It's 3.14 , or 1,000.50 ( approx . ) - 5 - 6 a-b 7 - x \" q \" & < b > €5 .");
+    CHECK(words("A.B.C. 1.a a.1 ,5 5, --- '90s don't") == "A . B . C . 1 . a a . 1 , 5 5 , --- '90s don't");
+    CHECK(words("«Bonjour» — c’est l’été; 50%@x.com/y_z^w`~") ==
+          "«Bonjour» — c’est l’été ; 50 % @ x . com / y _ z ^ w ` ~");
+    CHECK(words("-5 a1-2b <skipped>x &lt;i&gt; &apos;") == "-5 a1 - 2b x < i > & apos ;");
+    CHECK(words("!\"#$%&'()*+,-./0:;<=>?@A[\\]^_`a{|}~") ==
+          "! \" # $ % & ' ( ) * + , - . / 0 : ; < = > ? @ A [ \\ ] ^ _ ` a { | } ~");
+    CHECK(words("&amp;lt; &amp;quot;") == "< & quot ;");            // one after the other, each once
+    CHECK(words("hyphen-\nated, a\nb-\n") == "hyphenated , a b-");  // a line's end goes first
+    CHECK(words("a..b ...") == "a . . b . . .");
+}
+
+TEST_CASE("13a separates at Unicode's white space, and at Python's", "[text][bleu]") {
+    CHECK(words(" \t a\xc2\xa0"
+                "b\xe3\x80\x80"
+                "c\xc2\x85"
+                "d\x1c"
+                "e\x1f"
+                "f\xe2\x80\x8bg  ") == "a b c d e f\xe2\x80\x8bg");  // U+200B is none
+    CHECK(words("").empty());
+    CHECK(words(" \xc2\xa0\n").empty());
+    CHECK(words("\xff. \xc3") == "\xff . \xc3");  // what is not UTF-8 is a word like others
+}
+
+TEST_CASE("BLEU of sacreBLEU's example", "[text][bleu]") {
+    const BleuScore score = bleu(kHypotheses, kReferences);
+    CHECK(score.score == near(48.530827009929865));
+    CHECK(score.matches == std::array<int64_t, 4>{14, 7, 5, 3});
+    CHECK(score.totals == std::array<int64_t, 4>{17, 14, 11, 8});
+    CHECK(score.bp == Approx(0.942873).epsilon(1e-6));
+    CHECK(to_string(score, 2) ==
+          "48.53 82.4/50.0/45.5/37.5 (BP = 0.943 ratio = 0.944 hyp_len = 17 ref_len = 18)");
+    CHECK(bleu(kHypotheses, kReferences, {.smoothing = "none"}).score == score.score);
+
+    const BleuScore none = bleu(kHypotheses, kReferences, {.tokens = "none"});
+    CHECK(none.score == near(49.19195660047277));
+    CHECK(none.matches == std::array<int64_t, 4>{10, 6, 4, 2});
+    CHECK(none.totals == std::array<int64_t, 4>{14, 11, 8, 5});
+
+    CHECK(bleu(kReferences[0], kReferences).score == near(100));
+    CHECK(bleu({"", "", ""}, kReferences).score == 0);
+    CHECK(bleu({"", "", ""}, kReferences).bp == 0);
+    CHECK(bleu({}, {{}}).score == 0);
+    CHECK(bleu({"a b c d e"}, {{""}}).score == 0);
+}
+
+TEST_CASE("BLEU smoothes orders without a match", "[text][bleu]") {
+    const std::string hypothesis =
+        "Producția de zahăr primă va fi exprimată în ceea ce privește zahărul alb;";
+    const Lines reference = {"producţia de zahăr brut se exprimă în zahăr alb;"};
+    CHECK(sentence(hypothesis, reference) == near(8.493098745313148));
+    CHECK(sentence(hypothesis, reference, {.tokens = "none"}) == near(7.347053125977879));
+    CHECK(sentence(hypothesis, reference, {.smoothing = "floor"}) == near(4.516881220954753));
+    CHECK(sentence(hypothesis, reference, {.smoothing = "add-k"}) == near(14.882560178972215));
+    CHECK(sentence(hypothesis, reference, {.smoothing = "none"}) == 0);
+    CHECK(sentence("am I am a character sequence", {"I am a symbol string sequence a a"},
+                   {.smoothing = "floor"}) == near(15.557221826646018));
+    for (const std::string smoothing : {"exp", "floor", "add-k", "none"})  // nothing to smooth
+        CHECK(sentence("this is a cat", {"okay thanks"}, {.smoothing = smoothing}) == 0);
+
+    const BleuScore cat = bleu({"the cat sat on a mat today"}, {{"the cat is on the mat"}});
+    CHECK(cat.score == near(15.619699684601283));
+    CHECK(cat.precisions[0] == near(100 * 4 / 7.0));
+    CHECK(cat.precisions[1] == near(100 / 6.0));
+    CHECK(cat.precisions[2] == near(10));
+    CHECK(cat.precisions[3] == near(6.25));
+}
+
+TEST_CASE("BLEU of a sentence too short for 4-grams counts the orders that it has, if asked to",
+          "[text][bleu]") {
+    const BleuScore score = bleu({"the cat"}, {{"the cat is on the mat"}});
+    CHECK(score.score == 0);
+    CHECK(to_string(score) == "0.0 100.0/100.0/0.0/0.0 (BP = 0.135 ratio = 0.333 hyp_len = 2 ref_len = 6)");
+    CHECK(sentence("the cat", {"the cat is on the mat"}) == near(13.533528323661276));
+}
+
+TEST_CASE("BLEU compares with the closest reference, and an n-gram with the one that has it most often",
+          "[text][bleu]") {
+    // Of 3 and 7 words both are 2 away from 5: the shorter one counts.
+    CHECK(sentence("a b a b a", {"a b c", "b b a a a a a"}) == near(31.94715521231364));
+    CHECK(bleu({"a b a b a"}, {{"a b c"}, {"b b a a a a a"}}).ref_len == 3);
+    CHECK(bleu({"a b a b a"}, {{"b b a a a a a"}, {"a b c"}}).ref_len == 3);
+    CHECK(bleu({"a b c d e"}, {{"a b"}, {"a b c d e f g h"}, {"a b c x"}}).ref_len == 4);
+    CHECK(bleu({"a a a a"}, {{"a a b"}, {"a c a a"}}).matches == std::array<int64_t, 4>{3, 1, 0, 0});
+}
+
+TEST_CASE("BLEU in lower case", "[text][bleu]") {
+    const Lines upper = {"ÄRGER ÜBER ΚΑΙ ЖУК ist gross"}, mixed = {"Ärger über και жук ist groß"};
+    CHECK(bleu(upper, {mixed}, {.lower_case = true}).score == near(75.98356856515926));
+    CHECK(bleu(upper, {mixed}).matches[0] == 1);
+}
+
+TEST_CASE("BLEU from counts", "[text][bleu]") {
+    const BleuScore score =
+        bleu_from_counts({.matches = {9, 7, 5, 3}, .totals = {10, 8, 6, 4}, .hyp_len = 11, .ref_len = 11});
+    CHECK(score.score == Approx(83.75922397).epsilon(1e-9));
+    // A translation of Multi30k's test set; the line is multi-bleu.perl's.
+    const BleuScore moses = bleu_from_counts({.matches = {8395, 5093, 3293, 2115},
+                                              .totals = {11936, 10936, 9936, 8936},
+                                              .hyp_len = 11936,
+                                              .ref_len = 12103},
+                                             moses_bleu());
+    CHECK(moses.score == near(39.480238486781744));
+    CHECK(fairseq_line(moses) ==
+          "BLEU4 = 39.48, 70.3/46.6/33.1/23.7 (BP=0.986, ratio=0.986, syslen=11936, reflen=12103)");
+    const BleuScore raw = bleu_from_counts({.matches = {8397, 5095, 3295, 2117},
+                                            .totals = {11958, 10958, 9958, 8958},
+                                            .hyp_len = 11958,
+                                            .ref_len = 12113});
+    CHECK(raw.score == near(39.458317094885565));
+    CHECK(to_string(raw) ==
+          "39.5 70.2/46.5/33.1/23.6 (BP = 0.987 ratio = 0.987 hyp_len = 11958 ref_len = 12113)");
+    CHECK(to_string(bleu_from_counts(BleuScore{})) ==
+          "0.0 0.0/0.0/0.0/0.0 (BP = 1.000 ratio = 0.000 hyp_len = 0 ref_len = 0)");
+}
+
+TEST_CASE("BLEU says how it was computed", "[text][bleu]") {
+    CHECK(signature({}) == "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0");
+    CHECK(signature({.tokens = "none", .smoothing = "add-k", .lower_case = true, .effective_order = true},
+                    2) == "nrefs:2|case:lc|eff:yes|tok:none|smooth:add-k[1.00]|version:2.6.0");
+    CHECK(signature({.smoothing = "floor"}) ==
+          "nrefs:1|case:mixed|eff:no|tok:13a|smooth:floor[0.10]|version:2.6.0");
+    CHECK(signature(moses_bleu()) == "nrefs:1|case:mixed|eff:no|tok:none|smooth:none|version:2.6.0");
+}
+
+TEST_CASE("BLEU names what is wrong", "[text][bleu]") {
+    CHECK_THROWS_WITH(bleu({"a", "b"}, {{"a", "b"}, {"a"}}),
+                      "[bleu] each translation needs its reference: got 2 translations and 1 references");
+    CHECK_THROWS_WITH(bleu({"a"}, {}), "[bleu] there must be references: got none");
+    CHECK_THROWS_WITH(bleu({"a"}, {{"a"}}, {.tokens = "intl"}), "[bleu] tokens are 13a or none: got intl");
+    CHECK_THROWS_WITH(bleu({"a"}, {{"a"}}, {.smoothing = "add"}),
+                      "[bleu] smoothing is exp, floor, add-k or none: got add");
+    CHECK_THROWS_AS(bleu_from_counts(BleuScore{}, {.smoothing = ""}), autograd::Error);
+}
