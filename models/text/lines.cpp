@@ -44,7 +44,9 @@ std::string read_file(const std::string& path) {
     check(!std::filesystem::is_directory(path, error), path, ": this is a directory; a text file is needed");
     std::ifstream file(path, std::ios::binary);
     check(file.is_open(), path, ": cannot be opened: ", std::strerror(errno));
-    std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    std::string bytes, piece(std::size_t{1} << 20, '\0');  // pieces: a pipe does not say how long it is
+    while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0)
+        bytes.append(piece, 0, static_cast<std::size_t>(file.gcount()));
     check(!file.bad(), path, ": cannot be read to its end");
     check(!bytes.empty(), path, ": the file is empty");
     return bytes;
@@ -68,25 +70,28 @@ std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& 
     return lines_of(replace_invalid_utf8(read_file(path), replaced), path);
 }
 
+bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != std::string_view::npos; }
+
+SentencePair split_pair(std::string_view line, const std::string& path, int64_t number) {
+    const std::size_t tab = line.find('\t');
+    check(tab != std::string_view::npos, path, ":", number,
+          ": there is no tab; a line must be source<TAB>target");
+    check(line.find('\t', tab + 1) == std::string_view::npos, path, ":", number,
+          ": there is more than one tab; a line must be source<TAB>target");
+    return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1)), number};
+}
+
 std::vector<SentencePair> read_pairs(const std::string& path) {
-    constexpr std::string_view blank = " \t\r";
-    const std::vector<std::string> lines = read_lines(path);
     std::vector<SentencePair> pairs;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::string& line = lines[i];
+    int64_t number = 0;
+    for (const std::string& line : read_lines(path)) {
+        ++number;
         if (line.find_first_not_of(" \r") == std::string::npos)
             continue;
-        const std::string where = join(path, ":", i + 1);
-        const std::size_t tab = line.find('\t');
-        check(tab != std::string::npos, where, ": there is no tab; a line must be source<TAB>target");
-        check(line.find('\t', tab + 1) == std::string::npos, where,
-              ": there is more than one tab; a line must be ", "source<TAB>target");
-        SentencePair pair = {line.substr(0, tab), line.substr(tab + 1), static_cast<int64_t>(i) + 1};
-        check(pair.source.find_first_not_of(blank) != std::string::npos, where,
-              ": nothing stands before the tab");
-        check(pair.target.find_first_not_of(blank) != std::string::npos, where,
-              ": nothing stands after the tab");
-        pairs.push_back(std::move(pair));
+        pairs.push_back(split_pair(line, path, number));
+        const SentencePair& pair = pairs.back();
+        check(has_text(pair.source), path, ":", number, ": nothing stands before the tab");
+        check(has_text(pair.target), path, ":", number, ": nothing stands after the tab");
     }
     check(!pairs.empty(), path, ": there are no sentence pairs in this file");
     return pairs;

@@ -25,12 +25,19 @@ std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& 
 // Each byte that cannot be UTF-8 becomes U+FFFD, and is counted in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
 
+// Whether there is anything but spaces, tabs and CR.
+bool has_text(std::string_view line);
+
 struct SentencePair {
     std::string source, target;
     int64_t line = 0;  // in its file, from 1
 };
+// `source<TAB>target`. Throws Error naming `path` and `number` for a line without exactly one tab.
+SentencePair split_pair(std::string_view line, const std::string& path, int64_t number);
+
 // A file with `source<TAB>target` on every line. Lines without any text are passed over. Throws Error with
-// file and line for a line without exactly one tab, or with nothing on one side of it.
+// file and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel is for data
+// that nobody wrote by hand: it goes on where it can.)
 std::vector<SentencePair> read_pairs(const std::string& path);
 
 // A line without its CR; throws Error naming `where` ("file:line") if it is not UTF-8 or contains a NUL.

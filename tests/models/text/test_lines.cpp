@@ -1,12 +1,16 @@
 // Text files as people have them.
 #include "models/text/lines.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "autograd/base/check.h"
 #include "tests/catch.h"
+#include "tests/folder.h"
 
 using namespace models::text;
 using Lines = std::vector<std::string>;
@@ -232,6 +236,29 @@ TEST_CASE("a file is read to the last byte, whatever they are", "[text]") {
     CHECK_THROWS_WITH(read_file("/nowhere/at all"),
                       "/nowhere/at all: cannot be opened: No such file or directory");
     CHECK_THROWS_WITH(read_file("/tmp"), "/tmp: this is a directory; a text file is needed");
+}
+
+TEST_CASE("a pipe is read like a file", "[text]") {
+    const tests::Folder folder;
+    const std::string pipe = folder / "pipe", bytes(3 << 20, 'z');
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    std::thread writer([&] { tests::put(pipe, bytes); });
+    const std::string read = read_file(pipe);
+    writer.join();
+    CHECK(read == bytes);
+}
+
+TEST_CASE("a file whose bytes cannot be had says so", "[text]") {
+    const std::string unreadable = "/proc/self/mem";  // of Linux: opens, and fails at address 0
+    if (std::filesystem::exists(unreadable))
+        CHECK_THROWS_WITH(read_file(unreadable), unreadable + ": cannot be read to its end");
+}
+
+TEST_CASE("there is text where there is more than white space", "[text]") {
+    for (const std::string blank : {"", " ", "\t", "\r", " \t \r"})
+        CHECK_FALSE(has_text(blank));
+    for (const std::string text : {"a", " a", "\t.\r", "\xc2\xa0"})
+        CHECK(has_text(text));
 }
 
 TEST_CASE("pairs are read with their lines", "[text]") {
