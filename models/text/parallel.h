@@ -1,0 +1,38 @@
+// Parallel text: sentences of one language, and of each what it is in another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/text/lines.h"
+
+namespace models::text {
+
+// Lines that have something in common: how many there are, and the numbers of the first few.
+struct LineList {
+    static constexpr std::size_t kFirst = 5;
+
+    int64_t count = 0;
+    std::vector<int64_t> first = {};  // from 1
+
+    void add(int64_t line);
+};
+
+struct ParallelText {
+    std::string source_file, target_file;  // the same for a TSV
+    std::vector<SentencePair> pairs = {};  // in the order of their lines, with text on both sides
+    LineList no_text = {}, no_source = {}, no_target = {};  // passed over: nothing on both sides, or on one
+    int64_t replaced = 0;                                   // bytes that are not UTF-8, read as U+FFFD
+
+    std::string files() const;  // for messages: "a.en, a.de"
+};
+
+// Line i of one file and line i of the other are a pair. Throws Error if a file cannot be read as text (see
+// read_lines_leniently), if one has more lines, or if there is no pair with text on both sides.
+ParallelText read_parallel(const std::string& source_file, const std::string& target_file);
+
+// A line is source<TAB>target. Throws Error also for a line with text but without exactly one tab.
+ParallelText read_parallel(const std::string& tsv_file);
+
+}  // namespace models::text

@@ -1,0 +1,138 @@
+// Parallel text: two files or one.
+#include "models/text/parallel.h"
+
+#include "autograd/base/check.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+
+using namespace models::text;
+using tests::Folder;
+
+namespace {
+
+// "source|target|line;" for each pair.
+std::string pairs(const ParallelText& text) {
+    std::string all;
+    for (const SentencePair& pair : text.pairs)
+        all += pair.source + "|" + pair.target + "|" + std::to_string(pair.line) + ";";
+    return all;
+}
+
+// "count: line line"
+std::string shown(const LineList& lines) {
+    std::string all = std::to_string(lines.count) + ":";
+    for (const int64_t line : lines.first)
+        all += " " + std::to_string(line);
+    return all;
+}
+
+// Of files a.en and a.de, or one, with these contents.
+ParallelText read(const std::string& source, const std::string& target) {
+    const Folder folder;
+    return read_parallel(folder.write("a.en", source), folder.write("a.de", target));
+}
+ParallelText read(const std::string& tsv) {
+    const Folder folder;
+    return read_parallel(folder.write("a.tsv", tsv));
+}
+
+// The message without the folder's path, which may come more than once.
+template <class... Contents>
+std::string complaint(const Contents&... contents) {
+    try {
+        read(contents...);
+    } catch (const autograd::Error& error) {
+        std::string text = error.what();
+        CHECK(text.find('\n') == std::string::npos);
+        for (std::size_t at = text.find("/a."); at != std::string::npos; at = text.find("/a.")) {
+            const std::size_t start = text.rfind(' ', at);
+            text.erase(start + 1, at - start);  // npos + 1 is 0
+        }
+        return text;
+    }
+    return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("parallel files: line by line, however they end", "[text]") {
+    CHECK(pairs(read("a b\nc\n", "d\ne f\n")) == "a b|d|1;c|e f|2;");
+    CHECK(pairs(read("a b\r\nc",
+                     "\xef\xbb\xbf"
+                     "d\ne f\r\n")) == "a b|d|1;c|e f|2;");
+    CHECK(pairs(read("a", "b")) == "a|b|1;");
+    CHECK(pairs(read(" a\tb ", "\xc3\xa4")) == " a\tb |\xc3\xa4|1;");  // a tab is a character like any other
+}
+
+TEST_CASE("parallel text: lines without text are passed over and counted", "[text]") {
+    const ParallelText text = read("a\n\n\nd\n \t\nf\n", "A\nB\n\n\r\nE\nF\n");
+    CHECK(pairs(text) == "a|A|1;f|F|6;");
+    CHECK(shown(text.no_source) == "2: 2 5");
+    CHECK(shown(text.no_text) == "1: 3");
+    CHECK(shown(text.no_target) == "1: 4");
+    CHECK(text.replaced == 0);
+
+    const ParallelText tsv = read("a\tA\n\tB\n\nd\t \r\n \n\t\nf\tF\n");
+    CHECK(pairs(tsv) == "a|A|1;f|F|7;");
+    CHECK(shown(tsv.no_source) == "1: 2");
+    CHECK(shown(tsv.no_target) == "1: 4");
+    CHECK(shown(tsv.no_text) == "3: 3 5 6");
+}
+
+TEST_CASE("parallel text: of many lines the first are named", "[text]") {
+    std::string source = "a\n", target = "A\n";
+    for (int i = 0; i < 1000; ++i) {
+        source += i % 2 == 0 ? "\n" : "b\n";
+        target += "B\n";
+    }
+    CHECK(shown(read(source, target).no_source) == "500: 2 4 6 8 10");
+}
+
+TEST_CASE("parallel text: bytes that are not UTF-8 are replaced and counted on both sides", "[text]") {
+    const ParallelText text = read("caf\xe9\nb\n", "\xff\xfe\nB\n");
+    CHECK(pairs(text) == "caf\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|1;b|B|2;");
+    CHECK(text.replaced == 3);
+    CHECK(read("\xe9\t\xe9\n").replaced == 2);
+}
+
+TEST_CASE("parallel text names its files", "[text]") {
+    CHECK(ParallelText{"a.en", "a.de"}.files() == "a.en, a.de");
+    CHECK(ParallelText{"a.tsv", "a.tsv"}.files() == "a.tsv");
+    const Folder folder;
+    const std::string en = folder.write("a.en", "a"), de = folder.write("a.de", "b");
+    CHECK(read_parallel(en, de).source_file == en);
+    CHECK(read_parallel(en, de).target_file == de);
+}
+
+TEST_CASE("parallel text: what is wrong is said in one line", "[text]") {
+    CHECK(complaint("a\nb\nc\n", "A\nB\n") ==
+          "a.en has 3 lines, a.de has 2; line i of one must be what line i of the other means");
+    CHECK(complaint("a\n", "A\n\n").starts_with("a.en has 1 lines, a.de has 2;"));
+    CHECK(complaint("", "A\n") == "a.en: the file is empty");
+    CHECK(complaint("a\n", "\n") == "a.de: the file is empty");
+    CHECK(complaint("a\n\n", "\nb\n") == "a.en, a.de: there is no line with text on both sides");
+    CHECK(complaint("a\nb\n", std::string("A\nB\0\n", 5)) ==
+          "a.de:2: this line contains a NUL byte; is this a text file?");
+    CHECK(complaint("a\tA\nb\n") == "a.tsv:2: there is no tab; a line must be source<TAB>target");
+    CHECK(complaint("\na\tA\tx\n") ==
+          "a.tsv:2: there is more than one tab; a line must be source<TAB>target");
+    CHECK(complaint(" \n\ta\n") == "a.tsv: there is no line with text on both sides");
+    CHECK(complaint("a\tA\n") == "no error");
+    const Folder folder;
+    const std::string good = folder.write("good", "a\n"), missing = folder / "missing";
+    const std::string directory = ": this is a directory; a text file is needed";
+    CHECK_THROWS_WITH(read_parallel(good, missing),
+                      missing + ": cannot be opened: No such file or directory");
+    CHECK_THROWS_WITH(read_parallel(missing, good),
+                      missing + ": cannot be opened: No such file or directory");
+    CHECK_THROWS_WITH(read_parallel(good, folder.path), folder.path + directory);
+    CHECK_THROWS_WITH(read_parallel(folder.path), folder.path + directory);
+}
+
+TEST_CASE("parallel text: one line may be long", "[text]") {
+    const std::string large(20 << 20, 'x');
+    const ParallelText text = read(large + "\nb\n", "a\n" + large + "\n");
+    REQUIRE(text.pairs.size() == 2);
+    CHECK(text.pairs[0].source == large);
+    CHECK(text.pairs[1].target == large);
+}
