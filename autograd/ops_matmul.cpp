@@ -137,6 +137,7 @@ struct Sinks {
     GradSink dx, dw, dbias;
     Sinks(const Tensor& x, const Tensor& w, const Tensor& bias)
         : dx(x.sink()), dw(w.sink()), dbias(bias.sink()) {}
+    bool any() const { return dx || dw || dbias; }
 };
 
 // d (M, N), the gradient of x (M, K) @ w + bias:
@@ -264,6 +265,8 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
             if (again.defined())
                 kernels::cpu().unary(f, again.numel(), kept.data(), again.mutable_data());
             pass_gradients(second, m, again.defined() ? again.data() : kept.data(), w2, dout.data(), to2);
+            if (!to1.any())
+                return;
             Tensor d = again.defined() ? again : Tensor::uninitialized(kept.shape());
             const int64_t k = second.columns, n = first.columns;
             gemm({.m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .b_transposed = true}, dout.data(),

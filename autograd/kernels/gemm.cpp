@@ -53,7 +53,7 @@ constexpr int64_t kTaskRows = 64 * kTileRows;
 
 // A task's part of c at most, and at least: numbers of a and b are used as often as it is wide and high. Below
 // the second, threads would wait for memory more than they compute.
-constexpr int64_t kLargestTask = 1 << 16;
+constexpr int64_t kLargestTask = 1 << 17;
 constexpr int64_t kSmallestTask = 1 << 13;
 
 // The least work of a task: 2^17 fmas take a microsecond, three times what it takes to hand them out.
@@ -235,7 +235,7 @@ void multiply_thin(const GemmProblem& p, GemmBlock part) {
 
 // How c is cut into tasks: bands of rows times ranges of columns, all about the same size. What is in a number of c
 // does not depend on it, so it may depend on the threads: few large tasks read a and b less often. 64 threads have
-// two each from c = 2048 x 2048 on at the most; a product of 512 x 512 has 32 tasks, and cutting it finer would
+// two each from c = 1024 x 1024 on; a product of 512 x 512 has 32 tasks, and cutting it finer would
 // make each core read more of a and b than it can compute with. (The blocks of k could be computed side by side and
 // added in order, with the same bits, for as much memory as there are blocks.)
 struct GemmTasks {
