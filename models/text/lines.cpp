@@ -52,12 +52,12 @@ std::string read_file(const std::string& path) {
     return bytes;
 }
 
-// Without a byte order mark, and without the empty rest after the last line break.
-static std::vector<std::string> lines_of(const std::string& text, const std::string& path) {
+std::vector<std::string> lines_of(std::string_view text, const std::string& path) {
     std::vector<std::string> lines;
     for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
-        lines.push_back(clean_line(text.substr(at, end - at), join(path, ":", lines.size() + 1)));
+        lines.push_back(
+            clean_line(std::string(text.substr(at, end - at)), join(path, ":", lines.size() + 1)));
         at = end + 1;
     }
     check(!lines.empty() && !(lines.size() == 1 && lines[0].empty()), path, ": the file is empty");

@@ -18,6 +18,9 @@ std::string read_file(const std::string& path);
 // All lines of a file. Throws Error naming the file, and the line where there is one, if it cannot be read,
 // is empty, or is not UTF-8 text.
 std::vector<std::string> read_lines(const std::string& path);
+// Those of a text that was read from a file: without a byte order mark, and without the empty rest after the last
+// line break.
+std::vector<std::string> lines_of(std::string_view text, const std::string& path);
 
 // The same for files that are not UTF-8 throughout: each byte that cannot be becomes U+FFFD, and is counted.
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced);
