@@ -1,0 +1,110 @@
+#include "models/text/bpe.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "autograd/base/check.h"
+#include "models/text/lines.h"
+
+namespace models::text {
+
+using autograd::check;
+
+static constexpr std::string_view kEnd = "</w>", kMore = "@@";
+
+// Of a word with kEnd behind it.
+Pieces Bpe::characters(std::string_view word) const {
+    const std::size_t end = word.size() - kEnd.size();
+    Pieces pieces;
+    for (std::size_t at = 0; at < end; at += pieces.back().size())
+        pieces.push_back(word.substr(at, autograd::first_code_point(word.substr(at)).length));
+    if (merges_.version == "0.1")
+        pieces.push_back(word.substr(end));
+    else
+        pieces.back() = word.substr(end - pieces.back().size());
+    return pieces;
+}
+
+Bpe Bpe::learn(const WordCounts& words, int64_t merges, int64_t min_count) {
+    Bpe bpe;
+    std::vector<Merges::Word> all;
+    for (int64_t i = 0; i < words.size(); ++i) {
+        all.push_back({{}, words.count(i)});
+        const std::string word = std::string(words.word(i)).append(kEnd);
+        for (const std::string_view piece : bpe.characters(word))
+            all.back().symbols.push_back({bpe.merges_.symbols.add(piece), piece.size()});
+    }
+    bpe.merges_.learn(std::move(all), merges, min_count);
+    return bpe;
+}
+
+Bpe Bpe::from_codes(std::string_view codes, const std::string& where) {
+    Bpe bpe;
+    bpe.merges_.read(codes, where, false);
+    return bpe;
+}
+
+void Bpe::allow_only(std::string_view vocabulary, int64_t threshold, const std::string& where) {
+    allowed_.emplace();
+    const std::vector<std::string> lines = lines_of(vocabulary, where);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const Pieces parts = split_at_spaces(lines[i]);
+        const std::string_view number = parts.empty() ? "" : parts.back();
+        int64_t count = 0;
+        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
+        check(parts.size() == 2 && error == std::errc() && end == number.data() + number.size(), where, ":",
+              i + 1, ": a line is a piece, a space and its count: got '", lines[i], "'");
+        if (count >= threshold)
+            allowed_->emplace(parts[0]);
+    }
+}
+
+void Bpe::append(std::string_view piece, const char* word_end, std::string& out) const {
+    const auto left = static_cast<std::size_t>(word_end - piece.data());  // of the word
+    const std::string written = std::string(piece.substr(0, left)).append(piece.size() < left ? kMore : "");
+    const Merges::Rule* rule = !allowed_ || allowed_->contains(written) ? nullptr : merges_.maker(piece);
+    if (rule != nullptr) {
+        const std::size_t middle = merges_.symbols.word(rule->left).size();
+        append(piece.substr(0, middle), word_end, out);
+        append(piece.substr(middle), word_end, out);
+    } else if (left > 0) {  // "</w>" alone, in version 0.1, has no text
+        out.append(written).append(" ");
+    }
+}
+
+std::string Bpe::apply(std::string_view line, double dropout, const autograd::Rng& rng) const {
+    check(dropout >= 0 && dropout <= 1, "[Bpe] dropout is a probability, from 0 to 1: got ", dropout);
+    MergeDropout skips{dropout, rng};
+    const Pieces words = split_at_spaces(line);
+    if (words.empty())
+        return std::string(line);
+    std::string out(line.begin(), words.front().begin());
+    for (const std::string_view word : words) {
+        const std::string text = std::string(word).append(kEnd);
+        std::vector<Symbol> symbols;
+        for (const std::string_view piece : characters(text))
+            symbols.push_back({merges_.symbols.id(piece), piece.size()});
+        merges_.apply(symbols, skips);
+        const char* at = text.data();
+        for (const Symbol& symbol : symbols) {
+            append({at, symbol.bytes}, text.data() + word.size(), out);
+            at += symbol.bytes;
+        }
+    }
+    out.pop_back();
+    return out.append(words.back().end(), line.end());
+}
+
+std::string Bpe::undo(std::string_view line) {
+    const std::string more = std::string(kMore).append(" ");
+    std::string words;
+    for (std::size_t at = line.find(more); at != line.npos; at = line.find(more)) {
+        words.append(line.substr(0, at));
+        line.remove_prefix(at + more.size());
+    }
+    if (line.ends_with(kMore))
+        line.remove_suffix(kMore.size());
+    return words.append(line);
+}
+
+}  // namespace models::text
