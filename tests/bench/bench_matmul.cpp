@@ -81,12 +81,12 @@ struct Settings {
 };
 
 struct Operands {
-    std::vector<Real> a, b, c, other;
+    Numbers a, b, c, other;
 };
 
 // GFLOP/s; once uncounted, which brings the operands near.
 template <class Product>
-double speed(const Shape& s, const Operands& o, std::vector<Real>& c, const Product& product) {
+double speed(const Shape& s, const Operands& o, Numbers& c, const Product& product) {
     product(s.gemm(), o.a.data(), o.b.data(), c.data());
     return 1e-9 * rate([&] {
                product(s.gemm(), o.a.data(), o.b.data(), c.data());
@@ -131,7 +131,7 @@ Operands operands(const std::vector<Shape>& all) {
         b = std::max(b, static_cast<std::size_t>(s.k * s.n));
         c = std::max(c, static_cast<std::size_t>(s.m * s.n));
     }
-    Operands o{std::vector<Real>(a), std::vector<Real>(b), std::vector<Real>(c), std::vector<Real>(c)};
+    Operands o{Numbers(a), Numbers(b), Numbers(c), Numbers(c)};
     for (std::size_t i = 0; i < a; ++i)
         o.a[i] = static_cast<Real>(i % 7) - 3;
     for (std::size_t i = 0; i < b; ++i)

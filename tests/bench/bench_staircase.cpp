@@ -109,7 +109,7 @@ void band_of_tiles(int64_t band, int64_t k, const Real* a, const Real* packed, R
             tile(kDepth, a + i * N + k, packed + j * kDepth, kTileColumns, k > 0, c + i * N + j);
 }
 
-std::vector<Real> packed_b(static_cast<std::size_t>(kDepth* N));
+bench::Numbers packed_b(static_cast<std::size_t>(kDepth* N));
 
 void packing(int64_t rows, const Real* a, const Real* b, Real* c) {
     for (int64_t k = 0; k < N; k += kDepth) {
@@ -157,7 +157,7 @@ constexpr Step kSteps[] = {
 constexpr int kRounds = 5;
 
 void climb(bool csv) {
-    std::vector<Real> a(static_cast<std::size_t>(N * N)), b(a), c(a), expected(a);
+    bench::Numbers a(static_cast<std::size_t>(N * N)), b(a), c(a), expected(a);
     for (std::size_t i = 0; i < a.size();
          ++i) {  // so small that all sums are exact: every step gives the same
         a[i] = static_cast<Real>(i % 7) - 3;
@@ -171,26 +171,27 @@ void climb(bool csv) {
         autograd::thread_count(), peak);
     if (!csv)
         std::printf("                  GFLOP/s     gain   of peak\n");
-    double before = 0;
-    for (const Step& step : kSteps) {
-        std::vector<double> samples;
-        for (int round = 0; round < kRounds; ++round)
-            samples.push_back(1e-9 * bench::rate([&] {
-                                  step.product(step.rows, a.data(), b.data(), c.data());
-                                  return 2.0 * static_cast<double>(step.rows * N * N);
-                              }));
-        autograd::check(std::equal(c.begin(), c.begin() + step.rows * N, expected.begin()), "[bench] step ",
-                        step.name, " computes something else");
-        const double gflops = bench::median(samples);
+    std::vector<std::vector<double>> samples(std::size(kSteps));
+    for (int round = 0; round < kRounds;
+         ++round)  // over all steps in turn: what disturbs hits one sample of each
+        for (std::size_t i = 0; i < std::size(kSteps); ++i) {
+            const Step& step = kSteps[i];
+            samples[i].push_back(1e-9 * bench::rate([&] {
+                                     step.product(step.rows, a.data(), b.data(), c.data());
+                                     return 2.0 * static_cast<double>(step.rows * N * N);
+                                 }));
+            autograd::check(std::equal(c.begin(), c.begin() + step.rows * N, expected.begin()),
+                            "[bench] step ", step.name, " computes something else");
+        }
+    for (std::size_t i = 0; i < std::size(kSteps); ++i) {
+        const double gflops = bench::median(samples[i]);
         if (csv)
-            std::printf("%s,%.2f,%.4f\n", step.name, gflops, gflops / peak);
-        else if (before == 0)
-            std::printf("%-15s %9.1f          %7.1f %%\n", step.name, gflops, 100 * gflops / peak);
+            std::printf("%s,%.2f,%.4f\n", kSteps[i].name, gflops, gflops / peak);
+        else if (i == 0)
+            std::printf("%-15s %9.1f          %7.1f %%\n", kSteps[i].name, gflops, 100 * gflops / peak);
         else
-            std::printf("%-15s %9.1f %7.2fx %7.1f %%\n", step.name, gflops, gflops / before,
-                        100 * gflops / peak);
-        std::fflush(stdout);
-        before = gflops;
+            std::printf("%-15s %9.1f %7.2fx %7.1f %%\n", kSteps[i].name, gflops,
+                        gflops / bench::median(samples[i - 1]), 100 * gflops / peak);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <new>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -14,6 +15,17 @@
 #include "autograd/kernels/kernels.h"
 
 namespace bench {
+
+// Numbers as a Tensor has them, beginning with a cache line: otherwise every second vector lies on two.
+template <class T>
+struct CacheAligned {
+    using value_type = T;
+    static constexpr std::align_val_t kAlignment{64};
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
+    void deallocate(T* p, std::size_t) { ::operator delete(p, kAlignment); }
+    bool operator==(const CacheAligned&) const { return true; }
+};
+using Numbers = std::vector<autograd::Real, CacheAligned<autograd::Real>>;
 
 inline double seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
