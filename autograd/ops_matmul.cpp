@@ -262,7 +262,7 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
         [=, to1 = Sinks(x, w1, b1), to2 = Sinks(none, w2, b2), x = x.save(), w1 = w1.save(), w2 = w2.save(),
          kept = (before.defined() ? before : hidden).save()](const Tensor& dout) {
             Tensor again = first.keeps_input() ? Tensor::uninitialized(kept.shape()) : Tensor();
-            if (again.defined())
+            if (again.defined() && to2.dw)
                 kernels::cpu().unary(f, again.numel(), kept.data(), again.mutable_data());
             pass_gradients(second, m, again.defined() ? again.data() : kept.data(), w2, dout.data(), to2);
             if (!to1.any())

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "autograd/base/parallel.h"
 
@@ -40,8 +41,8 @@ bool before(const Candidate& a, const Candidate& b) {
 // The best candidates so far, best first, at most `count`; of equal ones the earlier hypothesis and the smaller id.
 class Ranking {
 public:
-    explicit Ranking(std::size_t count)
-        : count_(count), enough_(count > 0 ? -std::numeric_limits<double>::infinity() : HUGE_VAL) {}
+    // count >= 1
+    explicit Ranking(std::size_t count) : count_(count) {}
 
     void add(const Candidate& c) {
         if (c.log_probability <= enough_)
@@ -62,7 +63,7 @@ public:
 
 private:
     std::size_t count_;
-    double enough_;
+    double enough_ = -std::numeric_limits<double>::infinity();
     std::vector<Candidate> best_;
 };
 
@@ -85,8 +86,8 @@ std::vector<Candidate> best_candidates(const std::vector<Live>& live, const Tens
         const Real* row = log_p.data() + live[i].row * vocabulary;
         const double so_far = live[i].log_probability;
         Real limit = ranking.too_little(so_far);
-        for (int64_t v = kEos, end; v < vocabulary;
-             v = end) {  // from <eos> on: <pad> and <sos> are never said
+        // <pad> and <sos>, before <eos>, are never said.
+        for (int64_t v = kEos, end; v < vocabulary; v = end) {
             end = std::min(v + kBlock, vocabulary);
             if (end - v == kBlock && all_at_most(row + v, limit))
                 continue;

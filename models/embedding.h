@@ -35,7 +35,7 @@ struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
-    // The same to the bit, for who has the table turned around, as decoders do: they multiply few rows with it many
+    // The same to the bit, for those who have the table turned around, as decoders do: they multiply few rows with it many
     // times, and each time it would have to be turned.
     Tensor operator()(const Tensor& x, const Tensor& turned) const {
         return autograd::linear(x, turned, bias);

@@ -22,8 +22,9 @@ struct LanguageModel {
     // The keys and values of each layer, of the positions that were read.
     struct Cache {
         std::vector<SelfCache> layers;
-        int64_t length = 0;                             // positions
-        Tensor table;                                   // of the output, turned around
+        int64_t length = 0;  // positions
+        Tensor
+            table;  // of the output, turned around: as large as the table itself, and of its values at the first step
         void select(const std::vector<int32_t>& rows);  // sentence i becomes the old sentence rows[i]
     };
     // The positions that follow those in the cache: ids (B, T) -> logits (B, T, V), to the bit what the call

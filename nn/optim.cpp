@@ -98,6 +98,20 @@ void Adam::step(double lr, double grad_scale) {
     });
 }
 
+std::vector<NamedParameter> Adam::moments() const {
+    std::vector<NamedParameter> all;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        all.push_back({autograd::join("mean.", parameters_[i].name), mean_[i]});
+        all.push_back({autograd::join("square.", parameters_[i].name), square_[i]});
+    }
+    return all;
+}
+
+void Adam::set_steps(int64_t steps) {
+    check(steps >= 0, "[Adam] the number of steps must not be negative: got ", steps);
+    steps_ = steps;
+}
+
 double grad_norm(const std::vector<NamedParameter>& parameters) {
     const std::vector<Piece> all = pieces(parameters);
     std::vector<double> squares(all.size());

@@ -32,6 +32,11 @@ public:
     int64_t steps() const { return steps_; }
     const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
+    // What a run that goes on later needs besides the weights: m and v, "mean.encoder.layers.0.norm1.gain" and
+    // "square...", as handles, to be written to a file and read back into; and how many steps were taken.
+    std::vector<NamedParameter> moments() const;
+    void set_steps(int64_t steps);  // Throws Error for a negative number.
+
 private:
     struct Update;
     Update update_of(std::size_t i, double lr, double grad_scale);

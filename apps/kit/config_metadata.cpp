@@ -11,6 +11,7 @@ using autograd::check;
 using autograd::Real;
 using models::ClassifierConfig;
 using models::StackConfig;
+using models::TransformerConfig;
 
 // The names of an enum's values, in their order.
 using Names = std::vector<std::string>;
@@ -19,8 +20,18 @@ const Names kNorms = {"post", "pre"};
 const Names kPositions = {"sinusoidal", "learned"};
 const Names kInits = {"xavier", "normal", "pytorch", "bert", "gpt2"};
 const Names kPoolings = {"mean", "first"};
+const Names kTyings = {"none", "source_target", "target_output", "all"};
 
 // Every field once, for writing and for reading.
+template <class Config, class Field>
+void visit_rest(Config& c, Field& field) {
+    field("dropout.embeddings", c.dropout.embeddings);
+    field("dropout.sublayers", c.dropout.sublayers);
+    field("dropout.feed_forward", c.dropout.feed_forward);
+    field("dropout.attention", c.dropout.attention);
+    field("init", c.init, kInits);
+}
+
 template <class Config, class Field>
 void visit_stack(Config& c, Field& field) {
     field("vocabulary", c.vocabulary);
@@ -41,11 +52,30 @@ void visit_stack(Config& c, Field& field) {
     field("feed_forward_bias", c.feed_forward_bias);
     field("norm_bias", c.norm_bias);
     field("output_bias", c.output_bias);
-    field("dropout.embeddings", c.dropout.embeddings);
-    field("dropout.sublayers", c.dropout.sublayers);
-    field("dropout.feed_forward", c.dropout.feed_forward);
-    field("dropout.attention", c.dropout.attention);
-    field("init", c.init, kInits);
+    visit_rest(c, field);
+}
+
+template <class Config, class Field>
+void visit_transformer(Config& c, Field& field) {
+    field("src_vocabulary", c.src_vocabulary);
+    field("tgt_vocabulary", c.tgt_vocabulary);
+    field("max_length", c.max_length);
+    field("d_model", c.d_model);
+    field("n_heads", c.n_heads);
+    field("d_ff", c.d_ff);
+    field("n_encoder_layers", c.n_encoder_layers);
+    field("n_decoder_layers", c.n_decoder_layers);
+    field("activation", c.activation, kActivations);
+    field("norm", c.norm, kNorms);
+    field("final_norms", c.final_norms);
+    field("norm_eps", c.norm_eps);
+    field("positions", c.positions, kPositions);
+    field("scale_embeddings", c.scale_embeddings);
+    field("tying", c.tying, kTyings);
+    field("attention_bias", c.attention_bias);
+    field("feed_forward_bias", c.feed_forward_bias);
+    field("output_bias", c.output_bias);
+    visit_rest(c, field);
 }
 
 template <class Config, class Field>
@@ -126,6 +156,18 @@ Metadata to_metadata(const ClassifierConfig& config) {
     Writer writer;
     visit_classifier(config, writer);
     return std::move(writer.metadata);
+}
+
+Metadata to_metadata(const TransformerConfig& config) {
+    Writer writer;
+    visit_transformer(config, writer);
+    return std::move(writer.metadata);
+}
+
+void from_metadata(const Metadata& metadata, TransformerConfig& config) {
+    const Reader reader{metadata};
+    visit_transformer(config, reader);
+    check_config(config);
 }
 
 void from_metadata(const Metadata& metadata, StackConfig& config) {

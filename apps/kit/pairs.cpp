@@ -15,7 +15,8 @@ Batch make_batch(const std::vector<Pair>& pairs) {
     return {Tokens::padded(src, models::kPad), Tokens::padded(tgt, models::kPad)};
 }
 
-StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, const nn::Mode& mode) {
+StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, const nn::Mode& mode,
+                         Real label_smoothing) {
     // In short sentences, cutting off the last position drops padding, not <eos>. That is harmless: the
     // decoder then reads <eos> and is asked for padding, which the loss ignores.
     const Tokens read = batch.tgt.positions(0, batch.tgt.length - 1);
@@ -23,7 +24,9 @@ StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, c
     int64_t tokens = 0;
     for (const int32_t length : predicted.lengths())
         tokens += length;
-    return {model.loss(batch.src, read, predicted, mode), tokens};
+    return {model.loss(batch.src, read, predicted, mode,
+                       {.ignore = models::kPad, .label_smoothing = label_smoothing}),
+            tokens};
 }
 
 }  // namespace kit

@@ -21,6 +21,7 @@ Batch make_batch(const std::vector<Pair>& pairs);
 
 // From <sos> and the target up to a position, the model predicts the next token; the loss is the mean
 // cross-entropy over all of them but padding.
-StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, const nn::Mode& mode);
+StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, const nn::Mode& mode,
+                         autograd::Real label_smoothing = 0);
 
 }  // namespace kit

@@ -14,12 +14,12 @@
 namespace kit {
 namespace {
 
-volatile std::sig_atomic_t interrupt_seen = 0;
+volatile std::sig_atomic_t interrupt_seen = 0;  // the signal, or 0
 
-void on_interrupt(int) {
+void on_interrupt(int signal) {
     if (interrupt_seen)
-        std::_Exit(130);
-    interrupt_seen = 1;
+        std::_Exit(128 + signal);
+    interrupt_seen = signal;
 }
 
 }  // namespace
@@ -43,18 +43,22 @@ int run(const std::string& program, const std::function<int()>& body) {
         return status;
     } catch (const UsageError& error) {
         return complain(error.what(), 2);
-    } catch (const Interrupted&) {
-        return complain("interrupted", 130);
+    } catch (const Interrupted& stop) {
+        return complain(stop.signal == SIGTERM ? "terminated" : "interrupted", 128 + stop.signal);
     } catch (const std::exception& error) {
         return complain(error.what(), 1);
     }
 }
 
-void listen_for_interrupt() { std::signal(SIGINT, on_interrupt); }
+void listen_for_interrupt() {
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+}
 void stop_listening_for_interrupt() {
     std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
     if (interrupted())
-        throw Interrupted{};
+        throw Interrupted{interrupt_seen};
 }
 bool interrupted() { return interrupt_seen != 0; }
 

@@ -2,24 +2,27 @@
 // runs on.
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <string>
 
 namespace kit {
 
 // Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error
-// for an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C.
+// for an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM.
 int run(const std::string& program, const std::function<int()>& body);
 
-// After listen_for_interrupt, the first Ctrl-C only makes interrupted() true, so that a training loop can
-// finish its step; the second one ends the program at once.
+// After listen_for_interrupt, the first Ctrl-C (or SIGTERM, as `kill` and machines that shut down send it) only makes
+// interrupted() true, so that a training loop can finish its step; the second one ends the program at once.
 void listen_for_interrupt();
 bool interrupted();
 // Ctrl-C ends the program at once again: nothing is lost any more, and who sits at a prompt expects it.
 void stop_listening_for_interrupt();
 
-// Thrown by whoever stops because interrupted() is true; `run` turns it into status 130.
-struct Interrupted {};
+// Thrown by whoever stops because interrupted() is true; `run` turns it into the status.
+struct Interrupted {
+    int signal = SIGINT;
+};
 
 // "reverse_task: avx512, 2 threads, 172,948 parameters", on standard error.
 void announce(const std::string& program, int64_t parameters);

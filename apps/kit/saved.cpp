@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -16,10 +19,19 @@ using models::Classifier;
 using models::ClassifierConfig;
 using models::LanguageModel;
 using models::StackConfig;
+using models::Transformer;
+using models::TransformerConfig;
 
 namespace {
 
 constexpr const char* kKind = "plaingrad.model";
+constexpr const char* kTransformer = "translation model";
+
+// Files of a newer version say so, instead of seeming broken. (Without it: version 1.)
+constexpr const char* kVersion = "plaingrad.version";
+constexpr int64_t kOurVersion = 1;
+
+constexpr const char* kOptimizer = "optimizer.";  // the names of its tensors begin so
 
 // Sinusoids are not in the file, so that their number is bounded by nothing but this.
 constexpr double kMostSinusoids = 1 << 26;
@@ -47,37 +59,106 @@ void check_size(const ClassifierConfig& c, const nn::checkpoint::SafeTensors& fi
     check_size(c.stack, file, static_cast<double>(c.classes) * static_cast<double>(c.stack.d_model));
 }
 
+void check_size(const TransformerConfig& c, const nn::checkpoint::SafeTensors& file) {
+    StackConfig decoder = decoder_stack(c);
+    const double d = static_cast<double>(c.d_model), feed_forward = 2 * d * static_cast<double>(c.d_ff);
+    check_size(encoder_stack(c), file, static_cast<double>(c.n_decoder_layers) * (8 * d * d + feed_forward));
+    decoder.n_layers = c.n_encoder_layers + c.n_decoder_layers;
+    check_size(decoder, file);
+}
+
+// As "training.steps" and so on, and back. The losses that are compared are kept to the last bit.
+template <class Field>
+void visit_training(Training& t, int64_t& steps, Field& field) {
+    field("steps", steps);
+    field("best_validation", t.best_validation);
+    field("best_step", t.best_step);
+    field("worse", t.worse);
+}
+struct TrainingWriter {
+    Metadata& metadata;
+    void operator()(const char* name, int64_t value) { put(name, std::to_string(value)); }
+    void operator()(const char* name, double value) {
+        char text[40];
+        std::snprintf(text, sizeof text, "%.17g", value);
+        put(name, text);
+    }
+    void put(const char* name, const std::string& text) {
+        metadata[autograd::join("training.", name)] = text;
+    }
+};
+struct TrainingReader {
+    const Metadata& metadata;
+    void operator()(const char* name, int64_t& value) const {
+        value = parse_integer(autograd::join("training.", name), at(name));
+    }
+    void operator()(const char* name, double& value) const {
+        value = std::strtod(at(name).c_str(), nullptr);  // "inf" is a value
+        check(!std::isnan(value), "training.", name, " is not a number");
+    }
+    const std::string& at(const char* name) const {
+        const auto entry = metadata.find(autograd::join("training.", name));
+        check(entry != metadata.end(), "this is a saved model, but no checkpoint to go on from: training.",
+              name, " is missing");
+        return entry->second;
+    }
+};
+
+std::vector<nn::checkpoint::StateEntry> optimizer_entries(const Training& training) {
+    std::vector<nn::checkpoint::StateEntry> entries;
+    for (const nn::NamedParameter& moment : training.adam.moments())
+        entries.push_back({autograd::join(kOptimizer, moment.name), moment.tensor});
+    return entries;
+}
+
 template <class Model>
-void save_model(const std::string& path, const Model& model, const char* kind, const Metadata& extra) {
+void save_model(const std::string& path, const Model& model, const char* kind, const Metadata& extra,
+                const Training* training = nullptr) {
     Metadata metadata = extra;
     metadata.merge(to_metadata(model.config));
     metadata.emplace(kKind, kind);
-    models::save_pytorch(path, model, metadata);
+    metadata.emplace(kVersion, std::to_string(kOurVersion));
+    nn::checkpoint::StateDict state = models::state_dict(model);
+    if (training != nullptr) {
+        for (nn::checkpoint::StateEntry& entry : optimizer_entries(*training))
+            state.entries.push_back(std::move(entry));
+        Training numbers = *training;
+        int64_t steps = training->adam.steps();
+        TrainingWriter writer{metadata};
+        visit_training(numbers, steps, writer);
+    }
+    nn::checkpoint::save(path, state, metadata);
 }
 
 // The model that the metadata describes, with initial values.
 template <class Model>
-Model build(const nn::checkpoint::SafeTensors& file) {
+Model build(const nn::checkpoint::SafeTensors& file, const autograd::Rng& rng) {
     try {
         decltype(Model::config) config;
         from_metadata(file.metadata(), config);
         check_size(config, file);
-        return Model(config, autograd::Rng(0));
+        return Model(config, rng);
     } catch (const autograd::Error& error) {
         throw autograd::Error(autograd::join(file.path(), ": ", error.what()));
     }
 }
 
 template <class Model>
-Model load_model(const std::string& path, const char* kind, Metadata* extra) {
+Model load_model(const std::string& path, const char* kind, Metadata* extra,
+                 const autograd::Rng& rng = autograd::Rng(0)) {
     const nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
     const auto found = file.metadata().find(kKind);
     check(found != file.metadata().end(), path,
           ": this file holds tensors, but was not saved by a program of plaingrad; a saved ", kind,
           " is needed");
     check(found->second == kind, path, ": this is a saved ", found->second, "; a saved ", kind, " is needed");
-    Model model = build<Model>(file);
-    nn::checkpoint::load(file, models::state_dict(model));
+    if (const auto version = file.metadata().find(kVersion); version != file.metadata().end())
+        check(version->second == std::to_string(kOurVersion), path, ": it was saved by a newer version (",
+              version->second, "; this one reads ", kOurVersion, ")");
+    Model model = build<Model>(file, rng);
+    nn::checkpoint::StateDict state = models::state_dict(model);
+    state.canonical = [](std::string name) { return name.starts_with(kOptimizer) ? std::string() : name; };
+    nn::checkpoint::load(file, state);
     if (extra != nullptr)
         *extra = file.metadata();
     return model;
@@ -108,11 +189,37 @@ void save(const std::string& path, const Classifier& model, const Metadata& extr
     save_model(path, model, "classifier", extra);
 }
 
+void save(const std::string& path, const Transformer& model, const Metadata& extra,
+          const Training* training) {
+    save_model(path, model, kTransformer, extra, training);
+}
+
 LanguageModel load_language_model(const std::string& path, Metadata* extra) {
     return load_model<LanguageModel>(path, "language model", extra);
 }
 Classifier load_classifier(const std::string& path, Metadata* extra) {
     return load_model<Classifier>(path, "classifier", extra);
+}
+
+Transformer load_transformer(const std::string& path, Metadata* extra, const autograd::Rng& rng) {
+    return load_model<Transformer>(path, kTransformer, extra, rng);
+}
+
+void load_training(const std::string& path, Training& training) {
+    const nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
+    Training read = training;
+    int64_t steps = 0;
+    try {
+        const TrainingReader reader{file.metadata()};
+        visit_training(read, steps, reader);
+        read.adam.set_steps(steps);
+        nn::checkpoint::load(file, {optimizer_entries(training), [](std::string name) {
+                                        return name.starts_with(kOptimizer) ? name : std::string();
+                                    }});
+    } catch (const std::exception& error) {
+        throw autograd::Error(autograd::join(path, ": ", error.what()));
+    }
+    training = std::move(read);
 }
 
 }  // namespace kit

@@ -10,25 +10,42 @@
 
 namespace kit {
 
-// What one step of training gives.
+// What one batch gives.
 struct StepLoss {
     autograd::Tensor loss;
-    int64_t tokens = 0;  // how many the loss is the mean of; for the speed in the progress line
+    int64_t tokens = 0;       // how many the loss is the mean of
+    bool ends_epoch = false;  // the last batch of an epoch: the step ends with it, and validation follows
 };
 
 struct TrainingOptions {
     int64_t steps = 1000;
     std::function<double(int64_t step)> learning_rate = {};
-    nn::AdamOptions adam = {.beta2 = 0.98, .eps = 1e-9};  // the paper's, §5.3
-    double clip = 1;                                      // largest norm of the gradient
-    uint64_t seed = 0;                                    // of dropout
-    int64_t plain_lines_every = 100;                      // when standard error is not a terminal
+    nn::AdamOptions adam = {.beta2 = 0.98, .eps = 1e-9};  // the paper's, §5.3; unless a Training has its own
+    double clip = 1;                                      // largest norm of the gradient; 0: any
+    int64_t accumulate = 1;  // batches in a step: their gradient is that of the mean over all their tokens
+    uint64_t seed = 0;       // of dropout
+    int64_t plain_lines_every = 100;  // when standard error is not a terminal
 
-    // Validation: every so many steps, and after the last; 0: never. Smaller is better. The weights of the best
-    // one are what the model has when training ends.
-    int64_t validate_every = 0;
+    // Validation: every so many steps, at the end of epochs, and after the last step; never without a
+    // validation_loss. Smaller is better.
+    int64_t validate_every = 0;  // 0: only at the end of epochs
     std::function<double()> validation_loss = {};
-    int64_t patience = 0;  // ends when so many in a row are no better; 0: goes on
+    int64_t patience = 0;      // ends when so many in a row are no better; 0: goes on
+    bool restore_best = true;  // when training ends the model has the weights of the best validation
+
+    // After each step and its validation, if there was one: for saving.
+    std::function<void(int64_t step, bool validated)> after_step = {};
+};
+
+// Where a run stands, besides the weights: what must be saved for it to go on later to the same bits.
+struct Training {
+    Training(const std::vector<nn::NamedParameter>& parameters, const nn::AdamOptions& options)
+        : adam(parameters, options) {}
+
+    nn::Adam adam;  // its steps are those of the run
+    double best_validation = std::numeric_limits<double>::infinity();
+    int64_t best_step = 0;  // 0: there was no validation
+    int64_t worse = 0;      // validations since the best one
 };
 
 struct TrainingResult {
@@ -38,10 +55,13 @@ struct TrainingResult {
     int64_t best_step = 0;  // 0: there was no validation
 };
 
-// loss_of(step, mode) computes the loss of a step (from 1). After Ctrl-C training ends with that step, as if it
-// were the last (see kit::interrupted). Throws Error at the first loss or gradient that is not finite.
-TrainingResult train(const std::vector<nn::NamedParameter>& parameters,
-                     const std::function<StepLoss(int64_t step, const nn::Mode& mode)>& loss_of,
+// loss_of(step, mode) computes the loss of a batch of a step (from 1). After Ctrl-C training ends with that step, as
+// if it were the last (see kit::interrupted). Throws Error at the first loss or gradient that is not finite, naming
+// the first parameter whose gradient is not.
+using LossOf = std::function<StepLoss(int64_t step, const nn::Mode& mode)>;
+TrainingResult train(const std::vector<nn::NamedParameter>& parameters, const LossOf& loss_of,
                      const TrainingOptions& options);
+// From where `training` stands.
+TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options);
 
 }  // namespace kit

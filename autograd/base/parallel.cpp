@@ -8,7 +8,8 @@
 // On 16 or 64 cores (by calculation; two were measured): all take their chunks from one counter, a cache line that
 // moves from core to core in about a tenth of a microsecond, so chunks of ten microseconds keep a hundred cores
 // supplied, and two more writes let each of them in and out. What runs out first is work: chunks depend on the size
-// of a problem alone, and a small model's products have a dozen. Nor is a chunk tied to a core: where memory
+// of a problem alone wherever a sum could cross them, and a small model's rows make a dozen. (The matrix product's
+// tasks, which no sum crosses, depend on the threads.) Nor is a chunk tied to a core: where memory
 // belongs to one of several processors, half of it would be far away, which a fixed range a thread would mend.
 #include "autograd/base/parallel.h"
 
@@ -201,7 +202,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f) {
         std::rethrow_exception(job.error);
 }
 
-int thread_count() { return pool()->threads(); }
+int thread_count() { return inside_parallel_for ? 1 : pool()->threads(); }
 
 void set_thread_count(int n) {
     check(n >= 1 && n <= kMaxThreads, "[set_thread_count] from 1 to ", kMaxThreads, " threads: got ", n);

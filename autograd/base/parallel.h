@@ -32,7 +32,7 @@ private:
 // the other threads have stopped. Requires grain >= 1.
 void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f);
 
-// How many threads parallel_for uses, the caller's included. At start: PLAINGRAD_THREADS if it is
+// How many threads a parallel_for that is called here uses, the caller's included: one inside of another. At start: PLAINGRAD_THREADS if it is
 // set, else the number of processors this process may run on.
 int thread_count();
 

@@ -82,8 +82,8 @@ void write_weights(const Block& b, Real* weights) {
                                               const Real* out) {
     const Attention& a = *h.a;
     fetch(q, h.query(0), a.queries, a.d, a.q_row);
-    fetch(k, h.key(0), a.keys, a.d, a.kv_row);
-    fetch(v, h.key(0), a.keys, a.d, a.kv_row);
+    fetch(k, h.key(0), h.count(), a.d, a.kv_row);
+    fetch(v, h.key(0), h.count(), a.d, a.kv_row);
     fetch(out, h.out(0), a.queries, a.d, h.out_row());
 }
 

@@ -76,10 +76,17 @@ void hide(const Block& b, Real* rows, Real value) {
                 rows[r * b.width + s] = value;
 }
 
+// Rows that a block lacks, before all 16 are reduced.
+inline void clear_rows(Real* lanes, int64_t count) {
+    for (int64_t r = count; r < kQueries; ++r)
+        store(lanes + r * kLanes, zero());
+}
+
 // Scores become weights; of each query the largest score and 1 / Σ exp are kept for backward. `lanes` is what is to
 // be reduced, 16 numbers a row.
 void softmax_of_scores(const Block& b, Real* statistics) {
     alignas(64) Real lanes[kQueries * kLanes], shift[kQueries], factor[kQueries];
+    clear_rows(lanes, b.count);
     const Vec scale = broadcast(b.h.a->scale);
     hide(b, b.w, -kInfinity);
     for (int64_t r = 0; r < b.count; ++r) {
@@ -114,6 +121,7 @@ void softmax_of_scores(const Block& b, Real* statistics) {
 // gradients of the weights become those of q kᵀ.
 void softmax_backward(const Block& b, const Real* statistics) {
     alignas(64) Real lanes[kQueries * kLanes], mean[kQueries];
+    clear_rows(lanes, b.count);
     const Vec scale = broadcast(b.h.a->scale);
     hide(b, b.w, -kInfinity);
     hide(b, b.dw, 0);  // the value may be NaN, and 0 * NaN is

@@ -1,6 +1,6 @@
 // The matrix product, c = op(a) @ op(b): where a Transformer spends its time.
 //
-// How it gets fast, one step after the other. GFLOP/s at 1024 x 1024 x 1024 on one core of an AMD EPYC
+// How it gets fast, one step after the other (make bench-staircase measures it here). GFLOP/s at 1024 x 1024 x 1024 on one core of an AMD EPYC
 // (Zen 4), whose fma units do 117 with either instruction set (figures further down: Zen 5, which does 260 with
 // AVX-512):
 //
@@ -51,8 +51,8 @@ namespace {
 // is 2 % slower: a line of b then comes from far away twice as often.
 constexpr int64_t kTaskRows = 64 * kTileRows;
 
-// A task's part of c at most, and at least: numbers of a and b are used as often as it is wide and high. Below
-// the second, threads would wait for memory more than they compute.
+// A task's part of c is about as large as this at most, and at least: numbers of a and b are used as often as it is
+// wide and high. Below the second, threads would wait for memory more than they compute.
 constexpr int64_t kLargestTask = 1 << 17;
 constexpr int64_t kSmallestTask = 1 << 13;
 
@@ -63,7 +63,6 @@ constexpr int64_t kTaskWork = 1 << 17;
 // disturbed is helped by the others, and each task is still about as large as it can be. (Twice as many cost
 // 512 x 512 x 6400 with a transposed a 8 %.)
 constexpr int64_t kThreadTasks = 2;
-constexpr int64_t kFewestTasks = 4;
 
 // A part of c is best so many times as wide as it is high if a is transposed: a is packed for the whole part, so
 // it has to stay in the L2 cache while all of b's columns pass, each panel of which is needed only once.
@@ -76,9 +75,11 @@ constexpr int64_t kTransposedAspect = 4;
 // A panel of one Vec takes a single line of each row, so there packing pays earlier (92 and 120 at 1024^3).
 constexpr int64_t kInPlaceRow = kTileVecs > 1 ? 1024 : 256;
 
+// And so are any for so few rows: each number of a packed panel is used once for every tile of rows, and 16 times
+// are not worth the copy (64 x 5000 x 512: 190 GFLOP/s instead of 168).
 constexpr int64_t kInPlaceRows = 16 * kTileRows;
 
-// Up to so many columns, a transposed a is read where it lies if its rows are no longer than that: turning it
+// Up to so many columns, a transposed a is read where it lies if its rows are no longer than kInPlaceRow: turning it
 // around costs 0.04 ns a number, as much as five columns of fmas. (An a that is not transposed is never packed:
 // a tile reads 6 rows of it side by side, 16 numbers of each line one after the other.)
 constexpr int64_t kInPlaceColumns = 128;
@@ -235,7 +236,7 @@ void multiply_thin(const GemmProblem& p, GemmBlock part) {
 
 // How c is cut into tasks: bands of rows times ranges of columns, all about the same size. What is in a number of c
 // does not depend on it, so it may depend on the threads: few large tasks read a and b less often. 64 threads have
-// two each from c = 1024 x 1024 on; a product of 512 x 512 has 32 tasks, and cutting it finer would
+// two each from c = 1024 x 1024 on, and one each at 512 x 512; cutting it finer would
 // make each core read more of a and b than it can compute with. (The blocks of k could be computed side by side and
 // added in order, with the same bits, for as much memory as there are blocks.)
 struct GemmTasks {
@@ -244,15 +245,15 @@ struct GemmTasks {
     int64_t bands, ranges;
 
     explicit GemmTasks(const Gemm& g) : m(g.m), n(g.n) {
-        const int64_t threads = thread_count(), few = gemm_max(kFewestTasks, kThreadTasks * threads);
-        const int64_t enough = m == 1 ? few : gemm_min(few, gemm_max(2, m * n / kSmallestTask));
-        int64_t wanted = gemm_max(gemm_min(m * n * g.k / kTaskWork, enough), m * n / kLargestTask);
-        if (wanted > 1)
-            wanted = ceil_div(wanted, threads) * threads;  // none of them waits for the last task
-        bands = 1;
-        while (g.a_transposed && 2 * bands * bands * n < kTransposedAspect * wanted * m)
+        const int64_t threads = thread_count(), work = gemm_max(1, m * n * g.k / kTaskWork);
+        const int64_t few = m == 1 ? kThreadTasks * threads : gemm_max(2, m * n / kSmallestTask);
+        int64_t wanted = gemm_max(gemm_min(few, kThreadTasks * threads), m * n / kLargestTask);
+        wanted = gemm_min(ceil_div(wanted, threads) * threads, work);
+        bands = 1;  // if a is transposed, the power of two nearest to the root of aspect * wanted * m / n
+        while (bands * kTaskRows < m ||
+               (g.a_transposed && 2 * bands * bands * n < kTransposedAspect * wanted * m))
             bands *= 2;
-        bands = gemm_min(rows, gemm_max(bands, ceil_div(m, kTaskRows)));
+        bands = gemm_min(rows, bands);
         ranges = gemm_max(1, gemm_min(columns, ceil_div(wanted, bands)));
         bands = gemm_max(bands, gemm_min(rows, wanted / ranges));
     }

@@ -153,7 +153,7 @@ void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* ga
     const Real* const from = y != nullptr ? sum : x;
     const auto block = [&](int64_t first, int64_t last) {
         const DropOut drop_out(o.key,
-                               o.p);  // here: what may change with every store is read after every store
+                               o.p);  // our own: of one outside, every store would make it be read again
         for (int64_t r = first; y != nullptr && r < last; ++r)
             for (int64_t i = 0; i < n; i += kLanes) {
                 const int64_t at = r * n + i;

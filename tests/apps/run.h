@@ -91,6 +91,7 @@ public:
         sigemptyset(&signals);
         sigaddset(&signals, SIGPIPE);
         sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGTERM);
         posix_spawnattr_setsigdefault(&attributes, &signals);
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
         const int error = posix_spawnp(&pid_, words[0].c_str(), &files, &attributes, pointers(words).data(),
@@ -111,7 +112,7 @@ public:
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    void interrupt() const { kill(pid_, SIGINT); }
+    void interrupt(int signal = SIGINT) const { kill(pid_, signal); }
     // Waits until `text` stands on standard error; false if the program ends before.
     bool says(const std::string& text) {
         while (content(folder_ / "err").find(text) == std::string::npos) {

@@ -16,6 +16,7 @@
 #include "apps/kit/progress.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
+#include "tests/models/small.h"
 
 using namespace tests;
 
@@ -329,4 +330,127 @@ TEST_CASE("teacher forcing: the loss of what follows, and how many that are", "[
         sum += static_cast<double>(one.loss.item()) * static_cast<double>(one.tokens);
     }
     CHECK(static_cast<double>(now.loss.item()) == Approx(sum / 9).epsilon(1e-5));
+}
+
+// A small model of sequences, whose batches have unequal numbers of tokens.
+TEST_CASE("training: the gradient of several batches is that of one large one", "[kit][training]") {
+    models::TransformerConfig config = small("paper");
+    config.dropout = {.embeddings = 0, .sublayers = 0, .feed_forward = 0, .attention = 0};
+    const std::vector<kit::Pair> pairs = {
+        {{4, 5, 6}, {6, 5}}, {{4, 4, 5}, {4}}, {{6, 6, 5, 4}, {4, 5, 6, 6, 6}}};
+    const auto trained = [&](int64_t accumulate) {
+        const models::Transformer model(config, autograd::Rng(3));
+        kit::TrainingOptions options = steps(4);
+        options.accumulate = accumulate;
+        options.clip = 0.1;
+        // So that Adam's step is lr g / eps: with its own eps, rounding would count where a gradient is truly 0.
+        options.adam = {.beta1 = 0, .beta2 = 0, .eps = 1e3};
+        options.learning_rate = [](int64_t) { return 1e3; };
+        std::size_t next = 0;
+        kit::TrainingResult result;
+        printed_by([&] {
+            result = kit::train(
+                nn::parameters(model),
+                [&](int64_t, const nn::Mode& mode) {
+                    std::vector<kit::Pair> batch = pairs;
+                    if (accumulate > 1)
+                        batch = {pairs[next++ % pairs.size()]};
+                    return kit::teacher_forcing(model, kit::make_batch(batch), mode);
+                },
+                options);
+        });
+        std::vector<autograd::Real> all(result.losses.begin(), result.losses.end());
+        for (const nn::NamedParameter& p : nn::parameters(model)) {
+            const std::vector<autograd::Real> values = p.tensor.to_vector();
+            all.insert(all.end(), values.begin(), values.end());
+        }
+        return all;
+    };
+    const std::vector<autograd::Real> one = trained(1), three = trained(3);
+    REQUIRE(one.size() == three.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < one.size(); ++i)
+        largest = std::max(largest, std::abs(static_cast<double>(one[i]) - static_cast<double>(three[i])));
+    CHECK(largest < 1e-5);
+    CHECK(largest > 0);  // it is not the same computation
+}
+
+TEST_CASE("training: an epoch's last batch ends its step, and validation follows", "[kit][training]") {
+    Tiny tiny;
+    kit::TrainingOptions options = steps(4);
+    options.accumulate = 3;
+    int64_t batches = 0;
+    Words events;
+    options.validation_loss = [&] { return events.push_back("validation"), 1.0; };
+    options.after_step = [&](int64_t step, bool validated) {
+        events.push_back(std::to_string(step) + (validated ? " validated" : ""));
+    };
+    printed_by([&] {
+        kit::train(
+            {{"x", tiny.x}},
+            [&](int64_t, const nn::Mode&) {
+                ++batches;  // epochs of five batches: steps of 3 and 2
+                return kit::StepLoss{autograd::sum(autograd::mul(tiny.x, tiny.x)), 1, batches % 5 == 0};
+            },
+            options);
+    });
+    CHECK(batches == 10);
+    CHECK(events == Words{"1", "validation", "2 validated", "3", "validation", "4 validated"});
+}
+
+TEST_CASE("training: goes on from where it stood, to the same bits", "[kit][training][bits]") {
+    const auto options = [](int64_t n) {
+        kit::TrainingOptions o = steps(n);
+        o.validate_every = 2;
+        o.restore_best = false;
+        o.validation_loss = [] { return 1.0; };
+        return o;
+    };
+    const auto loss_of = [](const Tensor& x) {
+        return [x](int64_t, const nn::Mode& mode) {
+            const Tensor noise = autograd::dropout(x, autograd::Real(0.5), mode.rng);
+            return kit::StepLoss{autograd::sum(autograd::mul(noise, noise)), 2, false};
+        };
+    };
+    Tiny whole, parts;
+    kit::Training one({{"x", whole.x}}, {}), first({{"x", parts.x}}, {}), second({{"x", parts.x}}, {});
+    printed_by([&] {
+        kit::train(one, loss_of(whole.x), options(7));
+        kit::train(first, loss_of(parts.x), options(4));
+        nn::copy_values(first.adam.moments(), second.adam.moments());
+        second.adam.set_steps(first.adam.steps());
+        second.best_validation = first.best_validation;
+        second.best_step = first.best_step;
+        second.worse = first.worse;
+        kit::train(second, loss_of(parts.x), options(7));
+    });
+    CHECK(same_bits(whole.x->to_vector(), parts.x->to_vector()));
+    CHECK((second.adam.steps() == 7 && second.worse == one.worse && second.best_step == 2));
+    CHECK(one.worse == 3);
+    CHECK(contains(error_of([&] {
+                       second.adam.set_steps(-1);
+                       return Tensor();
+                   }),
+                   "[Adam] the number of steps"));
+}
+
+TEST_CASE("training: what is not finite is named", "[kit][training]") {
+    Tiny good, bad;
+    const auto train = [&] {
+        kit::train(
+            {{"good", good.x}, {"bad", bad.x}},
+            [&](int64_t step, const nn::Mode&) {
+                const autograd::Real factor = step == 3 ? autograd::Real(HUGE_VAL) : 1;
+                return kit::StepLoss{
+                    autograd::add(autograd::sum(good.x),
+                                  autograd::mul(autograd::sum(bad.x), Tensor::scalar(factor))),
+                    1, false};
+            },
+            steps(5));
+        return Tensor();
+    };
+    std::string error;
+    printed_by([&] { error = error_of(train); });
+    CHECK(error.starts_with("[train] step 3: "));
+    CHECK(contains(error, "first in that of bad"));
 }

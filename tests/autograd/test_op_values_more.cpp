@@ -197,3 +197,25 @@ TEST_CASE("values: fused operations equal the composition they name", "[ops][val
             return sum(Tensor::from({4, 5}, target) * log_softmax(x[0])) / Real(-3);
         });
 }
+
+TEST_CASE("layer_norm: a row is the same alone and among others", "[ops][bits]") {
+    constexpr int64_t kRows = 37;
+    for (const int64_t n : {1, 16, 37, 256, 257}) {
+        const Tensor x = random({kRows, n}, 1), gain = random({n}, 2), bias = random({n}, 3),
+                     dy = random({kRows, n}, 4);
+        const auto run = [&](int64_t first, int64_t rows) {
+            const Tensor part = leaf(slice(x, 0, first, first + rows));
+            const Tensor y = layer_norm(part, gain, bias);
+            sum(y * slice(dy, 0, first, first + rows)).backward();
+            return std::pair{y.to_vector(), part.grad().to_vector()};
+        };
+        const auto [together, gradient] = run(0, kRows);
+        for (int64_t r = 0; r < kRows; ++r) {
+            const auto [alone, alone_gradient] = run(r, 1);
+            const auto at = static_cast<std::ptrdiff_t>(r * n);
+            INFO("row " << r << " of " << n);
+            CHECK(same_bits(alone, {together.begin() + at, together.begin() + at + n}));
+            CHECK(same_bits(alone_gradient, {gradient.begin() + at, gradient.begin() + at + n}));
+        }
+    }
+}

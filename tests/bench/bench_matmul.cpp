@@ -155,7 +155,7 @@ void bench(const Settings& s, const std::vector<Shape>& all, const std::vector<B
             for (std::size_t p = 0; p < peers.size(); ++p) {
                 rates[i][1 + p].push_back(speed(all[i], o, o.other, peers[p].gemm));
                 const auto numbers = static_cast<std::ptrdiff_t>(all[i].m * all[i].n);
-                autograd::check(std::equal(o.c.begin(), o.c.begin() + numbers, o.other.begin()), "[bench] ",
+                autograd::check(std::equal(o.c.data(), o.c.data() + numbers, o.other.data()), "[bench] ",
                                 peers[p].name, " and this library computed different products");
                 if (autograd::thread_count() > 1)
                     usleep(kSettle);

@@ -6,26 +6,30 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <new>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/kernels.h"
+#include "autograd/tensor.h"
 
 namespace bench {
 
-// Numbers as a Tensor has them, beginning with a cache line: otherwise every second vector lies on two.
-template <class T>
-struct CacheAligned {
-    using value_type = T;
-    static constexpr std::align_val_t kAlignment{64};
-    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
-    void deallocate(T* p, std::size_t) { ::operator delete(p, kAlignment); }
-    bool operator==(const CacheAligned&) const { return true; }
+// Numbers where a Tensor has them: from the beginning of a cache line on (otherwise every second vector lies on two),
+// and if there are many on large pages.
+class Numbers {
+public:
+    explicit Numbers(std::size_t n) : tensor_(autograd::Tensor::zeros({static_cast<int64_t>(n)})) {}
+    autograd::Real* data() { return tensor_.mutable_data(); }
+    const autograd::Real* data() const { return tensor_.data(); }
+    std::size_t size() const { return static_cast<std::size_t>(tensor_.numel()); }
+    autograd::Real& operator[](std::size_t i) { return data()[i]; }
+    autograd::Real operator[](std::size_t i) const { return data()[i]; }
+
+private:
+    autograd::Tensor tensor_;
 };
-using Numbers = std::vector<autograd::Real, CacheAligned<autograd::Real>>;
 
 inline double seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -148,3 +148,39 @@ TEST_CASE("beam: errors", "[models][decoding]") {
     HandMade tiny(1, [](int32_t, const Ids&) { return std::vector<double>{0.5, 0.5}; });
     CHECK(contains(error_of([&] { greedy(tiny, 1, 5); }), "vocabulary of 2"));
 }
+
+TEST_CASE("beam: of a vocabulary of several blocks the best are found, wherever they stand",
+          "[models][decoding]") {
+    // The first step: 70 ids, all equally bad but a few. Then every hypothesis ends.
+    const auto first_step = [](const std::vector<std::pair<int32_t, double>>& good, int64_t beam,
+                               double rest) {
+        const Probabilities p = [&](int32_t, const Ids& read) {
+            std::vector<double> next(70, read.empty() ? rest : 0);
+            if (!read.empty())
+                next[kEos] = 1;
+            else
+                for (const auto& [id, probability] : good)
+                    next[static_cast<std::size_t>(id)] = probability;
+            return next;
+        };
+        HandMade stepper(1, p);
+        const auto all = beam_search(stepper, 1, {.beam = beam, .n_best = beam, .alpha = 0, .max_tokens = 5});
+        Ids found;
+        for (const Hypothesis& h : all.at(0))
+            found.push_back(h.ids.empty() ? int32_t{kEos} : h.ids[0]);
+        return found;
+    };
+    for (const int32_t best : {3, 33, 34, 35, 64, 65, 66, 67, 69})
+        for (const int32_t second : {4, 32, 36, 63, 68}) {
+            INFO(best << ", " << second);
+            CHECK(first_step({{best, 0.5}, {second, 0.25}}, 2, 0.001) == Ids{best, second});
+            CHECK(first_step({{best, 0.5}, {second, 0.25}}, 2, 0) ==
+                  Ids{best, second});  // the rest is impossible
+        }
+    // Equal ones: the smaller id, in one block and in two.
+    CHECK(first_step({{40, 0.25}, {41, 0.25}, {69, 0.25}, {5, 0.2}}, 3, 0.0005) == Ids{40, 41, 69});
+    CHECK(first_step({{69, 0.25}, {6, 0.25}, {50, 0.25}}, 2, 0.001) == Ids{6, 50});
+    CHECK(first_step({{60, 0.25}}, 4, 0.01) == Ids{60, 2, 3, 4});
+    // Not a number, in a block where all else is too little.
+    CHECK_THROWS_WITH(first_step({{3, 0.9}, {50, std::nan("")}}, 1, 0.001), Catch::Contains("not a number"));
+}

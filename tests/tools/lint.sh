@@ -28,7 +28,7 @@ function level(path) {
 }
 # apps/classify_data.h is part of apps/classify.cpp.
 function own_header(file, path) {
-    return sub(/\.cpp$/, "_", file) && index(path, file) == 1
+    return (sub(/\.cpp$/, "_", file) || sub(/_[^_]*\.h$/, "_", file)) && index(path, file) == 1
 }
 function bad(rule) { print file ":" line ": " rule }
 {

@@ -2,6 +2,7 @@
 # Counts lines of code (no comments, no blank lines) by folder and fails above the budgets. It
 # exists because "minimal" is a promise of this project, and a promise is checked.
 #
+# The library's 7,000 were an estimate; what speed and checkpoints needed beyond it was a hundred.
 # models/text has a budget of its own: how text becomes ids and back, from sub-words to BLEU, is as much again as any
 # model needs of it, and says nothing about tensors. A reader of the library need not read it.
 #
@@ -27,8 +28,8 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
     END {
         printf "%-24s %6s %6s\n", "folder", "files", "lines"
         for (i = 1; i <= folders; ++i) printf "%-24s %6d %6d\n", order[i], files[order[i]], lines[order[i]]
-        printf "%-24s %6s %6d  of < 7000\n", "autograd + nn + models", "", library
+        printf "%-24s %6s %6d  of < 7100\n", "autograd + nn + models", "", library
         printf "%-24s %6s %6d  of < 1800\n", "models/text", "", text_tools
         printf "%-24s %6s %6d  of < 1500\n", "apps/kit", "", kit
-        if (library >= 7000 || text_tools >= 1800 || kit >= 1500) { print "make size: over the budget"; exit 1 }
+        if (library >= 7100 || text_tools >= 1800 || kit >= 1500) { print "make size: over the budget"; exit 1 }
     }'

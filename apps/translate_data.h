@@ -1,0 +1,124 @@
+// The sentence pairs of a translator as ids, in batches.
+#pragma once
+
+#include <algorithm>
+#include <iostream>
+
+#include "apps/kit/pairs.h"
+#include "apps/kit/program.h"
+#include "apps/translate_text.h"
+#include "models/text/batches.h"
+#include "models/text/data_check.h"
+
+namespace translate {
+
+using models::text::TooLong;
+
+// Two files, or one TSV.
+inline ParallelText read(const std::vector<std::string>& files) {
+    return files.size() == 1 ? models::text::read_parallel(files[0])
+                             : models::text::read_parallel(files[0], files[1]);
+}
+
+class Corpus {
+public:
+    // Sides that are longer than `longest` ids, <eos> included, are dropped or cut, which is said, or an Error.
+    Corpus(const ParallelText& text, const TextCodec& codec, int64_t longest, TooLong too_long) {
+        int64_t changed = 0;
+        for (const SentencePair& pair : text.pairs) {
+            kit::Pair ids = {codec.encode(pair.source), codec.encode(pair.target)};
+            const std::size_t length = std::max(ids.src.size(), ids.tgt.size());
+            if (static_cast<int64_t>(length) > longest - 1) {
+                ++changed;
+                if (!models::text::fit(ids.src, ids.tgt, longest - 1, too_long, text.files(), pair.line))
+                    continue;
+            }
+            ids.src.push_back(models::kEos);
+            pairs_.push_back(std::move(ids));
+            sentences_.push_back(pair);
+        }
+        if (changed > 0)
+            std::cerr << text.files() << ": " << kit::grouped(changed) << " pairs are longer than " << longest
+                      << (too_long == TooLong::cut ? " tokens: cut\n" : " tokens: dropped\n");
+        check(!pairs_.empty(), text.files(), ": no pair is short enough; --max-length ", longest,
+              " is what a side may have in tokens");
+    }
+
+    int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
+    const std::vector<SentencePair>& sentences() const { return sentences_; }
+    const kit::Pair& pair(int64_t i) const { return pairs_[static_cast<std::size_t>(i)]; }
+
+    // Tokens to predict.
+    int64_t target_tokens() const {
+        int64_t count = 0;
+        for (const kit::Pair& pair : pairs_)
+            count += static_cast<int64_t>(pair.tgt.size()) + 1;
+        return count;
+    }
+
+    std::vector<std::vector<int64_t>> batches(const models::text::BatchOptions& options) const {
+        std::vector<models::text::PairLength> lengths;
+        for (const kit::Pair& pair : pairs_)
+            lengths.push_back(
+                {static_cast<int64_t>(pair.src.size()), static_cast<int64_t>(pair.tgt.size()) + 1});
+        return models::text::make_batches(lengths, options);
+    }
+
+    kit::Batch batch(const std::vector<int64_t>& indices) const {
+        std::vector<kit::Pair> chosen;
+        for (const int64_t i : indices)
+            chosen.push_back(pair(i));
+        return kit::make_batch(chosen);
+    }
+
+    // A number that depends on every id: a run can only go on with the data that it began with.
+    std::string fingerprint() const {
+        uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+        const auto add = [&](int32_t id) { hash = (hash ^ static_cast<uint32_t>(id)) * 0x100000001b3u; };
+        for (const kit::Pair& pair : pairs_) {
+            std::for_each(pair.src.begin(), pair.src.end(), add);
+            std::for_each(pair.tgt.begin(), pair.tgt.end(), add);
+            add(-1);
+        }
+        return join(pairs_.size(), " pairs, ", hash);
+    }
+
+private:
+    std::vector<kit::Pair> pairs_;
+    std::vector<SentencePair> sentences_;
+};
+
+// Where training is in its data: batch `index` of an epoch is next. What that batch is follows from the seed.
+class Cursor {
+public:
+    Cursor(const Corpus& corpus, int64_t batch_tokens, uint64_t seed)
+        : corpus_(corpus), options_{.batch_tokens = batch_tokens, .seed = seed} {
+        move(0, 0);
+    }
+
+    void move(int64_t to_epoch, int64_t to_index) {
+        options_.epoch = epoch = to_epoch;
+        index = to_index;
+        batches_ = corpus_.batches(options_);
+        check(index >= 0 && index < per_epoch(), "epoch ", epoch, " has ", per_epoch(),
+              " batches; there is no number ", index);
+    }
+    // The next batch; `ends_epoch` if it is the last of its epoch.
+    kit::Batch next(bool& ends_epoch) {
+        const kit::Batch batch = corpus_.batch(batches_[static_cast<std::size_t>(index)]);
+        ends_epoch = ++index == per_epoch();
+        if (ends_epoch)
+            move(epoch + 1, 0);
+        return batch;
+    }
+    int64_t per_epoch() const { return static_cast<int64_t>(batches_.size()); }
+
+    int64_t epoch = 0, index = 0;
+
+private:
+    const Corpus& corpus_;
+    models::text::BatchOptions options_;
+    std::vector<std::vector<int64_t>> batches_;
+};
+
+}  // namespace translate
