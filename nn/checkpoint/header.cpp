@@ -26,14 +26,6 @@ constexpr std::string_view kEscapes = "\"\\/bfnrt", kEscaped = "\"\\/\b\f\n\r\t"
 
 unsigned byte(char c) { return static_cast<unsigned char>(c); }
 
-void append_utf8(std::string& text, uint32_t code) {
-    const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    constexpr uint32_t mark[] = {0, 0xc0, 0xe0, 0xf0};
-    text.push_back(static_cast<char>(mark[more] | code >> (6 * more)));
-    for (int i = more - 1; i >= 0; --i)
-        text.push_back(static_cast<char>(0x80 | (code >> (6 * i) & 0x3f)));
-}
-
 // Takes the text to pieces from its start; each function says what must come next, after any white space. There
 // is no recursion, so no depth that a file could choose.
 class Reader {
@@ -70,7 +62,7 @@ public:
         for (char c = next(); c != '"'; c = next()) {
             require(byte(c) >= 0x20, "a control character in a string must be escaped");
             if (c == '\\')
-                append_utf8(out, escape());
+                autograd::append_utf8(out, escape());
             else
                 out.push_back(c);
         }
