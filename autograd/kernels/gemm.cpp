@@ -249,10 +249,11 @@ struct GemmTasks {
         const int64_t few = m == 1 ? kThreadTasks * threads : gemm_max(2, m * n / kSmallestTask);
         int64_t wanted = gemm_max(gemm_min(few, kThreadTasks * threads), m * n / kLargestTask);
         wanted = gemm_min(ceil_div(wanted, threads) * threads, work);
-        bands = 1;  // if a is transposed, the power of two nearest to the root of aspect * wanted * m / n
-        while (bands * kTaskRows < m ||
-               (g.a_transposed && 2 * bands * bands * n < kTransposedAspect * wanted * m))
-            bands *= 2;
+        bands = 1;
+        while (bands * kTaskRows < m)  // 1, 2, 4, ... up to the threads, then as many more at a time
+            bands += gemm_min(bands, threads);
+        while (g.a_transposed && 2 * bands * bands * n < kTransposedAspect * wanted * m)
+            bands *= 2;  // to the nearest to the root of aspect * wanted * m / n
         bands = gemm_min(rows, bands);
         ranges = gemm_max(1, gemm_min(columns, ceil_div(wanted, bands)));
         bands = gemm_max(bands, gemm_min(rows, wanted / ranges));
