@@ -13,6 +13,7 @@ TESTS   ?=#          a Catch2 filter, e.g. TESTS='[matmul]'
 GRADCHECKS ?= yes#   no: `make test` leaves out the double build's gradient checks
 PYTHON  ?= python3#  for what needs PyTorch: golden files, comparisons of speed
 CSV     ?=#          CSV=1: benchmarks print values separated by commas
+DATA    ?= data/multi30k#  where bench-multi30k finds its text
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
 # CXX, CPPFLAGS, CXXFLAGS, LDFLAGS: as everywhere. CI=true or WERROR=1: warnings are errors.
@@ -259,7 +260,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other: they share the machine's cores with nobody.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_profile)
-.PHONY: bench bench-peers bench-staircase curves
+.PHONY: bench bench-peers bench-staircase bench-multi30k curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
@@ -269,6 +270,14 @@ bench-peers: $(OUT)/bench/bench_training $(OUT)/bench/bench_decoding $(OUT)/benc
 
 bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
 	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)
+
+# Interrupted, it goes on where it was.
+MULTI30K = $(OUT)/multi30k
+bench-multi30k: $(APPS_IN)/translate  ## the published translator on Multi30k, an hour or two: DATA=its folder
+	@if [ -e '$(MULTI30K)/last.safetensors' ]; then $(APPS_IN)/translate train --resume '$(MULTI30K)'; else \
+	    $(APPS_IN)/translate train '$(DATA)/train.lc.norm.tok.en' '$(DATA)/train.lc.norm.tok.de' \
+	        --validation '$(DATA)/val.lc.norm.tok.en,$(DATA)/val.lc.norm.tok.de' --tokenized --merges 10000 \
+	        --accumulate 2 --save '$(MULTI30K)'; fi
 
 curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
 	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
