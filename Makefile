@@ -340,5 +340,5 @@ clean:  ## removes build/ and the programs
 	rm -rf build $(APPS:%=apps/%)
 
 help:  ## this list
-	@awk '/^[a-z-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' Makefile
+	@awk '/^[a-z0-9-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' Makefile
 	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder;  V=1 shows the commands'
