@@ -38,7 +38,7 @@ struct Settings {
     int64_t max_length = 128, batch_tokens = 4096, accumulate = 1, steps = 8000, warmup = 2000;
     int64_t patience = 10, average = 10, save_every = 0, stop_after = 0, seed = 1, beam = 5;
     double lr = 5e-3, dropout = 0.3, label_smoothing = 0.1, clip = 25, alpha = 1;
-    bool check_data = false, fresh = false;
+    bool check_data = false;
 };
 
 // tiny: Wu et al. 2021 (ACL), "Good for Misconceived Reasons: An Empirical Revisiting on the Need for Visual Context in
@@ -230,6 +230,8 @@ public:
                 return loss;
             },
             options);
+        if (kit::interrupted())
+            std::cerr << "saved; --resume " << folder_.path << " goes on\n";
         kit::stop_listening_for_interrupt();
         if (stop_ == s_.steps || (s_.patience > 0 && training_.worse >= s_.patience))
             finish();
@@ -328,7 +330,10 @@ private:
         }
         if (!folder_.path.empty()) {
             kit::save(folder_.model(), model_, metadata());
-            std::cerr << "saved " << folder_.model() << ", the average of " << files << " epochs\n";
+            std::cerr << "saved " << folder_.model();
+            if (files > 0)
+                std::cerr << ", the average of the last " << files << (files == 1 ? " epoch" : " epochs");
+            std::cerr << '\n';
         }
         if (validation_ != nullptr) {
             const Translator translator{model_, codec_, {.beam = s_.beam, .alpha = s_.alpha}};
@@ -369,8 +374,8 @@ Settings parse_train(const std::vector<std::string>& arguments, const std::strin
     options.add("--preset", "what the other options are unless given", s.preset, {"tiny", "base"});
     options.add("--pieces", "what rare words become: pieces of words, or bytes", s.text.pieces,
                 {"words", "bytes"});
-    options.add("--merges", "N", "byte-pair encoding of both languages together; 0: none", s.text.merges,
-                {.max = 1'000'000});
+    options.add("--merges", "N", "byte-pair encoding of both languages together; 0: characters",
+                s.text.merges, {.max = 1'000'000});
     options.add("--codes", "FILE", "merges that learn-bpe has written, instead of learning them", s.codes);
     options.add("--tokenized", "the text is in tokens already, divided by spaces", s.text.tokenized);
     options.add("--lower-case", "everything in lower case", s.text.lower_case);
@@ -400,6 +405,12 @@ Settings parse_train(const std::vector<std::string>& arguments, const std::strin
     options.example("./apps/translate train train.en train.de --validation val.en,val.de --save run",
                     "learns, and keeps everything in run/");
     options.example("./apps/translate train --resume run", "goes on after Ctrl-C, or whatever happened");
+    options.note(
+        "tiny: 4 + 4 layers, 128 wide, for tens of thousands of sentences. base: 6 + 6 layers, 512 wide.");
+    options.note(
+        "--resume takes with it, besides, --threads, --steps, --stop-after, --save-every, --patience, "
+        "--average and\n"
+        "--beam; all else is as the run began. File names are those of then, from the folder of then.");
     options.note("Ctrl-C finishes the step, saves, and ends; a second one ends at once.");
     std::vector<char*> words = {const_cast<char*>("translate")};
     for (const std::string& argument : arguments)
@@ -410,8 +421,23 @@ Settings parse_train(const std::vector<std::string>& arguments, const std::strin
         s.validation = {validation.substr(0, comma)};
         if (comma != std::string::npos)
             s.validation.push_back(validation.substr(comma + 1));
+        if (s.validation.front().empty() || s.validation.back().empty())
+            throw kit::UsageError(join("--validation takes SOURCE,TARGET or a TSV: got '", validation, "'"));
     }
     return s;
+}
+
+// What a run that goes on may change: nothing that has a part in what it has learned so far.
+void check_resumed(const std::vector<std::string>& arguments) {
+    const std::vector<std::string> may = {"--resume",     "--threads",  "--steps",   "--stop-after",
+                                          "--save-every", "--patience", "--average", "--beam"};
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string name = arguments[i].substr(0, arguments[i].find('='));
+        if (std::find(may.begin(), may.end(), name) == may.end())
+            throw kit::UsageError(join("--resume goes on with the run as it began: ", arguments[i],
+                                       " can't be given again; --help shows what can"));
+        i += name == arguments[i] ? 1 : 0;
+    }
 }
 
 // The arguments of a run that goes on are those that it began with, and then the new ones.
@@ -419,6 +445,9 @@ std::vector<std::string> all_arguments(std::vector<std::string> now, std::string
     resume = parse_train(now, "tiny").resume;
     if (resume.empty())
         return now;
+    check_resumed(now);
+    check(access(Folder{resume}.last().c_str(), F_OK) == 0, resume, ": there is no run in this folder (",
+          Folder{resume}.last(), ")");
     kit::Metadata metadata = nn::checkpoint::read(Folder{resume}.last()).metadata();
     check(metadata.contains("translate.arguments"), Folder{resume}.last(),
           ": no run of translate to go on with");
@@ -454,6 +483,8 @@ int train_command(int argc, char** argv) {
         s.save = resume;
     if (s.files.empty() || s.files.size() > 2)
         throw kit::UsageError("train needs two files, or one TSV; --help shows more");
+    if (s.save.empty() && !s.check_data)
+        throw kit::UsageError("--save FOLDER is needed: what is learned is kept there");
     if (s.max_length > s.batch_tokens)
         throw kit::UsageError(
             join("--max-length ", s.max_length, " is more than --batch-tokens ", s.batch_tokens));
@@ -525,7 +556,8 @@ int run_command(int argc, char** argv) {
     kit::Options options("translate run", "translates standard input, or a file, line by line");
     options.rest("MODEL [FILE]", "a run's folder or a saved model; what to translate", words, true);
     add_decoding(options, decoding);
-    options.add("--n-best", "N", "so many translations of each, as `line ||| translation ||| score`",
+    options.add("--n-best", "N",
+                "so many translations of each, as `line ||| translation ||| score`, lines counted from 0",
                 decoding.n_best, {.min = 1, .max = 1000});
     options.add("--scores", "the score before each translation, and a tab", scores);
     options.add_threads();

@@ -30,7 +30,7 @@ struct TextOptions {
     std::string pieces = "words";  // what is divided: words, or bytes
     bool tokenized = false;        // the text is in tokens already, divided by spaces
     bool lower_case = false;
-    int64_t merges = 8000;  // of both languages together; 0: whole words, or single bytes
+    int64_t merges = 8000;  // of both languages together; 0: characters, or bytes
 };
 
 class TextCodec {

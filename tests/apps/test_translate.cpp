@@ -186,19 +186,24 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     refused(2, translate({}), "a command is needed");
     refused(2, translate({"fly"}), "unknown command 'fly'");
     refused(2, train({}), "two files, or one TSV");
-    refused(1, train({en, de}), "3 lines");
-    refused(1, train({f.folder / "none"}), "none: ");
-    refused(1, train({f.folder.path}), f.folder.path);
-    refused(1, train({f.folder.write("empty", "")}), "empty");
-    refused(2, train({f.data, "--max-length", "200", "--batch-tokens", "100"}), "--max-length 200");
+    refused(1, train({en, de, "--save", f.run}), "3 lines");
+    refused(1, train({f.folder / "none", "--save", f.run}), "none: ");
+    refused(1, train({f.folder.path, "--save", f.run}), f.folder.path);
+    refused(1, train({f.folder.write("empty", ""), "--save", f.run}), "empty");
+    refused(2, train({f.data, "--save", f.run, "--max-length", "200", "--batch-tokens", "100"}),
+            "--max-length 200");
     refused(1, train({f.data, "--save", en}), en);
-    refused(1, train({"--resume", f.folder / "none"}), "last.safetensors");
+    refused(1, train({"--resume", f.folder / "none"}), "there is no run in this folder");
+    refused(2, train({f.data}), "--save FOLDER is needed");
+    refused(2, train({f.data, "--save", f.run, "--validation", "a,"}), "--validation takes SOURCE,TARGET");
     refused(1, translate({"run", f.data}), f.data);
     refused(1, translate({"run", f.folder.path}), "no model in it");
 
     REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "2"})).status == 0);
     const std::string last = f.run + "/last.safetensors", before = content(last);
     refused(1, translate(f.train({"--save", f.run})), "there is a run in this folder already");
+    refused(2, train({"--resume", f.run, "--merges", "50"}), "--merges can't be given again");
+    refused(2, train({"--resume", f.run, "--save", f.folder / "other"}), "--save can't be given again");
     put(f.data, pairs() + "one\teins\n");
     refused(1, train({"--resume", f.run}), "it can only go on with the same");
     put(f.data, pairs());
