@@ -83,7 +83,7 @@ ifneq ($(VARIANT),double)
 ISAS += $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 avx512)
 ISAS += $(if $(filter aarch64-% arm64-%,$(MACHINE)),neon)
 endif
-ISA_baseline = -DPLAINGRAD_SIMD_PLAIN
+ISA_baseline = -DPLAINGRAD_SIMD_PLAIN -O2#  of no promised speed, and at -O3 ten seconds of compiling
 ISA_avx2     = -mavx2 -mfma
 ISA_avx512   = -mavx512f -mavx512dq -mavx512vl -mavx512bw $(if $(CLANG),,-Wno-uninitialized -Wno-maybe-uninitialized)
 ISA_neon     =
@@ -138,6 +138,9 @@ $(OBJ)/tests/bench/bench_staircase.o: TEST_OPT = -march=native -ffp-contract=fas
 $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(TEST_OPT) $(CATCH_FLAGS) -MMD -MP -c $< -o $@
+
+# So do programs: what takes time in them is the library's.
+$(OBJ)/apps/%.o: FLAGS += -O1
 
 $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)
