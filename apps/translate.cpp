@@ -1,6 +1,6 @@
 // A translator that learns from your own sentences, can be stopped and resumed at any moment, and translates in a pipe.
 //
-//     ./apps/translate train train.en train.de --validation val.en val.de --save run
+//     ./apps/translate train train.en train.de --validation val.en,val.de --save run
 //     echo "A man is riding a bicycle." | ./apps/translate run run
 #include <unistd.h>
 
@@ -156,13 +156,14 @@ Measured measure(const Translator& translator, const Corpus& corpus, int64_t bat
     const TextOptions& text = translator.codec.options();
     for (const SentencePair& pair : corpus.sentences()) {
         sources.push_back(pair.source);
-        references.push_back(text.lower_case ? models::text::lower_case(pair.target) : pair.target);
+        references.push_back(pair.target);
     }
     std::vector<std::string> hypotheses;
     for (const Translation& translation : translator(sources))
         hypotheses.push_back(translation.best[0].text);
-    const models::text::BleuOptions options =
+    models::text::BleuOptions options =
         text.tokenized ? models::text::moses_bleu() : models::text::BleuOptions{};
+    options.lower_case = text.lower_case;  // what it never sees it cannot say; the signature tells
     all.bleu = models::text::bleu(hypotheses, {references}, options);
     all.text = text.tokenized ? models::text::fairseq_line(all.bleu)
                               : join("BLEU|", models::text::signature(options), " = ", to_string(all.bleu));
@@ -268,8 +269,6 @@ private:
     void after_step(int64_t step, bool validated) {
         if (epoch_ended_)
             log_epoch(step, validated);
-        if (folder_.path.empty())
-            return;
         if (epoch_ended_) {
             if (validated && training_.best_step == step)
                 kit::save(folder_.best(), model_, metadata());
@@ -307,8 +306,7 @@ private:
         const std::vector<nn::NamedParameter> parameters = nn::parameters(model_);
         std::vector<std::vector<double>> sums(parameters.size());
         int64_t files = 0;
-        for (int64_t epoch = cursor_.epoch; !folder_.path.empty() && epoch > cursor_.epoch - s_.average;
-             --epoch) {
+        for (int64_t epoch = cursor_.epoch; epoch > cursor_.epoch - s_.average; --epoch) {
             std::error_code none;
             if (!std::filesystem::exists(folder_.epoch(epoch), none))
                 break;
@@ -328,13 +326,11 @@ private:
                 x.mutable_data()[j] = static_cast<autograd::Real>(sums[i][static_cast<std::size_t>(j)] /
                                                                   static_cast<double>(files));
         }
-        if (!folder_.path.empty()) {
-            kit::save(folder_.model(), model_, metadata());
-            std::cerr << "saved " << folder_.model();
-            if (files > 0)
-                std::cerr << ", the average of the last " << files << (files == 1 ? " epoch" : " epochs");
-            std::cerr << '\n';
-        }
+        kit::save(folder_.model(), model_, metadata());
+        std::cerr << "saved " << folder_.model();
+        if (files > 0)
+            std::cerr << ", the average of the last " << files << (files == 1 ? " epoch" : " epochs");
+        std::cerr << '\n';
         if (validation_ != nullptr) {
             const Translator translator{model_, codec_, {.beam = s_.beam, .alpha = s_.alpha}};
             const Measured all = measure(translator, *validation_, s_.batch_tokens);
@@ -496,15 +492,14 @@ int train_command(int argc, char** argv) {
     models::text::check_data(text, other ? &*other : nullptr).print(std::cerr, !s.check_data);
     if (s.check_data)
         return 0;
-    if (!s.save.empty())
-        Folder{s.save}.create();
+    Folder{s.save}.create();
 
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
     kit::Metadata metadata;
     std::optional<Transformer> saved;
     if (!resume.empty())
         saved = kit::load_transformer(Folder{resume}.last(), &metadata, rng);
-    else if (!s.save.empty())
+    else
         check(access(Folder{s.save}.last().c_str(), F_OK) != 0, s.save,
               ": there is a run in this folder already; --resume ", s.save, " goes on with it");
     const TextCodec codec =

@@ -22,9 +22,21 @@ const Names kInits = {"xavier", "normal", "pytorch", "bert", "gpt2"};
 const Names kPoolings = {"mean", "first"};
 const Names kTyings = {"none", "source_target", "target_output", "all"};
 
-// Every field once, for writing and for reading.
+// Every field once, for writing and for reading. Those that one stack and two have in common:
 template <class Config, class Field>
-void visit_rest(Config& c, Field& field) {
+void visit_common(Config& c, Field& field) {
+    field("max_length", c.max_length);
+    field("d_model", c.d_model);
+    field("n_heads", c.n_heads);
+    field("d_ff", c.d_ff);
+    field("activation", c.activation, kActivations);
+    field("norm", c.norm, kNorms);
+    field("norm_eps", c.norm_eps);
+    field("positions", c.positions, kPositions);
+    field("scale_embeddings", c.scale_embeddings);
+    field("attention_bias", c.attention_bias);
+    field("feed_forward_bias", c.feed_forward_bias);
+    field("output_bias", c.output_bias);
     field("dropout.embeddings", c.dropout.embeddings);
     field("dropout.sublayers", c.dropout.sublayers);
     field("dropout.feed_forward", c.dropout.feed_forward);
@@ -34,48 +46,24 @@ void visit_rest(Config& c, Field& field) {
 
 template <class Config, class Field>
 void visit_stack(Config& c, Field& field) {
+    visit_common(c, field);
     field("vocabulary", c.vocabulary);
-    field("max_length", c.max_length);
-    field("d_model", c.d_model);
-    field("n_heads", c.n_heads);
-    field("d_ff", c.d_ff);
     field("n_layers", c.n_layers);
-    field("activation", c.activation, kActivations);
-    field("norm", c.norm, kNorms);
     field("final_norm", c.final_norm);
-    field("norm_eps", c.norm_eps);
-    field("positions", c.positions, kPositions);
-    field("scale_embeddings", c.scale_embeddings);
     field("embedding_norm", c.embedding_norm);
     field("tied", c.tied);
-    field("attention_bias", c.attention_bias);
-    field("feed_forward_bias", c.feed_forward_bias);
     field("norm_bias", c.norm_bias);
-    field("output_bias", c.output_bias);
-    visit_rest(c, field);
 }
 
 template <class Config, class Field>
 void visit_transformer(Config& c, Field& field) {
+    visit_common(c, field);
     field("src_vocabulary", c.src_vocabulary);
     field("tgt_vocabulary", c.tgt_vocabulary);
-    field("max_length", c.max_length);
-    field("d_model", c.d_model);
-    field("n_heads", c.n_heads);
-    field("d_ff", c.d_ff);
     field("n_encoder_layers", c.n_encoder_layers);
     field("n_decoder_layers", c.n_decoder_layers);
-    field("activation", c.activation, kActivations);
-    field("norm", c.norm, kNorms);
     field("final_norms", c.final_norms);
-    field("norm_eps", c.norm_eps);
-    field("positions", c.positions, kPositions);
-    field("scale_embeddings", c.scale_embeddings);
     field("tying", c.tying, kTyings);
-    field("attention_bias", c.attention_bias);
-    field("feed_forward_bias", c.feed_forward_bias);
-    field("output_bias", c.output_bias);
-    visit_rest(c, field);
 }
 
 template <class Config, class Field>

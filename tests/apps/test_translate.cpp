@@ -172,6 +172,16 @@ TEST_CASE("translate saves when it is interrupted or terminated, and goes on", "
     }
 }
 
+TEST_CASE("translate in lower case says so in BLEU's signature, and compares so", "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--lower-case", "--stop-after", "1"})).status == 0);
+    const std::string last = f.run + "/last.safetensors";
+    const Result r = translate({"score", last, f.data, "--beam", "1"});
+    INFO(r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.out, "BLEU|nrefs:1|case:lc|"));
+}
+
 TEST_CASE("translate learn-bpe writes the field's codes", "[apps][translate]") {
     const Folder folder;
     const std::string text = folder.write("text", "low low low lower lowest newer newer\n");
