@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "apps/kit/saved.h"
 #include "autograd/random.h"
 #include "tests/apps/run.h"
 #include "tests/autograd/values.h"
@@ -170,6 +171,34 @@ TEST_CASE("translate saves when it is interrupted or terminated, and goes on", "
         CHECK(r.err.ends_with(signal == SIGINT ? "translate: interrupted\n" : "translate: terminated\n"));
         CHECK(translate({"train", "--resume", f.run, "--stop-after", "1"}).status == 0);
     }
+}
+
+TEST_CASE("translate: the model is the average of the last epochs, older ones are gone",
+          "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--steps", "20"})).status == 0);
+    std::vector<models::Transformer> last;
+    int64_t newest = 0;
+    for (int64_t epoch = 1; epoch < 20; ++epoch) {
+        const std::string file = f.run + "/epoch-" + std::to_string(epoch) + ".safetensors";
+        if (std::filesystem::exists(file))
+            last.push_back(kit::load_transformer(file)), newest = epoch;
+    }
+    REQUIRE((last.size() == 2 && newest >= 3));
+    const auto average = nn::parameters(kit::load_transformer(f.run + "/model.safetensors"));
+    const auto one = nn::parameters(last[0]), two = nn::parameters(last[1]);
+    double worst = 0, apart = 0;
+    for (std::size_t i = 0; i < average.size(); ++i) {
+        const auto a = average[i].tensor.to_vector(), x = one[i].tensor.to_vector(),
+                   y = two[i].tensor.to_vector();
+        for (std::size_t j = 0; j < a.size(); ++j) {
+            worst =
+                std::max(worst, std::abs(static_cast<double>(a[j]) - (static_cast<double>(x[j]) + y[j]) / 2));
+            apart = std::max(apart, std::abs(static_cast<double>(x[j]) - static_cast<double>(y[j])));
+        }
+    }
+    CHECK(worst < 1e-7);
+    CHECK(apart > 1e-4);
 }
 
 TEST_CASE("translate in lower case says so in BLEU's signature, and compares so", "[apps][translate]") {
