@@ -11,8 +11,9 @@
 namespace models {
 namespace {
 
-double length_penalty(std::size_t tokens, double alpha) {
-    return std::pow((5 + static_cast<double>(tokens)) / 6, alpha);
+// No tokens at all, when none may be said, count as one: there is no mean of nothing.
+double length_penalty(std::size_t tokens, const BeamOptions& o) {
+    return std::pow((o.k + static_cast<double>(std::max<std::size_t>(tokens, 1))) / (o.k + 1), o.alpha);
 }
 
 // A hypothesis that is still growing: row `row` of the stepper's batch.
@@ -109,8 +110,8 @@ bool better(const Hypothesis& a, const Hypothesis& b) {
 
 // finished: with <eos>, which is counted, though it is not among the ids.
 void finish(Search& search, const std::vector<int32_t>& ids, double log_probability, bool finished,
-            double alpha) {
-    const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), alpha);
+            const BeamOptions& o) {
+    const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), o);
     const Hypothesis h = {ids, log_probability, log_probability / penalty, finished};
     search.done.insert(std::upper_bound(search.done.begin(), search.done.end(), h, better), h);
 }
@@ -121,35 +122,38 @@ bool decided(const Search& search, const BeamOptions& o, int64_t max_tokens) {
     if (static_cast<int64_t>(search.done.size()) < o.n_best)
         return false;
     const double worst = search.done[static_cast<std::size_t>(o.n_best) - 1].score;
-    const double longest = length_penalty(static_cast<std::size_t>(max_tokens) + 1, o.alpha);
+    const double longest = length_penalty(static_cast<std::size_t>(max_tokens) + 1, o);
     return std::none_of(search.live.begin(), search.live.end(),
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
 
 // What is still live was cut: it is no whole sentence.
-void end_search(Search& search, double alpha) {
+void end_search(Search& search, const BeamOptions& o) {
     for (const Live& l : search.live)
-        finish(search, l.ids, l.log_probability, false, alpha);
+        finish(search, l.ids, l.log_probability, false, o);
     search.live.clear();
 }
 
-// One step of one sentence: its live hypotheses give way to their best continuations.
+// One step of one sentence: its live hypotheses give way to their best continuations. Each of them ends in one way
+// at most, so twice as many continuations as places leave enough that go on. Of those that end only the best count:
+// one that is worse than `beam` others is not what the beam would have kept.
 void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
-    const std::size_t room = static_cast<std::size_t>(o.beam) - search.done.size();
-    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, room);
+    const auto beam = static_cast<std::size_t>(o.beam);
+    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, 2 * beam);
     if (candidates.empty())
-        return end_search(search, o.alpha);
+        return end_search(search, o);
     std::vector<Live> next;
-    for (const Candidate& c : candidates) {
+    for (std::size_t rank = 0; rank < candidates.size() && next.size() < beam; ++rank) {
+        const Candidate& c = candidates[rank];
         const Live& from = search.live[static_cast<std::size_t>(c.from)];
-        if (c.token == kEos) {
-            finish(search, from.ids, c.log_probability, true, o.alpha);
-        } else {
+        if (c.token != kEos) {
             next.push_back({from.row, from.ids, c.log_probability});
             next.back().ids.push_back(c.token);
+        } else if (rank < beam && search.done.size() < beam) {
+            finish(search, from.ids, c.log_probability, true, o);
         }
     }
-    search.live = std::move(next);
+    search.live = search.done.size() < beam ? std::move(next) : std::vector<Live>();
 }
 
 }  // namespace
@@ -158,7 +162,8 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch
     check(o.n_best >= 1 && o.n_best <= o.beam, "[beam_search] n_best must be from 1 to the beam's width ",
           o.beam, ": got ", o.n_best);
     check(batch >= 0, "[beam_search] the batch must not be negative: got ", batch);
-    check(o.max_tokens >= 0 && o.alpha >= 0, "[beam_search] max_tokens and alpha must not be negative");
+    check(o.max_tokens >= 0 && o.alpha >= 0 && o.k >= 0,
+          "[beam_search] max_tokens, alpha and k must not be negative");
     const int64_t max_tokens = std::min(o.max_tokens, stepper.max_length());
     std::vector<Search> searches(static_cast<std::size_t>(batch));
     for (std::size_t b = 0; b < searches.size(); ++b)
@@ -192,7 +197,7 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch
 
     std::vector<std::vector<Hypothesis>> results;
     for (Search& search : searches) {
-        end_search(search, o.alpha);
+        end_search(search, o);
         search.done.resize(std::min(search.done.size(), static_cast<std::size_t>(o.n_best)));
         results.push_back(std::move(search.done));
     }

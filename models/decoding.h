@@ -36,15 +36,18 @@ std::vector<Hypothesis> greedy(Stepper& stepper, int64_t batch, int64_t max_toke
 struct BeamOptions {
     int64_t beam = 4;
     int64_t n_best = 1;  // how many hypotheses to return, at most `beam`
-    // score = log p / ((5 + length) / 6)^alpha, <eos> counted in the length (Wu et al. 2016, equation 14).
-    // 0 compares plain log probabilities, which favours short sentences.
+    // score = log p / ((k + length) / (k + 1))^alpha, <eos> counted in the length. An alpha of 0 compares plain log
+    // probabilities, which favours short sentences. k = 5: Wu et al. 2016, equation 14. k = 0: log p / length^alpha,
+    // as fairseq has it; with alpha 1 that is the mean for a token.
     double alpha = 0.6;
+    double k = 5;
     int64_t max_tokens = 100;  // <eos> counted
 };
 
-// For each sentence of the batch its n_best hypotheses, best first, finished ones before cut ones. A
-// hypothesis that ends leaves the beam and its place is not filled again, so beam 1 is greedy search.
-// Throws Error unless 1 <= n_best <= beam.
+// For each sentence of the batch its n_best hypotheses, best first, finished ones before cut ones. Every step
+// keeps the `beam` most probable hypotheses that have not ended; one that ends within the best `beam` of all
+// continuations is put aside. A sentence is done when `beam` hypotheses have ended (or none that is open can
+// still be among the n_best), so beam 1 is greedy search. Throws Error unless 1 <= n_best <= beam.
 std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch,
                                                  const BeamOptions& options = {});
 

@@ -45,6 +45,58 @@ TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[mod
     }
 }
 
+TEST_CASE("beam: the place of a hypothesis that ended is filled again", "[models][decoding]") {
+    // "" 0.5; then 4 with 0.3, of which every end is less probable than 5 <eos> with 0.2.
+    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
+        if (read.empty())
+            return {0, 0, 0.5, 0, 0.3, 0.2};
+        if (read[0] == 5)
+            return {0, 0, 1, 0, 0, 0};
+        return {0, 0, 0.4, 0, 0.3, 0.3};
+    };
+    HandMade stepper(1, p);
+    const auto two = beam_search(stepper, 1, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5}).at(0);
+    REQUIRE(two.size() == 2);
+    CHECK(two[0].ids.empty());
+    CHECK(two[1].ids == Ids{5});
+    CHECK(two[1].finished);
+    CHECK(two[1].log_probability == Approx(std::log(0.2)).epsilon(1e-6));
+}
+
+TEST_CASE("beam: an end that is worse than as many others as the beam is wide does not count",
+          "[models][decoding]") {
+    // "" has 0.2, which with alpha 0 would win, for no whole sentence has more; but 4 and 5 begin better.
+    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
+        if (read.empty())
+            return {0, 0, 0.2, 0, 0.5, 0.3};
+        if (read.size() == 1)
+            return {0, 0, 0.3, 0, 0.7, 0};
+        return {0, 0, 1, 0, 0, 0};
+    };
+    const auto best = [&](int64_t beam) {
+        HandMade stepper(1, p);
+        return beam_search(stepper, 1, {.beam = beam, .alpha = 0, .max_tokens = 5}).at(0).at(0);
+    };
+    CHECK(best(2).ids == Ids{4, 4});  // 0.35
+    CHECK(best(3).ids == Ids{4, 4});
+    HandMade stepper(1, p);
+    const auto all = beam_search(stepper, 1, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5}).at(0);
+    REQUIRE(all.size() == 2);
+    CHECK(all[1].ids == Ids{5, 4});  // 0.21; "", with 0.2, was not among the best two
+}
+
+TEST_CASE("beam: with k = 0 the score is the mean of a token", "[models][decoding]") {
+    HandMade stepper(1, garden_path);
+    const auto found =
+        beam_search(stepper, 1, {.beam = 3, .n_best = 3, .alpha = 1, .k = 0, .max_tokens = 8}).at(0);
+    REQUIRE(found.size() == 3);
+    for (const Hypothesis& h : found)
+        CHECK(h.score == Approx(h.log_probability / static_cast<double>(h.ids.size() + 1)));
+    CHECK(found[0].ids.size() == 1);  // 5: log 0.27 / 2, better than log 0.18 / 2 and log 0.1
+    HandMade none(1, garden_path);
+    CHECK(beam_search(none, 1, {.alpha = 1, .k = 0, .max_tokens = 0}).at(0).at(0).score == 0);
+}
+
 TEST_CASE("beam: the length penalty decides between short and long", "[models][decoding]") {
     // "" has 0.4; 4 4 4 has 0.6 * 0.7 * 0.8 = 0.336
     const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
@@ -143,6 +195,7 @@ TEST_CASE("beam: errors", "[models][decoding]") {
     CHECK(contains(error_of([&] { beam_search(stepper, 1, {.beam = 0, .n_best = 0}); }), "n_best"));
     CHECK(contains(error_of([&] { beam_search(stepper, 1, {.alpha = -1}); }), "negative"));
     CHECK(contains(error_of([&] { beam_search(stepper, 1, {.max_tokens = -1}); }), "negative"));
+    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.k = -1}); }), "negative"));
     CHECK(stepper.batches.empty());
 
     HandMade tiny(1, [](int32_t, const Ids&) { return std::vector<double>{0.5, 0.5}; });
