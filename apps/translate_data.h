@@ -14,10 +14,11 @@ namespace translate {
 
 using models::text::TooLong;
 
-// Two files, or one TSV.
-inline ParallelText read(const std::vector<std::string>& files) {
-    return files.size() == 1 ? models::text::read_parallel(files[0])
-                             : models::text::read_parallel(files[0], files[1]);
+// Two files, or one TSV. any_bytes: what is not UTF-8 stays as it is.
+inline ParallelText read(const std::vector<std::string>& files, bool any_bytes) {
+    const auto rule = any_bytes ? models::text::InvalidUtf8::keep : models::text::InvalidUtf8::replace;
+    return files.size() == 1 ? models::text::read_parallel(files[0], rule)
+                             : models::text::read_parallel(files[0], files[1], rule);
 }
 
 class Corpus {
@@ -25,6 +26,7 @@ public:
     // Sides that are longer than `longest` ids, <eos> included, are dropped or cut, which is said, or an Error.
     Corpus(const ParallelText& text, const TextCodec& codec, int64_t longest, TooLong too_long) {
         int64_t changed = 0;
+        longest_ = longest;
         for (const SentencePair& pair : text.pairs) {
             kit::Pair ids = {codec.encode(pair.source), codec.encode(pair.target)};
             const std::size_t length = std::max(ids.src.size(), ids.tgt.size());
@@ -71,7 +73,22 @@ public:
         return kit::make_batch(chosen);
     }
 
-    // A number that depends on every id: a run can only go on with the data that it began with.
+    // The same pairs, whose words are divided in another way for each `rng`. One that is too long then stays as it
+    // was.
+    Corpus with_dropout(const TextCodec& codec, double dropout, const autograd::Rng& rng) const {
+        Corpus other = *this;
+        for (std::size_t i = 0; i < pairs_.size(); ++i) {
+            const autograd::Rng of_pair = rng.fork(i);
+            kit::Pair ids = {codec.encode(sentences_[i].source, dropout, of_pair.fork("source")),
+                             codec.encode(sentences_[i].target, dropout, of_pair.fork("target"))};
+            ids.src.push_back(models::kEos);
+            if (static_cast<int64_t>(std::max(ids.src.size(), ids.tgt.size() + 1)) <= longest_)
+                other.pairs_[i] = std::move(ids);
+        }
+        return other;
+    }
+
+    // A number that depends on every id.
     std::string fingerprint() const {
         uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
         const auto add = [&](int32_t id) { hash = (hash ^ static_cast<uint32_t>(id)) * 0x100000001b3u; };
@@ -84,6 +101,7 @@ public:
     }
 
 private:
+    int64_t longest_ = 0;
     std::vector<kit::Pair> pairs_;
     std::vector<SentencePair> sentences_;
 };
@@ -91,21 +109,30 @@ private:
 // Where training is in its data: batch `index` of an epoch is next. What that batch is follows from the seed.
 class Cursor {
 public:
-    Cursor(const Corpus& corpus, int64_t batch_tokens, uint64_t seed)
-        : corpus_(corpus), options_{.batch_tokens = batch_tokens, .seed = seed} {
+    // Both must outlive it. bpe_dropout: see TextCodec::encode; each epoch has its own pieces.
+    Cursor(const Corpus& corpus, const TextCodec& codec, int64_t batch_tokens, double bpe_dropout,
+           uint64_t seed)
+        : corpus_(&corpus),
+          codec_(&codec),
+          bpe_dropout_(bpe_dropout),
+          options_{.batch_tokens = batch_tokens, .seed = seed} {
         move(0, 0);
     }
 
     void move(int64_t to_epoch, int64_t to_index) {
         options_.epoch = epoch = to_epoch;
         index = to_index;
-        batches_ = corpus_.batches(options_);
+        if (bpe_dropout_ > 0)
+            divided_ = corpus_->with_dropout(
+                *codec_, bpe_dropout_,
+                autograd::Rng(options_.seed).fork("pieces").fork(static_cast<uint64_t>(epoch)));
+        batches_ = corpus().batches(options_);
         check(index >= 0 && index < per_epoch(), "epoch ", epoch, " has ", per_epoch(),
               " batches; there is no number ", index);
     }
     // The next batch; `ends_epoch` if it is the last of its epoch.
     kit::Batch next(bool& ends_epoch) {
-        const kit::Batch batch = corpus_.batch(batches_[static_cast<std::size_t>(index)]);
+        const kit::Batch batch = corpus().batch(batches_[static_cast<std::size_t>(index)]);
         ends_epoch = ++index == per_epoch();
         if (ends_epoch)
             move(epoch + 1, 0);
@@ -116,8 +143,13 @@ public:
     int64_t epoch = 0, index = 0;
 
 private:
-    const Corpus& corpus_;
+    const Corpus& corpus() const { return divided_ ? *divided_ : *corpus_; }
+
+    const Corpus* corpus_;
+    const TextCodec* codec_;
+    double bpe_dropout_;
     models::text::BatchOptions options_;
+    std::optional<Corpus> divided_;  // this epoch's
     std::vector<std::vector<int64_t>> batches_;
 };
 

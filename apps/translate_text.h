@@ -31,6 +31,9 @@ struct TextOptions {
     bool tokenized = false;        // the text is in tokens already, divided by spaces
     bool lower_case = false;
     int64_t merges = 8000;  // of both languages together; 0: characters, or bytes
+    int64_t min_count =
+        1;  // pieces of words that are rarer are divided again, as far as they can be, or unknown
+    bool dropout = false;  // words are to be divided at random: all pieces that can be are in the vocabulary
 };
 
 class TextCodec {
@@ -49,9 +52,7 @@ public:
         else
             codec.words_ = Bpe::learn(codec.count(text), options.merges);
         if (!codec.is_bytes())
-            for (const SentencePair& pair : text.pairs)
-                for (const std::string& side : {pair.source, pair.target})
-                    codec.vocabulary_.add_all(codec.pieces(side));
+            codec.make_vocabulary(text);
         return codec;
     }
 
@@ -60,23 +61,39 @@ public:
     Sequence encode(const std::string& line, double dropout = 0,
                     const autograd::Rng& rng = autograd::Rng(0)) const {
         if (!is_bytes())
-            return vocabulary_.encode(pieces(line, dropout, rng));
+            return vocabulary_.encode(divided(line, dropout, rng));
         Sequence ids = bytes_.encode(options_.lower_case ? models::text::lower_case(line) : line);
         for (int32_t& id : ids)
             id += models::kFirstFreeId;
         return ids;
     }
 
-    std::string decode(const Sequence& ids) const {
-        if (!is_bytes()) {
-            const std::string words = Bpe::undo(vocabulary_.decode(ids));
-            return options_.tokenized ? words : models::text::detokenize(words);
+    // What the ids of a line stand for, unknown ones too. Not of bytes, which are all known.
+    std::vector<std::string> pieces(const std::string& line) const {
+        return models::text::split_words(divided(line));
+    }
+
+    // unknown: what stands for each <unk>, by its place among the ids; without it, <unk> does.
+    std::string decode(const Sequence& ids, const std::vector<std::string>& unknown = {}) const {
+        if (is_bytes())
+            return decode_bytes(ids);
+        std::string pieces;
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            pieces.append(i == 0 ? "" : " ")
+                .append(ids[i] == models::kUnk && i < unknown.size() ? unknown[i] : vocabulary_.word(ids[i]));
+        const std::string words = Bpe::undo(pieces);
+        return options_.tokenized ? words : models::text::detokenize(words);
+    }
+
+    // To which word of the decoded line, counted from 0, each id belongs. Words are what stands between spaces.
+    std::vector<int64_t> words_of(const Sequence& ids) const {
+        std::vector<int64_t> words;
+        for (std::size_t end = 1; end <= ids.size(); ++end) {
+            const std::string begin = decode({ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(end)});
+            const auto count = static_cast<int64_t>(models::text::split_words(begin).size());
+            words.push_back(std::max<int64_t>(count - 1, 0));
         }
-        Sequence bytes;
-        for (const int32_t id : ids)
-            if (id >= models::kFirstFreeId && id - models::kFirstFreeId < bytes_.end_of_text())
-                bytes.push_back(id - models::kFirstFreeId);
-        return bytes_.decode(bytes);
+        return words;
     }
 
     int64_t size() const { return is_bytes() ? bytes_.size() + models::kFirstFreeId : vocabulary_.size(); }
@@ -88,11 +105,14 @@ public:
         std::string words;
         for (int32_t id = models::kFirstFreeId; !is_bytes() && id < vocabulary_.size(); ++id)
             words.append(vocabulary_.word(id)).append("\n");
-        return {{"translate.pieces", options_.pieces},
-                {"translate.tokenized", options_.tokenized ? "true" : "false"},
-                {"translate.lower_case", options_.lower_case ? "true" : "false"},
-                {"translate.codes", codes()},
-                {"translate.vocabulary", words}};
+        kit::Metadata all = {{"translate.pieces", options_.pieces},
+                             {"translate.tokenized", options_.tokenized ? "true" : "false"},
+                             {"translate.lower_case", options_.lower_case ? "true" : "false"},
+                             {"translate.codes", codes()},
+                             {"translate.vocabulary", words}};
+        if (options_.min_count > 1)
+            all["translate.min_count"] = std::to_string(options_.min_count);
+        return all;
     }
 
     // Throws Error naming the file for metadata that `metadata` cannot have written.
@@ -117,18 +137,64 @@ public:
             check(codec.vocabulary_.add(words.substr(begin, end - begin)) == before, path,
                   ": its vocabulary has '", words.substr(begin, end - begin), "' twice");
         }
+        if (metadata.contains("translate.min_count"))
+            codec.allow_only_vocabulary();
         return codec;
     }
 
 private:
+    // Words and symbols, one space between any two: how many there were says nothing about what a sentence means.
     std::string words(const std::string& line) const {
-        const std::string text = options_.lower_case ? models::text::lower_case(line) : line;
+        std::string text;
+        for (const std::string& word : models::text::split_words(line))
+            text.append(text.empty() ? "" : " ").append(word);
+        if (options_.lower_case)
+            text = models::text::lower_case(text);
         return options_.tokenized ? text : models::text::tokenize(text);
     }
-    std::string pieces(const std::string& line, double dropout = 0,
-                       const autograd::Rng& rng = autograd::Rng(0)) const {
+    std::string divided(const std::string& line, double dropout = 0,
+                        const autograd::Rng& rng = autograd::Rng(0)) const {
         return words_.apply(words(line), dropout, rng);
     }
+    std::string decode_bytes(const Sequence& ids) const {
+        Sequence bytes;
+        for (const int32_t id : ids)
+            if (id >= models::kFirstFreeId && id - models::kFirstFreeId < bytes_.end_of_text())
+                bytes.push_back(id - models::kFirstFreeId);
+        return bytes_.decode(bytes);
+    }
+
+    // Of what the text is divided into; with dropout also into what it can be: into characters, and whatever a merge
+    // makes of them.
+    void make_vocabulary(const ParallelText& text) {
+        models::text::WordCounts counts;
+        const auto count = [&](double dropout) {
+            for (const SentencePair& pair : text.pairs)
+                for (const std::string& side : {pair.source, pair.target})
+                    counts.add_line(divided(side, dropout));
+        };
+        count(0);
+        if (options_.min_count > 1) {
+            words_.allow_only(counts.text(), options_.min_count, "the pieces of the text");
+            counts = {};
+            count(0);
+        }
+        if (options_.dropout) {
+            count(1);
+            for (const std::string& piece : words_.pieces())
+                counts.add(piece);
+        }
+        for (int64_t i = 0; i < counts.size(); ++i)
+            if (counts.count(i) >= options_.min_count)
+                vocabulary_.add(counts.word(i));
+    }
+    void allow_only_vocabulary() {
+        models::text::WordCounts counts;
+        for (int32_t id = models::kFirstFreeId; id < vocabulary_.size(); ++id)
+            counts.add(vocabulary_.word(id));
+        words_.allow_only(counts.text(), 1, "the vocabulary");
+    }
+
     models::text::WordCounts count(const ParallelText& text) const {
         models::text::WordCounts counts;
         for (const SentencePair& pair : text.pairs)

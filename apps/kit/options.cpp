@@ -143,10 +143,11 @@ void Options::parse(int argc, char** argv) {
                 throw UsageError(name + " takes no value");
             if (!option->argument.empty() && equals == std::string::npos && i + 1 == words.size())
                 throw UsageError(join(name, " needs a value: ", option->argument));
-            if (option->argument.empty())
-                option->set("");
-            else
-                option->set(equals != std::string::npos ? word.substr(equals + 1) : words[++i]);
+            std::string value;
+            if (!option->argument.empty())
+                value = equals != std::string::npos ? word.substr(equals + 1) : words[++i];
+            option->set(value);
+            given_.push_back(option->argument.empty() ? name : join(name, "=", value));
         } else if (rest_ != nullptr) {
             rest_->push_back(word);
         } else {

@@ -61,6 +61,9 @@ public:
     // Throws UsageError; prints the help and exits for --help.
     void parse(int argc, char** argv);
 
+    // The options that were given, each as one word that would give it again: --steps=9, --tokenized.
+    const std::vector<std::string>& given() const { return given_; }
+
 private:
     struct Option {
         std::string name, argument, help;
@@ -72,6 +75,7 @@ private:
 
     std::string program_, summary_;
     std::vector<Option> options_;
+    std::vector<std::string> given_;
     std::string rest_argument_, rest_help_;
     std::vector<std::string>* rest_ = nullptr;
     bool rest_required_ = false;

@@ -27,6 +27,7 @@ void on_interrupt(int signal) {
 int run(const std::string& program, const std::function<int()>& body) {
     // A pipe whose reader has gone is reported as a full disk is, instead of ending the program silently.
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that reaches the limit of a file's size
     const auto complain = [&](std::string text, int status) {
         std::cout.flush();
         for (char& c : text)  // file names and arguments may hold line breaks; the message is one line

@@ -19,6 +19,14 @@ constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: memo
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Columns of the terminal at standard error; 80 where it does not say.
+int terminal_width() {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
 std::string duration(double seconds) {
     const auto whole = static_cast<long long>(std::min(seconds, 1e15) + 0.5);
     char text[48];
@@ -28,14 +36,6 @@ std::string duration(double seconds) {
         std::snprintf(text, sizeof text, "%lld:%02lld min", whole / 60, whole % 60);
     return text;
 }
-
-// Columns of the terminal at standard error; 80 where it does not say.
-int terminal_width() {
-    winsize size{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-}  // namespace
 
 Progress::Progress(int64_t total, int64_t every)
     : total_(total),

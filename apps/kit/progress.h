@@ -8,6 +8,8 @@
 
 namespace kit {
 
+std::string duration(double seconds);  // "42 s", "12:30 min"
+
 class Progress {
 public:
     // `total` steps; plain lines come every `every` steps, and after the last.

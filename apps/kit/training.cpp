@@ -28,10 +28,7 @@ public:
         const double loss = options_.validation_loss();
         check(!std::isnan(loss), "[train] step ", step, ": the validation loss is not a number");
         const bool better = loss < training_.best_validation;
-        char text[80];
-        std::snprintf(text, sizeof text, "step %lld  validation loss %.4f%s", static_cast<long long>(step),
-                      loss, better ? "" : "  (no better)");
-        progress.note(text);
+        progress.note(describe(step, loss) + (better ? "" : "  (no better)"));
         training_.worse = better ? 0 : training_.worse + 1;
         if (better) {
             training_.best_validation = loss;
@@ -50,6 +47,15 @@ public:
     }
 
 private:
+    std::string describe(int64_t step, double loss) const {
+        if (options_.describe_validation)
+            return options_.describe_validation(step, loss);
+        char text[80];
+        std::snprintf(text, sizeof text, "step %lld  validation loss %.4f", static_cast<long long>(step),
+                      loss);
+        return text;
+    }
+
     Training& training_;
     const TrainingOptions& options_;
     std::vector<nn::NamedParameter> best_;

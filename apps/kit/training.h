@@ -30,6 +30,8 @@ struct TrainingOptions {
     // validation_loss. Smaller is better.
     int64_t validate_every = 0;  // 0: only at the end of epochs
     std::function<double()> validation_loss = {};
+    // What is said of a validation; without it, the step and the loss.
+    std::function<std::string(int64_t step, double loss)> describe_validation = {};
     int64_t patience = 0;      // ends when so many in a row are no better; 0: goes on
     bool restore_best = true;  // when training ends the model has the weights of the best validation
 

@@ -95,6 +95,18 @@ std::string Bpe::apply(std::string_view line, double dropout, const autograd::Rn
     return out.append(words.back().end(), line.end());
 }
 
+std::vector<std::string> Bpe::pieces() const {
+    std::vector<std::string> pieces;
+    for (int32_t id = kFirstFreeId; id < merges_.symbols.size(); ++id) {
+        const std::string& symbol = merges_.symbols.word(id);
+        if (!symbol.ends_with(kEnd))
+            pieces.push_back(std::string(symbol).append(kMore));
+        else if (symbol.size() > kEnd.size())
+            pieces.push_back(symbol.substr(0, symbol.size() - kEnd.size()));
+    }
+    return pieces;
+}
+
 std::string Bpe::undo(std::string_view line) {
     const std::string more = std::string(kMore).append(" ");
     std::string words;

@@ -38,6 +38,10 @@ public:
     std::string apply(std::string_view line, double dropout = 0,
                       const autograd::Rng& rng = autograd::Rng(0)) const;
 
+    // All pieces that the rules can make, as apply writes them, by their rules; and the characters that the rules are
+    // about.
+    std::vector<std::string> pieces() const;
+
     // Words again: removes every "@@ ", and "@@" at the end.
     static std::string undo(std::string_view line);
 

@@ -13,15 +13,19 @@ namespace models::text {
 using autograd::check;
 using autograd::join;
 
-std::string clean_line(std::string line, const std::string& where) {
+std::string clean_line_of_bytes(std::string line, const std::string& where) {
     if (!line.empty() && line.back() == '\r')
         line.pop_back();
-    const std::size_t invalid = find_invalid_utf8(line);
-    check(invalid == std::string_view::npos, where, ": byte ", invalid + 1,
-          " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8");
     check(line.find('\0') == std::string::npos, where,
           ": this line contains a NUL byte; is this a text file?");
     return line;
+}
+
+std::string clean_line(std::string line, const std::string& where) {
+    const std::size_t invalid = find_invalid_utf8(line);
+    check(invalid == std::string_view::npos, where, ": byte ", invalid + 1,
+          " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8");
+    return clean_line_of_bytes(std::move(line), where);
 }
 
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
@@ -52,22 +56,30 @@ std::string read_file(const std::string& path) {
     return bytes;
 }
 
-std::vector<std::string> lines_of(std::string_view text, const std::string& path) {
+template <class Clean>
+static std::vector<std::string> split_lines(std::string_view text, const std::string& path,
+                                            const Clean& clean) {
     std::vector<std::string> lines;
     for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
-        lines.push_back(
-            clean_line(std::string(text.substr(at, end - at)), join(path, ":", lines.size() + 1)));
+        lines.push_back(clean(std::string(text.substr(at, end - at)), join(path, ":", lines.size() + 1)));
         at = end + 1;
     }
     check(!lines.empty() && !(lines.size() == 1 && lines[0].empty()), path, ": the file is empty");
     return lines;
 }
 
+std::vector<std::string> lines_of(std::string_view text, const std::string& path) {
+    return split_lines(text, path, clean_line);
+}
+
 std::vector<std::string> read_lines(const std::string& path) { return lines_of(read_file(path), path); }
 
-std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced) {
-    return lines_of(replace_invalid_utf8(read_file(path), replaced), path);
+std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced, InvalidUtf8 rule) {
+    const std::string bytes = read_file(path);
+    if (rule == InvalidUtf8::keep)
+        return split_lines(bytes, path, clean_line_of_bytes);
+    return lines_of(replace_invalid_utf8(bytes, replaced), path);
 }
 
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != std::string_view::npos; }

@@ -22,8 +22,11 @@ std::vector<std::string> read_lines(const std::string& path);
 // line break.
 std::vector<std::string> lines_of(std::string_view text, const std::string& path);
 
-// The same for files that are not UTF-8 throughout: each byte that cannot be becomes U+FFFD, and is counted.
-std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced);
+// The same for files that are not UTF-8 throughout: each byte that cannot be becomes U+FFFD, and is counted; or
+// stays as it is, for models that read bytes.
+enum class InvalidUtf8 { replace, keep };
+std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced,
+                                              InvalidUtf8 rule = InvalidUtf8::replace);
 
 // Each byte that cannot be UTF-8 becomes U+FFFD, and is counted in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
@@ -45,5 +48,7 @@ std::vector<SentencePair> read_pairs(const std::string& path);
 
 // A line without its CR; throws Error naming `where` ("file:line") if it is not UTF-8 or contains a NUL.
 std::string clean_line(std::string line, const std::string& where);
+// The same of a line that need not be UTF-8.
+std::string clean_line_of_bytes(std::string line, const std::string& where);
 
 }  // namespace models::text

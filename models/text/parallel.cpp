@@ -30,10 +30,10 @@ static ParallelText checked(ParallelText text) {
     return text;
 }
 
-ParallelText read_parallel(const std::string& source_file, const std::string& target_file) {
+ParallelText read_parallel(const std::string& source_file, const std::string& target_file, InvalidUtf8 rule) {
     ParallelText text = {source_file, target_file};
-    std::vector<std::string> source = read_lines_leniently(source_file, text.replaced);
-    std::vector<std::string> target = read_lines_leniently(target_file, text.replaced);
+    std::vector<std::string> source = read_lines_leniently(source_file, text.replaced, rule);
+    std::vector<std::string> target = read_lines_leniently(target_file, text.replaced, rule);
     check(source.size() == target.size(), source_file, " has ", source.size(), " lines, ", target_file,
           " has ", target.size(), "; line i of one must be what line i of the other means");
     for (std::size_t i = 0; i < source.size(); ++i)
@@ -41,10 +41,10 @@ ParallelText read_parallel(const std::string& source_file, const std::string& ta
     return checked(std::move(text));
 }
 
-ParallelText read_parallel(const std::string& tsv_file) {
+ParallelText read_parallel(const std::string& tsv_file, InvalidUtf8 rule) {
     ParallelText text = {tsv_file, tsv_file};
     int64_t number = 0;
-    for (const std::string& line : read_lines_leniently(tsv_file, text.replaced)) {
+    for (const std::string& line : read_lines_leniently(tsv_file, text.replaced, rule)) {
         ++number;
         put(text, has_text(line) ? split_pair(line, tsv_file, number) : SentencePair{"", "", number});
     }

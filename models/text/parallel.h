@@ -30,9 +30,10 @@ struct ParallelText {
 
 // Line i of one file and line i of the other are a pair. Throws Error if a file cannot be read as text (see
 // read_lines_leniently), if one has more lines, or if there is no pair with text on both sides.
-ParallelText read_parallel(const std::string& source_file, const std::string& target_file);
+ParallelText read_parallel(const std::string& source_file, const std::string& target_file,
+                           InvalidUtf8 rule = InvalidUtf8::replace);
 
 // A line is source<TAB>target. Throws Error also for a line with text but without exactly one tab.
-ParallelText read_parallel(const std::string& tsv_file);
+ParallelText read_parallel(const std::string& tsv_file, InvalidUtf8 rule = InvalidUtf8::replace);
 
 }  // namespace models::text

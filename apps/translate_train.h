@@ -1,0 +1,238 @@
+// A training run of the translator, which lives in a folder.
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+
+#include "apps/kit/progress.h"
+#include "apps/kit/saved.h"
+#include "apps/translate_plan.h"
+#include "apps/translate_score.h"
+#include "nn/checkpoint/file.h"
+#include "nn/schedule.h"
+
+namespace translate {
+
+// What a run writes into its folder.
+struct Folder {
+    std::string path;
+    std::string file(const std::string& name) const { return (std::filesystem::path(path) / name).string(); }
+    std::string last() const { return file("last.safetensors"); }    // to go on from
+    std::string best() const { return file("best.safetensors"); }    // of the best validation
+    std::string model() const { return file("model.safetensors"); }  // the average of the last epochs
+    std::string log() const { return file("log.csv"); }
+    std::string epoch(int64_t number) const { return file(join("epoch-", number, ".safetensors")); }
+
+    void create() const {
+        std::error_code error;
+        std::filesystem::create_directories(path, error);
+        check(!error && std::filesystem::is_directory(path), path,
+              ": no folder can be made there: ", error ? error.message() : "there is a file of this name");
+        kit::check_can_save(last(), {});
+    }
+};
+
+// The mean of models in files, in order, computed in double; written into the parameters of `into`.
+inline void average(const std::vector<std::string>& files, const models::Transformer& into) {
+    const std::vector<nn::NamedParameter> parameters = nn::parameters(into);
+    std::vector<std::vector<double>> sums(parameters.size());
+    for (const std::string& file : files) {
+        const models::Transformer one = kit::load_transformer(file);
+        const std::vector<nn::NamedParameter> values = nn::parameters(one);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const autograd::Tensor& x = values[i].tensor;
+            sums[i].resize(static_cast<std::size_t>(x.numel()));
+            for (int64_t j = 0; j < x.numel(); ++j)
+                sums[i][static_cast<std::size_t>(j)] += static_cast<double>(x.data()[j]);
+        }
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        autograd::Tensor x = parameters[i].tensor;
+        for (int64_t j = 0; j < x.numel(); ++j)
+            x.mutable_data()[j] = static_cast<autograd::Real>(sums[i][static_cast<std::size_t>(j)] /
+                                                              static_cast<double>(files.size()));
+    }
+}
+
+class Run {
+public:
+    // All must outlive it. validation may be null.
+    Run(const models::Transformer& model, const TextCodec& codec, const Corpus& corpus,
+        const Corpus* validation, const Settings& s)
+        : model_(model),
+          codec_(codec),
+          corpus_(corpus),
+          validation_(validation),
+          s_(s),
+          folder_{s.save},
+          cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
+          training_(nn::parameters(model), {.beta2 = 0.98, .eps = 1e-8}) {}
+
+    // From where the run in the folder stands; `metadata` is that of its checkpoint. Throws Error if it began with
+    // other data.
+    void go_on_from(const kit::Metadata& metadata) {
+        const auto at = [&](const char* key) -> const std::string& {
+            const auto entry = metadata.find(key);
+            check(entry != metadata.end(), folder_.last(), ": ", key, " is missing");
+            return entry->second;
+        };
+        const auto number = [&](const char* key) { return kit::parse_integer(key, at(key)); };
+        check(at("translate.data") == fingerprint(), folder_.last(), ": the run began with other data than ",
+              corpus_.sentences().size(), " pairs of these files; it can only go on with the same");
+        kit::load_training(folder_.last(), training_);
+        cursor_.move(number("translate.epoch"), number("translate.batch"));
+        tokens_ = number("translate.tokens");
+        loss_sum_ = std::strtod(at("translate.loss_sum").c_str(), nullptr);
+        log_ = at("translate.log");
+    }
+
+    void operator()() {
+        print_time(model_, corpus_, cursor_, training_.adam.steps(), s_);
+        stop_ = s_.stop_after == 0 ? s_.steps : std::min(s_.steps, training_.adam.steps() + s_.stop_after);
+        kit::listen_for_interrupt();
+        kit::train(
+            training_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options());
+        if (kit::interrupted())
+            std::cerr << "saved; --resume " << folder_.path << " goes on\n";
+        kit::stop_listening_for_interrupt();
+        if (stop_ == s_.steps || (s_.patience > 0 && training_.worse >= s_.patience))
+            finish();
+        else
+            std::cerr << "stopped after step " << stop_ << "; --resume " << folder_.path << " goes on\n";
+    }
+
+private:
+    kit::TrainingOptions options() {
+        const int64_t d_model = model_.config.d_model;
+        const double factor = s_.lr * std::sqrt(static_cast<double>(d_model * s_.warmup));
+        kit::TrainingOptions options = {
+            .steps = stop_,
+            .learning_rate = nn::WarmupInverseSqrt{d_model, s_.warmup, factor},
+            .clip = s_.clip,
+            .accumulate = s_.accumulate,
+            .seed = static_cast<uint64_t>(s_.seed),
+            .describe_validation = [&](int64_t step, double loss) { return epoch_line(step, loss); },
+            .patience = s_.patience,
+            .restore_best = false,
+            .after_step = [&](int64_t step, bool validated) { after_step(step, validated); }};
+        if (validation_ != nullptr)
+            options.validation_loss = [&] { return validate(); };
+        return options;
+    }
+
+    kit::StepLoss next_loss(const nn::Mode& mode) {
+        kit::StepLoss loss = kit::teacher_forcing(model_, cursor_.next(epoch_ended_), mode,
+                                                  static_cast<autograd::Real>(s_.label_smoothing));
+        loss.ends_epoch = epoch_ended_;
+        loss_sum_ += static_cast<double>(loss.loss.item()) * static_cast<double>(loss.tokens);
+        tokens_ += loss.tokens;
+        return loss;
+    }
+
+    double validate() {
+        validation_loss_ = mean_loss(model_, *validation_, s_.batch_tokens);
+        const Translator greedy{model_, codec_, {.beam = 1, .alpha = 0}};
+        validation_bleu_ = measure_bleu(greedy, validation_->sentences()).score;
+        return validation_loss_;
+    }
+
+    double training_loss() const { return loss_sum_ / static_cast<double>(tokens_); }
+
+    // cursor_ has moved on: as many epochs have ended as its number says.
+    std::string epoch_line(int64_t step, double loss) const {
+        char text[160];
+        std::snprintf(text, sizeof text,
+                      "epoch %lld  step %lld  training loss %.4f  validation loss %.4f  BLEU %.2f (greedy)",
+                      static_cast<long long>(cursor_.epoch), static_cast<long long>(step), training_loss(),
+                      loss, validation_bleu_);
+        return text;
+    }
+
+    // What is needed to go on is written last: a run that is killed before does all this once more, with the same
+    // result.
+    void after_step(int64_t step, bool validated) {
+        if (epoch_ended_) {
+            log_epoch(step, validated);
+            if (validated && training_.best_step == step)
+                kit::save(folder_.best(), model_, codec_.metadata());
+            kit::save(folder_.epoch(cursor_.epoch), model_, codec_.metadata());
+            nn::checkpoint::replace_file(folder_.log(), {log_});
+            std::error_code none;
+            std::filesystem::remove(folder_.epoch(cursor_.epoch - s_.average), none);
+        }
+        const bool stops = kit::interrupted() || step == s_.steps || step == stop_;
+        if (epoch_ended_ || stops || (s_.save_every > 0 && step % s_.save_every == 0))
+            save_last();
+    }
+
+    void log_epoch(int64_t step, bool validated) {
+        if (log_.empty())
+            log_ = "epoch,step,training loss,validation loss,BLEU (greedy)\n";
+        char text[160] = ",";
+        if (validated)
+            std::snprintf(text, sizeof text, "%.4f,%.2f", validation_loss_, validation_bleu_);
+        char loss[40];
+        std::snprintf(loss, sizeof loss, "%.4f", training_loss());
+        log_.append(join(cursor_.epoch, ",", step, ",", loss, ",", text, "\n"));
+        loss_sum_ = 0;
+        tokens_ = 0;
+    }
+
+    void save_last() const {
+        kit::Metadata all = codec_.metadata();
+        all["translate.arguments"] = arguments_of(s_);
+        all["translate.data"] = fingerprint();
+        all["translate.epoch"] = std::to_string(cursor_.epoch);
+        all["translate.batch"] = std::to_string(cursor_.index);
+        all["translate.tokens"] = std::to_string(tokens_);
+        char text[40];
+        std::snprintf(text, sizeof text, "%.17g", loss_sum_);
+        all["translate.loss_sum"] = text;
+        all["translate.log"] = log_;
+        kit::save(folder_.last(), model_, all, &training_);
+    }
+
+    // A run can only go on with the data that it began with.
+    std::string fingerprint() const {
+        return join(corpus_.fingerprint(), "; ", validation_ ? validation_->fingerprint() : "no validation");
+    }
+
+    // The average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are.
+    void finish() {
+        std::vector<std::string> epochs;
+        std::error_code none;
+        for (int64_t epoch = cursor_.epoch; epoch > cursor_.epoch - s_.average; --epoch)
+            if (std::filesystem::exists(folder_.epoch(epoch), none))
+                epochs.push_back(folder_.epoch(epoch));
+        if (!epochs.empty())
+            average(epochs, model_);
+        kit::save(folder_.model(), model_, codec_.metadata());
+        std::cerr << "saved " << folder_.model();
+        if (!epochs.empty())
+            std::cerr << ", the average of the last " << epochs.size()
+                      << (epochs.size() == 1 ? " epoch" : " epochs");
+        std::cerr << '\n';
+        if (validation_ == nullptr)
+            return;
+        const Translator translator{model_, codec_, {.beam = s_.beam, .alpha = s_.alpha}};
+        std::cout << "validation loss " << mean_loss(model_, *validation_, s_.batch_tokens) << "\nbeam "
+                  << s_.beam << ": " << measure_bleu(translator, validation_->sentences()).text << '\n';
+    }
+
+    const models::Transformer& model_;
+    const TextCodec& codec_;
+    const Corpus& corpus_;
+    const Corpus* validation_;
+    const Settings& s_;
+    Folder folder_;
+    Cursor cursor_;
+    kit::Training training_;
+    double validation_loss_ = 0, validation_bleu_ = 0;
+    bool epoch_ended_ = false;
+    double loss_sum_ = 0;  // of the epoch
+    int64_t tokens_ = 0;
+    int64_t stop_ = 0;  // the step after which this call ends
+    std::string log_;   // log.csv
+};
+
+}  // namespace translate
