@@ -18,16 +18,16 @@ struct Memory {
     double sum() const { return weights + gradients + optimizer + activations; }
 };
 
-// For each token and layer some vectors are kept for backward, those of the feed-forward and the weights of
-// attention among them; and the logits of 512 positions at a time. (A decoder layer has the sub-layers of
-// two.) Lengths of batches vary, and so do the buffers that wait to be used again: half as much again.
+// For each token and layer seven vectors and one of the feed-forward are kept for backward (measured, as are the 512
+// positions whose logits are in memory together); a decoder layer, with three sub-layers, counts twice. Batches have many
+// shapes, and buffers that wait to be used again may be half as much again (autograd/storage.cpp).
 inline Memory needed_memory(const models::Transformer& model, int64_t batch_tokens) {
     const models::TransformerConfig& c = model.config;
     constexpr auto bytes = static_cast<double>(sizeof(autograd::Real));
     const double weights = bytes * static_cast<double>(nn::parameter_count(model));
     const double layers = static_cast<double>(c.n_encoder_layers + 2 * c.n_decoder_layers);
     const double kept =
-        static_cast<double>(batch_tokens) * layers * static_cast<double>(12 * c.d_model + 2 * c.d_ff) +
+        static_cast<double>(batch_tokens) * layers * static_cast<double>(7 * c.d_model + c.d_ff) +
         512.0 * static_cast<double>(c.tgt_vocabulary);
     return {weights, weights, 2 * weights, 1.5 * kept * bytes};
 }

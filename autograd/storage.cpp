@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #endif
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <mutex>
@@ -44,6 +45,7 @@ struct Recycler {
     std::mutex mutex;
     std::vector<Storage*> waiting[kClasses];
     StorageStatistics statistics;
+    int64_t most_in_use = 0;  // bytes, so far
     bool poison = false;
 };
 
@@ -82,6 +84,34 @@ void give_back(Recycler& r) {
     r.statistics.bytes_recycled = 0;
 }
 
+// Steps of one shape want the same buffers every time; where shapes vary, as batches of sentences do, each brings
+// some of its own, and they would pile up. So there is a limit to all memory: half as much again as was ever in use
+// at once, or a little. Training one shape never comes to it after its first step.
+bool is_beyond_limit(const Recycler& r, int64_t more) {
+    constexpr int64_t a_little = int64_t(64) << 20;
+    const StorageStatistics& s = r.statistics;
+    return s.bytes_in_use + s.bytes_recycled + more > std::max(a_little, r.most_in_use + r.most_in_use / 2);
+}
+
+// At the limit a waiting buffer may be up to half as large again as what is asked for: four classes.
+constexpr int kLargerClasses = 4;
+
+// A buffer that waits, for who asks for class c; nullptr if there is none.
+Storage* take_waiting(Recycler& r, const SizeClass& c) {
+    const bool larger =
+        r.waiting[c.index].empty() && is_beyond_limit(r, c.size * static_cast<int64_t>(sizeof(Real)));
+    for (int i = c.index; i <= c.index + (larger ? kLargerClasses : 0) && i < kClasses; ++i)
+        if (std::vector<Storage*>& waiting = r.waiting[i]; !waiting.empty()) {
+            Storage* storage = waiting.back();
+            waiting.pop_back();
+            r.statistics.bytes_recycled -= bytes(*storage);
+            return storage;
+        }
+    if (larger)
+        give_back(r);
+    return nullptr;
+}
+
 Storage* allocate(Recycler& r, int64_t n) {
     void* memory = ask_system(n);
     if (memory == nullptr) {  // what waits here may be what is missing there
@@ -102,16 +132,13 @@ Ref<Storage> Storage::make(int64_t n) {
     Recycler& r = recycler();
     const SizeClass c = size_class(n);
     const std::lock_guard lock(r.mutex);
-    Storage* storage = nullptr;
-    if (std::vector<Storage*>& waiting = r.waiting[c.index]; !waiting.empty()) {
-        storage = waiting.back();
-        waiting.pop_back();
-        r.statistics.bytes_recycled -= bytes(*storage);
-    } else {
+    Storage* storage = take_waiting(r, c);
+    if (storage == nullptr) {
         storage = allocate(r, c.size);
         ++r.statistics.system_calls;
     }
     r.statistics.bytes_in_use += bytes(*storage);
+    r.most_in_use = std::max(r.most_in_use, r.statistics.bytes_in_use);
     if (r.poison)
         for (int64_t i = 0; i < storage->capacity; ++i)
             storage->data[i] = std::numeric_limits<Real>::quiet_NaN();
@@ -136,6 +163,7 @@ void storage_trim() {
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
     give_back(r);
+    r.most_in_use = r.statistics.bytes_in_use;
 }
 
 void storage_poison(bool on) {

@@ -2,7 +2,7 @@
 //
 // A training step asks for the same sizes again and again. A buffer that is no longer used waits in a
 // list of its size class for the next one who asks, so that after the first step nothing is
-// asked of the system. Memory is not cleared: an op writes all of its result.
+// asked of the system. (Where sizes vary, what waits is kept within bounds.) Memory is not cleared: an op writes all of its result.
 #pragma once
 
 #include <cstdint>

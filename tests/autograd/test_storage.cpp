@@ -1,6 +1,7 @@
 // The recycler: alignment, size classes, and that a training loop soon asks the system for nothing.
 #include "autograd/storage.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -88,6 +89,30 @@ TEST_CASE("storage: a buffer is given again to who asks for its class", "[memory
         CHECK(other.data() != first);
         CHECK(storage_statistics().system_calls == calls + 2);
     }
+    storage_trim();
+}
+
+TEST_CASE("storage: where sizes vary, what waits stays within bounds", "[memory]") {
+    storage_trim();
+    const int64_t before = storage_statistics().bytes_in_use;
+    int64_t most = 0, most_held = 0;
+    for (int round = 0; round < 20; ++round)
+        for (int64_t n = 1 << 19; n < 1 << 24; n += 777'777) {  // 2 to 64 MiB, if Real is float
+            const Tensor x = Tensor::uninitialized({n});
+            const StorageStatistics now = storage_statistics();
+            most = std::max(most, now.bytes_in_use);
+            most_held = std::max(most_held, now.bytes_in_use + now.bytes_recycled);
+        }
+    CHECK(most < before + 72 * (int64_t(1) << 20) * kBytes / 4);
+    CHECK(most_held <= most + most / 2);  // else it would be the sum over all classes, ten times as much
+    CHECK(storage_statistics().bytes_recycled > 0);
+    storage_trim();
+
+    // 48 MiB may have company of 24; more than that, and up to a third less than 48, is given the 48 themselves.
+    constexpr int64_t mib = (int64_t(1) << 20) / kBytes;
+    const Real* large = Tensor::uninitialized({48 * mib}).data();
+    CHECK(Tensor::uninitialized({20 * mib}).data() != large);
+    CHECK(Tensor::uninitialized({34 * mib}).data() == large);
     storage_trim();
 }
 
