@@ -40,7 +40,7 @@ public:
             sentences_.push_back(pair);
         }
         if (changed > 0)
-            std::cerr << text.files() << ": " << kit::grouped(changed) << " pairs are longer than " << longest
+            std::cerr << text.files() << ": " << kit::counted(changed, "pair") << " of more than " << longest
                       << (too_long == TooLong::cut ? " tokens: cut\n" : " tokens: dropped\n");
         check(!pairs_.empty(), text.files(), ": no pair is short enough; --max-length ", longest,
               " is what a side may have in tokens");

@@ -211,12 +211,19 @@ inline void translate_lines(const Translator& translator, std::istream& in, cons
     };
     std::string line;
     while (std::getline(in, line)) {
-        if (++number == 1 && line.starts_with("\xef\xbb\xbf"))
+        if (number == 0 && line.starts_with("\xef\xbb\xbf"))
             line.erase(0, 3);
-        if (line.ends_with('\r'))
-            line.pop_back();
-        check(line.find('\0') == line.npos, name, ':', number, ": a NUL; this is no text");
-        lines.push_back(models::text::replace_invalid_utf8(line, replaced));
+        try {
+            const std::string where = join(name, ":", number + 1);
+            models::text::check_length(line, where);
+            line = models::text::clean_line_of_bytes(std::move(line), where);
+        } catch (const autograd::Error&) {
+            write();  // what came before it
+            throw;
+        }
+        ++number;
+        lines.push_back(translator.codec.is_bytes() ? line
+                                                    : models::text::replace_invalid_utf8(line, replaced));
         if (in.rdbuf()->in_avail() <= 0 || static_cast<int64_t>(lines.size()) >= 8 * translator.options.batch)
             write();
     }

@@ -75,11 +75,11 @@ inline double measured_speed(const models::Transformer& model, Cursor cursor, co
 inline void print_time(const models::Transformer& model, const Corpus& corpus, const Cursor& cursor,
                        int64_t done, const Settings& s) {
     const int64_t batches = s.steps * s.accumulate;
-    std::cerr << "an epoch: " << kit::grouped(corpus.size()) << " pairs, "
-              << kit::grouped(corpus.target_tokens()) << " tokens to predict, in "
-              << kit::grouped(cursor.per_epoch()) << " batches of at most " << kit::grouped(s.batch_tokens)
-              << " tokens; " << kit::grouped(s.steps) << " steps are " << batches / cursor.per_epoch()
-              << " epochs\n";
+    std::cerr << "an epoch: " << kit::counted(corpus.size(), "pair") << ", "
+              << kit::counted(corpus.target_tokens(), "token")
+              << " to predict; batches: " << kit::grouped(cursor.per_epoch()) << " of at most "
+              << kit::grouped(s.batch_tokens)
+              << " tokens; all steps: " << kit::counted(batches / cursor.per_epoch(), "epoch") << '\n';
     const double speed = measured_speed(model, cursor, s);
     const double left = static_cast<double>((s.steps - done) * s.accumulate) /
                         static_cast<double>(cursor.per_epoch()) * static_cast<double>(corpus.target_tokens());

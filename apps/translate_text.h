@@ -9,6 +9,7 @@
 #pragma once
 
 #include "apps/kit/config_metadata.h"
+#include "apps/kit/options.h"
 #include "models/text/bpe.h"
 #include "models/text/byte_bpe.h"
 #include "models/text/parallel.h"
@@ -137,8 +138,10 @@ public:
             check(codec.vocabulary_.add(words.substr(begin, end - begin)) == before, path,
                   ": its vocabulary has '", words.substr(begin, end - begin), "' twice");
         }
-        if (metadata.contains("translate.min_count"))
+        if (metadata.contains("translate.min_count")) {
+            codec.options_.min_count = kit::parse_integer("translate.min_count", at("min_count"), {.min = 1});
             codec.allow_only_vocabulary();
+        }
         return codec;
     }
 

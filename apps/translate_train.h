@@ -88,6 +88,8 @@ public:
 
     void operator()() {
         print_time(model_, corpus_, cursor_, training_.adam.steps(), s_);
+        if (training_.adam.steps() == 0)
+            save_last();  // if that can't be done, it is better to know before anything was learned
         stop_ = s_.stop_after == 0 ? s_.steps : std::min(s_.steps, training_.adam.steps() + s_.stop_after);
         kit::listen_for_interrupt();
         kit::train(
@@ -209,8 +211,8 @@ private:
         kit::save(folder_.model(), model_, codec_.metadata());
         std::cerr << "saved " << folder_.model();
         if (!epochs.empty())
-            std::cerr << ", the average of the last " << epochs.size()
-                      << (epochs.size() == 1 ? " epoch" : " epochs");
+            std::cerr << ", the average of the last "
+                      << kit::counted(static_cast<int64_t>(epochs.size()), "epoch");
         std::cerr << '\n';
         if (validation_ == nullptr)
             return;

@@ -32,7 +32,8 @@ struct Candidate {
 
 struct Search {
     std::vector<Live> live;
-    std::vector<Hypothesis> done;  // best first
+    std::vector<Hypothesis> done;      // best first
+    bool most_probable_ended = false;  // at some step the best of all continuations was an end
 };
 
 bool before(const Candidate& a, const Candidate& b) {
@@ -149,11 +150,13 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
         if (c.token != kEos) {
             next.push_back({from.row, from.ids, c.log_probability});
             next.back().ids.push_back(c.token);
-        } else if (rank < beam && search.done.size() < beam) {
+        } else if (rank < beam) {
             finish(search, from.ids, c.log_probability, true, o);
+            search.most_probable_ended = search.most_probable_ended || rank == 0;
         }
     }
-    search.live = search.done.size() < beam ? std::move(next) : std::vector<Live>();
+    const bool is_done = search.done.size() >= beam && search.most_probable_ended;
+    search.live = is_done ? std::vector<Live>() : std::move(next);
 }
 
 }  // namespace

@@ -46,8 +46,10 @@ struct BeamOptions {
 
 // For each sentence of the batch its n_best hypotheses, best first, finished ones before cut ones. Every step
 // keeps the `beam` most probable hypotheses that have not ended; one that ends within the best `beam` of all
-// continuations is put aside. A sentence is done when `beam` hypotheses have ended (or none that is open can
-// still be among the n_best), so beam 1 is greedy search. Throws Error unless 1 <= n_best <= beam.
+// continuations is put aside. A sentence is done when `beam` hypotheses have ended, and the most probable one of
+// some step was among them (fairseq does without: where a model is sure, whatever else is in the beam is hopeless and soon
+// ends, and what it is sure of would not come to its end); or when none that is open can still be among the n_best.
+// Beam 1 is greedy search. Throws Error unless 1 <= n_best <= beam.
 std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch,
                                                  const BeamOptions& options = {});
 

@@ -76,6 +76,10 @@ std::string grouped(int64_t n) {
     return digits;
 }
 
+std::string counted(int64_t n, const std::string& noun) {
+    return autograd::join(grouped(n), " ", noun, n == 1 ? "" : "s");
+}
+
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
 bool stdout_has_colour() {

@@ -29,6 +29,7 @@ void announce(const std::string& program, int64_t parameters);
 
 // 1234567 -> "1,234,567"
 std::string grouped(int64_t n);
+std::string counted(int64_t n, const std::string& noun);  // "1 pair", "29,000 pairs"
 
 bool stderr_is_terminal();
 bool stdin_is_terminal();

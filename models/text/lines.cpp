@@ -76,10 +76,16 @@ std::vector<std::string> lines_of(std::string_view text, const std::string& path
 std::vector<std::string> read_lines(const std::string& path) { return lines_of(read_file(path), path); }
 
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced, InvalidUtf8 rule) {
-    const std::string bytes = read_file(path);
-    if (rule == InvalidUtf8::keep)
-        return split_lines(bytes, path, clean_line_of_bytes);
-    return lines_of(replace_invalid_utf8(bytes, replaced), path);
+    return split_lines(read_file(path), path, [&](std::string line, const std::string& where) {
+        check_length(line, where);
+        line = clean_line_of_bytes(std::move(line), where);
+        return rule == InvalidUtf8::keep ? line : replace_invalid_utf8(line, replaced);
+    });
+}
+
+void check_length(std::string_view line, const std::string& where) {
+    check(line.size() <= kLongestLine, where, ": a line of ", line.size(), " bytes; a sentence has at most ",
+          kLongestLine);
 }
 
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != std::string_view::npos; }

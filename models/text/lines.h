@@ -24,12 +24,17 @@ std::vector<std::string> lines_of(std::string_view text, const std::string& path
 
 // The same for files that are not UTF-8 throughout: each byte that cannot be becomes U+FFFD, and is counted; or
 // stays as it is, for models that read bytes.
+// A line may have kLongestLine bytes.
 enum class InvalidUtf8 { replace, keep };
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced,
                                               InvalidUtf8 rule = InvalidUtf8::replace);
 
 // Each byte that cannot be UTF-8 becomes U+FFFD, and is counted in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
+
+// What is longer is no sentence, and would take a processor's day. Throws Error naming `where` ("file:line").
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+void check_length(std::string_view line, const std::string& where);
 
 // Whether there is anything but spaces, tabs and CR.
 bool has_text(std::string_view line);

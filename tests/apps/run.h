@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -48,10 +50,12 @@ struct Result {
 };
 
 struct With {
-    std::string input = "";  // on standard input
-    Words env = {};          // NAME=value
-    std::string out = "";    // the file that is standard output, e.g. /dev/full
-    bool no_reader = false;  // standard output is a pipe that nobody reads
+    std::string input = "";               // on standard input
+    Words env = {};                       // NAME=value
+    std::string out = "";                 // the file that is standard output, e.g. /dev/full
+    bool no_reader = false;               // standard output is a pipe that nobody reads
+    std::string folder = "";              // where it runs, if not here
+    rlim_t largest_file = RLIM_INFINITY;  // bytes that a file may have
 };
 
 // A program that runs. Its streams are files, so that it never waits for us nor we for it.
@@ -62,7 +66,7 @@ public:
         Words words;
         for (std::string word; before >> word;)
             words.push_back(word);
-        words.push_back(apps() + "/" + program);
+        words.push_back((std::filesystem::absolute(apps()) / program).string());
         words.insert(words.end(), arguments.begin(), arguments.end());
         Words variables = with.env;
         for (char** entry = environ; *entry != nullptr; ++entry)
@@ -85,6 +89,8 @@ public:
             posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY, 0);
         }
         posix_spawn_file_actions_addopen(&files, 2, folder_.write("err", "").c_str(), O_WRONLY, 0);
+        if (!with.folder.empty())
+            posix_spawn_file_actions_addchdir_np(&files, with.folder.c_str());
         posix_spawnattr_t attributes;  // what signals do is inherited, but the tests' ways are not a user's
         posix_spawnattr_init(&attributes);
         sigset_t signals;
@@ -92,10 +98,16 @@ public:
         sigaddset(&signals, SIGPIPE);
         sigaddset(&signals, SIGINT);
         sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGXFSZ);
         posix_spawnattr_setsigdefault(&attributes, &signals);
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+        rlimit usual{};  // inherited
+        getrlimit(RLIMIT_FSIZE, &usual);
+        const rlimit limit = {std::min(with.largest_file, usual.rlim_cur), usual.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
         const int error = posix_spawnp(&pid_, words[0].c_str(), &files, &attributes, pointers(words).data(),
                                        pointers(variables).data());
+        setrlimit(RLIMIT_FSIZE, &usual);
         posix_spawnattr_destroy(&attributes);
         posix_spawn_file_actions_destroy(&files);
         if (with.no_reader)

@@ -1,73 +1,8 @@
-// The translator: what it learns, writes, and refuses; and that a run which was stopped, however, ends like one that
-// was not.
-#include <sys/stat.h>
-
-#include <cstdlib>
-
-#include "apps/kit/saved.h"
-#include "autograd/random.h"
-#include "tests/apps/run.h"
-#include "tests/autograd/values.h"
+// The translator: what it learns, writes, and refuses.
+#include "autograd/base/utf8.h"
+#include "tests/apps/translator.h"
 
 using namespace tests;
-
-namespace {
-
-Result translate(const Words& arguments, const With& with = {}) {
-    return Running("translate", arguments, with).wait();
-}
-
-Words joined(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
-// English numbers and what they are in German, the other way round: 120 pairs.
-std::string pairs() {
-    const Words en = {"one", "two", "three", "four", "five", "six"},
-                de = {"eins", "zwei", "drei", "vier", "fünf", "sechs"};
-    std::string lines;
-    for (std::size_t a = 0; a < 6; ++a)
-        for (std::size_t b = 0; b < 6; ++b)
-            for (std::size_t c = 0; c < 6; c += 2)
-                lines.append(en[a])
-                    .append(" ")
-                    .append(en[b])
-                    .append(c > 0 ? " " + en[c] : "")
-                    .append(".\t")
-                    .append(c > 0 ? de[c] + " " : "")
-                    .append(de[b])
-                    .append(" ")
-                    .append(de[a])
-                    .append(".\n");
-    return lines;
-}
-
-struct Files {
-    Folder folder;
-    std::string data = folder.write("pairs.tsv", pairs());
-    std::string run = folder / "run";
-
-    // Two epochs are 12 to 16 steps.
-    Words train(const Words& more = {}) const {
-        return joined({"train", data, "--merges", "30", "--batch-tokens", "128", "--max-length", "32",
-                       "--warmup", "4", "--steps", "14", "--average", "2"},
-                      more);
-    }
-    std::string file(const std::string& of, const std::string& name) const {
-        return content((std::filesystem::path(folder.path) / of / name).string());
-    }
-};
-
-void refused(int status, const Result& r, const std::string& part) {
-    INFO(r.err);
-    CHECK(r.status == status);
-    CHECK(r.out.empty());
-    CHECK(contains(r.err, part));
-    CHECK(r.err.find("translate: ") != std::string::npos);
-}
-
-}  // namespace
 
 TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][translate][slow]") {
     const Files f;
@@ -96,109 +31,40 @@ TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][t
     CHECK(score.out.starts_with("loss 0."));
     CHECK(contains(score.out, "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 100.0 "));
     const Result info = translate({"info", f.run});
-    CHECK(contains(info.out, "plaingrad.model: translation model\n"));
-    CHECK(contains(info.out, "config.d_model: 128\n"));
+    CHECK(contains(info.out, "layers: 4 + 4, 128 wide, feed-forward 256, 4 heads; at most 32 tokens\n"));
+    CHECK(contains(info.out, "text: raw, pieces of words, vocabulary "));
+    CHECK(contains(translate({"info", f.run + "/last.safetensors"}).out, "training: step 700, epoch "));
+
+    // Behind each translation its alignment: every word of it, in order, with words that there are.
+    const Result aligned = translate({"run", f.run, "--align"}, {.input = "one two.\nsix five three.\n"});
+    CHECK(aligned.out == "zwei eins. ||| 1-0 0-1\ndrei fünf sechs. ||| 2-0 1-1 0-2\n");
 }
 
-TEST_CASE("translate: a run that was stopped after any step ends as one that was not",
-          "[apps][translate][bits]") {
+TEST_CASE("translate copies what it has never seen, or marks it", "[apps][translate][slow]") {
+    // "call X" is "ruf X an", and each X is there once: too rare to be learned.
     const Files f;
-    const Words whole = f.train({"--save", f.folder / "whole", "--validation", f.data});
-    REQUIRE(translate(whole).status == 0);
-    const auto same = [&](const std::string& run) {
-        for (const char* name : {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv"}) {
-            INFO(name);
-            CHECK((f.file("whole", name) == f.file(run, name) && !f.file(run, name).empty()));
-        }
-    };
-    for (int k = 1; k < 14; k += fast_build() ? 1 : 6) {
-        const std::string number = std::to_string(k), name = "run" + number, folder = f.folder / name;
-        const Result first =
-            translate(f.train({"--save", folder, "--validation", f.data, "--stop-after", number}));
-        INFO(number << ": " << first.err);
-        REQUIRE(first.status == 0);
-        CHECK(f.file(name, "model.safetensors").empty());
-        const Result rest = translate({"train", "--resume", folder, "--threads", k % 2 == 0 ? "1" : "3"});
-        INFO(rest.err);
-        REQUIRE(rest.status == 0);
-        same(name);
+    std::string lines;
+    for (int i = 0; i < 100; ++i) {
+        std::string x;
+        autograd::append_utf8(x, 0x4e00 + static_cast<char32_t>(i));
+        lines.append("call ").append(x).append("\truf ").append(x).append(" an\n");
+        lines.append("call ").append(i % 2 ? "me\truf mich an\n" : "you\truf dich an\n");
     }
-}
-
-TEST_CASE("translate: killed at any moment, a run goes on to the same end", "[apps][translate][bits][slow]") {
-    const Files f;
-    const Words options = {"--save-every", "2"};
-    REQUIRE(translate(f.train(joined(options, {"--save", f.folder / "whole"}))).status == 0);
-    const autograd::Rng moments = autograd::Rng(7).fork("moments");
-    const int kills = fast_build() ? 50 : 5;
-    int killed = 0;
-    for (uint64_t i = 0; killed < kills && i < 400; ++i) {
-        std::error_code none;
-        const bool begun = std::filesystem::exists(f.run + "/last.safetensors", none);
-        Running run("translate",
-                    begun ? Words{"train", "--resume", f.run} : f.train(joined(options, {"--save", f.run})));
-        usleep(static_cast<unsigned>(300'000 * moments.uniform(i)));
-        run.interrupt(SIGKILL);
-        const Result r = run.wait();
-        INFO(r.err);
-        REQUIRE((r.status == 128 + SIGKILL || r.status == 0));
-        killed += r.status == 0 ? 0 : 1;
-        if (r.status == 0) {  // it was through: another one
-            CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
-            std::filesystem::remove_all(f.run);
-        }
-    }
-    CHECK(killed == kills);
-    std::error_code none;
-    if (std::filesystem::exists(f.run + "/last.safetensors", none)) {
-        const Result r = translate({"train", "--resume", f.run});
-        INFO(r.err);
-        REQUIRE(r.status == 0);
-        CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
-        CHECK(f.file("run", "last.safetensors") == f.file("whole", "last.safetensors"));
-    }
-}
-
-TEST_CASE("translate saves when it is interrupted or terminated, and goes on", "[apps][translate]") {
-    for (const int signal : {SIGINT, SIGTERM}) {
-        const Files f;
-        Running run("translate", f.train({"--steps", "100000000", "--save", f.run}));
-        REQUIRE(run.says("step         1/"));
-        run.interrupt(signal);
-        const Result r = run.wait();
-        INFO(r.err);
-        CHECK(r.status == 128 + signal);
-        CHECK(r.err.ends_with(signal == SIGINT ? "translate: interrupted\n" : "translate: terminated\n"));
-        CHECK(translate({"train", "--resume", f.run, "--stop-after", "1"}).status == 0);
-    }
-}
-
-TEST_CASE("translate: the model is the average of the last epochs, older ones are gone",
-          "[apps][translate]") {
-    const Files f;
-    REQUIRE(translate(f.train({"--save", f.run, "--steps", "20"})).status == 0);
-    std::vector<models::Transformer> last;
-    int64_t newest = 0;
-    for (int64_t epoch = 1; epoch < 20; ++epoch) {
-        const std::string file = f.run + "/epoch-" + std::to_string(epoch) + ".safetensors";
-        if (std::filesystem::exists(file))
-            last.push_back(kit::load_transformer(file)), newest = epoch;
-    }
-    REQUIRE((last.size() == 2 && newest >= 3));
-    const auto average = nn::parameters(kit::load_transformer(f.run + "/model.safetensors"));
-    const auto one = nn::parameters(last[0]), two = nn::parameters(last[1]);
-    double worst = 0, apart = 0;
-    for (std::size_t i = 0; i < average.size(); ++i) {
-        const auto a = average[i].tensor.to_vector(), x = one[i].tensor.to_vector(),
-                   y = two[i].tensor.to_vector();
-        for (std::size_t j = 0; j < a.size(); ++j) {
-            worst =
-                std::max(worst, std::abs(static_cast<double>(a[j]) - (static_cast<double>(x[j]) + y[j]) / 2));
-            apart = std::max(apart, std::abs(static_cast<double>(x[j]) - static_cast<double>(y[j])));
-        }
-    }
-    CHECK(worst < 1e-7);
-    CHECK(apart > 1e-4);
+    put(f.data, lines);
+    const Result trained =
+        translate(f.train({"--min-count", "3", "--steps", "250", "--lr", "0.001", "--warmup", "50",
+                           "--dropout", "0.1", "--batch-tokens", "512", "--save", f.run}));
+    INFO(trained.err);
+    REQUIRE(trained.status == 0);
+    const With input = {.input = "call me\ncall 猫\n"};
+    const Result copied = translate({"run", f.run}, input);
+    CHECK(copied.out == "ruf mich an\nruf 猫 an\n");
+    CHECK(contains(copied.err, "has never seen 1 of "));
+    CHECK(contains(copied.err, "first '猫' in line 2"));
+    CHECK(translate({"run", f.run, "--unknown", "mark"}, input).out == "ruf mich an\nruf <unk> an\n");
+    const Result nothing = translate({"run", f.run}, {.input = "猫\n"});
+    CHECK(nothing.status == 1);
+    CHECK(contains(nothing.err, "has never seen any of these characters"));
 }
 
 TEST_CASE("translate in lower case says so in BLEU's signature, and compares so", "[apps][translate]") {
@@ -235,6 +101,12 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     refused(1, train({"--resume", f.folder / "none"}), "there is no run in this folder");
     refused(2, train({f.data}), "--save FOLDER is needed");
     refused(2, train({f.data, "--save", f.run, "--validation", "a,"}), "--validation takes SOURCE,TARGET");
+    const std::string tiny = f.folder.write("tiny", "a b c\tb\n");
+    refused(2, train({tiny, "--save", f.run, "--pieces", "bytes", "--min-count", "2"}), "--pieces words");
+    refused(1, train({f.folder.write("long", std::string(2'000'000, 'a') + "\tb\n"), "--save", f.run}),
+            "long:1: a line of 2000002 bytes");
+    refused(1, train({tiny, "--save", f.run, "--max-length", "2", "--too-long", "refuse"}), "tiny:1");
+    CHECK(!std::filesystem::exists(f.run));  // what was refused leaves no trace
     refused(1, translate({"run", f.data}), f.data);
     refused(1, translate({"run", f.folder.path}), "no model in it");
 

@@ -85,6 +85,24 @@ TEST_CASE("beam: an end that is worse than as many others as the beam is wide do
     CHECK(all[1].ids == Ids{5, 4});  // 0.21; "", with 0.2, was not among the best two
 }
 
+TEST_CASE("beam: a model that is sure is heard to the end", "[models][decoding]") {
+    // 4 4 4 4 <eos> is all but certain. Everything else ends at once.
+    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
+        for (const int32_t id : read)
+            if (id != 4)
+                return {0, 0, 1, 0, 0, 0, 0};
+        if (read.size() < 4)
+            return {0, 0, 0.001, 0, 0.99, 0.005, 0.004};
+        return {0, 0, 0.99, 0, 0.01, 0, 0};
+    };
+    for (const int64_t beam : {1, 2, 3, 5}) {
+        HandMade stepper(1, p);
+        const auto found =
+            beam_search(stepper, 1, {.beam = beam, .alpha = 1, .k = 0, .max_tokens = 20}).at(0);
+        CHECK(found.at(0).ids == Ids{4, 4, 4, 4});
+    }
+}
+
 TEST_CASE("beam: with k = 0 the score is the mean of a token", "[models][decoding]") {
     HandMade stepper(1, garden_path);
     const auto found =

@@ -4,25 +4,12 @@
 #include <sstream>
 
 #include "tests/catch.h"
+#include "tests/models/text/parallel_text.h"
 
 using namespace models::text;
+using namespace tests;  // NOLINT
 
 namespace {
-
-// Line i is {source, target}.
-ParallelText text(const std::vector<std::pair<std::string, std::string>>& lines) {
-    ParallelText all = {"a.en", "a.de"};
-    for (const auto& [source, target] : lines)
-        all.pairs.push_back({source, target, std::ssize(all.pairs) + 1});
-    return all;
-}
-
-std::string shown(const LineList& lines) {
-    std::string all = std::to_string(lines.count) + ":";
-    for (const int64_t line : lines.first)
-        all += " " + std::to_string(line);
-    return all;
-}
 
 std::string printed(const DataCheck& check, bool in_short) {
     std::ostringstream out;
@@ -40,7 +27,7 @@ std::string words(int64_t n) {
 }  // namespace
 
 TEST_CASE("data check: nothing wrong", "[text]") {
-    const DataCheck check = check_data(text({{"a b", "c"}, {"d", "e  f g "}}), nullptr);
+    const DataCheck check = check_data(parallel_text({{"a b", "c"}, {"d", "e  f g "}}), nullptr);
     REQUIRE(check.training.lengths.size() == 2);
     CHECK(check.training.lengths[0].source == 2);
     CHECK(check.training.lengths[0].target == 1);
@@ -51,18 +38,18 @@ TEST_CASE("data check: nothing wrong", "[text]") {
 
 TEST_CASE("data check: duplicates are equal on both sides", "[text]") {
     const DataCheck check = check_data(
-        text({{"a", "b"}, {"a", "c"}, {"d", "b"}, {"a", "b"}, {"a", "b"}, {"ab", "c"}, {"a", "bc"}}),
+        parallel_text({{"a", "b"}, {"a", "c"}, {"d", "b"}, {"a", "b"}, {"a", "b"}, {"ab", "c"}, {"a", "bc"}}),
         nullptr);
     CHECK(shown(check.training.duplicates) == "2: 4 5");
 }
 
 TEST_CASE("data check: lengths that are too large or too uneven", "[text]") {
-    const ParallelText training = text({{words(9), "w"},
-                                        {words(10), "w"},
-                                        {"w", words(10)},
-                                        {words(20), words(20)},
-                                        {words(20), words(21)},
-                                        {words(22), words(2)}});
+    const ParallelText training = parallel_text({{words(9), "w"},
+                                                 {words(10), "w"},
+                                                 {"w", words(10)},
+                                                 {words(20), words(20)},
+                                                 {words(20), words(21)},
+                                                 {words(22), words(2)}});
     CHECK(shown(check_data(training, nullptr).training.uneven) == "3: 2 3 6");
     CHECK(shown(check_data(training, nullptr).training.too_long) == "0:");
     CHECK(shown(check_data(training, nullptr, {.longest = 20}).training.too_long) == "2: 5 6");
@@ -77,8 +64,9 @@ TEST_CASE("data check: lengths that are too large or too uneven", "[text]") {
 }
 
 TEST_CASE("data check: what validation has of training", "[text]") {
-    const ParallelText training = text({{"a", "b"}, {"c", "d"}, {"e", "f"}});
-    ParallelText validation = text({{"a", "b"}, {"a", "d"}, {"d", "c"}, {"c", "d"}, {"c", "d"}, {"x", "f"}});
+    const ParallelText training = parallel_text({{"a", "b"}, {"c", "d"}, {"e", "f"}});
+    ParallelText validation =
+        parallel_text({{"a", "b"}, {"a", "d"}, {"d", "c"}, {"c", "d"}, {"c", "d"}, {"x", "f"}});
     const DataCheck check = check_data(training, &validation);
     REQUIRE(check.validation);
     CHECK(shown(check.validation->pairs_learned) == "3: 1 4 5");
@@ -91,8 +79,8 @@ TEST_CASE("data check: what validation has of training", "[text]") {
 TEST_CASE("data check: characters that training never has, on either side", "[text]") {
     // Of one, two, three and four bytes; the first and the last of each length.
     const std::string all = "a\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
-    const ParallelText training = text({{"a b", all}});
-    const ParallelText validation = text({{"ab", "ab"}, {all + all, all}});
+    const ParallelText training = parallel_text({{"a b", all}});
+    const ParallelText validation = parallel_text({{"ab", "ab"}, {all + all, all}});
     const DataCheck check = check_data(training, &validation);
     std::vector<uint32_t> codes;
     for (const auto& [code, character] : check.validation->unseen_source) {
@@ -119,12 +107,13 @@ TEST_CASE("data check: of many characters and lines the first are named", "[text
     std::string many;
     for (char c = 'A'; c <= 'K'; ++c)
         many += c;
-    ParallelText validation = text({{many, "b"}});
-    const std::string report = printed(check_data(text({{"a", "b"}}), &validation), true);
+    ParallelText validation = parallel_text({{many, "b"}});
+    const std::string report = printed(check_data(parallel_text({{"a", "b"}}), &validation), true);
     CHECK(report.find("training: 11 (U+0041 A (1 time, in line 1), U+0042 B") != std::string::npos);
     CHECK(report.find("U+004A J (1 time, in line 1), ...)\n") != std::string::npos);
     CHECK(report.find("U+004B") == std::string::npos);
-    const ParallelText same = text({{"a", "b"}, {"a", "b"}, {"a", "b"}, {"a", "b"}, {"a", "b"}, {"a", "b"}});
+    const ParallelText same =
+        parallel_text({{"a", "b"}, {"a", "b"}, {"a", "b"}, {"a", "b"}, {"a", "b"}, {"a", "b"}});
     CHECK(printed(check_data(same, nullptr), true) ==
           "a.en, a.de: 6 pairs; duplicates of an earlier pair: 5 (lines 2, 3, 4, 5, 6)\n");
     ParallelText seven = same;
@@ -134,13 +123,13 @@ TEST_CASE("data check: of many characters and lines the first are named", "[text
 }
 
 TEST_CASE("data check: everything in words", "[text]") {
-    ParallelText training = text({{"a \xef\xbf\xbd", "b"}, {words(10), "w"}, {"b", "b"}});
+    ParallelText training = parallel_text({{"a \xef\xbf\xbd", "b"}, {words(10), "w"}, {"b", "b"}});
     training.replaced = 1;
     for (const int64_t line : {4, 5, 6})
         training.no_text.add(line);
     training.no_source.add(7);
     training.no_target.add(8);
-    ParallelText validation = text({{"b", "b"}});
+    ParallelText validation = parallel_text({{"b", "b"}});
     validation.source_file = validation.target_file = "v.tsv";
     const DataCheck check = check_data(training, &validation, {.longest = 9});
     CHECK(printed(check, true) ==
@@ -166,12 +155,12 @@ TEST_CASE("data check: everything in words", "[text]") {
 }
 
 TEST_CASE("data check: U+FFFD that was there already is no wrong byte", "[text]") {
-    CHECK(shown(check_data(text({{"a \xef\xbf\xbd", "b"}}), nullptr).training.not_utf8) == "0:");
+    CHECK(shown(check_data(parallel_text({{"a \xef\xbf\xbd", "b"}}), nullptr).training.not_utf8) == "0:");
 }
 
 TEST_CASE("data check: lengths as a picture", "[text]") {
     // 98 of 1 to 20 words, and one endless sentence.
-    ParallelText training = text({{words(400), words(3)}});
+    ParallelText training = parallel_text({{words(400), words(3)}});
     for (int64_t i = 0; i < 98; ++i)
         training.pairs.push_back({words(i % 20 + 1), words(5), i + 2});
     const std::string report = printed(check_data(training, nullptr), false);
@@ -197,9 +186,9 @@ TEST_CASE("data check: lengths as a picture", "[text]") {
                            "    21 -   400        1 " +
                            bar(0, true) + "        0 " + bar(0) + "\n"));
     // No more rows than there are lengths.
-    CHECK(printed(check_data(text({{"a", "b c"}}), nullptr), false)
+    CHECK(printed(check_data(parallel_text({{"a", "b c"}}), nullptr), false)
               .ends_with("target\n     1 -     1        1 " + bar(24) + "        0 " + bar(0) +
                          "\n     2 -     2        0 " + bar(0) + "        1 " + bar(24) + "\n"));
-    CHECK(printed(check_data(text({}), nullptr), false)
+    CHECK(printed(check_data(parallel_text({}), nullptr), false)
               .ends_with("target\n     1 -     1        0 " + bar(0) + "        0 " + bar(0) + "\n"));
 }

@@ -4,9 +4,10 @@
 #include "autograd/base/check.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
+#include "tests/models/text/parallel_text.h"
 
 using namespace models::text;
-using tests::Folder;
+using namespace tests;  // NOLINT
 
 namespace {
 
@@ -15,14 +16,6 @@ std::string pairs(const ParallelText& text) {
     std::string all;
     for (const SentencePair& pair : text.pairs)
         all += pair.source + "|" + pair.target + "|" + std::to_string(pair.line) + ";";
-    return all;
-}
-
-// "count: line line"
-std::string shown(const LineList& lines) {
-    std::string all = std::to_string(lines.count) + ":";
-    for (const int64_t line : lines.first)
-        all += " " + std::to_string(line);
     return all;
 }
 
@@ -129,10 +122,12 @@ TEST_CASE("parallel text: what is wrong is said in one line", "[text]") {
     CHECK_THROWS_WITH(read_parallel(folder.path), folder.path + directory);
 }
 
-TEST_CASE("parallel text: one line may be long", "[text]") {
-    const std::string large(20 << 20, 'x');
+TEST_CASE("parallel text: one line may be long, but not longer than any sentence", "[text]") {
+    const std::string large(kLongestLine, 'x');
     const ParallelText text = read(large + "\nb\n", "a\n" + large + "\n");
     REQUIRE(text.pairs.size() == 2);
     CHECK(text.pairs[0].source == large);
     CHECK(text.pairs[1].target == large);
+    CHECK_THROWS_WITH(read("a\n" + large + "x\n", "a\nb\n"),
+                      Catch::Contains("a.en:2: a line of 1048577 bytes; a sentence has at most 1048576"));
 }

@@ -1,0 +1,79 @@
+// A checkpoint that was cut anywhere, or with any byte changed: it is refused, or harmless.
+#include "apps/kit/saved.h"
+#include "apps/translate_text.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+
+using namespace tests;  // NOLINT
+
+namespace {
+
+const translate::ParallelText kText = {"a", "b", {{"a bc", "bc a", 1}}};
+
+// All that a run keeps, of a model that is as small as can be.
+std::string checkpoint(const std::string& path) {
+    const translate::TextCodec codec = translate::TextCodec::learn(kText, {.merges = 2}, "", "");
+    models::TransformerConfig config = {.src_vocabulary = codec.size(),
+                                        .tgt_vocabulary = codec.size(),
+                                        .max_length = 4,
+                                        .d_model = 2,
+                                        .n_heads = 1,
+                                        .d_ff = 2,
+                                        .n_encoder_layers = 1,
+                                        .n_decoder_layers = 1,
+                                        .tying = models::Tying::all};
+    const models::Transformer model(config, autograd::Rng(1));
+    kit::Training training(nn::parameters(model), {});
+    kit::Metadata metadata = codec.metadata();
+    metadata["translate.arguments"] = "--steps=9\n--\na\nb";
+    kit::save(path, model, metadata, &training);
+    return content(path);
+}
+
+// What a program does with a checkpoint. Whether it was taken; anything but an Error ends the test.
+bool opens(const std::string& path) {
+    try {
+        kit::Metadata metadata;
+        const models::Transformer model = kit::load_transformer(path, &metadata);
+        const translate::TextCodec codec = translate::TextCodec::from_metadata(metadata, path);
+        kit::Training training(nn::parameters(model), {});
+        kit::load_training(path, training);
+        codec.encode("a bc");
+        return true;
+    } catch (const autograd::Error& error) {
+        const std::string message = error.what();
+        CHECK((!message.empty() && message.find('\n') == message.npos));
+        return false;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: cut at any length it is refused", "[apps][translate][slow]") {
+    const Folder folder;
+    const std::string path = folder / "file", whole = checkpoint(path);
+    REQUIRE(opens(path));
+    int64_t taken = 0;
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        put(path, whole.substr(0, length));
+        taken += opens(path);
+    }
+    CHECK(taken == 0);
+}
+
+TEST_CASE("checkpoint: with any byte changed it is refused, or harmless", "[apps][translate][slow]") {
+    const Folder folder;
+    const std::string path = folder / "file", whole = checkpoint(path);
+    int64_t taken = 0, refused = 0;
+    for (std::size_t at = 0; at < whole.size(); ++at)
+        for (const char flip : {'\x01', '\xff'}) {
+            std::string changed = whole;
+            changed[at] = static_cast<char>(changed[at] ^ flip);
+            put(path, changed);
+            (opens(path) ? taken : refused) += 1;
+        }
+    CHECK(taken > 0);  // a weight is another number then
+    CHECK(refused > 0);
+    put(path, whole);
+    CHECK(opens(path));
+}

@@ -1,0 +1,193 @@
+// That a run of the translator which was stopped, however, ends like one that was not, and that nothing is lost.
+#if defined(__linux__)
+#include <sys/mount.h>
+#endif
+
+#include "apps/kit/saved.h"
+#include "autograd/random.h"
+#include "tests/apps/translator.h"
+
+using namespace tests;
+
+TEST_CASE("translate: a run that was stopped after any step ends as one that was not",
+          "[apps][translate][bits]") {
+    const Files f;
+    const Words whole = f.train({"--save", f.folder / "whole", "--validation", f.data});
+    REQUIRE(translate(whole).status == 0);
+    const auto same = [&](const std::string& run) {
+        for (const char* name : {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv"}) {
+            INFO(name);
+            CHECK((f.file("whole", name) == f.file(run, name) && !f.file(run, name).empty()));
+        }
+    };
+    for (int k = 1; k < 14; k += fast_build() ? 1 : 6) {
+        const std::string number = std::to_string(k), name = "run" + number, folder = f.folder / name;
+        const Result first =
+            translate(f.train({"--save", folder, "--validation", f.data, "--stop-after", number}));
+        INFO(number << ": " << first.err);
+        REQUIRE(first.status == 0);
+        CHECK(f.file(name, "model.safetensors").empty());
+        const Result rest = translate({"train", "--resume", folder, "--threads", k % 2 == 0 ? "1" : "3"});
+        INFO(rest.err);
+        REQUIRE(rest.status == 0);
+        same(name);
+    }
+}
+
+TEST_CASE("translate: killed at any moment, a run goes on to the same end", "[apps][translate][bits][slow]") {
+    const Files f;
+    const Words options = {"--save-every", "2"};
+    REQUIRE(translate(f.train(joined(options, {"--save", f.folder / "whole"}))).status == 0);
+    const autograd::Rng moments = autograd::Rng(7).fork("moments");
+    const int kills = fast_build() ? 50 : 5;
+    int killed = 0;
+    for (uint64_t i = 0; killed < kills && i < 400; ++i) {
+        std::error_code none;
+        const bool begun = std::filesystem::exists(f.run + "/last.safetensors", none);
+        Running run("translate",
+                    begun ? Words{"train", "--resume", f.run} : f.train(joined(options, {"--save", f.run})));
+        usleep(static_cast<unsigned>(300'000 * moments.uniform(i)));
+        run.interrupt(SIGKILL);
+        const Result r = run.wait();
+        INFO(r.err);
+        REQUIRE((r.status == 128 + SIGKILL || r.status == 0));
+        killed += r.status == 0 ? 0 : 1;
+        if (r.status == 0) {  // it was through: another one
+            CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
+            std::filesystem::remove_all(f.run);
+        }
+    }
+    CHECK(killed == kills);
+    std::error_code none;
+    if (std::filesystem::exists(f.run + "/last.safetensors", none)) {
+        const Result r = translate({"train", "--resume", f.run});
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+        CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
+        CHECK(f.file("run", "last.safetensors") == f.file("whole", "last.safetensors"));
+    }
+}
+
+TEST_CASE("translate saves when it is interrupted or terminated, and goes on", "[apps][translate]") {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        const Files f;
+        Running run("translate", f.train({"--steps", "100000000", "--save", f.run}));
+        REQUIRE(run.says("step         1/"));
+        run.interrupt(signal);
+        const Result r = run.wait();
+        INFO(r.err);
+        CHECK(r.status == 128 + signal);
+        CHECK(r.err.ends_with(signal == SIGINT ? "translate: interrupted\n" : "translate: terminated\n"));
+        CHECK(translate({"train", "--resume", f.run, "--stop-after", "1"}).status == 0);
+    }
+}
+
+TEST_CASE("translate: the model is the average of the last epochs, older ones are gone",
+          "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--steps", "20"})).status == 0);
+    std::vector<models::Transformer> last;
+    int64_t newest = 0;
+    for (int64_t epoch = 1; epoch < 20; ++epoch) {
+        const std::string file = f.run + "/epoch-" + std::to_string(epoch) + ".safetensors";
+        if (std::filesystem::exists(file))
+            last.push_back(kit::load_transformer(file)), newest = epoch;
+    }
+    REQUIRE((last.size() == 2 && newest >= 3));
+    const auto average = nn::parameters(kit::load_transformer(f.run + "/model.safetensors"));
+    const auto one = nn::parameters(last[0]), two = nn::parameters(last[1]);
+    double worst = 0, apart = 0;
+    for (std::size_t i = 0; i < average.size(); ++i) {
+        const auto a = average[i].tensor.to_vector(), x = one[i].tensor.to_vector(),
+                   y = two[i].tensor.to_vector();
+        for (std::size_t j = 0; j < a.size(); ++j) {
+            worst =
+                std::max(worst, std::abs(static_cast<double>(a[j]) - (static_cast<double>(x[j]) + y[j]) / 2));
+            apart = std::max(apart, std::abs(static_cast<double>(x[j]) - static_cast<double>(y[j])));
+        }
+    }
+    CHECK(worst < 1e-7);
+    CHECK(apart > 1e-4);
+}
+
+TEST_CASE("translate goes on from another folder, and with files that have moved", "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.folder / "whole"})).status == 0);
+    Words relative = f.train({"--save", "run", "--stop-after", "5"});
+    relative[1] = "pairs.tsv";
+    REQUIRE(translate(relative, {.folder = f.folder.path}).status == 0);
+    REQUIRE(translate({"train", "--resume", f.run, "--stop-after", "1"}).status == 0);
+    std::filesystem::rename(f.data, f.folder / "moved.tsv");
+    refused(1, translate({"train", "--resume", f.run}), "pairs.tsv: ");
+    REQUIRE(translate({"train", "--resume", f.run, f.folder / "moved.tsv"}).status == 0);
+    CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
+}
+
+TEST_CASE("translate: a limit on the size of files ends a run with a message, and nothing is lost",
+          "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "3"})).status == 0);
+    const std::string before = f.file("run", "last.safetensors");
+    const Result r = translate({"train", "--resume", f.run}, {.largest_file = 100'000});
+    CHECK(r.status == 1);
+    CHECK(contains(r.err, "cannot be written: File too large; a file that was there is unchanged\n"));
+    CHECK(f.file("run", "last.safetensors") == before);
+    REQUIRE(translate({"train", "--resume", f.run}).status == 0);
+    REQUIRE(translate(f.train({"--save", f.folder / "whole"})).status == 0);
+    CHECK(f.file("run", "last.safetensors") == f.file("whole", "last.safetensors"));
+}
+
+#if defined(__linux__)
+namespace {
+
+// A file system of its own, of so many MiB.
+class SmallDisk {
+public:
+    SmallDisk(std::string path, int mib) : path_(std::move(path)) {
+        std::filesystem::create_directory(path_);
+        const std::string size = "size=" + std::to_string(mib) + "m";
+        mounted = mount("none", path_.c_str(), "tmpfs", 0, size.c_str()) == 0;
+    }
+    ~SmallDisk() {
+        if (mounted)
+            umount2(path_.c_str(), MNT_DETACH);
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+    bool change(int mib, unsigned long flags = 0) {
+        const std::string size = "size=" + std::to_string(mib) + "m";
+        return mount("none", path_.c_str(), "tmpfs", MS_REMOUNT | flags, size.c_str()) == 0;
+    }
+    bool mounted = false;
+
+private:
+    std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "translate: a full disk, or one that may not be written, ends a run with a message, and nothing is lost",
+    "[apps][translate]") {
+    const Files f;
+    SmallDisk disk(f.run, 36);  // room for the first epoch, not for all
+    if (!disk.mounted) {
+        WARN("skipped: no file system can be mounted here");
+        return;
+    }
+    const Result full = translate(f.train({"--save", f.run, "--average", "20"}));
+    CHECK(full.status == 1);
+    CHECK(contains(full.err,
+                   "cannot be written: No space left on device; a file that was there is unchanged\n"));
+    const std::string before = f.file("run", "last.safetensors");
+    REQUIRE(!before.empty());
+    REQUIRE(disk.change(36, MS_RDONLY));
+    refused(1, translate({"train", "--resume", f.run}),
+            "no file can be written there: Read-only file system");
+    CHECK(f.file("run", "last.safetensors") == before);
+    REQUIRE(disk.change(200));
+    REQUIRE(translate({"train", "--resume", f.run}).status == 0);
+    REQUIRE(translate(f.train({"--save", f.folder / "whole", "--average", "20"})).status == 0);
+    CHECK(f.file("run", "last.safetensors") == f.file("whole", "last.safetensors"));
+}
+#endif

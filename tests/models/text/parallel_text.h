@@ -1,0 +1,29 @@
+// Parallel text for tests.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/text/parallel.h"
+
+namespace tests {
+
+// As if read from a.en and a.de: line i is {source, target}.
+inline models::text::ParallelText parallel_text(
+    const std::vector<std::pair<std::string, std::string>>& lines) {
+    models::text::ParallelText text = {"a.en", "a.de"};
+    for (const auto& [source, target] : lines)
+        text.pairs.push_back({source, target, static_cast<int64_t>(text.pairs.size()) + 1});
+    return text;
+}
+
+// "count: line line"
+inline std::string shown(const models::text::LineList& lines) {
+    std::string all = std::to_string(lines.count) + ":";
+    for (const int64_t line : lines.first)
+        all += " " + std::to_string(line);
+    return all;
+}
+
+}  // namespace tests
