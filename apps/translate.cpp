@@ -47,7 +47,11 @@ void train(const Settings& s, const std::optional<kit::Metadata>& checkpoint, co
     const Transformer model = checkpoint ? kit::load_transformer(folder.last(), nullptr, rng)
                                          : Transformer(model_config(s, codec.size()), rng);
     kit::announce("translate", nn::parameter_count(model));
-    std::cerr << "vocabulary: " << kit::grouped(codec.size()) << '\n';
+    std::cerr << "vocabulary: " << kit::grouped(codec.size());
+    if (!checkpoint && s.codes.empty() && codec.merges() < s.text.merges)
+        std::cerr << "; merges: only " << kit::grouped(codec.merges()) << " of "
+                  << kit::grouped(s.text.merges) << ", for no pair is there twice any more";
+    std::cerr << '\n';
     print_memory(needed_memory(model, s.batch_tokens));
     const Corpus corpus(text, codec, s.max_length, too_long(s));
     std::optional<Corpus> validation;

@@ -15,9 +15,9 @@ struct DecodingOptions {
     int64_t beam = 5, n_best = 1, batch = 64;
     double alpha = 1;    // score = log p / length^alpha
     bool align = false;  // with alignments
-    std::string unknown =
-        "copy";  // what a word that is unknown becomes: copy, the one of the source that it is
-};               // aligned with; mark, "<unk>"
+    // What becomes of a word that is unknown. copy: the one of the source that it is aligned with. mark: "<unk>".
+    std::string unknown = "copy";
+};
 
 struct Translation {
     struct Candidate {
@@ -77,18 +77,19 @@ private:
     }
 
     void translate_batch(std::span<const Source> sources, std::vector<Translation>& all) const {
+        models::BeamOptions beam = {.beam = options.beam,
+                                    .n_best = options.n_best,
+                                    .alpha = options.alpha,
+                                    .k = 0,
+                                    .max_tokens = model.config.max_length};
         std::vector<Sequence> batch;
-        for (const Source& source : sources)
+        for (const Source& source : sources) {
             batch.push_back(source.ids);
+            beam.max_tokens_of.push_back(2 * std::ssize(source.ids) + 20);  // not of the batch's longest
+        }
         const autograd::Tokens src = autograd::Tokens::padded(batch, models::kPad);
         const auto stepper = model.start(src);
-        const auto found = models::beam_search(
-            *stepper, src.batch,
-            {.beam = options.beam,
-             .n_best = options.n_best,
-             .alpha = options.alpha,
-             .k = 0,
-             .max_tokens = std::min<int64_t>(model.config.max_length, 2 * src.length + 20)});
+        const auto found = models::beam_search(*stepper, src.batch, beam);
         for (int64_t rank = 0; rank < options.n_best; ++rank)
             add_candidates(sources, found, static_cast<std::size_t>(rank), all);
     }
@@ -132,17 +133,16 @@ private:
     std::vector<std::string> copies_for(const Source& source, const Sequence& ids,
                                         const CrossAttention& attention, int64_t row) const {
         std::vector<std::string> copies(ids.size());
-        if (std::find(ids.begin(), ids.end(), models::kUnk) == ids.end())
-            return copies;
         const auto length = static_cast<int64_t>(source.ids.size()) - 1;
         std::vector<bool> unknown;
         for (int64_t s = 0; s < length; ++s)
             unknown.push_back(source.ids[static_cast<std::size_t>(s)] == models::kUnk);
         for (std::size_t t = 0; t < ids.size(); ++t) {
+            if (ids[t] != models::kUnk || length == 0)
+                continue;
             const auto s =
                 static_cast<std::size_t>(attention.most(row, static_cast<int64_t>(t), length, unknown));
-            if (ids[t] == models::kUnk && length > 0)
-                copies[t] = source.pieces.empty() ? codec.decode({source.ids[s]}) : source.pieces[s];
+            copies[t] = source.pieces.empty() ? codec.decode({source.ids[s]}) : source.pieces[s];
         }
         return copies;
     }

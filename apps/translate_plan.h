@@ -34,18 +34,16 @@ inline Memory needed_memory(const models::Transformer& model, int64_t batch_toke
 
 // Throws Error if this machine has less.
 inline void print_memory(const Memory& memory) {
-    constexpr double mib = 1 << 20;
-    char text[200];
-    std::snprintf(
-        text, sizeof text,
-        "memory: weights %.0f MiB, gradients %.0f, optimizer %.0f, activations about %.0f: %.0f MiB",
-        memory.weights / mib, memory.gradients / mib, memory.optimizer / mib, memory.activations / mib,
-        memory.sum() / mib);
-    std::cerr << text << '\n';
+    const auto mib = [](double bytes) { return kit::grouped(static_cast<int64_t>(bytes / (1 << 20) + 0.5)); };
+    const std::string text =
+        join("memory: weights ", mib(memory.weights), " MiB, gradients ", mib(memory.gradients),
+             ", optimizer ", mib(memory.optimizer), ", activations about ", mib(memory.activations), ": ",
+             mib(memory.sum()), " MiB");
     const double there =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-    check(memory.sum() < there, text, ", but this machine has ", static_cast<int64_t>(there / mib),
+    check(memory.sum() < there, text, ", but this machine has ", mib(there),
           "; a smaller --batch-tokens with --accumulate does the same in less");
+    std::cerr << text << '\n';
 }
 
 // Tokens to predict in a second, from forward and backward of the next batches. Nothing is learned from them, and nothing

@@ -102,6 +102,11 @@ public:
     bool is_bytes() const { return options_.pieces == "bytes"; }
     std::string codes() const { return is_bytes() ? bytes_.merges() : words_.codes(); }
 
+    int64_t merges() const {
+        const std::string lines = codes();
+        return std::count(lines.begin(), lines.end(), '\n') - 1;  // the first one says the version
+    }
+
     kit::Metadata metadata() const {
         std::string words;
         for (int32_t id = models::kFirstFreeId; !is_bytes() && id < vocabulary_.size(); ++id)

@@ -31,6 +31,7 @@ struct Candidate {
 };
 
 struct Search {
+    int64_t max_tokens;
     std::vector<Live> live;
     std::vector<Hypothesis> done;      // best first
     bool most_probable_ended = false;  // at some step the best of all continuations was an end
@@ -119,11 +120,11 @@ void finish(Search& search, const std::vector<int32_t>& ids, double log_probabil
 
 // Whether no live hypothesis can still be among the n best. Its log probability can only fall, and the
 // penalty that divides it is at most that of the longest sentence.
-bool decided(const Search& search, const BeamOptions& o, int64_t max_tokens) {
+bool decided(const Search& search, const BeamOptions& o) {
     if (static_cast<int64_t>(search.done.size()) < o.n_best)
         return false;
     const double worst = search.done[static_cast<std::size_t>(o.n_best) - 1].score;
-    const double longest = length_penalty(static_cast<std::size_t>(max_tokens) + 1, o);
+    const double longest = length_penalty(static_cast<std::size_t>(search.max_tokens) + 1, o);
     return std::none_of(search.live.begin(), search.live.end(),
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
@@ -137,10 +138,11 @@ void end_search(Search& search, const BeamOptions& o) {
 
 // One step of one sentence: its live hypotheses give way to their best continuations. Each of them ends in one way
 // at most, so twice as many continuations as places leave enough that go on. Of those that end only the best count:
-// one that is worse than `beam` others is not what the beam would have kept.
+// one that is worse than `beam` others is not what the beam would have kept. (If one hypothesis is all, and the best
+// continuation is an end, it is done.)
 void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
     const auto beam = static_cast<std::size_t>(o.beam);
-    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, 2 * beam);
+    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, beam == 1 ? 1 : 2 * beam);
     if (candidates.empty())
         return end_search(search, o);
     std::vector<Live> next;
@@ -159,6 +161,20 @@ void advance(Search& search, const Tensor& log_p, const BeamOptions& o) {
     search.live = is_done ? std::vector<Live>() : std::move(next);
 }
 
+std::vector<Search> begin(int64_t batch, int64_t max_tokens, const BeamOptions& o) {
+    check(o.max_tokens_of.empty() || std::ssize(o.max_tokens_of) == batch, "[beam_search] max_tokens_of has ",
+          o.max_tokens_of.size(), " numbers, the batch ", batch, " sentences");
+    std::vector<Search> searches;
+    for (int32_t b = 0; b < batch; ++b) {
+        const int64_t own =
+            o.max_tokens_of.empty() ? max_tokens : o.max_tokens_of[static_cast<std::size_t>(b)];
+        check(own >= std::min<int64_t>(1, max_tokens), "[beam_search] max_tokens_of must be at least 1: got ",
+              own);
+        searches.push_back({.max_tokens = std::min(own, max_tokens), .live = {{b, {}, 0}}, .done = {}});
+    }
+    return searches;
+}
+
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch, const BeamOptions& o) {
@@ -168,9 +184,7 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch
     check(o.max_tokens >= 0 && o.alpha >= 0 && o.k >= 0,
           "[beam_search] max_tokens, alpha and k must not be negative");
     const int64_t max_tokens = std::min(o.max_tokens, stepper.max_length());
-    std::vector<Search> searches(static_cast<std::size_t>(batch));
-    for (std::size_t b = 0; b < searches.size(); ++b)
-        searches[b].live.push_back({static_cast<int32_t>(b), {}, 0});
+    std::vector<Search> searches = begin(batch, max_tokens, o);
     std::vector<int32_t> tokens(searches.size(), kSos);
 
     for (int64_t length = 0; !tokens.empty() && length < max_tokens; ++length) {
@@ -182,8 +196,10 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch
         autograd::parallel_for(0, batch, 1, [&](int64_t b, int64_t) {
             Search& search = searches[static_cast<std::size_t>(b)];
             advance(search, log_p, o);
-            if (decided(search, o, max_tokens))
+            if (decided(search, o))
                 search.live.clear();
+            if (length + 1 == search.max_tokens)
+                end_search(search, o);
         });
         bool same = true;  // the rows stay where they are
         for (Search& search : searches) {

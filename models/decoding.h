@@ -42,6 +42,8 @@ struct BeamOptions {
     double alpha = 0.6;
     double k = 5;
     int64_t max_tokens = 100;  // <eos> counted
+    // For each sentence a number of its own, from 1 to max_tokens; none: max_tokens for all.
+    std::vector<int64_t> max_tokens_of = {};
 };
 
 // For each sentence of the batch its n_best hypotheses, best first, finished ones before cut ones. Every step

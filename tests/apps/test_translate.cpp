@@ -106,6 +106,7 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     refused(1, train({f.folder.write("long", std::string(2'000'000, 'a') + "\tb\n"), "--save", f.run}),
             "long:1: a line of 2000002 bytes");
     refused(1, train({tiny, "--save", f.run, "--max-length", "2", "--too-long", "refuse"}), "tiny:1");
+    refused(1, train({tiny, "--save", f.run, "--batch-tokens", "16777216"}), ", but this machine has ");
     CHECK(!std::filesystem::exists(f.run));  // what was refused leaves no trace
     refused(1, translate({"run", f.data}), f.data);
     refused(1, translate({"run", f.folder.path}), "no model in it");

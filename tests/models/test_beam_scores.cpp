@@ -85,6 +85,22 @@ TEST_CASE("beam: an end that is worse than as many others as the beam is wide do
     CHECK(all[1].ids == Ids{5, 4});  // 0.21; "", with 0.2, was not among the best two
 }
 
+TEST_CASE("beam: each sentence of a batch may have a limit of its own", "[models][decoding]") {
+    const Probabilities p = [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, 0, 0, 0.6, 0.4}; };
+    for (const int64_t beam : {1, 3}) {
+        HandMade stepper(3, p);
+        const auto found =
+            beam_search(stepper, 3, {.beam = beam, .max_tokens = 9, .max_tokens_of = {1, 4, 20}});
+        CHECK(found.at(0).at(0).ids == Ids(1, 4));
+        CHECK(found.at(1).at(0).ids == Ids(4, 4));
+        CHECK(found.at(2).at(0).ids == Ids(9, 4));
+        CHECK(stepper.batches.back() == beam);  // only the last one goes on
+    }
+    HandMade stepper(1, p);
+    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.max_tokens_of = {1, 2}}); }), "2 numbers"));
+    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.max_tokens_of = {0}}); }), "at least 1: got 0"));
+}
+
 TEST_CASE("beam: a model that is sure is heard to the end", "[models][decoding]") {
     // 4 4 4 4 <eos> is all but certain. Everything else ends at once.
     const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
