@@ -2,8 +2,8 @@
 //
 //     ./apps/translate train train.en train.de --validation val.en,val.de --save run
 //     echo "A man is riding a bicycle." | ./apps/translate run run
+#include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <sstream>
 
 #include "apps/kit/commands.h"
@@ -34,30 +34,50 @@ TooLong too_long(const Settings& s) {
     return s.too_long == "cut" ? TooLong::cut : s.too_long == "drop" ? TooLong::drop : TooLong::refuse;
 }
 
-void train(const Settings& s, const std::optional<kit::Metadata>& checkpoint, const ParallelText& text,
-           const ParallelText* validation_text) {
+void check_fits(const Transformer& model, const TextCodec& codec, const std::string& file) {
+    check(codec.size() == model.config.src_vocabulary && codec.size() == model.config.tgt_vocabulary, file,
+          ": the model has ", model.config.src_vocabulary, " ids, its vocabulary ", codec.size());
+}
+
+TextCodec learn_text(const Settings& s, const ParallelText& text) {
+    TextOptions options = s.text;
+    options.dropout = s.bpe_dropout > 0;
+    const std::string codes = s.codes.empty() ? "" : models::text::read_file(s.codes);
+    TextCodec codec = TextCodec::learn(text, options, codes, s.codes);
+    std::cerr << "vocabulary: " << kit::grouped(codec.size());
+    if (codes.empty() && codec.merges() < options.merges)
+        std::cerr << "; merges: only " << kit::grouped(codec.merges()) << " of "
+                  << kit::grouped(options.merges) << ", for no other pair is there twice";
+    std::cerr << '\n';
+    return codec;
+}
+
+// checkpoint: of the run that goes on.
+void train(const Settings& s, const std::optional<kit::Metadata>& checkpoint) {
     const Folder folder{s.save};
+    const bool bytes = s.text.pieces == "bytes";
+    const ParallelText text = read(s.files, bytes);
+    std::optional<ParallelText> validation_text;
+    if (!s.validation.empty())
+        validation_text = read(s.validation, bytes);
+    models::text::check_data(text, validation_text ? &*validation_text : nullptr)
+        .print(std::cerr, !s.check_data);
+    if (s.check_data)
+        return;
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
-    TextOptions text_options = s.text;
-    text_options.dropout = s.bpe_dropout > 0;
     const TextCodec codec =
-        checkpoint ? TextCodec::from_metadata(*checkpoint, folder.last())
-                   : TextCodec::learn(text, text_options,
-                                      s.codes.empty() ? "" : models::text::read_file(s.codes), s.codes);
+        checkpoint ? TextCodec::from_metadata(*checkpoint, folder.last()) : learn_text(s, text);
     const Transformer model = checkpoint ? kit::load_transformer(folder.last(), nullptr, rng)
                                          : Transformer(model_config(s, codec.size()), rng);
+    check_fits(model, codec, folder.last());
     kit::announce("translate", nn::parameter_count(model));
-    std::cerr << "vocabulary: " << kit::grouped(codec.size());
-    if (!checkpoint && s.codes.empty() && codec.merges() < s.text.merges)
-        std::cerr << "; merges: only " << kit::grouped(codec.merges()) << " of "
-                  << kit::grouped(s.text.merges) << ", for no pair is there twice any more";
-    std::cerr << '\n';
-    print_memory(needed_memory(model, s.batch_tokens));
     const Corpus corpus(text, codec, s.max_length, too_long(s));
     std::optional<Corpus> validation;
-    if (validation_text != nullptr)
+    if (validation_text)
         validation.emplace(*validation_text, codec, s.max_length, too_long(s));
-    Run run(model, codec, corpus, validation ? &*validation : nullptr, s);
+    const Corpus* measured = validation ? &*validation : nullptr;
+    print_memory(needed_memory(model, s, measured), s.average + 5);  // last has the optimizer's two, too
+    Run run(model, codec, corpus, measured, s);
     if (checkpoint)
         run.go_on_from(*checkpoint);
     run();
@@ -68,25 +88,23 @@ int train_command(int argc, char** argv) {
     Settings s = parse_train(words, parse_train(words, "tiny").preset);
     const std::optional<kit::Metadata> checkpoint = read_checkpoint(s);
     if (checkpoint)
-        s = go_on(checkpoint->at("translate.arguments"), s);
+        s = go_on(checkpoint->at("translate.arguments"), s, Folder{s.resume}.last());
     check_settings(s);
-    const bool bytes = s.text.pieces == "bytes";
-    const ParallelText text = read(s.files, bytes);
-    std::optional<ParallelText> validation;
-    if (!s.validation.empty())
-        validation = read(s.validation, bytes);
-    models::text::check_data(text, validation ? &*validation : nullptr).print(std::cerr, !s.check_data);
-    if (s.check_data)
+    if (s.check_data) {
+        train(s, {});
         return 0;
+    }
+    std::error_code none;
+    const bool is_new = !std::filesystem::exists(s.save, none);
     const Folder folder{s.save};
-    folder.create();
-    check(checkpoint || access(folder.last().c_str(), F_OK) != 0, s.save,
-          ": there is a run in this folder already; --resume ", s.save, " goes on with it");
+    folder.create(checkpoint.has_value());
     try {
-        train(s, checkpoint, text, validation ? &*validation : nullptr);
+        const FolderLock lock(folder);
+        folder.tidy();
+        train(s, checkpoint);
     } catch (const autograd::Error&) {
-        std::error_code none;
-        std::filesystem::remove(s.save, none);  // only if nothing is in it: what was refused leaves no trace
+        if (is_new)
+            std::filesystem::remove(s.save, none);  // if nothing is in it: what was refused leaves no trace
         throw;
     }
     return 0;
@@ -115,8 +133,7 @@ Loaded load(const std::string& path) {
     const std::string file = model_file(path);
     Transformer model = kit::load_transformer(file, &metadata);
     TextCodec codec = TextCodec::from_metadata(metadata, file);
-    check(codec.size() == model.config.src_vocabulary && codec.size() == model.config.tgt_vocabulary, file,
-          ": the model has ", model.config.src_vocabulary, " ids, its vocabulary ", codec.size());
+    check_fits(model, codec, file);
     return {std::move(model), std::move(codec)};
 }
 
@@ -140,7 +157,7 @@ int run_command(int argc, char** argv) {
                 "so many translations of each, as `line ||| translation ||| score`, lines counted from 0",
                 decoding.n_best, {.min = 1, .max = 1000});
     options.add("--scores", "the score before each translation, and a tab", scores);
-    options.add("--align", "behind each ` ||| 0-0 2-1`: which word of the line its words come from",
+    options.add("--align", "which word of the line each word comes from, behind the translation: ||| 0-0 2-1",
                 decoding.align);
     options.add_threads();
     options.example("echo 'A man is riding a bicycle.' | ./apps/translate run run", "translates a sentence");
@@ -153,12 +170,15 @@ int run_command(int argc, char** argv) {
         throw kit::UsageError(
             join("--n-best ", decoding.n_best, " must not be larger than --beam ", decoding.beam));
     const Loaded loaded = load(words[0]);
+    decoding.list = std::any_of(options.given().begin(), options.given().end(),
+                                [](const std::string& word) { return word.starts_with("--n-best"); });
+    if (decoding.list && scores)
+        throw kit::UsageError("--n-best has the scores in its lists; --scores is for the translation alone");
     const Translator translator{loaded.model, loaded.codec, decoding};
     std::ios::sync_with_stdio(false);  // or it cannot be told how much input is waiting
     if (words.size() == 2) {
-        std::ifstream file(words[1]);
-        models::text::read_file(words[1]);  // says what is wrong with it
-        translate_lines(translator, file, words[1], scores);
+        std::istringstream text(models::text::read_file(words[1]));
+        translate_lines(translator, text, words[1], scores);
     } else {
         translate_lines(translator, std::cin, "standard input", scores);
     }
@@ -201,11 +221,9 @@ void print_training(const kit::Metadata& metadata) {
     if (at("training.best_step") != "0")
         std::cout << "best validation: " << std::strtod(at("training.best_validation").c_str(), nullptr)
                   << " at step " << at("training.best_step") << ", " << at("training.worse") << " since\n";
-    std::istringstream arguments(at("translate.arguments"));
-    std::cout << "arguments:";
-    for (std::string word; std::getline(arguments, word);)
-        std::cout << ' ' << word;
-    std::cout << '\n';
+    std::string arguments = at("translate.arguments");
+    std::replace(arguments.begin(), arguments.end(), '\n', ' ');
+    std::cout << "arguments: " << arguments << '\n';
 }
 
 int info_command(int argc, char** argv) {
@@ -213,6 +231,8 @@ int info_command(int argc, char** argv) {
     kit::Options options("translate info", "says what a saved model holds");
     options.rest("MODEL", "a run's folder or a file", words, true);
     options.parse(argc, argv);
+    if (words.size() > 1)
+        throw kit::UsageError(join("info takes one model: '", words[1], "' is too much"));
     const std::string path = model_file(words[0]);
     const Loaded loaded = load(path);
     const models::TransformerConfig& c = loaded.model.config;
@@ -242,9 +262,12 @@ int learn_bpe_command(int argc, char** argv) {
                     "the field's codes file");
     options.parse(argc, argv);
     models::text::WordCounts counts;
+    int64_t replaced = 0;
     for (const std::string& file : files)
-        for (const std::string& line : models::text::read_lines(file))
+        for (const std::string& line : models::text::read_lines_leniently(file, replaced))
             counts.add_line(line);
+    if (replaced > 0)
+        std::cerr << kit::counted(replaced, "byte") << " that cannot be UTF-8, read as U+FFFD\n";
     std::cout << Bpe::learn(counts, merges).codes();
     return 0;
 }

@@ -31,8 +31,10 @@ public:
                    const std::vector<Sequence>& translations) {
         const autograd::NoGrad no_grad;
         std::vector<Sequence> read = translations;
-        for (Sequence& ids : read)
+        for (Sequence& ids : read) {  // the last token is predicted, but not read
             ids.insert(ids.begin(), models::kSos);
+            ids.resize(std::max<std::size_t>(1, ids.size() - 1));
+        }
         models::AttentionWeights weights;
         model(autograd::Tokens::padded(sources, models::kPad), autograd::Tokens::padded(read, models::kPad),
               nn::Mode::eval(), &weights);

@@ -47,6 +47,12 @@ public:
     }
 
     int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
+    int64_t longest_source() const {
+        std::size_t longest = 0;
+        for (const kit::Pair& pair : pairs_)
+            longest = std::max(longest, pair.src.size());
+        return static_cast<int64_t>(longest);
+    }
     const std::vector<SentencePair>& sentences() const { return sentences_; }
     const kit::Pair& pair(int64_t i) const { return pairs_[static_cast<std::size_t>(i)]; }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "apps/kit/program.h"
 #include "apps/translate_align.h"
 #include "models/decoding.h"
 #include "models/text/lines.h"
@@ -13,6 +14,7 @@ namespace translate {
 
 struct DecodingOptions {
     int64_t beam = 5, n_best = 1, batch = 64;
+    bool list = false;   // n-best lists, also of one
     double alpha = 1;    // score = log p / length^alpha
     bool align = false;  // with alignments
     // What becomes of a word that is unknown. copy: the one of the source that it is aligned with. mark: "<unk>".
@@ -71,7 +73,7 @@ private:
             source.pieces = codec.pieces(line);
         for (std::size_t i = 0; i < source.ids.size(); ++i)
             if (source.ids[i] == models::kUnk)
-                translation.unknown.push_back(source.pieces[i]);
+                translation.unknown.push_back(codec.decode({models::kUnk}, {source.pieces[i]}));
         source.ids.push_back(models::kEos);
         return source;
     }
@@ -122,8 +124,8 @@ private:
                                                 found[places[i]][rank].score};
             if (options.align) {
                 const Sequence words(source.ids.begin(), source.ids.end() - 1);
-                candidate.alignment =
-                    align(*attention, row, codec.words_of(words), codec.words_of(target_ids[i]));
+                candidate.alignment = align(*attention, row, codec.words_of(words, source.pieces),
+                                            codec.words_of(target_ids[i], copies));
             }
             all[source.line].best.push_back(std::move(candidate));
         }
@@ -177,7 +179,7 @@ private:
 inline void print_translation(const Translation& translation, int64_t line, const DecodingOptions& options,
                               bool scores) {
     for (const Translation::Candidate& c : translation.best) {
-        if (options.n_best > 1)
+        if (options.list)
             std::cout << line << " ||| " << c.text << " ||| " << c.score;
         else if (scores)
             std::cout << c.score << '\t' << c.text;
@@ -187,6 +189,21 @@ inline void print_translation(const Translation& translation, int64_t line, cons
             std::cout << " ||| " << to_string(c.alignment);
         std::cout << '\n';
     }
+}
+
+// The next line, or as much of it as shows that it is too long for a sentence. Throws Error for what cannot be read.
+inline bool next_line(std::istream& in, std::string& line, const std::string& name) {
+    line.clear();
+    try {
+        int c = in.rdbuf()->sbumpc();
+        if (c == EOF)
+            return false;
+        for (; c != EOF && c != '\n' && line.size() <= models::text::kLongestLine; c = in.rdbuf()->sbumpc())
+            line.push_back(static_cast<char>(c));
+    } catch (const std::ios_base::failure&) {
+        throw autograd::Error(join(name, ": cannot be read"));
+    }
+    return true;
 }
 
 // Line after line to standard output. Lines are taken together as they come: at a terminal, or from a program that
@@ -210,7 +227,7 @@ inline void translate_lines(const Translator& translator, std::istream& in, cons
         lines.clear();
     };
     std::string line;
-    while (std::getline(in, line)) {
+    while (next_line(in, line, name)) {
         if (number == 0 && line.starts_with("\xef\xbb\xbf"))
             line.erase(0, 3);
         try {
@@ -229,7 +246,8 @@ inline void translate_lines(const Translator& translator, std::istream& in, cons
     }
     write();
     if (replaced > 0)
-        std::cerr << name << ": " << replaced << " bytes that are not UTF-8 were read as U+FFFD\n";
+        std::cerr << name << ": " << kit::counted(replaced, "byte")
+                  << " that cannot be UTF-8, read as U+FFFD\n";
     unknown.report(name);
 }
 

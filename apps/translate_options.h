@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <sstream>
 
 #include "apps/kit/options.h"
 #include "apps/translate_text.h"
@@ -16,7 +18,7 @@ struct Settings {
     std::string too_long = "drop";
     int64_t max_length = 128, batch_tokens = 4096, accumulate = 1, steps = 8000, warmup = 2000;
     int64_t patience = 10, average = 10, save_every = 0, stop_after = 0, seed = 1, beam = 5;
-    double lr = 5e-3, dropout = 0.3, bpe_dropout = 0, label_smoothing = 0.1, clip = 25, alpha = 1;
+    double lr = 5e-3, dropout = 0.3, bpe_dropout = 0, label_smoothing = 0.1, clip = 25;
     bool check_data = false;
     std::vector<std::string> given;  // options, as words
 };
@@ -27,7 +29,7 @@ inline Settings recipe(const std::string& preset) {
     Settings s;
     s.preset = preset;
     if (preset == "base")
-        s.lr = 7e-4, s.dropout = 0.1, s.warmup = 4000, s.clip = 1, s.steps = 100'000, s.alpha = 0.6;
+        s.lr = 7e-4, s.dropout = 0.1, s.warmup = 4000, s.clip = 1, s.steps = 100'000;
     return s;
 }
 
@@ -64,14 +66,16 @@ inline void add_data_options(kit::Options& options, Settings& s) {
     options.add("--too-long", "what to do with longer ones", s.too_long, {"drop", "cut", "refuse"});
 }
 
+constexpr int64_t kMostSteps = 1'000'000'000;
+
 inline void add_learning_options(kit::Options& options, Settings& s) {
     options.add("--batch-tokens", "N", "tokens of a batch, padding included", s.batch_tokens,
                 {.min = 2, .max = 1 << 24});
     options.add("--accumulate", "N", "batches in a step", s.accumulate, {.min = 1, .max = 1 << 16});
-    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = kMostSteps});
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
     options.add("--warmup", "N", "steps until it is reached; then it falls with the inverse square root",
-                s.warmup, {.min = 1});
+                s.warmup, {.min = 1, .max = kMostSteps});
     options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
     options.add("--label-smoothing", "X", "part of the target that is spread over all words",
                 s.label_smoothing, {.max = 0.99});
@@ -80,10 +84,12 @@ inline void add_learning_options(kit::Options& options, Settings& s) {
                 s.patience);
     options.add("--average", "N", "epochs at the end of which the model is the average", s.average,
                 {.min = 1, .max = 1000});
-    options.add("--save-every", "N", "steps from one checkpoint to the next; 0: epochs", s.save_every);
+    options.add("--save-every", "N", "steps from one checkpoint to the next; 0: epochs", s.save_every,
+                {.max = kMostSteps});
     options.add("--stop-after", "N",
-                "end this call after so many steps; --resume goes on. 0: not before the end", s.stop_after);
-    options.add("--beam", "N", "width of the beam at the end", s.beam, {.min = 1, .max = 1000});
+                "end this call after so many steps; --resume goes on. 0: not before the end", s.stop_after,
+                {.max = kMostSteps});
+    options.add("--beam", "N", "width of the beam for the BLEU at the end", s.beam, {.min = 1, .max = 1000});
 }
 
 inline void explain(kit::Options& options) {
@@ -99,19 +105,28 @@ inline void explain(kit::Options& options) {
     options.note(
         "--resume takes with it, besides, --threads, --steps, --stop-after, --save-every, --patience, "
         "--average and\n"
-        "--beam, and the files, if they are no longer where they were; all else is as the run began.");
+        "--beam, and files and --validation, if they are no longer where they were; all else is as the run "
+        "began. The end is\n"
+        "the same to the bit, as far as none of these changes it.");
     options.note(
         "Ctrl-C finishes the step, saves, and ends with status 130 (SIGTERM: 143); a second one ends at "
         "once. Else the\n"
         "status is 0, 1 for data that cannot be used, 2 for a wrong command line.");
 }
 
-// SOURCE,TARGET or TSV.
+// SOURCE,TARGET or TSV. Names may have commas, if files of these names are there.
 inline std::vector<std::string> two_files(const std::string& text) {
-    const std::size_t comma = text.find(',');
-    std::vector<std::string> files = {text.substr(0, comma)};
-    if (comma != text.npos)
-        files.push_back(text.substr(comma + 1));
+    std::error_code none;
+    if (std::filesystem::exists(text, none))
+        return {text};
+    std::vector<std::string> files = {text.substr(0, text.find(','))};
+    if (files[0] != text)
+        files.push_back(text.substr(files[0].size() + 1));
+    for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',', comma + 1)) {
+        const std::vector<std::string> two = {text.substr(0, comma), text.substr(comma + 1)};
+        if (std::filesystem::exists(two[0], none) && std::filesystem::exists(two[1], none))
+            files = two;
+    }
     if (files.front().empty() || files.back().empty())
         throw kit::UsageError(join("--validation takes SOURCE,TARGET or a TSV: got '", text, "'"));
     return files;
@@ -160,44 +175,50 @@ inline void check_resumed(const Settings& now) {
                                        " can't be given again; --help shows what can"));
 }
 
-// The options of a run, a word a line, and then its files: what is needed to go on, from any folder. Not what is of
-// this call alone.
+// The options of a run, a word a line; behind "--" its files; behind another one those of validation. All that is needed
+// to go on, from any folder. Not what is of this call alone.
 inline std::string arguments_of(const Settings& s) {
-    const auto absolute = [](const std::string& file) {
-        const std::string path = std::filesystem::absolute(file).lexically_normal().string();
-        check(path.find('\n') == path.npos && models::text::find_invalid_utf8(path) == path.npos, path,
-              ": a file's name must be one line of UTF-8, to be kept in a checkpoint");
-        return path;
-    };
-    std::string lines;
+    std::map<std::string, std::string> last;  // of each name what was given last
     for (const std::string& word : s.given)
         if (!is_one_of(word, {"--resume", "--save", "--codes", "--stop-after", "--threads", "--validation"}))
-            lines.append(word).append("\n");
-    if (!s.validation.empty())
-        lines.append("--validation=").append(absolute(s.validation[0]));
-    for (std::size_t i = 1; i < s.validation.size(); ++i)
-        lines.append(",").append(absolute(s.validation[i]));
-    lines.append(s.validation.empty() ? "--" : "\n--");
-    for (const std::string& file : s.files)
-        lines.append("\n").append(absolute(file));
+            last[option_name(word)] = word;
+    std::string lines;
+    for (const auto& [name, word] : last)
+        lines.append(word).append("\n");
+    for (const std::vector<std::string>* files : {&s.files, &s.validation}) {
+        lines.append("--\n");
+        for (const std::string& file : *files) {
+            const std::string path = std::filesystem::absolute(file).lexically_normal().string();
+            check(path.find('\n') == path.npos && models::text::find_invalid_utf8(path) == path.npos, path,
+                  ": a file's name must be one line of UTF-8, to be kept in a checkpoint");
+            lines.append(path).append("\n");
+        }
+    }
     return lines;
 }
 
-// What the run in a checkpoint began with, and what is given now.
-inline Settings go_on(const std::string& arguments, const Settings& now) {
-    std::vector<std::string> words = {};
-    for (const std::string_view line : models::text::lines_of(arguments, "translate.arguments"))
-        words.emplace_back(line);
-    const auto files = std::find(words.begin(), words.end(), "--");
-    std::vector<std::string> all(words.begin(), files);
-    all.insert(all.end(), now.given.begin(), now.given.end());
-    if (now.files.empty())
-        all.insert(all.end(), files, words.end());
-    else
-        all.push_back("--"), all.insert(all.end(), now.files.begin(), now.files.end());
-    Settings s = parse_train(all, parse_train(all, "tiny").preset);
-    s.save = now.resume;
-    return s;
+// What the run in a checkpoint, whose name is `path`, began with, and what is given now. Throws Error for arguments that
+// arguments_of cannot have written.
+inline Settings go_on(const std::string& arguments, const Settings& now, const std::string& path) {
+    std::vector<std::vector<std::string>> parts(1);  // options, files, files of validation
+    std::istringstream lines(arguments);
+    for (std::string line; std::getline(lines, line);)
+        if (line == "--")
+            parts.emplace_back();
+        else
+            parts.back().push_back(line);
+    check(parts.size() == 3, path, ": the arguments of its run cannot be read");
+    std::vector<std::string> words = parts[0];
+    words.insert(words.end(), now.given.begin(), now.given.end());
+    try {
+        Settings s = parse_train(words, parse_train(words, "tiny").preset);
+        s.files = now.files.empty() ? parts[1] : now.files;
+        s.validation = now.validation.empty() ? parts[2] : now.validation;
+        s.save = now.resume;
+        return s;
+    } catch (const kit::UsageError& error) {
+        throw autograd::Error(join(path, ": ", error.what()));
+    }
 }
 
 // What no run can be.

@@ -1,49 +1,77 @@
 // What is known before the first step of training: how large it is, how fast, and when it will end.
 #pragma once
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <ctime>
+#include <fstream>
 
+#include "apps/kit/progress.h"
 #include "apps/translate_data.h"
+#include "apps/translate_decode.h"
 #include "apps/translate_options.h"
-#include "autograd/storage.h"
 
 namespace translate {
 
 // In bytes.
 struct Memory {
-    double weights = 0, gradients = 0, optimizer = 0, activations = 0;
-    double sum() const { return weights + gradients + optimizer + activations; }
+    double weights = 0, gradients = 0, optimizer = 0;
+    double activations = 0, decoding = 0;  // not at the same time
+    double sum() const { return weights + gradients + optimizer + std::max(activations, decoding); }
 };
 
 // For each token and layer seven vectors and one of the feed-forward are kept for backward (measured, as are the 512
 // positions whose logits are in memory together); a decoder layer, with three sub-layers, counts twice. Batches have many
 // shapes, and buffers that wait to be used again may be half as much again (autograd/storage.cpp).
-inline Memory needed_memory(const models::Transformer& model, int64_t batch_tokens) {
-    const models::TransformerConfig& c = model.config;
-    constexpr auto bytes = static_cast<double>(sizeof(autograd::Real));
-    const double weights = bytes * static_cast<double>(nn::parameter_count(model));
+inline double training_memory(const models::TransformerConfig& c, int64_t batch_tokens) {
     const double layers = static_cast<double>(c.n_encoder_layers + 2 * c.n_decoder_layers);
-    const double kept =
-        static_cast<double>(batch_tokens) * layers * static_cast<double>(7 * c.d_model + c.d_ff) +
-        512.0 * static_cast<double>(c.tgt_vocabulary);
-    return {weights, weights, 2 * weights, 1.5 * kept * bytes};
+    return 1.5 * sizeof(autograd::Real) *
+           (static_cast<double>(batch_tokens) * layers * static_cast<double>(7 * c.d_model + c.d_ff) +
+            512.0 * static_cast<double>(c.tgt_vocabulary));
 }
 
-// Throws Error if this machine has less.
-inline void print_memory(const Memory& memory) {
+// Keys and values of every layer, of the longest sentences that validation has, translated together with a beam: those of
+// the source and, as far as translations usually go, of the target. And the probabilities of all words, twice.
+inline double decoding_memory(const models::TransformerConfig& c, const Corpus& validation, int64_t beam) {
+    const auto rows = static_cast<double>(beam * std::min(DecodingOptions{}.batch, validation.size()));
+    const double positions = 2.5 * static_cast<double>(validation.longest_source());
+    return rows * sizeof(autograd::Real) *
+           (positions * static_cast<double>(2 * c.d_model * c.n_decoder_layers) +
+            2 * static_cast<double>(c.tgt_vocabulary));
+}
+
+// validation may be null.
+inline Memory needed_memory(const models::Transformer& model, const Settings& s, const Corpus* validation) {
+    const double weights = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(model));
+    return {weights, weights, 2 * weights, training_memory(model.config, s.batch_tokens),
+            validation != nullptr ? decoding_memory(model.config, *validation, s.beam) : 0};
+}
+
+// What this process may have: the machine's memory, or less if a limit or a container says so.
+inline double available_memory() {
+    double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        bytes = std::min(bytes, static_cast<double>(limit.rlim_cur));
+    double group = 0;
+    if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group > 0)
+        bytes = std::min(bytes, group);
+    return bytes;
+}
+
+// Throws Error if there is less than that. `files`: how many models the run's folder will hold.
+inline void print_memory(const Memory& memory, int64_t files) {
     const auto mib = [](double bytes) { return kit::grouped(static_cast<int64_t>(bytes / (1 << 20) + 0.5)); };
     const std::string text =
         join("memory: weights ", mib(memory.weights), " MiB, gradients ", mib(memory.gradients),
-             ", optimizer ", mib(memory.optimizer), ", activations about ", mib(memory.activations), ": ",
-             mib(memory.sum()), " MiB");
-    const double there =
-        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-    check(memory.sum() < there, text, ", but this machine has ", mib(there),
+             ", optimizer ", mib(memory.optimizer), ", activations about ", mib(memory.activations),
+             " or decoding ", mib(memory.decoding), ": ", mib(memory.sum()), " MiB");
+    const double there = available_memory();
+    check(memory.sum() < there, text, ", but there are ", mib(there),
           "; a smaller --batch-tokens with --accumulate does the same in less");
-    std::cerr << text << '\n';
+    std::cerr << text << "; files up to " << mib(memory.weights * static_cast<double>(files)) << " MiB\n";
 }
 
 // Tokens to predict in a second, from forward and backward of the next batches. Nothing is learned from them, and nothing
@@ -69,24 +97,28 @@ inline double measured_speed(const models::Transformer& model, Cursor cursor, co
            std::max(1e-9, std::chrono::duration<double>(Clock::now() - start).count());
 }
 
-// From the step after `done` to s.steps; without the time to measure and to save.
+// Of the steps after the first `done` ones, up to `stop`; without the time to measure and to save.
 inline void print_time(const models::Transformer& model, const Corpus& corpus, const Cursor& cursor,
-                       int64_t done, const Settings& s) {
-    const int64_t batches = s.steps * s.accumulate;
+                       int64_t done, int64_t stop, const Settings& s) {
+    const int64_t batches = cursor.per_epoch();
+    const int64_t steps =
+        (batches + s.accumulate - 1) / s.accumulate;  // of an epoch, with which the last one ends
+    const int64_t epochs = (s.steps + steps - 1) / steps;
     std::cerr << "an epoch: " << kit::counted(corpus.size(), "pair") << ", "
-              << kit::counted(corpus.target_tokens(), "token")
-              << " to predict; batches: " << kit::grouped(cursor.per_epoch()) << " of at most "
-              << kit::grouped(s.batch_tokens)
-              << " tokens; all steps: " << kit::counted(batches / cursor.per_epoch(), "epoch") << '\n';
+              << kit::counted(corpus.target_tokens(), "token") << " to predict, in " << kit::grouped(batches)
+              << (batches == 1 ? " batch" : " batches") << " of at most " << kit::grouped(s.batch_tokens)
+              << ", " << kit::counted(steps, "step") << "; all " << kit::counted(s.steps, "step") << " are "
+              << kit::counted(epochs, "epoch") << '\n';
     const double speed = measured_speed(model, cursor, s);
-    const double left = static_cast<double>((s.steps - done) * s.accumulate) /
-                        static_cast<double>(cursor.per_epoch()) * static_cast<double>(corpus.target_tokens());
+    const double left = static_cast<double>(stop - done) / static_cast<double>(steps) *
+                        static_cast<double>(corpus.target_tokens());
     const double seconds = std::min(left / speed, 1e10);
     const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(seconds);
-    char text[40];
-    std::strftime(text, sizeof text, "%H:%M on %d %B", std::localtime(&end));
-    std::cerr << "speed: " << kit::grouped(static_cast<int64_t>(speed)) << " tokens/s; all steps take "
-              << kit::duration(seconds) << ", until " << text << '\n';
+    char text[60];
+    std::strftime(text, sizeof text, "%H:%M on %d %B %Y", std::localtime(&end));
+    std::cerr << "speed: " << kit::grouped(static_cast<int64_t>(speed)) << " tokens/s; "
+              << kit::counted(stop - done, "step") << ": " << kit::duration(seconds) << ", until " << text
+              << '\n';
 }
 
 }  // namespace translate

@@ -37,6 +37,17 @@ struct TextOptions {
     bool dropout = false;  // words are to be divided at random: all pieces that can be are in the vocabulary
 };
 
+// A whole number, from 0, in the metadata of the file `path`. Throws Error naming it.
+inline int64_t integer(const kit::Metadata& metadata, const char* key, const std::string& path) {
+    const auto entry = metadata.find(key);
+    check(entry != metadata.end(), path, ": ", key, " is missing");
+    try {
+        return kit::parse_integer(key, entry->second, {.max = int64_t(1) << 53});
+    } catch (const kit::UsageError& error) {
+        throw autograd::Error(join(path, ": ", error.what()));
+    }
+}
+
 class TextCodec {
 public:
     // What both languages have in common: one table of pieces, so that names and numbers can be copied. `codes` are
@@ -87,10 +98,11 @@ public:
     }
 
     // To which word of the decoded line, counted from 0, each id belongs. Words are what stands between spaces.
-    std::vector<int64_t> words_of(const Sequence& ids) const {
+    std::vector<int64_t> words_of(const Sequence& ids, const std::vector<std::string>& unknown = {}) const {
         std::vector<int64_t> words;
         for (std::size_t end = 1; end <= ids.size(); ++end) {
-            const std::string begin = decode({ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(end)});
+            const std::string begin =
+                decode({ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(end)}, unknown);
             const auto count = static_cast<int64_t>(models::text::split_words(begin).size());
             words.push_back(std::max<int64_t>(count - 1, 0));
         }
@@ -144,7 +156,7 @@ public:
                   ": its vocabulary has '", words.substr(begin, end - begin), "' twice");
         }
         if (metadata.contains("translate.min_count")) {
-            codec.options_.min_count = kit::parse_integer("translate.min_count", at("min_count"), {.min = 1});
+            codec.options_.min_count = integer(metadata, "translate.min_count", path);
             codec.allow_only_vocabulary();
         }
         return codec;
@@ -169,7 +181,10 @@ private:
         for (const int32_t id : ids)
             if (id >= models::kFirstFreeId && id - models::kFirstFreeId < bytes_.end_of_text())
                 bytes.push_back(id - models::kFirstFreeId);
-        return bytes_.decode(bytes);
+        std::string text = bytes_.decode(bytes);
+        for (char& c : text)  // a translation is a line of text, whatever a model says
+            c = c == '\n' || c == '\r' || c == '\0' ? ' ' : c;
+        return text;
     }
 
     // Of what the text is divided into; with dropout also into what it can be: into characters, and whatever a merge

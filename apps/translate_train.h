@@ -1,6 +1,11 @@
 // A training run of the translator, which lives in a folder.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 
@@ -23,13 +28,44 @@ struct Folder {
     std::string log() const { return file("log.csv"); }
     std::string epoch(int64_t number) const { return file(join("epoch-", number, ".safetensors")); }
 
-    void create() const {
+    // Throws Error unless a run can begin there, or go on.
+    void create(bool goes_on) const {
         std::error_code error;
         std::filesystem::create_directories(path, error);
         check(!error && std::filesystem::is_directory(path), path,
               ": no folder can be made there: ", error ? error.message() : "there is a file of this name");
         kit::check_can_save(last(), {});
+        for (const std::string& there : {last(), best(), model()})
+            check(goes_on || !std::filesystem::exists(there, error), path,
+                  ": there is a run in this folder already; --resume ", path, " goes on with it");
     }
+
+    // What a run that was killed while it wrote has left.
+    void tidy() const {
+        std::error_code none;
+        for (const auto& entry : std::filesystem::directory_iterator(path, none))
+            if (entry.path().filename().string().find(".safetensors.tmp-") != std::string::npos)
+                std::filesystem::remove(entry.path(), none);
+    }
+};
+
+// No other run may write into the folder as long as this object, or its process, exists.
+class FolderLock {
+public:
+    explicit FolderLock(const Folder& folder)
+        : opened_(open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        const bool locked = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        check(!locked, folder.path, ": another run is writing into this folder");
+    }
+    ~FolderLock() {
+        if (opened_ >= 0)
+            close(opened_);
+    }
+    FolderLock(const FolderLock&) = delete;
+    FolderLock& operator=(const FolderLock&) = delete;
+
+private:
+    int opened_;
 };
 
 // The mean of models in files, in order, computed in double; written into the parameters of `into`.
@@ -65,6 +101,7 @@ public:
           validation_(validation),
           s_(s),
           folder_{s.save},
+          data_(join(corpus.fingerprint(), "; ", validation ? validation->fingerprint() : "no validation")),
           cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
           training_(nn::parameters(model), {.beta2 = 0.98, .eps = 1e-8}) {}
 
@@ -76,37 +113,53 @@ public:
             check(entry != metadata.end(), folder_.last(), ": ", key, " is missing");
             return entry->second;
         };
-        const auto number = [&](const char* key) { return kit::parse_integer(key, at(key)); };
-        check(at("translate.data") == fingerprint(), folder_.last(), ": the run began with other data than ",
-              corpus_.sentences().size(), " pairs of these files; it can only go on with the same");
+        const auto number = [&](const char* key) { return integer(metadata, key, folder_.last()); };
+        check(at("translate.data") == data_, folder_.last(),
+              ": the run began with other data or another validation than these files; it can only go on "
+              "with the same");
         kit::load_training(folder_.last(), training_);
-        cursor_.move(number("translate.epoch"), number("translate.batch"));
+        const int64_t batch = number("translate.batch");
+        cursor_.move(number("translate.epoch"), 0);
+        check(batch < cursor_.per_epoch(), folder_.last(), ": translate.batch is ", batch,
+              ", but an epoch has ", cursor_.per_epoch());
+        cursor_.index = batch;
         tokens_ = number("translate.tokens");
         loss_sum_ = std::strtod(at("translate.loss_sum").c_str(), nullptr);
         log_ = at("translate.log");
     }
 
     void operator()() {
-        print_time(model_, corpus_, cursor_, training_.adam.steps(), s_);
+        std::error_code none;
+        if (has_ended() && std::filesystem::exists(folder_.model(), none)) {
+            std::cerr << "this run has ended, after step " << training_.adam.steps() << ": "
+                      << folder_.model() << "; --steps or --patience lets it go on\n";
+            return;
+        }
+        stop_ = s_.stop_after == 0 ? s_.steps : std::min(s_.steps, training_.adam.steps() + s_.stop_after);
+        print_time(model_, corpus_, cursor_, training_.adam.steps(), stop_, s_);
         if (training_.adam.steps() == 0)
             save_last();  // if that can't be done, it is better to know before anything was learned
-        stop_ = s_.stop_after == 0 ? s_.steps : std::min(s_.steps, training_.adam.steps() + s_.stop_after);
         kit::listen_for_interrupt();
         kit::train(
             training_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options());
         if (kit::interrupted())
             std::cerr << "saved; --resume " << folder_.path << " goes on\n";
         kit::stop_listening_for_interrupt();
-        if (stop_ == s_.steps || (s_.patience > 0 && training_.worse >= s_.patience))
+        if (has_ended())
             finish();
         else
             std::cerr << "stopped after step " << stop_ << "; --resume " << folder_.path << " goes on\n";
     }
 
 private:
+    bool has_ended() const {
+        return training_.adam.steps() >= s_.steps || (s_.patience > 0 && training_.worse >= s_.patience);
+    }
+
     kit::TrainingOptions options() {
         const int64_t d_model = model_.config.d_model;
-        const double factor = s_.lr * std::sqrt(static_cast<double>(d_model * s_.warmup));
+        const double factor =
+            s_.lr * std::sqrt(static_cast<double>(d_model) * static_cast<double>(s_.warmup));
         kit::TrainingOptions options = {
             .steps = stop_,
             .learning_rate = nn::WarmupInverseSqrt{d_model, s_.warmup, factor},
@@ -157,14 +210,22 @@ private:
             log_epoch(step, validated);
             if (validated && training_.best_step == step)
                 kit::save(folder_.best(), model_, codec_.metadata());
-            kit::save(folder_.epoch(cursor_.epoch), model_, codec_.metadata());
+            save_epoch(cursor_.epoch);
             nn::checkpoint::replace_file(folder_.log(), {log_});
-            std::error_code none;
-            std::filesystem::remove(folder_.epoch(cursor_.epoch - s_.average), none);
+        } else if (step == s_.steps) {  // the beginning of an epoch counts as one, or it would be lost
+            save_epoch(cursor_.epoch + 1);
         }
         const bool stops = kit::interrupted() || step == s_.steps || step == stop_;
         if (epoch_ended_ || stops || (s_.save_every > 0 && step % s_.save_every == 0))
             save_last();
+    }
+
+    // And those that have no part in the average any more are removed.
+    void save_epoch(int64_t number) const {
+        kit::save(folder_.epoch(number), model_, codec_.metadata());
+        std::error_code none;
+        for (int64_t old = number - s_.average; std::filesystem::remove(folder_.epoch(old), none);)
+            --old;
     }
 
     void log_epoch(int64_t step, bool validated) {
@@ -183,7 +244,7 @@ private:
     void save_last() const {
         kit::Metadata all = codec_.metadata();
         all["translate.arguments"] = arguments_of(s_);
-        all["translate.data"] = fingerprint();
+        all["translate.data"] = data_;
         all["translate.epoch"] = std::to_string(cursor_.epoch);
         all["translate.batch"] = std::to_string(cursor_.index);
         all["translate.tokens"] = std::to_string(tokens_);
@@ -194,16 +255,12 @@ private:
         kit::save(folder_.last(), model_, all, &training_);
     }
 
-    // A run can only go on with the data that it began with.
-    std::string fingerprint() const {
-        return join(corpus_.fingerprint(), "; ", validation_ ? validation_->fingerprint() : "no validation");
-    }
-
     // The average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are.
     void finish() {
         std::vector<std::string> epochs;
         std::error_code none;
-        for (int64_t epoch = cursor_.epoch; epoch > cursor_.epoch - s_.average; --epoch)
+        const int64_t last = cursor_.epoch + (cursor_.index > 0 ? 1 : 0);
+        for (int64_t epoch = last; epoch > last - s_.average; --epoch)
             if (std::filesystem::exists(folder_.epoch(epoch), none))
                 epochs.push_back(folder_.epoch(epoch));
         if (!epochs.empty())
@@ -216,7 +273,7 @@ private:
         std::cerr << '\n';
         if (validation_ == nullptr)
             return;
-        const Translator translator{model_, codec_, {.beam = s_.beam, .alpha = s_.alpha}};
+        const Translator translator{model_, codec_, {.beam = s_.beam}};
         std::cout << "validation loss " << mean_loss(model_, *validation_, s_.batch_tokens) << "\nbeam "
                   << s_.beam << ": " << measure_bleu(translator, validation_->sentences()).text << '\n';
     }
@@ -227,6 +284,7 @@ private:
     const Corpus* validation_;
     const Settings& s_;
     Folder folder_;
+    std::string data_;  // what a run began with, and must go on with
     Cursor cursor_;
     kit::Training training_;
     double validation_loss_ = 0, validation_bleu_ = 0;

@@ -85,8 +85,8 @@ void give_back(Recycler& r) {
 }
 
 // Steps of one shape want the same buffers every time; where shapes vary, as batches of sentences do, each brings
-// some of its own, and they would pile up. So there is a limit to all memory: half as much again as was ever in use
-// at once, or a little. Training one shape never comes to it after its first step.
+// some of its own, and they would pile up. So there is a limit, beyond which what waits is used for other sizes, or given
+// back: half as much again as was ever in use at once, or a little. What is in use has no limit, and raises it. Training one shape never comes to it after its first step.
 bool is_beyond_limit(const Recycler& r, int64_t more) {
     constexpr int64_t a_little = int64_t(64) << 20;
     const StorageStatistics& s = r.statistics;

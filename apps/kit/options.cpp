@@ -162,7 +162,7 @@ void Options::parse(int argc, char** argv) {
 }
 
 void Options::print_help() const {
-    std::size_t width = rest_argument_.size();
+    std::size_t width = std::max<std::size_t>(rest_argument_.size(), 6);  // --help
     for (const auto& [name, summary] : commands_)
         width = std::max(width, name.size());
     for (const Option& o : options_)

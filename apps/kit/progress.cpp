@@ -32,14 +32,17 @@ std::string duration(double seconds) {
     char text[48];
     if (whole < 100)
         std::snprintf(text, sizeof text, "%lld s", whole);
-    else
+    else if (whole < 6000)
         std::snprintf(text, sizeof text, "%lld:%02lld min", whole / 60, whole % 60);
+    else
+        std::snprintf(text, sizeof text, "%lld:%02lld h", whole / 3600, whole / 60 % 60);
     return text;
 }
 
-Progress::Progress(int64_t total, int64_t every)
+Progress::Progress(int64_t total, int64_t every, int64_t done)
     : total_(total),
       every_(std::max<int64_t>(1, every)),
+      done_(done),
       terminal_(stderr_is_terminal()),
       start_(Clock::now()),
       drawn_(start_) {}
@@ -81,8 +84,9 @@ void Progress::line(int64_t step, double loss) {
                   static_cast<long long>(total_), loss,
                   static_cast<double>(tokens_) / (elapsed > 0 ? elapsed : 1), duration(elapsed).c_str());
     std::string text = numbers;
-    if (step >= kStepsBeforeEstimate && step < total_)
-        text += ", " + duration(elapsed / fraction - elapsed) + " left";
+    const auto taken = static_cast<double>(step - done_), rest = static_cast<double>(total_ - step);
+    if (step - done_ >= kStepsBeforeEstimate && step < total_)
+        text += ", " + duration(elapsed / taken * rest) + " left";
     if (terminal_) {  // the line must not wrap: what has wrapped cannot be drawn over
         const int room = terminal_width() - 3;  // and a Ctrl-C shows itself as ^C
         const int width =

@@ -8,12 +8,12 @@
 
 namespace kit {
 
-std::string duration(double seconds);  // "42 s", "12:30 min"
+std::string duration(double seconds);  // "42 s", "12:30 min", "2:46 h"
 
 class Progress {
 public:
-    // `total` steps; plain lines come every `every` steps, and after the last.
-    Progress(int64_t total, int64_t every);
+    // Up to step `total`, after the `done` first ones; plain lines come every `every` steps, and after the last.
+    Progress(int64_t total, int64_t every, int64_t done = 0);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -29,7 +29,7 @@ public:
 private:
     void line(int64_t step, double loss);
 
-    int64_t total_, every_, tokens_ = 0;
+    int64_t total_, every_, done_, tokens_ = 0;
     bool terminal_, open_ = false;  // open: the terminal's line has no end yet
     std::chrono::steady_clock::time_point start_, drawn_;
 };

@@ -124,7 +124,7 @@ TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOp
     const Rng dropout = Rng(options.seed).fork("dropout");
     TrainingResult result;
     Validation validate(training, options);
-    Progress progress(options.steps, options.plain_lines_every);
+    Progress progress(options.steps, options.plain_lines_every, training.adam.steps());
     bool go_on = options.patience == 0 || training.worse < options.patience;
     for (int64_t step = training.adam.steps() + 1; go_on && step <= options.steps; ++step) {
         const Sum now = take_step(step, training, dropout, loss_of, options);

@@ -16,21 +16,13 @@ using autograd::join;
 
 // ----------------------------------------------------------------------------------------------- looking
 
-uint32_t code_point(std::string_view character) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
-    uint32_t code = character.size() == 1 ? byte(0) : byte(0) & (0x7fu >> character.size());
-    for (std::size_t i = 1; i < character.size(); ++i)
-        code = code << 6 | (byte(i) & 0x3fu);
-    return code;
-}
-
-// f(character, code point) for each. The text is UTF-8.
+// f(character, code point) for each. A byte that is not UTF-8 counts as U+FFFD.
 template <class F>
 void for_each_character(std::string_view text, F f) {
     while (!text.empty()) {
-        const std::string_view character = text.substr(0, autograd::utf8_length(text));
-        f(character, code_point(character));
-        text.remove_prefix(character.size());
+        const autograd::CodePoint first = autograd::first_code_point(text);
+        f(text.substr(0, first.length), static_cast<uint32_t>(first.code));
+        text.remove_prefix(first.length);
     }
 }
 

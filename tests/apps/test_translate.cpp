@@ -56,6 +56,9 @@ TEST_CASE("translate copies what it has never seen, or marks it", "[apps][transl
                            "--dropout", "0.1", "--batch-tokens", "512", "--save", f.run}));
     INFO(trained.err);
     REQUIRE(trained.status == 0);
+    // What is unknown within a word belongs to that word.
+    CHECK(translate({"run", f.run, "--align"}, {.input = "call 猫猫猫 me\n"}).out.find("3-") ==
+          std::string::npos);
     const With input = {.input = "call me\ncall 猫\n"};
     const Result copied = translate({"run", f.run}, input);
     CHECK(copied.out == "ruf mich an\nruf 猫 an\n");
@@ -106,13 +109,24 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     refused(1, train({f.folder.write("long", std::string(2'000'000, 'a') + "\tb\n"), "--save", f.run}),
             "long:1: a line of 2000002 bytes");
     refused(1, train({tiny, "--save", f.run, "--max-length", "2", "--too-long", "refuse"}), "tiny:1");
-    refused(1, train({tiny, "--save", f.run, "--batch-tokens", "16777216"}), ", but this machine has ");
+    refused(1, train({tiny, "--save", f.run, "--batch-tokens", "16777216"}), ", but there are ");
     CHECK(!std::filesystem::exists(f.run));  // what was refused leaves no trace
     refused(1, translate({"run", f.data}), f.data);
     refused(1, translate({"run", f.folder.path}), "no model in it");
 
     REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "2"})).status == 0);
     const std::string last = f.run + "/last.safetensors", before = content(last);
+    // A number that is none, an option that there is not, more batches than there are.
+    for (const auto& [good, bad] : {std::pair{"translate.batch\":\"2", "translate.batch\":\"x"},
+                                    {"--merges=30", "--mergez=30"},
+                                    {"translate.batch\":\"2", "translate.batch\":\"9"},
+                                    {"translate.epoch\":\"0", "translate.epoch\":\"-"}}) {
+        std::string broken = before;
+        REQUIRE(broken.find(good) != std::string::npos);
+        put(last, broken.replace(broken.find(good), std::string(good).size(), bad));
+        refused(1, train({"--resume", f.run}), last);
+    }
+    put(last, before);
     refused(1, translate(f.train({"--save", f.run})), "there is a run in this folder already");
     refused(2, train({"--resume", f.run, "--merges", "50"}), "--merges can't be given again");
     refused(2, train({"--resume", f.run, "--save", f.folder / "other"}), "--save can't be given again");
@@ -126,7 +140,45 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
         refused(1, translate({"run", last}), "last.safetensors");
     }
     put(last, before);
+    put(last + ".tmp-1-0", "half");  // a run that was killed while it wrote
     CHECK(train({"--resume", f.run}).status == 0);
+    CHECK(!std::filesystem::exists(last + ".tmp-1-0"));
+
+    // It has ended: nothing is done again, even if what it would take is no longer there.
+    const std::string model = content(f.run + "/model.safetensors");
+    for (int64_t epoch = 1; epoch < 9; ++epoch)
+        std::filesystem::remove(f.run + "/epoch-" + std::to_string(epoch) + ".safetensors");
+    const Result ended = train({"--resume", f.run});
+    CHECK((ended.status == 0 && contains(ended.err, "this run has ended, after step 14: ")));
+    CHECK((content(f.run + "/model.safetensors") == model && !model.empty()));
+}
+
+TEST_CASE("translate: two runs don't write into one folder", "[apps][translate]") {
+    const Files f;
+    Running run("translate", f.train({"--steps", "100000000", "--save", f.run}));
+    REQUIRE(run.says("step         1/"));
+    refused(1, translate({"train", "--resume", f.run}), "another run is writing into this folder");
+    run.interrupt(SIGTERM);
+    CHECK(run.wait().status == 143);
+}
+
+TEST_CASE("translate of bytes takes any, and says a line for a line", "[apps][translate]") {
+    const Files f;
+    put(f.data, pairs() + "caf\xe9\tx\xff\n");
+    CHECK(translate({"train", f.data, "--pieces", "bytes", "--check-data"}).status == 0);
+    const Result trained =
+        translate(f.train({"--save", f.run, "--pieces", "bytes", "--merges", "0", "--steps", "1"}));
+    INFO(trained.err);
+    REQUIRE(trained.status == 0);
+    std::string input;
+    for (int i = 0; i < 40; ++i)
+        input.append("one \xe9 ").append(std::to_string(i)).append("\n");
+    const std::string file = f.folder.write("input", input);
+    const Result r = translate({"run", f.run, file, "--beam", "1"});
+    CHECK(std::count(r.out.begin(), r.out.end(), '\n') == 40);
+    CHECK(r.out == translate({"run", f.run, "--beam", "1", "--batch", "1"}, {.input = input}).out);
+    CHECK(std::count(r.out.begin(), r.out.end(), '\0') == 0);
+    CHECK(r.err.empty());  // nothing is replaced, nothing unknown
 }
 
 TEST_CASE("translate looks at the data first", "[apps][translate]") {

@@ -123,6 +123,28 @@ TEST_CASE("translate goes on from another folder, and with files that have moved
     CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
 }
 
+TEST_CASE("translate: whatever the options, a run that was stopped goes on to the same bits",
+          "[apps][translate][bits]") {
+    const std::vector<Words> options = {{"--bpe-dropout", "0.2", "--accumulate", "2", "--save-every", "3"},
+                                        {"--pieces", "bytes", "--lower-case"},
+                                        {"--tokenized", "--min-count", "20", "--too-long", "cut"}};
+    for (const Words& more : options) {
+        const Files f;
+        const std::string comma = f.folder / "a,b";  // the names of files are kept one by one
+        std::filesystem::create_directory(comma);
+        const std::string validation = comma + "/v.tsv";
+        put(validation, pairs());
+        const Words all = joined(more, {"--validation", validation});
+        REQUIRE(translate(f.train(joined(all, {"--save", f.folder / "whole"}))).status == 0);
+        REQUIRE(translate(f.train(joined(all, {"--save", f.run, "--stop-after", "5"}))).status == 0);
+        const Result r = translate({"train", "--resume", f.run, "--threads", "1"});
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+        for (const char* name : {"last.safetensors", "model.safetensors", "log.csv"})
+            CHECK((f.file("run", name) == f.file("whole", name) && !f.file("run", name).empty()));
+    }
+}
+
 TEST_CASE("translate: a limit on the size of files ends a run with a message, and nothing is lost",
           "[apps][translate]") {
     const Files f;
