@@ -101,8 +101,8 @@ inline double measured_speed(const models::Transformer& model, Cursor cursor, co
 inline void print_time(const models::Transformer& model, const Corpus& corpus, const Cursor& cursor,
                        int64_t done, int64_t stop, const Settings& s) {
     const int64_t batches = cursor.per_epoch();
-    const int64_t steps =
-        (batches + s.accumulate - 1) / s.accumulate;  // of an epoch, with which the last one ends
+    // Of an epoch. Its last one ends with it, and may have fewer batches than others.
+    const int64_t steps = (batches + s.accumulate - 1) / s.accumulate;
     const int64_t epochs = (s.steps + steps - 1) / steps;
     std::cerr << "an epoch: " << kit::counted(corpus.size(), "pair") << ", "
               << kit::counted(corpus.target_tokens(), "token") << " to predict, in " << kit::grouped(batches)
