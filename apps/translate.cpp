@@ -76,7 +76,8 @@ void train(const Settings& s, const std::optional<kit::Metadata>& checkpoint) {
     if (validation_text)
         validation.emplace(*validation_text, codec, s.max_length, too_long(s));
     const Corpus* measured = validation ? &*validation : nullptr;
-    print_memory(needed_memory(model, s, measured), s.average + 5);  // last has the optimizer's two, too
+    print_memory(needed_memory(model, s, corpus, measured),
+                 s.average + 5);  // last has the optimizer's two, too
     Run run(model, codec, corpus, measured, s);
     if (checkpoint)
         run.go_on_from(*checkpoint);

@@ -47,10 +47,11 @@ public:
     }
 
     int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
-    int64_t longest_source() const {
+    // Tokens of the longest side, <eos> included.
+    int64_t longest() const {
         std::size_t longest = 0;
         for (const kit::Pair& pair : pairs_)
-            longest = std::max(longest, pair.src.size());
+            longest = std::max({longest, pair.src.size(), pair.tgt.size() + 1});
         return static_cast<int64_t>(longest);
     }
     const std::vector<SentencePair>& sentences() const { return sentences_; }

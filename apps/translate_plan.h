@@ -36,16 +36,18 @@ inline double training_memory(const models::TransformerConfig& c, int64_t batch_
 // the source and, as far as translations usually go, of the target. And the probabilities of all words, twice.
 inline double decoding_memory(const models::TransformerConfig& c, const Corpus& validation, int64_t beam) {
     const auto rows = static_cast<double>(beam * std::min(DecodingOptions{}.batch, validation.size()));
-    const double positions = 2.5 * static_cast<double>(validation.longest_source());
+    const double positions = 2.5 * static_cast<double>(validation.longest());
     return rows * sizeof(autograd::Real) *
            (positions * static_cast<double>(2 * c.d_model * c.n_decoder_layers) +
             2 * static_cast<double>(c.tgt_vocabulary));
 }
 
 // validation may be null.
-inline Memory needed_memory(const models::Transformer& model, const Settings& s, const Corpus* validation) {
+inline Memory needed_memory(const models::Transformer& model, const Settings& s, const Corpus& corpus,
+                            const Corpus* validation) {
     const double weights = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(model));
-    return {weights, weights, 2 * weights, training_memory(model.config, s.batch_tokens),
+    const int64_t tokens = std::min(s.batch_tokens, corpus.size() * corpus.longest());  // of a batch, at most
+    return {weights, weights, 2 * weights, training_memory(model.config, tokens),
             validation != nullptr ? decoding_memory(model.config, *validation, s.beam) : 0};
 }
 

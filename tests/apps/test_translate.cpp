@@ -5,6 +5,10 @@
 using namespace tests;
 
 TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][translate][slow]") {
+    if (!fast_build()) {
+        WARN("skipped: this build is too slow to learn in");
+        return;
+    }
     const Files f;
     const Result trained =
         translate(f.train({"--steps", "700", "--lr", "0.001", "--warmup", "100", "--dropout", "0.1",
@@ -41,6 +45,10 @@ TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][t
 }
 
 TEST_CASE("translate copies what it has never seen, or marks it", "[apps][translate][slow]") {
+    if (!fast_build()) {
+        WARN("skipped: this build is too slow to learn in");
+        return;
+    }
     // "call X" is "ruf X an", and each X is there once: too rare to be learned.
     const Files f;
     std::string lines;
@@ -109,7 +117,14 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     refused(1, train({f.folder.write("long", std::string(2'000'000, 'a') + "\tb\n"), "--save", f.run}),
             "long:1: a line of 2000002 bytes");
     refused(1, train({tiny, "--save", f.run, "--max-length", "2", "--too-long", "refuse"}), "tiny:1");
-    refused(1, train({tiny, "--save", f.run, "--batch-tokens", "16777216"}), ", but there are ");
+    std::string many;  // fill a batch of 16 million tokens
+    for (int i = 0; i < 2000; ++i)
+        many.append("a\tb\n");
+    for (int i = 0; i < 16'000; ++i)
+        many.append("a ");
+    const std::string large = f.folder.write("large", many + "\tb\n");
+    refused(1, train({large, "--save", f.run, "--batch-tokens", "16777216", "--max-length", "16384"}),
+            ", but there are ");
     CHECK(!std::filesystem::exists(f.run));  // what was refused leaves no trace
     refused(1, translate({"run", f.data}), f.data);
     refused(1, translate({"run", f.folder.path}), "no model in it");
