@@ -99,7 +99,10 @@ find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 KERNEL_SRC := $(filter-out autograd/kernels/dispatch.cpp,$(wildcard autograd/kernels/*.cpp))
 LIB_SRC    := $(filter-out $(KERNEL_SRC),$(call find,autograd nn models,*.cpp))
 KIT_SRC    := $(call find,apps/kit,*.cpp)
-APPS       := $(patsubst apps/%.cpp,%,$(sort $(wildcard apps/*.cpp)))
+# A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library
+# of its own, so that tests can look inside; a text in it is data that the program carries.
+APPS       := $(sort $(patsubst apps/%.cpp,%,$(wildcard apps/*.cpp)) $(patsubst apps/programs/%/main.cpp,%,$(wildcard apps/programs/*/main.cpp)))
+PART_SRC   := $(filter-out %/main.cpp,$(call find,apps/programs,*.cpp)) $(call find,apps/programs,*.txt)
 TEST_SRC   := $(call find,tests,test_*.cpp)
 BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
 BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
@@ -111,6 +114,8 @@ KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/k
 LIB_OBJ    := $(KERNEL_OBJ) $(LIB_SRC:%.cpp=$(OBJ)/%.o)  # the slow ones first
 KIT_OBJ    := $(KIT_SRC:%.cpp=$(OBJ)/%.o)
 KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
+PART_OBJ   := $(patsubst %.txt,$(OBJ)/%.o,$(PART_SRC:%.cpp=$(OBJ)/%.o))
+PARTS      := $(if $(PART_SRC),$(OUT)/libprograms.a)
 PROGRAMS   := $(APPS:%=$(APPS_IN)/%)
 MAIN       ?= $(OBJ)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(OBJ)/%.o)
@@ -127,7 +132,7 @@ write = mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || pr
 $(OUT)/flags: FORCE
 	@$(call write,$(CXX) $(COMPILER) $(FLAGS) $(ISAS))
 $(OUT)/list: FORCE
-	@$(call write,$(LIB_OBJ) $(KIT_OBJ) $(TEST_OBJ))
+	@$(call write,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(TEST_OBJ))
 
 # Tests, but not benchmarks, get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
 # the time. Their arithmetic is the same at any level.
@@ -142,6 +147,14 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 # So do programs: what takes time in them is the library's.
 $(OBJ)/apps/%.o: FLAGS += -O1
 
+# apps/programs/char_lm/log_book.txt becomes `plaingrad::char_lm::log_book`, a string_view.
+program = $(notdir $(patsubst %/,%,$(dir $*)))
+$(OBJ)/apps/programs/%.o: apps/programs/%.txt $(OUT)/flags
+	$(call say,txt)
+	$(Q){ echo '$(H)include <string_view>'; echo 'namespace plaingrad::$(program) {'; \
+	    echo 'extern const std::string_view $(notdir $*);'; printf 'const std::string_view $(notdir $*) = R"text('; \
+	    cat $<; echo ')text";'; echo '}'; } | $(CXX) $(FLAGS) -x c++ -c - -o $@
+
 $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) -Wno-psabi $(ISA_$*) -DPLAINGRAD_KERNELS=kernels_$* -MMD -MP -c $< -o $@
@@ -152,8 +165,8 @@ $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) -MMD -MP -c $< -o $@
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(TEST_OBJ) $(OBJ)/tests/main.o \
-           $(APPS:%=$(OBJ)/apps/%.o) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVES:%=$(OBJ)/tests/curves/%.o))
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(TEST_OBJ) $(OBJ)/tests/main.o \
+           $(APPS:%=$(OBJ)/apps/%.o) $(APPS:%=$(OBJ)/apps/programs/%/main.o) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVES:%=$(OBJ)/tests/curves/%.o))
 
 # ---- 7. Library and programs --------------------------------------------------------------------
 
@@ -171,9 +184,14 @@ $(OUT)/libkit.a: $(KIT_OBJ) $(OUT)/list
 	$(call say,ar )
 	$(Q)rm -f $@ && $(AR) rcs $@ $(KIT_OBJ)
 
-link = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(KIT) $(LIB) $(LIBS) -o $@
+$(OUT)/libprograms.a: $(PART_OBJ) $(OUT)/list
+	$(call say,ar )
+	$(Q)rm -f $@ && $(AR) rcs $@ $(PART_OBJ)
 
-$(PROGRAMS): $(APPS_IN)/%: $(OBJ)/apps/%.o $(KIT) $(LIB)
+link = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %/libprograms.a,$^) $(KIT) $(LIB) $(LIBS) -o $@
+
+.SECONDEXPANSION:
+$(PROGRAMS): $(APPS_IN)/%: $$(if $$(wildcard apps/%.cpp),$(OBJ)/apps/%.o,$(OBJ)/apps/programs/%/main.o) $(PARTS) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(link)
 
@@ -195,11 +213,11 @@ $(OUT)/catch: FORCE
 	@$(call write,$(CATCH) $(CATCH_FLAGS))
 $(TEST_OBJ) $(OBJ)/tests/main.o: $(OUT)/catch
 
-$(OUT)/tests: $(MAIN) $(TEST_OBJ) $(KIT) $(LIB)
+$(OUT)/tests: $(MAIN) $(TEST_OBJ) $(PARTS) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(link) $(CATCH_LIBS)
 
-$(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(KIT) $(LIB)
+$(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(PARTS) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(link) $(CATCH_LIBS)
 

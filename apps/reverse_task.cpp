@@ -13,6 +13,7 @@
 #include "models/presets.h"
 #include "nn/schedule.h"
 
+using namespace plaingrad;
 using autograd::NoGrad;
 using autograd::Rng;
 using autograd::Tensor;

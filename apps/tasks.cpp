@@ -16,6 +16,7 @@
 #include "models/sampling.h"
 #include "nn/schedule.h"
 
+using namespace plaingrad;
 using autograd::NoGrad;
 using autograd::Rng;
 using autograd::Tensor;

@@ -12,6 +12,7 @@
 #include "models/text/vocabulary.h"
 #include "nn/schedule.h"
 
+using namespace plaingrad;
 using autograd::Rng;
 using autograd::Tokens;
 using models::text::SentencePair;

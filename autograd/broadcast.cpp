@@ -4,7 +4,7 @@
 
 #include "autograd/tensor.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 constexpr int kRank = Shape::kMaxRank;
@@ -70,4 +70,4 @@ void sum_to(const Shape& from, const Real* x, const Shape& to, Real scale, kerne
     kernels::cpu().binary(kernels::Binary::mul, broadcast_loop(from, from, Shape()), x, &scale, y);
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -5,7 +5,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/shape.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 // The loop over `out` in which a and b repeat along their dims of size 1 and their missing ones.
 kernels::Loop4 broadcast_loop(const Shape& out, const Shape& a, const Shape& b);
@@ -14,4 +14,4 @@ kernels::Loop4 broadcast_loop(const Shape& out, const Shape& a, const Shape& b);
 // `to` must broadcast to `from`.
 void sum_to(const Shape& from, const Real* x, const Shape& to, Real scale, kernels::Out y);
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -5,7 +5,7 @@
 #include "autograd/base/check.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
@@ -83,4 +83,4 @@ GradcheckResult gradcheck(const Function& f, const std::vector<Tensor>& inputs,
     return result;
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -15,7 +15,7 @@
 
 #include "autograd/tensor.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 struct GradcheckOptions {
     double eps = kRealIsDouble ? 1e-6 : 1e-2;   // step of the central difference
@@ -37,4 +37,4 @@ struct GradcheckResult {
 GradcheckResult gradcheck(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

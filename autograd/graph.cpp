@@ -7,7 +7,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 std::atomic<uint64_t> nodes_made = 0;
@@ -149,4 +149,4 @@ std::vector<Ref<Node>> parents_of(const std::vector<const Tensor*>& inputs) {
 }
 
 }  // namespace detail
-}  // namespace autograd
+}  // namespace plaingrad::autograd

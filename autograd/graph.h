@@ -16,7 +16,7 @@
 #include "autograd/shape.h"
 #include "autograd/storage.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 namespace kernels {
 struct Out;
@@ -120,4 +120,4 @@ private:
     bool before_;
 };
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

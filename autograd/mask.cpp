@@ -4,7 +4,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/shape.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 Mask Mask::key_counts(std::vector<int32_t> counts) {
     Mask mask;
@@ -52,4 +52,4 @@ kernels::AttentionMask Mask::view() const {
             .allowed = allowed_ ? allowed_->data() : nullptr};
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -17,7 +17,7 @@
 
 #include "autograd/tokens.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 namespace kernels {
 struct AttentionMask;
@@ -49,4 +49,4 @@ private:
     bool causal_ = false;
 };
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -25,7 +25,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace detail {
 
 template <class Backward>
@@ -54,4 +54,4 @@ Tensor with_backward(Tensor out, const std::vector<const Tensor*>& inputs, Backw
     return detail::attach(std::move(out), std::move(node));
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -12,7 +12,7 @@
 #include "autograd/tensor.h"
 #include "autograd/tokens.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 // ------------------------------------------------------------------------ elementwise, two tensors
 // Shapes broadcast by NumPy's rules: aligned at the end, each size equal or 1.
@@ -166,4 +166,4 @@ inline Tensor operator*(Real a, const Tensor& b) { return mul(b, a); }
 inline Tensor operator/(Real a, const Tensor& b) { return div(a, b); }
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

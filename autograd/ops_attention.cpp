@@ -4,7 +4,7 @@
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 void check_options(const Tensor& q, int64_t width, const Tensor& k, const AttentionOptions& o) {
@@ -92,4 +92,4 @@ Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions
     return attend(q, kv, 0, kv, q.size(2), q.size(2), options);
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -3,7 +3,7 @@
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 using kernels::Binary;
@@ -115,4 +115,4 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng) {
     });
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

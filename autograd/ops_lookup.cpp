@@ -3,7 +3,7 @@
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 void check_ids(const Tensor& table, const Tokens& ids) {
@@ -59,4 +59,4 @@ Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const
                      {.count = 0, .n = 0, .pad = 0, .scale = scale, .p = p, .key = rng.key()});
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

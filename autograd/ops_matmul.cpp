@@ -7,7 +7,7 @@
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 using kernels::Gemm;
@@ -276,4 +276,4 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
         });
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

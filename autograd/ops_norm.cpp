@@ -3,7 +3,7 @@
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 // out = x̂ gain + bias,  x̂ = (s - mean) rstd,  s = x + dropout(y), or x without a y
@@ -65,4 +65,4 @@ Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) {
                          });
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

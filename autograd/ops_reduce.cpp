@@ -5,7 +5,7 @@
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 // The shape with the given dims as 1, and the one without them.
@@ -74,4 +74,4 @@ Tensor max(const Tensor& x, int dim, bool keep_dim) {
     return keep_dim ? out : out.with_shape(x.shape().without(d));
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

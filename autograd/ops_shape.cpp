@@ -5,7 +5,7 @@
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 // How far apart neighbours along a dimension are.
@@ -126,4 +126,4 @@ Tensor concat(const std::vector<Tensor>& parts, int dim) {
     });
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

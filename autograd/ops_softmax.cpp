@@ -7,7 +7,7 @@
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 int64_t rows_of(const Tensor& x) { return x.size(-1) > 0 ? x.numel() / x.size(-1) : 0; }
@@ -188,4 +188,4 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
         });
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -7,7 +7,7 @@
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 // The finalizer of SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
@@ -74,4 +74,4 @@ kernels::RandomKey Rng::key() const {
     return {static_cast<uint32_t>(k), static_cast<uint32_t>(k >> 32)};
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

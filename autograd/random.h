@@ -16,7 +16,7 @@
 
 #include "autograd/base/real.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 namespace kernels {
 struct RandomKey;
@@ -46,4 +46,4 @@ private:
     uint64_t key_ = 0;
 };
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 struct Counted {
     std::atomic<int64_t> references = 0;
@@ -45,4 +45,4 @@ private:
     T* object_ = nullptr;
 };
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -5,7 +5,7 @@
 
 #include "autograd/base/check.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 Shape::Shape(const int64_t* sizes, int rank) : rank_(rank) {
     check(rank <= kMaxRank, "[shape] at most ", kMaxRank, " dimensions: got ", rank);
@@ -58,4 +58,4 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
     return out << ')';
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

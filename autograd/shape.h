@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <iosfwd>
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 class Shape {
 public:
@@ -45,4 +45,4 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 // "(2, 3, 4)", and "()" for a scalar.
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -13,7 +13,7 @@
 
 #include "autograd/base/check.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 constexpr int64_t kAlignment = 64;
@@ -171,4 +171,4 @@ void storage_poison(bool on) {
     recycler().poison = on;
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -10,7 +10,7 @@
 #include "autograd/base/real.h"
 #include "autograd/ref.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 struct Storage : Counted {
     Real* data = nullptr;
@@ -37,4 +37,4 @@ void storage_trim();
 // For tests: new buffers are filled with NaN, so that whoever reads before writing is found out.
 void storage_poison(bool on);
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

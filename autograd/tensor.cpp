@@ -5,7 +5,7 @@
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 Tensor Tensor::uninitialized(const Shape& shape) {
     Tensor out;
@@ -102,4 +102,4 @@ Tensor Tensor::with_shape(const Shape& shape) const {
     return out;
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -17,7 +17,7 @@
 #include "autograd/shape.h"
 #include "autograd/storage.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 class Tensor {
 public:
@@ -86,4 +86,4 @@ private:
     Ref<Node> node_;
 };
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -5,7 +5,7 @@
 #include "autograd/base/check.h"
 #include "autograd/shape.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 Tokens::Tokens(int64_t batch_, int64_t length_, std::vector<int32_t> ids_, int32_t pad_)
     : batch(batch_), length(length_), ids(std::move(ids_)), pad(pad_) {
@@ -56,4 +56,4 @@ Tokens Tokens::positions(int64_t begin, int64_t end) const {
     return Tokens(batch, end - begin, std::move(part), pad);
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

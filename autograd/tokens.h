@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 struct Tokens {
     static constexpr int32_t kNoPadding = -1;
@@ -31,4 +31,4 @@ struct Tokens {
     Tokens positions(int64_t begin, int64_t end) const;
 };
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

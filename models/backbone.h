@@ -13,7 +13,7 @@
 #include "models/embedding.h"
 #include "models/encoder.h"
 
-namespace models {
+namespace plaingrad::models {
 
 struct Backbone {
     // Throws Error for a configuration that cannot be built.
@@ -35,4 +35,4 @@ struct Backbone {
     Encoder encoder;
 };
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace models {
+namespace plaingrad::models {
 
 Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows) {
     const int64_t n = static_cast<int64_t>(rows.size());
@@ -46,4 +46,4 @@ Tensor attend_causally(const nn::MultiHeadAttention& attention, const Tensor& x,
     return attention.attend(x, keys_values, Mask::causal(), Mode::eval());
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

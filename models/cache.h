@@ -6,7 +6,7 @@
 #include "models/config.h"
 #include "nn/attention.h"
 
-namespace models {
+namespace plaingrad::models {
 
 // Keys | values of the positions decoded so far, of one layer: (B, capacity, 2*d_model), of which `length`
 // positions are filled. The capacity doubles when it is full.
@@ -25,4 +25,4 @@ Tensor attend_causally(const nn::MultiHeadAttention& attention, const Tensor& x,
 // Rows `rows` of x (B, ...), as a new tensor.
 Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows);
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -1,6 +1,6 @@
 #include "models/classifier.h"
 
-namespace models {
+namespace plaingrad::models {
 
 static const ClassifierConfig& checked(const ClassifierConfig& c) {
     check(c.classes >= 2, "[config] a classifier needs at least two classes: got ", c.classes);
@@ -37,4 +37,4 @@ Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, AttentionWeig
     return output(dropout(pooled, mode));                                              // (B, classes)
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

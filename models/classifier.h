@@ -4,7 +4,7 @@
 #include "models/backbone.h"
 #include "nn/linear.h"
 
-namespace models {
+namespace plaingrad::models {
 
 // How the vectors of all positions become one.
 enum class Pooling {
@@ -42,4 +42,4 @@ struct Classifier {
 // must be finite, and then has no influence.
 Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths);
 
-}  // namespace models
+}  // namespace plaingrad::models

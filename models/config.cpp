@@ -1,6 +1,6 @@
 #include "models/config.h"
 
-namespace models {
+namespace plaingrad::models {
 
 static void check_rate(const char* name, Real rate) {
     check(rate >= 0 && rate < 1, "[config] dropout.", name, " must be in [0, 1): got ", rate);
@@ -62,4 +62,4 @@ const TransformerConfig& check_config(const TransformerConfig& c) {
     return c;
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

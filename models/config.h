@@ -5,7 +5,7 @@
 #include "nn/feed_forward.h"
 #include "nn/positional_encoding.h"
 
-namespace models {
+namespace plaingrad::models {
 
 using autograd::check;
 using autograd::CrossEntropyOptions;
@@ -103,4 +103,4 @@ const TransformerConfig& check_config(const TransformerConfig& config);
 StackConfig encoder_stack(const TransformerConfig& config);
 StackConfig decoder_stack(const TransformerConfig& config);
 
-}  // namespace models
+}  // namespace plaingrad::models

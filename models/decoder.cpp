@@ -1,6 +1,6 @@
 #include "models/decoder.h"
 
-namespace models {
+namespace plaingrad::models {
 
 DecoderLayer::DecoderLayer(const StackConfig& c, const Rng& rng)
     : self_attention(c.d_model, c.n_heads, rng.fork("self_attention"), attention_options(c)),
@@ -52,4 +52,4 @@ std::vector<LayerCache> Decoder::start(const Tensor& memory) const {
     return caches;
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

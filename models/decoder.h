@@ -5,7 +5,7 @@
 
 #include "models/encoder.h"
 
-namespace models {
+namespace plaingrad::models {
 
 // What one layer keeps between two steps of decoding.
 struct LayerCache {
@@ -47,4 +47,4 @@ struct Decoder : Stack<DecoderLayer> {
     std::vector<LayerCache> start(const Tensor& memory) const;
 };
 
-}  // namespace models
+}  // namespace plaingrad::models

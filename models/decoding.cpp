@@ -8,7 +8,7 @@
 
 #include "autograd/base/parallel.h"
 
-namespace models {
+namespace plaingrad::models {
 namespace {
 
 // No tokens at all, when none may be said, count as one: there is no mean of nothing.
@@ -231,4 +231,4 @@ std::vector<Hypothesis> greedy(Stepper& stepper, int64_t batch, int64_t max_toke
     return results;
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

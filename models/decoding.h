@@ -6,7 +6,7 @@
 
 #include "models/config.h"
 
-namespace models {
+namespace plaingrad::models {
 
 // A model in the middle of decoding a batch, one token a step. Models give it as `start(...)`. After an
 // Error it is of no more use.
@@ -55,4 +55,4 @@ struct BeamOptions {
 std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, int64_t batch,
                                                  const BeamOptions& options = {});
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace models {
+namespace plaingrad::models {
 
 InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
     : tokens(c.vocabulary, c.d_model, rng.fork("tokens"), c.init),
@@ -28,4 +28,4 @@ OutputLayer::OutputLayer(const StackConfig& c, const Rng& rng) {
         bias = nn::Parameter(nn::initial_bias(c.init, c.d_model, c.vocabulary, rng.fork("bias")));
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -9,7 +9,7 @@
 #include "nn/embedding.h"
 #include "nn/layer_norm.h"
 
-namespace models {
+namespace plaingrad::models {
 
 // Embedding (times √d_model), plus position, (LayerNorm,) dropout. §5.4
 struct InputEmbedding {
@@ -54,4 +54,4 @@ struct OutputLayer {
     nn::Parameter bias;   // (V), or absent
 };
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -1,6 +1,6 @@
 #include "models/encoder.h"
 
-namespace models {
+namespace plaingrad::models {
 
 nn::AttentionOptions attention_options(const StackConfig& c) {
     return {.dropout = c.dropout.attention, .bias = c.attention_bias, .init = c.init};
@@ -41,4 +41,4 @@ Tensor Encoder::operator()(Tensor x, const Mask& mask, const Mode& mode, Attenti
     return normed(x);
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

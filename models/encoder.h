@@ -9,7 +9,7 @@
 #include "models/config.h"
 #include "models/residual.h"
 
-namespace models {
+namespace plaingrad::models {
 
 // The attention weights of one forward, one tensor a layer; for looking at, without a graph.
 struct AttentionWeights {
@@ -79,4 +79,4 @@ struct Encoder : Stack<EncoderLayer> {
 nn::AttentionOptions attention_options(const StackConfig& config);
 nn::FeedForwardOptions feed_forward_options(const StackConfig& config);
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -1,6 +1,6 @@
 #include "models/language_model.h"
 
-namespace models {
+namespace plaingrad::models {
 
 LanguageModel::LanguageModel(const StackConfig& c, const Rng& rng_)
     : config(c), rng(rng_), backbone(c, rng_.fork("backbone")), output(c, rng_.fork("output")) {
@@ -36,4 +36,4 @@ Tensor LanguageModel::step(const Tokens& ids, Cache& cache) const {
     return output(y, cache.table);  // (B, T, V)
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

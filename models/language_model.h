@@ -5,7 +5,7 @@
 
 #include "models/backbone.h"
 
-namespace models {
+namespace plaingrad::models {
 
 struct LanguageModel {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
@@ -43,4 +43,4 @@ struct LanguageModel {
     OutputLayer output;
 };
 
-}  // namespace models
+}  // namespace plaingrad::models

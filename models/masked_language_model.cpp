@@ -1,6 +1,6 @@
 #include "models/masked_language_model.h"
 
-namespace models {
+namespace plaingrad::models {
 
 MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
     : config(c),
@@ -61,4 +61,4 @@ MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& 
     return out;
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -4,7 +4,7 @@
 #include "models/backbone.h"
 #include "nn/linear.h"
 
-namespace models {
+namespace plaingrad::models {
 
 struct MaskedLanguageModel {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
@@ -50,4 +50,4 @@ struct MaskedTokens {
 // to select.
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const Rng& rng);
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -1,6 +1,6 @@
 #include "models/presets.h"
 
-namespace models {
+namespace plaingrad::models {
 
 static TransformerConfig blog(int64_t d_ff, nn::Positions positions) {
     return {.src_vocabulary = 20,
@@ -114,4 +114,4 @@ const TransformerConfig& preset(std::string_view name) {
     throw autograd::Error(autograd::join("[preset] there is no preset '", name, "'; there are ", names));
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

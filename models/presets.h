@@ -11,7 +11,7 @@
 
 #include "models/config.h"
 
-namespace models {
+namespace plaingrad::models {
 
 struct Preset {
     std::string_view name;
@@ -28,4 +28,4 @@ StackConfig bert();  // for MaskedLanguageModel, and Classifier's stack: BERT ba
 // Throws Error listing the names if there is none of this name.
 const TransformerConfig& preset(std::string_view name);
 
-}  // namespace models
+}  // namespace plaingrad::models

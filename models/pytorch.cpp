@@ -1,6 +1,6 @@
 #include "models/pytorch.h"
 
-namespace models {
+namespace plaingrad::models {
 namespace {
 
 const NameRules kPyTorch = {
@@ -50,4 +50,4 @@ StateDict state_dict(const Transformer& model) {
     return {.entries = renamed(every_name(model), rules, true)};
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -30,7 +30,7 @@
 #include "models/transformer.h"
 #include "nn/checkpoint/state_dict.h"
 
-namespace models {
+namespace plaingrad::models {
 
 using Metadata = nn::checkpoint::Metadata;
 using nn::every_name;
@@ -76,4 +76,4 @@ void save_pytorch(const std::string& path, const Module& module, const Metadata&
     save(path, state_dict(module), metadata);
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -5,7 +5,7 @@
 #include "nn/dropout.h"
 #include "nn/layer_norm.h"
 
-namespace models {
+namespace plaingrad::models {
 
 // post: LayerNorm(x + Dropout(Sublayer(x)))        pre: x + Dropout(Sublayer(LayerNorm(x)))
 struct Residual {
@@ -30,4 +30,4 @@ struct Residual {
     NormPlacement placement;
 };
 
-}  // namespace models
+}  // namespace plaingrad::models

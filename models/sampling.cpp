@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace models {
+namespace plaingrad::models {
 
 namespace {
 
@@ -128,4 +128,4 @@ std::vector<std::vector<int32_t>> generate(const LanguageModel& model, const Tok
     return texts;
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

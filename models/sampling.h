@@ -6,7 +6,7 @@
 
 #include "models/language_model.h"
 
-namespace models {
+namespace plaingrad::models {
 
 struct SamplingOptions {
     double temperature = 1;  // logits are divided by it: below 1 more careful, above 1 wilder; 0 is greedy
@@ -39,4 +39,4 @@ std::vector<std::vector<int32_t>> generate(
     const LanguageModel& model, const Tokens& prompts, const Rng& rng, const GenerationOptions& options = {},
     const std::function<void(int64_t b, int32_t token)>& on_token = {});
 
-}  // namespace models
+}  // namespace plaingrad::models

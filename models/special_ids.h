@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-namespace models {
+namespace plaingrad::models {
 
 enum SpecialId : int32_t { kPad = 0, kSos = 1, kEos = 2, kUnk = 3, kFirstFreeId = 4 };
 
-}  // namespace models
+}  // namespace plaingrad::models

@@ -1,6 +1,6 @@
 #include "models/transformer.h"
 
-namespace models {
+namespace plaingrad::models {
 
 Transformer::Transformer(const TransformerConfig& c, const Rng& rng_)
     : config(check_config(c)),
@@ -97,4 +97,4 @@ std::unique_ptr<Stepper> Transformer::start(const Tokens& src) const {
     return std::make_unique<TransformerStepper>(*this, src);
 }
 
-}  // namespace models
+}  // namespace plaingrad::models

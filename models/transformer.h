@@ -9,7 +9,7 @@
 #include "models/embedding.h"
 #include "models/encoder.h"
 
-namespace models {
+namespace plaingrad::models {
 
 struct Transformer {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
@@ -58,4 +58,4 @@ struct Transformer {
     OutputLayer output;
 };
 
-}  // namespace models
+}  // namespace plaingrad::models

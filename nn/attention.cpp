@@ -1,6 +1,6 @@
 #include "nn/attention.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 // W_Q | W_K | W_V, each with initial values of its own.
 static Linear joint_projection(int64_t d, const Rng& rng, const LinearOptions& options) {
@@ -51,4 +51,4 @@ autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, cons
         .n_heads = n_heads, .mask = mask, .dropout = dropout.rate_in(mode), .rng = &rng, .weights = weights};
 }
 
-}  // namespace nn
+}  // namespace plaingrad::nn

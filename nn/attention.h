@@ -4,7 +4,7 @@
 #include "nn/dropout.h"
 #include "nn/linear.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 struct AttentionOptions {
     Real dropout = 0;  // of the attention weights; the paper has none there
@@ -52,4 +52,4 @@ private:
                                           Tensor* weights) const;
 };
 
-}  // namespace nn
+}  // namespace plaingrad::nn

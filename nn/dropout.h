@@ -4,7 +4,7 @@
 
 #include "nn/module.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 struct Dropout {
     // rng: any Rng that differs between the layers of a model, e.g. rng.fork("dropout").
@@ -21,4 +21,4 @@ struct Dropout {
     uint64_t stream;  // which of the step's random streams is this layer's
 };
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -3,7 +3,7 @@
 
 #include "nn/init.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 // ids (B, T) -> (B, T, d). Padding gives zeros (see autograd/ops.h).
 struct Embedding {
@@ -15,4 +15,4 @@ struct Embedding {
     Parameter table;  // (V, d)
 };
 
-}  // namespace nn
+}  // namespace plaingrad::nn

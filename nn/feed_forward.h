@@ -4,7 +4,7 @@
 #include "nn/dropout.h"
 #include "nn/linear.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 using autograd::Activation;
 
@@ -39,4 +39,4 @@ struct FeedForward {
     Activation activation;
 };
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -4,7 +4,7 @@
 
 #include "autograd/base/parallel.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 // f(i) for every element i; on all threads, as GPT-2's 124 million normal numbers take seconds.
 template <class F>
@@ -64,4 +64,4 @@ Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng) {
     return normal({count, d}, small ? kSmallDeviation : init == Init::pytorch ? 1 : inverse_root(d), rng);
 }
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -3,7 +3,7 @@
 
 #include "nn/module.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 enum class Init {
     xavier,   // matrices U(±√(6/(in+out))) (Glorot & Bengio 2010), biases 0, embeddings N(0, 1/d)
@@ -25,4 +25,4 @@ void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_lay
 // A table of vectors (count, d).
 Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng);
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -7,7 +7,7 @@
 
 #include "nn/module.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 // x (..., d) -> (..., d)
 struct LayerNorm {
@@ -27,4 +27,4 @@ struct LayerNorm {
     Real eps;
 };
 
-}  // namespace nn
+}  // namespace plaingrad::nn

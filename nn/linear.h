@@ -3,7 +3,7 @@
 
 #include "nn/init.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 struct LinearOptions {
     bool bias = true;
@@ -25,4 +25,4 @@ struct Linear {
     Parameter bias;    // (out), or absent
 };
 
-}  // namespace nn
+}  // namespace plaingrad::nn

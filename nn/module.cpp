@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nn {
+namespace plaingrad::nn {
 
 std::vector<NamedParameter> first_names(const std::vector<NamedParameter>& parameters) {
     std::vector<NamedParameter> first;
@@ -36,4 +36,4 @@ void copy_values(const std::vector<NamedParameter>& from, const std::vector<Name
     }
 }
 
-}  // namespace nn
+}  // namespace plaingrad::nn

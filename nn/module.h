@@ -18,7 +18,7 @@
 #include "autograd/base/check.h"
 #include "autograd/ops.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 using autograd::check;
 using autograd::Mask;
@@ -131,4 +131,4 @@ Model clone(const Model& model) {
     return copy;
 }
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -7,7 +7,7 @@
 #include "autograd/broadcast.h"
 #include "autograd/kernels/kernels.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 namespace kernels = autograd::kernels;
 
@@ -144,4 +144,4 @@ double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_
     return norm;
 }
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -3,7 +3,7 @@
 
 #include "nn/module.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 struct AdamOptions {
     double lr = 1e-3;
@@ -58,4 +58,4 @@ double clip_scale(double norm, double max_norm);
 // clip_scale does the same without touching them all once more.
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace nn {
+namespace plaingrad::nn {
 
 // With an odd d the last column is a sine without its cosine.
 static Tensor sinusoid_table(int64_t max_length, int64_t d) {
@@ -33,4 +33,4 @@ Tensor PositionalEncoding::at(int64_t length, int64_t first) const {
     return autograd::slice(encodings(), 0, first, end);
 }
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -3,7 +3,7 @@
 
 #include "nn/init.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 enum class Positions {
     sinusoidal,  // PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(the same); not trained
@@ -28,4 +28,4 @@ struct PositionalEncoding {
     Parameter table;   // (max_length, d), or absent
 };
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -8,7 +8,7 @@
 
 #include "autograd/base/check.h"
 
-namespace nn {
+namespace plaingrad::nn {
 
 // A schedule is a plain struct with `double operator()(int64_t step) const`.
 
@@ -50,4 +50,4 @@ struct CosineSchedule {
     }
 };
 
-}  // namespace nn
+}  // namespace plaingrad::nn

@@ -11,10 +11,10 @@ using Catch::Approx;  // global in version 2
 #include <catch2/catch.hpp>
 #endif
 
-namespace tests {
+namespace plaingrad::tests {
 
 inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

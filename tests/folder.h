@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tests {
+namespace plaingrad::tests {
 
 inline std::string content(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -49,4 +49,4 @@ public:
     std::string path;
 };
 
-}  // namespace tests
+}  // namespace plaingrad::tests

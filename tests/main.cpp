@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+using namespace plaingrad;  // NOLINT
+
 namespace {
 
 #if CATCH_VERSION_MAJOR >= 3

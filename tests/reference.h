@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-namespace reference {
+namespace plaingrad::reference {
 
 using Row = std::vector<double>;
 
@@ -106,4 +106,4 @@ inline Row attention(const Row& q, const Row& k, const Row& v, std::size_t T, st
     return matmul(weights, v, T, S, D);
 }
 
-}  // namespace reference
+}  // namespace plaingrad::reference

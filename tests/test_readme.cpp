@@ -4,6 +4,8 @@
 
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
+
 TEST_CASE("README: its programs compile as they stand and print what it says", "[apps][readme]") {
     REQUIRE(std::system("sh tests/tools/readme.sh") == 0);
 }

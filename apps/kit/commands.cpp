@@ -3,7 +3,7 @@
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"
 
-namespace kit {
+namespace plaingrad::kit {
 
 int run_command(int argc, char** argv, const CommandMain& otherwise, const std::vector<Command>& commands) {
     if (argc < 2 || argv[1][0] == '-')
@@ -19,4 +19,4 @@ int run_command(int argc, char** argv, const CommandMain& otherwise, const std::
         autograd::join("unknown command '", word, "'; there are ", names, "; --help shows more"));
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace kit {
+namespace plaingrad::kit {
 
 using CommandMain = std::function<int(int argc, char** argv)>;
 
@@ -18,4 +18,4 @@ struct Command {
 // is none or it is an option. Throws UsageError, listing the commands, for another word.
 int run_command(int argc, char** argv, const CommandMain& otherwise, const std::vector<Command>& commands);
 
-}  // namespace kit
+}  // namespace plaingrad::kit

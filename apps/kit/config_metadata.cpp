@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace kit {
+namespace plaingrad::kit {
 namespace {
 
 using autograd::check;
@@ -170,4 +170,4 @@ void from_metadata(const Metadata& metadata, ClassifierConfig& config) {
     check_config(config.stack);
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

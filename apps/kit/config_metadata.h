@@ -5,7 +5,7 @@
 #include "models/config.h"
 #include "nn/checkpoint/header.h"
 
-namespace kit {
+namespace plaingrad::kit {
 
 using nn::checkpoint::Metadata;
 
@@ -19,4 +19,4 @@ void from_metadata(const Metadata& metadata, models::StackConfig& config);
 void from_metadata(const Metadata& metadata, models::ClassifierConfig& config);
 void from_metadata(const Metadata& metadata, models::TransformerConfig& config);
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -8,7 +8,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 
-namespace kit {
+namespace plaingrad::kit {
 
 using autograd::join;
 
@@ -200,4 +200,4 @@ void Options::print_help() const {
         std::cout << '\n' << note << '\n';
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

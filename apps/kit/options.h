@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace kit {
+namespace plaingrad::kit {
 
 // The command line is wrong: one line on standard error, exit status 2.
 struct UsageError : std::runtime_error {
@@ -88,4 +88,4 @@ private:
 int64_t parse_integer(const std::string& what, const std::string& text, IntegerRange range = {});
 double parse_real(const std::string& what, const std::string& text, RealRange range = {});
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -1,6 +1,6 @@
 #include "apps/kit/pairs.h"
 
-namespace kit {
+namespace plaingrad::kit {
 
 using namespace autograd;
 
@@ -29,4 +29,4 @@ StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, c
             tokens};
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

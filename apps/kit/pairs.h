@@ -6,7 +6,7 @@
 #include "apps/kit/training.h"
 #include "models/transformer.h"
 
-namespace kit {
+namespace plaingrad::kit {
 
 // Pairs of sentences as ids, without <sos> and <eos>.
 struct Pair {
@@ -24,4 +24,4 @@ Batch make_batch(const std::vector<Pair>& pairs);
 StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, const nn::Mode& mode,
                          autograd::Real label_smoothing = 0);
 
-}  // namespace kit
+}  // namespace plaingrad::kit

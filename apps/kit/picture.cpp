@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-namespace kit {
+namespace plaingrad::kit {
 namespace {
 
 constexpr std::size_t kCell = 3;  // columns of a cell: a square, nearly
@@ -52,4 +52,4 @@ void draw_heat_map(std::ostream& out, const std::vector<std::string>& row_labels
     }
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

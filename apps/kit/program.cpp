@@ -11,7 +11,7 @@
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/kernels.h"
 
-namespace kit {
+namespace plaingrad::kit {
 namespace {
 
 volatile std::sig_atomic_t interrupt_seen = 0;  // the signal, or 0
@@ -87,4 +87,4 @@ bool stdout_has_colour() {
     return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

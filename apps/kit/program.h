@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace kit {
+namespace plaingrad::kit {
 
 // Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error
 // for an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM.
@@ -36,4 +36,4 @@ bool stdin_is_terminal();
 // Whether standard output may show colours: it is a terminal, and NO_COLOR is not set.
 bool stdout_has_colour();
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -8,7 +8,7 @@
 
 #include "apps/kit/program.h"
 
-namespace kit {
+namespace plaingrad::kit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -101,4 +101,4 @@ void Progress::line(int64_t step, double loss) {
     std::fputs(text.c_str(), stderr);
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace kit {
+namespace plaingrad::kit {
 
 std::string duration(double seconds);  // "42 s", "12:30 min", "2:46 h"
 
@@ -34,4 +34,4 @@ private:
     std::chrono::steady_clock::time_point start_, drawn_;
 };
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -12,7 +12,7 @@
 #include "apps/kit/options.h"
 #include "models/pytorch.h"
 
-namespace kit {
+namespace plaingrad::kit {
 
 using autograd::check;
 using models::Classifier;
@@ -222,4 +222,4 @@ void load_training(const std::string& path, Training& training) {
     training = std::move(read);
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -8,7 +8,7 @@
 #include "models/language_model.h"
 #include "models/transformer.h"
 
-namespace kit {
+namespace plaingrad::kit {
 
 // Training may take hours: what would keep its result from being saved is to be said before. Throws Error if `path` is
 // no file, or cannot be written, and UsageError if it is one of the inputs.
@@ -32,4 +32,4 @@ models::Transformer load_transformer(const std::string& path, Metadata* extra = 
 // file if it is no checkpoint, or not one of such a model; then `training` is as it was.
 void load_training(const std::string& path, Training& training);
 
-}  // namespace kit
+}  // namespace plaingrad::kit

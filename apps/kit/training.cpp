@@ -7,7 +7,7 @@
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
 
-namespace kit {
+namespace plaingrad::kit {
 namespace {
 
 using autograd::check;
@@ -149,4 +149,4 @@ TrainingResult train(const std::vector<nn::NamedParameter>& parameters, const Lo
     return train(training, loss_of, options);
 }
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -8,7 +8,7 @@
 
 #include "nn/optim.h"
 
-namespace kit {
+namespace plaingrad::kit {
 
 // What one batch gives.
 struct StepLoss {
@@ -66,4 +66,4 @@ TrainingResult train(const std::vector<nn::NamedParameter>& parameters, const Lo
 // From where `training` stands.
 TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options);
 
-}  // namespace kit
+}  // namespace plaingrad::kit

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -29,4 +29,4 @@ inline void check(bool condition, const Parts&... parts) {
         throw Error(join(parts...));
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

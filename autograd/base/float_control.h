@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 class FloatControl {
 public:
@@ -51,4 +51,4 @@ private:
     Register saved_;
 };
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

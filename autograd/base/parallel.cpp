@@ -28,7 +28,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/float_control.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 constexpr int kMaxThreads = 1024;
@@ -210,4 +210,4 @@ void set_thread_count(int n) {
         pool() = std::make_unique<Pool>(n);  // the old one goes only when there is a new one
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 // A reference to any callable `void(int64_t begin, int64_t end)`. It does not own it.
 class RangeFunction {
@@ -39,4 +39,4 @@ int thread_count();
 // Sets it. Not while a parallel_for runs. Throws Error unless 1 <= n <= 1024.
 void set_thread_count(int n);
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -17,7 +17,7 @@
 #define PLAINGRAD_REAL_SYMBOL PLAINGRAD_JOIN(plaingrad_real_is_, PLAINGRAD_REAL)
 extern "C" const char PLAINGRAD_REAL_SYMBOL;
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 using Real = PLAINGRAD_REAL;
 
@@ -27,4 +27,4 @@ namespace {
 [[gnu::used]] const char* const real_link_check = &PLAINGRAD_REAL_SYMBOL;
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace autograd {
+namespace plaingrad::autograd {
 namespace {
 
 struct alignas(64) Line {
@@ -28,4 +28,4 @@ Real* scratch(Scratch slot, int64_t n) {
     return buffer.lines[0].numbers;
 }
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -5,7 +5,7 @@
 
 #include "autograd/base/real.h"
 
-namespace autograd {
+namespace plaingrad::autograd {
 
 // Who asks: two kernels that are active at once on one thread must not share a buffer.
 enum class Scratch { gemm_a, gemm_b, attention, partial, count };
@@ -15,4 +15,4 @@ enum class Scratch { gemm_a, gemm_b, attention, partial, count };
 // nothing.
 Real* scratch(Scratch slot, int64_t n);
 
-}  // namespace autograd
+}  // namespace plaingrad::autograd

@@ -8,7 +8,7 @@
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/row.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 void adam(const Adam& o, int64_t n, const Real* grad, Real* w, Real* m, Real* v) {
@@ -35,4 +35,4 @@ void adam(const Adam& o, int64_t n, const Real* grad, Real* w, Real* m, Real* v)
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -24,7 +24,7 @@
 #include "autograd/kernels/attention_softmax.h"
 #include "autograd/kernels/gemm_pack.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 constexpr int64_t kBackwardQueries = 4 * kQueries;
@@ -166,4 +166,4 @@ void attention_backward(const Attention& a, const Real* q, const Real* k, const 
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

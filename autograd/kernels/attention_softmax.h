@@ -7,7 +7,7 @@
 #include "autograd/kernels/random.h"
 #include "autograd/kernels/row.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 constexpr Real kLargest = kRealIsDouble ? Real(__DBL_MAX__) : Real(__FLT_MAX__);
@@ -150,4 +150,4 @@ void softmax_backward(const Block& b, const Real* statistics) {
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -6,7 +6,7 @@
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 
 // Defined by unit.cpp, once per instruction set that the Makefile compiles for this architecture.
 extern const Kernels kernels_baseline;
@@ -86,4 +86,4 @@ const char* const* available() {
     return names.data();
 }
 
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

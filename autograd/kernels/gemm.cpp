@@ -43,7 +43,7 @@
 #include "autograd/kernels/gemm_tile.h"
 #include "autograd/kernels/kernels.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // A task's rows at most: each panel of b that a task packs must be used by many of them. 384 x 512 floats of a
@@ -294,4 +294,4 @@ void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -4,7 +4,7 @@
 
 #include "autograd/kernels/gemm_tile.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 constexpr int64_t gemm_min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -54,4 +54,4 @@ inline void pack_panel(int64_t depth, int64_t columns, const Real* from, int64_t
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -14,7 +14,7 @@
 
 #include "autograd/kernels/gemm_pack.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // Sums at once: with the lines of b that pass by they stay in an L1 cache of 32 KiB.
@@ -89,4 +89,4 @@ inline void thin_sums(int64_t columns, int64_t depth, const Real* a, int64_t a_s
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -18,7 +18,7 @@
 
 #include "autograd/kernels/simd.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 constexpr int kTileRows = 6;
@@ -116,4 +116,4 @@ void fitting_tile(int64_t count, int64_t k, const GemmLeft& a, const GemmRight& 
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -12,7 +12,7 @@
 
 #include "autograd/base/real.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 
 // Where a result goes: it overwrites what is there, or is added to it. Gradients use the second
 // when another consumer of the same tensor has already written. Overwriting never reads.
@@ -196,4 +196,4 @@ void use(const char* name);
 // The sets that can run here, best first; ends with nullptr.
 const char* const* available();
 
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -3,7 +3,7 @@
 #include "autograd/kernels/random.h"
 #include "autograd/kernels/row.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 void gather(const Lookup& o, const int32_t* ids, const Real* table, const Real* positions, Real* y) {
@@ -49,4 +49,4 @@ void scatter_add(const Lookup& o, const int32_t* ids, const Real* dy, int64_t ta
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

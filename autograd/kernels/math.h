@@ -16,7 +16,7 @@
 
 #include "autograd/kernels/simd.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // ------------------------------------------------------------------------------------ the tools
@@ -151,4 +151,4 @@ inline Vec mills(Vec a) {
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

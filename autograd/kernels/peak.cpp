@@ -2,7 +2,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/kernels/simd.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // An fma takes 4 cycles (5 on older ones) and a core starts two a cycle, so 10 must be under way at
@@ -36,4 +36,4 @@ double fma_chains(int64_t n) {
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -5,7 +5,7 @@
 #include "autograd/kernels/random.h"
 #include "autograd/kernels/row.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // ---- one number to one number: y = f(x), and f' as the backward pass wants it
@@ -257,4 +257,4 @@ void binary(Binary operation, const Loop4& unmerged, const Real* a, const Real* 
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -14,7 +14,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/kernels/row.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 enum class Staircase { none, end, begin };
@@ -145,4 +145,4 @@ void product_row(const Product& p, int64_t row, const Keep& keep) {
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

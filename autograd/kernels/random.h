@@ -7,7 +7,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/kernels/simd.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // 32 random bits for each x, a number or 16 lanes of them. Multiplying carries a changed bit to all higher
@@ -81,4 +81,4 @@ private:
 };
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -3,7 +3,7 @@
 #include "autograd/base/scratch.h"
 #include "autograd/kernels/row.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // ---- copy: the one mover behind permute, slice, concat and their gradients
@@ -131,4 +131,4 @@ void max_backward(const Middle& m, const int32_t* index, const Real* dy, Out dx)
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

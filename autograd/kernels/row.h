@@ -8,7 +8,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/kernels/simd.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 constexpr Real kInfinity = static_cast<Real>(__builtin_inf());
@@ -140,4 +140,4 @@ private:
 };
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -5,7 +5,7 @@
 #include "autograd/kernels/random.h"
 #include "autograd/kernels/row.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // ---- softmax: y = exp(x) / Σ exp(x)          dx = y * (dy - Σ y dy)
@@ -246,4 +246,4 @@ void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, co
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

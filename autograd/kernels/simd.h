@@ -34,7 +34,7 @@
 #include "autograd/kernels/simd_plain.h"
 #endif
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 // ------------------------------------------- one register: numbers, and words of 32 bits, which wrap
@@ -295,4 +295,4 @@ inline void transpose(Vec (&row)[kLanes]) {
 }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

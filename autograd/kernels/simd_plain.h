@@ -9,7 +9,7 @@
 
 #include "autograd/base/real.h"
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 using Reals = Real;
@@ -76,4 +76,4 @@ inline Real interleave_low(Real a, Real) { return a; }
 inline Real interleave_high(Real, Real b) { return b; }
 
 }  // namespace
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

@@ -23,7 +23,7 @@
 #define PLAINGRAD_STRING_(x) #x
 #define PLAINGRAD_STRING(x) PLAINGRAD_STRING_(x)
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 
 // "kernels_avx2" + 8 is "avx2".
 extern const Kernels PLAINGRAD_KERNELS;
@@ -57,4 +57,4 @@ const Kernels PLAINGRAD_KERNELS = {
     .fma_chains = fma_chains,
 };
 
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels

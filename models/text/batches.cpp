@@ -7,7 +7,7 @@
 #include "autograd/base/check.h"
 #include "autograd/random.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 namespace {
 
 using autograd::check;
@@ -73,4 +73,4 @@ bool fit(std::vector<int32_t>& source, std::vector<int32_t>& target, int64_t lon
     return true;
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 struct PairLength {
     int64_t source = 0, target = 0;  // in tokens, as the model reads them: <eos> included
@@ -38,4 +38,4 @@ enum class TooLong { refuse, drop, cut };
 bool fit(std::vector<int32_t>& source, std::vector<int32_t>& target, int64_t longest, TooLong too_long,
          const std::string& file, int64_t line);
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

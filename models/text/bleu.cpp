@@ -12,7 +12,7 @@
 #include "autograd/base/utf8.h"
 #include "models/text/unicode.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 using autograd::check;
 using autograd::join;
@@ -180,4 +180,4 @@ std::string fairseq_line(const BleuScore& score) {
                  score);
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

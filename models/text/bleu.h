@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 struct BleuOptions {
     // "13a": raw text is taken apart as WMT's mteval-v13a does, so that scores do not depend on anybody's own
@@ -55,4 +55,4 @@ std::string fairseq_line(const BleuScore& score);
 // The words of a text by "13a".
 std::vector<std::string> tokenize_13a(std::string_view text);
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

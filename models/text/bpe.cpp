@@ -6,7 +6,7 @@
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 using autograd::check;
 
@@ -119,4 +119,4 @@ std::string Bpe::undo(std::string_view line) {
     return words.append(line);
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -12,7 +12,7 @@
 
 #include "models/text/merges.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // A word is what stands between spaces. It begins as its characters, the last of them with "</w>" behind it (in
 // codes of version 0.1 that is a symbol of its own). A byte that is not UTF-8 counts as a character.
@@ -53,4 +53,4 @@ private:
     std::optional<std::unordered_set<std::string>> allowed_;  // with their "@@"; nothing: all are
 };
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -4,7 +4,7 @@
 #include "autograd/base/utf8.h"
 #include "models/text/unicode.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 enum class Kind { letter, number, space, sign };
 
@@ -104,4 +104,4 @@ std::string ByteBpe::decode(const std::vector<int32_t>& ids) const {
     return text;
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -8,7 +8,7 @@
 
 #include "models/text/merges.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // The start of a text that is encoded by itself: GPT-2's pattern
 //     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
@@ -45,4 +45,4 @@ private:
     std::string bytes_;     // by id
 };
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -6,7 +6,7 @@
 #include "models/text/lines.h"
 #include "nn/checkpoint/header.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 using autograd::check;
 
@@ -106,4 +106,4 @@ Characters Characters::from_description(const std::string& text) {
     return all;
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -8,7 +8,7 @@
 
 #include "models/special_ids.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // Ids 0 to 3 are reserved, as everywhere; symbols have the ids from 4 on, in their order. A symbol is a character
 // of UTF-8 (a Unicode scalar value), or a byte: with all 256 of them any file can be read, and none is unknown.
@@ -45,4 +45,4 @@ private:
     std::vector<std::string> symbols_;  // ascending: in UTF-8 the order of bytes is that of code points
 };
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -9,7 +9,7 @@
 #include "autograd/base/check.h"
 #include "models/text/vocabulary.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 namespace {
 
 using autograd::join;
@@ -213,4 +213,4 @@ void DataCheck::print(std::ostream& out, bool in_short) const {
         draw_lengths(out, training.lengths, options.unit);
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -12,7 +12,7 @@
 #include "models/text/batches.h"
 #include "models/text/parallel.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // A character of the validation data that the training data never has on that side.
 struct UnseenCharacter {
@@ -58,4 +58,4 @@ struct DataCheck {
 DataCheck check_data(const ParallelText& training, const ParallelText* validation,
                      const CheckOptions& options = {});
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

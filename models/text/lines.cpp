@@ -8,7 +8,7 @@
 
 #include "autograd/base/check.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 using autograd::check;
 using autograd::join;
@@ -115,4 +115,4 @@ std::vector<SentencePair> read_pairs(const std::string& path) {
     return pairs;
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

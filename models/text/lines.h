@@ -8,7 +8,7 @@
 
 #include "autograd/base/utf8.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 using autograd::find_invalid_utf8;
 
@@ -56,4 +56,4 @@ std::string clean_line(std::string line, const std::string& where);
 // The same of a line that need not be UTF-8.
 std::string clean_line_of_bytes(std::string line, const std::string& where);
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -9,7 +9,7 @@
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 using autograd::check;
 
@@ -220,4 +220,4 @@ void Merges::read(std::string_view text, const std::string& where, bool closed) 
     }
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -11,7 +11,7 @@
 #include "autograd/random.h"
 #include "models/text/vocabulary.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // Parts of one text, without copies of them.
 using Pieces = std::vector<std::string_view>;
@@ -94,4 +94,4 @@ private:
     std::unordered_map<int32_t, int32_t> makers_;  // of symbols: places in rules_
 };
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -2,7 +2,7 @@
 
 #include "autograd/base/check.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 using autograd::check;
 
@@ -51,4 +51,4 @@ ParallelText read_parallel(const std::string& tsv_file, InvalidUtf8 rule) {
     return checked(std::move(text));
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -7,7 +7,7 @@
 
 #include "models/text/lines.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // Lines that have something in common: how many there are, and the numbers of the first few.
 struct LineList {
@@ -36,4 +36,4 @@ ParallelText read_parallel(const std::string& source_file, const std::string& ta
 // A line is source<TAB>target. Throws Error also for a line with text but without exactly one tab.
 ParallelText read_parallel(const std::string& tsv_file, InvalidUtf8 rule = InvalidUtf8::replace);
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

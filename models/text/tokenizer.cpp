@@ -7,7 +7,7 @@
 #include "models/text/unicode.h"
 #include "models/text/vocabulary.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 using autograd::CodePoint;
 using autograd::first_code_point;
@@ -97,4 +97,4 @@ std::string detokenize(std::string_view tokens) {
     return line;
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // Tokens are runs of letters, with the marks that combine with them, runs of digits, and all other characters one
 // by one. They contain no white space: that becomes its code, U+FF05 and the number in hexadecimal (％9, ％a0),
@@ -23,4 +23,4 @@ std::string tokenize(std::string_view line);
 // and what is no code stays as it is.
 std::string detokenize(std::string_view tokens);
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -8,7 +8,7 @@
 
 #include "autograd/base/utf8.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // All code points from 0 on, in runs of one class: its letter (o: none), and how many. Written by Python 3.11:
 //   from itertools import groupby; from unicodedata import category
@@ -162,4 +162,4 @@ std::string lower_case(std::string_view text) {
     return lower;
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 bool is_letter(char32_t c);  // general category L: letters, in all writing systems
 bool is_mark(char32_t c);    // M: what combines with the letter before it, as an accent
@@ -17,4 +17,4 @@ char32_t to_lower(char32_t c);
 // All of a text. Bytes that are not UTF-8 stay as they are.
 std::string lower_case(std::string_view text);
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

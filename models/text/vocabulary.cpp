@@ -2,7 +2,7 @@
 
 #include "autograd/base/check.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 std::vector<std::string> split_words(std::string_view sentence) {
     std::vector<std::string> words;
@@ -64,4 +64,4 @@ std::vector<std::string> Vocabulary::unknown(std::string_view sentence) const {
     return words;
 }
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

@@ -9,7 +9,7 @@
 
 #include "models/special_ids.h"
 
-namespace models::text {
+namespace plaingrad::models::text {
 
 // Ids 0 to 3 are <pad> <sos> <eos> <unk>; words have the ids from 4 on, in the order in which they were
 // added. A word of the data that is spelled "<eos>" is a word like any other: the reserved ids cannot be
@@ -37,4 +37,4 @@ private:
 // The words of a sentence: what stands between spaces and tabs.
 std::vector<std::string> split_words(std::string_view sentence);
 
-}  // namespace models::text
+}  // namespace plaingrad::models::text

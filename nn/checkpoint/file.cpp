@@ -12,7 +12,7 @@
 
 #include "autograd/base/check.h"
 
-namespace nn::checkpoint {
+namespace plaingrad::nn::checkpoint {
 namespace {
 
 using autograd::check;
@@ -105,4 +105,4 @@ void replace_file(const std::string& path, const std::vector<std::string_view>& 
     sync_folder(target);
 }
 
-}  // namespace nn::checkpoint
+}  // namespace plaingrad::nn::checkpoint

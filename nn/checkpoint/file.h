@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nn::checkpoint {
+namespace plaingrad::nn::checkpoint {
 
 // Throws Error naming the file and the system's reason; also for directories, pipes and devices.
 std::string read_file(const std::string& path);
@@ -15,4 +15,4 @@ std::string read_file(const std::string& path);
 // naming the file and the system's reason; then the old file is as it was, and the new one is gone.
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
 
-}  // namespace nn::checkpoint
+}  // namespace plaingrad::nn::checkpoint

@@ -8,7 +8,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/utf8.h"
 
-namespace nn::checkpoint {
+namespace plaingrad::nn::checkpoint {
 namespace {
 
 using autograd::check;
@@ -272,4 +272,4 @@ std::string format_header(const Header& header) {
     return text;
 }
 
-}  // namespace nn::checkpoint
+}  // namespace plaingrad::nn::checkpoint

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nn::checkpoint {
+namespace plaingrad::nn::checkpoint {
 
 // The spec's names in its order. (It has others, which we do not read: floats of 4 to 8 bits, and complex.)
 enum class DType { BOOL, U8, I8, I16, U16, F16, BF16, I32, U32, F32, F64, I64, U64 };
@@ -46,4 +46,4 @@ int64_t byte_count(const Entry& entry, const std::string& where);
 std::string quote(std::string_view text);
 std::string shown(std::string_view text);
 
-}  // namespace nn::checkpoint
+}  // namespace plaingrad::nn::checkpoint

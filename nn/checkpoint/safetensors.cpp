@@ -11,7 +11,7 @@
 #include "autograd/base/utf8.h"
 #include "nn/checkpoint/file.h"
 
-namespace nn::checkpoint {
+namespace plaingrad::nn::checkpoint {
 namespace {
 
 using autograd::check;
@@ -204,4 +204,4 @@ void write(const std::string& path, const std::vector<Item>& items, const Metada
     replace_file(path, pieces);
 }
 
-}  // namespace nn::checkpoint
+}  // namespace plaingrad::nn::checkpoint

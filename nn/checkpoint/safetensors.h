@@ -18,7 +18,7 @@
 #include "autograd/tensor.h"
 #include "nn/checkpoint/header.h"
 
-namespace nn::checkpoint {
+namespace plaingrad::nn::checkpoint {
 
 using autograd::Tensor;
 
@@ -69,4 +69,4 @@ struct Item {
 // not as many values as its shape says.
 void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata = {});
 
-}  // namespace nn::checkpoint
+}  // namespace plaingrad::nn::checkpoint

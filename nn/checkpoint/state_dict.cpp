@@ -1,6 +1,6 @@
 #include "nn/checkpoint/state_dict.h"
 
-namespace nn::checkpoint {
+namespace plaingrad::nn::checkpoint {
 namespace {
 
 using autograd::join;
@@ -93,4 +93,4 @@ Metadata load(const std::string& path, const StateDict& state) {
     return file.metadata();
 }
 
-}  // namespace nn::checkpoint
+}  // namespace plaingrad::nn::checkpoint

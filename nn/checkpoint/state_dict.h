@@ -8,7 +8,7 @@
 #include "nn/checkpoint/safetensors.h"
 #include "nn/module.h"
 
-namespace nn::checkpoint {
+namespace plaingrad::nn::checkpoint {
 
 // One tensor of a file: one of ours, transposed or not, or some of its columns. (Ours are (in, out), PyTorch's
 // are (out, in); and BERT has queries, keys and values apart, which here are columns of one matrix.)
@@ -38,4 +38,4 @@ Metadata load(const std::string& path, const StateDict& state);
 // The same of a file that was read before.
 void load(const SafeTensors& file, const StateDict& state);
 
-}  // namespace nn::checkpoint
+}  // namespace plaingrad::nn::checkpoint

@@ -23,7 +23,7 @@
 
 extern char** environ;
 
-namespace tests {
+namespace plaingrad::tests {
 
 using Words = std::vector<std::string>;
 
@@ -189,4 +189,4 @@ inline Words losses(const Result& result) {
     return all;
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

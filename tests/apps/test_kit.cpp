@@ -11,6 +11,7 @@
 #include "autograd/base/parallel.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using kit::parse_integer;
 using kit::parse_real;
 using kit::UsageError;

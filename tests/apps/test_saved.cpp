@@ -5,8 +5,9 @@
 #include "tests/folder.h"
 #include "tests/models/small.h"
 
-using namespace models;  // NOLINT
-using namespace tests;   // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
 
 TEST_CASE("saved: configurations come back whole, as the same words", "[kit][saved]") {
     for (const std::string& kind : kStacks) {

@@ -4,6 +4,7 @@
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace tests;
 
 namespace {

@@ -18,6 +18,7 @@
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace tests;
 
 namespace {

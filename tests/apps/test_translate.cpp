@@ -2,6 +2,7 @@
 #include "autograd/base/utf8.h"
 #include "tests/apps/translator.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace tests;
 
 TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][translate][slow]") {

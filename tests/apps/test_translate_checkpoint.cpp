@@ -1,10 +1,11 @@
 // A checkpoint that was cut anywhere, or with any byte changed: it is refused, or harmless.
 #include "apps/kit/saved.h"
-#include "apps/translate_text.h"
+#include "apps/programs/translate/text.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace tests;      // NOLINT
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include "autograd/random.h"
 #include "tests/apps/translator.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace tests;
 
 TEST_CASE("translate: a run that was stopped after any step ends as one that was not",

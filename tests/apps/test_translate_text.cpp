@@ -1,11 +1,12 @@
 // How the translator reads and writes text: pieces, rare ones, dropout, and whose word a piece is.
-#include "apps/translate_data.h"
+#include "apps/programs/translate/data.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/text/parallel_text.h"
 
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace tests;      // NOLINT
 using translate::Corpus;
 using translate::Cursor;
 using translate::ParallelText;

@@ -4,7 +4,7 @@
 #include "tests/apps/run.h"
 #include "tests/autograd/values.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 inline Result translate(const Words& arguments, const With& with = {}) {
     return Running("translate", arguments, with).wait();
@@ -63,4 +63,4 @@ inline void refused(int status, const Result& r, const std::string& part) {
     CHECK(contains(last, part));
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

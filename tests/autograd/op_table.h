@@ -14,7 +14,7 @@
 #include "autograd/ops.h"
 #include "tests/autograd/values.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 using Inputs = std::vector<Tensor>;
 using Call = std::function<Tensor(const Inputs&)>;
@@ -67,4 +67,4 @@ private:
     void attentions();
 };
 
-}  // namespace tests
+}  // namespace plaingrad::tests

@@ -5,8 +5,9 @@
 #include "tests/autograd/op_table.h"
 #include "tests/catch.h"
 
-using namespace autograd;  // NOLINT
-using namespace tests;     // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace autograd;   // NOLINT
+using namespace tests;      // NOLINT
 
 TEST_CASE("ops: every gradient is right", "[ops][gradcheck]") {
     for (const OpRow& row : OpTable().rows) {

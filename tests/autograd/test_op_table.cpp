@@ -7,7 +7,8 @@
 #include "tests/autograd/op_table.h"
 #include "tests/catch.h"
 
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace tests;      // NOLINT
 
 OpTable::OpTable() {
     elementwise();

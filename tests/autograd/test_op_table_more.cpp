@@ -2,8 +2,9 @@
 // gradcheck binary too, which is made of the files with that word.)
 #include "tests/autograd/op_table.h"
 
-using namespace tests;     // NOLINT
-using namespace autograd;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace tests;      // NOLINT
+using namespace autograd;   // NOLINT
 
 void OpTable::reductions() {
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{23}, Shape{3, 5}, Shape{2, 3, 5, 7}}) {

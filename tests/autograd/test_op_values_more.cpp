@@ -7,8 +7,9 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
-using namespace autograd;  // NOLINT
-using namespace tests;     // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace autograd;   // NOLINT
+using namespace tests;      // NOLINT
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "autograd/random.h"
 #include "autograd/tensor.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 using autograd::Real;
 using autograd::Shape;
@@ -109,4 +109,4 @@ void for_each_isa(const F& f) {
     }
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

@@ -12,6 +12,8 @@
 #include "tests/bench/measure.h"
 #include "tests/bench/workloads.h"
 
+using namespace plaingrad;  // NOLINT
+
 namespace {
 
 using namespace bench;

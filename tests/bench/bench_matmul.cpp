@@ -16,6 +16,8 @@
 #include "tests/bench/blas.h"
 #include "tests/bench/measure.h"
 
+using namespace plaingrad;  // NOLINT
+
 namespace {
 
 using namespace bench;

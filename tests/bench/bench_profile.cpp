@@ -17,7 +17,9 @@
 #include "tests/bench/measure.h"
 #include "tests/bench/workloads.h"
 
-namespace autograd::kernels {
+using namespace plaingrad;  // NOLINT
+
+namespace plaingrad::autograd::kernels {
 const Kernels& real_cpu();
 }
 
@@ -110,12 +112,12 @@ Kernels clocks() {
 
 }  // namespace
 
-namespace autograd::kernels {
+namespace plaingrad::autograd::kernels {
 const Kernels& cpu() {
     static const Kernels table = clocks();
     return table;
 }
-}  // namespace autograd::kernels
+}  // namespace plaingrad::autograd::kernels
 
 namespace {
 

@@ -10,6 +10,8 @@
 #include "autograd/base/check.h"
 #include "tests/bench/measure.h"
 
+using namespace plaingrad;  // NOLINT
+
 namespace {
 
 using autograd::Real;

@@ -11,7 +11,7 @@
 
 #include "autograd/kernels/kernels.h"
 
-namespace bench {
+namespace plaingrad::bench {
 
 using autograd::Real;  // float; in the double build these libraries are not asked
 
@@ -76,4 +76,4 @@ inline void find_onednn(std::vector<Blas>& found) {
          }});
 }
 
-}  // namespace bench
+}  // namespace plaingrad::bench

@@ -14,7 +14,7 @@
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
 
-namespace bench {
+namespace plaingrad::bench {
 
 // Numbers where a Tensor has them: from the beginning of a cache line on (otherwise every second vector lies on two),
 // and if there are many on large pages.
@@ -102,4 +102,4 @@ int serve_turns(double memory_before, Step step) {
     return 0;
 }
 
-}  // namespace bench
+}  // namespace plaingrad::bench

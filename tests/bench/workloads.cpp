@@ -6,7 +6,7 @@
 #include "models/presets.h"
 #include "models/transformer.h"
 
-namespace bench {
+namespace plaingrad::bench {
 
 using autograd::Rng;
 using autograd::Tensor;
@@ -180,4 +180,4 @@ Real Training::step() {
     return loss.item();
 }
 
-}  // namespace bench
+}  // namespace plaingrad::bench

@@ -13,7 +13,7 @@
 #include "models/config.h"
 #include "nn/optim.h"
 
-namespace bench {
+namespace plaingrad::bench {
 
 enum class Family { encoder_decoder, decoder, classifier };
 
@@ -56,4 +56,4 @@ private:
 // count random ids from `first` to below `vocabulary`; which ones depends on `name` alone.
 std::vector<int32_t> random_ids(int64_t count, int64_t vocabulary, std::string_view name);
 
-}  // namespace bench
+}  // namespace plaingrad::bench

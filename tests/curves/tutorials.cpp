@@ -15,6 +15,7 @@
 #include "models/text/vocabulary.h"
 #include "nn/optim.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace autograd;
 using models::Transformer;
 using models::TransformerConfig;

@@ -11,7 +11,7 @@
 #include "tests/catch.h"
 #include "tests/folder.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 using autograd::Tokens;
 using nn::checkpoint::Integers;
@@ -225,4 +225,4 @@ inline Tensor rows_of(const Tensor& y, const std::vector<int32_t>& counts) {
     return y * Tensor::from({y.size(0), y.size(1), 1}, keep);
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

@@ -6,7 +6,7 @@
 #include "models/masked_language_model.h"
 #include "models/pytorch.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 using models::every_name;
 using models::LanguageModel;
@@ -138,4 +138,4 @@ inline void save_bert(const std::string& path, const MaskedLanguageModel& model,
     save(path, bert_state_dict(model), metadata);
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

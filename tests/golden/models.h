@@ -6,7 +6,7 @@
 #include "models/masked_language_model.h"
 #include "models/transformer.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 // PAPER there: post-norm, sinusoids, one matrix for all.
 inline models::TransformerConfig small_tied() {
@@ -72,4 +72,4 @@ inline models::ClassifierConfig small_classifier(models::Pooling pooling) {
     return {.stack = c, .classes = 3, .pooling = pooling};
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

@@ -6,8 +6,9 @@
 #include "nn/optim.h"
 #include "tests/golden/golden.h"
 
-using namespace nn;     // NOLINT
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
 
 namespace {
 

@@ -5,8 +5,9 @@
 #include "tests/golden/hugging_face.h"
 #include "tests/golden/models.h"
 
-using namespace models;  // NOLINT
-using namespace tests;   // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
 using nn::checkpoint::Item;
 using nn::checkpoint::SafeTensors;
 

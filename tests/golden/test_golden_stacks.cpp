@@ -1,8 +1,9 @@
 // Encoder, decoder, and both as torch.nn.Transformer has them, agree with PyTorch.
 #include "tests/golden/golden.h"
 
-using namespace models;  // NOLINT
-using namespace tests;   // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "models/decoding.h"
 #include "tests/autograd/values.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 // Which source sentence, and what has been read, <sos> left out -> probabilities of the next token.
 using Probabilities = std::function<std::vector<double>(int32_t sentence, const std::vector<int32_t>& read)>;
@@ -60,4 +60,4 @@ private:
     std::vector<Row> rows_;
 };
 
-}  // namespace tests
+}  // namespace plaingrad::tests

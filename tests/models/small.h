@@ -15,7 +15,7 @@
 #include "nn/optim.h"
 #include "tests/autograd/values.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 using Ids = std::vector<int32_t>;
 using Sentences = std::vector<Ids>;
@@ -250,4 +250,4 @@ inline std::vector<Real> train(const models::Classifier& model, int steps, int b
     });
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

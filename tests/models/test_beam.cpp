@@ -5,8 +5,9 @@
 #include "tests/models/hand_made.h"
 #include "tests/models/small.h"
 
-using namespace models;  // NOLINT
-using namespace tests;   // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
 
 namespace {
 

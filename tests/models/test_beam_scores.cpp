@@ -2,8 +2,9 @@
 #include "tests/catch.h"
 #include "tests/models/hand_made.h"
 
-using namespace models;  // NOLINT
-using namespace tests;   // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
 
 namespace {
 

@@ -3,8 +3,9 @@
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
-using namespace models;  // NOLINT
-using namespace tests;   // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
 
 using autograd::Tokens;
 

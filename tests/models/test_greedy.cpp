@@ -3,8 +3,9 @@
 #include "tests/models/hand_made.h"
 #include "tests/models/small.h"
 
-using namespace models;  // NOLINT
-using namespace tests;   // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
 
 // Sentence b repeats token 4 + b; it ends after b + 1 tokens. <pad> and <sos> are always likelier.
 static std::vector<double> counting(int32_t b, const Ids& read) {

@@ -2,8 +2,9 @@
 #include "tests/models/small.h"
 #include "tests/nn/gradients.h"
 
-using namespace models;  // NOLINT
-using namespace tests;   // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
 
 static TransformerConfig tiny(const std::string& preset, nn::Activation activation) {
     TransformerConfig c = small(preset, 7);

@@ -13,7 +13,7 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 using autograd::NoGrad;
 
@@ -76,4 +76,4 @@ std::vector<nn::NamedParameter> leaves(const Module& module, std::vector<Tensor>
     return all;
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

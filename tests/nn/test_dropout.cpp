@@ -5,8 +5,9 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
-using namespace nn;     // NOLINT
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
 
 static Mode step(uint64_t n) { return Mode::train(Rng(5).fork(n)); }
 

@@ -12,8 +12,9 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
-using namespace nn;     // NOLINT
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
 
 namespace {
 

@@ -8,8 +8,9 @@
 #include "nn/positional_encoding.h"
 #include "tests/nn/gradients.h"
 
-using namespace nn;     // NOLINT
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
 
 TEST_CASE("gradients: Linear, with bias and without", "[nn][gradcheck]") {
     struct Row {

@@ -6,8 +6,9 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
-using namespace nn;     // NOLINT
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
 
 static void put(const Tensor& parameter, const std::vector<Real>& values) {
     REQUIRE(parameter.numel() == length(values));

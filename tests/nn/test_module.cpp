@@ -7,8 +7,9 @@
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
-using namespace nn;     // NOLINT
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
 using models::Transformer;
 using models::TransformerConfig;
 

@@ -6,8 +6,9 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
-using namespace nn;     // NOLINT
-using namespace tests;  // NOLINT
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
 
 TEST_CASE("schedule: constant", "[nn][schedule]") {
     const ConstantSchedule lr{0.25};

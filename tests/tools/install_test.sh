@@ -17,6 +17,7 @@ cat >"$prefix/example.cpp" <<'END'
 #include "models/transformer.h"
 
 int main() {
+    using namespace plaingrad;
     autograd::Tensor x = autograd::Tensor::from({2}, {3, 4}).require_grad();
     autograd::sum(x * x).backward();
     std::cout << sizeof(autograd::Real) << ": " << x.grad().data()[0] << ' ' << x.grad().data()[1] << '\n';

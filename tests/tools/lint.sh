@@ -26,10 +26,8 @@ function level(path) {
     if (path ~ /^tests\//) return 8
     return 0
 }
-# apps/classify_data.h is part of apps/classify.cpp.
-function own_header(file, path) {
-    return (sub(/\.cpp$/, "_", file) || sub(/_[^_]*\.h$/, "_", file)) && index(path, file) == 1
-}
+# The folder apps/programs/NAME of a program of several files, else "".
+function program(path) { return match(path, /^apps\/programs\/[^\/]*\//) ? substr(path, 1, RLENGTH) : "" }
 function bad(rule) { print file ":" line ": " rule }
 {
     split($0, part, ":")
@@ -48,8 +46,8 @@ text ~ /^[ \t]*#[ \t]*include/ {
     if (!quoted && to) bad("our own headers are included with quotes: " path)
     if (to == 8 && from != 8) bad("nothing includes tests: " path)
     else if (to > from) bad("nobody includes to the left (apps -> models -> nn -> autograd -> kernels -> base): " path)
-    else if (to == 7 && from == 7 && !own_header(file, path))
-        bad("of apps a program includes only apps/kit, and headers that begin with its name: " path)
+    else if (to == 7 && from == 7 && (program(file) == "" || program(path) != program(file)))
+        bad("of apps a program includes only apps/kit, and its own folder apps/programs/NAME: " path)
     if (to == 2 && from > 2 && from != 8 && path != "autograd/kernels/kernels.h")
         bad("of the kernels the rest sees only autograd/kernels/kernels.h: " path)
     if (path ~ /\.cpp$/ && file != "autograd/kernels/unit.cpp") bad("only unit.cpp includes a .cpp: " path)

@@ -8,6 +8,7 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;          // NOLINT
 using namespace autograd;           // NOLINT
 using namespace autograd::kernels;  // NOLINT
 using namespace tests;              // NOLINT

@@ -12,6 +12,7 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace autograd;
 using kernels::Gemm;
 using kernels::kGemmBlockK;

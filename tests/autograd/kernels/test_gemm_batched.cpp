@@ -7,6 +7,7 @@
 #include "autograd/ops.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace autograd;
 
 namespace {

@@ -11,6 +11,7 @@
 #include "autograd/kernels/kernels.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;          // NOLINT
 using namespace autograd;           // NOLINT
 using namespace autograd::kernels;  // NOLINT
 

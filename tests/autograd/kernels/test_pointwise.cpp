@@ -15,6 +15,7 @@
 #include "autograd/kernels/random.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;          // NOLINT
 using namespace autograd;           // NOLINT
 using namespace autograd::kernels;  // NOLINT
 

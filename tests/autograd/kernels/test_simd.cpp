@@ -10,6 +10,7 @@
 #include "autograd/kernels/simd.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;          // NOLINT
 using namespace autograd;           // NOLINT
 using namespace autograd::kernels;  // NOLINT
 

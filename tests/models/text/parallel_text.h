@@ -7,7 +7,7 @@
 
 #include "models/text/parallel.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 // As if read from a.en and a.de: line i is {source, target}.
 inline models::text::ParallelText parallel_text(
@@ -26,4 +26,4 @@ inline std::string shown(const models::text::LineList& lines) {
     return all;
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

@@ -8,6 +8,7 @@
 #include "autograd/random.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace models::text;
 using autograd::Rng;
 using Indices = std::vector<int64_t>;

@@ -4,6 +4,7 @@
 #include "autograd/base/check.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace models::text;
 using Lines = std::vector<std::string>;
 

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "apps/char_lm_text.h"
+#include "apps/programs/char_lm/log_book.h"
 #include "autograd/base/check.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using autograd::Rng;
 using models::text::ByteBpe;
 using models::text::first_pre_token;
@@ -138,12 +139,12 @@ TEST_CASE("byte bpe: merges are learned within pre-tokens", "[text][bpe]") {
 }
 
 TEST_CASE("byte bpe: any bytes come back", "[text][bpe]") {
-    const ByteBpe bpe = ByteBpe::learn(kLogBook, 1000);
+    const ByteBpe bpe = ByteBpe::learn(char_lm::log_book, 1000);
     CHECK(bpe.size() == 1257);
-    const Ids log = bpe.encode(kLogBook);
-    CHECK(log.size() * 5 < kLogBook.size() * 2);  // 2.5 bytes each, or more
-    CHECK(bpe.decode(log) == kLogBook);
-    CHECK(ByteBpe::from_merges(bpe.merges(), "f").encode(kLogBook) == log);
+    const Ids log = bpe.encode(char_lm::log_book);
+    CHECK(log.size() * 5 < char_lm::log_book.size() * 2);  // 2.5 bytes each, or more
+    CHECK(bpe.decode(log) == char_lm::log_book);
+    CHECK(ByteBpe::from_merges(bpe.merges(), "f").encode(char_lm::log_book) == log);
 
     std::vector<std::string> texts = {"größe 日本語 \xf0\x9f\x98\x80", "\xff", "the \xc3",
                                       std::string(1000, ' '), std::string(70000, 'e')};

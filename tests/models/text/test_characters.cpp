@@ -4,6 +4,7 @@
 #include "autograd/base/check.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using models::text::Characters;
 using Ids = std::vector<int32_t>;
 

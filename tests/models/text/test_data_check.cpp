@@ -6,6 +6,7 @@
 #include "tests/catch.h"
 #include "tests/models/text/parallel_text.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace models::text;
 using namespace tests;  // NOLINT
 

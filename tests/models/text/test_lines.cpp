@@ -12,6 +12,7 @@
 #include "tests/catch.h"
 #include "tests/folder.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace models::text;
 using Lines = std::vector<std::string>;
 

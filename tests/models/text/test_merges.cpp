@@ -5,6 +5,7 @@
 #include "models/text/bpe.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using autograd::Rng;
 using models::text::Bpe;
 using models::text::split_at_spaces;

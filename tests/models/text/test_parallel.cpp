@@ -6,6 +6,7 @@
 #include "tests/folder.h"
 #include "tests/models/text/parallel_text.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace models::text;
 using namespace tests;  // NOLINT
 

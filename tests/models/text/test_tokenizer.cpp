@@ -10,6 +10,7 @@
 #include "models/text/vocabulary.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace models::text;
 using autograd::Rng;
 

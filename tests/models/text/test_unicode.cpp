@@ -6,6 +6,7 @@
 #include "autograd/base/utf8.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using namespace models::text;
 
 namespace {

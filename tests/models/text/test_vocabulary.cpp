@@ -4,6 +4,7 @@
 #include "autograd/base/check.h"
 #include "tests/catch.h"
 
+using namespace plaingrad;  // NOLINT
 using models::text::split_words;
 using models::text::Vocabulary;
 using Words = std::vector<std::string>;

@@ -9,7 +9,7 @@
 #include "tests/catch.h"
 #include "tests/folder.h"
 
-namespace tests {
+namespace plaingrad::tests {
 
 template <class T>
 std::string raw(const T& value) {
@@ -35,4 +35,4 @@ inline std::string complaint(const std::string& bytes) {
     return error_of([&] { opened(bytes); });
 }
 
-}  // namespace tests
+}  // namespace plaingrad::tests

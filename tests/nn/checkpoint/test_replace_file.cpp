@@ -13,6 +13,7 @@
 #include "nn/checkpoint/file.h"
 #include "tests/nn/checkpoint/files.h"
 
+using namespace plaingrad;       // NOLINT
 using namespace nn::checkpoint;  // NOLINT
 using namespace tests;           // NOLINT
 

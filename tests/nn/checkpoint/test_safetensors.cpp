@@ -9,6 +9,7 @@
 
 #include "tests/nn/checkpoint/files.h"
 
+using namespace plaingrad;       // NOLINT
 using namespace nn::checkpoint;  // NOLINT
 using namespace tests;           // NOLINT
 using Ints = std::vector<int64_t>;

@@ -5,6 +5,7 @@
 #include "autograd/base/utf8.h"
 #include "tests/nn/checkpoint/files.h"
 
+using namespace plaingrad;       // NOLINT
 using namespace nn::checkpoint;  // NOLINT
 using namespace tests;           // NOLINT
 

@@ -10,7 +10,7 @@
 
 #include "apps/kit/saved.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 using autograd::check;
 using autograd::join;
@@ -73,4 +73,4 @@ private:
     int opened_;
 };
 
-}  // namespace translate
+}  // namespace plaingrad::translate

@@ -17,6 +17,8 @@
 #include "autograd/random.h"
 #include "models/text/vocabulary.h"
 
+namespace plaingrad::classify {
+
 struct ReaderOptions {
     int64_t min_count = 2, pairs = 3;  // how often words and pairs must occur to be read; pairs 0: none
     int64_t max_words = 128;           // of a longer text only the first ones are read
@@ -165,3 +167,5 @@ private:
     models::text::Vocabulary vocabulary_;
     ReaderOptions options_;
 };
+
+}  // namespace plaingrad::classify

@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "apps/kit/options.h"
-#include "apps/translate_text.h"
+#include "apps/programs/translate/text.h"
 #include "models/transformer.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 struct Settings {
     std::string preset = "tiny", save, resume, codes;
@@ -241,4 +241,4 @@ inline void check_settings(const Settings& s) {
         throw kit::UsageError("--bpe-dropout and --min-count are for --pieces words");
 }
 
-}  // namespace translate
+}  // namespace plaingrad::translate

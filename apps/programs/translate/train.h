@@ -6,13 +6,13 @@
 
 #include "apps/kit/progress.h"
 #include "apps/kit/saved.h"
-#include "apps/translate_folder.h"
-#include "apps/translate_plan.h"
-#include "apps/translate_score.h"
+#include "apps/programs/translate/folder.h"
+#include "apps/programs/translate/plan.h"
+#include "apps/programs/translate/score.h"
 #include "nn/checkpoint/file.h"
 #include "nn/schedule.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 // The mean of models in files, in order, computed in double; written into the parameters of `into`.
 inline void average(const std::vector<std::string>& files, const models::Transformer& into) {
@@ -240,4 +240,4 @@ private:
     std::string log_;   // log.csv
 };
 
-}  // namespace translate
+}  // namespace plaingrad::translate

@@ -8,19 +8,21 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "apps/char_lm_data.h"
-#include "apps/char_lm_text.h"
 #include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/saved.h"
 #include "apps/kit/training.h"
+#include "apps/programs/char_lm/data.h"
+#include "apps/programs/char_lm/log_book.h"
 #include "models/presets.h"
 #include "models/sampling.h"
 #include "models/text/characters.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
 
+using namespace plaingrad;
+using namespace plaingrad::char_lm;
 using autograd::join;
 using models::LanguageModel;
 
@@ -319,7 +321,7 @@ int demo_command(int argc, char** argv) {
                     "learns from a file, character by character");
     options.example("./apps/char_lm sample readme.safetensors --prompt 'The '", "goes on with it");
     options.parse(argc, argv);
-    return learn({{"the built-in text", std::string(kLogBook)}}, s);
+    return learn({{"the built-in text", std::string(log_book)}}, s);
 }
 
 Settings parse_train(int argc, char** argv, const std::string& config) {

@@ -6,11 +6,11 @@
 #include <span>
 
 #include "apps/kit/program.h"
-#include "apps/translate_align.h"
+#include "apps/programs/translate/align.h"
 #include "models/decoding.h"
 #include "models/text/lines.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 struct DecodingOptions {
     int64_t beam = 5, n_best = 1, batch = 64;
@@ -251,4 +251,4 @@ inline void translate_lines(const Translator& translator, std::istream& in, cons
     unknown.report(name);
 }
 
-}  // namespace translate
+}  // namespace plaingrad::translate

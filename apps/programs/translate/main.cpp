@@ -7,9 +7,10 @@
 #include <sstream>
 
 #include "apps/kit/commands.h"
-#include "apps/translate_train.h"
+#include "apps/programs/translate/train.h"
 #include "nn/checkpoint/safetensors.h"
 
+using namespace plaingrad;
 using namespace translate;
 using models::Transformer;
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace plaingrad::classify {
+
 struct Intent {
     std::string label;
     std::vector<std::string> training, held_out;
@@ -67,3 +69,5 @@ const std::map<std::string, std::vector<std::string>> kSlots = {
     {"room", {"kitchen", "bedroom", "living room", "bathroom", "hall", "garage"}},
     {"topic", {"football", "the election", "science", "the economy", "tennis", "space"}},
 };
+
+}  // namespace plaingrad::classify

@@ -6,11 +6,11 @@
 
 #include "apps/kit/pairs.h"
 #include "apps/kit/program.h"
-#include "apps/translate_text.h"
+#include "apps/programs/translate/text.h"
 #include "models/text/batches.h"
 #include "models/text/data_check.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 using models::text::TooLong;
 
@@ -160,4 +160,4 @@ private:
     std::vector<std::vector<int64_t>> batches_;
 };
 
-}  // namespace translate
+}  // namespace plaingrad::translate

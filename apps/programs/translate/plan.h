@@ -9,11 +9,11 @@
 #include <fstream>
 
 #include "apps/kit/progress.h"
-#include "apps/translate_data.h"
-#include "apps/translate_decode.h"
-#include "apps/translate_options.h"
+#include "apps/programs/translate/data.h"
+#include "apps/programs/translate/decode.h"
+#include "apps/programs/translate/options.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 // In bytes.
 struct Memory {
@@ -123,4 +123,4 @@ inline void print_time(const models::Transformer& model, const Corpus& corpus, c
               << '\n';
 }
 
-}  // namespace translate
+}  // namespace plaingrad::translate

@@ -7,18 +7,20 @@
 #include <set>
 #include <sstream>
 
-#include "apps/classify_data.h"
-#include "apps/classify_reader.h"
-#include "apps/classify_report.h"
-#include "apps/classify_templates.h"
 #include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/saved.h"
 #include "apps/kit/training.h"
+#include "apps/programs/classify/data.h"
+#include "apps/programs/classify/reader.h"
+#include "apps/programs/classify/report.h"
+#include "apps/programs/classify/templates.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
 
+using namespace plaingrad;
+using namespace plaingrad::classify;
 using autograd::Real;
 using autograd::Rng;
 using autograd::Tensor;

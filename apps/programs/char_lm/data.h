@@ -14,6 +14,8 @@
 #include "models/text/characters.h"
 #include "models/text/lines.h"
 
+namespace plaingrad::char_lm {
+
 using autograd::check;
 using autograd::Rng;
 using autograd::Tokens;
@@ -167,3 +169,5 @@ private:
     std::vector<Sequence> pieces_;
     std::vector<int64_t> order_;
 };
+
+}  // namespace plaingrad::char_lm

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "apps/kit/pairs.h"
-#include "apps/translate_text.h"
+#include "apps/programs/translate/text.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 // (word of the source, word of the translation): what stands between spaces, counted from 0.
 using Alignment = std::vector<std::pair<int64_t, int64_t>>;
@@ -84,4 +84,4 @@ inline Alignment align(const CrossAttention& attention, int64_t b, const std::ve
     return alignment;
 }
 
-}  // namespace translate
+}  // namespace plaingrad::translate

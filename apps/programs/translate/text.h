@@ -16,7 +16,7 @@
 #include "models/text/tokenizer.h"
 #include "models/text/unicode.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 using autograd::check;
 using autograd::join;
@@ -238,4 +238,4 @@ private:
     Vocabulary vocabulary_;
 };
 
-}  // namespace translate
+}  // namespace plaingrad::translate

@@ -12,6 +12,8 @@
 #include "autograd/random.h"
 #include "models/text/lines.h"
 
+namespace plaingrad::classify {
+
 using autograd::check;
 using autograd::join;
 
@@ -104,3 +106,5 @@ inline Corpus hold_out(const std::vector<Example>& examples, int64_t count, cons
             corpus.training.push_back(*e);
     return corpus;
 }
+
+}  // namespace plaingrad::classify

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace plaingrad::classify {
+
 struct Confusion {
     std::vector<std::string> labels;
     std::vector<std::vector<int64_t>> counts;  // [true label][predicted label]
@@ -80,3 +82,5 @@ inline void print(const Confusion& c) {
                   << '\n';
     }
 }
+
+}  // namespace plaingrad::classify

@@ -1,11 +1,11 @@
 // How good a model is on pairs of sentences: the loss, and BLEU of its translations.
 #pragma once
 
-#include "apps/translate_data.h"
-#include "apps/translate_decode.h"
+#include "apps/programs/translate/data.h"
+#include "apps/programs/translate/decode.h"
 #include "models/text/bleu.h"
 
-namespace translate {
+namespace plaingrad::translate {
 
 // Nats for a token.
 inline double mean_loss(const models::Transformer& model, const Corpus& corpus, int64_t batch_tokens) {
@@ -45,4 +45,4 @@ inline Bleu measure_bleu(const Translator& translator, const std::vector<Sentenc
                             : join("BLEU|", models::text::signature(options), " = ", to_string(bleu))};
 }
 
-}  // namespace translate
+}  // namespace plaingrad::translate
