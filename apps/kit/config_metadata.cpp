@@ -1,20 +1,20 @@
 #include "apps/kit/config_metadata.h"
 
-#include <charconv>
-#include <cstdio>
-#include <cstdlib>
+#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::kit {
 namespace {
 
-using autograd::check;
-using autograd::Real;
 using models::ClassifierConfig;
 using models::StackConfig;
 using models::TransformerConfig;
+using nn::checkpoint::FieldReader;
+using nn::checkpoint::FieldWriter;
+using nn::checkpoint::Names;
 
-// The names of an enum's values, in their order.
-using Names = std::vector<std::string>;
+constexpr const char* kPrefix = "config.";
+
+// The names of each enum's values, in their order.
 const Names kActivations = {"relu", "gelu_erf", "gelu_tanh"};
 const Names kNorms = {"post", "pre"};
 const Names kPositions = {"sinusoidal", "learned"};
@@ -73,99 +73,43 @@ void visit_classifier(Config& c, Field& field) {
     field("pooling", c.pooling, kPoolings);
 }
 
-struct Writer {
-    Metadata metadata;
-
-    void operator()(const char* name, int64_t value) { put(name, std::to_string(value)); }
-    void operator()(const char* name, bool value) { put(name, value ? "true" : "false"); }
-    void operator()(const char* name, Real value) {
-        char text[40];
-        std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
-        put(name, text);
-    }
-    template <class Enum>
-    void operator()(const char* name, Enum value, const Names& names) {
-        put(name, names[static_cast<std::size_t>(value)]);
-    }
-    void put(const char* name, const std::string& text) {
-        metadata.emplace(autograd::join("config.", name), text);
-    }
-};
-
-struct Reader {
-    const Metadata& metadata;
-
-    void operator()(const char* name, int64_t& value) const {
-        const std::string& text = at(name);
-        const char* end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, value);
-        check(error == std::errc() && stop == end, "config.", name, " must be a whole number: got '", text,
-              "'");
-    }
-    void operator()(const char* name, bool& value) const { choose(name, value, {"false", "true"}); }
-    void operator()(const char* name, Real& value) const {
-        const std::string& text = at(name);
-        char* stop = nullptr;
-        value = static_cast<Real>(std::strtod(text.c_str(), &stop));
-        check(!text.empty() && stop == text.c_str() + text.size(), "config.", name,
-              " must be a number: got '", text, "'");
-    }
-    template <class Enum>
-    void operator()(const char* name, Enum& value, const Names& names) const {
-        choose(name, value, names);
-    }
-
-    template <class Value>
-    void choose(const char* name, Value& value, const Names& names) const {
-        const std::string& text = at(name);
-        for (std::size_t i = 0; i < names.size(); ++i)
-            if (names[i] == text) {
-                value = static_cast<Value>(i);
-                return;
-            }
-        throw autograd::Error(autograd::join("config.", name, " has an unknown value '", text, "'"));
-    }
-    const std::string& at(const char* name) const {
-        const auto entry = metadata.find(autograd::join("config.", name));
-        check(entry != metadata.end(), "config.", name, " is missing");
-        return entry->second;
-    }
-};
-
 }  // namespace
 
 Metadata to_metadata(const StackConfig& config) {
-    Writer writer;
+    Metadata metadata;
+    FieldWriter writer{metadata, kPrefix};
     visit_stack(config, writer);
-    return std::move(writer.metadata);
+    return metadata;
 }
 
 Metadata to_metadata(const ClassifierConfig& config) {
-    Writer writer;
+    Metadata metadata;
+    FieldWriter writer{metadata, kPrefix};
     visit_classifier(config, writer);
-    return std::move(writer.metadata);
+    return metadata;
 }
 
 Metadata to_metadata(const TransformerConfig& config) {
-    Writer writer;
+    Metadata metadata;
+    FieldWriter writer{metadata, kPrefix};
     visit_transformer(config, writer);
-    return std::move(writer.metadata);
+    return metadata;
 }
 
-void from_metadata(const Metadata& metadata, TransformerConfig& config) {
-    const Reader reader{metadata};
+void from_metadata(const Metadata& metadata, TransformerConfig& config, const std::string& where) {
+    const FieldReader reader{metadata, kPrefix, where};
     visit_transformer(config, reader);
     check_config(config);
 }
 
-void from_metadata(const Metadata& metadata, StackConfig& config) {
-    const Reader reader{metadata};
+void from_metadata(const Metadata& metadata, StackConfig& config, const std::string& where) {
+    const FieldReader reader{metadata, kPrefix, where};
     visit_stack(config, reader);
     check_config(config);
 }
 
-void from_metadata(const Metadata& metadata, ClassifierConfig& config) {
-    const Reader reader{metadata};
+void from_metadata(const Metadata& metadata, ClassifierConfig& config, const std::string& where) {
+    const FieldReader reader{metadata, kPrefix, where};
     visit_classifier(config, reader);
     check_config(config.stack);
 }

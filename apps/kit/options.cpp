@@ -1,46 +1,44 @@
 #include "apps/kit/options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <iostream>
 
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
+#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::kit {
 
 using autograd::join;
 
+namespace {
+
+// "a whole number from 1 to 9"; `bounded`: whether there is a largest one worth telling.
+template <class Range>
+[[noreturn]] void refuse(const std::string& what, const char* kind, const std::string& text,
+                         const Range& range, bool bounded) {
+    throw UsageError(
+        join(what, " needs a ", kind, " ",
+             bounded ? join("from ", range.min, " to ", range.max) : join("of at least ", range.min),
+             ": got '", text, "'"));
+}
+
+}  // namespace
+
 int64_t parse_integer(const std::string& what, const std::string& text, IntegerRange range) {
-    int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (text.empty() || stop != end || error != std::errc() || value < range.min || value > range.max) {
-        const bool bounded =
-            range.max != std::numeric_limits<int64_t>::max() || error == std::errc::result_out_of_range;
-        throw UsageError(
-            join(what, " needs a whole number ",
-                 bounded ? join("from ", range.min, " to ", range.max) : join("of at least ", range.min),
-                 ": got '", text, "'"));
-    }
-    return value;
+    const std::optional<int64_t> value = nn::checkpoint::parse_integer(text);
+    if (!value || *value < range.min || *value > range.max)
+        refuse(what, "whole number", text, range,
+               range.max != std::numeric_limits<int64_t>::max() ||
+                   (!value && !text.empty() && text.find_first_not_of("0123456789") == text.npos));
+    return *value;
 }
 
 double parse_real(const std::string& what, const std::string& text, RealRange range) {
-    char* stop = nullptr;
-    const double value =
-        std::strtod(text.c_str(), &stop);  // from_chars for doubles is missing in older libraries
-    const bool decimal = text.find_first_not_of("0123456789+-.eE") == std::string::npos;
-    if (text.empty() || !decimal || stop != text.c_str() + text.size() ||
-        !(value >= range.min && value <= range.max)) {
-        const bool bounded = range.max != std::numeric_limits<double>::max();
-        throw UsageError(
-            join(what, " needs a number ",
-                 bounded ? join("from ", range.min, " to ", range.max) : join("of at least ", range.min),
-                 ": got '", text, "'"));
-    }
-    return value;
+    const std::optional<double> value = nn::checkpoint::parse_real(text);
+    if (!value || !(*value >= range.min && *value <= range.max))
+        refuse(what, "number", text, range, range.max != std::numeric_limits<double>::max());
+    return *value;
 }
 
 Options::Options(std::string program, std::string summary)

@@ -3,14 +3,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "apps/kit/options.h"
 #include "models/pytorch.h"
+#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::kit {
 
@@ -21,6 +19,10 @@ using models::LanguageModel;
 using models::StackConfig;
 using models::Transformer;
 using models::TransformerConfig;
+using nn::checkpoint::check_file;
+using nn::checkpoint::FieldReader;
+using nn::checkpoint::FieldWriter;
+using nn::checkpoint::FileError;
 
 namespace {
 
@@ -31,6 +33,7 @@ constexpr const char* kTransformer = "translation model";
 constexpr const char* kVersion = "plaingrad.version";
 constexpr int64_t kOurVersion = 1;
 
+constexpr const char* kTraining = "training.";    // the names of what stands beside the weights
 constexpr const char* kOptimizer = "optimizer.";  // the names of its tensors begin so
 
 // Sinusoids are not in the file, so that their number is bounded by nothing but this.
@@ -67,7 +70,7 @@ void check_size(const TransformerConfig& c, const nn::checkpoint::SafeTensors& f
     check_size(decoder, file);
 }
 
-// As "training.steps" and so on, and back. The losses that are compared are kept to the last bit.
+// The losses that are compared are kept to the last bit.
 template <class Field>
 void visit_training(Training& t, int64_t& steps, Field& field) {
     field("steps", steps);
@@ -75,34 +78,6 @@ void visit_training(Training& t, int64_t& steps, Field& field) {
     field("best_step", t.best_step);
     field("worse", t.worse);
 }
-struct TrainingWriter {
-    Metadata& metadata;
-    void operator()(const char* name, int64_t value) { put(name, std::to_string(value)); }
-    void operator()(const char* name, double value) {
-        char text[40];
-        std::snprintf(text, sizeof text, "%.17g", value);
-        put(name, text);
-    }
-    void put(const char* name, const std::string& text) {
-        metadata[autograd::join("training.", name)] = text;
-    }
-};
-struct TrainingReader {
-    const Metadata& metadata;
-    void operator()(const char* name, int64_t& value) const {
-        value = parse_integer(autograd::join("training.", name), at(name));
-    }
-    void operator()(const char* name, double& value) const {
-        value = std::strtod(at(name).c_str(), nullptr);  // "inf" is a value
-        check(!std::isnan(value), "training.", name, " is not a number");
-    }
-    const std::string& at(const char* name) const {
-        const auto entry = metadata.find(autograd::join("training.", name));
-        check(entry != metadata.end(), "this is a saved model, but no checkpoint to go on from: training.",
-              name, " is missing");
-        return entry->second;
-    }
-};
 
 std::vector<nn::checkpoint::StateEntry> optimizer_entries(const Training& training) {
     std::vector<nn::checkpoint::StateEntry> entries;
@@ -124,7 +99,7 @@ void save_model(const std::string& path, const Model& model, const char* kind, c
             state.entries.push_back(std::move(entry));
         Training numbers = *training;
         int64_t steps = training->adam.steps();
-        TrainingWriter writer{metadata};
+        FieldWriter writer{metadata, kTraining};
         visit_training(numbers, steps, writer);
     }
     nn::checkpoint::save(path, state, metadata);
@@ -135,11 +110,13 @@ template <class Model>
 Model build(const nn::checkpoint::SafeTensors& file, const autograd::Rng& rng) {
     try {
         decltype(Model::config) config;
-        from_metadata(file.metadata(), config);
+        from_metadata(file.metadata(), config, file.path());
         check_size(config, file);
         return Model(config, rng);
+    } catch (const FileError&) {
+        throw;
     } catch (const autograd::Error& error) {
-        throw autograd::Error(autograd::join(file.path(), ": ", error.what()));
+        throw FileError(autograd::join(file.path(), ": ", error.what()));
     }
 }
 
@@ -147,14 +124,16 @@ template <class Model>
 Model load_model(const std::string& path, const char* kind, Metadata* extra,
                  const autograd::Rng& rng = autograd::Rng(0)) {
     const nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
-    const auto found = file.metadata().find(kKind);
-    check(found != file.metadata().end(), path,
-          ": this file holds tensors, but was not saved by a program of plaingrad; a saved ", kind,
-          " is needed");
-    check(found->second == kind, path, ": this is a saved ", found->second, "; a saved ", kind, " is needed");
-    if (const auto version = file.metadata().find(kVersion); version != file.metadata().end())
-        check(version->second == std::to_string(kOurVersion), path, ": it was saved by a newer version (",
-              version->second, "; this one reads ", kOurVersion, ")");
+    const FieldReader field{file.metadata(), "", path};
+    check_file(field.has(kKind), path,
+               ": this file holds tensors, but was not saved by a program of plaingrad; a saved ", kind,
+               " is needed");
+    const std::string& saved = field.required(kKind);
+    check_file(saved == kind, path, ": this is a saved ", saved, "; a saved ", kind, " is needed");
+    int64_t version = kOurVersion;
+    field(kVersion, version);
+    check_file(version == kOurVersion, path, ": it was saved by a newer version (", version,
+               "; this one reads ", kOurVersion, ")");
     Model model = build<Model>(file, rng);
     nn::checkpoint::StateDict state = models::state_dict(model);
     state.canonical = [](std::string name) { return name.starts_with(kOptimizer) ? std::string() : name; };
@@ -207,18 +186,17 @@ Transformer load_transformer(const std::string& path, Metadata* extra, const aut
 
 void load_training(const std::string& path, Training& training) {
     const nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
+    const FieldReader reader{file.metadata(), kTraining, path};
+    check_file(reader.has("steps"), path,
+               ": this is a saved model, but no checkpoint to go on from: training.steps ", "is missing");
     Training read = training;
     int64_t steps = 0;
-    try {
-        const TrainingReader reader{file.metadata()};
-        visit_training(read, steps, reader);
-        read.adam.set_steps(steps);
-        nn::checkpoint::load(file, {optimizer_entries(training), [](std::string name) {
-                                        return name.starts_with(kOptimizer) ? name : std::string();
-                                    }});
-    } catch (const std::exception& error) {
-        throw autograd::Error(autograd::join(path, ": ", error.what()));
-    }
+    visit_training(read, steps, reader);
+    check_file(steps >= 0, path, ": training.steps must not be negative: got ", steps);
+    read.adam.set_steps(steps);
+    nn::checkpoint::load(file, {optimizer_entries(training), [](std::string name) {
+                                    return name.starts_with(kOptimizer) ? name : std::string();
+                                }});
     training = std::move(read);
 }
 

@@ -10,20 +10,18 @@
 #include <filesystem>
 #include <fstream>
 
-#include "autograd/base/check.h"
-
 namespace plaingrad::nn::checkpoint {
 namespace {
 
-using autograd::check;
 using autograd::join;
 
 // Not of a pipe: to open one that nobody writes to would never return.
 void check_regular(const std::string& path) {
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(path, error);
-    check(!is_directory(status), path, ": this is a directory; a file is needed");
-    check(!exists(status) || is_regular_file(status), path, ": this is a pipe or a device; a file is needed");
+    check_file(!is_directory(status), path, ": this is a directory; a file is needed");
+    check_file(!exists(status) || is_regular_file(status), path,
+               ": this is a pipe or a device; a file is needed");
 }
 
 // Under the first name that is free: another thread, or a process that was killed, may have left some.
@@ -64,11 +62,11 @@ std::string read_file(const std::string& path) {
     check_regular(path);
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     const std::streamoff size = file.tellg();  // -1 if it is not open
-    check(size >= 0, path, ": cannot be opened: ", std::strerror(errno));
+    check_file(size >= 0, path, ": cannot be opened: ", std::strerror(errno));
     std::string bytes(static_cast<std::size_t>(size), '\0');
     file.seekg(0).read(bytes.data(), size);
-    check(file.gcount() == size, path, ": ended after ", file.gcount(), " of ", size,
-          " bytes; is another program writing to it?");
+    check_file(file.gcount() == size, path, ": ended after ", file.gcount(), " of ", size,
+               " bytes; is another program writing to it?");
     return bytes;
 }
 
@@ -100,8 +98,8 @@ void replace_file(const std::string& path, const std::vector<std::string_view>& 
     step([&] { return rename(aside.c_str(), target.c_str()); });
     if (failed != 0 && file >= 0)
         unlink(aside.c_str());
-    check(failed == 0, path, ": cannot be written: ", std::strerror(failed),
-          "; a file that was there is unchanged");
+    check_file(failed == 0, path, ": cannot be written: ", std::strerror(failed),
+               "; a file that was there is unchanged");
     sync_folder(target);
 }
 

@@ -5,13 +5,11 @@
 #include <set>
 #include <tuple>
 
-#include "autograd/base/check.h"
 #include "autograd/base/utf8.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {
-
-using autograd::check;
 
 struct NameAndSize {
     const char* name;
@@ -34,8 +32,8 @@ public:
 
     template <class... Parts>
     void require(bool condition, const Parts&... complaint) const {
-        check(condition, where_, ": byte ", at_, " of the header: ", complaint...,
-              "; the file is damaged, or is no safetensors file");
+        check_file(condition, where_, ": byte ", at_, " of the header: ", complaint...,
+                   "; the file is damaged, or is no safetensors file");
     }
 
     // {"key":value,...}, where member(key) reads the value.
@@ -180,18 +178,18 @@ Entry parse_entry(Reader& json, const std::string& name) {
 void check_layout(const std::vector<Entry>& in_order, int64_t data_bytes, const std::string& where) {
     int64_t at = 0;
     for (const Entry& entry : in_order) {
-        check(entry.begin == at && entry.end >= at, where, ": tensor ", shown(entry.name),
-              " must begin at byte ", at, ", where the last one ended: its data_offsets are ", entry.begin,
-              " to ", entry.end, "; the file is damaged");
+        check_file(entry.begin == at && entry.end >= at, where, ": tensor ", shown(entry.name),
+                   " must begin at byte ", at, ", where the last one ended: its data_offsets are ",
+                   entry.begin, " to ", entry.end, "; the file is damaged");
         at = entry.end;
         const int64_t needed = byte_count(entry, where);
-        check(at - entry.begin == needed, where, ": tensor ", shown(entry.name),
-              " of this shape and dtype has ", needed, " bytes: its data_offsets give it ", at - entry.begin,
-              "; the file is damaged");
+        check_file(at - entry.begin == needed, where, ": tensor ", shown(entry.name),
+                   " of this shape and dtype has ", needed, " bytes: its data_offsets give it ",
+                   at - entry.begin, "; the file is damaged");
     }
-    check(at == data_bytes, where, ": the tensors need ", at, " bytes after the header: there are ",
-          data_bytes,
-          at > data_bytes ? "; the file is cut off" : "; the file is damaged, or something was added to it");
+    check_file(
+        at == data_bytes, where, ": the tensors need ", at, " bytes after the header: there are ", data_bytes,
+        at > data_bytes ? "; the file is cut off" : "; the file is damaged, or something was added to it");
 }
 
 }  // namespace
@@ -204,8 +202,8 @@ int64_t byte_count(const Entry& entry, const std::string& where) {
     bool fits = true;
     for (const int64_t size : entry.shape)
         fits = fits && size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes);
-    check(fits, where, ": tensor ", shown(entry.name),
-          " has a negative size, or more bytes than 64 bits can count");
+    check_file(fits, where, ": tensor ", shown(entry.name),
+               " has a negative size, or more bytes than 64 bits can count");
     return bytes;
 }
 
@@ -232,8 +230,8 @@ std::string shown(std::string_view text) {
 }
 
 Header parse_header(std::string_view text, int64_t data_bytes, const std::string& where) {
-    check(autograd::find_invalid_utf8(text) == text.npos, where,
-          ": the header is not UTF-8; the file is damaged, or is no safetensors file");
+    check_file(autograd::find_invalid_utf8(text) == text.npos, where,
+               ": the header is not UTF-8; the file is damaged, or is no safetensors file");
     Header header;
     Reader json(text, where);
     json.object([&](const std::string& name) {

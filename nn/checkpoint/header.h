@@ -31,7 +31,7 @@ struct Header {
     Metadata metadata;
 };
 
-// Throws Error naming `where` (the file) unless the text is as above, and the tensors fill `data_bytes` without
+// Throws FileError naming `where` (the file) unless the text is as above, and the tensors fill `data_bytes` without
 // holes or overlaps. White space may stand around everything; a key that comes twice, or a dtype or field that is
 // not known, may not.
 Header parse_header(std::string_view text, int64_t data_bytes, const std::string& where);
@@ -39,7 +39,7 @@ Header parse_header(std::string_view text, int64_t data_bytes, const std::string
 // The text, filled up with spaces to a multiple of 8.
 std::string format_header(const Header& header);
 
-// What its shape and dtype come to. Throws Error for a negative size, or if 64 bits cannot hold it.
+// What its shape and dtype come to. Throws FileError for a negative size, or if 64 bits cannot hold it.
 int64_t byte_count(const Entry& entry, const std::string& where);
 
 // As a JSON string with its quotes. `shown` is for messages: a name in a file may have megabytes.

@@ -72,8 +72,8 @@ const Copies<int64_t> kIntegers = {
 template <class Out>
 auto copy_of(const Entry& entry, const Copies<Out>& copies, const char* numbers, const std::string& where) {
     const auto found = copies.find(entry.dtype);
-    check(found != copies.end(), where, ": tensor ", shown(entry.name), " must hold ", numbers,
-          ": its dtype is ", name_of(entry.dtype));
+    check_file(found != copies.end(), where, ": tensor ", shown(entry.name), " must hold ", numbers,
+               ": its dtype is ", name_of(entry.dtype));
     return found->second;
 }
 
@@ -114,15 +114,15 @@ Source source_of(const Item& item, const std::string& path) {
 
 SafeTensors::SafeTensors(std::string bytes, std::string where)
     : bytes_(std::move(bytes)), where_(std::move(where)) {
-    check(bytes_.size() >= kLengthBytes, where_, ": ", bytes_.size(),
-          " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
+    check_file(bytes_.size() >= kLengthBytes, where_, ": ", bytes_.size(),
+               " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
     uint64_t length = 0;
     std::memcpy(&length, bytes_.data(), kLengthBytes);
-    check(length <= kLongestHeader, where_, ": a header of ", length,
-          " bytes is beyond the format's limit of ", kLongestHeader, "; this is no safetensors file");
+    check_file(length <= kLongestHeader, where_, ": a header of ", length,
+               " bytes is beyond the format's limit of ", kLongestHeader, "; this is no safetensors file");
     const std::size_t rest = bytes_.size() - kLengthBytes;
-    check(length <= rest, where_, ": the header needs ", length, " bytes: there are ", rest,
-          "; the file is cut off, or is no safetensors file");
+    check_file(length <= rest, where_, ": the header needs ", length, " bytes: there are ", rest,
+               "; the file is cut off, or is no safetensors file");
     data_ = kLengthBytes + length;
     header_ = parse_header(std::string_view(bytes_).substr(kLengthBytes, length),
                            static_cast<int64_t>(bytes_.size() - data_), where_);
@@ -138,8 +138,8 @@ const Entry* SafeTensors::find(std::string_view name) const {
 const Entry& SafeTensors::at(std::string_view name) const {
     const Entry* entry = find(name);
     const std::string first = entries().empty() ? "" : join(", the first is ", shown(entries()[0].name));
-    check(entry != nullptr, where_, ": there is no tensor ", shown(name), "; this file has ",
-          entries().size(), first);
+    check_file(entry != nullptr, where_, ": there is no tensor ", shown(name), "; this file has ",
+               entries().size(), first);
     return *entry;
 }
 
@@ -151,8 +151,8 @@ std::string_view SafeTensors::bytes(const Entry& entry) const {
 Tensor SafeTensors::tensor(std::string_view name) const {
     const Entry& entry = at(name);
     const auto copy_all = copy_of(entry, kFloats, "floating-point numbers", where_);
-    check(entry.shape.size() <= Shape::kMaxRank, where_, ": tensor ", shown(name), " has ",
-          entry.shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
+    check_file(entry.shape.size() <= Shape::kMaxRank, where_, ": tensor ", shown(name), " has ",
+               entry.shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
     Tensor out = Tensor::uninitialized(Shape(entry.shape.data(), static_cast<int>(entry.shape.size())));
     copy_all(bytes(entry), out.mutable_data());
     return out;
@@ -166,7 +166,7 @@ Integers SafeTensors::integers(std::string_view name) const {
     copy_all(bytes(entry), out.values.data());
     const bool wrapped = entry.dtype == DType::U64 &&
                          std::any_of(out.values.begin(), out.values.end(), [](int64_t x) { return x < 0; });
-    check(!wrapped, where_, ": tensor ", shown(name), " has a number beyond 2^63 - 1");
+    check_file(!wrapped, where_, ": tensor ", shown(name), " has a number beyond 2^63 - 1");
     return out;
 }
 

@@ -30,7 +30,7 @@ struct Integers {
 // A whole file in memory, of which everything was checked.
 class SafeTensors {
 public:
-    // From the bytes of a file. Throws Error naming `where` unless they are a safetensors file to the last one.
+    // From the bytes of a file. Throws FileError naming `where` unless they are a safetensors file to the last one.
     SafeTensors(std::string bytes, std::string where);
 
     const std::string& path() const { return where_; }
@@ -38,11 +38,11 @@ public:
     const std::vector<Entry>& entries() const { return header_.entries; }  // in the order of the file
     const Entry* find(std::string_view name) const;                        // nullptr if there is none
 
-    // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws Error for a name that is not there,
+    // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws FileError for a name that is not there,
     // another dtype, or more than Shape::kMaxRank sizes.
     Tensor tensor(std::string_view name) const;
 
-    // A copy of a BOOL (as 0 and 1), U8, I8, ..., I64 or U64 tensor. Throws Error for a name that is not there,
+    // A copy of a BOOL (as 0 and 1), U8, I8, ..., I64 or U64 tensor. Throws FileError for a name that is not there,
     // another dtype, or a number beyond 2^63 - 1.
     Integers integers(std::string_view name) const;
 
@@ -55,7 +55,7 @@ private:
     Header header_;
 };
 
-// Throws Error naming the file if it cannot be read, or is no safetensors file.
+// Throws FileError naming the file if it cannot be read, or is no safetensors file.
 SafeTensors read(const std::string& path);
 
 // A tensor to write: as F32 (F64 in the double build), or as I64.

@@ -1,5 +1,7 @@
 #include "nn/checkpoint/state_dict.h"
 
+#include "nn/checkpoint/file.h"
+
 namespace plaingrad::nn::checkpoint {
 namespace {
 
@@ -50,9 +52,9 @@ std::vector<Tensor> match(const SafeTensors& file, const StateDict& state) {
         else if (found[i].defined() && first < i && found[i].to_vector() != found[first].to_vector())
             different.add(join(entries[i].name, " is not ", entries[first].name, ", with which it is tied"));
     }
-    check(missing.count + unexpected.count + different.count == 0, "[load] ", file.path(),
-          " does not fit the model", missing.words(), unexpected.words(), different.words(),
-          "; build the model with the configuration that it was saved with");
+    check_file(missing.count + unexpected.count + different.count == 0, "[load] ", file.path(),
+               " does not fit the model", missing.words(), unexpected.words(), different.words(),
+               "; build the model with the configuration that it was saved with");
     return found;
 }
 

@@ -32,7 +32,7 @@ Tensor packed(const StateEntry& entry);
 void save(const std::string& path, const StateDict& state, const Metadata& metadata = {});
 
 // Reads every entry, and gives back the metadata. Of the names of one tied weight some may be missing from the file;
-// those that are there must hold the same numbers. Throws Error that lists what is missing, what is too much, and
+// those that are there must hold the same numbers. Throws FileError that lists what is missing, what is too much, and
 // what has another shape; then nothing was changed.
 Metadata load(const std::string& path, const StateDict& state);
 // The same of a file that was read before.

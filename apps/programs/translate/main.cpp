@@ -211,20 +211,26 @@ int score_command(int argc, char** argv) {
 }
 
 // What a run has come to.
-void print_training(const kit::Metadata& metadata) {
-    const auto at = [&](const char* key) {
-        const auto entry = metadata.find(key);
-        return entry == metadata.end() ? std::string("?") : entry->second;
-    };
-    if (!metadata.contains("training.steps"))
+void print_training(const kit::Metadata& metadata, const std::string& path) {
+    const nn::checkpoint::FieldReader training{metadata, "training.", path},
+        run{metadata, "translate.", path};
+    if (!training.has("steps"))
         return;
-    std::cout << "training: step " << at("training.steps") << ", epoch " << at("translate.epoch")
-              << ", batch " << at("translate.batch") << ", data of " << at("translate.data") << '\n';
-    if (at("training.best_step") != "0")
-        std::cout << "best validation: " << std::strtod(at("training.best_validation").c_str(), nullptr)
-                  << " at step " << at("training.best_step") << ", " << at("training.worse") << " since\n";
-    std::string arguments = at("translate.arguments");
+    std::string epoch = "?", batch = "?", data = "?", arguments = "?";
+    run("epoch", epoch);
+    run("batch", batch);
+    run("data", data);
+    run("arguments", arguments);
     std::replace(arguments.begin(), arguments.end(), '\n', ' ');
+    std::cout << "training: step " << training.required("steps") << ", epoch " << epoch << ", batch " << batch
+              << ", data of " << data << '\n';
+    int64_t best_step = 0, worse = 0;
+    double best = 0;
+    training("best_step", best_step);
+    training("best_validation", best);
+    training("worse", worse);
+    if (best_step > 0)
+        std::cout << "best validation: " << best << " at step " << best_step << ", " << worse << " since\n";
     std::cout << "arguments: " << arguments << '\n';
 }
 
@@ -246,7 +252,7 @@ int info_command(int argc, char** argv) {
               << "text: " << (text.tokenized ? "in tokens" : "raw") << (text.lower_case ? ", lower case" : "")
               << ", " << (loaded.codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
               << kit::grouped(loaded.codec.size()) << '\n';
-    print_training(nn::checkpoint::read(path).metadata());
+    print_training(nn::checkpoint::read(path).metadata(), path);
     return 0;
 }
 

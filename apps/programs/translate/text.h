@@ -15,6 +15,7 @@
 #include "models/text/parallel.h"
 #include "models/text/tokenizer.h"
 #include "models/text/unicode.h"
+#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::translate {
 
@@ -36,17 +37,6 @@ struct TextOptions {
         1;  // pieces of words that are rarer are divided again, as far as they can be, or unknown
     bool dropout = false;  // words are to be divided at random: all pieces that can be are in the vocabulary
 };
-
-// A whole number, from 0, in the metadata of the file `path`. Throws Error naming it.
-inline int64_t integer(const kit::Metadata& metadata, const char* key, const std::string& path) {
-    const auto entry = metadata.find(key);
-    check(entry != metadata.end(), path, ": ", key, " is missing");
-    try {
-        return kit::parse_integer(key, entry->second, {.max = int64_t(1) << 53});
-    } catch (const kit::UsageError& error) {
-        throw autograd::Error(join(path, ": ", error.what()));
-    }
-}
 
 class TextCodec {
 public:
@@ -123,42 +113,42 @@ public:
         std::string words;
         for (int32_t id = models::kFirstFreeId; !is_bytes() && id < vocabulary_.size(); ++id)
             words.append(vocabulary_.word(id)).append("\n");
-        kit::Metadata all = {{"translate.pieces", options_.pieces},
-                             {"translate.tokenized", options_.tokenized ? "true" : "false"},
-                             {"translate.lower_case", options_.lower_case ? "true" : "false"},
-                             {"translate.codes", codes()},
-                             {"translate.vocabulary", words}};
+        kit::Metadata all;
+        nn::checkpoint::FieldWriter field{all, "translate."};
+        field("pieces", options_.pieces);
+        field("tokenized", options_.tokenized);
+        field("lower_case", options_.lower_case);
+        field("codes", codes());
+        field("vocabulary", words);
         if (options_.min_count > 1)
-            all["translate.min_count"] = std::to_string(options_.min_count);
+            field("min_count", options_.min_count);
         return all;
     }
 
     // Throws Error naming the file for metadata that `metadata` cannot have written.
     static TextCodec from_metadata(const kit::Metadata& metadata, const std::string& path) {
-        const auto at = [&](const char* key) -> const std::string& {
-            const auto entry = metadata.find(join("translate.", key));
-            check(entry != metadata.end(), path, ": this model was not trained by translate: translate.", key,
-                  " is missing");
-            return entry->second;
-        };
+        const nn::checkpoint::FieldReader field{metadata, "translate.", path};
+        nn::checkpoint::check_file(field.has("codes") && field.has("vocabulary"), path,
+                                   ": this model was not trained by translate: it has no text");
         TextCodec codec;
-        codec.options_ = {at("pieces"), at("tokenized") == "true", at("lower_case") == "true"};
+        field("pieces", codec.options_.pieces);
+        field("tokenized", codec.options_.tokenized);
+        field("lower_case", codec.options_.lower_case);
         if (codec.is_bytes()) {
-            codec.bytes_ = ByteBpe::from_merges(at("codes"), path);
+            codec.bytes_ = ByteBpe::from_merges(field.required("codes"), path);
             return codec;
         }
-        codec.words_ = Bpe::from_codes(at("codes"), path);
-        const std::string& words = at("vocabulary");
+        codec.words_ = Bpe::from_codes(field.required("codes"), path);
+        const std::string& words = field.required("vocabulary");
         for (std::size_t begin = 0, end; begin < words.size(); begin = end + 1) {
             end = std::min(words.find('\n', begin), words.size());
             const int64_t before = codec.vocabulary_.size();
             check(codec.vocabulary_.add(words.substr(begin, end - begin)) == before, path,
                   ": its vocabulary has '", words.substr(begin, end - begin), "' twice");
         }
-        if (metadata.contains("translate.min_count")) {
-            codec.options_.min_count = integer(metadata, "translate.min_count", path);
+        field("min_count", codec.options_.min_count);
+        if (field.has("min_count"))
             codec.allow_only_vocabulary();
-        }
         return codec;
     }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstdlib>
 
 #include "apps/kit/progress.h"
 #include "apps/kit/saved.h"
@@ -54,24 +53,21 @@ public:
     // From where the run in the folder stands; `metadata` is that of its checkpoint. Throws Error if it began with
     // other data.
     void go_on_from(const kit::Metadata& metadata) {
-        const auto at = [&](const char* key) -> const std::string& {
-            const auto entry = metadata.find(key);
-            check(entry != metadata.end(), folder_.last(), ": ", key, " is missing");
-            return entry->second;
-        };
-        const auto number = [&](const char* key) { return integer(metadata, key, folder_.last()); };
-        check(at("translate.data") == data_, folder_.last(),
+        const nn::checkpoint::FieldReader field{metadata, "translate.", folder_.last()};
+        check(field.required("data") == data_, folder_.last(),
               ": the run began with other data or another validation than these files; it can only go on "
               "with the same");
         kit::load_training(folder_.last(), training_);
-        const int64_t batch = number("translate.batch");
-        cursor_.move(number("translate.epoch"), 0);
-        check(batch < cursor_.per_epoch(), folder_.last(), ": translate.batch is ", batch,
+        const auto batch = field.required_as<int64_t>("batch");
+        const auto epoch = field.required_as<int64_t>("epoch");
+        check(epoch >= 0, folder_.last(), ": translate.epoch must not be negative: got ", epoch);
+        cursor_.move(epoch, 0);
+        check(batch >= 0 && batch < cursor_.per_epoch(), folder_.last(), ": translate.batch is ", batch,
               ", but an epoch has ", cursor_.per_epoch());
         cursor_.index = batch;
-        tokens_ = number("translate.tokens");
-        loss_sum_ = std::strtod(at("translate.loss_sum").c_str(), nullptr);
-        log_ = at("translate.log");
+        field("tokens", tokens_);
+        field("loss_sum", loss_sum_);
+        field("log", log_);
     }
 
     void operator()() {
@@ -188,15 +184,14 @@ private:
 
     void save_last() const {
         kit::Metadata all = codec_.metadata();
-        all["translate.arguments"] = arguments_of(s_);
-        all["translate.data"] = data_;
-        all["translate.epoch"] = std::to_string(cursor_.epoch);
-        all["translate.batch"] = std::to_string(cursor_.index);
-        all["translate.tokens"] = std::to_string(tokens_);
-        char text[40];
-        std::snprintf(text, sizeof text, "%.17g", loss_sum_);
-        all["translate.loss_sum"] = text;
-        all["translate.log"] = log_;
+        nn::checkpoint::FieldWriter field{all, "translate."};
+        field("arguments", arguments_of(s_));
+        field("data", data_);
+        field("epoch", cursor_.epoch);
+        field("batch", cursor_.index);
+        field("tokens", tokens_);
+        field("loss_sum", loss_sum_);
+        field("log", log_);
         kit::save(folder_.last(), model_, all, &training_);
     }
 

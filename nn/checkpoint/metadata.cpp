@@ -1,0 +1,95 @@
+#include "nn/checkpoint/metadata.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace plaingrad::nn::checkpoint {
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+    int64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && stop == text.data() + text.size();
+    return whole ? std::optional(value) : std::nullopt;
+}
+
+// With strtod, as from_chars for real numbers is missing in older libraries. It would also take hexadecimal numbers and
+// leading spaces.
+std::optional<double> parse_real(const std::string& text) {
+    constexpr const char* words[] = {"inf", "-inf", "nan", "-nan"};
+    const bool word = std::find(std::begin(words), std::end(words), text) != std::end(words);
+    if (text.empty() || (!word && text.find_first_not_of("0123456789+-.eE") != std::string::npos))
+        return {};
+    char* stop = nullptr;
+    const double value = std::strtod(text.c_str(), &stop);
+    return stop == text.c_str() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string to_text(float value) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
+    return text;
+}
+
+std::string to_text(double value) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.17g", value);
+    return text;
+}
+
+const std::string* FieldReader::find(const std::string& name) const {
+    const auto entry = metadata.find(prefix + name);
+    return entry == metadata.end() ? nullptr : &entry->second;
+}
+
+const std::string& FieldReader::required(const std::string& name) const {
+    const std::string* text = find(name);
+    check_file(text != nullptr, where, ": ", prefix, name, " is missing");
+    return *text;
+}
+
+void FieldReader::operator()(const std::string& name, std::string& value) const {
+    if (const std::string* text = find(name))
+        value = *text;
+}
+
+void FieldReader::operator()(const std::string& name, int64_t& value) const {
+    if (const std::string* text = find(name)) {
+        const std::optional<int64_t> number = parse_integer(*text);
+        check_file(number.has_value(), where, ": ", prefix, name, " must be a whole number: got ",
+                   shown(*text));
+        value = *number;
+    }
+}
+
+void FieldReader::operator()(const std::string& name, double& value) const {
+    if (const std::string* text = find(name)) {
+        const std::optional<double> number = parse_real(*text);
+        check_file(number && !std::isnan(*number), where, ": ", prefix, name, " must be a number: got ",
+                   shown(*text));
+        value = *number;
+    }
+}
+
+void FieldReader::operator()(const std::string& name, float& value) const {
+    double wide = static_cast<double>(value);
+    (*this)(name, wide);
+    value = static_cast<float>(wide);
+}
+
+void FieldReader::operator()(const std::string& name, bool& value) const {
+    value = choose(name, value ? 1 : 0, {"false", "true"}) == 1;
+}
+
+std::size_t FieldReader::choose(const std::string& name, std::size_t otherwise, const Names& names) const {
+    const std::string* text = find(name);
+    if (text == nullptr)
+        return otherwise;
+    const auto found = std::find(names.begin(), names.end(), *text);
+    check_file(found != names.end(), where, ": ", prefix, name, " has an unknown value ", shown(*text));
+    return static_cast<std::size_t>(found - names.begin());
+}
+
+}  // namespace plaingrad::nn::checkpoint
