@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "autograd/base/activation.h"
 #include "autograd/mask.h"
 #include "autograd/random.h"
 #include "autograd/tensor.h"
@@ -32,18 +33,18 @@ inline Tensor div(Real a, const Tensor& b) { return div(Tensor::scalar(a), b); }
 
 // ------------------------------------------------------------------------- elementwise, one tensor
 
-Tensor neg(const Tensor& x);      // -x
-Tensor exp(const Tensor& x);      // eˣ
-Tensor log(const Tensor& x);      // ln x
-Tensor sqrt(const Tensor& x);     // √x
-Tensor tanh(const Tensor& x);     // (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
-Tensor sigmoid(const Tensor& x);  // 1 / (1 + e⁻ˣ)
-Tensor relu(const Tensor& x);     // max(0, x)
-
-enum class Gelu { erf, tanh };
-// x Φ(x), Φ the normal distribution's; with Gelu::tanh its approximation
-// x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))). Hendrycks & Gimpel 2016.
-Tensor gelu(const Tensor& x, Gelu form = Gelu::erf);
+Tensor neg(const Tensor& x);        // -x
+Tensor exp(const Tensor& x);        // eˣ
+Tensor log(const Tensor& x);        // ln x
+Tensor sqrt(const Tensor& x);       // √x
+Tensor tanh(const Tensor& x);       // (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
+Tensor sigmoid(const Tensor& x);    // 1 / (1 + e⁻ˣ)
+Tensor abs(const Tensor& x);        // |x|; its derivative is 0 at 0
+Tensor relu(const Tensor& x);       // max(0, x)
+Tensor silu(const Tensor& x);       // x sigmoid(x)
+Tensor gelu(const Tensor& x);       // x Φ(x), Φ the normal distribution's. Hendrycks & Gimpel 2016
+Tensor gelu_tanh(const Tensor& x);  // x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))) ≈ gelu(x)
+Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_tanh, silu
 
 // ---------------------------------------------------------------------------------------- products
 
@@ -104,8 +105,7 @@ Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bi
 Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
                       int64_t count);
 
-enum class Activation { relu, gelu_erf, gelu_tanh };
-// f(linear(x, weight, bias)), f being relu or gelu in one of its two forms
+// activation(linear(x, weight, bias), f)
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
 // linear(linear_activation(x, w1, b1, f), w2, b2), keeping one tensor of the hidden size for backward
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,

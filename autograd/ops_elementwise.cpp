@@ -98,10 +98,12 @@ Tensor log(const Tensor& x) { return unary(Unary::log, x); }
 Tensor sqrt(const Tensor& x) { return unary(Unary::sqrt, x); }
 Tensor tanh(const Tensor& x) { return unary(Unary::tanh, x); }
 Tensor sigmoid(const Tensor& x) { return unary(Unary::sigmoid, x); }
+Tensor abs(const Tensor& x) { return unary(Unary::abs, x); }
 Tensor relu(const Tensor& x) { return unary(Unary::relu, x); }
-Tensor gelu(const Tensor& x, Gelu form) {
-    return unary(form == Gelu::erf ? Unary::gelu_erf : Unary::gelu_tanh, x);
-}
+Tensor silu(const Tensor& x) { return unary(Unary::silu, x); }
+Tensor gelu(const Tensor& x) { return unary(Unary::gelu, x); }
+Tensor gelu_tanh(const Tensor& x) { return unary(Unary::gelu_tanh, x); }
+Tensor activation(const Tensor& x, Activation f) { return unary(kernels::unary_of(f), x); }
 
 // out = x m, m = 0 or 1/(1-p)        dx = dout m, with the same m, computed again
 Tensor dropout(const Tensor& x, Real p, const Rng& rng) {

@@ -105,12 +105,6 @@ Tensor batched_matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
         });
 }
 
-Unary unary_of(Activation f) {
-    return f == Activation::relu       ? Unary::relu
-           : f == Activation::gelu_erf ? Unary::gelu_erf
-                                       : Unary::gelu_tanh;
-}
-
 // A product of rows with a matrix, and what is done to it on the way.
 struct RowsTimes {
     bool transposed = false;                 // w is (N, K)
@@ -237,7 +231,7 @@ Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias,
     return linear("linear_columns", x, weight, bias, {.first_column = first, .columns = count});
 }
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
-    return linear("linear_activation", x, weight, bias, {.activation = unary_of(f)});
+    return linear("linear_activation", x, weight, bias, {.activation = kernels::unary_of(f)});
 }
 
 // hidden = f(x w1 + b1)         out = hidden w2 + b2
@@ -247,7 +241,7 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation activation) {
     check_linear("feed_forward", x.shape(), w1, b1, {});
-    const Unary f = unary_of(activation);
+    const Unary f = kernels::unary_of(activation);
     const RowsTimes first = {.columns = w1.size(1), .activation = f}, second = {.columns = w2.size(-1)};
     const Shape shape = x.shape().with(-1, first.columns);
     check_linear("feed_forward", shape, w2, b2, {});

@@ -95,7 +95,7 @@ StackConfig bert() {  // as large, but for the vocabulary
     StackConfig config = gpt2();
     config.vocabulary = 30522;
     config.max_length = 512;
-    config.activation = nn::Activation::gelu_erf;
+    config.activation = nn::Activation::gelu;
     config.norm = NormPlacement::post;
     config.final_norm = false;
     config.norm_eps = Real(1e-12);

@@ -15,7 +15,7 @@ using nn::checkpoint::Names;
 constexpr const char* kPrefix = "config.";
 
 // The names of each enum's values, in their order.
-const Names kActivations = {"relu", "gelu_erf", "gelu_tanh"};
+const Names kActivations(std::begin(autograd::kActivationNames), std::end(autograd::kActivationNames));
 const Names kNorms = {"post", "pre"};
 const Names kPositions = {"sinusoidal", "learned"};
 const Names kInits = {"xavier", "normal", "pytorch", "bert", "gpt2"};

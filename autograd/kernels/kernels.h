@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "autograd/base/activation.h"
 #include "autograd/base/real.h"
 
 namespace plaingrad::autograd::kernels {
@@ -21,7 +22,12 @@ struct Out {
     bool accumulate = false;
 };
 
-enum class Unary { neg, exp, log, sqrt, tanh, sigmoid, relu, gelu_erf, gelu_tanh };
+// Functions of one number. The first are Activation's.
+enum class Unary { relu, gelu, gelu_tanh, silu, neg, exp, log, sqrt, tanh, sigmoid, abs, count };
+
+constexpr Unary unary_of(Activation f) { return static_cast<Unary>(f); }
+static_assert(unary_of(Activation::count) == Unary::neg && unary_of(Activation::relu) == Unary::relu &&
+              unary_of(Activation::gelu) == Unary::gelu && unary_of(Activation::silu) == Unary::silu);
 
 // c (m, n) = op(a) (m, k) @ op(b) (k, n) [+ c] [+ bias], and of this f, the activation, if one is given
 // op(a) is a, stored (m, k) with rows lda apart, or its transpose, stored (k, m); b likewise.
@@ -38,7 +44,7 @@ struct Gemm {
     Real* before_activation = nullptr;
 };
 
-enum class Binary { add, sub, mul, div };
+enum class Binary { add, sub, mul, div, count };
 
 // Four loops over `size`; each operand moves by its own strides (0 repeats it: broadcasting).
 struct Loop4 {

@@ -41,6 +41,13 @@ struct Sigmoid {
     static Vec derivative(Vec y) { return fnma(y, y, y); }  // y (1 - y)
 };
 
+struct Abs {
+    static Vec forward(Vec x) { return max(x, zero() - x); }
+    static Vec derivative(Vec x) {  // 0 at 0, NaN at NaN
+        return select(less(x, zero()), broadcast(-1), select(less(zero(), x), broadcast(1), x));
+    }
+};
+
 struct Relu {
     static Vec forward(Vec x) { return at_least(0, x); }  // NaN stays NaN
     static Vec derivative(Vec x) { return select(less(zero(), x), broadcast(1), zero()); }
@@ -51,7 +58,7 @@ struct Relu {
 //
 // Both by way of the upper tail at a = |x|, Q = 1 - Phi(a), which is computed as a product and thus
 // accurate where it is tiny: gelu(x) = max(x, 0) - a Q, and gelu'(-a) = Q - a phi(a) = 1 - gelu'(a).
-struct GeluErf {
+struct Gelu {
     static Vec forward(Vec x) {
         const Vec a = magnitude(x);
         return fnma(gauss(a), a * mills(a), at_least(0, x));
@@ -93,18 +100,35 @@ private:
     static Vec two_u_over_x(Vec square) { return fma(broadcast(kCubic), square, broadcast(kLinear)); }
 };
 
+// silu(x)  = x s      s = sigmoid(x)
+// silu'(x) = s + x s (1 - s)
+//
+// Beyond +-1000 the sigmoid is 0 or 1 in float and double; the bounds keep inf times 0 away.
+struct Silu {
+    static Vec forward(Vec x) {
+        x = at_least(-1000, x);
+        return x * sigmoid(x);
+    }
+    static Vec derivative(Vec x) {
+        x = at_most(1000, at_least(-1000, x));
+        const Vec s = sigmoid(x);
+        return fma(x, fnma(s, s, s), s);
+    }
+};
+
 // Calls visit with one of the functions: the one at this place.
-template <class Visit, class... Functions>
-void with_one_of(int place, const Visit& visit, const Functions&... functions) {
+template <class Enum, class Visit, class... Functions>
+void with_one_of(Enum place, const Visit& visit, const Functions&... functions) {
+    static_assert(sizeof...(functions) == static_cast<int>(Enum::count));
     int at = 0;
-    ((at++ == place ? visit(functions) : void()), ...);
+    ((at++ == static_cast<int>(place) ? visit(functions) : void()), ...);
 }
 
 // In the order of the enum.
 template <class Visit>
 void with_function(Unary f, const Visit& visit) {
-    with_one_of(static_cast<int>(f), visit, Negate(), Exp(), Log(), Sqrt(), Tanh(), Sigmoid(), Relu(),
-                GeluErf(), GeluTanh());
+    with_one_of(f, visit, Relu(), Gelu(), GeluTanh(), Silu(), Negate(), Exp(), Log(), Sqrt(), Tanh(),
+                Sigmoid(), Abs());
 }
 
 // ---- the loops
@@ -244,7 +268,7 @@ void with_operation(Binary operation, const Visit& visit) {
     const auto sub = [](Vec a, Vec b) { return a - b; };
     const auto mul = [](Vec a, Vec b) { return a * b; };
     const auto div = [](Vec a, Vec b) { return a / b; };
-    with_one_of(static_cast<int>(operation), visit, add, sub, mul, div);
+    with_one_of(operation, visit, add, sub, mul, div);
 }
 
 void binary(Binary operation, const Loop4& unmerged, const Real* a, const Real* b, Out out) {

@@ -86,8 +86,9 @@ TEST_CASE("fused: the embedding with positions and dropout", "[ops][fused]") {
 TEST_CASE("fused: linear with an activation", "[ops][fused]") {
     const std::pair<Activation, Function> activations[] = {
         {Activation::relu, [](const Inputs& x) { return relu(linear(x[0], x[1], x[2])); }},
-        {Activation::gelu_erf, [](const Inputs& x) { return gelu(linear(x[0], x[1], x[2]), Gelu::erf); }},
-        {Activation::gelu_tanh, [](const Inputs& x) { return gelu(linear(x[0], x[1], x[2]), Gelu::tanh); }},
+        {Activation::gelu, [](const Inputs& x) { return gelu(linear(x[0], x[1], x[2])); }},
+        {Activation::gelu_tanh, [](const Inputs& x) { return gelu_tanh(linear(x[0], x[1], x[2])); }},
+        {Activation::silu, [](const Inputs& x) { return silu(linear(x[0], x[1], x[2])); }},
     };
     for (const auto& [f, composed] : activations) {
         const Activation activation = f;

@@ -94,8 +94,12 @@ void OpTable::elementwise() {
         {
             "operator-",
             autograd::operator- },
-            {"gelu", [](const Tensor& x) { return autograd::gelu(x); }},
-            {"gelu", [](const Tensor& x) { return autograd::gelu(x, autograd::Gelu::tanh); }},
+            {"gelu", autograd::gelu},
+            {"gelu_tanh", autograd::gelu_tanh},
+            {"silu", autograd::silu},
+            {"abs", autograd::abs},
+            {"activation",
+             [](const Tensor& x) { return autograd::activation(x, autograd::Activation::silu); }},
         };
     for (const auto& [name, f] : one) {
         const bool positive = f == autograd::log || f == autograd::sqrt;

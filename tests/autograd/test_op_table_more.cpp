@@ -131,6 +131,8 @@ void OpTable::lookup() {
 }
 
 void OpTable::fused() {
+    const Activation kActivations[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh,
+                                       Activation::silu};
     for (const Shape& shape : {Shape{5}, Shape{3, 5}, Shape{1, 5}, Shape{2, 3, 5}, Shape{2, 1, 3, 5}}) {
         const std::string detail = join("x ", shape);
         row("linear", detail, {in(shape), in({5, 7}), in({7})},
@@ -138,10 +140,10 @@ void OpTable::fused() {
         row("linear_transposed", detail, {in(shape), in({7, 5}), in({7})},
             [](const Inputs& x) { return linear_transposed(x[0], x[1], x[2]); });
     }
-    for (const Activation f : {Activation::relu, Activation::gelu_erf, Activation::gelu_tanh})
+    for (const Activation f : kActivations)
         row("linear_activation", join(static_cast<int>(f)), {in({3, 5}), in({5, 17}), in({17})},
             [=](const Inputs& x) { return linear_activation(x[0], x[1], x[2], f); });
-    for (const Activation f : {Activation::relu, Activation::gelu_erf, Activation::gelu_tanh})
+    for (const Activation f : kActivations)
         row("feed_forward", join(static_cast<int>(f)),
             {in({3, 5}), in({5, 17}), in({17}), in({17, 4}), in({4})},
             [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f); });

@@ -75,9 +75,15 @@ TEST_CASE("values: elementwise", "[ops][values]") {
     CHECK(worst_error(autograd::tanh(x), map(x, [](double a) { return std::tanh(a); })) <= kTight);
     CHECK(worst_error(sigmoid(x), map(x, [](double a) { return 1 / (1 + std::exp(-a)); })) <= kTight);
     CHECK(worst_error(relu(x), map(x, [](double a) { return a > 0 ? a : 0; })) == 0);
+    CHECK(worst_error(autograd::abs(x), map(x, [](double a) { return std::fabs(a); })) == 0);
+    CHECK(worst_error(silu(x), map(x, [](double a) { return a / (1 + std::exp(-a)); })) <= kTight);
+    CHECK(same_bits(activation(x, Activation::relu), relu(x)));
+    CHECK(same_bits(activation(x, Activation::gelu), gelu(x)));
+    CHECK(same_bits(activation(x, Activation::gelu_tanh), gelu_tanh(x)));
+    CHECK(same_bits(activation(x, Activation::silu), silu(x)));
     CHECK(worst_error(gelu(x), map(x, [](double a) { return a * std::erfc(-a / std::sqrt(2.0)) / 2; })) <=
           kTight);
-    CHECK(worst_error(gelu(x, Gelu::tanh), map(x, [&](double a) {
+    CHECK(worst_error(gelu_tanh(x), map(x, [&](double a) {
                           return a / 2 * (1 + std::tanh(std::sqrt(2 / pi) * (a + 0.044715 * a * a * a)));
                       })) <= kTight);
     CHECK(same_bits(x + y, add(x, y)));

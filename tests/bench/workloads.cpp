@@ -114,7 +114,7 @@ models::StackConfig stack_config(const Workload& w) {
     models::StackConfig config;
     if (w.family == Family::decoder) {
         config = models::gpt2();
-        config.activation = nn::Activation::gelu_erf;
+        config.activation = nn::Activation::gelu;
         config.tied = true;
     }
     config.vocabulary = w.vocabulary;

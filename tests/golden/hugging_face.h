@@ -88,7 +88,7 @@ inline StateDict gpt2_state_dict(const LanguageModel& model) {
 inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
     const StackConfig& c = model.config;
     autograd::check(
-        c.norm == NormPlacement::post && !c.final_norm && c.activation == nn::Activation::gelu_erf &&
+        c.norm == NormPlacement::post && !c.final_norm && c.activation == nn::Activation::gelu &&
             c.positions == nn::Positions::learned && !c.scale_embeddings,
         "[bert_state_dict] BERT has its norms after the sub-layers and none at the end, GELU, learned "
         "positions and embeddings that are not scaled, and this model does not; begin its configuration "

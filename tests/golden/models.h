@@ -24,7 +24,7 @@ inline models::TransformerConfig small_tied() {
 
 inline models::TransformerConfig small_prenorm() {
     models::TransformerConfig c = small_tied();
-    c.activation = nn::Activation::gelu_erf;
+    c.activation = nn::Activation::gelu;
     c.norm = models::NormPlacement::pre;
     c.final_norms = true;
     c.positions = nn::Positions::learned;
@@ -42,7 +42,7 @@ inline models::StackConfig small_language_model() {
             .n_heads = 3,
             .d_ff = 20,
             .n_layers = 2,
-            .activation = nn::Activation::gelu_erf,
+            .activation = nn::Activation::gelu,
             .positions = nn::Positions::learned};
 }
 

@@ -72,7 +72,7 @@ const Cases kLayers = {
                          +[] { return FeedForward(5, 13, Rng(1)); },
                          [](const FeedForward& f, const Tensor& x) { return f(x, Mode::eval()); })},
     {"gelu_erf", function([](const Tensor& x) { return autograd::gelu(x); })},
-    {"gelu_tanh", function([](const Tensor& x) { return autograd::gelu(x, autograd::Gelu::tanh); })},
+    {"gelu_tanh", function([](const Tensor& x) { return autograd::gelu_tanh(x); })},
     {"softmax", function([](const Tensor& x) { return autograd::softmax(x); })},
     {"log_softmax", function([](const Tensor& x) { return autograd::log_softmax(x); })},
     {"cross_entropy", cross_entropy(0)},

@@ -67,7 +67,7 @@ Case transformer(const StackConfig& config) {
 }
 
 constexpr auto kPost = NormPlacement::post, kPre = NormPlacement::pre;
-constexpr auto kRelu = nn::Activation::relu, kGelu = nn::Activation::gelu_erf;
+constexpr auto kRelu = nn::Activation::relu, kGelu = nn::Activation::gelu;
 
 const Cases kStacks = {
     {"encoder_post_relu", encoder(small_stack(kPost, kRelu, false))},

@@ -64,7 +64,7 @@ inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary
     } else if (kind == "bert") {  // post-norm, a norm after the embedding, learned positions, erf GELU, tied
         c = models::bert();
     } else if (kind == "bare") {  // pre-norm without a final norm, and not one bias
-        c = {.activation = nn::Activation::gelu_erf, .norm = pre, .init = nn::Init::normal};
+        c = {.activation = nn::Activation::gelu, .norm = pre, .init = nn::Init::normal};
         c.attention_bias = c.feed_forward_bias = c.norm_bias = c.output_bias = false;
     } else if (kind == "mixed") {  // every norm that there is, tied, scaled, learned positions, few biases
         c = {.final_norm = true, .positions = nn::Positions::learned, .embedding_norm = true, .tied = true};

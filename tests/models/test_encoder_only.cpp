@@ -57,7 +57,7 @@ TEST_CASE("masked language model: the parts, in their order", "[models][mlm]") {
         CHECK(logits.shape() == Shape({2, 6, 11}));
         const Tensor x = m.backbone(ids, Mask::key_counts({6, 3}), kEval);
         const Tensor h = autograd::matmul(x, m.transform.weight) + m.transform.bias.tensor();
-        const Tensor active = kind == "gpt2"                     ? autograd::gelu(h, autograd::Gelu::tanh)
+        const Tensor active = kind == "gpt2"                     ? autograd::gelu_tanh(h)
                               : kind == "bert" || kind == "bare" ? autograd::gelu(h)
                                                                  : autograd::relu(h);
         const Tensor product = autograd::matmul(

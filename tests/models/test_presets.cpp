@@ -172,7 +172,7 @@ TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][preset
     CHECK((g.vocabulary == 50257 && g.max_length == 1024 && b.vocabulary == 30522 && b.max_length == 512));
     CHECK((g.norm == NormPlacement::pre && g.final_norm && !g.embedding_norm && !g.output_bias));
     CHECK((b.norm == NormPlacement::post && !b.final_norm && b.embedding_norm && b.output_bias));
-    CHECK((g.activation == nn::Activation::gelu_tanh && b.activation == nn::Activation::gelu_erf));
+    CHECK((g.activation == nn::Activation::gelu_tanh && b.activation == nn::Activation::gelu));
     CHECK((g.norm_eps == Real(1e-5) && b.norm_eps == Real(1e-12)));
     CHECK((g.init == nn::Init::gpt2 && b.init == nn::Init::bert));
 

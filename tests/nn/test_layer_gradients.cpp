@@ -68,7 +68,7 @@ TEST_CASE("gradients: positions, sinusoidal and learned, from any first", "[nn][
 
 TEST_CASE("gradients: FeedForward, each activation, with bias and without, dropout on", "[nn][gradcheck]") {
     const Mode train = Mode::train(Rng(7));
-    for (const Activation f : {Activation::relu, Activation::gelu_erf, Activation::gelu_tanh}) {
+    for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
         for (const bool bias : {true, false}) {
             for (const Real dropout : {Real(0), Real(0.3)}) {
                 const FeedForward layer(

@@ -158,7 +158,7 @@ TEST_CASE("learned positions: a row of the table each", "[nn][layers]") {
 
 TEST_CASE("FeedForward: two layers with the activation between", "[nn][layers]") {
     const Tensor x = random({2, 3, 5}, 1);
-    for (const Activation f : {Activation::relu, Activation::gelu_erf, Activation::gelu_tanh}) {
+    for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
         const FeedForward layer(5, 13, Rng(2), {.activation = f, .init = Init::pytorch});
         const Tensor hidden = autograd::matmul(x, layer.linear1.weight) + layer.linear1.bias.tensor();
         std::vector<Real> active = hidden.to_vector();
@@ -166,9 +166,10 @@ TEST_CASE("FeedForward: two layers with the activation between", "[nn][layers]")
             const auto v = static_cast<double>(h);
             const double tanh_form =
                 v / 2 * (1 + std::tanh(std::sqrt(2 / 3.141592653589793) * (v + 0.044715 * v * v * v)));
-            h = static_cast<Real>(f == Activation::relu       ? std::fmax(0, v)
-                                  : f == Activation::gelu_erf ? v / 2 * (1 + std::erf(v / std::sqrt(2.0)))
-                                                              : tanh_form);
+            h = static_cast<Real>(f == Activation::relu   ? std::fmax(0, v)
+                                  : f == Activation::silu ? v / (1 + std::exp(-v))
+                                  : f == Activation::gelu ? v / 2 * (1 + std::erf(v / std::sqrt(2.0)))
+                                                          : tanh_form);
         }
         const Tensor expected = autograd::matmul(Tensor::from(hidden.shape(), active), layer.linear2.weight) +
                                 layer.linear2.bias.tensor();

@@ -73,7 +73,7 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
         config.tied = false;
         config.init = nn::Init::pytorch;
     } else {
-        config.activation = nn::Activation::gelu_erf;
+        config.activation = nn::Activation::gelu;
         config.attention_bias = config.feed_forward_bias = config.norm_bias = false;
     }
     return config;

@@ -269,7 +269,7 @@ TEST_CASE("gemm: an activation equals the composition", "[kernels][gemm]") {
     std::vector<Sizes> shapes(std::begin(kShapes), std::end(kShapes));
     shapes.insert(shapes.end(), std::begin(kMore), std::end(kMore));
     for (const auto& [m, n, k] : shapes)
-        for (const Unary f : {Unary::relu, Unary::gelu_erf, Unary::gelu_tanh}) {
+        for (const Unary f : {Unary::relu, Unary::gelu, Unary::gelu_tanh, Unary::silu}) {
             const int flags = static_cast<int>(f) + static_cast<int>(m);
             Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, true, m > 1 ? 1 : 0);
             if (k > 0)

@@ -24,8 +24,10 @@ namespace {
 constexpr Real kInf = std::numeric_limits<Real>::infinity();
 constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 
-constexpr Unary kUnary[] = {Unary::neg,     Unary::exp,  Unary::log,      Unary::sqrt,     Unary::tanh,
-                            Unary::sigmoid, Unary::relu, Unary::gelu_erf, Unary::gelu_tanh};
+constexpr Unary kUnary[] = {Unary::neg,       Unary::exp,     Unary::log,  Unary::sqrt,
+                            Unary::tanh,      Unary::sigmoid, Unary::relu, Unary::gelu,
+                            Unary::gelu_tanh, Unary::silu,    Unary::abs};
+static_assert(std::size(kUnary) == static_cast<size_t>(Unary::count));
 constexpr Binary kBinary[] = {Binary::add, Binary::sub, Binary::mul, Binary::div};
 
 // Calls f once with each set of kernels, and puts the old one back.
@@ -98,6 +100,8 @@ Real operate(Binary operation, Real a, Real b) {
             return a * b;
         case Binary::div:
             return a / b;
+        case Binary::count:
+            break;
     }
     return 0;
 }
@@ -208,7 +212,7 @@ TEST_CASE("accumulating adds to what is there; overwriting does not read it", "[
     const std::vector<Real> x = numbers(75, 2), dy = numbers(75, 3), old = numbers(75, 4);
     const int64_t n = length(x);
     const std::function<void(Out)> kernels[] = {
-        [&](Out out) { cpu().unary_backward(Unary::gelu_erf, n, x.data(), dy.data(), out); },
+        [&](Out out) { cpu().unary_backward(Unary::gelu, n, x.data(), dy.data(), out); },
         [&](Out out) { cpu().unary_backward(Unary::neg, n, x.data(), dy.data(), out); },
         [&](Out out) { cpu().binary(Binary::mul, dense(n), x.data(), dy.data(), out); },
         [&](Out out) {
@@ -286,7 +290,10 @@ TEST_CASE("unary_backward is the derivative", "[pointwise]") {
         {Unary::sigmoid, -6, 6, [](double x) { return 1 / (1 + std::exp(-x)); }},
         {Unary::relu, -6, -0.1, [](double x) { return x > 0 ? x : 0; }},
         {Unary::relu, 0.1, 6, [](double x) { return x > 0 ? x : 0; }},
-        {Unary::gelu_erf, -6, 6, [](double x) { return x * 0.5 * std::erfc(-x * std::sqrt(0.5)); }},
+        {Unary::abs, -6, -0.1, [](double x) { return -x; }},
+        {Unary::abs, 0.1, 6, [](double x) { return x; }},
+        {Unary::silu, -6, 6, [](double x) { return x / (1 + std::exp(-x)); }},
+        {Unary::gelu, -6, 6, [](double x) { return x * 0.5 * std::erfc(-x * std::sqrt(0.5)); }},
         {Unary::gelu_tanh, -6, 6,
          [&](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x))); }},
     };
@@ -316,12 +323,21 @@ TEST_CASE("derivatives far out are 0, 1 or NaN as they should be", "[pointwise]"
         Real saved, derivative;
     };
     const Case cases[] = {
-        {Unary::gelu_erf, kInf, 1},
-        {Unary::gelu_erf, -kInf, 0},
-        {Unary::gelu_erf, Real(1e30), 1},
-        {Unary::gelu_erf, Real(-1e30), 0},
-        {Unary::gelu_erf, 0, Real(0.5)},
-        {Unary::gelu_erf, kNan, kNan},
+        {Unary::abs, 0, 0},
+        {Unary::abs, kNan, kNan},
+        {Unary::abs, -kInf, -1},
+        {Unary::silu, kInf, 1},
+        {Unary::silu, -kInf, 0},
+        {Unary::silu, Real(1e30), 1},
+        {Unary::silu, Real(-1e30), 0},
+        {Unary::silu, 0, Real(0.5)},
+        {Unary::silu, kNan, kNan},
+        {Unary::gelu, kInf, 1},
+        {Unary::gelu, -kInf, 0},
+        {Unary::gelu, Real(1e30), 1},
+        {Unary::gelu, Real(-1e30), 0},
+        {Unary::gelu, 0, Real(0.5)},
+        {Unary::gelu, kNan, kNan},
         {Unary::gelu_tanh, kInf, 1},
         {Unary::gelu_tanh, -kInf, 0},
         {Unary::gelu_tanh, Real(1e30), 1},

@@ -1,0 +1,21 @@
+// The functions that may stand between two linear layers.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+
+namespace plaingrad::autograd {
+
+enum class Activation {
+    relu,       // max(0, x)
+    gelu,       // x Φ(x), Φ the normal distribution's. Hendrycks & Gimpel 2016
+    gelu_tanh,  // its approximation by tanh, GPT-2's
+    silu,       // x sigmoid(x), also called swish. Elfwing et al. 2017; Ramachandran et al. 2017
+    count
+};
+
+// As configurations in files name them, in the enum's order.
+inline constexpr const char* kActivationNames[] = {"relu", "gelu_erf", "gelu_tanh", "silu"};
+static_assert(std::size(kActivationNames) == static_cast<std::size_t>(Activation::count));
+
+}  // namespace plaingrad::autograd
