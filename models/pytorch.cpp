@@ -47,7 +47,7 @@ StateDict state_dict(const Transformer& model) {
     NameRules rules = kPyTorch;
     rules.push_back({"encoder.", "transformer.encoder."});
     rules.push_back({"decoder.", "transformer.decoder."});
-    return {.entries = renamed(every_name(model), rules, true)};
+    return {.entries = renamed(all_parameters(model), rules, true)};
 }
 
 }  // namespace plaingrad::models

@@ -33,7 +33,7 @@
 namespace plaingrad::models {
 
 using Metadata = nn::checkpoint::Metadata;
-using nn::every_name;
+using nn::all_parameters;
 using nn::checkpoint::StateDict;
 using nn::checkpoint::StateEntry;
 
@@ -48,7 +48,7 @@ std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameter
 StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters);
 template <class Module>
 StateDict state_dict(const Module& module) {
-    return pytorch_state_dict(every_name(module));
+    return pytorch_state_dict(all_parameters(module));
 }
 StateDict state_dict(const Transformer& model);
 

@@ -1,15 +1,17 @@
 #include "nn/module.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace plaingrad::nn {
 
-std::vector<NamedParameter> first_names(const std::vector<NamedParameter>& parameters) {
-    std::vector<NamedParameter> first;
+std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>& parameters) {
+    std::unordered_set<const Real*> seen;
+    std::vector<NamedParameter> unique;
     for (const NamedParameter& p : parameters)
-        if (std::none_of(first.begin(), first.end(), [&](auto& f) { return f.tensor.same_memory(p.tensor); }))
-            first.push_back(p);
-    return first;
+        if (seen.insert(p.tensor.data()).second)
+            unique.push_back(p);
+    return unique;
 }
 
 int64_t parameter_count(const std::vector<NamedParameter>& parameters) {

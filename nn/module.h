@@ -34,7 +34,12 @@ using autograd::Tokens;
 class Parameter {
 public:
     Parameter() = default;  // absent, as the bias of a Linear without one
-    explicit Parameter(Tensor value) : tensor_(std::move(value)) { tensor_.require_grad(); }
+    // Throws Error for an empty tensor.
+    explicit Parameter(Tensor value) : tensor_(std::move(value)) {
+        check(tensor_.defined(),
+              "[Parameter] an empty tensor cannot be trained; Parameter() stands for an absent one");
+        tensor_.require_grad();
+    }
     Parameter(Parameter&&) = default;
     Parameter& operator=(Parameter&&) = default;
 
@@ -93,19 +98,19 @@ private:
 
 // All parameters of a model in the order of visit, a tied one under each of its names.
 template <class Module>
-std::vector<NamedParameter> every_name(const Module& module) {
+std::vector<NamedParameter> all_parameters(const Module& module) {
     Visitor visitor;
     module.visit(visitor);
     return std::move(visitor.found);
 }
 
 // Of parameters that are one tensor only the first.
-std::vector<NamedParameter> first_names(const std::vector<NamedParameter>& parameters);
+std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>& parameters);
 
 // All parameters of a model, each once.
 template <class Module>
 std::vector<NamedParameter> parameters(const Module& module) {
-    return first_names(every_name(module));
+    return unique_parameters(all_parameters(module));
 }
 
 int64_t parameter_count(const std::vector<NamedParameter>& parameters);

@@ -15,109 +15,159 @@ namespace {
 
 // Numbers begin .. end of one parameter. A model has many small parameters and a few large ones: cut into
 // pieces they are one loop for all threads instead of one loop each, most of them too short for two.
-struct Piece {
+struct Range {
     std::size_t parameter;
     int64_t begin, end;
     int64_t size() const { return end - begin; }
 };
 
-constexpr int64_t kPiece = 1 << 14;  // numbers: some microseconds of Adam
+constexpr int64_t kRange = 1 << 14;  // numbers: some microseconds of Adam
 
 // Of all parameters that have a gradient.
-std::vector<Piece> pieces(const std::vector<NamedParameter>& parameters) {
-    std::vector<Piece> all;
+std::vector<Range> ranges(const std::vector<NamedParameter>& parameters) {
+    std::vector<Range> all;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const int64_t n = parameters[i].tensor.has_grad() ? parameters[i].tensor.numel() : 0;
-        for (int64_t begin = 0; begin < n; begin += kPiece)
-            all.push_back({i, begin, std::min(begin + kPiece, n)});
+        for (int64_t begin = 0; begin < n; begin += kRange)
+            all.push_back({i, begin, std::min(begin + kRange, n)});
     }
     return all;
 }
 
+// f(i, all[i]) for all i, on all threads.
 template <class F>
-void for_pieces(const std::vector<Piece>& all, const F& f) {
+void for_each(const std::vector<Range>& all, const F& f) {
     autograd::parallel_for(0, static_cast<int64_t>(all.size()), 1, [&](int64_t i, int64_t) {
         f(static_cast<std::size_t>(i), all[static_cast<std::size_t>(i)]);
     });
 }
 
+bool is_rate(double x) { return std::isfinite(x) && x >= 0; }
+
+Real real(double x) { return static_cast<Real>(x); }
+
 }  // namespace
 
-Adam::Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& options) : options_(options) {
-    const auto beta = [](double b) { return b >= 0 && b < 1; };
-    check(options.lr >= 0, "[Adam] lr must not be negative: got ", options.lr);
-    check(beta(options.beta1) && beta(options.beta2), "[Adam] betas must be in [0, 1): got ", options.beta1,
-          ", ", options.beta2);
-    check(options.eps > 0, "[Adam] eps must be positive: got ", options.eps);
-    check(options.weight_decay >= 0, "[Adam] weight decay must not be negative: got ", options.weight_decay);
-    for (const NamedParameter& p : parameters) {
-        const auto shared = [&](const NamedParameter& other) { return other.tensor.same_memory(p.tensor); };
-        if (std::any_of(parameters_.begin(), parameters_.end(), shared))
-            continue;
-        parameters_.push_back(p);
-        mean_.push_back(Tensor::zeros(p.tensor.shape()));
-        square_.push_back(Tensor::zeros(p.tensor.shape()));
-    }
+// ---- what optimizers have in common
+
+Optimizer::Optimizer(const char* name, const std::vector<NamedParameter>& parameters, double lr,
+                     double weight_decay, const std::vector<const char*>& kept)
+    : name_(name), lr_(lr), kept_(kept.size()) {
+    check(is_rate(lr), "[", name, "] lr must be finite and not negative: got ", lr);
+    check(is_rate(weight_decay), "[", name, "] weight decay must be finite and not negative: got ",
+          weight_decay);
+    for (const NamedParameter& p : parameters)
+        check(p.tensor.defined(), "[", name, "] parameter ", p.name, " is empty: it was never assigned");
+    parameters_ = unique_parameters(parameters);
+    for (const NamedParameter& p : parameters_)
+        for (const char* what : kept)
+            state_.push_back({autograd::join(what, ".", p.name), Tensor::zeros(p.tensor.shape())});
+    steps_of_each_.resize(parameters_.size());
 }
 
-// Adam for one parameter: what the kernel needs.
-struct Adam::Update {
-    kernels::Adam rule;
-    const Real* grad;
-    Real *w, *mean, *square;
-};
-
-Adam::Update Adam::update_of(std::size_t i, double lr, double grad_scale) {
-    const double t = static_cast<double>(steps_);
-    Tensor w = parameters_[i].tensor;
-    const bool decays = w.rank() >= 2 || !options_.decay_matrices_only;
-    const kernels::Adam rule = {.lr = static_cast<Real>(lr),
-                                .beta1 = static_cast<Real>(options_.beta1),
-                                .beta2 = static_cast<Real>(options_.beta2),
-                                .rest1 = static_cast<Real>(1 - options_.beta1),
-                                .rest2 = static_cast<Real>(1 - options_.beta2),
-                                .eps = static_cast<Real>(options_.eps),
-                                .correction1 = static_cast<Real>(1 - std::pow(options_.beta1, t)),
-                                .correction2 = static_cast<Real>(1 - std::pow(options_.beta2, t)),
-                                .decay = static_cast<Real>(decays ? options_.weight_decay : 0),
-                                .decoupled = options_.decoupled,
-                                .grad_scale = static_cast<Real>(grad_scale)};
-    return {rule, w.grad().data(), w.mutable_data(), mean_[i].mutable_data(), square_[i].mutable_data()};
+void Optimizer::set_steps(int64_t steps) {
+    set_steps(steps, std::vector<int64_t>(parameters_.size(), steps));
 }
 
-void Adam::step(double lr, double grad_scale) {
+void Optimizer::set_steps(int64_t steps, std::vector<int64_t> of_each) {
+    check(steps >= 0, "[", name_, "] the number of steps must not be negative: got ", steps);
+    const bool fits =
+        std::all_of(of_each.begin(), of_each.end(), [&](int64_t n) { return n >= 0 && n <= steps; });
+    check(fits && of_each.size() == parameters_.size(), "[", name_, "] a number of steps from 0 to ", steps,
+          " is needed for each of ", parameters_.size(), " parameters");
+    steps_ = steps;
+    steps_of_each_ = std::move(of_each);
+}
+
+void Optimizer::step(double lr, double grad_scale) {
+    check(is_rate(lr), "[", name_, "] the learning rate of a step must be finite and not negative: got ", lr);
+    check(std::isfinite(grad_scale), "[", name_, "] the gradients' scale must be finite: got ", grad_scale);
     ++steps_;
-    std::vector<Update> updates(parameters_.size());
-    for (std::size_t i = 0; i < updates.size(); ++i)
-        if (parameters_[i].tensor.has_grad())
-            updates[i] = update_of(i, lr, grad_scale);
-    for_pieces(pieces(parameters_), [&](std::size_t, const Piece& p) {
-        const Update& u = updates[p.parameter];
-        kernels::cpu().adam(u.rule, p.size(), u.grad + p.begin, u.w + p.begin, u.mean + p.begin,
-                            u.square + p.begin);
+    std::vector<Piece> whole(parameters_.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        Tensor w = parameters_[i].tensor;
+        if (!w.has_grad())
+            continue;
+        const auto kept = [&](std::size_t k) {
+            return k < kept_ ? state_[i * kept_ + k].tensor.mutable_data() : nullptr;
+        };
+        whole[i] = {w.numel(), w.grad().data(),     w.mutable_data(), kept(0),
+                    kept(1),   ++steps_of_each_[i], w.rank() >= 2};
+    }
+    for_each(ranges(parameters_), [&](std::size_t, const Range& r) {
+        Piece piece = whole[r.parameter];
+        piece.n = r.size();
+        piece.grad += r.begin;
+        piece.w += r.begin;
+        if (kept_ > 0)
+            piece.kept += r.begin;
+        if (kept_ > 1)
+            piece.kept2 += r.begin;
+        update(piece, lr, grad_scale);
     });
 }
 
-std::vector<NamedParameter> Adam::moments() const {
-    std::vector<NamedParameter> all;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        all.push_back({autograd::join("mean.", parameters_[i].name), mean_[i]});
-        all.push_back({autograd::join("square.", parameters_[i].name), square_[i]});
-    }
-    return all;
+// ---- the rules
+
+Sgd::Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& options)
+    : Optimizer("Sgd", parameters, options.lr, options.weight_decay,
+                options.momentum != 0 ? std::vector{"velocity"} : std::vector<const char*>()),
+      options_(options) {
+    check(options.momentum >= 0 && options.momentum < 1, "[Sgd] momentum must be in [0, 1): got ",
+          options.momentum);
+    check(options.momentum > 0 || !options.nesterov, "[Sgd] nesterov needs a momentum: got ",
+          options.momentum);
 }
 
-void Adam::set_steps(int64_t steps) {
-    check(steps >= 0, "[Adam] the number of steps must not be negative: got ", steps);
-    steps_ = steps;
+// Without a kernel of its own: the loop waits for memory, whatever the instruction set.
+void Sgd::update(const Piece& p, double lr, double grad_scale) const {
+    const Real rate = real(lr), scale = real(grad_scale), decay = real(options_.weight_decay);
+    const Real momentum = real(options_.momentum);
+    for (int64_t i = 0; i < p.n; ++i) {
+        const Real g = scale * p.grad[i] + decay * p.w[i];
+        Real step = g;
+        if (p.kept != nullptr) {
+            p.kept[i] = momentum * p.kept[i] + g;
+            step = options_.nesterov ? g + momentum * p.kept[i] : p.kept[i];
+        }
+        p.w[i] -= rate * step;
+    }
 }
+
+Adam::Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& options)
+    : Optimizer("Adam", parameters, options.lr, options.weight_decay, {"mean", "square"}), options_(options) {
+    const auto beta = [](double b) { return b >= 0 && b < 1; };
+    check(beta(options.beta1) && beta(options.beta2), "[Adam] betas must be in [0, 1): got ", options.beta1,
+          ", ", options.beta2);
+    check(options.eps > 0, "[Adam] eps must be positive: got ", options.eps);
+}
+
+void Adam::update(const Piece& p, double lr, double grad_scale) const {
+    const double t = static_cast<double>(p.t);
+    const bool decays = p.is_matrix || !options_.decay_matrices_only;
+    const kernels::Adam rule = {.lr = real(lr),
+                                .beta1 = real(options_.beta1),
+                                .beta2 = real(options_.beta2),
+                                .rest1 = real(1 - options_.beta1),
+                                .rest2 = real(1 - options_.beta2),
+                                .eps = real(options_.eps),
+                                .correction1 = real(1 - std::pow(options_.beta1, t)),
+                                .correction2 = real(1 - std::pow(options_.beta2, t)),
+                                .decay = real(decays ? options_.weight_decay : 0),
+                                .decoupled = options_.decoupled,
+                                .grad_scale = real(grad_scale)};
+    kernels::cpu().adam(rule, p.n, p.grad, p.w, p.kept, p.kept2);
+}
+
+// ---- clipping
 
 double grad_norm(const std::vector<NamedParameter>& parameters) {
-    const std::vector<Piece> all = pieces(parameters);
+    const std::vector<NamedParameter> unique = unique_parameters(parameters);
+    const std::vector<Range> all = ranges(unique);
     std::vector<double> squares(all.size());
-    for_pieces(all, [&](std::size_t i, const Piece& p) {
-        const Real* grad = parameters[p.parameter].tensor.grad().data();
-        squares[i] = kernels::cpu().sum_of_squares(p.size(), grad + p.begin);
+    for_each(all, [&](std::size_t i, const Range& r) {
+        const Real* grad = unique[r.parameter].tensor.grad().data();
+        squares[i] = kernels::cpu().sum_of_squares(r.size(), grad + r.begin);
     });
     double sum = 0;
     for (const double square : squares)
@@ -132,8 +182,8 @@ double clip_scale(double norm, double max_norm) {
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
     const double norm = grad_norm(parameters);
-    const Real factor = static_cast<Real>(clip_scale(norm, max_norm));
-    for (const NamedParameter& p : parameters) {
+    const Real factor = real(clip_scale(norm, max_norm));
+    for (const NamedParameter& p : unique_parameters(parameters)) {
         if (factor == 1 || !p.tensor.has_grad())
             continue;
         Tensor grad = p.tensor.grad();

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "apps/kit/options.h"
 #include "models/pytorch.h"
@@ -70,18 +72,47 @@ void check_size(const TransformerConfig& c, const nn::checkpoint::SafeTensors& f
     check_size(decoder, file);
 }
 
-// The losses that are compared are kept to the last bit.
-template <class Field>
-void visit_training(Training& t, int64_t& steps, Field& field) {
-    field("steps", steps);
-    field("best_validation", t.best_validation);
-    field("best_step", t.best_step);
-    field("worse", t.worse);
+// What a run that is resumed needs, besides weights and moments. The losses that are compared are kept to the last bit.
+struct Standing : Validations {
+    int64_t steps = 0;
+    std::string steps_of_each = {};  // "7 7 2": of each parameter, if they differ
+
+    template <class Field>
+    void visit(Field& field) {
+        field("steps", steps);
+        field("steps_of_each", steps_of_each);
+        field("best_validation", best_validation);
+        field("best_step", best_step);
+        field("worse", worse);
+    }
+};
+
+Standing standing_of(const Training& training) {
+    Standing standing = {training, training.adam.steps(), {}};
+    const std::vector<int64_t>& of_each = training.adam.steps_of_each();
+    for (const int64_t steps : of_each)
+        standing.steps_of_each.append(std::to_string(steps)).append(" ");
+    if (std::count(of_each.begin(), of_each.end(), standing.steps) == std::ssize(of_each))
+        standing.steps_of_each.clear();
+    return standing;
+}
+
+// Of each of so many parameters.
+std::vector<int64_t> steps_of_each(const Standing& standing, std::size_t parameters,
+                                   const std::string& path) {
+    std::vector<int64_t> all(standing.steps_of_each.empty() ? parameters : 0, standing.steps);
+    std::istringstream words(standing.steps_of_each);
+    for (std::string word; words >> word;)
+        all.push_back(nn::checkpoint::parse_integer(word).value_or(-1));
+    const auto possible = [&](int64_t steps) { return steps >= 0 && steps <= standing.steps; };
+    check_file(all.size() == parameters && std::all_of(all.begin(), all.end(), possible), path,
+               ": training.steps and training.steps_of_each cannot be those of ", parameters, " parameters");
+    return all;
 }
 
 std::vector<nn::checkpoint::StateEntry> optimizer_entries(const Training& training) {
     std::vector<nn::checkpoint::StateEntry> entries;
-    for (const nn::NamedParameter& moment : training.adam.moments())
+    for (const nn::NamedParameter& moment : training.adam.state())
         entries.push_back({autograd::join(kOptimizer, moment.name), moment.tensor});
     return entries;
 }
@@ -97,10 +128,8 @@ void save_model(const std::string& path, const Model& model, const char* kind, c
     if (training != nullptr) {
         for (nn::checkpoint::StateEntry& entry : optimizer_entries(*training))
             state.entries.push_back(std::move(entry));
-        Training numbers = *training;
-        int64_t steps = training->adam.steps();
         FieldWriter writer{metadata, kTraining};
-        visit_training(numbers, steps, writer);
+        standing_of(*training).visit(writer);
     }
     nn::checkpoint::save(path, state, metadata);
 }
@@ -189,15 +218,14 @@ void load_training(const std::string& path, Training& training) {
     const FieldReader reader{file.metadata(), kTraining, path};
     check_file(reader.has("steps"), path,
                ": this is a saved model, but no checkpoint to go on from: training.steps ", "is missing");
-    Training read = training;
-    int64_t steps = 0;
-    visit_training(read, steps, reader);
-    check_file(steps >= 0, path, ": training.steps must not be negative: got ", steps);
-    read.adam.set_steps(steps);
+    Standing standing;
+    standing.visit(reader);
+    std::vector<int64_t> of_each = steps_of_each(standing, training.adam.parameters().size(), path);
     nn::checkpoint::load(file, {optimizer_entries(training), [](std::string name) {
                                     return name.starts_with(kOptimizer) ? name : std::string();
                                 }});
-    training = std::move(read);
+    training.adam.set_steps(standing.steps, std::move(of_each));
+    static_cast<Validations&>(training) = standing;
 }
 
 }  // namespace plaingrad::kit

@@ -39,15 +39,19 @@ struct TrainingOptions {
     std::function<void(int64_t step, bool validated)> after_step = {};
 };
 
+// How the validations of a run went.
+struct Validations {
+    double best_validation = std::numeric_limits<double>::infinity();
+    int64_t best_step = 0;  // 0: there was no validation
+    int64_t worse = 0;      // validations since the best one
+};
+
 // Where a run stands, besides the weights: what must be saved for it to go on later to the same bits.
-struct Training {
+struct Training : Validations {
     Training(const std::vector<nn::NamedParameter>& parameters, const nn::AdamOptions& options)
         : adam(parameters, options) {}
 
     nn::Adam adam;  // its steps are those of the run
-    double best_validation = std::numeric_limits<double>::infinity();
-    int64_t best_step = 0;  // 0: there was no validation
-    int64_t worse = 0;      // validations since the best one
 };
 
 struct TrainingResult {

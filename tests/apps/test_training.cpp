@@ -418,7 +418,7 @@ TEST_CASE("training: goes on from where it stood, to the same bits", "[kit][trai
     printed_by([&] {
         kit::train(one, loss_of(whole.x), options(7));
         kit::train(first, loss_of(parts.x), options(4));
-        nn::copy_values(first.adam.moments(), second.adam.moments());
+        nn::copy_values(first.adam.state(), second.adam.state());
         second.adam.set_steps(first.adam.steps());
         second.best_validation = first.best_validation;
         second.best_step = first.best_step;

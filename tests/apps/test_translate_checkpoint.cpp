@@ -50,6 +50,35 @@ bool opens(const std::string& path) {
 
 }  // namespace
 
+TEST_CASE("checkpoint: each parameter's steps are resumed, and older files have one number for all",
+          "[apps][kit][saved]") {
+    const models::Transformer model({.src_vocabulary = 5,
+                                     .tgt_vocabulary = 5,
+                                     .max_length = 4,
+                                     .d_model = 2,
+                                     .n_heads = 1,
+                                     .d_ff = 2,
+                                     .n_encoder_layers = 1,
+                                     .n_decoder_layers = 1},
+                                    autograd::Rng(1));
+    const Folder folder;
+    const auto resumed = [&](const kit::Training& training) {
+        kit::save(folder / "file", model, {}, &training);
+        kit::Training back(nn::parameters(model), {});
+        kit::load_training(folder / "file", back);
+        return std::pair(back.adam.steps(), back.adam.steps_of_each());
+    };
+    kit::Training training(nn::parameters(model), {});
+    const std::size_t n = training.adam.parameters().size();
+    training.adam.set_steps(9);
+    CHECK(resumed(training) == std::pair(int64_t(9), std::vector<int64_t>(n, 9)));
+
+    std::vector<int64_t> of_each(n, 9);
+    of_each[3] = 2;
+    training.adam.set_steps(9, of_each);
+    CHECK(resumed(training) == std::pair(int64_t(9), of_each));
+}
+
 TEST_CASE("checkpoint: cut at any length it is refused", "[apps][translate][slow]") {
     const Folder folder;
     const std::string path = folder / "file", whole = checkpoint(path);

@@ -8,7 +8,7 @@
 
 namespace plaingrad::tests {
 
-using models::every_name;
+using models::all_parameters;
 using models::LanguageModel;
 using models::MaskedLanguageModel;
 using models::Metadata;
@@ -79,7 +79,7 @@ inline StateDict gpt2_state_dict(const LanguageModel& model) {
         c.norm == NormPlacement::pre && c.activation == nn::Activation::gelu_tanh && !c.scale_embeddings,
         "[gpt2_state_dict] GPT-2 has its norms before the sub-layers, GELU's tanh form and embeddings "
         "that are not scaled, and this model does not; begin its configuration with gpt2()");
-    return {.entries = renamed(every_name(model), kGpt2, false), .canonical = gpt2_name};
+    return {.entries = renamed(all_parameters(model), kGpt2, false), .canonical = gpt2_name};
 }
 
 // Of BertForMaskedLM, or BertForPreTraining without its second head. BERT adds a vector for "first sentence" or "second
@@ -94,7 +94,7 @@ inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
         "positions and embeddings that are not scaled, and this model does not; begin its configuration "
         "with bert()");
     StateDict state = {.entries = {}, .canonical = bert_name};
-    for (const StateEntry& entry : renamed(every_name(model), kBert, true)) {
+    for (const StateEntry& entry : renamed(all_parameters(model), kBert, true)) {
         const std::string joint = "in_proj.";
         const std::size_t at = entry.name.find(joint);
         for (int64_t i = 0; at != entry.name.npos && i < 3; ++i) {

@@ -81,7 +81,7 @@ TEST_CASE("module: the names of a small Transformer's parameters", "[nn][module]
 TEST_CASE("module: no two parameters have one name, and layers count on", "[nn][module]") {
     for (const models::Preset& preset : models::presets()) {
         const Transformer model(small(preset.name), Rng(1));
-        const std::vector<NamedParameter> every = every_name(model);
+        const std::vector<NamedParameter> every = all_parameters(model);
         const std::vector<std::string> all = names(every);
         CHECK(std::set<std::string>(all.begin(), all.end()).size() == all.size());
         CHECK(named(every, "decoder.layers.1.norm3.gain").numel() == 12);
@@ -94,7 +94,7 @@ TEST_CASE("module: no two parameters have one name, and layers count on", "[nn][
 
 TEST_CASE("module: a tied parameter is found once, or under each of its names", "[nn][module]") {
     const Transformer model(one_layer("paper"), Rng(1));
-    const std::vector<NamedParameter> every = every_name(model);
+    const std::vector<NamedParameter> every = all_parameters(model);
     const std::vector<NamedParameter> once = parameters(model);
     CHECK(every.size() == once.size() + 2);
     const Tensor table = named(once, "src_embedding.tokens.table");

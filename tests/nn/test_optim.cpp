@@ -1,4 +1,4 @@
-// Adam and AdamW against the paper's algorithm in double, and clipping.
+// Sgd, Adam and AdamW against the papers' algorithms in double, and clipping.
 #include "nn/optim.h"
 
 #include <limits>
@@ -184,6 +184,142 @@ TEST_CASE("Adam: options out of range", "[nn][optim]") {
     CHECK(contains(error({.eps = 0}), "eps"));
     CHECK(contains(error({.weight_decay = -1}), "decay"));
     CHECK(error({.lr = 0, .beta1 = 0, .beta2 = 0}) == "");
+    CHECK(contains(error({.lr = HUGE_VAL}), "lr"));
+    CHECK(contains(error({.weight_decay = nan}), "decay"));
+    CHECK(error_of([] { Adam({{"w", Tensor()}}); }) == "[Adam] parameter w is empty: it was never assigned");
+    CHECK(contains(error_of([] { Parameter{Tensor()}; }), "[Parameter] an empty tensor"));
+}
+
+TEST_CASE("optimizers: a rate or a scale that would ruin the weights is refused", "[nn][optim]") {
+    const NamedParameter w = parameter("w", Tensor::full({2}, 1));
+    set_gradient(w, Tensor::full({2}, 1));
+    Adam adam({w});
+    Sgd sgd({w});
+    for (Optimizer* optimizer : {static_cast<Optimizer*>(&adam), static_cast<Optimizer*>(&sgd)}) {
+        for (const double bad : {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL}) {
+            CHECK(contains(error_of([&] { optimizer->step(bad); }), "learning rate"));
+            CHECK(contains(error_of([&] { optimizer->step(0.1, bad); }), "scale"));
+        }
+        CHECK(contains(error_of([&] { optimizer->step(-1); }), "learning rate of a step must be finite"));
+        CHECK(optimizer->steps() == 0);
+    }
+    CHECK(same_bits(w.tensor, Tensor::full({2}, 1)));
+}
+
+TEST_CASE("Adam: each parameter's own steps correct its means, as in PyTorch", "[nn][optim]") {
+    // `rare` has a gradient in every third step only, as an expert or a table that a batch does not use.
+    const AdamOptions o = {.lr = 0.1, .beta2 = 0.98};
+    const NamedParameter often = parameter("often", Tensor::full({3}, 1)),
+                         rare = parameter("rare", Tensor::full({3}, 1));
+    Adam adam({often, rare}, o);
+    Reference expected_often{1}, expected_rare{1};
+    int rare_steps = 0;
+    const auto step = [&](Adam& a, int t) {
+        const double g = 1.0 / t - 0.3;
+        a.zero_grad();
+        set_gradient(often, Tensor::full({3}, static_cast<Real>(g)));
+        expected_often.step(o, g, t);
+        if (t % 3 == 0) {
+            set_gradient(rare, Tensor::full({3}, static_cast<Real>(g)));
+            expected_rare.step(o, g, ++rare_steps);
+        }
+        a.step();
+    };
+    for (int t = 1; t <= 7; ++t)
+        step(adam, t);
+    CHECK(adam.steps() == 7);
+    CHECK(adam.steps_of_each() == std::vector<int64_t>{7, 2});
+    // A run that is resumed goes on with the same counts.
+    Adam resumed({often, rare}, o);
+    copy_values(adam.state(), resumed.state());
+    resumed.set_steps(adam.steps(), adam.steps_of_each());
+    for (int t = 8; t <= 10; ++t)
+        step(resumed, t);
+    CHECK(resumed.steps_of_each() == std::vector<int64_t>{10, 3});
+    CHECK(worst_error(often.tensor, std::vector<double>(3, expected_often.w)) < 1e-6);
+    CHECK(worst_error(rare.tensor, std::vector<double>(3, expected_rare.w)) < 1e-6);
+    CHECK(contains(error_of([&] { resumed.set_steps(5, {5}); }), "each of 2 parameters"));
+    CHECK(contains(error_of([&] { resumed.set_steps(5, {5, 6}); }), "from 0 to 5"));
+    CHECK(contains(error_of([&] { resumed.set_steps(5, {5, -1}); }), "from 0 to 5"));
+    CHECK(contains(error_of([&] { resumed.set_steps(-1); }), "negative"));
+    CHECK(resumed.steps_of_each() == std::vector<int64_t>{10, 3});
+}
+
+namespace {
+
+// torch.optim.SGD, one number, written from its documentation.
+double sgd_reference(const SgdOptions& o, double w, const std::vector<double>& gradients) {
+    double buffer = 0;
+    for (std::size_t t = 0; t < gradients.size(); ++t) {
+        double g = gradients[t] + o.weight_decay * w;
+        if (o.momentum != 0) {
+            buffer = t == 0 ? g : o.momentum * buffer + g;
+            g = o.nesterov ? g + o.momentum * buffer : buffer;
+        }
+        w -= o.lr * g;
+    }
+    return w;
+}
+
+}  // namespace
+
+TEST_CASE("Sgd: as in double, each option, over many numbers", "[nn][optim]") {
+    const int64_t n = 2 * (1 << 14) + 5;  // more than a task has, and a rest
+    for (const SgdOptions& o : std::vector<SgdOptions>{{.lr = 0.01},
+                                                       {.lr = 0.01, .momentum = 0.9},
+                                                       {.lr = 0.01, .momentum = 0.9, .nesterov = true},
+                                                       {.lr = 0.01, .weight_decay = 0.1},
+                                                       {.lr = 0.01, .momentum = 0.5, .weight_decay = 0.1}}) {
+        const NamedParameter w = parameter("w", random({n}, 1, 0.5, 1.5));
+        const std::vector<double> start = doubles(w.tensor);
+        std::vector<std::vector<double>> gradients(start.size());
+        Sgd sgd({w}, o);
+        for (uint64_t t = 1; t <= 20; ++t) {
+            const Tensor g = random({n}, 1000 + t, -1, 1.2);
+            set_gradient(w, g);
+            sgd.step(o.lr, 0.5);
+            for (std::size_t i = 0; i < start.size(); ++i)
+                gradients[i].push_back(0.5 * static_cast<double>(g.data()[i]));
+        }
+        CHECK(sgd.steps() == 20);
+        CHECK(sgd.state().size() == (o.momentum > 0 ? 1 : 0));
+        std::vector<double> expected;
+        for (std::size_t i = 0; i < start.size(); ++i)
+            expected.push_back(sgd_reference(o, start[i], gradients[i]));
+        CHECK(worst_error(w.tensor, expected) < (autograd::kRealIsDouble ? 1e-13 : 1e-6));
+    }
+}
+
+TEST_CASE("Sgd: with momentum a constant gradient comes to count 1/(1-momentum) times", "[nn][optim]") {
+    const NamedParameter w = parameter("w", Tensor::full({1}, 0));
+    Sgd sgd({w}, {.lr = 0.125, .momentum = 0.5});
+    std::vector<Real> positions;
+    for (int t = 1; t <= 4; ++t) {
+        set_gradient(w, Tensor::full({1}, 1));
+        sgd.step();
+        positions.push_back(w.tensor.item());
+    }
+    // Steps of lr (1 + 1/2 + ... ): 1, 3/2, 7/4, 15/8 of it.
+    CHECK(positions == std::vector<Real>{Real(-0.125), Real(-0.3125), Real(-0.53125), Real(-0.765625)});
+    CHECK(sgd.state()[0].name == "velocity.w");
+    CHECK(sgd.state()[0].tensor.item() == Real(1.875));
+    const auto error = [](const SgdOptions& o) { return error_of([&] { Sgd({}, o); }); };
+    CHECK(contains(error({.lr = -1}), "[Sgd] lr"));
+    CHECK(contains(error({.momentum = 1}), "momentum must be in [0, 1)"));
+    CHECK(contains(error({.momentum = -0.5}), "momentum"));
+    CHECK(contains(error({.weight_decay = -1}), "decay"));
+    CHECK(contains(error({.nesterov = true}), "nesterov needs a momentum"));
+}
+
+TEST_CASE("clip_grad_norm: a tied weight counts once, and is scaled once", "[nn][optim]") {
+    const Tied model;
+    const std::vector<NamedParameter> tied = all_parameters(model);  // first.weight is second.weight
+    REQUIRE(tied.size() == 4);
+    zero_grad(model);
+    set_gradient(tied[0], Tensor::from({3, 3}, {3, 0, 0, 0, 4, 0, 0, 0, 0}));
+    CHECK(grad_norm(tied) == 5);
+    CHECK(clip_grad_norm(tied, 2.5) == 5);
+    CHECK(tied[0].tensor.grad().to_vector() == std::vector<Real>{Real(1.5), 0, 0, 0, 2, 0, 0, 0, 0});
 }
 
 TEST_CASE("clip_grad_norm: over all parameters, in double, at the limit untouched", "[nn][optim]") {
