@@ -18,9 +18,10 @@ class Validation {
 public:
     Validation(Training& training, const TrainingOptions& options) : training_(training), options_(options) {}
 
-    bool is_due(int64_t step, bool epoch_ended, bool last) const {
+    bool is_due(int64_t step, bool epoch_ended, bool stopped) const {
         const bool every = options_.validate_every > 0 && step % options_.validate_every == 0;
-        return options_.validation_loss && (every || epoch_ended || (last && options_.validate_every > 0));
+        const bool last = step == options_.steps || (stopped && options_.validate_every > 0);
+        return options_.validation_loss && (every || epoch_ended || last);
     }
 
     // After `step`; returns whether to go on.
@@ -124,15 +125,16 @@ TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOp
     const Rng dropout = Rng(options.seed).fork("dropout");
     TrainingResult result;
     Validation validate(training, options);
-    Progress progress(options.steps, options.plain_lines_every, training.adam.steps());
+    const int64_t end = options.stop > 0 ? std::min(options.stop, options.steps) : options.steps;
+    Progress progress(end, options.plain_lines_every, training.adam.steps());
     bool go_on = options.patience == 0 || training.worse < options.patience;
-    for (int64_t step = training.adam.steps() + 1; go_on && step <= options.steps; ++step) {
+    for (int64_t step = training.adam.steps() + 1; go_on && step <= end; ++step) {
         const Sum now = take_step(step, training, dropout, loss_of, options);
         result.losses.push_back(now.loss);
         progress.update(step, now.loss, now.tokens);
-        const bool last = step == options.steps || interrupted();
-        const bool due = validate.is_due(step, now.ends_epoch, last);
-        go_on = (!due || validate(step, progress)) && !last;
+        const bool stopped = interrupted();
+        const bool due = validate.is_due(step, now.ends_epoch, stopped);
+        go_on = (!due || validate(step, progress)) && !stopped;
         if (options.after_step)
             options.after_step(step, due);
     }

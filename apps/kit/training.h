@@ -18,7 +18,8 @@ struct StepLoss {
 };
 
 struct TrainingOptions {
-    int64_t steps = 1000;
+    int64_t steps = 1000;  // of the whole run
+    int64_t stop = 0;  // this call ends after that step, and another one resumes; 0: not before the run's end
     std::function<double(int64_t step)> learning_rate = {};
     nn::AdamOptions adam = {.beta2 = 0.98, .eps = 1e-9};  // the paper's, §5.3; unless a Training has its own
     double clip = 1;                                      // largest norm of the gradient; 0: any
@@ -26,7 +27,7 @@ struct TrainingOptions {
     uint64_t seed = 0;       // of dropout
     int64_t plain_lines_every = 100;  // when standard error is not a terminal
 
-    // Validation: every so many steps, at the end of epochs, and after the last step; never without a
+    // Validation: every so many steps, at the end of epochs, and after the last step of the run; never without a
     // validation_loss. Smaller is better.
     int64_t validate_every = 0;  // 0: only at the end of epochs
     std::function<double()> validation_loss = {};

@@ -118,6 +118,7 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     refused(1, train({f.folder.write("long", std::string(2'000'000, 'a') + "\tb\n"), "--save", f.run}),
             "long:1: a line of 2000002 bytes");
     refused(1, train({tiny, "--save", f.run, "--max-length", "2", "--too-long", "refuse"}), "tiny:1");
+    refused(1, train({f.data, "--save", f.run, "--min-count", "100000"}), "the vocabulary is empty");
     std::string many;  // fill a batch of 16 million tokens
     for (int i = 0; i < 2000; ++i)
         many.append("a\tb\n");

@@ -3,6 +3,8 @@
 #include <sys/mount.h>
 #endif
 
+#include <sys/file.h>
+
 #include "apps/kit/saved.h"
 #include "autograd/random.h"
 #include "tests/apps/translator.h"
@@ -81,6 +83,74 @@ TEST_CASE("translate saves when it is interrupted or terminated, and goes on", "
         CHECK(r.err.ends_with(signal == SIGINT ? "translate: interrupted\n" : "translate: terminated\n"));
         CHECK(translate({"train", "--resume", f.run, "--stop-after", "1"}).status == 0);
     }
+}
+
+// What `translate score` says the loss of a model is.
+double loss_of(const std::string& model, const std::string& data) {
+    const Result r = translate({"score", model, data, "--beam", "1"});
+    REQUIRE(r.out.starts_with("loss "));
+    return std::stod(r.out.substr(5));
+}
+
+TEST_CASE("translate: what is kept is the better of the average and the best epoch", "[apps][translate]") {
+    const Files f;
+    for (const bool short_run : {true, false}) {
+        const std::string run = f.folder / (short_run ? "short" : "long");
+        // The average of all epochs of a short run is worse than the last one; of a run at a high rate it is better.
+        const Result r = translate(
+            f.train({"--save", run, "--validation", f.data, "--steps", short_run ? "28" : "70", "--average",
+                     short_run ? "10" : "3", "--lr", short_run ? "0.0005" : "0.02", "--patience", "0"}));
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+        const double kept = loss_of(run + "/model.safetensors", f.data),
+                     best = loss_of(run + "/best.safetensors", f.data);
+        if (short_run) {
+            CHECK(kept == best);
+            CHECK(contains(r.err, "model.safetensors: the weights of step "));
+            CHECK(contains(r.err, "of the best validation: loss "));
+        } else {
+            CHECK(kept < best);
+            CHECK(contains(r.err, "model.safetensors: the average of the last 3 epochs: validation loss "));
+        }
+        CHECK(loss_of(run, f.data) == kept);
+    }
+}
+
+TEST_CASE("translate: an epoch that the run's end cuts short is measured and logged", "[apps][translate]") {
+    const Files f;
+    const Result r = translate(f.train({"--save", f.run, "--validation", f.data, "--steps", "3"}));
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    CHECK(contains(r.err, "epoch 1  step 3  training loss "));
+    const Words log = lines_of(f.file("run", "log.csv"));
+    REQUIRE(log.size() == 2);
+    CHECK(log[1].starts_with("1,3,"));
+    CHECK(std::filesystem::exists(f.run + "/best.safetensors"));
+}
+
+TEST_CASE("translate: a run that has ended averages anew when --average is given", "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--steps", "30", "--average", "3"})).status == 0);
+    const std::string three = f.file("run", "model.safetensors"), last = f.file("run", "last.safetensors");
+    const Result r = translate({"train", "--resume", f.run, "--average", "2"});
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    CHECK(contains(r.err, "the average of the last 2 epochs"));
+    CHECK(f.file("run", "model.safetensors") != three);
+    REQUIRE(translate(f.train({"--save", f.folder / "two", "--steps", "30", "--average", "2"})).status == 0);
+    CHECK(f.file("run", "model.safetensors") == f.file("two", "model.safetensors"));
+    CHECK(contains(translate({"train", "--resume", f.run}).err, "this run has ended"));
+}
+
+TEST_CASE("translate locks a folder before it reads what is in it", "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "1"})).status == 0);
+    put(f.run + "/last.safetensors", "being written");
+    const int folder = open(f.run.c_str(), O_RDONLY | O_DIRECTORY);
+    REQUIRE((folder >= 0 && flock(folder, LOCK_EX) == 0));
+    refused(1, translate({"train", "--resume", f.run}), "another run is writing into this folder");
+    close(folder);
+    refused(1, translate({"train", "--resume", f.run}), "last.safetensors");
 }
 
 TEST_CASE("translate: the model is the average of the last epochs, older ones are gone",

@@ -210,7 +210,8 @@ Labeller train(const Corpus& corpus, const std::vector<std::string>& labels, con
     report_cuts(l.reader, corpus.training);
     report_cuts(l.reader, corpus.held_out);
     kit::TrainingOptions options = training_options(s, corpus.training.size());
-    options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
+    if (s.patience > 0)
+        options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
     kit::listen_for_interrupt();
     const kit::TrainingResult result = kit::train(
         nn::parameters(l.model),

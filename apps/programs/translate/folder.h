@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,18 +26,6 @@ struct Folder {
     std::string log() const { return file("log.csv"); }
     std::string epoch(int64_t number) const { return file(join("epoch-", number, ".safetensors")); }
 
-    // Throws Error unless a run can begin there, or go on.
-    void create(bool goes_on) const {
-        std::error_code error;
-        std::filesystem::create_directories(path, error);
-        check(!error && std::filesystem::is_directory(path), path,
-              ": no folder can be made there: ", error ? error.message() : "there is a file of this name");
-        kit::check_can_save(last(), {});
-        for (const std::string& there : {last(), best(), model()})
-            check(goes_on || !std::filesystem::exists(there, error), path,
-                  ": there is a run in this folder already; --resume ", path, " goes on with it");
-    }
-
     // Whether nothing was learned since the model was written.
     bool model_is_newest() const {
         std::error_code no_model, no_last;
@@ -54,23 +43,64 @@ struct Folder {
     }
 };
 
-// No other run may write into the folder as long as this object, or its process, exists.
+// Only one run at a time writes into a folder: as long as this object, or its process, exists, another one is refused.
 class FolderLock {
 public:
-    explicit FolderLock(const Folder& folder)
-        : opened_(open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-        const bool locked = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        check(!locked, folder.path, ": another run is writing into this folder");
+    // Makes the folder for a new run, if need be. Throws Error if another run holds it, if it has no run to resume, or
+    // one already for a new run, or if it can't be written.
+    FolderLock(const Folder& folder, bool resumes) : FolderLock(folder.path) {
+        std::error_code none;
+        do {
+            leave();
+            if (!resumes)
+                make();
+            opened_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            const bool busy = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+            locked_ = opened_ >= 0 && !busy;
+            check(!busy, path_, ": another run is writing into this folder");
+            check(!resumes || std::filesystem::exists(folder.last(), none), path_,
+                  ": there is no run in this folder (", folder.last(), ")");
+        } while (!still_there());
+        kit::check_can_save(folder.last(), {});
+        for (const std::string& there : {folder.last(), folder.best(), folder.model()})
+            check(resumes || !std::filesystem::exists(there, none), path_,
+                  ": there is a run in this folder already; --resume ", path_, " goes on with it");
     }
-    ~FolderLock() {
-        if (opened_ >= 0)
-            close(opened_);
-    }
+    // What was refused leaves no trace: a folder that this run has made goes if nothing is in it, but never one that
+    // another run has locked.
+    ~FolderLock() { leave(); }
     FolderLock(const FolderLock&) = delete;
     FolderLock& operator=(const FolderLock&) = delete;
 
 private:
-    int opened_;
+    // Constructed already when the other constructor throws, so that the destructor runs.
+    explicit FolderLock(const std::string& path) : path_(path) {}
+
+    void make() {
+        std::error_code error;
+        made_ = std::filesystem::create_directories(path_, error) || made_;
+        check(!error && std::filesystem::is_directory(path_), path_,
+              ": no folder can be made there: ", error ? error.message() : "there is a file of this name");
+    }
+    // Between opening and locking, the run that held the folder may have removed it.
+    bool still_there() const {
+        struct stat mine = {}, there = {};
+        return opened_ < 0 || (fstat(opened_, &mine) == 0 && stat(path_.c_str(), &there) == 0 &&
+                               mine.st_ino == there.st_ino && mine.st_dev == there.st_dev);
+    }
+    void leave() {
+        std::error_code none;
+        if (made_ && locked_ && still_there())
+            std::filesystem::remove(path_, none);  // not if there is something in it
+        if (opened_ >= 0)
+            close(opened_);
+        opened_ = -1;
+        locked_ = false;
+    }
+
+    std::string path_;
+    int opened_ = -1;
+    bool made_ = false, locked_ = false;
 };
 
 }  // namespace plaingrad::translate

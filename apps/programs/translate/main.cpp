@@ -18,16 +18,10 @@ namespace {
 
 // ------------------------------------------------------------------------------------------------- train
 
-// What a checkpoint says besides the weights, if a run goes on.
-std::optional<kit::Metadata> read_checkpoint(const Settings& now) {
-    if (now.resume.empty())
-        return {};
-    check_resumed(now);
-    const Folder folder{now.resume};
-    check(access(folder.last().c_str(), F_OK) == 0, now.resume, ": there is no run in this folder (",
-          folder.last(), ")");
-    kit::Metadata metadata = nn::checkpoint::read(folder.last()).metadata();
-    check(metadata.contains("translate.arguments"), folder.last(), ": no run of translate to go on with");
+// What the checkpoint of the run to resume says besides the weights.
+kit::Metadata read_checkpoint(const std::string& path) {
+    kit::Metadata metadata = nn::checkpoint::read(path).metadata();
+    check(metadata.contains("translate.arguments"), path, ": no run of translate to go on with");
     return metadata;
 }
 
@@ -50,6 +44,8 @@ TextCodec learn_text(const Settings& s, const ParallelText& text) {
         std::cerr << "; merges: only " << kit::grouped(codec.merges()) << " of "
                   << kit::grouped(options.merges) << ", for no other pair is there twice";
     std::cerr << '\n';
+    check(codec.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
+          options.min_count, " times, so the vocabulary is empty; a smaller --min-count keeps more");
     return codec;
 }
 
@@ -88,27 +84,26 @@ void train(const Settings& s, const std::optional<kit::Metadata>& checkpoint) {
 int train_command(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     Settings s = parse_train(words, parse_train(words, "tiny").preset);
-    const std::optional<kit::Metadata> checkpoint = read_checkpoint(s);
-    if (checkpoint)
-        s = go_on(checkpoint->at("translate.arguments"), s, Folder{s.resume}.last());
-    check_settings(s);
+    const bool resumes = !s.resume.empty();
+    if (resumes)
+        check_resumed(s);
+    else
+        check_settings(s);
     if (s.check_data) {
         train(s, {});
         return 0;
     }
-    std::error_code none;
-    const bool is_new = !std::filesystem::exists(s.save, none);
-    const Folder folder{s.save};
-    folder.create(checkpoint.has_value());
-    try {
-        const FolderLock lock(folder);
-        folder.tidy();
-        train(s, checkpoint);
-    } catch (const autograd::Error&) {
-        if (is_new)
-            std::filesystem::remove(s.save, none);  // if nothing is in it: what was refused leaves no trace
-        throw;
+    const Folder folder{resumes ? s.resume : s.save};
+    const FolderLock lock(folder,
+                          resumes);  // before anything is read that another run may be about to change
+    folder.tidy();
+    std::optional<kit::Metadata> checkpoint;
+    if (resumes) {
+        checkpoint = read_checkpoint(folder.last());
+        s = go_on(checkpoint->at("translate.arguments"), s, folder.last());
+        check_settings(s);
     }
+    train(s, checkpoint);
     return 0;
 }
 

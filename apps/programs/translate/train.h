@@ -9,6 +9,7 @@
 #include "apps/programs/translate/plan.h"
 #include "apps/programs/translate/score.h"
 #include "nn/checkpoint/file.h"
+#include "nn/checkpoint/safetensors.h"
 #include "nn/schedule.h"
 
 namespace plaingrad::translate {
@@ -71,21 +72,17 @@ public:
     }
 
     void operator()() {
-        if (has_ended() && folder_.model_is_newest()) {
+        const bool had_ended = has_ended();
+        if (had_ended && folder_.model_is_newest() && average_of_model() == s_.average) {
             std::cerr << "this run has ended, after step " << training_.adam.steps() << ": "
-                      << folder_.model() << "; --steps or --patience lets it go on\n";
+                      << folder_.model()
+                      << "; --steps or --patience lets it go on, --average N averages anew\n";
             return;
         }
-        stop_ = s_.stop_after == 0 ? s_.steps : std::min(s_.steps, training_.adam.steps() + s_.stop_after);
-        print_time(model_, corpus_, cursor_, training_.adam.steps(), stop_, s_);
-        if (training_.adam.steps() == 0)
-            save_last();  // if that can't be done, it is better to know before anything was learned
-        kit::listen_for_interrupt();
-        kit::train(
-            training_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options());
-        if (kit::interrupted())
-            std::cerr << "saved; --resume " << folder_.path << " goes on\n";
-        kit::stop_listening_for_interrupt();
+        if (!had_ended)
+            learn();
+        else
+            save_last();  // with the options that are new
         if (has_ended())
             finish();
         else
@@ -97,12 +94,26 @@ private:
         return training_.adam.steps() >= s_.steps || (s_.patience > 0 && training_.worse >= s_.patience);
     }
 
+    void learn() {
+        stop_ = s_.stop_after == 0 ? s_.steps : std::min(s_.steps, training_.adam.steps() + s_.stop_after);
+        print_time(model_, corpus_, cursor_, training_.adam.steps(), stop_, s_);
+        if (training_.adam.steps() == 0)
+            save_last();  // if that can't be done, it is better to know before anything was learned
+        kit::listen_for_interrupt();
+        kit::train(
+            training_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options());
+        if (kit::interrupted())
+            std::cerr << "saved; --resume " << folder_.path << " goes on\n";
+        kit::stop_listening_for_interrupt();
+    }
+
     kit::TrainingOptions options() {
         const int64_t d_model = model_.config.d_model;
         const double factor =
             s_.lr * std::sqrt(static_cast<double>(d_model) * static_cast<double>(s_.warmup));
         kit::TrainingOptions options = {
-            .steps = stop_,
+            .steps = s_.steps,
+            .stop = stop_,
             .learning_rate = nn::WarmupInverseSqrt{d_model, s_.warmup, factor},
             .clip = s_.clip,
             .accumulate = s_.accumulate,
@@ -134,27 +145,27 @@ private:
 
     double training_loss() const { return loss_sum_ / static_cast<double>(tokens_); }
 
-    // cursor_ has moved on: as many epochs have ended as its number says.
+    // Of the last batch, from 1. cursor_ has moved on to the next one.
+    int64_t epoch() const { return cursor_.epoch + (cursor_.index > 0 ? 1 : 0); }
+
     std::string epoch_line(int64_t step, double loss) const {
         char text[160];
         std::snprintf(text, sizeof text,
                       "epoch %lld  step %lld  training loss %.4f  validation loss %.4f  BLEU %.2f (greedy)",
-                      static_cast<long long>(cursor_.epoch), static_cast<long long>(step), training_loss(),
-                      loss, validation_bleu_);
+                      static_cast<long long>(epoch()), static_cast<long long>(step), training_loss(), loss,
+                      validation_bleu_);
         return text;
     }
 
     // What is needed to go on is written last: a run that is killed before does all this once more, with the same
     // result.
     void after_step(int64_t step, bool validated) {
-        if (epoch_ended_) {
+        if (epoch_ended_ || step == s_.steps) {  // the run's last epoch may be a part of one
             log_epoch(step, validated);
             if (validated && training_.best_step == step)
                 kit::save(folder_.best(), model_, codec_.metadata());
-            save_epoch(cursor_.epoch);
+            save_epoch(epoch());
             nn::checkpoint::replace_file(folder_.log(), {log_});
-        } else if (step == s_.steps) {  // the beginning of an epoch counts as one, or it would be lost
-            save_epoch(cursor_.epoch + 1);
         }
         const bool stops = kit::interrupted() || step == s_.steps || step == stop_;
         if (epoch_ended_ || stops || (s_.save_every > 0 && step % s_.save_every == 0))
@@ -177,7 +188,9 @@ private:
             std::snprintf(text, sizeof text, "%.4f,%.2f", validation_loss_, validation_bleu_);
         char loss[40];
         std::snprintf(loss, sizeof loss, "%.4f", training_loss());
-        log_.append(join(cursor_.epoch, ",", step, ",", loss, ",", text, "\n"));
+        log_.append(join(epoch(), ",", step, ",", loss, ",", text, "\n"));
+        if (!epoch_ended_)
+            return;
         loss_sum_ = 0;
         tokens_ = 0;
     }
@@ -195,28 +208,57 @@ private:
         kit::save(folder_.last(), model_, all, &training_);
     }
 
-    // The average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are.
+    // How many epochs the model that was saved is the average of, at most.
+    int64_t average_of_model() const {
+        const nn::checkpoint::SafeTensors model = nn::checkpoint::read(folder_.model());
+        int64_t epochs = 0;
+        nn::checkpoint::FieldReader{model.metadata(), "", folder_.model()}(kAverage, epochs);
+        return epochs;
+    }
+
+    // The average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; but the model of the best
+    // validation where that is better, as in a short run, whose first epochs have learned little.
     void finish() {
         std::vector<std::string> epochs;
         std::error_code none;
-        const int64_t last = cursor_.epoch + (cursor_.index > 0 ? 1 : 0);
-        for (int64_t epoch = last; epoch > last - s_.average; --epoch)
-            if (std::filesystem::exists(folder_.epoch(epoch), none))
-                epochs.push_back(folder_.epoch(epoch));
+        for (int64_t number = epoch(); number > epoch() - s_.average; --number)
+            if (std::filesystem::exists(folder_.epoch(number), none))
+                epochs.push_back(folder_.epoch(number));
         if (!epochs.empty())
             average(epochs, model_);
-        kit::save(folder_.model(), model_, codec_.metadata());
-        std::cerr << "saved " << folder_.model();
-        if (!epochs.empty())
-            std::cerr << ", the average of the last "
-                      << kit::counted(static_cast<int64_t>(epochs.size()), "epoch");
-        std::cerr << '\n';
+        std::string kept = epochs.empty() ? "the weights of the last step"
+                                          : "the average of the last " +
+                                                kit::counted(static_cast<int64_t>(epochs.size()), "epoch");
+        double loss = validation_ == nullptr ? 0 : mean_loss(model_, *validation_, s_.batch_tokens);
+        if (validation_ != nullptr && training_.best_step > 0)
+            choose_best(kept, loss);
+        kit::Metadata metadata = codec_.metadata();
+        metadata[kAverage] = std::to_string(s_.average);
+        kit::save(folder_.model(), model_, metadata);
+        std::cerr << "saved " << folder_.model() << ": " << kept << '\n';
         if (validation_ == nullptr)
             return;
         const Translator translator{model_, codec_, {.beam = s_.beam}};
-        std::cout << "validation loss " << mean_loss(model_, *validation_, s_.batch_tokens) << "\nbeam "
-                  << s_.beam << ": " << measure_bleu(translator, validation_->sentences()).text << '\n';
+        std::cout << "validation loss " << loss << "\nbeam " << s_.beam << ": "
+                  << measure_bleu(translator, validation_->sentences()).text << '\n';
     }
+
+    // model_, whose validation loss is `loss`, becomes the best one if that is as good. Says so in `kept`.
+    void choose_best(std::string& kept, double& loss) const {
+        std::error_code none;
+        const double best = training_.best_validation;
+        const std::string of_step = join("step ", training_.best_step);
+        if (loss < best || !std::filesystem::exists(folder_.best(), none)) {
+            kept += join(": validation loss ", loss, ", the best epoch's, of ", of_step, ", is ", best);
+            return;
+        }
+        nn::copy_values(nn::parameters(kit::load_transformer(folder_.best())), nn::parameters(model_));
+        kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept, " has ",
+                    loss);
+        loss = best;
+    }
+
+    static constexpr const char* kAverage = "translate.average";
 
     const models::Transformer& model_;
     const TextCodec& codec_;
