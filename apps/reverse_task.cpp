@@ -186,9 +186,10 @@ HeadView most_reversing_head(const models::Transformer& model, const Sequence& i
     const NoGrad no_grad;
     const kit::Batch batch = kit::make_batch({reversal(ids)});
     models::AttentionWeights all;
-    model(batch.src, batch.tgt.positions(0, batch.tgt.length - 1), models::Mode::eval(), &all);
+    model(batch.src, batch.tgt.slice(0, batch.tgt.length() - 1), models::Mode::eval(), &all);
     HeadView best = {0, 0, -1, {}};
-    const int64_t S = batch.src.length, T = batch.tgt.length - 1;  // T = S + 1: the last row predicts <eos>
+    const int64_t S = batch.src.length(),
+                  T = batch.tgt.length() - 1;  // T = S + 1: the last row predicts <eos>
     for (std::size_t layer = 0; layer < all.decoder_cross.size(); ++layer) {
         const Tensor& weights = all.decoder_cross[layer];  // (1, H, T, S)
         for (int64_t head = 0; head < weights.size(1); ++head) {

@@ -223,7 +223,7 @@ kit::StepLoss loss(const models::Transformer& model, const Pairs& pairs, const n
 std::vector<Sequence> answers(const models::Transformer& model, const Tokens& questions, int64_t length) {
     const auto stepper = model.start(questions);
     std::vector<Sequence> all;
-    for (const models::Hypothesis& h : models::greedy(*stepper, questions.batch, length + 1)) {
+    for (const models::Hypothesis& h : models::greedy(*stepper, questions.batch(), length + 1)) {
         all.push_back(h.ids);
         if (!h.finished)  // without its end an answer is wrong, whatever it says
             all.back().push_back(models::kPad);
@@ -234,18 +234,18 @@ std::vector<Sequence> answers(const models::Transformer& model, const Tokens& qu
 // Each position says what stands there in the answer: all are answered at once, and nothing is masked.
 kit::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
     const kit::Batch batch = kit::make_batch(pairs);
-    const Tensor logits = model(batch.src, mode);                         // (B, T, V)
-    const Tokens targets = batch.tgt.positions(1, batch.tgt.length - 1);  // between <sos> and <eos>
-    return {autograd::cross_entropy(logits, targets), targets.batch * targets.length};
+    const Tensor logits = model(batch.src, mode);                       // (B, T, V)
+    const Tokens targets = batch.tgt.slice(1, batch.tgt.length() - 1);  // between <sos> and <eos>
+    return {autograd::cross_entropy(logits, targets), targets.batch() * targets.length()};
 }
 
 std::vector<Sequence> answers(const models::MaskedLanguageModel& model, const Tokens& questions, int64_t) {
     const NoGrad no_grad;
     const Tensor logits = model(questions, models::Mode::eval());  // (B, T, V)
     const Real* row = logits.data();
-    std::vector<Sequence> all(static_cast<std::size_t>(questions.batch));
+    std::vector<Sequence> all(static_cast<std::size_t>(questions.batch()));
     for (Sequence& answer : all)
-        for (int64_t t = 0; t < questions.length; ++t, row += logits.size(2))
+        for (int64_t t = 0; t < questions.length(); ++t, row += logits.size(2))
             answer.push_back(static_cast<int32_t>(std::max_element(row, row + logits.size(2)) - row));
     return all;
 }

@@ -8,10 +8,10 @@ namespace {
 
 void check_ids(const Tensor& table, const Tokens& ids) {
     check(table.rank() == 2, "[embedding] the table must be (V, D): its shape is ", table.shape());
-    for (std::size_t i = 0; i < ids.ids.size(); ++i) {
+    for (std::size_t i = 0; i < ids.ids().size(); ++i) {
         const auto at = static_cast<int64_t>(i);
-        check(ids.ids[i] >= 0 && ids.ids[i] < table.size(0), "[embedding] id ", ids.ids[i], " at row ",
-              at / ids.length, ", position ", at % ids.length, " is outside the vocabulary of ",
+        check(ids.ids()[i] >= 0 && ids.ids()[i] < table.size(0), "[embedding] id ", ids.ids()[i], " at row ",
+              at / ids.length(), ", position ", at % ids.length(), " is outside the vocabulary of ",
               table.size(0));
     }
 }
@@ -21,17 +21,17 @@ void check_ids(const Tensor& table, const Tokens& ids) {
 // dpositions[t] = Σ d[b, t] over b
 Tensor looked_up(const Tensor& table, const Tokens& ids, const Tensor& positions, kernels::Lookup o) {
     check_ids(table, ids);
-    o.count = ids.batch * ids.length;
+    o.count = ids.batch() * ids.length();
     o.n = table.size(1);
-    o.pad = ids.pad;
-    o.length = ids.length;
-    Tensor out = Tensor::uninitialized({ids.batch, ids.length, o.n});
-    kernels::cpu().gather(o, ids.ids.data(), table.data(), positions.defined() ? positions.data() : nullptr,
+    o.pad = ids.pad();
+    o.length = ids.length();
+    Tensor out = Tensor::uninitialized({ids.batch(), ids.length(), o.n});
+    kernels::cpu().gather(o, ids.ids().data(), table.data(), positions.defined() ? positions.data() : nullptr,
                           out.mutable_data());
     return with_backward(
         out, {&table, &positions},
         [o, dtable = table.sink(), dpositions = positions.sink(), vocabulary = table.size(0),
-         ids = ids.ids](const Tensor& dout) {
+         ids = ids.ids()](const Tensor& dout) {
             const Tensor d = o.p > 0 ? Tensor::uninitialized(dout.shape()) : dout;
             if (o.p > 0)
                 kernels::cpu().dropout(d.numel(), o.p, o.key, dout.data(), {Tensor(d).mutable_data()});
@@ -51,8 +51,8 @@ Tensor embedding(const Tensor& table, const Tokens& ids) {
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
                        const Rng& rng) {
     check(table.rank() == 2, "[input_embedding] the table must be (V, D): its shape is ", table.shape());
-    check(positions.shape() == Shape({ids.length, table.size(-1)}), "[input_embedding] positions are ",
-          positions.shape(), "; for ", ids.length, " positions and a table ", table.shape(),
+    check(positions.shape() == Shape({ids.length(), table.size(-1)}), "[input_embedding] positions are ",
+          positions.shape(), "; for ", ids.length(), " positions and a table ", table.shape(),
           " they must be (T, D)");
     check(p >= 0 && p < 1, "[input_embedding] the dropout rate must be in [0, 1): got ", p);
     return looked_up(table, ids, positions,

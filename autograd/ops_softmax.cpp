@@ -28,21 +28,21 @@ Tensor along(const Tensor& x, int dim, decltype(kernels::Kernels::softmax) forwa
 int64_t count_targets(const Shape& logits, const Tokens& targets, const CrossEntropyOptions& options) {
     const int64_t vocabulary = logits[-1], rows = logits.without(-1).numel();
     const int32_t ignore = options.ignore;
-    check(rows == static_cast<int64_t>(targets.ids.size()), "[cross_entropy] logits ", logits, " have ", rows,
-          " rows: got ", targets.ids.size(), " targets");
+    check(rows == static_cast<int64_t>(targets.ids().size()), "[cross_entropy] logits ", logits, " have ",
+          rows, " rows: got ", targets.ids().size(), " targets");
     check(options.label_smoothing >= 0 && options.label_smoothing < 1,
           "[cross_entropy] label smoothing must be in [0, 1): got ", options.label_smoothing);
     int64_t counted = 0;
-    for (std::size_t i = 0; i < targets.ids.size(); ++i) {
-        if (targets.ids[i] == ignore)
+    for (std::size_t i = 0; i < targets.ids().size(); ++i) {
+        if (targets.ids()[i] == ignore)
             continue;
         const auto at = static_cast<int64_t>(i);
-        check(targets.ids[i] >= 0 && targets.ids[i] < vocabulary, "[cross_entropy] target id ",
-              targets.ids[i], " at row ", at / targets.length, ", position ", at % targets.length,
+        check(targets.ids()[i] >= 0 && targets.ids()[i] < vocabulary, "[cross_entropy] target id ",
+              targets.ids()[i], " at row ", at / targets.length(), ", position ", at % targets.length(),
               " is outside the vocabulary of ", vocabulary);
         ++counted;
     }
-    check(counted > 0, "[cross_entropy] no target is counted: all ", targets.ids.size(),
+    check(counted > 0, "[cross_entropy] no target is counted: all ", targets.ids().size(),
           " are the ignored id ", ignore);
     return counted;
 }
@@ -72,10 +72,10 @@ Tensor log_softmax(const Tensor& x, int dim) {
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
     const int64_t counted = count_targets(logits.shape(), targets, options), rows = rows_of(logits);
     Tensor losses = Tensor::uninitialized({rows}), log_sum_exp = Tensor::uninitialized({rows});
-    kernels::cpu().cross_entropy(rows, logits.size(-1), logits.data(), targets.ids.data(), options.ignore,
+    kernels::cpu().cross_entropy(rows, logits.size(-1), logits.data(), targets.ids().data(), options.ignore,
                                  options.label_smoothing, losses.mutable_data(), log_sum_exp.mutable_data());
     return with_backward(mean_loss(losses, counted), {&logits},
-                         [options, counted, targets = targets.ids, dlogits = logits.sink(),
+                         [options, counted, targets = targets.ids(), dlogits = logits.sink(),
                           logits = logits.save(), lse = log_sum_exp.save()](const Tensor& dloss) {
                              const Real scale = dloss.item() / static_cast<Real>(counted);
                              kernels::cpu().cross_entropy_backward(
@@ -114,7 +114,7 @@ struct OutputLoss {
     // Rows first .. first + n: their losses, and in place of the logits (n, V) the logits' gradient.
     void chunk(int64_t first, int64_t n, Real* logits, Real* log_sum_exp) {
         const kernels::Kernels& k = kernels::cpu();
-        const int32_t* ids = targets.ids.data() + first;
+        const int32_t* ids = targets.ids().data() + first;
         kernels::Gemm product = {.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true};
         product.bias = bias.defined() ? bias.data() : nullptr;
         k.gemm(product, x.data() + first * d, weight.data(), logits);

@@ -7,13 +7,13 @@
 
 namespace plaingrad::autograd {
 
-Tokens::Tokens(int64_t batch_, int64_t length_, std::vector<int32_t> ids_, int32_t pad_)
-    : batch(batch_), length(length_), ids(std::move(ids_)), pad(pad_) {
+Tokens::Tokens(int64_t batch, int64_t length, std::vector<int32_t> ids, int32_t pad)
+    : ids_(std::move(ids)), batch_(batch), length_(length), pad_(pad) {
     check(batch >= 0 && length >= 0, "[Tokens] sizes must not be negative: got ", batch, " and ", length);
     const int64_t count = Shape{batch, length}.numel();
-    check(static_cast<int64_t>(ids.size()) == count, "[Tokens] ", batch, " sentences of ", length, " need ",
-          count, " ids: got ", ids.size());
-    for (const int32_t id : ids)
+    check(std::ssize(ids_) == count, "[Tokens] ", batch, " sentences of ", length, " need ", count,
+          " ids: got ", ids_.size());
+    for (const int32_t id : ids_)
         check(id >= 0, "[Tokens] an id must not be negative: got ", id);
 }
 
@@ -23,6 +23,8 @@ Tokens Tokens::padded(const std::vector<std::vector<int32_t>>& sentences, int32_
     for (const auto& sentence : sentences) {
         check(length == 0 || sentence.size() <= longest, "[Tokens::padded] a sentence of ", sentence.size(),
               " ids does not fit into ", length);
+        check(std::find(sentence.begin(), sentence.end(), pad) == sentence.end(),
+              "[Tokens::padded] a sentence contains the id ", pad, ", which means padding");
         longest = std::max(longest, sentence.size());
     }
     std::vector<int32_t> ids;
@@ -31,29 +33,35 @@ Tokens Tokens::padded(const std::vector<std::vector<int32_t>>& sentences, int32_
         ids.insert(ids.end(), sentence.begin(), sentence.end());
         ids.insert(ids.end(), longest - sentence.size(), pad);
     }
-    return Tokens(static_cast<int64_t>(sentences.size()), static_cast<int64_t>(longest), std::move(ids), pad);
+    return Tokens(std::ssize(sentences), static_cast<int64_t>(longest), std::move(ids), pad);
+}
+
+int32_t Tokens::at(int64_t b, int64_t t) const {
+    check(0 <= b && b < batch_ && 0 <= t && t < length_, "[Tokens::at] sentence ", b, ", position ", t,
+          " lies outside of ", batch_, " sentences of ", length_);
+    return ids_[static_cast<std::size_t>(b * length_ + t)];
 }
 
 std::vector<int32_t> Tokens::lengths() const {
-    std::vector<int32_t> counts(static_cast<std::size_t>(batch), static_cast<int32_t>(length));
-    for (int64_t b = 0; pad != kNoPadding && b < batch; ++b) {
-        const auto row = ids.begin() + b * length, end = row + length;
-        const auto padding = std::find(row, end, pad);
-        check(std::all_of(padding, end, [this](int32_t id) { return id == pad; }), "[Tokens] sentence ", b,
-              " has padding (id ", pad, ") before its end; only the right side may be padded");
+    std::vector<int32_t> counts(static_cast<std::size_t>(batch_), static_cast<int32_t>(length_));
+    for (int64_t b = 0; pad_ != kNoPadding && b < batch_; ++b) {
+        const auto row = ids_.begin() + b * length_, end = row + length_;
+        const auto padding = std::find(row, end, pad_);
+        check(std::all_of(padding, end, [this](int32_t id) { return id == pad_; }), "[Tokens] sentence ", b,
+              " has padding (id ", pad_, ") before its end; only the right side may be padded");
         counts[static_cast<std::size_t>(b)] = static_cast<int32_t>(padding - row);
     }
     return counts;
 }
 
-Tokens Tokens::positions(int64_t begin, int64_t end) const {
-    check(0 <= begin && begin <= end && end <= length, "[Tokens::positions] [", begin, ", ", end,
-          ") must lie within the length ", length);
+Tokens Tokens::slice(int64_t begin, int64_t end) const {
+    check(0 <= begin && begin <= end && end <= length_, "[Tokens::slice] [", begin, ", ", end,
+          ") must lie within the length ", length_);
     std::vector<int32_t> part;
-    part.reserve(static_cast<std::size_t>(batch * (end - begin)));
-    for (int64_t b = 0; b < batch; ++b)
-        part.insert(part.end(), ids.begin() + b * length + begin, ids.begin() + b * length + end);
-    return Tokens(batch, end - begin, std::move(part), pad);
+    part.reserve(static_cast<std::size_t>(batch_ * (end - begin)));
+    for (int64_t b = 0; b < batch_; ++b)
+        part.insert(part.end(), ids_.begin() + b * length_ + begin, ids_.begin() + b * length_ + end);
+    return Tokens(batch_, end - begin, std::move(part), pad_);
 }
 
 }  // namespace plaingrad::autograd

@@ -6,29 +6,41 @@
 
 namespace plaingrad::autograd {
 
-struct Tokens {
+// What it was made of is checked, and nothing changes it later: ops may trust its sizes.
+class Tokens {
+public:
     static constexpr int32_t kNoPadding = -1;
 
-    int64_t batch = 0, length = 0;
-    std::vector<int32_t> ids;  // (batch, length)
-    int32_t pad = kNoPadding;  // the id that fills up short sentences; no sentence contains it
-
-    Tokens() = default;
+    Tokens() = default;  // no sentence
     // Throws Error unless there are batch * length ids, none of them negative.
     Tokens(int64_t batch, int64_t length, std::vector<int32_t> ids, int32_t pad = kNoPadding);
+    // Copies only: a moved-from object would keep its sizes and lose its ids.
+    Tokens(const Tokens&) = default;
+    Tokens& operator=(const Tokens&) = default;
 
     // One sentence a row, filled up with `pad` to the longest of them, or to `length` if that is given.
-    // Throws Error if a sentence is longer than that.
+    // Throws Error if a sentence is longer than that, or contains `pad`.
     static Tokens padded(const std::vector<std::vector<int32_t>>& sentences, int32_t pad, int64_t length = 0);
 
-    int32_t at(int64_t b, int64_t t) const { return ids[static_cast<std::size_t>(b * length + t)]; }
+    int64_t batch() const { return batch_; }
+    int64_t length() const { return length_; }
+    const std::vector<int32_t>& ids() const { return ids_; }  // (batch, length)
+    int32_t pad() const { return pad_; }  // the id that fills up short sentences, or kNoPadding
+
+    // The id of sentence b at position t. Throws Error outside of them.
+    int32_t at(int64_t b, int64_t t) const;
 
     // Ids per sentence, padding not counted. Throws Error if padding is followed by something else.
     std::vector<int32_t> lengths() const;
 
-    // Positions [begin, end) of every sentence. With teacher forcing the decoder reads
-    // positions(0, length - 1) and predicts positions(1, length).
-    Tokens positions(int64_t begin, int64_t end) const;
+    // Positions [begin, end) of every sentence. With teacher forcing the decoder reads slice(0, length - 1)
+    // and predicts slice(1, length).
+    Tokens slice(int64_t begin, int64_t end) const;
+
+private:
+    std::vector<int32_t> ids_;
+    int64_t batch_ = 0, length_ = 0;
+    int32_t pad_ = kNoPadding;
 };
 
 }  // namespace plaingrad::autograd

@@ -33,8 +33,8 @@ Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, AttentionWeig
     const Tensor pooled =
         config.pooling == Pooling::mean
             ? mean_of_tokens(x, lengths)
-            : autograd::reshape(autograd::slice(x, 1, 0, 1), {ids.batch, x.size(2)});  // (B, d_model)
-    return output(dropout(pooled, mode));                                              // (B, classes)
+            : autograd::reshape(autograd::slice(x, 1, 0, 1), {ids.batch(), x.size(2)});  // (B, d_model)
+    return output(dropout(pooled, mode));                                                // (B, classes)
 }
 
 }  // namespace plaingrad::models

@@ -40,8 +40,8 @@ MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& 
     check(o.first_id > kPad && o.mask >= 0, "[mask_tokens] first_id must be above ", int{kPad},
           ", which the loss ignores, and mask an id: got ", o.first_id, " and ", o.mask);
     std::vector<std::size_t> selected, possible;
-    for (std::size_t i = 0; i < ids.ids.size(); ++i) {
-        if (ids.ids[i] < o.first_id || ids.ids[i] >= o.end_id || ids.ids[i] == ids.pad)
+    for (std::size_t i = 0; i < ids.ids().size(); ++i) {
+        if (ids.ids()[i] < o.first_id || ids.ids()[i] >= o.end_id || ids.ids()[i] == ids.pad())
             continue;
         possible.push_back(i);
         if (rng.uniform(3 * i) < o.rate)
@@ -52,13 +52,13 @@ MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& 
         selected.push_back(possible[static_cast<std::size_t>(
             rng.fork("one").below(0, static_cast<int64_t>(possible.size())))]);
 
-    MaskedTokens out = {ids, ids};
-    out.targets.ids.assign(ids.ids.size(), kPad);
+    std::vector<int32_t> read = ids.ids(), targets(read.size(), kPad);
     for (const std::size_t i : selected) {
-        out.targets.ids[i] = ids.ids[i];
-        out.ids.ids[i] = masked(ids.ids[i], i, o, rng);
+        targets[i] = read[i];
+        read[i] = masked(read[i], i, o, rng);
     }
-    return out;
+    return {Tokens(ids.batch(), ids.length(), std::move(read), ids.pad()),
+            Tokens(ids.batch(), ids.length(), std::move(targets), kPad)};
 }
 
 }  // namespace plaingrad::models

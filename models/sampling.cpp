@@ -66,11 +66,11 @@ int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const Sam
 }
 
 static void check_generation(const LanguageModel& model, const Tokens& prompts, const GenerationOptions& o) {
-    check(prompts.length >= 1, "[generate] a prompt needs at least one token");
-    check(!contains(prompts.ids, prompts.pad),
+    check(prompts.length() >= 1, "[generate] a prompt needs at least one token");
+    check(!contains(prompts.ids(), prompts.pad()),
           "[generate] prompts must all have one length, without padding; continue others one by one");
     check(o.max_tokens >= 0, "[generate] max_tokens must not be negative: got ", o.max_tokens);
-    check(o.slide || prompts.length <= model.config.max_length, "[generate] a prompt of ", prompts.length,
+    check(o.slide || prompts.length() <= model.config.max_length, "[generate] a prompt of ", prompts.length(),
           " tokens is longer than the model's max_length ", model.config.max_length,
           "; shorten it, or let it slide");
 }
@@ -91,12 +91,12 @@ std::vector<std::vector<int32_t>> generate(const LanguageModel& model, const Tok
     const int64_t max_length = model.config.max_length;
     std::vector<std::vector<int32_t>> texts;  // each prompt and what came after it
     std::vector<std::size_t> live;            // the sentences that go on: row r of the cache is live[r]
-    for (auto at = prompts.ids.begin(); at != prompts.ids.end(); at += prompts.length) {
+    for (auto at = prompts.ids().begin(); at != prompts.ids().end(); at += prompts.length()) {
         live.push_back(texts.size());
-        texts.emplace_back(at, at + prompts.length);
+        texts.emplace_back(at, at + prompts.length());
     }
     LanguageModel::Cache cache;
-    int64_t count = std::min(prompts.length, max_length);  // of the newest tokens: those the cache lacks
+    int64_t count = std::min(prompts.length(), max_length);  // of the newest tokens: those the cache lacks
     for (int64_t i = 0; i < o.max_tokens && !live.empty(); ++i, count = 1) {
         if (cache.length == max_length) {  // full: the newer half is read again, at the positions from 0 on
             if (!o.slide)
@@ -124,7 +124,7 @@ std::vector<std::vector<int32_t>> generate(const LanguageModel& model, const Tok
         live.resize(rows.size());
     }
     for (std::vector<int32_t>& text : texts)
-        text.erase(text.begin(), text.begin() + prompts.length);
+        text.erase(text.begin(), text.begin() + prompts.length());
     return texts;
 }
 

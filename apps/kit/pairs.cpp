@@ -19,8 +19,8 @@ StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, c
                          Real label_smoothing) {
     // In short sentences, cutting off the last position drops padding, not <eos>. That is harmless: the
     // decoder then reads <eos> and is asked for padding, which the loss ignores.
-    const Tokens read = batch.tgt.positions(0, batch.tgt.length - 1);
-    const Tokens predicted = batch.tgt.positions(1, batch.tgt.length);
+    const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);
+    const Tokens predicted = batch.tgt.slice(1, batch.tgt.length());
     int64_t tokens = 0;
     for (const int32_t length : predicted.lengths())
         tokens += length;

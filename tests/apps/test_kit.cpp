@@ -271,13 +271,13 @@ TEST_CASE("large numbers are grouped", "[kit]") {
 
 TEST_CASE("a batch has start, end and padding", "[kit]") {
     const kit::Batch batch = kit::make_batch({{{4, 5, 6}, {7}}, {{8}, {9, 10, 11}}});
-    CHECK(batch.src.batch == 2);
-    CHECK(batch.src.length == 3);
-    CHECK(batch.src.ids == std::vector<int32_t>{4, 5, 6, 8, 0, 0});
-    CHECK(batch.tgt.length == 5);
-    CHECK(batch.tgt.ids == std::vector<int32_t>{1, 7, 2, 0, 0, 1, 9, 10, 11, 2});
+    CHECK(batch.src.batch() == 2);
+    CHECK(batch.src.length() == 3);
+    CHECK(batch.src.ids() == std::vector<int32_t>{4, 5, 6, 8, 0, 0});
+    CHECK(batch.tgt.length() == 5);
+    CHECK(batch.tgt.ids() == std::vector<int32_t>{1, 7, 2, 0, 0, 1, 9, 10, 11, 2});
     const kit::Batch alone = kit::make_batch({{{4}, {}}});
-    CHECK(alone.tgt.ids == std::vector<int32_t>{1, 2});
+    CHECK(alone.tgt.ids() == std::vector<int32_t>{1, 2});
 }
 
 TEST_CASE("errors become statuses", "[kit]") {

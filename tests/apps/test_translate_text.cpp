@@ -86,7 +86,7 @@ TEST_CASE("translate's text: with dropout each epoch has its own pieces, the sam
             all.emplace_back();
             while (!ends) {
                 const kit::Batch batch = cursor.next(ends);
-                all.back().insert(all.back().end(), batch.src.ids.begin(), batch.src.ids.end());
+                all.back().insert(all.back().end(), batch.src.ids().begin(), batch.src.ids().end());
             }
             CHECK(std::count(all.back().begin(), all.back().end(), models::kUnk) == 0);
         }
@@ -101,8 +101,8 @@ TEST_CASE("translate's text: with dropout each epoch has its own pieces, the sam
     cursor.move(5, 0);
     bool ends = false;
     const kit::Batch batch = cursor.next(ends);
-    CHECK(std::vector<int32_t>(batch.src.ids.begin(), batch.src.ids.end()) ==
-          std::vector<int32_t>(some[5].begin(), some[5].begin() + batch.src.batch * batch.src.length));
+    CHECK(std::vector<int32_t>(batch.src.ids().begin(), batch.src.ids().end()) ==
+          std::vector<int32_t>(some[5].begin(), some[5].begin() + batch.src.batch() * batch.src.length()));
 }
 
 TEST_CASE("translate's text: bytes that are not UTF-8 come back as they were", "[apps][translate]") {

@@ -154,28 +154,37 @@ TEST_CASE("mask: which sizes it fits", "[mask]") {
     });
 }
 
-TEST_CASE("tokens: padding, lengths, positions", "[tokens]") {
+TEST_CASE("tokens: padding, lengths, slices", "[tokens]") {
     const Tokens t = Tokens::padded({{5, 6, 7}, {}, {8}}, 0);
-    CHECK(t.batch == 3);
-    CHECK(t.length == 3);
-    CHECK(t.pad == 0);
-    CHECK(t.ids == std::vector<int32_t>{5, 6, 7, 0, 0, 0, 8, 0, 0});
+    CHECK(t.batch() == 3);
+    CHECK(t.length() == 3);
+    CHECK(t.pad() == 0);
+    CHECK(t.ids() == std::vector<int32_t>{5, 6, 7, 0, 0, 0, 8, 0, 0});
     CHECK(t.at(2, 0) == 8);
     CHECK(t.lengths() == std::vector<int32_t>{3, 0, 1});
-    CHECK(Tokens::padded({{5}, {6}}, 1, 3).ids == std::vector<int32_t>{5, 1, 1, 6, 1, 1});
-    CHECK(Tokens::padded({}, 0).batch == 0);
+    CHECK(Tokens::padded({{5}, {6}}, 1, 3).ids() == std::vector<int32_t>{5, 1, 1, 6, 1, 1});
+    CHECK(Tokens::padded({}, 0).batch() == 0);
 
-    const Tokens begin = t.positions(0, 2), end = t.positions(1, 3);
-    CHECK(begin.ids == std::vector<int32_t>{5, 6, 0, 0, 8, 0});
-    CHECK(end.ids == std::vector<int32_t>{6, 7, 0, 0, 0, 0});
-    CHECK(end.length == 2);
-    CHECK(end.pad == 0);
+    const Tokens begin = t.slice(0, 2), end = t.slice(1, 3);
+    CHECK(begin.ids() == std::vector<int32_t>{5, 6, 0, 0, 8, 0});
+    CHECK(end.ids() == std::vector<int32_t>{6, 7, 0, 0, 0, 0});
+    CHECK(end.length() == 2);
+    CHECK(end.pad() == 0);
     CHECK(end.lengths() == std::vector<int32_t>{2, 0, 0});
-    CHECK(t.positions(3, 3).ids.empty());
+    CHECK(t.slice(3, 3).ids().empty());
 
     const Tokens unpadded(2, 2, {0, 1, 1, 0});
-    CHECK(unpadded.pad == Tokens::kNoPadding);
+    CHECK(unpadded.pad() == Tokens::kNoPadding);
     CHECK(unpadded.lengths() == std::vector<int32_t>{2, 2});
+}
+
+TEST_CASE("tokens: moved from, still as many ids as the sizes say", "[tokens]") {
+    Tokens source(2, 3, {1, 2, 3, 4, 5, 6}), target;
+    target = std::move(source);
+    const Tokens another = std::move(target);
+    for (const Tokens& t : {std::cref(source), std::cref(target), std::cref(another)})  // NOLINT: moved from
+        CHECK(static_cast<int64_t>(t.ids().size()) == t.batch() * t.length());
+    CHECK(another.ids() == std::vector<int32_t>{1, 2, 3, 4, 5, 6});
 }
 
 TEST_CASE("tokens: errors", "[tokens][errors]") {
@@ -195,11 +204,18 @@ TEST_CASE("tokens: errors", "[tokens][errors]") {
          }),
          {"[Tokens::padded] a sentence of 3", "into 2"}},
         {error_of([] {
+             Tokens::padded({{1, 2}, {3, 0}}, 0);
+         }),
+         {"[Tokens::padded] a sentence contains the id 0"}},
+        {error_of([&] { t.at(2, 0); }), {"[Tokens::at] sentence 2, position 0", "2 sentences of 3"}},
+        {error_of([&] { t.at(0, 3); }), {"[Tokens::at] sentence 0, position 3"}},
+        {error_of([&] { t.at(-1, 5); }), {"[Tokens::at] sentence -1"}},
+        {error_of([] {
              Tokens(2, 2, {1, 0, 0, 1}, 0).lengths();
          }),
          {"[Tokens] sentence 1", "id 0"}},
-        {error_of([&] { t.positions(-1, 2); }), {"[Tokens::positions] [-1, 2)", "length 3"}},
-        {error_of([&] { t.positions(2, 1); }), {"[Tokens::positions] [2, 1)"}},
-        {error_of([&] { t.positions(0, 4); }), {"[Tokens::positions] [0, 4)"}},
+        {error_of([&] { t.slice(-1, 2); }), {"[Tokens::slice] [-1, 2)", "length 3"}},
+        {error_of([&] { t.slice(2, 1); }), {"[Tokens::slice] [2, 1)"}},
+        {error_of([&] { t.slice(0, 4); }), {"[Tokens::slice] [0, 4)"}},
     });
 }

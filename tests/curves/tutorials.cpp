@@ -82,9 +82,8 @@ constexpr double kArticleLosses[] = {0.2940, 0.0584, 0.0239, 0.0200};
 
 // Padding as an ordinary word, as it is without masks.
 Tokens unmasked(const std::vector<std::vector<int32_t>>& sentences) {
-    Tokens tokens = Tokens::padded(sentences, models::kPad);
-    tokens.pad = Tokens::kNoPadding;
-    return tokens;
+    const Tokens tokens = Tokens::padded(sentences, models::kPad);
+    return Tokens(tokens.batch(), tokens.length(), tokens.ids());
 }
 
 // As printed: no masks, no start and end. The decoder is asked for the word after each position while it sees
@@ -105,19 +104,19 @@ std::vector<double> article_as_printed(const ArticleCorpus& corpus, int seed, in
     std::vector<double> losses;
     for (int epoch = 1; epoch <= kArticleEpochs[3]; ++epoch) {
         const nn::Mode mode = nn::Mode::train(seeded(seed).fork(static_cast<uint64_t>(epoch)));
-        const Tensor logits = decode(src, tgt.positions(0, tgt.length - 1), mode);
+        const Tensor logits = decode(src, tgt.slice(0, tgt.length() - 1), mode);
         losses.push_back(
-            step(adam, cross_entropy(logits, tgt.positions(1, tgt.length), {.ignore = models::kPad})));
+            step(adam, cross_entropy(logits, tgt.slice(1, tgt.length()), {.ignore = models::kPad})));
     }
     // Left to itself it must start from something, and never learned from what: <sos> is as good as any.
     const NoGrad no_grad;
     right = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
         std::vector<int32_t> read = {models::kSos};
-        for (int64_t t = 0; t < tgt.length; ++t) {
-            const Tokens one(1, src.length,
-                             {src.ids.begin() + static_cast<int64_t>(i) * src.length,
-                              src.ids.begin() + static_cast<int64_t>(i + 1) * src.length});
+        for (int64_t t = 0; t < tgt.length(); ++t) {
+            const Tokens one(1, src.length(),
+                             {src.ids().begin() + static_cast<int64_t>(i) * src.length(),
+                              src.ids().begin() + static_cast<int64_t>(i + 1) * src.length()});
             const Tensor logits = decode(one, Tokens(1, t + 1, read), nn::Mode::eval());
             const Real* last = logits.data() + t * logits.size(-1);
             read.push_back(static_cast<int32_t>(std::max_element(last, last + logits.size(-1)) - last));
@@ -133,17 +132,17 @@ std::vector<double> article_corrected(const ArticleCorpus& corpus, int seed, int
     const Transformer model = corpus.model(seed);
     nn::Adam adam(nn::parameters(model));
     const kit::Batch batch = kit::make_batch(corpus.pairs);
-    const int64_t length = batch.tgt.length;
+    const int64_t length = batch.tgt.length();
     std::vector<double> losses;
     for (int epoch = 1; epoch <= kArticleEpochs[3]; ++epoch) {
         const nn::Mode mode = nn::Mode::train(seeded(seed).fork(static_cast<uint64_t>(epoch)));
-        const Tensor logits = model(batch.src, batch.tgt.positions(0, length - 1), mode);
+        const Tensor logits = model(batch.src, batch.tgt.slice(0, length - 1), mode);
         losses.push_back(
-            step(adam, cross_entropy(logits, batch.tgt.positions(1, length), {.ignore = models::kPad})));
+            step(adam, cross_entropy(logits, batch.tgt.slice(1, length), {.ignore = models::kPad})));
     }
     right = 0;
     const auto stepper = model.start(batch.src);
-    const std::vector<models::Hypothesis> answers = models::greedy(*stepper, batch.src.batch, 10);
+    const std::vector<models::Hypothesis> answers = models::greedy(*stepper, batch.src.batch(), 10);
     for (std::size_t i = 0; i < answers.size(); ++i)
         right += answers[i].finished && answers[i].ids == corpus.pairs[i].tgt ? 1 : 0;
     return losses;
@@ -225,8 +224,8 @@ void summary(int64_t steps) {
         "0)");
     for (int64_t i = 1; i <= steps; ++i) {
         const nn::Mode mode = nn::Mode::train(seeded(1).fork(static_cast<uint64_t>(i)));
-        const Tensor logits = model(src, tgt.positions(0, 99), mode);
-        const double loss = step(adam, cross_entropy(logits, tgt.positions(1, 100)));
+        const Tensor logits = model(src, tgt.slice(0, 99), mode);
+        const double loss = step(adam, cross_entropy(logits, tgt.slice(1, 100)));
         for (const auto& [at, value] : theirs)
             if (at == i)
                 compare(("step " + std::to_string(i)).c_str(), value, {loss});

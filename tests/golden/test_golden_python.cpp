@@ -73,7 +73,9 @@ Json json_of(const char* kind, const StackConfig& c) {
         .with("tied", c.tied);
 }
 
-Integers integers(const Tokens& ids) { return {{ids.batch, ids.length}, {ids.ids.begin(), ids.ids.end()}}; }
+Integers integers(const Tokens& ids) {
+    return {{ids.batch(), ids.length()}, {ids.ids().begin(), ids.ids().end()}};
+}
 
 // Initial values leave biases at 0 and gains at 1, which would hide a mistake.
 template <class Model>

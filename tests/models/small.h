@@ -131,8 +131,8 @@ inline std::vector<Real> row(const Tensor& x, int64_t b, int64_t t) {
 
 inline Tensor teacher_forced_loss(const models::Transformer& model, const autograd::Tokens& src,
                                   const autograd::Tokens& tgt, const nn::Mode& mode, Real smoothing = 0) {
-    const Tensor logits = model(src, tgt.positions(0, tgt.length - 1), mode);
-    return autograd::cross_entropy(logits, tgt.positions(1, tgt.length),
+    const Tensor logits = model(src, tgt.slice(0, tgt.length() - 1), mode);
+    return autograd::cross_entropy(logits, tgt.slice(1, tgt.length()),
                                    {.ignore = models::kPad, .label_smoothing = smoothing});
 }
 
@@ -203,8 +203,8 @@ inline std::vector<Real> train(const models::Transformer& model, int steps, int 
 // What follows each position of framed sentences.
 inline Tensor next_token_loss(const models::LanguageModel& model, const autograd::Tokens& text,
                               const nn::Mode& mode) {
-    const Tensor logits = model(text.positions(0, text.length - 1), mode);
-    return autograd::cross_entropy(logits, text.positions(1, text.length), {.ignore = models::kPad});
+    const Tensor logits = model(text.slice(0, text.length() - 1), mode);
+    return autograd::cross_entropy(logits, text.slice(1, text.length()), {.ignore = models::kPad});
 }
 
 // Trains to say a sentence and then again.

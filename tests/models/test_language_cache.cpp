@@ -25,13 +25,13 @@ Tensor in_steps(const LanguageModel& model, const Tokens& text, const std::vecto
     std::vector<Tensor> parts;
     int64_t at = 0;
     for (const int64_t n : lengths) {
-        parts.push_back(model.step(text.positions(at, at + n), cache));
-        REQUIRE(parts.back().shape() == Shape({text.batch, n, model.config.vocabulary}));
+        parts.push_back(model.step(text.slice(at, at + n), cache));
+        REQUIRE(parts.back().shape() == Shape({text.batch(), n, model.config.vocabulary}));
         REQUIRE_FALSE(parts.back().needs_grad());
         at += n;
         REQUIRE(cache.length == at);
     }
-    REQUIRE(at == text.length);
+    REQUIRE(at == text.length());
     return autograd::concat(parts, 1);
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("language model cache: what it refuses leaves it as it was", "[models]
         const Tokens ids = text(2, 6, 7);
         LanguageModel::Cache cache;
         CHECK(contains(error_of([&] { model.step(text(2, 7, 7), cache); }), "length of 6"));
-        model.step(ids.positions(0, 4), cache);
+        model.step(ids.slice(0, 4), cache);
         CHECK(contains(error_of([&] { model.step(text(2, 3, 7), cache); }), "length of 6"));
         CHECK(contains(error_of([&] { model.step(Tokens(2, 1, {4, 11}), cache); }), "id 11"));
         CHECK(contains(error_of([&] { model.step(Tokens(1, 1, {4}), cache); }), "batch"));
@@ -136,8 +136,8 @@ TEST_CASE("language model cache: what it refuses leaves it as it was", "[models]
         CHECK(contains(error_of([&] { model.step(padded({{4, 5}, {6}}), cache); }), "no padding"));
         CHECK(error_of([&] { cache.select({0, 2}); }) != "");
         CHECK(cache.length == 4);
-        const Tensor last = model.step(ids.positions(4, 6), cache);
+        const Tensor last = model.step(ids.slice(4, 6), cache);
         CHECK(same_bits(last, autograd::slice(model(ids, kEval), 1, 4, 6)));
-        CHECK(contains(error_of([&] { model.step(ids.positions(0, 1), cache); }), "length of 6"));
+        CHECK(contains(error_of([&] { model.step(ids.slice(0, 1), cache); }), "length of 6"));
     }
 }

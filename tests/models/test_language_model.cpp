@@ -36,7 +36,7 @@ Tensor composed(const LanguageModel& m, const Tokens& ids) {
     const InputEmbedding& e = m.backbone.embedding;
     const Tensor scaled =
         autograd::embedding(e.tokens.table, ids) * (c.scale_embeddings ? std::sqrt(Real(12)) : 1);
-    Tensor x = scaled + autograd::slice(e.positions.encodings(), 0, 0, ids.length);
+    Tensor x = scaled + autograd::slice(e.positions.encodings(), 0, 0, ids.length());
     if (c.embedding_norm)
         x = (*e.norm)(x);
     const Mask mask = Mask::padding(ids).and_causal();

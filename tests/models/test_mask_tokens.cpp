@@ -27,14 +27,14 @@ struct Counts {
 // Checks what must hold at each position, and counts.
 Counts count(const Tokens& ids, const MaskedTokens& masked, const MaskingOptions& o) {
     Counts n;
-    REQUIRE((masked.ids.ids.size() == ids.ids.size() && masked.targets.ids.size() == ids.ids.size()));
-    CHECK((masked.ids.batch == ids.batch && masked.targets.batch == ids.batch));
-    CHECK((masked.ids.length == ids.length && masked.targets.length == ids.length));
-    CHECK(masked.ids.pad == ids.pad);
+    REQUIRE((masked.ids.ids().size() == ids.ids().size() && masked.targets.ids().size() == ids.ids().size()));
+    CHECK((masked.ids.batch() == ids.batch() && masked.targets.batch() == ids.batch()));
+    CHECK((masked.ids.length() == ids.length() && masked.targets.length() == ids.length()));
+    CHECK(masked.ids.pad() == ids.pad());
     int64_t wrong = 0;
-    for (std::size_t i = 0; i < ids.ids.size(); ++i) {
-        const int32_t was = ids.ids[i], is = masked.ids.ids[i], target = masked.targets.ids[i];
-        const bool may = was >= o.first_id && was < o.end_id && was != ids.pad;
+    for (std::size_t i = 0; i < ids.ids().size(); ++i) {
+        const int32_t was = ids.ids()[i], is = masked.ids.ids()[i], target = masked.targets.ids()[i];
+        const bool may = was >= o.first_id && was < o.end_id && was != ids.pad();
         n.possible += may;
         if (target == kPad) {
             wrong += is != was;
@@ -119,7 +119,7 @@ TEST_CASE("mask_tokens: one at least, any of those that may be", "[models][mlm]"
         const MaskedTokens masked = mask_tokens(ids, o, Rng(seed));
         CHECK(count(ids, masked, o).selected == 1);
         for (std::size_t i = 0; i < 8; ++i)
-            chosen[i] += masked.targets.ids[i] != kPad;
+            chosen[i] += masked.targets.ids()[i] != kPad;
     }
     CHECK(chosen[1] + chosen[2] + chosen[4] == 300);
     for (const std::size_t i : {1u, 2u, 4u})
@@ -132,14 +132,14 @@ TEST_CASE("mask_tokens: the same for the same stream, another for another", "[mo
     const Tokens ids = reading(44);
     const MaskingOptions o = {.end_id = 44};
     const MaskedTokens one = mask_tokens(ids, o, Rng(5)), other = mask_tokens(ids, o, Rng(6));
-    CHECK(one.ids.ids == mask_tokens(ids, o, Rng(5)).ids.ids);
-    CHECK(one.targets.ids == mask_tokens(ids, o, Rng(5)).targets.ids);
-    CHECK(one.targets.ids != other.targets.ids);
+    CHECK(one.ids.ids() == mask_tokens(ids, o, Rng(5)).ids.ids());
+    CHECK(one.targets.ids() == mask_tokens(ids, o, Rng(5)).targets.ids());
+    CHECK(one.targets.ids() != other.targets.ids());
     // Which ones are selected does not depend on what becomes of them.
     MaskingOptions all_random = o;
     all_random.replaced = 0;
     all_random.randomised = 1;
-    CHECK(mask_tokens(ids, all_random, Rng(5)).targets.ids == one.targets.ids);
+    CHECK(mask_tokens(ids, all_random, Rng(5)).targets.ids() == one.targets.ids());
 }
 
 TEST_CASE("mask_tokens: another id for padding is padding too", "[models][mlm]") {
@@ -179,7 +179,7 @@ TEST_CASE("masked language model: the loss counts what was selected and nothing 
     double expected = 0;
     int counted = 0;
     for (int64_t i = 0; i < 14; ++i) {
-        const int32_t target = masked.targets.ids[static_cast<std::size_t>(i)];
+        const int32_t target = masked.targets.ids()[static_cast<std::size_t>(i)];
         Tensor other = logits.clone();
         double total = 0, moved = 0;
         for (int64_t v = 0; v < 11; ++v) {

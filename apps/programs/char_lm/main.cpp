@@ -98,7 +98,7 @@ kit::TrainingOptions training_options(const Settings& s) {
 
 // Position t of a row predicts t + 1; the loss is the mean over all of them but padding.
 autograd::Tensor mean_loss(const LanguageModel& model, const Tokens& rows, const nn::Mode& mode) {
-    return model.loss(rows.positions(0, rows.length - 1), rows.positions(1, rows.length), mode);
+    return model.loss(rows.slice(0, rows.length() - 1), rows.slice(1, rows.length()), mode);
 }
 
 int64_t predictions(const Tokens& rows) {

@@ -177,7 +177,7 @@ kit::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training,
     const Tensor logits = l.model(ids, mode);  // (B, classes)
     return {autograd::cross_entropy(logits, Tokens(size, 1, labels),
                                     {.label_smoothing = static_cast<Real>(s.smoothing)}),
-            static_cast<int64_t>(std::count_if(ids.ids.begin(), ids.ids.end(),
+            static_cast<int64_t>(std::count_if(ids.ids().begin(), ids.ids().end(),
                                                [](int32_t id) { return id != models::kPad; }))};
 }
 
