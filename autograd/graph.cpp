@@ -30,6 +30,12 @@ void Node::zero_grad() {
     has_grad_ = false;
 }
 
+void Node::set_wanted(bool wanted) {
+    wanted_ = wanted;
+    if (!wanted)
+        zero_grad();
+}
+
 kernels::Out Node::open_grad() {
     if (!has_grad_)
         grad_ = Storage::make(shape_.numel());

@@ -40,6 +40,9 @@ public:
     Node& operator=(const Node&) = delete;
 
     bool is_leaf() const { return leaf_; }
+    // False for a leaf that is frozen: it takes no part in the graphs of later ops.
+    bool is_wanted() const { return wanted_; }
+    void set_wanted(bool wanted);
     bool has_grad() const { return has_grad_; }
     // The collected gradient. Requires has_grad().
     Tensor grad() const;
@@ -70,6 +73,7 @@ private:
     std::vector<Ref<Node>> parents_;
     Ref<Storage> grad_;
     bool has_grad_ = false;
+    bool wanted_ = true;
     bool used_ = false;     // backward has run through it
     uint64_t seen_ = 0;     // the last walk that found it
     Node* next_ = nullptr;  // in the list of those to be destroyed

@@ -45,15 +45,17 @@ Real Tensor::item() const {
     return data()[0];
 }
 
-Tensor& Tensor::require_grad() {
+Tensor& Tensor::require_grad(bool wanted) {
     check(!node_ || node_->is_leaf(),
           "[require_grad] a tensor that came from an op already passes gradients on; ", "detach() it first");
-    if (!node_)
+    if (!node_ && wanted)
         node_ = Ref<Node>(new Node(shape_, {}));
+    if (node_)
+        node_->set_wanted(wanted);
     return *this;
 }
 
-bool Tensor::has_grad() const { return node_ && node_->is_leaf() && node_->has_grad(); }
+bool Tensor::has_grad() const { return needs_grad() && node_->is_leaf() && node_->has_grad(); }
 
 Tensor Tensor::grad() const {
     check(needs_grad(), "[grad] this tensor does not need a gradient; call require_grad() before forward");

@@ -43,9 +43,11 @@ public:
     std::vector<Real> to_vector() const;
     Real item() const;  // the number of a tensor with one element; throws Error for more
 
-    // Makes this tensor a leaf that collects gradients. Returns it. Throws Error if it came from an op.
-    Tensor& require_grad();
-    bool needs_grad() const { return static_cast<bool>(node_); }
+    // Makes this tensor a leaf that collects gradients; or with false, and for all handles of this leaf, one that no longer
+    // does: ops compute no gradient for it, and what it had collected is forgotten. Returns it. Throws Error if it came
+    // from an op.
+    Tensor& require_grad(bool wanted = true);
+    bool needs_grad() const { return node_ && node_->is_wanted(); }
 
     // The gradient that backward left in this leaf, in its shape. It stays until zero_grad; another
     // backward before that adds to it, in the same memory: clone() it to keep it. Throws Error if none has
@@ -72,7 +74,7 @@ public:
 
     // ---- for those who write ops (see op.h)
     Saved save() const { return Saved(defined() ? storage_ : no_storage(), shape_); }
-    GradSink sink() const { return GradSink(node_); }
+    GradSink sink() const { return GradSink(needs_grad() ? node_ : Ref<Node>()); }
 
 private:
     [[noreturn]] static const Ref<Storage>& no_storage();

@@ -3,6 +3,7 @@
 
 #include "models/special_ids.h"
 #include "nn/feed_forward.h"
+#include "nn/norm.h"
 #include "nn/positional_encoding.h"
 
 namespace plaingrad::models {
@@ -19,8 +20,8 @@ using nn::Tokens;
 using nn::Visitor;
 
 enum class NormPlacement {
-    post,  // LayerNorm(x + Sublayer(x)): the paper, §5.4
-    pre,   // x + Sublayer(LayerNorm(x)): trains without warm-up when deep (Xiong et al. 2020)
+    post,  // Norm(x + Sublayer(x)): the paper, §5.4
+    pre,   // x + Sublayer(Norm(x)): trains without warm-up when deep (Xiong et al. 2020)
 };
 
 // Which of the three matrices that translate between ids and vectors are one and the same.
@@ -53,12 +54,12 @@ struct StackConfig {
 
     nn::Activation activation = nn::Activation::relu;
     NormPlacement norm = NormPlacement::post;
-    bool final_norm = false;  // a LayerNorm after the last layer, whatever the placement
+    bool final_norm = false;  // a norm after the last layer, whatever the placement
     Real norm_eps = Real(1e-5);
 
     nn::Positions positions = nn::Positions::sinusoidal;
     bool scale_embeddings = true;  // by √d_model, §3.4
-    bool embedding_norm = false;   // a LayerNorm of embedding + position, as in BERT
+    bool embedding_norm = false;   // a norm of embedding + position, as in BERT
     bool tied = false;             // the output layer's matrix is the embedding's (Press & Wolf 2017)
 
     bool attention_bias = true, feed_forward_bias = true, norm_bias = true, output_bias = true;
@@ -67,6 +68,8 @@ struct StackConfig {
 
     nn::Init init = nn::Init::xavier;
 };
+
+inline nn::NormOptions norm_options(const StackConfig& c) { return {.eps = c.norm_eps, .bias = c.norm_bias}; }
 
 // Gives it back. Throws Error, naming the field, for a stack that cannot be built.
 const StackConfig& check_config(const StackConfig& config);
@@ -84,7 +87,7 @@ struct TransformerConfig {
 
     nn::Activation activation = nn::Activation::relu;
     NormPlacement norm = NormPlacement::post;
-    bool final_norms = false;  // a LayerNorm after the last layer of each stack, whatever the placement
+    bool final_norms = false;  // a norm after the last layer of each stack, whatever the placement
     Real norm_eps = Real(1e-5);
 
     nn::Positions positions = nn::Positions::sinusoidal;

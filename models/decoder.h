@@ -29,9 +29,9 @@ struct DecoderLayer {
         v("self_attention", self_attention);
         v("cross_attention", cross_attention);
         v("feed_forward", feed_forward);
-        v("norm1", residual1);
-        v("norm2", residual2);
-        v("norm3", residual3);
+        v("norm1", residual1.norm);
+        v("norm2", residual2.norm);
+        v("norm3", residual3.norm);
     }
 
     nn::MultiHeadAttention self_attention, cross_attention;

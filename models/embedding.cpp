@@ -10,7 +10,7 @@ InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
       dropout(c.dropout.embeddings, rng.fork("dropout")),
       scale(c.scale_embeddings ? static_cast<Real>(std::sqrt(static_cast<double>(c.d_model))) : 1) {
     if (c.embedding_norm)
-        norm.emplace(c.d_model, c.norm_eps, c.norm_bias);
+        norm.emplace(c.d_model, norm_options(c));
 }
 
 Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first) const {

@@ -7,11 +7,11 @@
 #include "models/config.h"
 #include "nn/dropout.h"
 #include "nn/embedding.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 
 namespace plaingrad::models {
 
-// Embedding (times √d_model), plus position, (LayerNorm,) dropout. §5.4
+// Embedding (times √d_model), plus position, (norm,) dropout. §5.4
 struct InputEmbedding {
     InputEmbedding(const StackConfig& config, const Rng& rng);
     // ids (B, T), of which the first stands at position `first` -> (B, T, d_model)
@@ -25,7 +25,7 @@ struct InputEmbedding {
 
     nn::Embedding tokens;
     nn::PositionalEncoding positions;
-    std::optional<nn::LayerNorm> norm;
+    std::optional<nn::Norm> norm;
     nn::Dropout dropout;
     Real scale;
 };

@@ -32,8 +32,8 @@ struct EncoderLayer {
     void visit(Visitor& v) const {
         v("self_attention", self_attention);
         v("feed_forward", feed_forward);
-        v("norm1", residual1);
-        v("norm2", residual2);
+        v("norm1", residual1.norm);
+        v("norm2", residual2.norm);
     }
 
     nn::MultiHeadAttention self_attention;
@@ -48,7 +48,7 @@ struct Stack {
         for (int64_t i = 0; i < c.n_layers; ++i)
             layers.emplace_back(c, rng.fork(static_cast<uint64_t>(i)));
         if (c.final_norm)
-            final_norm.emplace(c.d_model, c.norm_eps, c.norm_bias);
+            final_norm.emplace(c.d_model, norm_options(c));
     }
     // The positions x (B, T, d_model) that follow the cached ones; a cache for each layer.
     template <class Cache, class... Masks>
@@ -65,7 +65,7 @@ struct Stack {
     }
 
     std::vector<Layer> layers;
-    std::optional<nn::LayerNorm> final_norm;
+    std::optional<nn::Norm> final_norm;
 };
 
 struct Encoder : Stack<EncoderLayer> {

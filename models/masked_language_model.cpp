@@ -7,7 +7,7 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
       rng(rng_),
       backbone(c, rng_.fork("backbone")),
       transform(c.d_model, c.d_model, rng_.fork("transform"), {.init = c.init}),
-      norm(c.d_model, c.norm_eps, c.norm_bias),
+      norm(c.d_model, norm_options(c)),
       output(c, rng_.fork("output")) {
     if (c.tied)
         output.table = backbone.embedding.tokens.table.share();

@@ -25,7 +25,7 @@ struct MaskedLanguageModel {
     Rng rng;
     Backbone backbone;
     nn::Linear transform;  // d_model -> d_model; BERT puts this, an activation and a norm before the output
-    nn::LayerNorm norm;
+    nn::Norm norm;
     OutputLayer output;
 };
 

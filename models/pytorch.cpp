@@ -19,9 +19,6 @@ void replace(std::string& text, const std::string& from, const std::string& to) 
         text.replace(at, from.size(), to);
 }
 
-// What is a matrix and called `weight` belongs to a Linear. Tables are the same in PyTorch, but for the name.
-bool is_linear(const nn::NamedParameter& p) { return p.name.ends_with("weight") && p.tensor.rank() == 2; }
-
 }  // namespace
 
 std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
@@ -34,7 +31,7 @@ std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameter
         for (const char* const ours : {"gain", "table"})
             if (name.ends_with(ours))
                 replace(name, ours, "weight");
-        found.push_back({name, p.tensor, transposed && is_linear(p)});
+        found.push_back({name, p.tensor, transposed && p.is_matrix});
     }
     return found;
 }

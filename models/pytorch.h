@@ -46,8 +46,8 @@ std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameter
 
 // By PyTorch's names.
 StateDict pytorch_state_dict(const std::vector<nn::NamedParameter>& parameters);
-template <class Module>
-StateDict state_dict(const Module& module) {
+template <nn::Module M>
+StateDict state_dict(const M& module) {
     return pytorch_state_dict(all_parameters(module));
 }
 StateDict state_dict(const Transformer& model);
@@ -65,14 +65,14 @@ inline Stacks stacks(const Transformer& model) { return {model.encoder, model.de
 
 // Throws Error that lists what is missing from the file, what it has too much, and what has another shape; then the
 // model is as it was. Gives back the metadata.
-template <class Module>
-Metadata load_pytorch(const std::string& path, const Module& module) {
+template <nn::Module M>
+Metadata load_pytorch(const std::string& path, const M& module) {
     return load(path, state_dict(module));
 }
 
 // A tied weight is written under each of its names.
-template <class Module>
-void save_pytorch(const std::string& path, const Module& module, const Metadata& metadata = {}) {
+template <nn::Module M>
+void save_pytorch(const std::string& path, const M& module, const Metadata& metadata = {}) {
     save(path, state_dict(module), metadata);
 }
 

@@ -3,14 +3,14 @@
 
 #include "models/config.h"
 #include "nn/dropout.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 
 namespace plaingrad::models {
 
-// post: LayerNorm(x + Dropout(Sublayer(x)))        pre: x + Dropout(Sublayer(LayerNorm(x)))
+// post: Norm(x + Dropout(Sublayer(x)))        pre: x + Dropout(Sublayer(Norm(x)))
 struct Residual {
     Residual(const StackConfig& config, const Rng& rng)
-        : norm(config.d_model, config.norm_eps, config.norm_bias),
+        : norm(config.d_model, norm_options(config)),
           dropout(config.dropout.sublayers, rng),
           placement(config.norm) {}
 
@@ -21,11 +21,10 @@ struct Residual {
         const Rng rng = dropout.rng_in(mode);
         if (placement == NormPlacement::pre)
             return autograd::residual(x, sublayer(norm(x)), p, rng);
-        return autograd::residual_norm(x, sublayer(x), p, rng, norm.gain, norm.bias_or_zeros(), norm.eps);
+        return norm.of_residual(x, sublayer(x), p, rng);
     }
-    void visit(Visitor& v) const { norm.visit(v); }
 
-    nn::LayerNorm norm;
+    nn::Norm norm;
     nn::Dropout dropout;
     NormPlacement placement;
 };

@@ -17,7 +17,7 @@ struct Linear {
           bias(o.bias ? Parameter(initial_bias(o.init, in, out, rng.fork("bias"))) : Parameter()) {}
     Tensor operator()(const Tensor& x) const { return autograd::linear(x, weight, bias); }
     void visit(Visitor& v) const {
-        v("weight", weight);
+        v.matrix("weight", weight);
         v("bias", bias);
     }
 

@@ -5,6 +5,54 @@
 
 namespace plaingrad::nn {
 
+void Visitor::found(std::string_view name, const Parameter& p, bool is_matrix) {
+    if (p->defined())
+        parameter({autograd::join(path_, path_.empty() ? "" : ".", name), p, is_matrix});
+}
+
+namespace detail {
+
+// "... type_name() [with M = plaingrad::nn::Linear; ...]" -> "Linear"; clang has "[M = plaingrad::nn::Linear]".
+std::string short_type_name(std::string_view text) {
+    text.remove_prefix(text.find("M = ") + 4);
+    text = text.substr(0, text.find_first_of(";]"));
+    const std::size_t space = text.substr(0, text.find('<')).rfind("::");
+    return std::string(space == text.npos ? text : text.substr(space + 2));
+}
+
+void check_names(const std::vector<NamedParameter>& parameters) {
+    std::unordered_set<std::string_view> names;
+    for (const NamedParameter& p : parameters)
+        check(names.insert(p.name).second, "[visit] two parameters have the name ", p.name,
+              "; each member needs a name of its own, or a file could not tell them apart");
+}
+
+void Printer::line(const std::string& name, const std::string& what) {
+    while (!open_.empty() && !open_.back().empty() && !name.starts_with(open_.back() + "."))
+        open_.pop_back();
+    const std::size_t outer = open_.empty() || open_.back().empty() ? 0 : open_.back().size() + 1;
+    text.append(2 * open_.size(), ' ')
+        .append(name.substr(outer))
+        .append(name.empty() ? "" : "  ")
+        .append(what) += '\n';
+}
+
+void Printer::enter(const NamedModule& m) {
+    line(m.name, m.type);
+    open_.push_back(m.name);
+}
+
+void Printer::parameter(const NamedParameter& p) {
+    const auto tied = std::find_if(printed_.begin(), printed_.end(), [&](const NamedParameter& other) {
+        return other.tensor.same_memory(p.tensor);
+    });
+    line(p.name, autograd::join(p.tensor.shape(), tied == printed_.end() ? "" : ", tied to " + tied->name,
+                                p.tensor.needs_grad() ? "" : ", frozen"));
+    printed_.push_back(p);
+}
+
+}  // namespace detail
+
 std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>& parameters) {
     std::unordered_set<const Real*> seen;
     std::vector<NamedParameter> unique;
@@ -24,6 +72,11 @@ int64_t parameter_count(const std::vector<NamedParameter>& parameters) {
 void zero_grad(const std::vector<NamedParameter>& parameters) {
     for (const NamedParameter& p : parameters)
         Tensor(p.tensor).zero_grad();
+}
+
+void freeze(const std::vector<NamedParameter>& parameters, bool frozen) {
+    for (const NamedParameter& p : parameters)
+        Tensor(p.tensor).require_grad(!frozen);
 }
 
 void copy_values(const std::vector<NamedParameter>& from, const std::vector<NamedParameter>& to) {

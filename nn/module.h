@@ -2,9 +2,9 @@
 //
 //     a constructor        that takes sizes, options, and an Rng for the initial values
 //     operator()           forward, const
-//     visit(Visitor&)      that names each member once
+//     visit(Visitor&)      that names each member once: v("weight", weight); const
 //
-// Everything that walks over the parameters (optimizer, counting, saving, cloning) goes through visit.
+// Everything that walks over a model goes through visit: the optimizer, counting, saving, cloning, freezing, printing.
 //
 // Legend for shapes, here and in models/:
 //     B batch · S source length · T target length · H heads · D d_model / H · V vocabulary
@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <typeinfo>
 #include <vector>
 
 #include "autograd/base/check.h"
@@ -28,6 +30,9 @@ using autograd::Shape;
 using autograd::Tensor;
 using autograd::Tokens;
 
+// Stands in the compiler's message where a module is copied by mistake.
+struct a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight {};
+
 // A trained tensor. It can be moved but not copied: a copy of a Tensor shares its memory, so a copied
 // module would train together with the original. `clone` (below) copies a whole model; `share` says that
 // sharing is meant, as for tied weights.
@@ -42,8 +47,15 @@ public:
     }
     Parameter(Parameter&&) = default;
     Parameter& operator=(Parameter&&) = default;
+    Parameter(const Parameter&,
+              a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight = {}) = delete;
 
-    Parameter share() const { return Parameter(tensor_); }
+    // Frozen, as `freeze` does it, if this one is.
+    Parameter share() const {
+        Parameter other;
+        other.tensor_ = tensor_;
+        return other;
+    }
     operator const Tensor&() const { return tensor_; }
     const Tensor* operator->() const { return &tensor_; }
     const Tensor& tensor() const { return tensor_; }
@@ -67,68 +79,168 @@ struct Mode {
 struct NamedParameter {
     std::string name;  // "encoder.layers.0.norm1.gain"
     Tensor tensor;
+    bool is_matrix = false;  // of a Linear: (in, out), which files and PyTorch have as (out, in)
 };
 
-// Collects parameters with the path to each.
+// A module on the way through a model.
+struct NamedModule {
+    std::string name;            // "encoder.layers.0"; "" for the model itself
+    std::string type;            // "EncoderLayer"
+    const std::type_info& info;  // of the module at `address`
+    const void* address;
+};
+
+class Visitor;
+
+// What can be visited.
+template <class M>
+concept Module = requires(const M& module, Visitor& v) {
+    module.visit(v);
+};
+
+namespace detail {
+std::string short_type_name(std::string_view pretty_function);
+template <class M>
+std::string type_name() {
+    return short_type_name(__PRETTY_FUNCTION__);
+}
+}  // namespace detail
+
+// Walks over a model. A module's `visit` tells it the members; what it does with them is up to the class that derives
+// from it. Absent parameters are passed over; a tied one is found under each of its names.
 class Visitor {
 public:
-    std::vector<NamedParameter> found;
+    virtual ~Visitor() = default;
 
-    // Absent parameters are passed over. A tied one is found under each of its names.
-    void operator()(std::string_view name, const Parameter& parameter) {
-        if (parameter->defined())
-            found.push_back({path_ + std::string(name), parameter});
+    void operator()(std::string_view name, const Parameter& parameter) { found(name, parameter, false); }
+    // For the matrix (in, out) of a Linear.
+    void matrix(std::string_view name, const Parameter& parameter) { found(name, parameter, true); }
+
+    template <class M>
+    void operator()(std::string_view name, const M& module) {
+        if constexpr (Module<M>) {
+            const std::size_t length = path_.size();
+            path_.append(path_.empty() ? "" : ".").append(name);
+            enter({path_, detail::type_name<M>(), typeid(M), &module});
+            module.visit(*this);
+            path_.resize(length);
+        } else {
+            static_assert(
+                sizeof(M) == 0,
+                "only modules, parameters and vectors of modules can be visited: a module is a struct "
+                "with `void visit(Visitor& v) const` that names its members (nn/module.h)");
+        }
     }
-    template <class Module>
-    void operator()(std::string_view name, const Module& module) {
-        const std::size_t length = path_.size();
-        path_.append(name).append(".");
-        module.visit(*this);
-        path_.resize(length);
-    }
-    template <class Module>
-    void operator()(std::string_view name, const std::vector<Module>& modules) {
+    template <class M>
+    void operator()(std::string_view name, const std::vector<M>& modules) {
         for (std::size_t i = 0; i < modules.size(); ++i)
             (*this)(std::string(name) + "." + std::to_string(i), modules[i]);
     }
 
+protected:
+    virtual void parameter(const NamedParameter&) {}
+    virtual void enter(const NamedModule&) {}  // before its members
+
 private:
+    void found(std::string_view name, const Parameter& parameter, bool is_matrix);
+
     std::string path_;
 };
 
-// All parameters of a model in the order of visit, a tied one under each of its names.
-template <class Module>
-std::vector<NamedParameter> all_parameters(const Module& module) {
-    Visitor visitor;
-    module.visit(visitor);
-    return std::move(visitor.found);
+namespace detail {
+
+struct Collector : Visitor {
+    std::vector<NamedParameter> all;
+    void parameter(const NamedParameter& p) override { all.push_back(p); }
+};
+
+class Printer : public Visitor {
+public:
+    std::string text;
+
+private:
+    void parameter(const NamedParameter& p) override;
+    void enter(const NamedModule& m) override;
+    void line(const std::string& name, const std::string& what);
+
+    std::vector<std::string> open_;        // the modules that the last line stands in
+    std::vector<NamedParameter> printed_;  // so far
+};
+
+void check_names(const std::vector<NamedParameter>& parameters);
+
+}  // namespace detail
+
+// All parameters of a model in the order of visit, a tied one under each of its names. Throws Error if two members have
+// one name.
+template <Module M>
+std::vector<NamedParameter> all_parameters(const M& module) {
+    detail::Collector collector;
+    collector("", module);
+    detail::check_names(collector.all);
+    return std::move(collector.all);
 }
 
 // Of parameters that are one tensor only the first.
 std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>& parameters);
 
 // All parameters of a model, each once.
-template <class Module>
-std::vector<NamedParameter> parameters(const Module& module) {
+template <Module M>
+std::vector<NamedParameter> parameters(const M& module) {
     return unique_parameters(all_parameters(module));
+}
+
+// f(name, module) for each module of type M in `root`, itself included: to look at all of them, or to change them if
+// `root` is not const.
+//     for_each_module<Dropout>(model, [](const std::string&, Dropout& d) { d.rate = 0; });
+template <Module M, Module Root, class F>
+void for_each_module(Root& root, const F& f) {
+    using Found = std::conditional_t<std::is_const_v<Root>, const M, M>;
+    struct Finder : Visitor {
+        explicit Finder(const F& f_) : f(f_) {}
+        const F& f;
+        // Its visit is const and serves for both; the module is part of `root`, and so const only if that is.
+        void enter(const NamedModule& m) override {
+            if (m.info == typeid(M))
+                f(m.name, *static_cast<Found*>(const_cast<void*>(m.address)));
+        }
+    } finder(f);
+    finder("", root);
+}
+
+// The modules and parameters, a line each, with types and shapes.
+template <Module M>
+std::string describe(const M& module) {
+    detail::Printer printer;
+    printer("", module);
+    return std::move(printer.text);
 }
 
 int64_t parameter_count(const std::vector<NamedParameter>& parameters);
 void zero_grad(const std::vector<NamedParameter>& parameters);
 void copy_values(const std::vector<NamedParameter>& from, const std::vector<NamedParameter>& to);
 
-template <class Module>
-int64_t parameter_count(const Module& module) {
+template <Module M>
+int64_t parameter_count(const M& module) {
     return parameter_count(parameters(module));
 }
 
-template <class Module>
-void zero_grad(const Module& module) {
+template <Module M>
+void zero_grad(const M& module) {
     zero_grad(parameters(module));
 }
 
-// A model with weights of its own that are equal now. Model must keep what it was made from, as `config`
-// and `rng`, and be made from these two.
+// Frozen parameters keep their values: no gradient is computed for them, and no optimizer moves them. They are counted
+// and saved as before. With false, what was frozen learns again.
+//     freeze(model.encoder);  // train the rest
+void freeze(const std::vector<NamedParameter>& parameters, bool frozen = true);
+template <Module M>
+void freeze(const M& module, bool frozen = true) {
+    freeze(parameters(module), frozen);
+}
+
+// A model with weights of its own that are equal now, none of them frozen. Model must keep what it was made from, as
+// `config` and `rng`, and be made from these two.
 template <class Model>
 Model clone(const Model& model) {
     Model copy(model.config, model.rng);

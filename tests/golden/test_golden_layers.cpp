@@ -2,7 +2,7 @@
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 #include "nn/optim.h"
 #include "tests/golden/golden.h"
 
@@ -65,9 +65,9 @@ const Cases kLayers = {
     {"linear_no_bias", layer(
                            +[] { return Linear(5, 7, Rng(1), {.bias = false}); }, kApply)},
     {"layer_norm_1e-5", layer(
-                            +[] { return LayerNorm(5); }, kApply)},
+                            +[] { return Norm(5); }, kApply)},
     {"layer_norm_1e-12", layer(
-                             +[] { return LayerNorm(5, Real(1e-12)); }, kApply)},
+                             +[] { return Norm(5, {.eps = Real(1e-12)}); }, kApply)},
     {"feed_forward", layer(
                          +[] { return FeedForward(5, 13, Rng(1)); },
                          [](const FeedForward& f, const Tensor& x) { return f(x, Mode::eval()); })},

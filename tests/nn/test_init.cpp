@@ -7,7 +7,7 @@
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 #include "nn/positional_encoding.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -119,7 +119,7 @@ TEST_CASE("init: a transposed matrix has the bounds of what it maps", "[nn][init
 }
 
 TEST_CASE("init: LayerNorm begins as the identity of normalised vectors", "[nn][init]") {
-    const LayerNorm layer(5);
+    const Norm layer(5);
     check_all(layer.gain, 1);
     check_all(layer.bias, 0);
 }

@@ -4,7 +4,7 @@
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 #include "nn/positional_encoding.h"
 #include "tests/nn/gradients.h"
 
@@ -31,7 +31,7 @@ TEST_CASE("gradients: Linear, with bias and without", "[nn][gradcheck]") {
 
 TEST_CASE("gradients: LayerNorm", "[nn][gradcheck]") {
     for (const Shape& shape : {Shape{4, 5}, Shape{2, 3, 17}, Shape{1, 1, 2}, Shape{3, 33}}) {
-        const LayerNorm layer(shape[-1]);
+        const Norm layer(shape[-1]);
         Tensor gain = layer.gain, bias = layer.bias;
         for (int64_t i = 0; i < gain.numel(); ++i) {  // at the start they are 1 and 0
             gain.mutable_data()[i] += static_cast<Real>(i % 3) * Real(0.25);

@@ -1,7 +1,7 @@
 // Layers: the values they compute, their shapes, what they refuse.
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 #include "nn/positional_encoding.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -34,7 +34,7 @@ TEST_CASE("Linear: x W + b, the weight as (in, out)", "[nn][layers]") {
 }
 
 TEST_CASE("LayerNorm: biased variance, eps inside the root", "[nn][layers]") {
-    const LayerNorm layer(4);
+    const Norm layer(4);
     CHECK(layer.eps == Real(1e-5));
     const Tensor y = layer(Tensor::from({1, 4}, {1, 0, 0, 0}));
     CHECK(worst_error(y, std::vector<double>{1.7320, -0.5773, -0.5773, -0.5773}) < 1e-4);
@@ -48,12 +48,12 @@ TEST_CASE("LayerNorm: biased variance, eps inside the root", "[nn][layers]") {
     const Tensor scaled = layer(Tensor::from({1, 4}, {1, 0, 0, 0}));
     CHECK(worst_error(scaled, std::vector<double>{1.7320, -1.1547, -1.7320, -1.3094}) < 1e-4);
     // A large mean loses no digits: the two-pass variance.
-    const Tensor far = LayerNorm(4)(Tensor::from({1, 4}, {4097, 4096, 4096, 4096}));
+    const Tensor far = Norm(4)(Tensor::from({1, 4}, {4097, 4096, 4096, 4096}));
     CHECK(worst_error(far, std::vector<double>{1.7320, -0.5773, -0.5773, -0.5773}) < 1e-4);
 }
 
 TEST_CASE("LayerNorm: without a bias, and with another eps", "[nn][layers]") {
-    const LayerNorm without(4, Real(1e-5), false), with(4);
+    const Norm without(4, {.bias = false}), with(4);
     CHECK_FALSE(without.bias->defined());
     REQUIRE(parameters(without).size() == 1);
     CHECK(parameters(without)[0].name == "gain");
@@ -68,13 +68,13 @@ TEST_CASE("LayerNorm: without a bias, and with another eps", "[nn][layers]") {
     CHECK(same_bits(without.gain->grad(), with.gain->grad()));
     CHECK(worst_error(with.bias->grad(), autograd::sum(upstream, {0, 1})) < 1e-6);
 
-    const LayerNorm wide(4, 3, false);  // variance 1, eps 3: half of it
+    const Norm wide(4, {.eps = 3, .bias = false});  // variance 1, eps 3: half of it
     CHECK(worst_error(wide(Tensor::from({1, 4}, {1, -1, 1, -1})), std::vector<double>{.5, -.5, .5, -.5}) <
           1e-6);
 }
 
 TEST_CASE("LayerNorm: a constant row passes a finite gradient", "[nn][layers]") {
-    const LayerNorm layer(4);
+    const Norm layer(4);
     Tensor x = Tensor::full({1, 4}, 2);
     x.require_grad();
     autograd::sum(layer(x) * Tensor::from({1, 4}, {1, -1, 2, 0})).backward();
@@ -184,7 +184,7 @@ TEST_CASE("layers: the shapes that the tutorials print", "[nn][layers]") {
     const FeedForward feed_forward(512, 2048, Rng(4));
     CHECK(feed_forward.linear1(x).shape() == Shape({2, 10, 2048}));
     CHECK(feed_forward(x, Mode::eval()).shape() == Shape({2, 10, 512}));
-    CHECK(LayerNorm(512)(x).shape() == Shape({2, 10, 512}));
+    CHECK(Norm(512)(x).shape() == Shape({2, 10, 512}));
     const PositionalEncoding positions(Positions::sinusoidal, 100, 512, Rng(5));
     CHECK(positions.encodings().shape() == Shape({100, 512}));
     CHECK(positions(x).shape() == Shape({2, 10, 512}));

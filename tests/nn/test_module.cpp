@@ -16,12 +16,14 @@ using models::TransformerConfig;
 static_assert(!std::is_copy_constructible_v<Parameter> && !std::is_copy_assignable_v<Parameter>);
 static_assert(!std::is_copy_constructible_v<Linear> && std::is_move_constructible_v<Linear>);
 static_assert(!std::is_copy_constructible_v<Embedding> && std::is_move_constructible_v<Embedding>);
-static_assert(!std::is_copy_constructible_v<LayerNorm> && std::is_move_constructible_v<LayerNorm>);
+static_assert(!std::is_copy_constructible_v<Norm> && std::is_move_constructible_v<Norm>);
 static_assert(!std::is_copy_constructible_v<FeedForward> && std::is_move_constructible_v<FeedForward>);
 static_assert(!std::is_copy_constructible_v<MultiHeadAttention>);
 static_assert(!std::is_copy_constructible_v<PositionalEncoding>);
 static_assert(!std::is_copy_constructible_v<models::EncoderLayer>);
 static_assert(!std::is_copy_constructible_v<Transformer> && std::is_move_constructible_v<Transformer>);
+
+static_assert(Module<Linear> && Module<Transformer> && !Module<int> && !Module<std::string>);
 
 static std::vector<std::string> names(const std::vector<NamedParameter>& parameters) {
     std::vector<std::string> out;
@@ -170,4 +172,113 @@ TEST_CASE("module: values are copied only between equals", "[nn][module]") {
     const std::string error = error_of([&] { copy_values(parameters(a), parameters(wide)); });
     CHECK(contains(error, "src_embedding.tokens.table"));
     CHECK(contains(error, "(12, 12)"));
+}
+
+namespace {
+
+struct Twice {
+    Twice() : a(2, 2, Rng(1)), b(2, 2, Rng(2)) {}
+    void visit(Visitor& v) const {
+        v("a", a);
+        v("a", b);
+    }
+    Linear a, b;
+};
+
+}  // namespace
+
+TEST_CASE("module: two members of one name are refused", "[nn][module]") {
+    CHECK(contains(error_of([] { parameters(Twice()); }), "[visit] two parameters have the name a.weight"));
+}
+
+TEST_CASE("module: modules are visited as modules, and can be changed", "[nn][module]") {
+    Transformer model(one_layer("prenorm"), Rng(1));
+    std::vector<std::string> found;
+    for_each_module<Norm>(model, [&](const std::string& name, Norm& norm) {
+        found.push_back(name);
+        norm.eps = 3;
+    });
+    CHECK(found == std::vector<std::string>{"encoder.layers.0.norm1", "encoder.layers.0.norm2",
+                                            "encoder.norm", "decoder.layers.0.norm1",
+                                            "decoder.layers.0.norm2", "decoder.layers.0.norm3",
+                                            "decoder.norm"});
+    CHECK(model.decoder.layers[0].residual3.norm.eps == 3);
+    const Transformer& unchanging = model;
+    int64_t linears = 0;
+    for_each_module<Linear>(unchanging, [&](const std::string&, const Linear&) { ++linears; });
+    CHECK(linears == 4 + 6);
+    int64_t roots = 0;
+    for_each_module<Transformer>(
+        model, [&](const std::string& name, Transformer& m) { roots += name == "" && &m == &model; });
+    CHECK(roots == 1);
+    // What a Linear says is a matrix, and nothing else: files have it transposed.
+    int64_t matrices = 0;
+    for (const NamedParameter& p : parameters(model))
+        matrices += p.is_matrix;
+    CHECK(matrices == linears);
+}
+
+TEST_CASE("module: a model can be printed", "[nn][module]") {
+    const FeedForward layer(2, 3, Rng(1));
+    freeze(layer.linear2);
+    CHECK(describe(layer) ==
+          "FeedForward\n"
+          "  linear1  Linear\n"
+          "    weight  (2, 3)\n"
+          "    bias  (3)\n"
+          "  linear2  Linear\n"
+          "    weight  (3, 2), frozen\n"
+          "    bias  (2), frozen\n");
+    const std::string text = describe(Transformer(one_layer("paper"), Rng(1)));
+    CHECK(contains(text, "\n    layers.0  EncoderLayer\n      self_attention  MultiHeadAttention\n"));
+    CHECK(
+        contains(text, "\n  output  OutputLayer\n    table  (11, 12), tied to src_embedding.tokens.table\n"));
+}
+
+TEST_CASE("module: frozen parameters have no gradient and stay as they are", "[nn][module][optim]") {
+    const Tokens src = padded({{4, 5}}), tgt = framed({{5, 4}});
+    for (const std::string& kind : kKinds) {
+        INFO(kind);
+        const Transformer model(small(kind), Rng(1)), free = clone(model);
+        Adam adam(parameters(model), {.lr = 0.1, .weight_decay = 0.1, .decoupled = true});
+        teacher_forced_loss(model, src, tgt, Mode::eval()).backward();  // forgotten by freezing
+        freeze(model.encoder);
+        const std::vector<Real> frozen = values(parameters(model.encoder));
+        zero_grad(model.decoder);
+        zero_grad(model.src_embedding);
+        zero_grad(model.tgt_embedding);
+        zero_grad(model.output);
+        teacher_forced_loss(model, src, tgt, Mode::eval()).backward();
+        teacher_forced_loss(free, src, tgt, Mode::eval()).backward();
+        const std::vector<NamedParameter> all = parameters(model), others = parameters(free);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            INFO(all[i].name);
+            CHECK(all[i].tensor.has_grad() == !all[i].name.starts_with("encoder."));
+            if (all[i].tensor.has_grad())  // it passes through what is frozen as before
+                CHECK(same_bits(all[i].tensor.grad(), others[i].tensor.grad()));
+        }
+        adam.step();
+        CHECK(same_bits(values(parameters(model.encoder)), frozen));
+        CHECK_FALSE(same_bits(values(parameters(model)), values(parameters(free))));
+        freeze(model.encoder, false);
+        adam.zero_grad();
+        teacher_forced_loss(model, src, tgt, Mode::eval()).backward();
+        adam.step();
+        CHECK_FALSE(same_bits(values(parameters(model.encoder)), frozen));
+    }
+}
+
+TEST_CASE("module: a tied weight is frozen under each of its names, and so is one shared later",
+          "[nn][module]") {
+    const Transformer model(one_layer("paper"), Rng(1));
+    freeze(model.src_embedding);
+    CHECK_FALSE(model.output.table->needs_grad());
+    const Parameter shared = model.output.table.share();
+    CHECK_FALSE(shared->needs_grad());
+    freeze(model);
+    CHECK(
+        contains(error_of([&] {
+                     teacher_forced_loss(model, padded({{4, 5}}), framed({{5, 4}}), Mode::eval()).backward();
+                 }),
+                 "nothing here needs a gradient"));
 }

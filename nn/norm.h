@@ -1,0 +1,51 @@
+// Norms: they bring each vector to one size, whatever the layers before it have made of it. Sums of many layers would else
+// grow or shrink with the depth, and a learning rate that suits one layer would not suit the next.
+//
+// Layer normalisation, Ba, Kiros & Hinton 2016: each vector to mean 0 and variance 1, then a gain and a bias.
+//
+// The variance is divided by d, and eps = 1e-5 stands inside the root, as in PyTorch: [1, 0, 0, 0] becomes
+// [1.7320, -0.5773, -0.5773, -0.5773]. (A variant that is often seen, with the unbiased deviation and eps
+// outside of the root, gives [1.5, -0.5, -0.5, -0.5].)
+#pragma once
+
+#include "nn/module.h"
+
+namespace plaingrad::nn {
+
+// Another kind is a value here, a case in each of Norm's two functions, and the name of the value where configurations
+// are written to files: models have only Norm.
+enum class NormKind { layer };
+
+struct NormOptions {
+    NormKind kind = NormKind::layer;
+    Real eps = Real(1e-5);  // keeps the division finite where a vector is constant
+    bool bias = true;
+};
+
+// x (..., d) -> (..., d)
+struct Norm {
+    explicit Norm(int64_t d, const NormOptions& o = {})
+        : gain(Tensor::full({d}, 1)),
+          bias(o.bias ? Parameter(Tensor::zeros({d})) : Parameter()),
+          kind(o.kind),
+          eps(o.eps) {}
+    Tensor operator()(const Tensor& x) const { return autograd::layer_norm(x, gain, bias_or_zeros(), eps); }
+    // (*this)(x + dropout(y, p, rng)), fused: what follows each sub-layer of a post-norm Transformer.
+    Tensor of_residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) const {
+        return autograd::residual_norm(x, y, p, rng, gain, bias_or_zeros(), eps);
+    }
+    void visit(Visitor& v) const {
+        v("gain", gain);
+        v("bias", bias);
+    }
+
+    Parameter gain;  // (d)
+    Parameter bias;  // (d), or absent
+    NormKind kind;
+    Real eps;
+
+private:
+    Tensor bias_or_zeros() const { return bias->defined() ? bias.tensor() : Tensor::zeros(gain->shape()); }
+};
+
+}  // namespace plaingrad::nn
