@@ -10,6 +10,7 @@
 #include "apps/kit/pairs.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
+#include "models/decoding.h"
 #include "models/presets.h"
 #include "nn/schedule.h"
 
@@ -147,7 +148,7 @@ std::vector<Sequence> short_sequences() {
 std::vector<models::Hypothesis> reverse(const models::Transformer& model,
                                         const std::vector<Sequence>& sequences) {
     const auto stepper = model.start(Tokens::padded(sequences, models::kPad));
-    return models::greedy(*stepper, static_cast<int64_t>(sequences.size()), kMaxLength + 1);
+    return models::greedy(*stepper, kMaxLength + 1);
 }
 
 bool correct(const Sequence& ids, const models::Hypothesis& answer) {

@@ -10,6 +10,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/pairs.h"
 #include "apps/kit/program.h"
+#include "models/decoding.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/presets.h"
@@ -223,7 +224,7 @@ kit::StepLoss loss(const models::Transformer& model, const Pairs& pairs, const n
 std::vector<Sequence> answers(const models::Transformer& model, const Tokens& questions, int64_t length) {
     const auto stepper = model.start(questions);
     std::vector<Sequence> all;
-    for (const models::Hypothesis& h : models::greedy(*stepper, questions.batch(), length + 1)) {
+    for (const models::Hypothesis& h : models::greedy(*stepper, length + 1)) {
         all.push_back(h.ids);
         if (!h.finished)  // without its end an answer is wrong, whatever it says
             all.back().push_back(models::kPad);
@@ -268,7 +269,7 @@ std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& 
     models::GenerationOptions options;
     options.sampling.temperature = 0;
     options.max_tokens = length;
-    return models::generate(model, questions, Rng(0), options);
+    return models::generate(*model.start(questions), Rng(0), options);
 }
 
 // ---------------------------------------------------------------------------------------- training and test

@@ -7,6 +7,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/pairs.h"
 #include "apps/kit/program.h"
+#include "models/decoding.h"
 #include "models/presets.h"
 #include "models/text/lines.h"
 #include "models/text/vocabulary.h"
@@ -159,11 +160,10 @@ public:
 
     std::vector<models::Hypothesis> operator()(const std::vector<int32_t>& ids) const {
         const auto stepper = model_.start(Tokens::padded({ids}, models::kPad));
-        return models::beam_search(*stepper, 1,
-                                   {.beam = settings_.beam,
-                                    .n_best = settings_.n_best,
-                                    .alpha = settings_.alpha,
-                                    .max_tokens = 2 * corpus_.longest + 10})[0];
+        return models::beam_search(*stepper, {.beam = settings_.beam,
+                                              .n_best = settings_.n_best,
+                                              .alpha = settings_.alpha,
+                                              .max_tokens = 2 * corpus_.longest + 10})[0];
     }
 
     // Translations to standard output, one a line; what is unknown to standard error.

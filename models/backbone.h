@@ -23,8 +23,8 @@ struct Backbone {
     // ids (B, T) -> (B, T, d_model)
     Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode,
                       AttentionWeights* weights = nullptr) const {
-        const Tensor x = embedding(ids, mode);   // (B, T, d_model)
-        return encoder(x, mask, mode, weights);  // (B, T, d_model)
+        const Tensor x = embedding(ids, mode);                     // (B, T, d_model)
+        return encoder(x, {.mask = mask, .mode = mode}, weights);  // (B, T, d_model)
     }
     void visit(Visitor& v) const {
         v("embedding", embedding);

@@ -25,6 +25,7 @@ const StackConfig& check_config(const StackConfig& c) {
 static StackConfig stack(const TransformerConfig& c, int64_t vocabulary, int64_t n_layers, bool tied) {
     return {.vocabulary = vocabulary,
             .max_length = c.max_length,
+            .specials = c.specials,
             .d_model = c.d_model,
             .n_heads = c.n_heads,
             .d_ff = c.d_ff,

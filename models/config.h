@@ -1,7 +1,8 @@
 // Everything that can differ between two models of one family, as one plain value.
 #pragma once
 
-#include "models/special_ids.h"
+#include "models/specials.h"
+#include "nn/attention.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
 #include "nn/positional_encoding.h"
@@ -12,6 +13,7 @@ using autograd::check;
 using autograd::CrossEntropyOptions;
 using nn::Mask;
 using nn::Mode;
+using nn::Pass;
 using nn::Real;
 using nn::Rng;
 using nn::Shape;
@@ -46,6 +48,7 @@ struct DropoutRates {
 struct StackConfig {
     int64_t vocabulary = 0;    // ids are 0 .. vocabulary - 1
     int64_t max_length = 512;  // in tokens
+    Specials specials = {.never = {kPad, kSos, kUnk}};
 
     int64_t d_model = 512;
     int64_t n_heads = 8;
@@ -79,6 +82,7 @@ const StackConfig& check_config(const StackConfig& config);
 struct TransformerConfig {
     int64_t src_vocabulary = 0, tgt_vocabulary = 0;  // ids are 0 .. vocabulary - 1
     int64_t max_length = 512;                        // of source and target, in tokens
+    Specials specials = {};                          // of both vocabularies
 
     int64_t d_model = 512;
     int64_t n_heads = 8;

@@ -14,33 +14,23 @@ DecoderLayer::DecoderLayer(const StackConfig& c, const Rng& rng)
     nn::scale_residual_projection(c.init, feed_forward.linear2.weight, c.n_layers);
 }
 
-Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Mask& self_mask,
-                                const Mask& memory_mask, const Mode& mode, Tensor* self_weights,
-                                Tensor* cross_weights) const {
-    const Tensor attended =
-        residual1(x, mode, [&](const Tensor& y) { return self_attention(y, self_mask, mode, self_weights); });
-    const Tensor informed = residual2(attended, mode, [&](const Tensor& y) {
-        return cross_attention(y, memory, memory_mask, mode, cross_weights);
-    });
+Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Pass& self,
+                                const Pass& cross) const {
+    const Mode& mode = self.mode;
+    const Tensor attended = residual1(x, mode, [&](const Tensor& y) { return self_attention(y, self); });
+    const Tensor informed =
+        residual2(attended, mode, [&](const Tensor& y) { return cross_attention(y, memory, cross); });
     return residual3(informed, mode, [&](const Tensor& y) { return feed_forward(y, mode); });
 }
 
-Tensor DecoderLayer::step(const Tensor& x, LayerCache& cache, const Mask& memory_mask) const {
-    const Mode eval = Mode::eval();
-    const Tensor attended =
-        residual1(x, eval, [&](const Tensor& y) { return attend_causally(self_attention, y, cache.self); });
-    const Tensor informed = residual2(attended, eval, [&](const Tensor& y) {
-        return cross_attention.attend(y, cache.memory, memory_mask, eval);
-    });
-    return residual3(informed, eval, [&](const Tensor& y) { return feed_forward(y, eval); });
-}
-
-Tensor Decoder::operator()(Tensor x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
-                           const Mode& mode, AttentionWeights* weights) const {
-    for (const DecoderLayer& layer : layers) {
-        Tensor* self_weights = next_weights(weights ? &weights->decoder_self : nullptr);
-        Tensor* cross_weights = next_weights(weights ? &weights->decoder_cross : nullptr);
-        x = layer(x, memory, self_mask, memory_mask, mode, self_weights, cross_weights);
+Tensor Decoder::operator()(Tensor x, const Tensor& memory, Pass self, Pass cross, AttentionWeights* weights,
+                           std::vector<LayerCache>* caches) const {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        self.weights = next_weights(weights ? &weights->decoder_self : nullptr);
+        cross.weights = next_weights(weights ? &weights->decoder_cross : nullptr);
+        self.cache = caches ? &(*caches)[i].self : nullptr;
+        cross.cache = caches ? &(*caches)[i].memory : nullptr;
+        x = layers[i](x, memory, self, cross);  // (B, T, d_model)
     }
     return normed(x);
 }
@@ -48,7 +38,7 @@ Tensor Decoder::operator()(Tensor x, const Tensor& memory, const Mask& self_mask
 std::vector<LayerCache> Decoder::start(const Tensor& memory) const {
     std::vector<LayerCache> caches;
     for (const DecoderLayer& layer : layers)
-        caches.push_back({.self = {}, .memory = layer.cross_attention.project(memory)});
+        caches.push_back({.self = {}, .memory = nn::KeyValueCache(layer.cross_attention.project(memory))});
     return caches;
 }
 

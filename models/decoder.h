@@ -7,23 +7,12 @@
 
 namespace plaingrad::models {
 
-// What one layer keeps between two steps of decoding.
-struct LayerCache {
-    SelfCache self;
-    Tensor memory;  // the encoder's output, projected once: keys | values
-};
-
 // Causal self-attention, attention to the encoder's output, feed-forward, each within a residual connection.
 struct DecoderLayer {
     DecoderLayer(const StackConfig& config, const Rng& rng);
 
-    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model)
-    Tensor operator()(const Tensor& x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
-                      const Mode& mode, Tensor* self_weights = nullptr,
-                      Tensor* cross_weights = nullptr) const;
-
-    // One more position: x (B, 1, d_model) -> (B, 1, d_model), to the bit what the call above gives there.
-    Tensor step(const Tensor& x, LayerCache& cache, const Mask& memory_mask) const;
+    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). self, cross: of the two attentions.
+    Tensor operator()(const Tensor& x, const Tensor& memory, const Pass& self, const Pass& cross) const;
 
     void visit(Visitor& v) const {
         v("self_attention", self_attention);
@@ -41,9 +30,12 @@ struct DecoderLayer {
 
 struct Decoder : Stack<DecoderLayer> {
     using Stack::Stack;
-    Tensor operator()(Tensor x, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
-                      const Mode& mode, AttentionWeights* weights = nullptr) const;
+    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: from `start`, to decode; then memory is not
+    // read.
+    Tensor operator()(Tensor x, const Tensor& memory, Pass self, Pass cross,
+                      AttentionWeights* weights = nullptr, std::vector<LayerCache>* caches = nullptr) const;
 
+    // A cache for each layer, with the projected memory.
     std::vector<LayerCache> start(const Tensor& memory) const;
 };
 

@@ -35,12 +35,11 @@ struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
-    // The same to the bit, for those who have the table turned around, as decoders do: they multiply few rows with it many
-    // times, and each time it would have to be turned.
-    Tensor operator()(const Tensor& x, const Tensor& turned) const {
-        return autograd::linear(x, turned, bias);
+    // The same bits, given the transposed table: a decoder multiplies few rows many times, and transposes it once.
+    Tensor operator()(const Tensor& x, const Tensor& transposed) const {
+        return autograd::linear(x, transposed, bias);
     }
-    Tensor turned() const { return autograd::transpose(table, 0, 1); }  // (d_model, V)
+    Tensor transposed() const { return autograd::transpose(table, 0, 1); }  // (d_model, V)
     // The cross-entropy of the logits, which never stand in memory all at once.
     Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options) const {
         return autograd::linear_cross_entropy(x, table, bias, targets, options);

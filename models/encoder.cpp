@@ -22,22 +22,18 @@ EncoderLayer::EncoderLayer(const StackConfig& c, const Rng& rng)
     nn::scale_residual_projection(c.init, feed_forward.linear2.weight, c.n_layers);
 }
 
-Tensor EncoderLayer::operator()(const Tensor& x, const Mask& mask, const Mode& mode, Tensor* weights) const {
-    const Tensor attended =
-        residual1(x, mode, [&](const Tensor& y) { return self_attention(y, mask, mode, weights); });
-    return residual2(attended, mode, [&](const Tensor& y) { return feed_forward(y, mode); });
+Tensor EncoderLayer::operator()(const Tensor& x, const Pass& pass) const {
+    const Tensor attended = residual1(x, pass.mode, [&](const Tensor& y) { return self_attention(y, pass); });
+    return residual2(attended, pass.mode, [&](const Tensor& y) { return feed_forward(y, pass.mode); });
 }
 
-Tensor EncoderLayer::step(const Tensor& x, SelfCache& cache) const {
-    const Mode eval = Mode::eval();
-    const Tensor attended =
-        residual1(x, eval, [&](const Tensor& y) { return attend_causally(self_attention, y, cache); });
-    return residual2(attended, eval, [&](const Tensor& y) { return feed_forward(y, eval); });
-}
-
-Tensor Encoder::operator()(Tensor x, const Mask& mask, const Mode& mode, AttentionWeights* weights) const {
-    for (const EncoderLayer& layer : layers)
-        x = layer(x, mask, mode, next_weights(weights ? &weights->encoder : nullptr));
+Tensor Encoder::operator()(Tensor x, Pass pass, AttentionWeights* weights,
+                           std::vector<LayerCache>* caches) const {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        pass.weights = next_weights(weights ? &weights->encoder : nullptr);
+        pass.cache = caches ? &(*caches)[i].self : nullptr;
+        x = layers[i](x, pass);  // (B, S, d_model)
+    }
     return normed(x);
 }
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "models/cache.h"
 #include "models/config.h"
 #include "models/residual.h"
+#include "nn/attention.h"
 
 namespace plaingrad::models {
 
@@ -21,14 +21,17 @@ struct AttentionWeights {
 // Room for one layer's weights at the end of a list, or nullptr if nobody wants them.
 inline Tensor* next_weights(std::vector<Tensor>* list) { return list ? &list->emplace_back() : nullptr; }
 
+// What decoding keeps of one layer between two steps.
+struct LayerCache {
+    nn::KeyValueCache self;    // of the positions read so far
+    nn::KeyValueCache memory;  // of the encoder's output, which stays; empty where there is no encoder
+};
+
 // Self-attention, then feed-forward, each within a residual connection.
 struct EncoderLayer {
     EncoderLayer(const StackConfig& config, const Rng& rng);
     // x (B, S, d_model) -> the same shape
-    Tensor operator()(const Tensor& x, const Mask& mask, const Mode& mode, Tensor* weights = nullptr) const;
-    // The positions x (B, T, d_model) that follow the cached ones, to the bit what the call above with a
-    // causal mask gives there.
-    Tensor step(const Tensor& x, SelfCache& cache) const;
+    Tensor operator()(const Tensor& x, const Pass& pass) const;
     void visit(Visitor& v) const {
         v("self_attention", self_attention);
         v("feed_forward", feed_forward);
@@ -50,13 +53,6 @@ struct Stack {
         if (c.final_norm)
             final_norm.emplace(c.d_model, norm_options(c));
     }
-    // The positions x (B, T, d_model) that follow the cached ones; a cache for each layer.
-    template <class Cache, class... Masks>
-    Tensor step(Tensor x, std::vector<Cache>& caches, const Masks&... masks) const {
-        for (std::size_t i = 0; i < layers.size(); ++i)
-            x = layers[i].step(x, caches[i], masks...);
-        return normed(x);
-    }
     Tensor normed(const Tensor& x) const { return final_norm ? (*final_norm)(x) : x; }
     void visit(Visitor& v) const {
         v("layers", layers);
@@ -70,9 +66,9 @@ struct Stack {
 
 struct Encoder : Stack<EncoderLayer> {
     using Stack::Stack;
-    // x (B, S, d_model) -> the same shape
-    Tensor operator()(Tensor x, const Mask& mask, const Mode& mode,
-                      AttentionWeights* weights = nullptr) const;
+    // x (B, S, d_model) -> the same shape. caches: to decode, one a layer.
+    Tensor operator()(Tensor x, Pass pass, AttentionWeights* weights = nullptr,
+                      std::vector<LayerCache>* caches = nullptr) const;
 };
 
 // What both stacks make their parts from.

@@ -18,23 +18,4 @@ Tensor LanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode&
     return output.loss(backbone(ids, Mask::padding(ids).and_causal(), mode), targets, options);
 }
 
-void LanguageModel::Cache::select(const std::vector<int32_t>& rows) {
-    for (SelfCache& layer : layers)
-        layer.select(rows);
-}
-
-Tensor LanguageModel::step(const Tokens& ids, Cache& cache) const {
-    for (const int32_t length : ids.lengths())
-        check(length == ids.length(),
-              "[LanguageModel] a step takes no padding, all sentences are one length");
-    const autograd::NoGrad no_grad;
-    cache.layers.resize(backbone.encoder.layers.size());
-    const Tensor x = backbone.embedding(ids, Mode::eval(), cache.length);  // (B, T, d_model)
-    const Tensor y = backbone.encoder.step(x, cache.layers);               // (B, T, d_model)
-    cache.length += ids.length();
-    if (!cache.table.defined())
-        cache.table = output.turned();
-    return output(y, cache.table);  // (B, T, V)
-}
-
 }  // namespace plaingrad::models

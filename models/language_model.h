@@ -1,9 +1,8 @@
 // The decoder-only language model: what comes next? Radford et al. 2018, 2019 (GPT, GPT-2).
 #pragma once
 
-#include <vector>
-
 #include "models/backbone.h"
+#include "models/stepper.h"
 
 namespace plaingrad::models {
 
@@ -19,18 +18,8 @@ struct LanguageModel {
     Tensor loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
                 const CrossEntropyOptions& options = {.ignore = kPad}) const;
 
-    // The keys and values of each layer, of the positions that were read.
-    struct Cache {
-        std::vector<SelfCache> layers;
-        int64_t length = 0;  // positions
-        Tensor
-            table;  // of the output, turned around: as large as the table itself, and of its values at the first step
-        void select(const std::vector<int32_t>& rows);  // sentence i becomes the old sentence rows[i]
-    };
-    // The positions that follow those in the cache: ids (B, T) -> logits (B, T, V), to the bit what the call
-    // above gives there. Begin with an empty Cache. No padding, no graph.
-    // Throws Error for padding, for another batch than the cache's, and over max_length (cache and T together).
-    Tensor step(const Tokens& ids, Cache& cache) const;
+    // Writing on (models/stepper.h) from these prompts (B, T), all of one length.
+    std::unique_ptr<Stepper> start(const Tokens& prompts) const;
 
     void visit(Visitor& v) const {
         v("backbone", backbone);

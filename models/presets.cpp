@@ -76,6 +76,7 @@ std::vector<std::string> preset_names() {
 StackConfig gpt2() {
     return {.vocabulary = 50257,
             .max_length = 1024,
+            .specials = {.start = 50256, .ends = {50256}, .pad = Tokens::kNoPadding, .never = {}},
             .d_model = 768,
             .n_heads = 12,
             .d_ff = 3072,
@@ -91,10 +92,11 @@ StackConfig gpt2() {
             .init = nn::Init::gpt2};
 }
 
-StackConfig bert() {  // as large, but for the vocabulary
+StackConfig bert() {  // the same size, except for the vocabulary
     StackConfig config = gpt2();
     config.vocabulary = 30522;
     config.max_length = 512;
+    config.specials = {.start = 101, .ends = {102}, .pad = 0, .never = {0}};  // [CLS], [SEP], [PAD]
     config.activation = nn::Activation::gelu;
     config.norm = NormPlacement::post;
     config.final_norm = false;

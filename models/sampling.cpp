@@ -4,13 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "models/rows.h"
+
 namespace plaingrad::models {
 
 namespace {
-
-bool contains(const std::vector<int32_t>& ids, int32_t id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
 
 // The ids that may be drawn, the most probable first.
 std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const SamplingOptions& o) {
@@ -65,66 +63,40 @@ int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const Sam
     return ids[count - 1];
 }
 
-static void check_generation(const LanguageModel& model, const Tokens& prompts, const GenerationOptions& o) {
-    check(prompts.length() >= 1, "[generate] a prompt needs at least one token");
-    check(!contains(prompts.ids(), prompts.pad()),
-          "[generate] prompts must all have one length, without padding; continue others one by one");
-    check(o.max_tokens >= 0, "[generate] max_tokens must not be negative: got ", o.max_tokens);
-    check(o.slide || prompts.length() <= model.config.max_length, "[generate] a prompt of ", prompts.length(),
-          " tokens is longer than the model's max_length ", model.config.max_length,
-          "; shorten it, or let it slide");
-}
-
-// The last `count` tokens of the sentences that go on.
-static Tokens newest(const std::vector<std::vector<int32_t>>& texts, const std::vector<std::size_t>& live,
-                     int64_t count) {
-    std::vector<int32_t> ids;
-    for (const std::size_t b : live)
-        ids.insert(ids.end(), texts[b].end() - count, texts[b].end());
-    return Tokens(static_cast<int64_t>(live.size()), count, std::move(ids));
-}
-
-std::vector<std::vector<int32_t>> generate(const LanguageModel& model, const Tokens& prompts, const Rng& rng,
-                                           const GenerationOptions& o,
+std::vector<std::vector<int32_t>> generate(Stepper& stepper, const Rng& rng, const GenerationOptions& o,
                                            const std::function<void(int64_t, int32_t)>& on_token) {
-    check_generation(model, prompts, o);
-    const int64_t max_length = model.config.max_length;
+    const int64_t prompt = stepper.prompts.length(), max_length = stepper.max_length;
+    const int64_t max_tokens = o.slide ? o.max_tokens : room_for(stepper, o.max_tokens);
+    check(max_tokens >= 0, "[generate] max_tokens must not be negative: got ", max_tokens);
+    SamplingOptions sampling = o.sampling;
+    sampling.never.insert(sampling.never.end(), stepper.specials.never.begin(), stepper.specials.never.end());
     std::vector<std::vector<int32_t>> texts;  // each prompt and what came after it
-    std::vector<std::size_t> live;            // the sentences that go on: row r of the cache is live[r]
-    for (auto at = prompts.ids().begin(); at != prompts.ids().end(); at += prompts.length()) {
-        live.push_back(texts.size());
-        texts.emplace_back(at, at + prompts.length());
-    }
-    LanguageModel::Cache cache;
-    int64_t count = std::min(prompts.length(), max_length);  // of the newest tokens: those the cache lacks
-    for (int64_t i = 0; i < o.max_tokens && !live.empty(); ++i, count = 1) {
-        if (cache.length == max_length) {  // full: the newer half is read again, at the positions from 0 on
-            if (!o.slide)
-                break;
-            cache = {};
-            count = std::max<int64_t>(1, max_length / 2);
-        }
-        const Tensor logits = model.step(newest(texts, live, count), cache);  // (rows, count, V)
-        const int64_t vocabulary = logits.size(2);
-        const Real* last = logits.data() + (count - 1) * vocabulary;
-        std::vector<int32_t> rows;
-        for (std::size_t r = 0; r < live.size(); ++r, last += count * vocabulary) {
-            const double uniform = rng.fork(live[r]).uniform(static_cast<uint64_t>(i));
-            const int32_t token = sample(last, vocabulary, uniform, o.sampling);
-            if (contains(o.stop, token))
+    for (int64_t b = 0; b < stepper.prompts.batch(); ++b)
+        for (int64_t t = 0; t < prompt; ++t)
+            (t == 0 ? texts.emplace_back() : texts.back()).push_back(stepper.prompts.at(b, t));
+
+    Rows rows(stepper);
+    int64_t positions = prompt;  // that have been read after this step
+    for (int64_t i = 0; i < max_tokens && !rows.empty(); ++i, ++positions) {
+        const bool full = positions > max_length;
+        if (full)  // the newer half is read again, at the positions from 0 on; of a prompt all that fits
+            positions = i == 0 ? max_length : std::max<int64_t>(1, max_length / 2);
+        const Tensor logits = full ? rows.step_anew(texts, positions) : rows.step();  // (rows, V)
+        for (int32_t r = 0; r < logits.size(0); ++r) {
+            const std::size_t b = rows.sentence(r);
+            const double uniform = rng.fork(b).uniform(static_cast<uint64_t>(i));
+            const int32_t token =
+                sample(logits.data() + r * logits.size(1), logits.size(1), uniform, sampling);
+            if (stepper.specials.is_end(token))
                 continue;
-            texts[live[r]].push_back(token);
+            texts[b].push_back(token);
             if (on_token)
-                on_token(static_cast<int64_t>(live[r]), token);
-            live[rows.size()] = live[r];
-            rows.push_back(static_cast<int32_t>(r));
+                on_token(static_cast<int64_t>(b), token);
+            rows.keep(r, token);
         }
-        if (!rows.empty() && rows.size() < live.size())
-            cache.select(rows);
-        live.resize(rows.size());
     }
     for (std::vector<int32_t>& text : texts)
-        text.erase(text.begin(), text.begin() + prompts.length());
+        text.erase(text.begin(), text.begin() + prompt);
     return texts;
 }
 

@@ -1,19 +1,19 @@
-// From a language model to text: one token after the other, each drawn from the model's distribution.
+// From a model to text: one token after the other, each drawn from the model's distribution.
 #pragma once
 
 #include <functional>
-#include <vector>
 
-#include "models/language_model.h"
+#include "models/stepper.h"
 
 namespace plaingrad::models {
 
 struct SamplingOptions {
-    double temperature = 1;  // logits are divided by it: below 1 more careful, above 1 wilder; 0 is greedy
-    int64_t top_k = 0;       // only the k most probable tokens; 0: all
-    double top_p = 1;        // of these only the most probable ones that together have this probability, the
-                             // one that reaches it included (nucleus sampling, Holtzman et al. 2020)
-    std::vector<int32_t> never = {kPad, kSos, kUnk};  // ids that are not drawn: no text contains them
+    // Logits are divided by it: below 1 more careful, above 1 wilder. 0 is greedy, infinity makes all tokens alike.
+    double temperature = 1;
+    int64_t top_k = 0;  // only the k most probable tokens; 0: all
+    double top_p = 1;   // of these only the most probable ones that together have this probability, the
+                        // one that reaches it included (nucleus sampling, Holtzman et al. 2020)
+    std::vector<int32_t> never = {};  // ids that are not drawn; `generate` adds those of the stepper
 };
 
 // One token from the logits of what comes next; uniform: a random number in [0, 1). Of equally probable tokens
@@ -24,19 +24,18 @@ int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const Sam
 
 struct GenerationOptions {
     SamplingOptions sampling = {};
-    int64_t max_tokens = 100;            // new ones, the stop token not counted
-    std::vector<int32_t> stop = {kEos};  // a sentence ends before these
-    // When the text has reached the model's max_length: go on with the newer half of it as context (true), or
-    // end all sentences (false).
+    int64_t max_tokens = 100;  // new ones, the end not counted
+    // When the text has reached the model's max_length: continue with its newer half as context (true), or end all
+    // sentences (false).
     bool slide = true;
 };
 
-// What each prompt (a row; all of one length, at least 1, without padding) is continued by. Token i of sentence
-// b is drawn with number i of rng.fork(b), so a sentence does not depend on the others of its batch. on_token,
-// if given, is called with each token as it is drawn. A prompt over max_length is read from its end if it may
-// slide, else refused.
+// What each of the stepper's prompts is continued by, up to one of the stepper's `ends`, which is left out. Token i of
+// sentence b is drawn with number i of rng.fork(b), so a sentence does not depend on the others of its batch. on_token,
+// if given, is called with each token as it is drawn. Of a prompt over max_length the end is read, if the context may
+// slide; if not, Error.
 std::vector<std::vector<int32_t>> generate(
-    const LanguageModel& model, const Tokens& prompts, const Rng& rng, const GenerationOptions& options = {},
+    Stepper& stepper, const Rng& rng, const GenerationOptions& options = {},
     const std::function<void(int64_t b, int32_t token)>& on_token = {});
 
 }  // namespace plaingrad::models

@@ -1,13 +1,11 @@
 // The encoder-decoder Transformer. "Attention Is All You Need", Fig. 1.
 #pragma once
 
-#include <memory>
-
 #include "models/config.h"
 #include "models/decoder.h"
-#include "models/decoding.h"
 #include "models/embedding.h"
 #include "models/encoder.h"
+#include "models/stepper.h"
 
 namespace plaingrad::models {
 
@@ -39,8 +37,10 @@ struct Transformer {
     Tensor loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,
                 const CrossEntropyOptions& options = {.ignore = kPad}) const;
 
-    // Decoding token by token, with a cache of keys and values. The model must outlive what is returned.
+    // Decoding token by token (models/stepper.h): translations of src (B, S), which begin with the configuration's
+    // start, or with these prompts (B, T).
     std::unique_ptr<Stepper> start(const Tokens& src) const;
+    std::unique_ptr<Stepper> start(const Tokens& src, const Tokens& prompts) const;
 
     void visit(Visitor& v) const {
         v("src_embedding", src_embedding);

@@ -23,12 +23,17 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
           " must be a multiple of n_heads = ", n_heads);
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& x, const Mask& mask, const Mode& mode,
-                                      Tensor* weights) const {
+Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
+    if (pass.cache != nullptr)
+        return attend_cached(x, pass);
     const Tensor qkv = in_proj(x);  // (B, T, 3*d_model)
-    const Rng rng = dropout.rng_in(mode);
-    const Tensor heads = autograd::self_attention(qkv, op_options(mask, mode, rng, weights));
-    return out_proj(heads);  // (B, T, d_model)
+    const Rng rng = dropout.rng_in(pass.mode);
+    const Tensor heads = autograd::self_attention(qkv, op_options(pass.mask, pass, rng));  // (B, T, d_model)
+    return out_proj(heads);                                                                // (B, T, d_model)
+}
+
+Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const {
+    return attend(x, pass.cache != nullptr ? pass.cache->stored() : project(memory), pass.mask, pass);
 }
 
 Tensor MultiHeadAttention::project(const Tensor& memory) const {
@@ -36,19 +41,34 @@ Tensor MultiHeadAttention::project(const Tensor& memory) const {
     return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, d, 2 * d);  // (B, S, 2*d_model)
 }
 
-Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& keys_values, const Mask& mask,
-                                  const Mode& mode, Tensor* weights) const {
+Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) const {
+    KeyValueCache& cache = *pass.cache;
+    check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
+          " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
+    cache.append(project(x));
+    if (x.size(1) >
+        1)  // a causal mask aligns the last query with the last key: the keys must end where they are filled
+        return attend(x, cache.filled(), Mask::causal(), pass);
+    const std::vector<int32_t> all(static_cast<std::size_t>(x.size(0)), static_cast<int32_t>(cache.length()));
+    return attend(x, cache.stored(), Mask::key_counts(all), pass);
+}
+
+Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys_values, const Mask& mask,
+                                  const Pass& pass) const {
     const int64_t d = out_proj.weight->size(0);
-    const Rng rng = dropout.rng_in(mode);
-    const Tensor q = autograd::linear_columns(query, in_proj.weight, in_proj.bias, 0, d);  // (B, T, d_model)
-    const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, mode, rng, weights));
+    const Rng rng = dropout.rng_in(pass.mode);
+    const Tensor q = autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, d);  // (B, T, d_model)
+    const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, pass, rng));
     return out_proj(heads);  // (B, T, d_model)
 }
 
-autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Mode& mode, const Rng& rng,
-                                                          Tensor* weights) const {
-    return {
-        .n_heads = n_heads, .mask = mask, .dropout = dropout.rate_in(mode), .rng = &rng, .weights = weights};
+autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Pass& pass,
+                                                          const Rng& rng) const {
+    return {.n_heads = n_heads,
+            .mask = mask,
+            .dropout = dropout.rate_in(pass.mode),
+            .rng = &rng,
+            .weights = pass.weights};
 }
 
 }  // namespace plaingrad::nn

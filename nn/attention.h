@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/dropout.h"
+#include "nn/key_value_cache.h"
 #include "nn/linear.h"
 
 namespace plaingrad::nn {
@@ -10,6 +11,17 @@ struct AttentionOptions {
     Real dropout = 0;  // of the attention weights; the paper has none there
     bool bias = true;
     Init init = Init::xavier;
+};
+
+// What an attention is given besides its vectors. Layers hand it on unread.
+struct Pass {
+    Mask mask = Mask::none();
+    Mode mode = Mode::eval();
+    Tensor* weights = nullptr;  // receives the attention weights (B, H, T, S)
+    int64_t first = 0;          // where x begins in its sentence: the position of its first token
+    // Decoding. Self-attention: of the `first` positions before x; those of x are appended, and each sees all positions
+    // up to itself (`mask` is not read). Attention to a memory: of the memory, which is then not read.
+    KeyValueCache* cache = nullptr;
 };
 
 // MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O,  head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i)
@@ -23,19 +35,13 @@ struct MultiHeadAttention {
                        const AttentionOptions& options = {});
 
     // Self-attention: x (B, T, d_model) -> (B, T, d_model).
-    // If `weights` is given it receives the attention weights (B, H, T, S).
-    Tensor operator()(const Tensor& x, const Mask& mask, const Mode& mode, Tensor* weights = nullptr) const;
-    // query (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model)
-    Tensor operator()(const Tensor& query, const Tensor& memory, const Mask& mask, const Mode& mode,
-                      Tensor* weights = nullptr) const {
-        return attend(query, project(memory), mask, mode, weights);
-    }
+    Tensor operator()(const Tensor& x, const Pass& pass) const;
+    // Queries from x (B, T, d_model), keys and values from memory (B, S, d_model) -> (B, T, d_model).
+    Tensor operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const;
 
-    // The same in two halves, for decoding, where the memory stays and queries come one by one: first what queries
-    // meet, keys | values (B, S, 2*d_model).
+    // Keys | values of memory (B, S, d_model) -> (B, S, 2*d_model): the half of attention that does not depend on the
+    // queries. Decoding computes it once: KeyValueCache(project(memory)).
     Tensor project(const Tensor& memory) const;
-    Tensor attend(const Tensor& query, const Tensor& keys_values, const Mask& mask, const Mode& mode,
-                  Tensor* weights = nullptr) const;
 
     void visit(Visitor& v) const {
         v("in_proj", in_proj);
@@ -48,8 +54,9 @@ struct MultiHeadAttention {
     int64_t n_heads;
 
 private:
-    autograd::AttentionOptions op_options(const Mask& mask, const Mode& mode, const Rng& rng,
-                                          Tensor* weights) const;
+    Tensor attend_cached(const Tensor& x, const Pass& pass) const;
+    Tensor attend(const Tensor& x, const Tensor& keys_values, const Mask& mask, const Pass& pass) const;
+    autograd::AttentionOptions op_options(const Mask& mask, const Pass& pass, const Rng& rng) const;
 };
 
 }  // namespace plaingrad::nn

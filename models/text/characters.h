@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/special_ids.h"
+#include "models/specials.h"
 
 namespace plaingrad::models::text {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "models/special_ids.h"
+#include "models/specials.h"
 
 namespace plaingrad::models::text {
 

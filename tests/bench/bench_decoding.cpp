@@ -1,5 +1,5 @@
 // How fast a trained model writes: 32 tokens for each sentence, greedily, with the keys and values of what has been
-// written kept (models/cache.h). The model is the multi30k workload's.
+// written kept (nn/key_value_cache.h). The model is the multi30k workload's.
 //
 // For a single sentence each token is one pass over all weights, two operations for each: what limits it is how fast
 // weights are read. So that case has a second yardstick, the time that reading as many bytes takes.
@@ -8,6 +8,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
+#include "models/decoding.h"
 #include "models/transformer.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/workloads.h"
@@ -40,7 +41,7 @@ public:
         const Tokens src(batch_, workload_.length,
                          random_ids(batch_ * workload_.length, workload_.vocabulary, "src"));
         const auto stepper = model_.start(src);
-        for (const models::Hypothesis& h : models::greedy(*stepper, batch_, kTokens))
+        for (const models::Hypothesis& h : models::greedy(*stepper, kTokens))
             autograd::check(
                 static_cast<int64_t>(h.ids.size()) == kTokens,
                 "[bench_decoding] a sentence of this untrained model ends early; take another seed");

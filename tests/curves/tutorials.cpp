@@ -11,6 +11,7 @@
 #include "apps/kit/pairs.h"
 #include "apps/kit/program.h"
 #include "autograd/base/parallel.h"
+#include "models/decoding.h"
 #include "models/presets.h"
 #include "models/text/vocabulary.h"
 #include "nn/optim.h"
@@ -142,7 +143,7 @@ std::vector<double> article_corrected(const ArticleCorpus& corpus, int seed, int
     }
     right = 0;
     const auto stepper = model.start(batch.src);
-    const std::vector<models::Hypothesis> answers = models::greedy(*stepper, batch.src.batch(), 10);
+    const std::vector<models::Hypothesis> answers = models::greedy(*stepper, 10);
     for (std::size_t i = 0; i < answers.size(); ++i)
         right += answers[i].finished && answers[i].ids == corpus.pairs[i].tgt ? 1 : 0;
     return losses;

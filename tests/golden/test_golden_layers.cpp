@@ -95,7 +95,7 @@ Case attention(bool cross, const Mask& mask, bool bias = true) {
         golden.load(module);
         const Tensor x = golden.input("x");
         const Tensor memory = cross ? golden.input("memory") : x;
-        results.output("y", cross ? module(x, memory, mask, Mode::eval()) : module(x, mask, Mode::eval()));
+        results.output("y", cross ? module(x, memory, {mask}) : module(x, {mask}));
         results.input_gradient("x", x);
         if (cross)
             results.input_gradient("memory", memory);

@@ -10,32 +10,39 @@
 
 namespace plaingrad::tests {
 
+using Ids = std::vector<int32_t>;
+
 // Which source sentence, and what has been read, <sos> left out -> probabilities of the next token.
-using Probabilities = std::function<std::vector<double>(int32_t sentence, const std::vector<int32_t>& read)>;
+using Probabilities = std::function<std::vector<double>(int32_t sentence, const Ids& read)>;
 
 class HandMade final : public models::Stepper {
 public:
-    HandMade(int32_t batch, Probabilities p, int64_t longest = 1000) : p_(std::move(p)), longest_(longest) {
+    HandMade(int32_t batch, Probabilities p, int64_t longest = 1000, models::Specials specials_ = {})
+        : Stepper(autograd::Tokens(batch, 1, Ids(static_cast<std::size_t>(batch), specials_.start)),
+                  specials_, longest),
+          p_(std::move(p)) {
         for (int32_t b = 0; b < batch; ++b)
             rows_.push_back({b, {}});
     }
 
-    Tensor step(const std::vector<int32_t>& tokens) override {
-        autograd::check(tokens.size() == rows_.size(), "a token for each row");
-        batches.push_back(static_cast<int>(tokens.size()));
+    Tensor step(const autograd::Tokens& tokens) override {
+        autograd::check(tokens.batch() == std::ssize(rows_) && tokens.length() == 1, "a token for each row");
+        batches.push_back(static_cast<int>(tokens.batch()));
         std::vector<Real> logits;
-        for (std::size_t b = 0; b < tokens.size(); ++b) {
-            if (tokens[b] == models::kEos || tokens[b] == models::kPad)
-                extended_an_ended_one = true;
-            if (batches.size() == 1)
-                started_with_sos = started_with_sos && tokens[b] == models::kSos;
-            else
-                rows_[b].read.push_back(tokens[b]);
+        for (std::size_t b = 0; b < rows_.size(); ++b) {
+            const int32_t token = tokens.at(static_cast<int64_t>(b), 0);
+            if (batches.size() == 1) {
+                began_at_start = began_at_start && token == specials.start;
+            } else {
+                extended_an_ended_one =
+                    extended_an_ended_one || specials.is_end(token) || specials.is_never(token);
+                rows_[b].read.push_back(token);
+            }
             for (const double x : p_(rows_[b].sentence, rows_[b].read))
                 logits.push_back(static_cast<Real>(std::log(x) + 3));  // logits: any constant may be added
         }
-        const auto n = static_cast<int64_t>(tokens.size());
-        return Tensor::from({n, static_cast<int64_t>(logits.size()) / n}, logits);
+        const auto n = tokens.batch();
+        return Tensor::from({n, 1, static_cast<int64_t>(logits.size()) / n}, logits);
     }
 
     void select(const std::vector<int32_t>& rows) override {
@@ -45,18 +52,20 @@ public:
         rows_ = chosen;
     }
 
-    int64_t max_length() const override { return longest_; }
+    void restart() override {
+        for (Row& row : rows_)
+            row.read.clear();
+    }
 
     std::vector<int> batches;  // of each step
-    bool extended_an_ended_one = false, started_with_sos = true;
+    bool extended_an_ended_one = false, began_at_start = true;
 
 private:
     struct Row {
         int32_t sentence;
-        std::vector<int32_t> read;
+        Ids read;
     };
     Probabilities p_;
-    int64_t longest_;
     std::vector<Row> rows_;
 };
 

@@ -74,6 +74,7 @@ inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary
         throw autograd::Error("no stack of the kind " + std::string(kind));
     }
     c.vocabulary = vocabulary;
+    c.specials = models::StackConfig().specials;
     c.max_length = 40;
     c.d_model = 12;
     c.n_heads = 3;

@@ -90,7 +90,7 @@ TEST_CASE("beam: a wide beam is exhaustive search", "[models][decoding]") {
                     INFO("alpha " << alpha << ", seed " << seed << ", n_best " << n_best);
                     const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
                     const auto found = beam_search(
-                        *stepper, 2, {.beam = 85, .n_best = n_best, .alpha = alpha, .max_tokens = 3});
+                        *stepper, {.beam = 85, .n_best = n_best, .alpha = alpha, .max_tokens = 3});
                     REQUIRE(found.size() == 2);
                     check_equal(found[b], all, static_cast<std::size_t>(n_best));
                 }
@@ -105,7 +105,7 @@ TEST_CASE("beam: and with four tokens of six", "[models][decoding]") {
     for (const double alpha : {0.0, 0.6, 1.0}) {
         const std::unique_ptr<Stepper> stepper = model.start(padded(source));
         const auto found =
-            beam_search(*stepper, 1, {.beam = 121, .n_best = 30, .alpha = alpha, .max_tokens = 4});
+            beam_search(*stepper, {.beam = 121, .n_best = 30, .alpha = alpha, .max_tokens = 4});
         REQUIRE(found.size() == 1);
         check_equal(found[0], exhaustive(model, source[0], 4, alpha), 30);
     }
@@ -117,8 +117,8 @@ TEST_CASE("beam: 1 is greedy, whatever the length penalty", "[models][decoding]"
         const Transformer model = lively(kKinds[seed % kKinds.size()], seed, 11);
         const autograd::Tokens src = padded(sentences({4, 1, 6}, seed));
         const std::unique_ptr<Stepper> one = model.start(src), other = model.start(src);
-        const std::vector<Hypothesis> expected = greedy(*one, 3, 12);
-        const auto found = beam_search(*other, 3, {.beam = 1, .alpha = 0.6, .max_tokens = 12});
+        const std::vector<Hypothesis> expected = greedy(*one, 12);
+        const auto found = beam_search(*other, {.beam = 1, .alpha = 0.6, .max_tokens = 12});
         REQUIRE(found.size() == 3);
         for (std::size_t b = 0; b < 3; ++b) {
             REQUIRE(found[b].size() == 1);
@@ -137,11 +137,11 @@ TEST_CASE("beam: a sentence in a batch gets what it gets alone", "[models][decod
         const Sentences sources = sentences({4, 1, 6, 2}, seed);
         const BeamOptions options = {.beam = 4, .n_best = 3, .alpha = 0.6, .max_tokens = 10};
         const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
-        const auto together = beam_search(*stepper, 4, options);
+        const auto together = beam_search(*stepper, options);
         REQUIRE(together.size() == 4);
         for (std::size_t b = 0; b < 4; ++b) {
             const std::unique_ptr<Stepper> single = model.start(padded({sources[b]}));
-            const auto alone = beam_search(*single, 1, options);
+            const auto alone = beam_search(*single, options);
             INFO("seed " << seed << ", sentence " << b);
             REQUIRE(together[b].size() == 3);
             for (std::size_t i = 0; i < 3; ++i) {

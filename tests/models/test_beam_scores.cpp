@@ -26,11 +26,11 @@ std::vector<double> garden_path(int32_t, const Ids& read) {
 
 TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[models][decoding]") {
     HandMade one(1, garden_path);
-    CHECK(greedy(one, 1, 8).at(0).ids == Ids{4, 4});  // 0.6 * 0.4 * 0.5
+    CHECK(greedy(one, 8).at(0).ids == Ids{4, 4});  // 0.6 * 0.4 * 0.5
 
     for (const double alpha : {0.0, 0.6, 1.0}) {
         HandMade stepper(1, garden_path);
-        const auto found = beam_search(stepper, 1, {.beam = 3, .n_best = 3, .alpha = alpha, .max_tokens = 8});
+        const auto found = beam_search(stepper, {.beam = 3, .n_best = 3, .alpha = alpha, .max_tokens = 8});
         REQUIRE(found.size() == 1);
         REQUIRE(found[0].size() == 3);
         const Hypothesis& best = found[0][0];
@@ -42,7 +42,7 @@ TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[mod
         CHECK(found[0][1].score <= best.score);
         CHECK(found[0][2].score <= found[0][1].score);
         CHECK_FALSE(stepper.extended_an_ended_one);
-        CHECK(stepper.started_with_sos);
+        CHECK(stepper.began_at_start);
     }
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("beam: the place of a hypothesis that ended is filled again", "[models
         return {0, 0, 0.4, 0, 0.3, 0.3};
     };
     HandMade stepper(1, p);
-    const auto two = beam_search(stepper, 1, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5}).at(0);
+    const auto two = beam_search(stepper, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5}).at(0);
     REQUIRE(two.size() == 2);
     CHECK(two[0].ids.empty());
     CHECK(two[1].ids == Ids{5});
@@ -76,12 +76,12 @@ TEST_CASE("beam: an end that is worse than as many others as the beam is wide do
     };
     const auto best = [&](int64_t beam) {
         HandMade stepper(1, p);
-        return beam_search(stepper, 1, {.beam = beam, .alpha = 0, .max_tokens = 5}).at(0).at(0);
+        return beam_search(stepper, {.beam = beam, .alpha = 0, .max_tokens = 5}).at(0).at(0);
     };
     CHECK(best(2).ids == Ids{4, 4});  // 0.35
     CHECK(best(3).ids == Ids{4, 4});
     HandMade stepper(1, p);
-    const auto all = beam_search(stepper, 1, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5}).at(0);
+    const auto all = beam_search(stepper, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 5}).at(0);
     REQUIRE(all.size() == 2);
     CHECK(all[1].ids == Ids{5, 4});  // 0.21; "", with 0.2, was not among the best two
 }
@@ -90,16 +90,15 @@ TEST_CASE("beam: each sentence of a batch may have a limit of its own", "[models
     const Probabilities p = [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, 0, 0, 0.6, 0.4}; };
     for (const int64_t beam : {1, 3}) {
         HandMade stepper(3, p);
-        const auto found =
-            beam_search(stepper, 3, {.beam = beam, .max_tokens = 9, .max_tokens_of = {1, 4, 20}});
+        const auto found = beam_search(stepper, {.beam = beam, .max_tokens = 9, .max_tokens_of = {1, 4, 20}});
         CHECK(found.at(0).at(0).ids == Ids(1, 4));
         CHECK(found.at(1).at(0).ids == Ids(4, 4));
         CHECK(found.at(2).at(0).ids == Ids(9, 4));
         CHECK(stepper.batches.back() == beam);  // only the last one goes on
     }
     HandMade stepper(1, p);
-    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.max_tokens_of = {1, 2}}); }), "2 numbers"));
-    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.max_tokens_of = {0}}); }), "at least 1: got 0"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens_of = {1, 2}}); }), "2 numbers"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens_of = {0}}); }), "at least 1: got 0"));
 }
 
 TEST_CASE("beam: a model that is sure is heard to the end", "[models][decoding]") {
@@ -114,8 +113,7 @@ TEST_CASE("beam: a model that is sure is heard to the end", "[models][decoding]"
     };
     for (const int64_t beam : {1, 2, 3, 5}) {
         HandMade stepper(1, p);
-        const auto found =
-            beam_search(stepper, 1, {.beam = beam, .alpha = 1, .k = 0, .max_tokens = 20}).at(0);
+        const auto found = beam_search(stepper, {.beam = beam, .alpha = 1, .k = 0, .max_tokens = 20}).at(0);
         CHECK(found.at(0).ids == Ids{4, 4, 4, 4});
     }
 }
@@ -123,13 +121,13 @@ TEST_CASE("beam: a model that is sure is heard to the end", "[models][decoding]"
 TEST_CASE("beam: with k = 0 the score is the mean of a token", "[models][decoding]") {
     HandMade stepper(1, garden_path);
     const auto found =
-        beam_search(stepper, 1, {.beam = 3, .n_best = 3, .alpha = 1, .k = 0, .max_tokens = 8}).at(0);
+        beam_search(stepper, {.beam = 3, .n_best = 3, .alpha = 1, .k = 0, .max_tokens = 8}).at(0);
     REQUIRE(found.size() == 3);
     for (const Hypothesis& h : found)
         CHECK(h.score == Approx(h.log_probability / static_cast<double>(h.ids.size() + 1)));
     CHECK(found[0].ids.size() == 1);  // 5: log 0.27 / 2, better than log 0.18 / 2 and log 0.1
     HandMade none(1, garden_path);
-    CHECK(beam_search(none, 1, {.alpha = 1, .k = 0, .max_tokens = 0}).at(0).at(0).score == 0);
+    CHECK(beam_search(none, {.alpha = 1, .k = 0, .max_tokens = 0}).at(0).at(0).score == 0);
 }
 
 TEST_CASE("beam: the length penalty decides between short and long", "[models][decoding]") {
@@ -148,7 +146,7 @@ TEST_CASE("beam: the length penalty decides between short and long", "[models][d
     };
     const auto best = [&](double alpha) {
         HandMade stepper(1, p);
-        return beam_search(stepper, 1, {.beam = 4, .alpha = alpha, .max_tokens = 9}).at(0).at(0);
+        return beam_search(stepper, {.beam = 4, .alpha = alpha, .max_tokens = 9}).at(0).at(0);
     };
     CHECK(best(0).ids.empty());
     CHECK(best(0).score == Approx(std::log(0.4)).epsilon(1e-6));
@@ -160,7 +158,7 @@ TEST_CASE("beam: the n-best list does not change the best, finished before cut, 
           "[models][decoding]") {
     const auto search = [](int64_t n_best, int64_t max_tokens) {
         HandMade stepper(1, garden_path);
-        return beam_search(stepper, 1, {.beam = 5, .n_best = n_best, .alpha = 0.6, .max_tokens = max_tokens})
+        return beam_search(stepper, {.beam = 5, .n_best = n_best, .alpha = 0.6, .max_tokens = max_tokens})
             .at(0);
     };
     const std::vector<Hypothesis> five = search(5, 3);
@@ -190,7 +188,7 @@ TEST_CASE("beam: sentences of a batch keep apart, and ended ones are not compute
         return next;
     };
     HandMade stepper(4, p);
-    const auto found = beam_search(stepper, 4, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 20});
+    const auto found = beam_search(stepper, {.beam = 2, .n_best = 2, .alpha = 0, .max_tokens = 20});
     REQUIRE(found.size() == 4);
     for (int32_t b = 0; b < 4; ++b) {
         const std::vector<Hypothesis>& two = found[static_cast<std::size_t>(b)];
@@ -208,33 +206,33 @@ TEST_CASE("beam: sentences of a batch keep apart, and ended ones are not compute
 
 TEST_CASE("beam: what has no probability is not offered, and NaN is an error", "[models][decoding]") {
     HandMade two(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, 0.5, 0, 0.5}; });
-    const auto found = beam_search(two, 1, {.beam = 10, .n_best = 10, .alpha = 0, .max_tokens = 2});
+    const auto found = beam_search(two, {.beam = 10, .n_best = 10, .alpha = 0, .max_tokens = 2});
     CHECK(found[0].size() == 3);  // "", 4, and 4 4 cut
     for (const Hypothesis& h : found[0])
         CHECK(std::isfinite(h.score));
 
     HandMade mute(1, [](int32_t, const Ids&) -> std::vector<double> { return {1, 0, 0, 0, 0}; });
-    const std::vector<Hypothesis> nothing = models::greedy(mute, 1, 5);
+    const std::vector<Hypothesis> nothing = models::greedy(mute, 5);
     REQUIRE(nothing.size() == 1);
     CHECK(nothing[0].ids.empty());
     CHECK_FALSE(nothing[0].finished);
 
     HandMade broken(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, NAN, 0.5, 0.5}; });
-    CHECK_THROWS_AS(beam_search(broken, 1), autograd::Error);
+    CHECK_THROWS_AS(beam_search(broken), autograd::Error);
 }
 
 TEST_CASE("beam: errors", "[models][decoding]") {
     HandMade stepper(1, garden_path);
-    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.beam = 3, .n_best = 4}); }), "n_best"));
-    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.beam = 3, .n_best = 0}); }), "n_best"));
-    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.beam = 0, .n_best = 0}); }), "n_best"));
-    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.alpha = -1}); }), "negative"));
-    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.max_tokens = -1}); }), "negative"));
-    CHECK(contains(error_of([&] { beam_search(stepper, 1, {.k = -1}); }), "negative"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 3, .n_best = 4}); }), "n_best"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 3, .n_best = 0}); }), "n_best"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 0, .n_best = 0}); }), "n_best"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.alpha = -1}); }), "negative"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens = -1}); }), "negative"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.k = -1}); }), "negative"));
     CHECK(stepper.batches.empty());
 
     HandMade tiny(1, [](int32_t, const Ids&) { return std::vector<double>{0.5, 0.5}; });
-    CHECK(contains(error_of([&] { greedy(tiny, 1, 5); }), "vocabulary of 2"));
+    CHECK(contains(error_of([&] { greedy(tiny, 5); }), "vocabulary of 2"));
 }
 
 TEST_CASE("beam: of a vocabulary of several blocks the best are found, wherever they stand",
@@ -252,7 +250,7 @@ TEST_CASE("beam: of a vocabulary of several blocks the best are found, wherever 
             return next;
         };
         HandMade stepper(1, p);
-        const auto all = beam_search(stepper, 1, {.beam = beam, .n_best = beam, .alpha = 0, .max_tokens = 5});
+        const auto all = beam_search(stepper, {.beam = beam, .n_best = beam, .alpha = 0, .max_tokens = 5});
         Ids found;
         for (const Hypothesis& h : all.at(0))
             found.push_back(h.ids.empty() ? int32_t{kEos} : h.ids[0]);

@@ -6,6 +6,8 @@ using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
 using namespace tests;      // NOLINT
 
+using autograd::Tokens;
+
 namespace {
 
 // A sentence being decoded: which source, and the tokens read so far.
@@ -14,7 +16,7 @@ struct Growing {
     Ids read;
 };
 
-// Logits (B, V) after the last token of each, computed from nothing.
+// Logits (B, 1, V) after the last token of each, computed from nothing.
 Tensor uncached(const Transformer& model, const Sentences& sources, const std::vector<Growing>& batch) {
     const autograd::NoGrad no_grad;
     Sentences src, tgt;
@@ -23,8 +25,7 @@ Tensor uncached(const Transformer& model, const Sentences& sources, const std::v
         tgt.push_back(g.read);
     }
     const Tensor logits = model(padded(src), padded(tgt), Mode::eval());  // (B, T, V)
-    const Tensor last = autograd::slice(logits, 1, logits.size(1) - 1, logits.size(1));
-    return autograd::reshape(last, {logits.size(0), -1});
+    return autograd::slice(logits, 1, logits.size(1) - 1, logits.size(1));
 }
 
 int32_t token(std::size_t b, int t) {
@@ -54,9 +55,10 @@ void compare(const std::string& kind, const Sentences& sources, int steps,
             next.push_back(t == 0 ? int32_t(kSos) : token(b, t));
             batch[b].read.push_back(next.back());
         }
-        const Tensor cached = stepper->step(next);
+        const int64_t rows = std::ssize(next);
+        const Tensor cached = stepper->step(Tokens(rows, 1, next));  // (B, 1, V)
         INFO(kind << ", step " << t << ", batch of " << batch.size());
-        REQUIRE(cached.shape() == Shape({static_cast<int64_t>(batch.size()), 11}));
+        REQUIRE(cached.shape() == Shape({rows, 1, 11}));
         REQUIRE(same_bits(cached, uncached(model, sources, batch)));
         REQUIRE_FALSE(cached.needs_grad());
     }
@@ -97,17 +99,17 @@ TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder lay
     const Sentences sources = sentences({1, 4}, 5);
     const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
     std::vector<Growing> batch = {{0, {kSos}}, {1, {kSos}}};
-    CHECK(same_bits(stepper->step({kSos, kSos}), uncached(model, sources, batch)));
+    CHECK(same_bits(stepper->step(Tokens(2, 1, {kSos, kSos})), uncached(model, sources, batch)));
 }
 
 TEST_CASE("cache: rows that there are not are an error", "[models][decoding]") {
     models::TransformerConfig config = models::preset("blog");
     config.max_length = 8;
     const models::Transformer model(config, autograd::Rng(1));
-    const auto stepper = model.start(autograd::Tokens(1, 2, {4, 5}, models::kPad));
+    const auto stepper = model.start(Tokens(1, 2, {4, 5}, models::kPad));
     CHECK_THROWS_AS(stepper->select({100000000}), autograd::Error);
     CHECK_THROWS_AS(stepper->select({-1}), autograd::Error);
-    CHECK_THROWS_AS(stepper->step({99}), autograd::Error);
+    CHECK_THROWS_AS(stepper->step(Tokens(1, 1, {99})), autograd::Error);
 }
 
 TEST_CASE("cache: errors", "[models][decoding]") {
@@ -116,9 +118,10 @@ TEST_CASE("cache: errors", "[models][decoding]") {
     const Transformer model(c, Rng(7));
     CHECK(contains(error_of([&] { model.start(padded(sentences({5}, 6))); }), "maximum length of 4"));
     const std::unique_ptr<Stepper> stepper = model.start(padded(sentences({4, 2}, 6)));
-    CHECK(stepper->max_length() == 4);
-    CHECK(contains(error_of([&] { stepper->step({kSos}); }), "1 tokens for a batch of 2"));
+    CHECK(stepper->max_length == 4);
+    CHECK(
+        contains(error_of([&] { stepper->step(Tokens(1, 1, {kSos})); }), "for 1 sentences, the batch has 2"));
     for (int t = 0; t < 4; ++t)
-        CHECK(error_of([&] { stepper->step({kSos, 5}); }) == "");
-    CHECK(contains(error_of([&] { stepper->step({kSos, 5}); }), "maximum length of 4"));
+        CHECK(error_of([&] { stepper->step(Tokens(2, 1, {kSos, 5})); }) == "");
+    CHECK(contains(error_of([&] { stepper->step(Tokens(2, 1, {kSos, 5})); }), "maximum length of 4"));
 }

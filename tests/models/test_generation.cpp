@@ -26,9 +26,20 @@ Tokens prompts(const Sentences& s) {
     return Tokens(static_cast<int64_t>(s.size()), static_cast<int64_t>(s[0].size()), ids);
 }
 
+// What a test sets of the model's specials, beside the options.
+struct Options : GenerationOptions {
+    Ids stop = {kEos};
+};
+
+Sentences generate(const LanguageModel& model, const Tokens& prompts, const Rng& rng, const Options& o,
+                   const std::function<void(int64_t, int32_t)>& on_token = {}) {
+    const auto stepper = model.start(prompts);
+    stepper->specials.ends = o.stop;
+    return models::generate(*stepper, rng, o, on_token);
+}
+
 // Without a cache, one sentence alone: sentence b of a batch. What the model reads starts at `start`.
-Ids plainly(const LanguageModel& model, const Ids& prompt, uint64_t b, const Rng& rng,
-            const GenerationOptions& o) {
+Ids plainly(const LanguageModel& model, const Ids& prompt, uint64_t b, const Rng& rng, const Options& o) {
     const autograd::NoGrad no_grad;
     const auto most = static_cast<std::size_t>(model.config.max_length);
     Ids text = prompt;
@@ -43,7 +54,9 @@ Ids plainly(const LanguageModel& model, const Ids& prompt, uint64_t b, const Rng
         const std::vector<Real> logits =
             row(model(prompts({context}), Mode::eval()), 0, static_cast<int64_t>(context.size()) - 1);
         const double uniform = rng.fork(b).uniform(text.size() - prompt.size());
-        text.push_back(sample(logits.data(), length(logits), uniform, o.sampling));
+        SamplingOptions sampling = o.sampling;
+        sampling.never = {kPad, kSos, kUnk};
+        text.push_back(sample(logits.data(), length(logits), uniform, sampling));
         if (std::find(o.stop.begin(), o.stop.end(), text.back()) != o.stop.end()) {
             text.pop_back();
             break;
@@ -52,15 +65,14 @@ Ids plainly(const LanguageModel& model, const Ids& prompt, uint64_t b, const Rng
     return {text.begin() + static_cast<std::ptrdiff_t>(prompt.size()), text.end()};
 }
 
-Sentences plainly(const LanguageModel& model, const Sentences& s, const Rng& rng,
-                  const GenerationOptions& o) {
+Sentences plainly(const LanguageModel& model, const Sentences& s, const Rng& rng, const Options& o) {
     Sentences all;
     for (std::size_t b = 0; b < s.size(); ++b)
         all.push_back(plainly(model, s[b], b, rng, o));
     return all;
 }
 
-const GenerationOptions kLong = {.sampling = {.temperature = 1.3}, .max_tokens = 20, .stop = {}};
+const Options kLong = {{.sampling = {.temperature = 1.3}, .max_tokens = 20}, {}};
 
 }  // namespace
 
@@ -70,7 +82,7 @@ TEST_CASE("generate: the plain loop's text, greedy and drawn, of every kind", "[
         const LanguageModel model = stirred(kind);
         const Sentences s = sentences({4, 4, 4}, 2);
         for (const double temperature : {0.0, 0.7, 2.0}) {
-            GenerationOptions o = kLong;
+            Options o = kLong;
             o.sampling.temperature = temperature;
             const Sentences texts = generate(model, prompts(s), Rng(3), o);
             CHECK(texts == plainly(model, s, Rng(3), o));
@@ -85,8 +97,8 @@ TEST_CASE("generate: the plain loop's text, greedy and drawn, of every kind", "[
 TEST_CASE("generate: greedy is the argmax of the whole pass", "[models][generate]") {
     const LanguageModel model = stirred("paper");
     Ids text = {5, 6, 7};
-    const Ids written =
-        generate(model, prompts({text}), Rng(1), {.sampling = {.temperature = 0}, .max_tokens = 30})[0];
+    const Ids written = models::generate(*model.start(prompts({text})), Rng(1),
+                                         {.sampling = {.temperature = 0}, .max_tokens = 30})[0];
     REQUIRE_FALSE(written.empty());
     for (const int32_t id : written) {
         const Tensor logits = model(prompts({text}), Mode::eval());
@@ -100,7 +112,7 @@ TEST_CASE("generate: greedy is the argmax of the whole pass", "[models][generate
 
 TEST_CASE("generate: a sentence depends on its own prompt and number alone", "[models][generate]") {
     const LanguageModel model = stirred("gpt2");
-    GenerationOptions o = kLong;
+    Options o = kLong;
     o.max_tokens = 30;
     o.stop = {kEos, 7};  // so that sentences leave the batch
     const Sentences s = sentences({4, 4, 4, 4, 4, 4}, 5);
@@ -120,7 +132,7 @@ TEST_CASE("generate: a sentence depends on its own prompt and number alone", "[m
 TEST_CASE("generate: stop tokens end a sentence and are not returned", "[models][generate]") {
     const LanguageModel model = stirred("bert");
     const Sentences s = sentences({3, 3, 3, 3, 3, 3, 3, 3}, 7);
-    GenerationOptions o = kLong;
+    Options o = kLong;
     const Sentences unstopped = generate(model, prompts(s), Rng(8), o);
     for (const Ids& stop : {Ids{5}, Ids{kEos}, Ids{4, 9, 10}, Ids{4, 5, 6, 7, 8, 9, 10, kEos}}) {
         o.stop = stop;
@@ -141,7 +153,7 @@ TEST_CASE("generate: stop tokens end a sentence and are not returned", "[models]
 
 TEST_CASE("generate: on_token is called with each token of the result, in order", "[models][generate]") {
     const LanguageModel model = stirred("mixed");
-    GenerationOptions o = kLong;
+    Options o = kLong;
     o.stop = {5};
     const Sentences s = sentences({2, 2, 2, 2}, 9);
     Sentences heard(4);
@@ -166,7 +178,7 @@ TEST_CASE("generate: a full context slides, or ends the text", "[models][generat
             for (const int prompt : {1, 2, 8, 12}) {
                 INFO(kind << ", maximum " << most << ", prompt of " << prompt);
                 const Sentences s = sentences({prompt, prompt}, 11);
-                GenerationOptions o = kLong;
+                Options o = kLong;
                 o.max_tokens = 25;
                 const Sentences texts = generate(model, prompts(s), Rng(12), o);
                 CHECK(texts == plainly(model, s, Rng(12), o));
@@ -190,7 +202,7 @@ TEST_CASE("generate: a full context slides, or ends the text", "[models][generat
 
 TEST_CASE("generate: sentences leave the batch before and after it slides", "[models][generate]") {
     const LanguageModel model = stirred("gpt2", 7);
-    GenerationOptions o = kLong;
+    Options o = kLong;
     o.max_tokens = 40;
     o.stop = {5};
     o.sampling.temperature = 3;
@@ -206,7 +218,7 @@ TEST_CASE("generate: sentences leave the batch before and after it slides", "[mo
 TEST_CASE("generate: nothing to do, and what is refused", "[models][generate]") {
     const LanguageModel model = stirred("gpt2");
     const Tokens two = prompts({{4, 5}, {6, 7}});
-    GenerationOptions o = kLong;
+    Options o = kLong;
     o.max_tokens = 0;
     CHECK(generate(model, two, Rng(1), o) == Sentences(2));
     o.max_tokens = 1;

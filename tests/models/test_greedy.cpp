@@ -17,7 +17,7 @@ static std::vector<double> counting(int32_t b, const Ids& read) {
 TEST_CASE("greedy: each sentence ends for itself at <eos>, and no more is computed for it",
           "[models][decoding]") {
     HandMade stepper(3, counting);
-    const std::vector<Hypothesis> found = greedy(stepper, 3, 50);
+    const std::vector<Hypothesis> found = greedy(stepper, 50);
     REQUIRE(found.size() == 3);
     CHECK(found[0].ids == Ids{4});
     CHECK(found[1].ids == Ids{5, 5});
@@ -25,14 +25,14 @@ TEST_CASE("greedy: each sentence ends for itself at <eos>, and no more is comput
     for (const Hypothesis& h : found)
         CHECK(h.finished);
     CHECK(stepper.batches == std::vector<int>{3, 3, 2, 1});
-    CHECK(stepper.started_with_sos);
+    CHECK(stepper.began_at_start);
     CHECK_FALSE(stepper.extended_an_ended_one);
 }
 
 TEST_CASE("greedy: the log probability is the product's, and the score has no length penalty",
           "[models][decoding]") {
     HandMade stepper(2, counting);
-    const std::vector<Hypothesis> found = greedy(stepper, 2, 50);
+    const std::vector<Hypothesis> found = greedy(stepper, 50);
     const double total = 0.3 + 0.4 + 4 * 0.01 + 0.2;  // the softmax makes the sum 1
     REQUIRE(found.size() == 2);
     CHECK(found[0].log_probability == Approx(2 * std::log(0.2 / total)).epsilon(1e-6));
@@ -42,7 +42,7 @@ TEST_CASE("greedy: the log probability is the product's, and the score has no le
 
 TEST_CASE("greedy: a sentence that is cut says so, <eos> counted in the length", "[models][decoding]") {
     HandMade stepper(3, counting);
-    const std::vector<Hypothesis> found = greedy(stepper, 3, 3);
+    const std::vector<Hypothesis> found = greedy(stepper, 3);
     REQUIRE(found.size() == 3);
     CHECK((found[0].finished && found[1].finished));
     CHECK(found[1].ids == Ids{5, 5});
@@ -51,14 +51,14 @@ TEST_CASE("greedy: a sentence that is cut says so, <eos> counted in the length",
     CHECK(stepper.batches.size() == 3);
 
     HandMade short_model(3, counting, 2);  // the model's own maximum is smaller
-    const std::vector<Hypothesis> shorter = greedy(short_model, 3, 50);
+    const std::vector<Hypothesis> shorter = greedy(short_model, 50);
     REQUIRE(shorter.size() == 3);
     CHECK(shorter[0].finished);
     CHECK((!shorter[1].finished && !shorter[2].finished));
     CHECK(shorter[2].ids == Ids{6, 6});
 
     HandMade unused(2, counting);
-    const std::vector<Hypothesis> none = greedy(unused, 2, 0);
+    const std::vector<Hypothesis> none = greedy(unused, 0);
     REQUIRE(none.size() == 2);
     CHECK((none[0].ids.empty() && !none[0].finished));
     CHECK(unused.batches.empty());
@@ -66,11 +66,11 @@ TEST_CASE("greedy: a sentence that is cut says so, <eos> counted in the length",
 
 TEST_CASE("greedy: an empty sentence is one, and an empty batch gives nothing", "[models][decoding]") {
     HandMade stepper(1, [](int32_t, const Ids&) { return std::vector<double>{0.1, 0.1, 0.6, 0.1, 0.1}; });
-    const std::vector<Hypothesis> found = greedy(stepper, 1, 5);
+    const std::vector<Hypothesis> found = greedy(stepper, 5);
     REQUIRE(found.size() == 1);
     CHECK((found[0].ids.empty() && found[0].finished));
     HandMade none(0, counting);
-    CHECK(greedy(none, 0, 5).empty());
+    CHECK(greedy(none, 5).empty());
 }
 
 // The definition, with the whole pass each time.
@@ -102,7 +102,7 @@ TEST_CASE("greedy: on models, the definition's tokens, in a batch too", "[models
             Tensor(table).mutable_data()[i] *= 2;  // less even probabilities
         const Sentences sources = sentences({4, 1, 6}, 100 + seed);
         const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
-        const std::vector<Hypothesis> found = greedy(*stepper, 3, 20);
+        const std::vector<Hypothesis> found = greedy(*stepper, 20);
         REQUIRE(found.size() == 3);
         for (std::size_t b = 0; b < 3; ++b) {
             const Hypothesis expected = slow_greedy(model, sources[b], 20);

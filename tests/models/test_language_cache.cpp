@@ -21,15 +21,14 @@ LanguageModel stirred(const StackConfig& c) {
 
 // Reads the text in steps of these lengths; all logits (B, T, V).
 Tensor in_steps(const LanguageModel& model, const Tokens& text, const std::vector<int64_t>& lengths) {
-    LanguageModel::Cache cache;
+    const auto stepper = model.start(text);
     std::vector<Tensor> parts;
     int64_t at = 0;
     for (const int64_t n : lengths) {
-        parts.push_back(model.step(text.slice(at, at + n), cache));
+        parts.push_back(stepper->step(text.slice(at, at + n)));
         REQUIRE(parts.back().shape() == Shape({text.batch(), n, model.config.vocabulary}));
         REQUIRE_FALSE(parts.back().needs_grad());
         at += n;
-        REQUIRE(cache.length == at);
     }
     REQUIRE(at == text.length());
     return autograd::concat(parts, 1);
@@ -97,13 +96,14 @@ TEST_CASE("language model cache: rows reordered, repeated and dropped", "[models
     for (const std::string& kind : kStacks) {
         const LanguageModel model = stirred(small_stack(kind));
         Sentences read = sentences({3, 3, 3}, 5);
-        LanguageModel::Cache cache;
-        cache.select({2, 0});  // of nothing: nothing
-        model.step(padded(read), cache);
+        const auto stepper = model.start(padded(read));
+        stepper->select({2, 0});  // before anything was read
+        stepper->select({1, 1, 0});
+        stepper->step(padded(read));
         const std::vector<Ids> plan = {{2, 0, 1}, {0, 0, 2, 1, 2}, {4, 3, 2, 1, 0}, {1, 3}, {1}, {0, 0}};
         for (std::size_t i = 0; i < plan.size(); ++i) {
             INFO(kind << ", selection " << i);
-            cache.select(plan[i]);
+            stepper->select(plan[i]);
             Sentences chosen;
             for (const int32_t r : plan[i])
                 chosen.push_back(read[static_cast<std::size_t>(r)]);
@@ -113,7 +113,7 @@ TEST_CASE("language model cache: rows reordered, repeated and dropped", "[models
             for (std::size_t b = 0; b < read.size(); ++b)
                 read[b].insert(read[b].end(), next[b].begin(), next[b].end());
             const Tensor whole = model(padded(read), kEval);
-            CHECK(same_bits(model.step(padded(next), cache),
+            CHECK(same_bits(stepper->step(padded(next)),
                             autograd::slice(whole, 1, whole.size(1) - count, whole.size(1))));
         }
     }
@@ -126,18 +126,17 @@ TEST_CASE("language model cache: what it refuses leaves it as it was", "[models]
         c.max_length = 6;
         const LanguageModel model = stirred(c);
         const Tokens ids = text(2, 6, 7);
-        LanguageModel::Cache cache;
-        CHECK(contains(error_of([&] { model.step(text(2, 7, 7), cache); }), "length of 6"));
-        model.step(ids.slice(0, 4), cache);
-        CHECK(contains(error_of([&] { model.step(text(2, 3, 7), cache); }), "length of 6"));
-        CHECK(contains(error_of([&] { model.step(Tokens(2, 1, {4, 11}), cache); }), "id 11"));
-        CHECK(contains(error_of([&] { model.step(Tokens(1, 1, {4}), cache); }), "batch"));
-        CHECK(contains(error_of([&] { model.step(Tokens(3, 1, {4, 5, 6}), cache); }), "batch"));
-        CHECK(contains(error_of([&] { model.step(padded({{4, 5}, {6}}), cache); }), "no padding"));
-        CHECK(error_of([&] { cache.select({0, 2}); }) != "");
-        CHECK(cache.length == 4);
-        const Tensor last = model.step(ids.slice(4, 6), cache);
+        const auto stepper = model.start(ids);
+        CHECK(contains(error_of([&] { stepper->step(text(2, 7, 7)); }), "length of 6"));
+        stepper->step(ids.slice(0, 4));
+        CHECK(contains(error_of([&] { stepper->step(text(2, 3, 7)); }), "length of 6"));
+        CHECK(contains(error_of([&] { stepper->step(Tokens(2, 1, {4, 11})); }), "id 11"));
+        CHECK(contains(error_of([&] { stepper->step(Tokens(1, 1, {4})); }), "batch"));
+        CHECK(contains(error_of([&] { stepper->step(Tokens(3, 1, {4, 5, 6})); }), "batch"));
+        CHECK(contains(error_of([&] { stepper->step(padded({{4, 5}, {6}})); }), "no padding"));
+        CHECK(error_of([&] { stepper->select({0, 2}); }) != "");
+        const Tensor last = stepper->step(ids.slice(4, 6));
         CHECK(same_bits(last, autograd::slice(model(ids, kEval), 1, 4, 6)));
-        CHECK(contains(error_of([&] { model.step(ids.slice(0, 1), cache); }), "length of 6"));
+        CHECK(contains(error_of([&] { stepper->step(ids.slice(0, 1)); }), "length of 6"));
     }
 }

@@ -156,8 +156,9 @@ TEST_CASE("sampling: what has no probability is not drawn, wherever the sum roun
 
 TEST_CASE("sampling: forbidden ids are never drawn", "[models][sampling]") {
     const std::vector<Real> high = {9, 9, 0, 9, 1, 1};
-    CHECK(drawn(high, {}) == Ids{2, 4, 5});  // by default <pad>, <sos> and <unk>
-    CHECK(drawn(high, {.temperature = 0}) == Ids{4});
+    CHECK(drawn(high, {}) == Ids{0, 1, 2, 3});  // by default every id is text
+    CHECK(drawn(high, options(1, 0, 1, {0, 1, 3})) == Ids{2, 4, 5});
+    CHECK(drawn(high, options(0, 0, 1, {0, 1, 3})) == Ids{4});
     CHECK(drawn(high, options(1, 0, 1, {2, 4, 5, 77, -1})) == Ids{0, 1, 3});
     CHECK(drawn({kInfinity, 1, 2}, options(1, 1, 1, {0})) == Ids{2});
 }

@@ -81,13 +81,14 @@ TEST_CASE("attention: equals the definition, head by head, under every mask", "[
             for (const Row& r : rows) {
                 INFO(r.what << ", " << heads << " heads");
                 Tensor weights;
-                const Tensor out = layer(query, memory, r.mask, Mode::eval(), &weights);
+                const Tensor out = layer(query, memory, {r.mask, Mode::eval(), &weights});
                 const Result expected = by_definition(layer, query, memory, r.allowed);
                 CHECK(out.shape() == query.shape());
                 CHECK(weights.shape() == Shape({2, heads, 5, 7}));
                 CHECK(worst_error(out, expected.out) < 1e-5);
                 CHECK(worst_error(weights, expected.weights) < 1e-5);
-                CHECK(same_bits(out, layer(query, memory, r.mask, Mode::eval())));  // without asking for them
+                CHECK(
+                    same_bits(out, layer(query, memory, {r.mask, Mode::eval()})));  // without asking for them
             }
         }
     }
@@ -99,7 +100,7 @@ TEST_CASE("attention: of itself, in one product, it is the same", "[nn][attentio
     for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::key_counts({5, 3}).and_causal()}) {
         for (const Mode& mode : {Mode::eval(), Mode::train(Rng(4))}) {
             Tensor weights, apart;
-            CHECK(same_bits(layer(x, mask, mode, &weights), layer(x, x, mask, mode, &apart)));
+            CHECK(same_bits(layer(x, {mask, mode, &weights}), layer(x, x, {mask, mode, &apart})));
             CHECK(same_bits(weights, apart));
         }
     }
@@ -110,7 +111,7 @@ TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
     const Tensor x = random({2, 10, 512}, 4);
     const MultiHeadAttention layer(512, 8, Rng(5));
     Tensor weights;
-    CHECK(layer(x, x, Mask::none(), Mode::eval(), &weights).shape() == Shape({2, 10, 512}));
+    CHECK(layer(x, x, {Mask::none(), Mode::eval(), &weights}).shape() == Shape({2, 10, 512}));
     CHECK(weights.shape() == Shape({2, 8, 10, 10}));
     CHECK_FALSE(weights.needs_grad());
     const std::vector<double> sums = doubles(autograd::sum(weights, {3}));
@@ -119,7 +120,7 @@ TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
     CHECK(parameter_count(layer) == 4 * (512 * 512 + 512));
     CHECK(layer.in_proj.weight->shape() == Shape({512, 3 * 512}));
     const Tensor longer = random({2, 13, 512}, 6);
-    CHECK(layer(x, longer, Mask::none(), Mode::eval(), &weights).shape() == Shape({2, 10, 512}));
+    CHECK(layer(x, longer, {Mask::none(), Mode::eval(), &weights}).shape() == Shape({2, 10, 512}));
     CHECK(weights.shape() == Shape({2, 8, 10, 13}));
 }
 
@@ -130,16 +131,16 @@ TEST_CASE("attention: a head's values reach only its own columns", "[nn][attenti
     for (int64_t i = 0; i < 144; ++i)
         out_weight.mutable_data()[i] = i % 13 == 0;
     const Tensor x = random({2, 5, 12}, 8);
-    const Tensor before = layer(x, x, Mask::none(), Mode::eval());
+    const Tensor before = layer(x, x, {Mask::none(), Mode::eval()});
     Tensor weight = layer.in_proj.weight;
     for (int64_t i = 0; i < 12; ++i)
         weight.mutable_data()[i * 36 + 24 + 6] += 1;  // a value's column of head 1
-    const Tensor after = layer(x, x, Mask::none(), Mode::eval());
+    const Tensor after = layer(x, x, {Mask::none(), Mode::eval()});
     for (int64_t i = 0; i < 120; ++i)
         CHECK((before.data()[i] == after.data()[i]) == (i % 12 != 6));
     for (int64_t i = 0; i < 12; ++i)
         weight.mutable_data()[i * 36 + 9] += 1;  // a query's column of head 2: all of its output
-    const Tensor scores = layer(x, x, Mask::none(), Mode::eval());
+    const Tensor scores = layer(x, x, {Mask::none(), Mode::eval()});
     for (int64_t i = 0; i < 120; ++i)
         CHECK((scores.data()[i] == after.data()[i]) == (i % 12 < 8));
 }
@@ -154,20 +155,23 @@ TEST_CASE("attention: queries in another order give rows in that order, keys in 
             parts.push_back(autograd::slice(x, 1, i, i + 1));
         return autograd::concat(parts, 1);
     };
-    const Tensor out = layer(query, memory, Mask::none(), Mode::eval());
-    const Tensor moved = layer(reordered(query, {2, 0, 3, 1}), memory, Mask::none(), Mode::eval());
+    const Tensor out = layer(query, memory, {Mask::none(), Mode::eval()});
+    const Tensor moved = layer(reordered(query, {2, 0, 3, 1}), memory, {Mask::none(), Mode::eval()});
     CHECK(same_bits(moved, reordered(out, {2, 0, 3, 1})));
-    const Tensor keys = layer(query, reordered(memory, {1, 2, 0}), Mask::none(), Mode::eval());
+    const Tensor keys = layer(query, reordered(memory, {1, 2, 0}), {Mask::none(), Mode::eval()});
     CHECK(worst_error(keys, out) < 1e-5);
 
     // Where each query sees one key only, exchanging two values exchanges just these rows.
     const MultiHeadAttention self(12, 3, Rng(12), {.init = Init::pytorch});
     const Mask diagonal = Mask::allowed(1, 4, 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
     const Tensor kv = self.project(query);  // (1, 4, 24)
-    const Tensor straight = self.attend(query, kv, diagonal, Mode::eval());
+    KeyValueCache cache(kv);
+    const Tensor straight = self(query, Tensor(), {.mask = diagonal, .cache = &cache});
+    CHECK(same_bits(straight, self(query, query, {.mask = diagonal})));
     const Tensor keys_values = autograd::concat(
         {autograd::slice(kv, 2, 0, 12), reordered(autograd::slice(kv, 2, 12, 24), {0, 2, 1, 3})}, 2);
-    const Tensor swapped = self.attend(query, keys_values, diagonal, Mode::eval());
+    cache = KeyValueCache(keys_values);
+    const Tensor swapped = self(query, Tensor(), {.mask = diagonal, .cache = &cache});
     CHECK(same_bits(swapped, reordered(straight, {0, 2, 1, 3})));
     CHECK_FALSE(same_bits(swapped, straight));
 }
@@ -180,7 +184,7 @@ TEST_CASE("attention: a query that may see nothing gets the output bias, and no 
     memory.require_grad();
     for (int64_t i = 0; i < 4 * 6; ++i)
         memory.mutable_data()[i] = kNan;  // sentence 0, all of it padding
-    const Tensor out = layer(query, memory, Mask::key_counts({0, 4}), Mode::eval());
+    const Tensor out = layer(query, memory, {Mask::key_counts({0, 4}), Mode::eval()});
     for (int64_t i = 0; i < 18; ++i)
         CHECK(out.data()[i] == layer.out_proj.bias->data()[i % 6]);
     CHECK(same_bits(out, out));  // no NaN
@@ -195,12 +199,12 @@ TEST_CASE("attention: dropout of the weights, in training only", "[nn][attention
     const Tensor x = random({2, 9, 12}, 17);
     const MultiHeadAttention layer(12, 3, Rng(18), {.dropout = Real(0.4)}), plain(12, 3, Rng(18));
     const Mode train = Mode::train(Rng(19));
-    CHECK(same_bits(layer(x, x, Mask::none(), Mode::eval()), plain(x, x, Mask::none(), train)));
+    CHECK(same_bits(layer(x, x, {Mask::none(), Mode::eval()}), plain(x, x, {Mask::none(), train})));
     Tensor weights, all;
-    const Tensor out = layer(x, x, Mask::none(), train, &weights);
-    layer(x, x, Mask::none(), Mode::eval(), &all);
-    CHECK(same_bits(out, layer(x, x, Mask::none(), train)));
-    CHECK_FALSE(same_bits(out, layer(x, x, Mask::none(), Mode::train(Rng(20)))));
+    const Tensor out = layer(x, x, {Mask::none(), train, &weights});
+    layer(x, x, {Mask::none(), Mode::eval(), &all});
+    CHECK(same_bits(out, layer(x, x, {Mask::none(), train})));
+    CHECK_FALSE(same_bits(out, layer(x, x, {Mask::none(), Mode::train(Rng(20))})));
     int64_t dropped = 0, wrong = 0;
     for (int64_t i = 0; i < weights.numel(); ++i) {
         dropped += weights.data()[i] == 0;
@@ -218,7 +222,7 @@ TEST_CASE("attention: sizes that do not fit", "[nn][attention]") {
     CHECK(error_of([] { MultiHeadAttention(10, 0, Rng(1)); }) != "");
     const MultiHeadAttention layer(6, 2, Rng(1));
     const Tensor x = Tensor::zeros({2, 3, 6});
-    const auto with = [&](const Mask& mask) { return error_of([&] { layer(x, x, mask, Mode::eval()); }); };
+    const auto with = [&](const Mask& mask) { return error_of([&] { layer(x, x, {mask, Mode::eval()}); }); };
     CHECK(contains(with(Mask::key_counts({3})), "batch of 2"));
     CHECK(contains(with(Mask::key_counts({3, 4})), "from 0 to 3"));
     CHECK(contains(with(Mask::allowed(2, 3, 2, std::vector<uint8_t>(12))), "do not fit"));

@@ -120,7 +120,7 @@ TEST_CASE("gradients: MultiHeadAttention, self and cross, every mask, dropout, n
         const auto all = leaves(layer, inputs);
         const Tensor query = all[all.size() - inputs.size()].tensor, memory = all.back().tensor;
         check_gradients(r.what, all, [&] {
-            return r.keys > 0 ? layer(query, memory, r.mask, train) : layer(query, r.mask, train);
+            return r.keys > 0 ? layer(query, memory, {r.mask, train}) : layer(query, {r.mask, train});
         });
     }
 }

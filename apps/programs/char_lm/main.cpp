@@ -200,11 +200,11 @@ struct SampleSettings {
 void write_text(const Writer& w, const SampleSettings& s) {
     const std::string start = w.characters.contains("\n") ? "\n" : w.characters.decode(models::kFirstFreeId);
     const Sequence ids = w.characters.encode(s.prompt.empty() ? start : s.prompt, "--prompt");
-    models::GenerationOptions options = {.sampling = s.sampling, .max_tokens = s.tokens, .stop = {}};
-    options.sampling.never.push_back(models::kEos);
+    const auto stepper = w.model.start(Tokens(1, static_cast<int64_t>(ids.size()), ids));
+    stepper->specials.never.push_back(models::kEos);  // the text that it learned from has no end
     std::cout << s.prompt << std::flush;
-    models::generate(w.model, Tokens(1, static_cast<int64_t>(ids.size()), ids),
-                     Rng(static_cast<uint64_t>(s.seed)).fork("sample"), options, [&](int64_t, int32_t id) {
+    models::generate(*stepper, Rng(static_cast<uint64_t>(s.seed)).fork("sample"),
+                     {.sampling = s.sampling, .max_tokens = s.tokens}, [&](int64_t, int32_t id) {
                          std::cout << w.characters.decode(id) << std::flush;
                          check(std::cout.good(), "the output could not be written");
                      });
@@ -227,7 +227,8 @@ void write_lines(const Writer& w, const SampleSettings& s, const std::vector<Seq
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
     int64_t fresh = 0;
     for (int64_t i = 0; i < s.count; ++i) {
-        const Sequence ids = models::generate(w.model, start, rng.fork(static_cast<uint64_t>(i)), options)[0];
+        const Sequence ids =
+            models::generate(*w.model.start(start), rng.fork(static_cast<uint64_t>(i)), options)[0];
         const std::string line = s.prompt + w.characters.decode(ids);
         fresh += old.contains(line) ? 0 : 1;
         std::cout << line << '\n';

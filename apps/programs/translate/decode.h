@@ -91,7 +91,7 @@ private:
         }
         const autograd::Tokens src = autograd::Tokens::padded(batch, models::kPad);
         const auto stepper = model.start(src);
-        const auto found = models::beam_search(*stepper, src.batch(), beam);
+        const auto found = models::beam_search(*stepper, beam);
         for (int64_t rank = 0; rank < options.n_best; ++rank)
             add_candidates(sources, found, static_cast<std::size_t>(rank), all);
     }

@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/base/parallel.h"
+#include "models/decoding.h"
+#include "models/ranking.h"
+#include "models/rows.h"
+
+namespace plaingrad::models {
+namespace {
+
+// The search for one sentence of the batch.
+struct Search {
+    int64_t max_tokens;
+    std::vector<Live> live;
+    std::vector<Hypothesis> done;      // best first
+    bool most_probable_ended = false;  // at some step the best of all continuations was an end
+};
+
+// A sentence without any token, when none may be written, counts as one of length 1: there is no mean of nothing.
+double length_penalty(std::size_t tokens, const BeamOptions& o) {
+    return std::pow((o.k + static_cast<double>(std::max<std::size_t>(tokens, 1))) / (o.k + 1), o.alpha);
+}
+
+bool better(const Hypothesis& a, const Hypothesis& b) {
+    return a.finished != b.finished ? a.finished : a.score > b.score;
+}
+
+// finished: by an end, which counts in the length, though it is not among the ids.
+void finish(Search& search, const std::vector<int32_t>& ids, double log_probability, bool finished,
+            const BeamOptions& o) {
+    const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), o);
+    const Hypothesis h = {ids, log_probability, log_probability / penalty, finished};
+    search.done.insert(std::upper_bound(search.done.begin(), search.done.end(), h, better), h);
+}
+
+// What is still live is cut: it is no whole sentence.
+void end_search(Search& search, const BeamOptions& o) {
+    for (const Live& l : search.live)
+        finish(search, l.ids, l.log_probability, false, o);
+    search.live.clear();
+}
+
+// Whether no live hypothesis can still be among the n best. Its log probability can only fall, and the penalty that
+// divides it is at most that of the longest sentence.
+bool decided(const Search& search, const BeamOptions& o) {
+    if (static_cast<int64_t>(search.done.size()) < o.n_best)
+        return false;
+    const double worst = search.done[static_cast<std::size_t>(o.n_best) - 1].score;
+    const double longest = length_penalty(static_cast<std::size_t>(search.max_tokens) + 1, o);
+    return std::none_of(search.live.begin(), search.live.end(),
+                        [&](const Live& l) { return l.log_probability / longest > worst; });
+}
+
+// One step of one sentence: its live hypotheses are replaced by their best continuations, those that end put aside.
+//
+// How many candidates are enough to leave `beam` live ones? With one end, a hypothesis has one continuation that ends.
+// Take beam 2: of the best 4 candidates at most 2 end, so 2 go on. In general beam + beam * ends. An end that is worse
+// than `beam` other candidates does not count: it would not have been kept.
+void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Specials& specials) {
+    const auto beam = static_cast<std::size_t>(o.beam);
+    const std::size_t enough = beam == 1 ? 1 : beam + beam * specials.ends.size();
+    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, enough, specials);
+    if (candidates.empty())
+        return end_search(search, o);
+    std::vector<Live> next;
+    for (std::size_t rank = 0; rank < candidates.size() && next.size() < beam; ++rank) {
+        const Candidate& c = candidates[rank];
+        const Live& from = search.live[static_cast<std::size_t>(c.from)];
+        if (!specials.is_end(c.token)) {
+            next.push_back({from.row, from.ids, c.log_probability});
+            next.back().ids.push_back(c.token);
+        } else if (rank < beam) {
+            finish(search, from.ids, c.log_probability, true, o);
+            search.most_probable_ended = search.most_probable_ended || rank == 0;
+        }
+    }
+    const bool is_done = search.done.size() >= beam && search.most_probable_ended;
+    search.live = is_done ? std::vector<Live>() : std::move(next);
+}
+
+std::vector<Search> begin(int64_t batch, int64_t max_tokens, const BeamOptions& o) {
+    check(o.max_tokens_of.empty() || std::ssize(o.max_tokens_of) == batch, "[beam_search] max_tokens_of has ",
+          o.max_tokens_of.size(), " numbers, the batch ", batch, " sentences");
+    std::vector<Search> searches;
+    for (int32_t b = 0; b < batch; ++b) {
+        const int64_t own =
+            o.max_tokens_of.empty() ? max_tokens : o.max_tokens_of[static_cast<std::size_t>(b)];
+        check(own >= std::min<int64_t>(1, max_tokens), "[beam_search] max_tokens_of must be at least 1: got ",
+              own);
+        searches.push_back({.max_tokens = std::min(own, max_tokens), .live = {{b, {}, 0}}, .done = {}});
+    }
+    return searches;
+}
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOptions& o) {
+    check(o.n_best >= 1 && o.n_best <= o.beam, "[beam_search] n_best must be from 1 to the beam's width ",
+          o.beam, ": got ", o.n_best);
+    check(o.max_tokens >= 0 && o.alpha >= 0 && o.k >= 0,
+          "[beam_search] max_tokens, alpha and k must not be negative");
+    const int64_t batch = stepper.prompts.batch(), max_tokens = room_for(stepper, o.max_tokens);
+    std::vector<Search> searches = begin(batch, max_tokens, o);
+    Rows rows(stepper);
+    for (int64_t length = 0; length < max_tokens && !rows.empty(); ++length) {
+        const Tensor log_p = autograd::log_softmax(rows.step());  // (rows, V)
+        autograd::parallel_for(0, batch, 1, [&](int64_t b, int64_t) {
+            Search& search = searches[static_cast<std::size_t>(b)];
+            advance(search, log_p, o, stepper.specials);
+            if (decided(search, o))
+                search.live.clear();
+            if (length + 1 == search.max_tokens)
+                end_search(search, o);
+        });
+        for (Search& search : searches)
+            for (Live& l : search.live)
+                l.row = rows.keep(l.row, l.ids.back());
+    }
+    std::vector<std::vector<Hypothesis>> results;
+    for (Search& search : searches) {
+        end_search(search, o);
+        search.done.resize(std::min(search.done.size(), static_cast<std::size_t>(o.n_best)));
+        results.push_back(std::move(search.done));
+    }
+    return results;
+}
+
+}  // namespace plaingrad::models

@@ -1,0 +1,72 @@
+#include "models/rows.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace plaingrad::models {
+
+Rows::Rows(Stepper& stepper) : stepper_(stepper) {
+    check(stepper.prompts.length() >= 1, "[decoding] a prompt needs at least one token");
+    sentences_.resize(static_cast<std::size_t>(stepper.prompts.batch()));
+    std::iota(sentences_.begin(), sentences_.end(), std::size_t{0});
+    kept_.resize(sentences_.size());
+    std::iota(kept_.begin(), kept_.end(), 0);
+}
+
+int32_t Rows::keep(int32_t row, int32_t token) {
+    kept_.push_back(row);
+    tokens_.push_back(token);
+    return static_cast<int32_t>(kept_.size()) - 1;
+}
+
+// The batch shrinks as sentences end: the stepper's rows become those that were kept.
+void Rows::select() {
+    bool same = kept_.size() == sentences_.size();
+    for (std::size_t i = 0; i < kept_.size(); ++i)
+        same = same && kept_[i] == static_cast<int32_t>(i);
+    if (same)
+        return;
+    stepper_.select(kept_);
+    std::vector<std::size_t> sentences;
+    for (const int32_t row : kept_)
+        sentences.push_back(sentence(row));
+    sentences_ = std::move(sentences);
+}
+
+Tensor Rows::step() {
+    select();
+    const auto rows = static_cast<int64_t>(kept_.size());
+    return read(std::exchange(prompts_are_next_, false) ? stepper_.prompts : Tokens(rows, 1, tokens_));
+}
+
+Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
+    select();
+    stepper_.restart();
+    prompts_are_next_ = false;
+    std::vector<int32_t> ids;
+    for (const std::size_t s : sentences_)
+        ids.insert(ids.end(), texts[s].end() - count, texts[s].end());
+    return read(Tokens(static_cast<int64_t>(sentences_.size()), count, std::move(ids)));
+}
+
+Tensor Rows::read(const Tokens& tokens) {
+    const Tensor logits = stepper_.step(tokens);  // (rows, T, V)
+    for (const int32_t end : stepper_.specials.ends)
+        check(end >= 0 && end < logits.size(2), "[decoding] the end ", end, " is no id of a vocabulary of ",
+              logits.size(2), "; set the specials of the configuration");
+    kept_.clear();
+    tokens_.clear();
+    const int64_t rows = logits.size(0), length = logits.size(1);
+    const Tensor last = length == 1 ? logits : autograd::slice(logits, 1, length - 1, length);
+    return autograd::reshape(last, {rows, logits.size(2)});  // (rows, V)
+}
+
+int64_t room_for(const Stepper& stepper, int64_t max_tokens) {
+    check(max_tokens >= 0, "[decoding] max_tokens must not be negative: got ", max_tokens);
+    check(stepper.prompts.length() <= stepper.max_length, "[decoding] a prompt of ", stepper.prompts.length(),
+          " tokens is longer than the model's max_length ", stepper.max_length, "; shorten it");
+    return std::min(max_tokens, stepper.max_length - stepper.prompts.length() + 1);
+}
+
+}  // namespace plaingrad::models

@@ -1,0 +1,33 @@
+// Ids with a meaning of their own. Which ones they are is a property of a vocabulary, and so of the model that
+// was trained with it: GPT-2 has one (50256, which ends a text), Marian's start is its last id.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace plaingrad::models {
+
+// What the vocabularies of models/text reserve: no word and no character has one of these.
+enum SpecialId : int32_t { kPad = 0, kSos = 1, kEos = 2, kUnk = 3, kFirstFreeId = 4 };
+
+// What a model's configuration says of its vocabulary. The defaults fit the vocabularies of models/text.
+struct Specials {
+    int32_t start = kSos;                       // what a decoder reads before a sentence's first token
+    std::vector<int32_t> ends = {kEos};         // each of them ends a sentence
+    int32_t pad = kPad;                         // fills up short sentences; Tokens::kNoPadding: there is none
+    std::vector<int32_t> never = {kPad, kSos};  // no sentence contains them, so none is ever written
+
+    bool is_end(int32_t id) const;
+    bool is_never(int32_t id) const;
+};
+
+inline bool contains(const std::vector<int32_t>& ids, int32_t id) {
+    for (const int32_t one : ids)
+        if (one == id)
+            return true;
+    return false;
+}
+inline bool Specials::is_end(int32_t id) const { return contains(ends, id); }
+inline bool Specials::is_never(int32_t id) const { return contains(never, id); }
+
+}  // namespace plaingrad::models

@@ -1,0 +1,40 @@
+// A model that is decoding: the one way from any model to greedy search, beam search and sampling.
+//
+//     const auto stepper = model.start(src);        // a Transformer: from the source, <sos> first
+//     const auto stepper = model.start(prompts);    // a LanguageModel: from the beginning of a text
+//     greedy(*stepper, 50);                         // or beam_search (models/decoding.h), generate (models/sampling.h)
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/config.h"
+
+namespace plaingrad::models {
+
+// A batch of sentences in the middle of being written. It is used up by one search. Its model must outlive it and not
+// change meanwhile.
+class Stepper {
+public:
+    virtual ~Stepper() = default;
+
+    // The tokens (B, T) that come next, T >= 1, without padding -> logits (B, T, V): row t is about what follows token t,
+    // to the bit what the model computes from the whole text. Throws Error for another B, an id outside of the
+    // vocabulary, or beyond max_length positions; then nothing has changed.
+    virtual Tensor step(const Tokens& tokens) = 0;
+    // Sentence i of the batch becomes what sentence rows[i] was: reorders, repeats, drops. Throws Error for a row that
+    // does not exist.
+    virtual void select(const std::vector<int32_t>& rows) = 0;
+    // Forgets all tokens that were read. The source of a translation stays.
+    virtual void restart() = 0;
+
+    Tokens prompts;          // (B, T), T >= 1: how the sentences begin; the search reads them first
+    Specials specials;       // the model's; may be changed before a search
+    int64_t max_length = 0;  // positions that the model has
+
+protected:
+    Stepper(Tokens prompts_, Specials specials_, int64_t max_length_)
+        : prompts(std::move(prompts_)), specials(std::move(specials_)), max_length(max_length_) {}
+};
+
+}  // namespace plaingrad::models

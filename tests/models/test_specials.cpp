@@ -1,0 +1,209 @@
+// Ids of other vocabularies: which one starts a sentence, which ones end it, and which are never written.
+#include "models/sampling.h"
+#include "tests/catch.h"
+#include "tests/models/hand_made.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+
+using autograd::Tokens;
+
+namespace {
+
+// GPT-2's in small: every id is text, but for the last one, which ends it.
+Specials gpt2_like(int32_t vocabulary) {
+    return {.start = vocabulary - 1, .ends = {vocabulary - 1}, .pad = Tokens::kNoPadding, .never = {}};
+}
+
+// Marian's: <eos> 0, <unk> 1, and the last id pads and starts.
+Specials marian_like(int32_t vocabulary) {
+    return {.start = vocabulary - 1, .ends = {0}, .pad = vocabulary - 1, .never = {vocabulary - 1}};
+}
+
+// The text 0, 1, 2, ... up to the id before the last; what our vocabularies reserve is text like any other.
+std::vector<double> counting(int32_t, const Ids& read) {
+    std::vector<double> p(7, 0.01);
+    p[read.size()] = 0.9;
+    return p;
+}
+
+// Every search of this stepper, which is made anew for each.
+void check_all(const std::function<std::unique_ptr<Stepper>()>& start, const Ids& expected, bool finished) {
+    const Hypothesis h = greedy(*start(), 20).at(0);
+    CHECK(h.ids == expected);
+    CHECK(h.finished == finished);
+    for (const int64_t beam : {1, 4}) {
+        const Hypothesis best =
+            beam_search(*start(), {.beam = beam, .alpha = 0, .max_tokens = 20}).at(0).at(0);
+        CHECK(best.ids == expected);
+        CHECK(best.finished == finished);
+    }
+    CHECK(generate(*start(), Rng(1), {.sampling = {.temperature = 0}, .max_tokens = 20, .slide = false})
+              .at(0) == expected);
+}
+
+}  // namespace
+
+TEST_CASE("specials: GPT-2's, where 0, 1, 2 and 3 are text", "[models][decoding][specials]") {
+    check_all([] { return std::make_unique<HandMade>(1, counting, 1000, gpt2_like(7)); }, {0, 1, 2, 3, 4, 5},
+              true);
+    CHECK(gpt2().specials.start == 50256);
+    CHECK(gpt2().specials.ends == Ids{50256});
+    CHECK(gpt2().specials.never.empty());
+}
+
+TEST_CASE("specials: Marian's, whose end is 0 and whose pad starts", "[models][decoding][specials]") {
+    const Probabilities p = [](int32_t, const Ids& read) {
+        std::vector<double> next = {0.001, 0.01, 0.01, 0.01, 0.01, 0.01, 0.4};  // the pad would be likely
+        next[read.size() < 3 ? read.size() + 1 : 0] = 0.3;
+        return next;
+    };
+    check_all([&] { return std::make_unique<HandMade>(1, p, 1000, marian_like(7)); }, {1, 2, 3}, true);
+    HandMade stepper(2, p, 1000, marian_like(7));
+    greedy(stepper, 20);
+    CHECK(stepper.began_at_start);
+    CHECK_FALSE(stepper.extended_an_ended_one);
+}
+
+TEST_CASE("specials: several ends, none, and an end that the vocabulary lacks",
+          "[models][decoding][specials]") {
+    for (const Ids& ends : {Ids{3, 5}, Ids{5, 3, 6}})
+        check_all(
+            [&] {
+                return std::make_unique<HandMade>(1, counting, 1000, Specials{.ends = ends, .never = {}});
+            },
+            {0, 1, 2}, true);
+    check_all([] { return std::make_unique<HandMade>(1, counting, 4, Specials{.ends = {}, .never = {}}); },
+              {0, 1, 2, 3}, false);
+    // A beam is filled again, though every hypothesis ends in three ways.
+    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
+        if (read.empty())
+            return {0.13, 0.13, 0.13, 0.21, 0.19, 0.19};
+        if (read.size() == 1)  // of the best 8 continuations 5 end, of the best 16 enough go on
+            return {0.24, 0.24, 0.24, 0.25, 0.015, 0.015};
+        return {1, 0, 0, 0, 0, 0};
+    };
+    HandMade stepper(1, p, 1000, Specials{.ends = {0, 1, 2}, .never = {}});
+    beam_search(stepper, {.beam = 4, .n_best = 4, .alpha = 0, .max_tokens = 3});
+    CHECK(stepper.batches == std::vector<int>{1, 3, 4});
+    HandMade lacking(1, counting, 1000, Specials{.ends = {7}});
+    CHECK(contains(error_of([&] { greedy(lacking, 5); }), "the end 7 is no id of a vocabulary of 7"));
+}
+
+TEST_CASE("specials: a Transformer begins at the start of its configuration",
+          "[models][decoding][specials]") {
+    TransformerConfig c = small("paper");
+    c.specials = marian_like(11);
+    const Transformer model(c, Rng(3));
+    const Tokens src = Tokens::padded({{1, 2, 3, 0}, {4, 0}}, c.specials.pad);
+    const auto stepper = model.start(src);
+    CHECK((stepper->prompts.at(0, 0) == 10 && stepper->prompts.at(1, 0) == 10));
+    const std::vector<Hypothesis> found = greedy(*stepper, 5);
+    // Padding is hidden whatever its id: a sentence alone is written the same.
+    CHECK(greedy(*model.start(Tokens(1, 2, {4, 0})), 5).at(0).ids == found.at(1).ids);
+    for (const Hypothesis& h : found)
+        CHECK_FALSE((contains(h.ids, 0) || contains(h.ids, 10)));
+}
+
+// ------------------------------------------------------------------------------- any model, any search
+
+namespace {
+
+double log_probability(const Tensor& logits, int64_t t, int32_t id) {
+    return static_cast<double>(row(autograd::log_softmax(logits), 0, t)[static_cast<std::size_t>(id)]);
+}
+
+}  // namespace
+
+TEST_CASE("decoding: beam search on a language model", "[models][lm][decoding]") {
+    StackConfig c = small_stack("gpt2", 7);
+    c.specials = gpt2_like(7);
+    LanguageModel model(c, Rng(4));
+    stir(model);
+    const Sentences texts = {{0, 3, 2}, {5, 1, 1}};
+    const auto prompts = [&] { return Tokens(2, 3, {0, 3, 2, 5, 1, 1}); };
+    // Exhaustive: all texts of up to three tokens after the prompt.
+    for (std::size_t b = 0; b < 2; ++b) {
+        const auto found =
+            beam_search(*model.start(prompts()), {.beam = 300, .n_best = 40, .alpha = 0, .max_tokens = 3})
+                .at(b);
+        std::vector<double> expected;
+        for (int32_t i = 0; i < 7; ++i)
+            for (int32_t j = 0; j < (i == 6 ? 1 : 7); ++j)
+                for (int32_t k = 0; k < (i == 6 || j == 6 ? 1 : 7); ++k) {
+                    Ids text = texts[b];
+                    for (const int32_t id : {i, j, k})
+                        text.push_back(id);
+                    const Tensor logits = model(Tokens(1, 6, text), Mode::eval());
+                    double sum = log_probability(logits, 2, i);
+                    if (i != 6)
+                        sum += log_probability(logits, 3, j);
+                    if (i != 6 && j != 6)
+                        sum += log_probability(logits, 4, k);
+                    if (i == 6 || j == 6 || k == 6)
+                        expected.push_back(sum);
+                }
+        std::sort(expected.rbegin(), expected.rend());
+        REQUIRE(found.size() == 40);
+        for (std::size_t n = 0; n < 40; ++n) {
+            CHECK(found[n].finished);
+            CHECK(found[n].log_probability == Approx(expected[n]).margin(1e-5));
+        }
+    }
+    const std::vector<Hypothesis> greedily = greedy(*model.start(prompts()), 10);
+    for (std::size_t b = 0; b < 2; ++b)
+        CHECK(beam_search(*model.start(prompts()), {.beam = 1, .max_tokens = 10}).at(b).at(0).ids ==
+              greedily.at(b).ids);
+    CHECK(contains(error_of([&] { greedy(*model.start(Tokens(1, 0, {})), 5); }), "at least one token"));
+    CHECK(contains(error_of([&] { greedy(*model.start(Tokens(1, 41, Ids(41, 1))), 5); }), "a prompt of 41"));
+}
+
+TEST_CASE("decoding: sampling from a Transformer", "[models][decoding]") {
+    Transformer model(small("paper"), Rng(5));
+    stir(model);
+    const Sentences sources = sentences({4, 2}, 6);
+    const Rng rng(7);
+    const Sentences found = generate(*model.start(padded(sources)), rng, {.max_tokens = 12});
+    for (std::size_t b = 0; b < 2; ++b) {  // the plain loop over whole passes
+        Ids read = {kSos};
+        for (uint64_t i = 0; i < 12; ++i) {
+            const Tensor logits = model(padded({sources[b]}), padded({read}), Mode::eval());
+            const std::vector<Real> last = row(logits, 0, static_cast<int64_t>(i));
+            const int32_t id = sample(last.data(), 11, rng.fork(b).uniform(i), {.never = {kPad, kSos}});
+            if (id == kEos)
+                break;
+            read.push_back(id);
+        }
+        CHECK(found.at(b) == Ids(read.begin() + 1, read.end()));
+    }
+    CHECK(generate(*model.start(padded(sources)), rng, {.sampling = {.temperature = 0}, .max_tokens = 12})
+              .at(0) == greedy(*model.start(padded(sources)), 12).at(0).ids);
+}
+
+TEST_CASE("decoding: a translation that begins with a prompt", "[models][decoding]") {
+    Transformer model(small("prenorm"), Rng(8));
+    stir(model);
+    const Tokens src = padded(sentences({4, 2}, 9));
+    // What greedy search wrote, given as a prompt, is continued as before.
+    const std::vector<Hypothesis> whole = greedy(*model.start(src), 9);
+    REQUIRE(whole[0].ids.size() > 3);
+    REQUIRE(whole[1].ids.size() > 3);
+    Ids prompts;
+    for (const Hypothesis& h : whole) {
+        prompts.push_back(kSos);
+        prompts.insert(prompts.end(), h.ids.begin(), h.ids.begin() + 3);
+    }
+    const std::vector<Hypothesis> rest = greedy(*model.start(src, Tokens(2, 4, prompts)), 6);
+    for (std::size_t b = 0; b < 2; ++b)
+        CHECK(rest[b].ids == Ids(whole[b].ids.begin() + 3, whole[b].ids.end()));
+    // It may go over the model's length: the newer half of what was written is read again, the source stays.
+    TransformerConfig c = small("prenorm");
+    c.max_length = 6;
+    const Transformer narrow(c, Rng(8));
+    const auto stepper = narrow.start(padded(sentences({4, 2}, 9)));
+    stepper->specials.ends = {};
+    CHECK(generate(*stepper, Rng(1), {.max_tokens = 25}).at(1).size() == 25);
+    CHECK(contains(error_of([&] { model.start(src, Tokens(1, 1, {kSos})); }), "1 prompts for 2 sources"));
+}
