@@ -333,7 +333,7 @@ int64_t test(const Model& model, const Task& task, const Data& data) {
 // ------------------------------------------------------------------------------------------------ program
 
 struct Settings {
-    std::string recipe = "ours";
+    std::string preset = "ours";
     int64_t steps = 0, seed = 1;
     std::vector<std::string> names;
 };
@@ -356,14 +356,14 @@ Settings parse(int argc, char** argv) {
     kit::Options options("tasks",
                          "learns to copy, reverse, sort and add, with three families of Transformers");
     options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names);
-    options.add("--recipe", "how each is trained", s.recipe, {"ours", "published"});
+    options.add("--preset", "how each is trained", s.preset, {"ours", "published"});
     options.add("--steps", "N", "training steps for each task; 0 is the recipe's", s.steps,
                 {.max = 1'000'000'000});
     options.add_common(s.seed);
     options.example("./apps/tasks",
                     "all four, in less than a minute; ends with a table of published figures and ours");
     options.example("./apps/tasks copy add", "these two");
-    options.example("./apps/tasks sort --recipe published",
+    options.example("./apps/tasks sort --preset published",
                     "with the model, steps, batch and rate of its source");
     std::string recipes;
     for (const Task& task : kTasks)
@@ -371,8 +371,8 @@ Settings parse(int argc, char** argv) {
     options.note(
         recipes +
         "The test asks what training has never seen: of the 10,000 sums 1,000 are held out, of all else a "
-        "quarter.\n(There are but 729 questions to sort: the test draws 5,000 times from some 180.) The "
-        "published recipes\nare followed with new data in each step, four reserved ids, and for reverse "
+        "quarter. (There are but 729 questions to sort: the test draws 5,000 times from some 180.) The "
+        "published recipes are followed with new data in each step, four reserved ids, and for reverse "
         "BERT's "
         "output layers.");
     options.note(
@@ -435,7 +435,7 @@ int main_program(int argc, char** argv) {
     for (const Task& task : kTasks) {
         if (!s.names.empty() && std::find(s.names.begin(), s.names.end(), task.name) == s.names.end())
             continue;
-        Recipe recipe = s.recipe == "published" ? task.published : task.ours;
+        Recipe recipe = s.preset == "published" ? task.published : task.ours;
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
         const Outcome o = learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name));

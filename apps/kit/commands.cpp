@@ -9,14 +9,16 @@ int run_command(int argc, char** argv, const CommandMain& otherwise, const std::
     if (argc < 2 || argv[1][0] == '-')
         return otherwise(argc, argv);
     const std::string word = argv[1];
-    std::string names;
+    std::string list;
+    std::vector<std::string> names;
     for (const Command& command : commands) {
         if (command.name == word)
             return command.run(argc - 1, argv + 1);
-        names.append(names.empty() ? "" : ", ").append(command.name);
+        list.append(list.empty() ? "" : ", ").append(command.name);
+        names.push_back(command.name);
     }
-    throw UsageError(
-        autograd::join("unknown command '", word, "'; there are ", names, "; --help shows more"));
+    throw UsageError(autograd::join("unknown command '", word, "'", suggestion(word, names), " there are ",
+                                    list, "; --help shows more"));
 }
 
 }  // namespace plaingrad::kit

@@ -1,15 +1,19 @@
 #include "apps/kit/options.h"
 
 #include <algorithm>
-#include <iostream>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
 
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
+#include "autograd/base/utf8.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::kit {
 
 using autograd::join;
+using nn::checkpoint::check_file;
 
 namespace {
 
@@ -21,6 +25,35 @@ template <class Range>
         join(what, " needs a ", kind, " ",
              bounded ? join("from ", range.min, " to ", range.max) : join("of at least ", range.min),
              ": got '", text, "'"));
+}
+
+// The shortest text that is read as the same number: 0.1, not 0.10000000000000001.
+std::string shortest(double value) {
+    char text[40];
+    for (int digits = 6; digits <= 17; ++digits) {
+        std::snprintf(text, sizeof text, "%.*g", digits, value);
+        if (nn::checkpoint::parse_real(text) == value)
+            break;
+    }
+    return text;
+}
+
+std::string listed(const Options::Lines& words, const char* between) {
+    std::string list;
+    for (const std::string& word : words)
+        list.append(list.empty() ? "" : between).append(word);
+    return list;
+}
+
+// As it stands on a command line.
+std::string as_word(const Option& option, const char* equals) {
+    return option.argument.empty() ? option.name : option.name + equals + option.get();
+}
+
+bool is_set(const Option& option) { return !option.argument.empty() || option.get() == "true"; }
+
+bool is_kept(const Option& option) {
+    return option.on_resume == OnResume::kept || option.on_resume == OnResume::may_change;
 }
 
 }  // namespace
@@ -41,58 +74,74 @@ double parse_real(const std::string& what, const std::string& text, RealRange ra
     return *value;
 }
 
+// ------------------------------------------------------------------------------------------------- rows
+
 Options::Options(std::string program, std::string summary)
     : program_(std::move(program)), summary_(std::move(summary)) {}
 
-void Options::declare(const std::string& name, const std::string& argument, const std::string& help,
-                      const std::string& shown_default, std::function<void(const std::string&)> set) {
-    options_.push_back(
-        {name, argument, shown_default.empty() ? help : help + " (" + shown_default + ")", std::move(set)});
+Option& Options::add(const std::string& name, const std::string& argument, const std::string& help,
+                     int64_t& value, IntegerRange range) {
+    return row({name, argument, help,
+                [=, &value](const std::string& text) { value = parse_integer(name, text, range); },
+                [&value] { return std::to_string(value); }, [&value, old = value] { value = old; }});
 }
 
-void Options::add(const std::string& name, const std::string& argument, const std::string& help,
-                  int64_t& value, IntegerRange range) {
-    declare(name, argument, help, std::to_string(value),
-            [=, &value](const std::string& text) { value = parse_integer(name, text, range); });
+Option& Options::add(const std::string& name, const std::string& argument, const std::string& help,
+                     double& value, RealRange range) {
+    return row({name, argument, help,
+                [=, &value](const std::string& text) { value = parse_real(name, text, range); },
+                [&value] { return shortest(value); }, [&value, old = value] { value = old; }});
 }
 
-void Options::add(const std::string& name, const std::string& argument, const std::string& help,
-                  double& value, RealRange range) {
-    declare(name, argument, help, join(value),
-            [=, &value](const std::string& text) { value = parse_real(name, text, range); });
+Option& Options::add(const std::string& name, const std::string& argument, const std::string& help,
+                     std::string& value) {
+    Option& option = row({name, argument, help, [&value](const std::string& text) { value = text; },
+                          [&value] { return value; }, [&value, old = value] { value = old; }});
+    option.empty_allowed = false;
+    return option;
 }
 
-void Options::add(const std::string& name, const std::string& argument, const std::string& help,
-                  std::string& value) {
-    declare(name, argument, help, value, [=, &value](const std::string& text) {
-        if (text.empty())  // most likely a shell variable that is not set
-            throw UsageError(join(name, " needs a value: ", argument));
-        value = text;
-    });
+Option& Options::add(const std::string& name, const std::string& help, bool& value) {
+    return row({name, "", help, [&value](const std::string&) { value = true; },
+                [&value] { return value ? "true" : ""; }, [&value, old = value] { value = old; }});
 }
 
-void Options::add(const std::string& name, const std::string& help, bool& value) {
-    declare(name, "", help, "", [&value](const std::string&) { value = true; });
-}
-
-void Options::add(const std::string& name, const std::string& help, std::string& value,
-                  const std::vector<std::string>& choices) {
-    std::string list;
-    for (const std::string& choice : choices)
-        list += (list.empty() ? "" : "|") + choice;
-    declare(name, list, help, value, [=, &value](const std::string& text) {
+Option& Options::add(const std::string& name, const std::string& help, std::string& value,
+                     const Lines& choices) {
+    const std::string list = listed(choices, "|");
+    const auto choose = [=, &value](const std::string& text) {
         if (std::find(choices.begin(), choices.end(), text) == choices.end())
             throw UsageError(join(name, " must be one of ", list, ": got '", text, "'"));
         value = text;
-    });
+    };
+    return row(
+        {name, list, help, choose, [&value] { return value; }, [&value, old = value] { value = old; }});
 }
 
-void Options::rest(const std::string& argument, const std::string& help, std::vector<std::string>& words,
-                   bool required) {
+Option& Options::add_files(const std::string& name, const std::string& argument, const std::string& help,
+                           Lines& files, const std::function<Lines(const std::string&)>& split) {
+    Option& option = row({name, argument, help, [=, &files](const std::string& text) { files = split(text); },
+                          [&files] { return listed(files, ","); }, [&files, old = files] { files = old; }});
+    option.empty_allowed = false;
+    files_.emplace_back(&option, &files);
+    return option;
+}
+
+Option& Options::preset(const std::string& name, const std::string& help, std::string& value,
+                        const Lines& choices, const std::function<void(const Options&)>& apply) {
+    preset_ = &add(name, help, value, choices);
+    preset_choices_ = choices;
+    apply_preset_ = apply;
+    return *preset_;
+}
+
+void Options::rest(const std::string& argument, const std::string& help, Lines& words, bool required,
+                   Rest kind) {
     rest_argument_ = argument;
     rest_help_ = help;
     rest_ = &words;
     rest_required_ = required;
+    rest_kind_ = kind;
 }
 
 void Options::command(const std::string& name, const std::string& summary) {
@@ -111,32 +160,46 @@ void Options::add_common(int64_t& seed, const std::string& of) {
 }
 
 void Options::add_threads() {
-    declare("--threads", "N", "how many threads to use; the results do not depend on it", "all processors",
-            [this](const std::string& text) {
-                threads_ = parse_integer("--threads", text, {1, 1024});
-            });
+    row({"--threads", "N", "how many threads to use; the results do not depend on it (all processors)",
+         [](const std::string& text) {
+             autograd::set_thread_count(static_cast<int>(parse_integer("--threads", text, {1, 1024})));
+         },
+         [] { return ""; }, [] {}})
+        .this_call();
 }
 
-void Options::parse(int argc, char** argv) {
-    const std::vector<std::string> words(argv + 1, argv + argc);
+// ----------------------------------------------------------------------------------------------- parsing
+
+Option* Options::find(const std::string& name) {
+    for (Option& option : options_)
+        if (option.name == name)
+            return &option;
+    return nullptr;
+}
+
+void Options::read(const Lines& words, std::vector<Given>& given, Lines& rest) {
     bool options_end = false;
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i];
         const bool number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == std::string::npos;
-        if (!options_end && (word == "--help" || word == "-h")) {
+        if (options_end || word.size() < 2 || word[0] != '-' || number) {
+            if (rest_ == nullptr)
+                throw UsageError(join("unexpected argument '", word, "'; --help shows what is possible"));
+            rest.push_back(word);
+        } else if (word == "--help" || word == "-h") {
             print_help();
-            std::cout.flush();
-            autograd::check(!std::cout.fail(), "the output could not be written");
-            std::exit(0);
-        } else if (!options_end && word == "--") {
+        } else if (word == "--") {
             options_end = true;
-        } else if (!options_end && word.size() > 1 && word[0] == '-' && !number) {
+        } else {
             const std::size_t equals = word.find('=');
             const std::string name = word.substr(0, equals);
-            const auto option = std::find_if(options_.begin(), options_.end(),
-                                             [&](const Option& o) { return o.name == name; });
-            if (option == options_.end())
-                throw UsageError(join("unknown option '", name, "'; --help lists them"));
+            Option* const option = find(name);
+            Lines names;
+            for (const Option& one : options_)
+                names.push_back(one.name);
+            if (option == nullptr)
+                throw UsageError(
+                    join("unknown option '", name, "'", suggestion(name, names), " --help lists them"));
             if (option->argument.empty() && equals != std::string::npos)
                 throw UsageError(name + " takes no value");
             if (!option->argument.empty() && equals == std::string::npos && i + 1 == words.size())
@@ -144,58 +207,120 @@ void Options::parse(int argc, char** argv) {
             std::string value;
             if (!option->argument.empty())
                 value = equals != std::string::npos ? word.substr(equals + 1) : words[++i];
-            option->set(value);
-            given_.push_back(option->argument.empty() ? name : join(name, "=", value));
-        } else if (rest_ != nullptr) {
-            rest_->push_back(word);
-        } else {
-            throw UsageError(join("unexpected argument '", word, "'; --help shows what is possible"));
+            if (value.empty() && !option->empty_allowed)
+                throw UsageError(join(name, " needs a value: ", option->argument));
+            given.emplace_back(option, value);
         }
     }
+}
+
+// Everything to its default, to what the preset says, and then to what is given.
+void Options::set_all(std::vector<Given> given) {
+    given_ = std::move(given);
+    for (const Option& option : options_)
+        option.reset();
+    for (const auto& [option, value] : given_)
+        if (option == preset_)
+            option->set(value);
+    if (apply_preset_)
+        apply_preset_(*this);
+    for (Option& option : options_)
+        option.base = option.get();
+    for (const auto& [option, value] : given_)
+        if (option != preset_)
+            option->set(value);
+}
+
+void Options::parse(int argc, char** argv) {
+    Lines words;
+    std::vector<Given> given;
+    read({argv + 1, argv + argc}, given, words);
+    set_all(std::move(given));
+    if (rest_ != nullptr)
+        *rest_ = words;
     if (rest_required_ && rest_->empty())
         throw UsageError(
             join("an argument is missing: ", rest_argument_, "; ./apps/", program_, " --help shows more"));
-    if (threads_ > 0)
-        autograd::set_thread_count(static_cast<int>(threads_));
 }
 
-void Options::print_help() const {
-    std::size_t width = std::max<std::size_t>(rest_argument_.size(), 6);  // --help
-    for (const auto& [name, summary] : commands_)
-        width = std::max(width, name.size());
-    for (const Option& o : options_)
-        width = std::max(width, o.name.size() + 1 + o.argument.size());
-    width = std::min<std::size_t>(width, 30);
-    const auto row = [&](const std::string& left, const std::string& right) {
-        std::cout << "  " << left;
-        if (left.size() > width)
-            std::cout << '\n' << std::string(width + 2, ' ');
-        else
-            std::cout << std::string(width - left.size(), ' ');
-        std::cout << "  " << right << '\n';
+bool Options::was_given(const std::string& name) const {
+    return std::any_of(given_.begin(), given_.end(), [&](const Given& g) { return g.first->name == name; });
+}
+
+// ------------------------------------------------------------------------------------------------ resuming
+
+std::string Options::kept() const {
+    std::string lines;
+    const auto add = [&](const std::string& line) {
+        autograd::check(line.find('\n') == line.npos && autograd::find_invalid_utf8(line) == line.npos, line,
+                        ": this must be one line of UTF-8, to be kept in a checkpoint");
+        lines.append(line).append("\n");
     };
-    const std::string rest_usage = rest_argument_.empty() ? ""
-                                   : rest_required_       ? join(" ", rest_argument_)
-                                                          : join(" [", rest_argument_, "]");
-    const bool elsewhere = program_.find('/') != std::string::npos;
-    std::cout << program_ << ": " << summary_ << "\n\nusage: ./" << (elsewhere ? "" : "apps/") << program_
-              << " [options]" << rest_usage << '\n';
-    if (!commands_.empty())
-        std::cout << "       ./apps/" << program_ << " COMMAND --help\n\n";
-    for (const auto& [name, summary] : commands_)
-        row(name, summary);
-    std::cout << '\n';
-    if (!rest_argument_.empty())
-        row(rest_argument_, rest_help_);
-    for (const Option& o : options_)
-        row(o.argument.empty() ? o.name : o.name + " " + o.argument, o.help);
-    row("--help", "this text");
-    if (!examples_.empty())
-        std::cout << "\nexamples:\n";
-    for (const auto& [command, effect] : examples_)
-        std::cout << "  " << command << "\n      " << effect << '\n';
-    for (const std::string& note : notes_)
-        std::cout << '\n' << note << '\n';
+    const auto absolute = [](const std::string& file) {
+        return std::filesystem::absolute(file).lexically_normal().string();
+    };
+    for (const Option& option : options_)
+        if (is_kept(option) && is_set(option) &&
+            std::none_of(files_.begin(), files_.end(), [&](const auto& f) { return f.first == &option; }))
+            add(as_word(option, "="));
+    add("--");
+    if (rest_ != nullptr && rest_kind_ != Rest::this_call)
+        for (const std::string& word : *rest_)
+            add(rest_kind_ == Rest::files ? absolute(word) : word);
+    for (const auto& [option, files] : files_) {
+        add("--");
+        for (const std::string& file : *files)
+            add(absolute(file));
+    }
+    return lines;
+}
+
+std::string Options::changeable() const {
+    Lines names;
+    for (const Option& option : options_)
+        if (option.on_resume == OnResume::may_change || option.on_resume == OnResume::this_call)
+            names.push_back(option.name);
+    return listed(names, ", ");
+}
+
+void Options::resume(const std::string& kept, const std::string& path) {
+    for (const auto& [option, value] : given_)
+        if (option->on_resume == OnResume::kept || option->on_resume == OnResume::new_run)
+            throw UsageError(join("--resume goes on with the run as it began: ", option->name,
+                                  " can't be given again; these can: ", changeable()));
+    std::vector<Lines> parts(1);  // options, the rest's words, files of each option for files
+    std::istringstream lines(kept);
+    for (std::string line; std::getline(lines, line);)
+        if (line == "--")
+            parts.emplace_back();
+        else
+            parts.back().push_back(line);
+    check_file(parts.size() == 2 + files_.size(), path, ": the settings of its run cannot be read");
+    std::vector<Given> all;
+    try {
+        Lines none;
+        read(parts[0], all, none);
+        const Lines rest = rest_ != nullptr ? *rest_ : Lines();
+        const std::size_t of_checkpoint = all.size();
+        all.insert(all.end(), given_.begin(), given_.end());
+        set_all(all);
+        if (rest_ != nullptr)
+            *rest_ = rest.empty() && rest_kind_ != Rest::this_call ? parts[1] : rest;
+        for (std::size_t i = 0; i < files_.size(); ++i)
+            if (std::none_of(all.begin() + static_cast<std::ptrdiff_t>(of_checkpoint), all.end(),
+                             [&](const Given& g) { return g.first == files_[i].first; }))
+                *files_[i].second = parts[2 + i];
+    } catch (const UsageError& error) {
+        throw nn::checkpoint::FileError(join(path, ": ", error.what()));
+    }
+}
+
+std::string Options::changed() const {
+    std::string words;
+    for (const Option& option : options_)
+        if (is_kept(option) && is_set(option) && (option.get() != option.base || &option == preset_))
+            words.append(words.empty() ? "" : " ").append(as_word(option, " "));
+    return words;
 }
 
 }  // namespace plaingrad::kit

@@ -31,7 +31,7 @@ Words joined(Words words, const Words& more) {
 
 // Learns in a moment, in every build.
 Words train(const std::string& file, const Words& more = {}) {
-    return joined({"train", file, "--layers", "1", "--heads", "2", "--width", "16", "--context", "16",
+    return joined({"train", file, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16",
                    "--batch", "8", "--lr", "0.01", "--steps", "80"},
                   more);
 }
@@ -84,6 +84,8 @@ TEST_CASE("char_lm learns a text, saves, goes on with it, and measures", "[apps]
     CHECK(written.err.empty());
     // 5 + 60 characters, over four times the context.
     CHECK(written.out == repeated("der Bär\nißt 1 €!\n", 3) + "der Bär\nißt 1 \n");
+    CHECK(char_lm({"sample", model, "--prompt", "", "--tokens", "9"}).out ==
+          char_lm({"sample", model, "--tokens", "9"}).out);
     CHECK(char_lm({"sample", model, "--prompt", "der B", "--tokens", "60", "--top-k", "1", "--seed", "5"})
               .out == written.out);
     CHECK(char_lm({"sample", model, "--prompt", "der B", "--tokens", "60", "--top-p", "0.000001"}).out ==
@@ -323,15 +325,14 @@ TEST_CASE("char_lm refuses wrong command lines", "[apps][char_lm]") {
     refused(2, {"sample"}, "an argument is missing: MODEL [FILE...]");
     refused(2, {"eval", "model"}, "eval needs a model");
     refused(2, {"--save", "x"}, "unknown option '--save'");
-    refused(2, {"train", file, "--config", "large"}, "--config must be one of tiny|small|names: got 'large'");
-    refused(2, {"train", file, "--heads", "3"}, "--width 128 must be a multiple of --heads 3");
+    refused(2, {"train", file, "--preset", "large"}, "--preset must be one of tiny|small|names: got 'large'");
+    refused(2, {"train", file, "--heads", "3"}, "--d-model 128 must be a multiple of --heads 3");
     refused(2, {"train", file, "--dropout", "1"}, "--dropout needs a number from 0 to 0.99: got '1'");
     refused(2, {"train", file, "--context", "0"}, "--context needs a whole number from 1 ");
     refused(2, {"train", file, "--steps", "0"}, "--steps needs ");
     refused(2, {"train", file, "--save", folder / "./text.txt"}, "would overwrite the text to learn from");
     refused(1, {"train", file, "--context", "60000"},
             "--context 60000 is longer than the text to learn from");
-    refused(2, {"sample", "model", "--prompt", ""}, "--prompt needs a value");
     refused(2, {"sample", "model", "--temperature", "-1"}, "--temperature needs ");
     refused(2, {"sample", "model", "--top-p", "0"}, "--top-p needs ");
     refused(2, {"sample", "model", "--top-k", "-1"}, "--top-k needs ");

@@ -30,7 +30,7 @@ std::string moods(int lines) {
     return text;
 }
 
-const Words kSmall = {"--epochs", "12", "--width", "32", "--batch", "8", "--lr", "0.005", "--dropout", "0.1"};
+const Words kSmall = {"--epochs", "12", "--d-model", "32", "--batch", "8", "--lr", "0.005", "--dropout", "0.1"};
 
 Result train(const std::string& file, const Words& more = {}) {
     Words words = {"train", file};
@@ -330,7 +330,7 @@ TEST_CASE("classify says what is wrong with a command line", "[apps][classify]")
     refused(classify({"predict"}), 2, {"missing: MODEL [TEXT...]"});
     refused(classify({"predict", "m", ""}), 2, {"text 1 is empty"});
     refused(classify({"eval", "m"}), 2, {"eval needs a model and a file"});
-    refused(train(good, {"--heads", "3"}), 2, {"--width 32 must be a multiple of --heads 3"});
+    refused(train(good, {"--heads", "3"}), 2, {"--d-model 32 must be a multiple of --heads 3"});
     refused(train(good, {"--validation", "21"}), 2, {"--validation", "from 0 to 20: got '21'"});
     refused(train(good, {"--validation", "0", "--patience", "1"}), 2,
             {"--patience needs lines that are held out"});
@@ -375,7 +375,7 @@ TEST_CASE("classify refuses files that are no model of its own", "[apps][classif
     bad(folder.write("cut", bytes.substr(0, 100)), {folder / "cut"});
     bad(folder.write("cut", ""), {folder / "cut"});
     const std::string text = folder.write("text", std::string(300, 'a') + std::string(300, 'b'));
-    REQUIRE(run("char_lm", {"train", text, "--steps", "1", "--width", "8", "--heads", "1", "--layers", "1",
+    REQUIRE(run("char_lm", {"train", text, "--steps", "1", "--d-model", "8", "--heads", "1", "--layers", "1",
                             "--save", folder / "lm"})
                 .status == 0);
     bad(folder / "lm", {"this is a saved language model; a saved classifier is needed"});

@@ -1,4 +1,5 @@
 // What the programs share: options, pictures, batches.
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <sstream>
@@ -182,8 +183,9 @@ TEST_CASE("what is no option is a word, negative numbers too", "[kit]") {
 }
 
 TEST_CASE("a wrong option says what is wrong", "[kit]") {
-    CHECK(refused({"--step", "5"}) == "unknown option '--step'; --help lists them");
-    CHECK(refused({"--step=5"}) == "unknown option '--step'; --help lists them");
+    CHECK(refused({"--step", "5"}) == "unknown option '--step'; did you mean --steps? --help lists them");
+    CHECK(refused({"--tseps=5"}) == "unknown option '--tseps'; did you mean --steps? --help lists them");
+    CHECK(refused({"--sonnets=5"}) == "unknown option '--sonnets'; --help lists them");
     CHECK(refused({"-s"}) == "unknown option '-s'; --help lists them");
     CHECK(refused({"-1x"}) == "unknown option '-1x'; --help lists them");
     CHECK(refused({"--steps"}) == "--steps needs a value: N");
@@ -203,11 +205,11 @@ TEST_CASE("the first word names the command", "[kit]") {
     CHECK(commanded({"-5"}) == "otherwise(./apps/program -5) 9");
     CHECK(commanded({"train"}) == "train(train) 5");
     CHECK(commanded({"sample", "--seed", "2", "train"}) == "sample(sample --seed 2 train) 6");
-    const std::string error = "; there are train, sample; --help shows more";
-    CHECK(commanded({"trian"}) == "unknown command 'trian'" + error);
-    CHECK(commanded({"train "}) == "unknown command 'train '" + error);
-    CHECK(commanded({"tra"}) == "unknown command 'tra'" + error);
-    CHECK(commanded({""}) == "unknown command ''" + error);
+    const std::string error = " there are train, sample; --help shows more";
+    CHECK(commanded({"trian"}) == "unknown command 'trian'; did you mean train?" + error);
+    CHECK(commanded({"train "}) == "unknown command 'train '; did you mean train?" + error);
+    CHECK(commanded({"tra"}) == "unknown command 'tra'; did you mean train?" + error);
+    CHECK(commanded({""}) == "unknown command '';" + error);
 }
 
 TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
@@ -235,6 +237,133 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "  --steps N      how many (7)\n"
           "  --help         this text\n\n"
           "examples:\n  p train x\n      learns x\n\nThe end.\n");
+}
+
+namespace {
+
+// A run's settings, of every kind of row.
+struct Run {
+    std::string preset = "small", save, resume, name, text = "usual";
+    int64_t steps = 5, width = 8, now = 0;
+    double rate = 0.1;
+    bool fast = false;
+    Words files, validation;
+
+    kit::Options options() {
+        kit::Options options("program", "trains");
+        options.rest("FILE...", "to learn from", files, false, kit::Options::Rest::files);
+        options.preset("--preset", "what is not given", preset, {"small", "large"},
+                       [this](const kit::Options&) {
+                           const std::string chosen = preset;
+                           *this = Run();
+                           preset = chosen;
+                           if (chosen == "large")
+                               width = 64, rate = 0.3;
+                       });
+        options.add("--steps", "N", "steps", steps).may_change();
+        options.add("--width", "N", "width", width);
+        options.add("--rate", "X", "rate", rate);
+        options.add("--fast", "less", fast);
+        options.add("--text", "TEXT", "a text", text).may_be_empty();
+        options.add("--save", "FOLDER", "where to", save).new_run();
+        options.add("--resume", "FOLDER", "from where", resume).this_call();
+        options.add("--stop-after", "N", "this call", now).this_call();
+        options.add_files("--validation", "A,B", "to measure by", validation, [](const std::string& given) {
+            const std::size_t comma = given.find(',');
+            return comma == given.npos ? Words{given}
+                                       : Words{given.substr(0, comma), given.substr(comma + 1)};
+        });
+        return options;
+    }
+};
+
+void parse(kit::Options& options, Words words) {
+    words.insert(words.begin(), "./apps/program");
+    std::vector<char*> argv;
+    for (std::string& word : words)
+        argv.push_back(word.data());
+    options.parse(static_cast<int>(argv.size()), argv.data());
+}
+
+}  // namespace
+
+TEST_CASE("a preset says what is not given, wherever it stands", "[kit]") {
+    for (const Words& words :
+         {Words{"--preset", "large", "--width", "3"}, Words{"--width", "3", "--preset=large"}}) {
+        Run run;
+        kit::Options options = run.options();
+        parse(options, words);
+        CHECK((run.width == 3 && run.rate == 0.3 && run.steps == 5 && run.preset == "large"));
+        CHECK(options.changed() == "--preset large --width 3");
+        CHECK((options.was_given("--width") && !options.was_given("--rate")));
+    }
+}
+
+TEST_CASE("the settings of a run are kept, and come back when it is resumed", "[kit]") {
+    Run run;
+    kit::Options options = run.options();
+    parse(options, {"--preset", "large", "--rate", "0.12345678901234567", "--fast", "--text=", "/a/b,c", "/d",
+                    "--save", "x", "--stop-after", "2", "--validation", "/v,/w"});
+    CHECK((run.text.empty() && run.save == "x" && run.validation == Words{"/v", "/w"}));
+    const std::string kept = options.kept();
+    CHECK(kept ==
+          "--preset=large\n--steps=5\n--width=64\n--rate=0.12345678901234566\n--fast\n--text=\n--\n/a/b,c\n/"
+          "d\n--\n"
+          "/v\n/w\n");
+    const auto resumed = [&](const Words& words, const std::string& lines) {
+        Run again;
+        kit::Options same = again.options();
+        parse(same, words);
+        same.resume(lines, "file");
+        return again;
+    };
+    const Run same = resumed({"--resume", "r", "--steps", "9", "--stop-after", "1"}, kept);
+    CHECK((same.preset == "large" && same.rate == run.rate && same.fast && same.text.empty() &&
+           same.width == 64));
+    CHECK((same.files == run.files && same.validation == run.validation));
+    CHECK((same.steps == 9 && same.now == 1 && same.resume == "r" && same.save.empty()));
+    CHECK(resumed({"--resume", "r", "/moved"}, kept).files == Words{"/moved"});
+    // What the file does not say, as it was written before there was such an option, has the preset's value.
+    const Run older = resumed({"--resume", "r"}, "--preset=large\n--\n/a\n--\n");
+    CHECK((older.width == 64 && older.steps == 5 && older.files == Words{"/a"}));
+
+    const auto error = [&](const Words& words, const std::string& lines) {
+        try {
+            resumed(words, lines);
+        } catch (const std::exception& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    CHECK(error({"--resume", "r", "--width", "1"}, kept) ==
+          "--resume goes on with the run as it began: --width can't be given again; these can: --steps, "
+          "--resume, "
+          "--stop-after");
+    CHECK(error({"--save", "r"}, kept).find("--save can't be given again") != std::string::npos);
+    CHECK(error({}, "--steps=x\n--\n--\n") == "file: --steps needs a whole number of at least 0: got 'x'");
+    CHECK(error({}, "--stepz=1\n--\n--\n").find("file: unknown option '--stepz'") == 0);
+    CHECK(error({}, "--steps=1\n") == "file: the settings of its run cannot be read");
+    parse(options, {"a\nb"});
+    CHECK_THROWS_AS(options.kept(), autograd::Error);
+}
+
+TEST_CASE("the help of a program that resumes: presets, and what may be given again, 80 columns wide",
+          "[kit]") {
+    Run run;
+    kit::Options options = run.options();
+    const std::string help = help_of(options);
+    CHECK(tests::contains(help,
+                          "\n  --preset small        the values above\n"
+                          "  --preset large        --width 64 --rate 0.3\n"));
+    std::string words = help;
+    std::replace(words.begin(), words.end(), '\n', ' ');
+    CHECK(
+        tests::contains(words, " may be given again: --steps, --resume, --stop-after, and files that have moved."));
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) {
+        INFO(line);
+        CHECK(line.size() <= 80);
+    }
 }
 
 TEST_CASE("a heat map in characters", "[kit]") {

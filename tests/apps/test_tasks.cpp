@@ -139,7 +139,7 @@ TEST_CASE("tasks shows the published recipe beside its own", "[apps][tasks]") {
         "             3 layers, 3 heads, 48 wide, dropout 0.1; 2000 steps of 64, rate 0.0005\n";
     const std::string here = "  here       3 layers, 3 heads, 48 wide, dropout 0.1; 2 steps of 64, rate ";
     CHECK(tasks({"sort", "--steps", "2"}).out.starts_with(published + here + "0.003\n"));
-    CHECK(tasks({"sort", "--steps", "2", "--recipe", "published"})
+    CHECK(tasks({"sort", "--steps", "2", "--preset", "published"})
               .out.starts_with(published + here + "0.0005\n"));
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("tasks: the same for any number of threads, another for another seed",
 TEST_CASE("tasks refuses a wrong command line", "[apps][tasks]") {
     refused({"multiply"}, "unknown task 'multiply'; there are copy, reverse, sort, add");
     refused({"copy", "", "--steps", "1"}, "unknown task ''; there are copy, reverse, sort, add");
-    refused({"--recipe", "mine"}, "--recipe must be one of ours|published: got 'mine'");
+    refused({"--preset", "mine"}, "--preset must be one of ours|published: got 'mine'");
     refused({"--steps", "-1"}, "--steps needs a whole number from 0 to 1000000000: got '-1'");
     refused({"--lr", "1"}, "unknown option '--lr'; --help lists them");
 }
@@ -184,8 +184,8 @@ TEST_CASE("tasks --help", "[apps][tasks]") {
     CHECK(r.status == 0);
     CHECK(r.err.empty());
     for (const char* part :
-         {"TASK...", "--recipe ours|published", "--steps N", "--seed N", "--threads N", "\n  ./apps/tasks\n",
-          "\n  ./apps/tasks copy add\n", "\n  ./apps/tasks sort --recipe published\n",
+         {"TASK...", "--preset ours|published", "--steps N", "--seed N", "--threads N", "\n  ./apps/tasks\n",
+          "\n  ./apps/tasks copy add\n", "\n  ./apps/tasks sort --preset published\n",
           "copy: ", "reverse: ", "sort: ", "add: ", "100.00 %", "5000/5000", "999/1000", "3900 steps of 128",
           "here       the same", "Exit status: 0"}) {
         CAPTURE(part);

@@ -31,29 +31,29 @@ namespace {
 // ------------------------------------------------------------------------------------------ configuration
 
 struct Settings {
-    std::string config, save;
+    std::string preset, save;
     std::vector<std::string> files;
     bool lines = false, bytes = false;
-    int64_t layers = 4, heads = 4, width = 128, context = 64, batch = 12, steps = 2000;
+    int64_t layers = 4, heads = 4, d_model = 128, context = 64, batch = 12, steps = 2000;
     int64_t validate_every = 250, patience = 0, seed = 1;
     double lr = 3e-3, dropout = 0;
 };
 
 // What the options are that are not given.
-Settings recipe(const std::string& config) {
+Settings recipe(const std::string& preset) {
     // tiny: the small machines' recipe in the README of Karpathy's nanoGPT, but for the learning rate: with 1e-3, as
     // there, so small a model has not learned enough when the 2,000 steps end.
     Settings s = {};
-    s.config = config;
-    if (config == "small") {  // the same, config/train_shakespeare_char.py
-        s.layers = s.heads = 6, s.width = 384, s.context = 256;
+    s.preset = preset;
+    if (preset == "small") {  // the same, config/train_shakespeare_char.py
+        s.layers = s.heads = 6, s.d_model = 384, s.context = 256;
         s.batch = 64, s.steps = 5000, s.lr = 1e-3, s.dropout = 0.2;
-    } else if (config == "names") {
+    } else if (preset == "names") {
         // Karpathy's makemore, but for a higher rate that falls, and dropout: without them it knows the names by
         // heart before it is good at new ones.
-        s.width = 64, s.context = 16, s.lr = 2e-3, s.dropout = 0.1;
+        s.d_model = 64, s.context = 16, s.lr = 2e-3, s.dropout = 0.1;
         s.batch = 32, s.steps = 16'000, s.validate_every = 500;
-    } else if (config == "demo") {  // 20 seconds on two cores
+    } else if (preset == "demo") {  // 20 seconds on two cores
         s.layers = 3, s.steps = 1800, s.lr = 4e-3, s.dropout = 0.05;
     }
     return s;
@@ -66,10 +66,10 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
     config.max_length = context;
     config.n_layers = s.layers;
     config.n_heads = s.heads;
-    config.d_model = s.width;
-    config.d_ff = 4 * s.width;
+    config.d_model = s.d_model;
+    config.d_ff = 4 * s.d_model;
     config.dropout = {.embeddings = p, .sublayers = p, .attention = p};
-    if (s.config == "names") {
+    if (s.preset == "names") {
         config.tied = false;
         config.init = nn::Init::pytorch;
     } else {
@@ -80,7 +80,7 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
 }
 
 kit::TrainingOptions training_options(const Settings& s) {
-    const bool names = s.config == "names";
+    const bool names = s.preset == "names";
     // nanoGPT counts steps from 0, and warms up over one more.
     const int64_t warmup = std::min<int64_t>(100, s.steps / 10) + 1;
     return {.steps = s.steps,
@@ -277,8 +277,8 @@ void train(const Writer& w, const Corpus& corpus, const Settings& s) {
 }
 
 int learn(const std::vector<File>& files, const Settings& s) {
-    if (s.width % s.heads != 0)
-        throw kit::UsageError(join("--width ", s.width, " must be a multiple of --heads ", s.heads));
+    if (s.d_model % s.heads != 0)
+        throw kit::UsageError(join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
     if (!s.save.empty())
         kit::check_can_save(s.save, s.files);
     const Corpus corpus = make_corpus(files, s.bytes, s.lines);
@@ -325,19 +325,28 @@ int demo_command(int argc, char** argv) {
     return learn({{"the built-in text", std::string(log_book)}}, s);
 }
 
-Settings parse_train(int argc, char** argv, const std::string& config) {
-    Settings s = recipe(config);
+void use_preset(Settings& s, const kit::Options& options) {
+    if (!options.was_given("--preset"))
+        s.preset = options.was_given("--lines") ? "names" : "tiny";
+    s = recipe(s.preset);
+}
+
+// The rows, which set `s`.
+kit::Options train_options(Settings& s) {
     kit::Options options("char_lm train",
                          "learns from text, of which it holds a tenth out to see how good it is");
-    options.rest("FILE...", "text in UTF-8; several files are one text", s.files, true);
-    options.add("--save", "MODEL", "the file to keep the best model in; without it, a sample is shown",
-                s.save);
+    options.rest("FILE...", "text in UTF-8; several files are one text", s.files, true,
+                 kit::Options::Rest::files);
+    options
+        .add("--save", "MODEL", "the file to keep the best model in; without it, a sample is shown", s.save)
+        .new_run();
     options.add("--lines", "each line is an item of its own, such as a name", s.lines);
     options.add("--bytes", "bytes instead of characters: any file", s.bytes);
-    options.add("--config", "what the other options are unless given", s.config, {"tiny", "small", "names"});
+    options.preset("--preset", "what the other options are unless given; --lines takes names", s.preset,
+                   {"tiny", "small", "names"}, [&s](const kit::Options& given) { use_preset(s, given); });
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
-    options.add("--width", "N", "width of the model", s.width, {.min = 1, .max = 4096});
+    options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 4096});
     options.add("--context", "N", "characters to look back on; with --lines never less than the longest line",
                 s.context, {.min = 1, .max = 1 << 16});
     options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
@@ -353,29 +362,20 @@ Settings parse_train(int argc, char** argv, const std::string& config) {
                     "learns from a file");
     options.example("./apps/char_lm train names.txt --lines", "learns names, and invents some");
     options.note(
-        "The numbers above are those of --config tiny. small: 6 layers, 6 heads, width 384, context 256, "
-        "dropout\n"
-        "0.2, batch 64, 5000 steps, lr 0.001. names, which --lines takes unless told otherwise: width 64, "
-        "context 16,\n"
-        "dropout 0.1, batch 32, 16000 steps, lr 0.002.\n"
-        "Held out are the last tenth of the text, or a tenth of the lines (at most 1,000) chosen by chance. "
-        "The loss\n"
-        "is the mean over all that is held out, cut into pieces of the context, each character predicted "
-        "from\n"
-        "those before it in its piece; with --lines the end of a line counts as a character. Which lines are "
-        "held\n"
-        "out does not depend on --seed.");
+        "Held out are the last tenth of the text, or a tenth of the lines (at most 1,000) chosen by chance; "
+        "which "
+        "ones does not depend on --seed. The loss is the mean over all that is held out, cut into pieces of "
+        "the "
+        "context, each character predicted from those before it in its piece; with --lines the end of a line "
+        "counts "
+        "as a character.");
     options.note("Ctrl-C ends training: --save has kept the best so far.");
-    options.parse(argc, argv);
-    return s;
+    return options;
 }
 
 int train_command(int argc, char** argv) {
-    const Settings asked = parse_train(argc, argv, "");
-    const Settings s = parse_train(argc, argv,
-                                   !asked.config.empty() ? asked.config
-                                   : asked.lines         ? "names"
-                                                         : "tiny");
+    Settings s;
+    train_options(s).parse(argc, argv);
     return learn(read_files(s.files, s.bytes), s);
 }
 
@@ -385,7 +385,7 @@ int sample_command(int argc, char** argv) {
     kit::Options options("char_lm sample", "writes with a saved model");
     options.rest("MODEL [FILE...]", "with the lines that it has learned, the new ones are counted", words,
                  true);
-    options.add("--prompt", "TEXT", "how it begins", s.prompt);
+    options.add("--prompt", "TEXT", "how it begins", s.prompt).may_be_empty();
     options.add("--tokens", "N", "characters to write; of a line, at most", s.tokens);
     options.add("--count", "N", "lines to write, with a model of lines", s.count);
     options.add("--temperature", "X", "below 1 more careful, above 1 wilder; 0: always the most probable",

@@ -34,20 +34,20 @@ namespace {
 
 struct Settings {
     std::string save, validation, pooling = "mean";
-    int64_t epochs = 0, batch = 64, layers = 1, heads = 4, width = 128, patience = 0, seed = 1;
-    double lr = 1e-3, dropout = 0.3, word_dropout = 0.1, smoothing = 0.1, decay = 0.01;
+    int64_t epochs = 0, batch = 64, layers = 1, heads = 4, d_model = 128, patience = 0, seed = 1;
+    double lr = 1e-3, dropout = 0.3, word_dropout = 0.1, label_smoothing = 0.1, weight_decay = 0.01;
     ReaderOptions reader;
 };
 
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes) {
-    if (s.width % s.heads != 0)
-        throw kit::UsageError(join("--width ", s.width, " must be a multiple of --heads ", s.heads));
+    if (s.d_model % s.heads != 0)
+        throw kit::UsageError(join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
     const auto dropout = static_cast<Real>(s.dropout);
     return {.stack = {.vocabulary = vocabulary,
                       .max_length = Reader::kIdsPerWord * s.reader.max_words,
-                      .d_model = s.width,
+                      .d_model = s.d_model,
                       .n_heads = s.heads,
-                      .d_ff = 2 * s.width,
+                      .d_ff = 2 * s.d_model,
                       .n_layers = s.layers,
                       .norm = models::NormPlacement::pre,
                       .final_norm = true,
@@ -151,7 +151,10 @@ kit::TrainingOptions training_options(const Settings& s, std::size_t examples) {
     const int64_t steps = s.epochs > 0 ? s.epochs * per_epoch : std::max(kLeastSteps, kEpochs * per_epoch);
     return {.steps = steps,
             .learning_rate = nn::CosineSchedule{s.lr, steps, steps / 10},
-            .adam = {.beta2 = 0.98, .weight_decay = s.decay, .decoupled = true, .decay_matrices_only = true},
+            .adam = {.beta2 = 0.98,
+                     .weight_decay = s.weight_decay,
+                     .decoupled = true,
+                     .decay_matrices_only = true},
             .seed = static_cast<uint64_t>(s.seed),
             .plain_lines_every = std::max<int64_t>(1, steps / 10),
             .validate_every = s.patience > 0 ? per_epoch : 0,
@@ -176,7 +179,7 @@ kit::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training,
     const Tokens ids = Tokens::padded(texts, models::kPad);
     const Tensor logits = l.model(ids, mode);  // (B, classes)
     return {autograd::cross_entropy(logits, Tokens(size, 1, labels),
-                                    {.label_smoothing = static_cast<Real>(s.smoothing)}),
+                                    {.label_smoothing = static_cast<Real>(s.label_smoothing)}),
             static_cast<int64_t>(std::count_if(ids.ids().begin(), ids.ids().end(),
                                                [](int32_t id) { return id != models::kPad; }))};
 }
@@ -308,7 +311,7 @@ int demo_command(int argc, char** argv) {
     Settings s;
     s.epochs = 30;
     s.batch = 32;
-    s.width = 64;
+    s.d_model = 64;
     s.lr = 3e-3;
     s.dropout = 0.1;
     kit::Options options("classify", "learns which kind of text a line is");
@@ -319,10 +322,10 @@ int demo_command(int argc, char** argv) {
     options.example("./apps/classify",
                     "learns what is asked from sentences of its own, in seconds, and tells unseen ones");
     options.example(
-        "printf 'good\\tlovely day\\ngood\\tnice and lovely\\nbad\\tawful day\\nbad\\tquite awful\\n' > "
-        "moods.tsv "
-        "&& ./apps/classify train moods.tsv --validation 0 --save moods.safetensors",
-        "learns from a file");
+        "printf 'good\\tlovely day\\ngood\\tlovely\\nbad\\tawful day\\nbad\\tawful\\n' > moods.tsv",
+        "a file to learn from");
+    options.example("./apps/classify train moods.tsv --validation 0 --save moods.safetensors",
+                    "learns from it");
     options.example("echo 'what a lovely evening' | ./apps/classify predict moods.safetensors",
                     "the label, a tab, good=0.9..., a tab, bad=0.0...");
     options.note(
@@ -397,22 +400,23 @@ int train_command(int argc, char** argv) {
                 s.epochs, {.max = 1'000'000});
     options.add("--batch", "N", "texts in a step", s.batch, {.min = 1, .max = 1 << 16});
     options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
-    options.add("--decay", "X", "weight decay, as in AdamW", s.decay, {.min = 0, .max = 1});
+    options.add("--weight-decay", "X", "weight decay, as in AdamW", s.weight_decay, {.min = 0, .max = 1});
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
-    options.add("--width", "N", "width of the model; the feed-forward has twice as much", s.width,
+    options.add("--d-model", "N", "width of the model; the feed-forward has twice as much", s.d_model,
                 {.min = 1, .max = 8192});
     options.add("--pooling", "a text is the mean of its positions, or a first one that is added", s.pooling,
                 {"mean", "first"});
     options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.min = 0, .max = 0.99});
     options.add("--word-dropout", "X", "probability of leaving a word out, but for its parts", s.word_dropout,
                 {.min = 0, .max = 0.99});
-    options.add("--smoothing", "X", "label smoothing", s.smoothing, {.min = 0, .max = 0.99});
+    options.add("--label-smoothing", "X", "part of the target that is spread over all labels",
+                s.label_smoothing, {.min = 0, .max = 0.99});
     options.add("--min-count", "N",
                 "rarer words are known by their parts alone: beginning, ending, capital, digits",
                 s.reader.min_count, {.min = 1});
-    options.add("--pairs", "N", "pairs of neighbouring words that are as frequent are read too; 0: none",
-                s.reader.pairs);
+    options.add("--min-pair-count", "N",
+                "pairs of neighbouring words that are as frequent are read too; 0: none", s.reader.pairs);
     options.add("--max-words", "N", "of longer texts only the first so many words are read",
                 s.reader.max_words, {.min = 1, .max = 1 << 14});
     options.add("--keep-case", "spell A and a apart; otherwise only their looks tell them apart",
@@ -425,11 +429,11 @@ int train_command(int argc, char** argv) {
                     "learns from all lines but 500, and prints how many of those it gets right");
     options.note(
         "Which lines are held out is up to --seed; a text that is held out is not learned from where it "
-        "stands\n"
+        "stands "
         "again. Without --patience the held-out lines have no part in training: the weights are those after "
-        "the\n"
-        "last epoch. With it they choose the epoch, and their accuracy is a little too good to be true.\n"
-        "TREC's 5,452 training questions (six labels) give 86.7 % with these defaults in a minute:\n"
+        "the "
+        "last epoch. With it they choose the epoch, and their accuracy is a little too good to be true. "
+        "TREC's 5,452 training questions (six labels) give 86.7 % with these defaults in a minute: "
         "the mean of --seed 1, 2, 3 with --validation 500, each with its own 500 lines.");
     options.note("Ctrl-C ends training: --save keeps the best so far (--patience), or what there is.");
     options.parse(argc, argv);
@@ -465,7 +469,7 @@ int predict_command(int argc, char** argv) {
                  true);
     options.add_threads();
     options.note(
-        "A line for each text: the label, then all labels as label=probability, the most probable first,\n"
+        "A line for each text: the label, then all labels as label=probability, the most probable first, "
         "divided by tabs (cut -f1 gives the labels alone). An empty line of standard input gives an empty "
         "line.");
     options.parse(argc, argv);

@@ -49,8 +49,8 @@ TextCodec learn_text(const Settings& s, const ParallelText& text) {
     return codec;
 }
 
-// checkpoint: of the run that goes on.
-void train(const Settings& s, const std::optional<kit::Metadata>& checkpoint) {
+// kept: the settings, for checkpoints. checkpoint: of the run that is resumed.
+void train(const Settings& s, const std::string& kept, const std::optional<kit::Metadata>& checkpoint) {
     const Folder folder{s.save};
     const bool bytes = s.text.pieces == "bytes";
     const ParallelText text = read(s.files, bytes);
@@ -75,22 +75,21 @@ void train(const Settings& s, const std::optional<kit::Metadata>& checkpoint) {
     const Corpus* measured = validation ? &*validation : nullptr;
     print_memory(needed_memory(model, s, corpus, measured),
                  s.average + 5);  // last has the optimizer's two, too
-    Run run(model, codec, corpus, measured, s);
+    Run run(model, codec, corpus, measured, s, kept);
     if (checkpoint)
         run.go_on_from(*checkpoint);
     run();
 }
 
 int train_command(int argc, char** argv) {
-    const std::vector<std::string> words(argv + 1, argv + argc);
-    Settings s = parse_train(words, parse_train(words, "tiny").preset);
+    Settings s;
+    kit::Options options = train_options(s);
+    options.parse(argc, argv);
     const bool resumes = !s.resume.empty();
-    if (resumes)
-        check_resumed(s);
-    else
+    if (!resumes)
         check_settings(s);
-    if (s.check_data) {
-        train(s, {});
+    if (s.check_data && !resumes) {
+        train(s, "", {});
         return 0;
     }
     const Folder folder{resumes ? s.resume : s.save};
@@ -100,10 +99,12 @@ int train_command(int argc, char** argv) {
     std::optional<kit::Metadata> checkpoint;
     if (resumes) {
         checkpoint = read_checkpoint(folder.last());
-        s = go_on(checkpoint->at("translate.arguments"), s, folder.last());
+        const std::string resume = s.resume;
+        options.resume(checkpoint->at("translate.arguments"), folder.last());
+        s.save = resume;
         check_settings(s);
     }
-    train(s, checkpoint);
+    train(s, options.kept(), checkpoint);
     return 0;
 }
 
@@ -167,8 +168,7 @@ int run_command(int argc, char** argv) {
         throw kit::UsageError(
             join("--n-best ", decoding.n_best, " must not be larger than --beam ", decoding.beam));
     const Loaded loaded = load(words[0]);
-    decoding.list = std::any_of(options.given().begin(), options.given().end(),
-                                [](const std::string& word) { return word.starts_with("--n-best"); });
+    decoding.list = options.was_given("--n-best");
     if (decoding.list && scores)
         throw kit::UsageError("--n-best has the scores in its lists; --scores is for the translation alone");
     const Translator translator{loaded.model, loaded.codec, decoding};

@@ -38,14 +38,15 @@ inline void average(const std::vector<std::string>& files, const models::Transfo
 
 class Run {
 public:
-    // All must outlive it. validation may be null.
+    // All must outlive it. validation may be null. kept: the settings, for checkpoints.
     Run(const models::Transformer& model, const TextCodec& codec, const Corpus& corpus,
-        const Corpus* validation, const Settings& s)
+        const Corpus* validation, const Settings& s, const std::string& kept)
         : model_(model),
           codec_(codec),
           corpus_(corpus),
           validation_(validation),
           s_(s),
+          kept_(kept),
           folder_{s.save},
           data_(join(corpus.fingerprint(), "; ", validation ? validation->fingerprint() : "no validation")),
           cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
@@ -198,7 +199,7 @@ private:
     void save_last() const {
         kit::Metadata all = codec_.metadata();
         nn::checkpoint::FieldWriter field{all, "translate."};
-        field("arguments", arguments_of(s_));
+        field("arguments", kept_);
         field("data", data_);
         field("epoch", cursor_.epoch);
         field("batch", cursor_.index);
@@ -265,6 +266,7 @@ private:
     const Corpus& corpus_;
     const Corpus* validation_;
     const Settings& s_;
+    const std::string& kept_;
     Folder folder_;
     std::string data_;  // what a run began with, and must go on with
     Cursor cursor_;

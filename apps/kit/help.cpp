@@ -1,0 +1,169 @@
+// What --help prints, wrapped by words to the terminal, and what is suggested for a word that was mistyped.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "apps/kit/options.h"
+#include "autograd/base/check.h"
+
+namespace plaingrad::kit {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// Columns of the terminal at standard output; 80 elsewhere.
+std::size_t output_width() {
+    winsize size{};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return std::max<std::size_t>(known ? size.ws_col : 80, 40);
+}
+
+// Characters, not bytes.
+std::size_t columns_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// Lines of at most `width` columns; a word that is longer has one of its own. Line breaks of the text and the spaces
+// that a line begins with are kept.
+Lines wrapped(const std::string& text, std::size_t width) {
+    Lines lines;
+    std::istringstream paragraphs(text);
+    for (std::string paragraph; std::getline(paragraphs, paragraph);) {
+        if (columns_of(paragraph) <= width) {
+            lines.push_back(paragraph);
+            continue;
+        }
+        const std::string indent = paragraph.substr(0, paragraph.find_first_not_of(' '));
+        std::istringstream words(paragraph);
+        std::string line;
+        for (std::string word; words >> word;) {
+            if (!line.empty() && columns_of(line) + 1 + columns_of(word) > width)
+                lines.push_back(std::exchange(line, ""));
+            line += (line.empty() ? indent : " ") + word;
+        }
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+void print_paragraph(const std::string& text, std::size_t indent = 0) {
+    for (const std::string& line : wrapped(text, output_width() - indent))
+        std::cout << std::string(indent, ' ') << line << '\n';
+}
+
+// `left` in a column of its own, as far as it fits, and `right` beside it.
+void print_row(const std::string& left, const std::string& right, std::size_t width) {
+    std::cout << "  " << left;
+    bool fits = left.size() <= width;
+    for (const std::string& line : wrapped(right, output_width() - width - 4)) {
+        std::cout << (fits ? std::string(width - left.size(), ' ') : '\n' + std::string(width + 2, ' '))
+                  << "  " << line;
+        fits = false;
+    }
+    std::cout << '\n';
+}
+
+// How many letters must be inserted, dropped, replaced or swapped with their neighbours (optimal string alignment).
+std::size_t distance(const std::string& a, const std::string& b) {
+    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i)
+        for (std::size_t j = 0; j <= b.size(); ++j) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& words) {
+    const std::string* nearest = nullptr;
+    std::size_t least = 3;
+    for (const std::string& candidate : words)
+        if (word.size() < 40 && candidate.size() > 2 * least - 2)
+            if (const std::size_t d = distance(word, candidate); d < least)
+                least = d, nearest = &candidate;
+    return nearest == nullptr ? ";" : autograd::join("; did you mean ", *nearest, "?");
+}
+
+void Options::print_presets() {
+    std::cout << '\n';
+    std::map<const Option*, std::string> usual;
+    for (const Option& option : options_)
+        usual[&option] = option.get();
+    for (const std::string& choice : preset_choices_) {
+        set_all({{preset_, choice}});
+        std::string settings;
+        for (const Option& option : options_)
+            if (&option != preset_ && option.get() != usual[&option])
+                settings.append(settings.empty() ? "" : " ").append(option.name + " " + option.get());
+        print_row(preset_->name + " " + choice, settings.empty() ? "the values above" : settings, 20);
+    }
+}
+
+// Of a program whose runs can be resumed.
+void Options::print_resume() const {
+    std::cout << '\n';
+    print_paragraph("--resume goes on with a run as it began. These options may be given again: " +
+                    changeable() + (rest_kind_ == Rest::files ? ", and files that have moved." : "."));
+}
+
+void Options::print_help() {
+    set_all({});
+    std::size_t width = std::max<std::size_t>(rest_argument_.size(), 6);  // --help
+    for (const auto& [name, summary] : commands_)
+        width = std::max(width, name.size());
+    for (const Option& o : options_)
+        width = std::max(width, o.name.size() + 1 + o.argument.size());
+    width = std::min<std::size_t>(width, 24);
+    const std::string rest_usage = rest_argument_.empty() ? ""
+                                   : rest_required_       ? autograd::join(" ", rest_argument_)
+                                                          : autograd::join(" [", rest_argument_, "]");
+    const bool elsewhere = program_.find('/') != std::string::npos;
+    print_paragraph(program_ + ": " + summary_);
+    std::cout << "\nusage: ./" << (elsewhere ? "" : "apps/") << program_ << " [options]" << rest_usage
+              << '\n';
+    if (!commands_.empty())
+        std::cout << "       ./apps/" << program_ << " COMMAND --help\n\n";
+    for (const auto& [name, summary] : commands_)
+        print_row(name, summary, width);
+    std::cout << '\n';
+    if (!rest_argument_.empty())
+        print_row(rest_argument_, rest_help_, width);
+    for (const Option& o : options_) {
+        const std::string value = o.argument.empty() ? "" : o.get();
+        print_row(o.argument.empty() ? o.name : o.name + " " + o.argument,
+                  value.empty() ? o.help : o.help + " (" + value + ")", width);
+    }
+    print_row("--help", "this text", width);
+    if (preset_ != nullptr)
+        print_presets();
+    if (find("--resume") != nullptr)
+        print_resume();
+    if (!examples_.empty())
+        std::cout << "\nexamples:\n";
+    for (const auto& [command, effect] : examples_) {
+        std::cout << "  " << command << '\n';
+        print_paragraph(effect, 6);
+    }
+    for (const std::string& note : notes_) {
+        std::cout << '\n';
+        print_paragraph(note);
+    }
+    std::cout.flush();
+    autograd::check(!std::cout.fail(), "the output could not be written");
+    std::exit(0);
+}
+
+}  // namespace plaingrad::kit

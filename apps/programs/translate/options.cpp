@@ -1,0 +1,157 @@
+#include "apps/programs/translate/options.h"
+
+#include <filesystem>
+
+namespace plaingrad::translate {
+namespace {
+
+// tiny: Wu et al. 2021 (ACL), "Good for Misconceived Reasons: An Empirical Revisiting on the Need for Visual Context in
+// Multimodal Machine Translation", Transformer-Tiny, as their code has it. quick: the same model, with fewer pieces, smaller
+// steps, and an end after ten minutes; found by trying three. base: "Attention Is All You Need", Table 3.
+Settings recipe(const std::string& preset) {
+    Settings s;
+    s.preset = preset;
+    if (preset == "quick") {
+        s.text.merges = 4000, s.steps = 4000, s.warmup = 1000, s.lr = 4e-3, s.dropout = 0.15, s.clip = 1;
+        s.patience = 0, s.average = 5;
+    }
+    if (preset == "base")
+        s.lr = 7e-4, s.dropout = 0.1, s.warmup = 4000, s.clip = 1, s.steps = 100'000;
+    return s;
+}
+
+void add_data_options(kit::Options& options, Settings& s) {
+    options.preset("--preset", "what the other options are unless given", s.preset, {"tiny", "quick", "base"},
+                   [&s](const kit::Options&) { s = recipe(s.preset); });
+    options.add("--pieces", "what rare words become: pieces of words, or bytes", s.text.pieces,
+                {"words", "bytes"});
+    options.add("--merges", "N", "byte-pair encoding of both languages together; 0: characters",
+                s.text.merges, {.max = 1'000'000});
+    options.add("--codes", "FILE", "merges that learn-bpe has written, instead of learning them", s.codes)
+        .new_run();
+    options.add("--min-count", "N", "rarer pieces of words are divided further, or unknown", s.text.min_count,
+                {.min = 1});
+    options.add("--bpe-dropout", "X", "probability of passing over a merge, in each epoch anew",
+                s.bpe_dropout, {.max = 0.99});
+    options.add("--tokenized", "the text is in tokens already, divided by spaces", s.text.tokenized);
+    options.add("--lower-case", "everything in lower case", s.text.lower_case);
+    options.add("--max-length", "N", "tokens of a sentence, its end counted", s.max_length,
+                {.min = 2, .max = 1 << 14});
+    options.add("--too-long", "what to do with longer ones", s.too_long, {"drop", "cut", "refuse"});
+}
+
+constexpr int64_t kMostSteps = 1'000'000'000;
+
+void add_learning_options(kit::Options& options, Settings& s) {
+    options.add("--batch-tokens", "N", "tokens of a batch, padding included", s.batch_tokens,
+                {.min = 2, .max = 1 << 24});
+    options.add("--accumulate", "N", "batches in a step", s.accumulate, {.min = 1, .max = 1 << 16});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = kMostSteps}).may_change();
+    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
+    options.add("--warmup", "N", "steps until it is reached; then it falls with the inverse square root",
+                s.warmup, {.min = 1, .max = kMostSteps});
+    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
+    options.add("--label-smoothing", "X", "part of the target that is spread over all words",
+                s.label_smoothing, {.max = 0.99});
+    options.add("--clip", "X", "largest norm of the gradient; 0: any", s.clip);
+    options
+        .add("--patience", "N", "end after so many epochs without a better validation; 0: go on", s.patience)
+        .may_change();
+    options
+        .add("--average", "N", "epochs at the end of which the model is the average", s.average,
+             {.min = 1, .max = 1000})
+        .may_change();
+    options
+        .add("--save-every", "N", "steps from one checkpoint to the next; 0: epochs", s.save_every,
+             {.max = kMostSteps})
+        .may_change();
+    options
+        .add("--stop-after", "N",
+             "end this call after so many steps; --resume goes on. 0: not before the end", s.stop_after,
+             {.max = kMostSteps})
+        .this_call();
+    options.add("--beam", "N", "width of the beam for the BLEU at the end", s.beam, {.min = 1, .max = 1000})
+        .may_change();
+}
+
+// SOURCE,TARGET or TSV. Names may have commas, if files of these names are there.
+std::vector<std::string> two_files(const std::string& text) {
+    std::error_code none;
+    if (std::filesystem::exists(text, none))
+        return {text};
+    std::vector<std::string> files = {text.substr(0, text.find(','))};
+    if (files[0] != text)
+        files.push_back(text.substr(files[0].size() + 1));
+    for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',', comma + 1)) {
+        const std::vector<std::string> two = {text.substr(0, comma), text.substr(comma + 1)};
+        if (std::filesystem::exists(two[0], none) && std::filesystem::exists(two[1], none))
+            files = two;
+    }
+    if (files.front().empty() || files.back().empty())
+        throw kit::UsageError(join("--validation takes SOURCE,TARGET or a TSV: got '", text, "'"));
+    return files;
+}
+
+}  // namespace
+
+kit::Options train_options(Settings& s) {
+    kit::Options options("translate train", "learns to translate from pairs of sentences");
+    options.rest("SOURCE TARGET | TSV", "two files with a sentence a line, or one with source<TAB>target",
+                 s.files, false, kit::Options::Rest::files);
+    options.add("--save", "FOLDER", "where the model, checkpoints and a log are kept", s.save).new_run();
+    options.add("--resume", "FOLDER", "go on with the run that was saved there, to the same bits", s.resume)
+        .this_call();
+    options
+        .add_files("--validation", "SOURCE,TARGET", "sentences to measure by, after each epoch; or a TSV",
+                   s.validation, two_files)
+        .may_change();
+    add_data_options(options, s);
+    add_learning_options(options, s);
+    options.add("--check-data", "only look at the data, and say what is found", s.check_data).new_run();
+    options.add_common(s.seed);
+    options.example("./apps/translate train train.en train.de --validation val.en,val.de --save run",
+                    "learns, and keeps everything in run/");
+    options.example("./apps/translate train --resume run", "goes on after Ctrl-C, or whatever happened");
+    options.note(
+        "tiny and quick have 4 + 4 layers, 128 wide, for tens of thousands of sentences; quick is trained in "
+        "ten "
+        "minutes. base has 6 + 6 layers, 512 wide.");
+    options.note(
+        "In FOLDER: last.safetensors, to resume from; best.safetensors, of the best validation; epoch-N, of "
+        "the last "
+        "epochs; model.safetensors, their average or the best, when the run has ended; log.csv.");
+    options.note(
+        "Ctrl-C finishes the step, saves, and ends with status 130 (SIGTERM: 143); a second one ends at "
+        "once. "
+        "Otherwise the status is 0, 1 for data that cannot be used, 2 for a wrong command line.");
+    return options;
+}
+
+void check_settings(const Settings& s) {
+    if (s.files.empty() || s.files.size() > 2)
+        throw kit::UsageError("train needs two files, or one TSV; --help shows more");
+    if (s.save.empty() && !s.check_data)
+        throw kit::UsageError("--save FOLDER is needed: what is learned is kept there");
+    if (s.max_length > s.batch_tokens)
+        throw kit::UsageError(
+            join("--max-length ", s.max_length, " is more than --batch-tokens ", s.batch_tokens));
+    if (s.text.pieces == "bytes" && (s.bpe_dropout > 0 || s.text.min_count > 1))
+        throw kit::UsageError("--bpe-dropout and --min-count are for --pieces words");
+}
+
+models::TransformerConfig model_config(const Settings& s, int64_t vocabulary) {
+    models::TransformerConfig config = {.src_vocabulary = vocabulary,
+                                        .tgt_vocabulary = vocabulary,
+                                        .max_length = s.max_length,
+                                        .tying = models::Tying::all,
+                                        .output_bias = false};
+    if (s.preset != "base") {
+        config.d_model = 128, config.n_heads = 4, config.d_ff = 256;
+        config.n_encoder_layers = config.n_decoder_layers = 4;
+    }
+    const auto rate = static_cast<autograd::Real>(s.dropout);
+    config.dropout = {.embeddings = rate, .sublayers = rate};
+    return config;
+}
+
+}  // namespace plaingrad::translate
