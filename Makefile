@@ -16,6 +16,7 @@ CSV     ?=#          CSV=1: benchmarks print values separated by commas
 DATA    ?= data/multi30k#  where bench-multi30k finds its text
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
+PCH     ?= $(if $(findstring ccache,$(CXX)),no,yes)#  no: without precompiled headers; ccache has no use for them
 # CXX, CPPFLAGS, CXXFLAGS, LDFLAGS: as everywhere. CI=true or WERROR=1: warnings are errors.
 
 # Parallel by itself. The user's -j wins over this one, and a sub-make shares its parent's jobs.
@@ -35,13 +36,13 @@ endif
 
 # ---- 2. Variants --------------------------------------------------------------------------------
 
-# -O3: at -O2 gcc does not unroll the loops over a register tile, and the tile then lives in memory.
-# Sanitizers get -O2: they cost enough by themselves. Never -march=native (the kernels are compiled
-# for each instruction set and picked at start) and never fast-math (same bits everywhere).
+# -O2, and -O3 for the kernels of section 4: elsewhere it makes nothing faster but compiling slower.
+# Never -march=native (the kernels are compiled for each instruction set and picked at start) and never
+# fast-math (same bits everywhere).
 # (Sanitizers make gcc see uninitialised values where there are none: those warnings are no errors.)
 SANITIZED = -O2 -g -fno-omit-frame-pointer $(if $(CLANG),,-Wno-maybe-uninitialized -Wno-error)
-FLAGS_release = -O3
-FLAGS_double  = -O3 -DPLAINGRAD_REAL=double
+FLAGS_release = -O2
+FLAGS_double  = -O2 -DPLAINGRAD_REAL=double
 FLAGS_asan    = $(SANITIZED) -fsanitize=address -D_GLIBCXX_ASSERTIONS
 FLAGS_ubsan   = $(SANITIZED) -fsanitize=undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
 FLAGS_tsan    = $(SANITIZED) -fsanitize=thread
@@ -83,10 +84,13 @@ ifneq ($(VARIANT),double)
 ISAS += $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 avx512)
 ISAS += $(if $(filter aarch64-% arm64-%,$(MACHINE)),neon)
 endif
-ISA_baseline = -DPLAINGRAD_SIMD_PLAIN -O2#  of no promised speed, and at -O3 ten seconds of compiling
-ISA_avx2     = -mavx2 -mfma
-ISA_avx512   = -mavx512f -mavx512dq -mavx512vl -mavx512bw $(if $(CLANG),,-Wno-uninitialized -Wno-maybe-uninitialized)
-ISA_neon     =
+# -O3: at -O2 gcc does not unroll the loops over a register tile, and the tile then lives in memory. (The baseline has
+# no registers to lose, and sanitizers cost enough by themselves.)
+FAST         = $(if $(filter release,$(VARIANT)),-O3)
+ISA_baseline = -DPLAINGRAD_SIMD_PLAIN
+ISA_avx2     = $(FAST) -mavx2 -mfma
+ISA_avx512   = $(FAST) -mavx512f -mavx512dq -mavx512vl -mavx512bw $(if $(CLANG),,-Wno-uninitialized -Wno-maybe-uninitialized)
+ISA_neon     = $(FAST)
 HAVE_avx2    = -DPLAINGRAD_HAVE_AVX2
 HAVE_avx512  = -DPLAINGRAD_HAVE_AVX512
 HAVE_neon    = -DPLAINGRAD_HAVE_NEON
@@ -117,6 +121,8 @@ KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
 PART_OBJ   := $(patsubst %.txt,$(OBJ)/%.o,$(PART_SRC:%.cpp=$(OBJ)/%.o))
 PARTS      := $(if $(PART_SRC),$(OUT)/libprograms.a)
 PROGRAMS   := $(APPS:%=$(APPS_IN)/%)
+# Of programs, benchmarks and curves, what has `main`.
+MAIN_OBJ   := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard apps/*.cpp apps/programs/*/main.cpp tests/bench/bench_*.cpp tests/curves/*.cpp))
 MAIN       ?= $(OBJ)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(OBJ)/%.o)
 GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
@@ -126,13 +132,35 @@ GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
 Q = $(if $(V),,@)
 say = @mkdir -p $(@D)$(if $(V),, && echo '  $(1) $@')
 
-# These two files change only when what they hold changes, and with them all that depends on them:
+# These files change only when what they hold changes, and with them all that depends on them:
 # `flags` when the compiler or a flag does, `list` when a source appears or goes.
-write = mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
+quote = '$(subst ','\'',$(1))'
+write = mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
 $(OUT)/flags: FORCE
-	@$(call write,$(CXX) $(COMPILER) $(FLAGS) $(ISAS))
+	@$(call write,$(call quote,$(CXX) $(COMPILER) $(FLAGS) $(ISAS)))
 $(OUT)/list: FORCE
-	@$(call write,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(TEST_OBJ))
+	@$(call write,$(call quote,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(TEST_OBJ)))
+
+# The standard headers that most files include are compiled once, and once more with Catch2 for the tests: reading them
+# was half of the time of most files. No file may rely on this: `make headers` compiles each header by itself.
+STD = algorithm array cmath cstdint cstdlib functional initializer_list iostream map memory numeric optional sstream \
+      stdexcept string string_view unordered_map utility vector
+include = $(call quote,$(H)include $(1))
+$(OUT)/std.h: FORCE
+	@$(call write,$(foreach h,$(STD),$(call include,<$(h)>)))
+$(OUT)/std_catch.h: FORCE
+	@$(call write,$(foreach h,$(STD) filesystem fstream,$(call include,<$(h)>)) $(call include,"tests/catch.h"))
+$(OUT)/%.h.gch: $(OUT)/%.h $(OUT)/flags
+	$(call say,c++)
+	$(Q)$(CXX) $(FLAGS) $(CATCH_FLAGS) -x c++-header $< -o $@
+$(OUT)/std_catch.h.gch: tests/catch.h $(OUT)/catch
+
+# The one for the file at hand; none for Catch2's own code, and where macros differ.
+ifneq ($(PCH),no)
+PCH_FOR = $(addprefix -include ,$(if $(filter-out tests/main.cpp %/dispatch.cpp,$<),$(filter %.h,$(|:.gch=))))
+$(TEST_OBJ): | $(OUT)/std_catch.h.gch
+$(filter-out $(KERNEL_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ) $(BENCH_OBJ): | $(OUT)/std.h.gch
+endif
 
 # Tests, but not benchmarks, get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
 # the time. Their arithmetic is the same at any level.
@@ -142,10 +170,7 @@ $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o): TEST_OPT =
 $(OBJ)/tests/bench/bench_staircase.o: TEST_OPT = -march=native -ffp-contract=fast
 $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 	$(call say,c++)
-	$(Q)$(CXX) $(FLAGS) $(TEST_OPT) $(CATCH_FLAGS) -MMD -MP -c $< -o $@
-
-# So do programs: what takes time in them is the library's.
-$(OBJ)/apps/%.o: FLAGS += -O1
+	$(Q)$(CXX) $(FLAGS) $(TEST_OPT) $(CATCH_FLAGS) $(PCH_FOR) -MMD -MP -c $< -o $@
 
 # apps/programs/char_lm/log_book.txt becomes `plaingrad::char_lm::log_book`, a string_view.
 program = $(notdir $(patsubst %/,%,$(dir $*)))
@@ -159,14 +184,13 @@ $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) -Wno-psabi $(ISA_$*) -DPLAINGRAD_KERNELS=kernels_$* -MMD -MP -c $< -o $@
 
-$(OBJ)/autograd/kernels/dispatch.o $(OBJ)/tests/bench/dispatch.o: FLAGS += $(foreach isa,$(ISAS),$(HAVE_$(isa)))
-
+# Programs get -O1, too: what takes time in them is the library's.
+EXTRA = $(if $(filter apps/%,$<),-O1)$(if $(filter %/dispatch.cpp,$<),$(foreach isa,$(ISAS),$(HAVE_$(isa))))
 $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
-	$(Q)$(CXX) $(FLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(TEST_OBJ) $(OBJ)/tests/main.o \
-           $(APPS:%=$(OBJ)/apps/%.o) $(APPS:%=$(OBJ)/apps/programs/%/main.o) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVES:%=$(OBJ)/tests/curves/%.o))
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ) $(TEST_OBJ) $(OBJ)/tests/main.o $(BENCH_OBJ))
 
 # ---- 7. Library and programs --------------------------------------------------------------------
 
@@ -269,7 +293,7 @@ $(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(BENCH_OBJ)
 # bench_profile has a kernels::cpu() of its own, and calls the real one.
 $(OBJ)/tests/bench/dispatch.o: autograd/kernels/dispatch.cpp $(OUT)/flags
 	$(call say,c++)
-	$(Q)$(CXX) $(FLAGS) -Dcpu=real_cpu -MMD -MP -c $< -o $@
+	$(Q)$(CXX) $(FLAGS) $(EXTRA) -Dcpu=real_cpu -MMD -MP -c $< -o $@
 $(OUT)/bench/bench_profile: $(OBJ)/tests/bench/dispatch.o
 
 $(OUT)/bench/bench_matmul: LIBS = -ldl  # in the C library itself since glibc 2.34
