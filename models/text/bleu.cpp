@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <regex>
 #include <utility>
 
 #include "autograd/base/check.h"
@@ -41,6 +40,31 @@ Words split(std::string_view text) {
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
     for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
         text.replace(at, from.size(), to);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_stop(char c) { return c == '.' || c == ','; }
+// All of ASCII but the apostrophe, comma, hyphen and full stop; a space counts.
+bool is_punctuation(char c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return c >= ' ' && c <= '~' && !letter && !is_digit(c) && !is_stop(c) && c != '\'' && c != '-';
+}
+
+// A space between the two characters of each pair that `fits`, from left to right and none in two pairs, and `before`
+// and `after` around them.
+template <class Fits>
+std::string separate(const std::string& line, const Fits& fits, std::string_view before,
+                     std::string_view after) {
+    std::string text;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        if (i + 1 == line.size() || !fits(line[i], line[i + 1])) {
+            text += line[i];
+            continue;
+        }
+        text.append(before).append({line[i], ' ', line[i + 1]}).append(after);
+        ++i;
+    }
+    return text;
 }
 
 Words words_of(std::string_view line, const BleuOptions& o) {
@@ -97,14 +121,17 @@ Words tokenize_13a(std::string_view text) {
                                                     {"&gt;", ">"}};
     for (const auto& [from, to] : replacements)
         replace_all(line, from, to);
-    static const std::pair<std::regex, const char*> rules[] = {
-        {std::regex("[ -&(-+/:-@\\[-`{-~]"), " $& "},  // all ASCII punctuation but ' , - .
-        {std::regex("([^0-9])([.,])"), "$1 $2 "},      // full stops and commas, if not within a number
-        {std::regex("([.,])([^0-9])"), " $1 $2"},
-        {std::regex("([0-9])-"), "$1 - "}};
-    line = join(' ', line, ' ');
-    for (const auto& [pattern, replacement] : rules)
-        line = std::regex_replace(line, pattern, replacement);
+    std::string spaced = " ";
+    for (const char c : line)
+        spaced += is_punctuation(c) ? std::string{' ', c, ' '} : std::string{c};
+    line = spaced + ' ';
+    // Full stops and commas, if not within a number, and a hyphen behind one.
+    line = separate(
+        line, [](char a, char b) { return !is_digit(a) && is_stop(b); }, "", " ");
+    line = separate(
+        line, [](char a, char b) { return is_stop(a) && !is_digit(b); }, " ", "");
+    line = separate(
+        line, [](char a, char b) { return is_digit(a) && b == '-'; }, "", " ");
     return split(line);
 }
 
