@@ -1,15 +1,15 @@
 # plaingrad. `make help` lists the targets.
 #
-# 1 settings   2 variants   3 the compiler   4 flags   5 sources   6 compiling
-# 7 library and programs   8 tests   9 benchmarks and curves   10 source checks   11 installing
+# 1 settings   2 variants   3 the compiler   4 flags   5 sources   6 compiling   7 library and programs
+# 8 source checks   9 installing             tests/tests.mk: tests, benchmarks, curves
 
 # ---- 1. Settings: `make NAME=value` -------------------------------------------------------------
 
 VERSION = 0.1.0
-VARIANT ?= release#  double, asan, ubsan, tsan: the same sources, built to find other faults
+VARIANT ?= release#  double, asan, tsan: the same sources, built to find other faults
 BUILD   ?= build#    where everything goes; another folder for another compiler keeps both
 PREFIX  ?= /usr/local
-TESTS   ?=#          a Catch2 filter, e.g. TESTS='[matmul]'
+TESTS   ?=#          a Catch2 filter, e.g. TESTS='[matmul]': only what these tests need is built
 GRADCHECKS ?= yes#   no: `make test` leaves out the double build's gradient checks
 PYTHON  ?= python3#  for what needs PyTorch: golden files, comparisons of speed
 CSV     ?=#          CSV=1: benchmarks print values separated by commas
@@ -43,11 +43,10 @@ endif
 SANITIZED = -O2 -g -fno-omit-frame-pointer $(if $(CLANG),,-Wno-maybe-uninitialized -Wno-error)
 FLAGS_release = -O2
 FLAGS_double  = -O2 -DPLAINGRAD_REAL=double
-FLAGS_asan    = $(SANITIZED) -fsanitize=address -D_GLIBCXX_ASSERTIONS
-FLAGS_ubsan   = $(SANITIZED) -fsanitize=undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
+FLAGS_asan    = $(SANITIZED) -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS#  both in one
 FLAGS_tsan    = $(SANITIZED) -fsanitize=thread
-ifeq ($(filter $(VARIANT),release double asan ubsan tsan),)
-$(error unknown VARIANT '$(VARIANT)'; it is one of release, double, asan, ubsan, tsan)
+ifeq ($(filter $(VARIANT),release double asan tsan),)
+$(error unknown VARIANT '$(VARIANT)'; it is one of release, double, asan, tsan)
 endif
 
 # Only the plain build puts its programs into apps/, where the README looks for them.
@@ -107,12 +106,6 @@ KIT_SRC    := $(call find,apps/kit,*.cpp)
 # of its own, so that tests can look inside; a text in it is data that the program carries.
 APPS       := $(sort $(patsubst apps/%.cpp,%,$(wildcard apps/*.cpp)) $(patsubst apps/programs/%/main.cpp,%,$(wildcard apps/programs/*/main.cpp)))
 PART_SRC   := $(filter-out %/main.cpp,$(call find,apps/programs,*.cpp)) $(call find,apps/programs,*.txt)
-TEST_SRC   := $(call find,tests,test_*.cpp)
-BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
-BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
-CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
-# What the gradient checks need of the tests: the double build compiles no more for them.
-GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 
 KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
 LIB_OBJ    := $(KERNEL_OBJ) $(LIB_SRC:%.cpp=$(OBJ)/%.o)  # the slow ones first
@@ -121,11 +114,7 @@ KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
 PART_OBJ   := $(patsubst %.txt,$(OBJ)/%.o,$(PART_SRC:%.cpp=$(OBJ)/%.o))
 PARTS      := $(if $(PART_SRC),$(OUT)/libprograms.a)
 PROGRAMS   := $(APPS:%=$(APPS_IN)/%)
-# Of programs, benchmarks and curves, what has `main`.
-MAIN_OBJ   := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard apps/*.cpp apps/programs/*/main.cpp tests/bench/bench_*.cpp tests/curves/*.cpp))
-MAIN       ?= $(OBJ)/tests/main.o
-TEST_OBJ   := $(TEST_SRC:%.cpp=$(OBJ)/%.o)
-GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
+MAIN_OBJ   := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard apps/*.cpp apps/programs/*/main.cpp))
 
 # ---- 6. Compiling -------------------------------------------------------------------------------
 
@@ -139,7 +128,7 @@ write = mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) >
 $(OUT)/flags: FORCE
 	@$(call write,$(call quote,$(CXX) $(COMPILER) $(FLAGS) $(ISAS)))
 $(OUT)/list: FORCE
-	@$(call write,$(call quote,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(TEST_OBJ)))
+	@$(call write,$(call quote,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ)))
 
 # The standard headers that most files include are compiled once, and once more with Catch2 for the tests: reading them
 # was half of the time of most files. No file may rely on this: `make headers` compiles each header by itself.
@@ -148,31 +137,15 @@ STD = algorithm array cmath cstdint cstdlib functional initializer_list iostream
 include = $(call quote,$(H)include $(1))
 $(OUT)/std.h: FORCE
 	@$(call write,$(foreach h,$(STD),$(call include,<$(h)>)))
-$(OUT)/std_catch.h: FORCE
-	@$(call write,$(foreach h,$(STD) filesystem fstream,$(call include,<$(h)>)) $(call include,"tests/catch.h"))
 $(OUT)/%.h.gch: $(OUT)/%.h $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(CATCH_FLAGS) -x c++-header $< -o $@
-$(OUT)/std_catch.h.gch: tests/catch.h $(OUT)/catch
 
-# The one for the file at hand; none for Catch2's own code, and where macros differ.
+# The one that a file has among its prerequisites; dispatch.cpp has macros of its own, which rule it out.
+PCH_FOR = $(addprefix -include ,$(if $(filter-out %/dispatch.cpp,$<),$(patsubst %.gch,%,$(filter %.gch,$|))))
 ifneq ($(PCH),no)
-PCH_FOR = $(addprefix -include ,$(if $(filter-out tests/main.cpp %/dispatch.cpp,$<),$(filter %.h,$(|:.gch=))))
-$(TEST_OBJ): | $(OUT)/std_catch.h.gch
-$(filter-out $(KERNEL_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ) $(BENCH_OBJ): | $(OUT)/std.h.gch
+$(filter-out $(KERNEL_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ): | $(OUT)/std.h.gch
 endif
-
-# Tests, but not benchmarks, get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
-# the time. Their arithmetic is the same at any level.
-TEST_OPT = -O1
-$(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o): TEST_OPT =
-# Catch2's own code, compiled once for all variants.
-$(OBJ)/tests/main.o: TEST_OPT = -O0
-# The one file for the machine at hand, to show what a compiler can do that knows it.
-$(OBJ)/tests/bench/bench_staircase.o: TEST_OPT = -march=native -ffp-contract=fast
-$(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
-	$(call say,c++)
-	$(Q)$(CXX) $(FLAGS) $(TEST_OPT) $(CATCH_FLAGS) $(PCH_FOR) -MMD -MP -c $< -o $@
 
 # apps/programs/char_lm/log_book.txt becomes `plaingrad::char_lm::log_book`, a string_view.
 program = $(notdir $(patsubst %/,%,$(dir $*)))
@@ -192,7 +165,7 @@ $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ) $(TEST_OBJ) $(OBJ)/tests/main.o $(BENCH_OBJ))
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ))
 
 # ---- 7. Library and programs --------------------------------------------------------------------
 
@@ -221,120 +194,9 @@ $(PROGRAMS): $(APPS_IN)/%: $$(if $$(wildcard apps/%.cpp),$(OBJ)/apps/%.o,$(OBJ)/
 	$(call say,ld )
 	$(Q)$(link)
 
-# ---- 8. Tests -----------------------------------------------------------------------------------
+include tests/tests.mk
 
-# Catch2 3 has a library to link, Catch2 2 is one header. pkg-config finds it outside of /usr.
-ifneq ($(filter test tests gradchecks %/tests %/gradchecks,$(MAKECMDGOALS)),)
-CATCH_FLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I catch2 2>/dev/null))
-CATCH := $(shell printf '$(H)if __has_include(<catch2/catch_all.hpp>)\n3\n$(H)elif __has_include(<catch2/catch.hpp>)\n2\n$(H)endif\n' \
-           | $(CXX) -std=c++20 $(CPPFLAGS) $(CXXFLAGS) $(CATCH_FLAGS) -x c++ -E -P - 2>/dev/null)
-ifeq ($(CATCH),)
-$(error Catch2 not found, which the tests need; install it with: make deps)
-endif
-CATCH_LIBS := $(if $(filter 3,$(CATCH)),$(or $(shell pkg-config --libs catch2 2>/dev/null),-lCatch2))
-endif
-
-# As `flags` above, for the tests alone.
-$(OUT)/catch: FORCE
-	@$(call write,$(CATCH) $(CATCH_FLAGS))
-$(TEST_OBJ) $(OBJ)/tests/main.o: $(OUT)/catch
-
-$(OUT)/tests: $(MAIN) $(TEST_OBJ) $(PARTS) $(KIT) $(LIB)
-	$(call say,ld )
-	$(Q)$(link) $(CATCH_LIBS)
-
-$(OUT)/gradchecks: KIT =
-$(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(LIB)
-	$(call say,ld )
-	$(Q)$(link) $(CATCH_LIBS)
-
-# Gradients are checked in double: the float builds leave out the tests tagged [gradcheck], and the
-# plain `make test` adds a second binary, of the double build, with only these. Hidden tests ([.])
-# run when named: Catch2 2 takes a filter that only excludes for a request of all else, hidden too.
-comma := ,
-named  = $(if $(filter-out ~%,$(TESTS)),,~[.])
-tagged = '$(named)$(1)$(subst $(comma),$(comma)$(1),$(TESTS))'
-SUITES = $(OUT)/tests $(call tagged,$(if $(filter double,$(VARIANT)),,~[gradcheck]))
-ifneq ($(and $(GRAD_SRC),$(filter release,$(VARIANT)),$(filter-out no,$(GRADCHECKS))),)
-SUITES += $(BUILD)/double/gradchecks $(call tagged,[gradcheck])
-test tests: gradchecks
-endif
-
-# The thread sanitizer of older compilers fails where the kernel moves the program about too widely.
-ifeq ($(VARIANT)$(RUN),tsan)
-RUN := $(shell setarch -R true 2>/dev/null && echo setarch -R)
-endif
-
-# What a test finds in its environment: PLAINGRAD_APPS and PLAINGRAD_BENCH, the folders of the programs; PLAINGRAD_RUN,
-# what to put before one (an emulator); PLAINGRAD_COMPILE, a command under which a user's program
-# compiles for this build, and PLAINGRAD_LIB, the library to link it with.
-test: export PLAINGRAD_APPS := $(APPS_IN)
-test: export PLAINGRAD_BENCH := $(OUT)/bench
-test: export PLAINGRAD_LIB := $(LIB)
-test: export PLAINGRAD_COMPILE = $(CXX) -std=c++20 -pthread -I. $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
-test: export PLAINGRAD_RUN := $(RUN)
-test: export ASAN_OPTIONS ?= detect_stack_use_after_return=1:strict_string_checks=1
-test: export UBSAN_OPTIONS ?= print_stacktrace=1
-
-.PHONY: test tests gradchecks
-TESTED_BENCHES = $(addprefix $(OUT)/bench/,$(filter $(BENCHES),bench_training bench_decoding bench_profile))
-test: $(OUT)/tests $(PROGRAMS) $(TESTED_BENCHES)  ## builds and runs all tests; TESTS='[tag]', VARIANT=double|asan|ubsan|tsan
-	@sh tests/tools/run_tests.sh $(SUITES)
-
-tests: $(OUT)/tests $(PROGRAMS) $(TESTED_BENCHES)  ## builds all tests and runs none
-
-# The same main for both: it does not know the number type, and is slow to compile.
-gradchecks: $(MAIN)
-	+@$(MAKE) VARIANT=double MAIN=$(MAIN) $(BUILD)/double/gradchecks
-
-# ---- 9. Benchmarks and curves -------------------------------------------------------------------
-
-$(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(BENCH_OBJ) $(KIT) $(LIB)
-	$(call say,ld )
-	$(Q)$(link)
-
-# bench_profile has a kernels::cpu() of its own, and calls the real one.
-$(OBJ)/tests/bench/dispatch.o: autograd/kernels/dispatch.cpp $(OUT)/flags
-	$(call say,c++)
-	$(Q)$(CXX) $(FLAGS) $(EXTRA) -Dcpu=real_cpu -MMD -MP -c $< -o $@
-$(OUT)/bench/bench_profile: $(OBJ)/tests/bench/dispatch.o
-
-$(OUT)/bench/bench_matmul: LIBS = -ldl  # in the C library itself since glibc 2.34
-
-$(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(LIB)
-	$(call say,ld )
-	$(Q)$(link)
-
-# One after the other: they share the machine's cores with nobody.
-BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
-IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_profile)
-.PHONY: bench bench-peers bench-staircase bench-multi30k curves
-bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
-	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
-
-bench-peers: $(OUT)/bench/bench_training $(OUT)/bench/bench_decoding $(OUT)/bench/bench_matmul  ## the same work here and in PyTorch, OpenBLAS, oneDNN: PYTHON=... CSV=1
-	@$(OUT)/bench/bench_matmul --peers $(BENCH_ARGUMENTS)
-	@'$(PYTHON)' tests/bench/peers.py --build '$(OUT)' $(BENCH_ARGUMENTS)
-
-bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
-	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)
-
-# Interrupted, it goes on where it was.
-MULTI30K = $(OUT)/multi30k
-bench-multi30k: $(APPS_IN)/translate  ## the published translator on Multi30k, an hour or two: DATA=its folder
-	@if [ -e '$(MULTI30K)/last.safetensors' ]; then $(APPS_IN)/translate train --resume '$(MULTI30K)'; else \
-	    $(APPS_IN)/translate train '$(DATA)/train.lc.norm.tok.en' '$(DATA)/train.lc.norm.tok.de' \
-	        --validation '$(DATA)/val.lc.norm.tok.en,$(DATA)/val.lc.norm.tok.de' --tokenized --merges 10000 \
-	        --accumulate 2 --save '$(MULTI30K)'; fi
-
-curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
-	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
-
-.PHONY: golden
-golden:  ## makes the golden files of tests/golden anew, with PyTorch
-	$(PYTHON) tests/golden/make_golden.py
-
-# ---- 10. Source checks --------------------------------------------------------------------------
+# ---- 8. Source checks ---------------------------------------------------------------------------
 
 .PHONY: lint lint-test format size
 lint: $(KERNEL_OBJ)  ## include direction, sealed kernels, format, and other rules of the house
@@ -350,7 +212,7 @@ format:  ## lets clang-format lay out all sources
 size:  ## lines of code by folder, against the budgets
 	@sh tests/tools/size.sh
 
-# ---- 11. Installing -----------------------------------------------------------------------------
+# ---- 9. Installing ------------------------------------------------------------------------------
 
 # Both number types: who writes an op of his own checks its gradient in double. Of the kernels only
 # the table is for others. A header keeps its path, so that includes read as they do here.
@@ -388,5 +250,5 @@ clean:  ## removes build/ and the programs
 	rm -rf build $(APPS:%=apps/%)
 
 help:  ## this list
-	@awk '/^[a-z0-9-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' Makefile
+	@awk '/^[a-z0-9-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' $(firstword $(MAKEFILE_LIST)) tests/tests.mk
 	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder;  V=1 shows the commands'

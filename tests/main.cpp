@@ -6,6 +6,7 @@
 //
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 using namespace plaingrad;  // NOLINT
 
@@ -30,14 +31,23 @@ void note(const char* what, const char* name) {
     std::fclose(file);  // at once: the next test case may crash
 }
 
-// A test case that was skipped, or that fails and may ([!mayfail]), is neither passed nor failed.
+bool was_skipped(const auto& counts) {
+    if constexpr (requires { counts.skipped; })
+        return counts.skipped > 0;
+    return std::exchange(tests::skipped, false);
+}
+
+// A test case that fails and may ([!mayfail]) is not counted.
 struct Counter : Listener {
     using Listener::Listener;
     void testCaseEnded(const Catch::TestCaseStats& stats) override {
         const auto& counts = stats.totals.testCases;
         const char* name = info(stats.testInfo).name.c_str();
+        const bool skipped = was_skipped(counts);
         if (counts.failed > 0)
             note("failed", name);
+        else if (skipped)
+            note("skipped", name);
         else if (counts.passed > 0)
             note("passed", name);
     }

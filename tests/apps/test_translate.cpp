@@ -6,10 +6,8 @@ using namespace plaingrad;  // NOLINT
 using namespace tests;
 
 TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][translate][slow]") {
-    if (!fast_build()) {
-        WARN("skipped: this build is too slow to learn in");
-        return;
-    }
+    if (!fast_build())
+        SKIP("this build is too slow to learn in");
     const Files f;
     const Result trained =
         translate(f.train({"--steps", "700", "--lr", "0.001", "--warmup", "100", "--dropout", "0.1",
@@ -46,10 +44,8 @@ TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][t
 }
 
 TEST_CASE("translate copies what it has never seen, or marks it", "[apps][translate][slow]") {
-    if (!fast_build()) {
-        WARN("skipped: this build is too slow to learn in");
-        return;
-    }
+    if (!fast_build())
+        SKIP("this build is too slow to learn in");
     // "call X" is "ruf X an", and each X is there once: too rare to be learned.
     const Files f;
     std::string lines;

@@ -196,10 +196,8 @@ TEST_CASE("translate goes on from another folder, and with files that have moved
 
 TEST_CASE("translate: whatever the options, a run that was stopped goes on to the same bits",
           "[apps][translate][bits]") {
-    if (!fast_build()) {
-        WARN("skipped: this build is too slow for so many runs");
-        return;
-    }
+    if (!fast_build())
+        SKIP("this build is too slow for so many runs");
     const std::vector<Words> options = {{"--bpe-dropout", "0.2", "--accumulate", "2", "--save-every", "3"},
                                         {"--pieces", "bytes", "--lower-case"},
                                         {"--tokenized", "--min-count", "20", "--too-long", "cut"}};
@@ -268,10 +266,8 @@ TEST_CASE(
     "[apps][translate]") {
     const Files f;
     SmallDisk disk(f.run, 36);  // room for the first epoch, not for all
-    if (!disk.mounted) {
-        WARN("skipped: no file system can be mounted here");
-        return;
-    }
+    if (!disk.mounted)
+        SKIP("no file system can be mounted here");
     const Result full = translate(f.train({"--save", f.run, "--average", "20"}));
     CHECK(full.status == 1);
     CHECK(contains(full.err,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs test binaries and prints `N passed, N failed`, test cases summed over all of them. It exists
+# Runs test binaries and prints `N passed, N failed, N skipped`, test cases summed over all of them. It exists
 # because a binary that crashes, is killed by a sanitizer, or leaves early counts nothing itself:
 # that is a failure here.
 #
@@ -8,6 +8,7 @@
 # exit status: 0 if some test ran and all passed
 passed=0
 failed=0
+skipped=0
 # A test that runs make is not part of the make that runs the tests.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 counts=$(mktemp "${TMPDIR:-/tmp}/plaingrad_counts.XXXXXX") || exit 1
@@ -35,8 +36,9 @@ while [ $# -gt 0 ]; do
     [ $status -lt 128 ] || echo "$binary: stopped by signal $((status - 128)); the tests after that did not run"
     passed=$((passed + p))
     failed=$((failed + f))
+    skipped=$((skipped + $(grep -c '^skipped' "$counts")))
 done
 
 [ $((passed + failed)) -gt 0 ] || echo "no test case ran"
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,162 @@
+# Tests, benchmarks and curves; a part of the Makefile, whose variables it uses.
+
+ALL_TESTS  := $(call find,tests,test_*.cpp)
+TEST_SRC   := $(if $(TESTS),$(shell sh tests/tools/tests_for.sh $(call quote,$(TESTS)) $(ALL_TESTS)),$(ALL_TESTS))
+BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
+BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
+CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
+CURVE_OBJ  := $(CURVES:%=$(OBJ)/tests/curves/%.o)
+# What the gradient checks need of the tests: the double build compiles no more for them.
+GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
+MAIN       ?= $(OBJ)/tests/main.o
+TEST_OBJ   := $(TEST_SRC:%.cpp=$(OBJ)/%.o)
+GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
+
+# ---- Compiling ----------------------------------------------------------------------------------
+
+# Catch2 3 has a library to link, Catch2 2 is one header. pkg-config finds it outside of /usr.
+ifneq ($(filter test test-long tests gradchecks %/tests %/gradchecks,$(MAKECMDGOALS)),)
+CATCH_FLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I catch2 2>/dev/null))
+CATCH := $(shell printf '$(H)if __has_include(<catch2/catch_all.hpp>)\n3\n$(H)elif __has_include(<catch2/catch.hpp>)\n2\n$(H)endif\n' \
+           | $(CXX) -std=c++20 $(CPPFLAGS) $(CXXFLAGS) $(CATCH_FLAGS) -x c++ -E -P - 2>/dev/null)
+ifeq ($(CATCH),)
+$(error Catch2 not found, which the tests need; install it with: make deps)
+endif
+CATCH_LIBS := $(if $(filter 3,$(CATCH)),$(or $(shell pkg-config --libs catch2 2>/dev/null),-lCatch2))
+endif
+
+# As `flags` and `list`, for the tests alone.
+$(OUT)/catch: FORCE
+	@$(call write,$(call quote,$(CATCH) $(CATCH_FLAGS)))
+$(OUT)/tests_list: FORCE
+	@$(call write,$(call quote,$(TEST_OBJ)))
+$(OUT)/gradchecks_list: FORCE
+	@$(call write,$(call quote,$(GRAD_OBJ)))
+$(TEST_OBJ) $(OBJ)/tests/main.o: $(OUT)/catch
+
+$(OUT)/std_catch.h: FORCE
+	@$(call write,$(foreach h,$(STD) filesystem fstream,$(call include,<$(h)>)) $(call include,"tests/catch.h"))
+$(OUT)/std_catch.h.gch: tests/catch.h $(OUT)/catch
+ifneq ($(PCH),no)
+$(TEST_OBJ): | $(OUT)/std_catch.h.gch
+$(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVE_OBJ): | $(OUT)/std.h.gch
+endif
+
+# Tests, but not benchmarks, get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
+# the time. Their arithmetic is the same at any level.
+TEST_OPT = -O1
+$(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o): TEST_OPT =
+# Catch2's own code, compiled once for all variants.
+$(OBJ)/tests/main.o: TEST_OPT = -O0
+# The one file for the machine at hand, to show what a compiler can do that knows it.
+$(OBJ)/tests/bench/bench_staircase.o: TEST_OPT = -march=native -ffp-contract=fast
+$(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
+	$(call say,c++)
+	$(Q)$(CXX) $(FLAGS) $(TEST_OPT) $(CATCH_FLAGS) $(PCH_FOR) -MMD -MP -c $< -o $@
+
+-include $(patsubst %.o,%.d,$(TEST_OBJ) $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ))
+
+# The programs, their parts and the kit are built where a test needs them.
+TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_profile))
+TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -l '"apps/' $(TEST_SRC))),$(PARTS) $(KIT))
+
+linked = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %/libprograms.a %/libkit.a,$^) $(LIB) $(CATCH_LIBS) -o $@
+$(OUT)/tests: $(MAIN) $(TEST_OBJ) $(OUT)/tests_list $(TESTED_PARTS) $(LIB)
+	$(call say,ld )
+	$(Q)$(linked)
+
+$(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(OUT)/gradchecks_list $(LIB)
+	$(call say,ld )
+	$(Q)$(linked)
+
+# ---- Running ------------------------------------------------------------------------------------
+
+# Gradients are checked in double: the float builds leave out the tests tagged [gradcheck], and the
+# plain `make test` adds a second binary, of the double build, with only these. Where TESTS chooses nothing by itself,
+# tests of many seconds ([slow]) are left out, and hidden ones ([.]), which Catch2 2 would take for chosen.
+comma  := ,
+unnamed = $(if $(filter-out ~%,$(TESTS)),,~[.]~[slow])
+tagged  = $(call quote,$(unnamed)$(1)$(subst $(comma),$(comma)$(1),$(TESTS)))
+SUITES  = $(OUT)/tests $(call tagged,$(if $(filter double,$(VARIANT)),,~[gradcheck]))
+ifneq ($(and $(GRAD_SRC),$(filter release,$(VARIANT)),$(filter-out no,$(GRADCHECKS))),)
+SUITES += $(BUILD)/double/gradchecks $(call tagged,[gradcheck])
+test tests: gradchecks
+endif
+
+# The thread sanitizer of older compilers fails where the kernel moves the program about too widely.
+ifeq ($(VARIANT)$(RUN),tsan)
+RUN := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+endif
+
+# What a test finds in its environment: PLAINGRAD_APPS and PLAINGRAD_BENCH, the folders of the programs; PLAINGRAD_RUN,
+# what to put before one (an emulator); PLAINGRAD_COMPILE, a command under which a user's program
+# compiles for this build, and PLAINGRAD_LIB, the library to link it with.
+test: export PLAINGRAD_APPS := $(APPS_IN)
+test: export PLAINGRAD_BENCH := $(OUT)/bench
+test: export PLAINGRAD_LIB := $(LIB)
+test: export PLAINGRAD_COMPILE = $(CXX) -std=c++20 -pthread -I. $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
+test: export PLAINGRAD_RUN := $(RUN)
+test: export ASAN_OPTIONS ?= detect_stack_use_after_return=1:strict_string_checks=1
+test: export UBSAN_OPTIONS ?= print_stacktrace=1
+
+.PHONY: test test-long tests gradchecks
+test: tests  ## builds and runs the tests; TESTS='[tag]', VARIANT=double|asan|tsan
+	@sh tests/tools/run_tests.sh $(SUITES)
+
+test-long:  ## the tests of many seconds each, which `make test` leaves out
+	+@$(MAKE) test TESTS='[slow]'
+
+tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS)) $(TESTED_BENCHES)  ## builds the tests and runs none
+
+# The same main for both: it does not know the number type, and is slow to compile.
+gradchecks: $(MAIN)
+	+@$(MAKE) VARIANT=double MAIN=$(MAIN) $(BUILD)/double/gradchecks
+
+# ---- Benchmarks and curves ---------------------------------------------------------------------
+
+$(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(BENCH_OBJ) $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(link)
+
+# bench_profile has a kernels::cpu() of its own, and calls the real one.
+$(OBJ)/tests/bench/dispatch.o: autograd/kernels/dispatch.cpp $(OUT)/flags
+	$(call say,c++)
+	$(Q)$(CXX) $(FLAGS) $(EXTRA) -Dcpu=real_cpu -MMD -MP -c $< -o $@
+$(OUT)/bench/bench_profile: $(OBJ)/tests/bench/dispatch.o
+
+$(OUT)/bench/bench_matmul: LIBS = -ldl  # in the C library itself since glibc 2.34
+
+$(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(link)
+
+# One after the other: they share the machine's cores with nobody.
+BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
+IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_profile)
+.PHONY: bench bench-peers bench-staircase bench-multi30k curves
+bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
+	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
+
+bench-peers: $(OUT)/bench/bench_training $(OUT)/bench/bench_decoding $(OUT)/bench/bench_matmul  ## the same work here and in PyTorch, OpenBLAS, oneDNN: PYTHON=... CSV=1
+	@$(OUT)/bench/bench_matmul --peers $(BENCH_ARGUMENTS)
+	@'$(PYTHON)' tests/bench/peers.py --build '$(OUT)' $(BENCH_ARGUMENTS)
+
+bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
+	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)
+
+# Interrupted, it goes on where it was.
+MULTI30K = $(OUT)/multi30k
+bench-multi30k: $(APPS_IN)/translate  ## the published translator on Multi30k, an hour or two: DATA=its folder
+	@if [ -e '$(MULTI30K)/last.safetensors' ]; then $(APPS_IN)/translate train --resume '$(MULTI30K)'; else \
+	    $(APPS_IN)/translate train '$(DATA)/train.lc.norm.tok.en' '$(DATA)/train.lc.norm.tok.de' \
+	        --validation '$(DATA)/val.lc.norm.tok.en,$(DATA)/val.lc.norm.tok.de' --tokenized --merges 10000 \
+	        --accumulate 2 --save '$(MULTI30K)'; fi
+
+curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
+	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
+
+.PHONY: golden
+golden:  ## makes the golden files of tests/golden anew, with PyTorch
+	$(PYTHON) tests/golden/make_golden.py
+
