@@ -198,12 +198,19 @@ include tests/tests.mk
 
 # ---- 8. Source checks ---------------------------------------------------------------------------
 
-.PHONY: lint lint-test format size
+.PHONY: lint lint-test headers format size
 lint: $(KERNEL_OBJ)  ## include direction, sealed kernels, format, and other rules of the house
 	@sh tests/tools/lint.sh $(KERNEL_OBJ)
 
 lint-test: $(KERNEL_OBJ)  ## plants a fault for every rule of `make lint` and wants to see it found
 	@CXX='$(CXX)' sh tests/tools/lint_test.sh
+
+ALONE = $(patsubst %,alone/%,$(call find,autograd nn models apps tests,*.h))
+headers: $(ALONE)  ## compiles each header by itself
+	@echo 'make headers: $(words $(ALONE)) headers, each compiles by itself'
+.PHONY: $(ALONE)
+$(ALONE): alone/%:
+	@echo '$(H)include "$*"' | $(CXX) $(FLAGS) -w -fsyntax-only -x c++ -
 
 format:  ## lets clang-format lay out all sources
 	@command -v clang-format >/dev/null || { echo 'make format: clang-format is not installed' >&2; exit 1; }

@@ -1,22 +1,48 @@
 #!/bin/sh
-# Installs Catch2, the only thing that the tests need beyond the compiler, with the package manager
-# that is there. It exists so that the README can say `make deps` on every system.
+# Installs what the tests need beyond the compiler, which is Catch2, with the package manager that is there. It exists
+# so that the README can say `make deps` on every system. With --all, what .ci/run needs besides (Debian and Ubuntu):
+# clang with its standard library, another processor with an emulator, clang-format, CMake, PyTorch.
 #
-# usage: deps.sh <compiler...>     (to see whether Catch2 is there already)
-if printf '#if !__has_include(<catch2/catch_all.hpp>) && !__has_include(<catch2/catch.hpp>)\n#error\n#endif\n' |
+# usage: deps.sh [--all] <compiler...>     (the compiler, to see whether Catch2 is there already)
+all=
+if [ "$1" = --all ]; then all=yes && shift; fi
+have() { command -v "$1" >/dev/null 2>&1; }
+compiles() { printf '%b' "$1" | $2 -std=c++20 -x c++ -o /dev/null - >/dev/null 2>&1; }
+torch() { python3 -c 'import torch' 2>/dev/null || /usr/bin/python3 -c 'import torch' 2>/dev/null; }
+
+missing=
+need() { missing="$missing $*"; }
+if ! printf '#if !__has_include(<catch2/catch_all.hpp>) && !__has_include(<catch2/catch.hpp>)\n#error\n#endif\n' |
     "$@" -std=c++20 -x c++ -E - >/dev/null 2>&1; then
-    echo "make deps: Catch2 is there, nothing to do"
+    need catch2
+fi
+if [ -n "$all" ] && have apt-get; then
+    have pkg-config || need pkg-config
+    have cmake || need cmake
+    have clang-format || need clang-format
+    compiles '#include <string>\nint main() { return int(std::string().size()); }\n' 'clang++ -stdlib=libc++' ||
+        need clang libc++-dev libc++abi-dev
+    have aarch64-linux-gnu-g++ || need g++-aarch64-linux-gnu
+    have qemu-aarch64 || need qemu-user
+    torch || need python3-torch
+fi
+if [ -z "$missing" ]; then
+    echo "make deps: all is there, nothing to do"
     exit 0
 fi
 
 sudo=
 if [ "$(id -u)" -ne 0 ]; then sudo=sudo; fi
-have() { command -v "$1" >/dev/null 2>&1; }
-
-set -e
 if have apt-get; then
-    $sudo apt-get update
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y catch2
+    $sudo apt-get update || exit 1
+    # One after the other: what this system does not have is no reason to go without the rest.
+    for package in $missing; do
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package" || failed="$failed $package"
+    done
+    if [ -n "$failed" ]; then
+        echo "make deps: could not be installed:$failed" >&2
+        exit 1
+    fi
 elif have dnf; then
     $sudo dnf install -y catch2-devel
 elif have pacman; then
