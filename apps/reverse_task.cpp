@@ -7,10 +7,11 @@
 #include <set>
 
 #include "apps/kit/options.h"
-#include "apps/kit/pairs.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
+#include "apps/kit/watch.h"
 #include "models/decoding.h"
+#include "models/pairs.h"
 #include "models/presets.h"
 #include "nn/schedule.h"
 
@@ -114,16 +115,16 @@ std::set<Sequence> held_out_sequences(const Rng& rng) {
     return chosen;
 }
 
-kit::Pair reversal(const Sequence& ids) { return {ids, Sequence(ids.rbegin(), ids.rend())}; }
+models::Pair reversal(const Sequence& ids) { return {ids, Sequence(ids.rbegin(), ids.rend())}; }
 
-kit::Batch training_batch(const Rng& rng, int64_t size, const std::set<Sequence>& held_out) {
-    std::vector<kit::Pair> pairs;
+models::Batch training_batch(const Rng& rng, int64_t size, const std::set<Sequence>& held_out) {
+    std::vector<models::Pair> pairs;
     for (uint64_t i = 0; static_cast<int64_t>(pairs.size()) < size; ++i) {
         const Sequence ids = random_sequence(rng.fork(i), kMinLength);
         if (!held_out.contains(ids))
             pairs.push_back(reversal(ids));
     }
-    return kit::make_batch(pairs);
+    return models::make_batch(pairs);
 }
 
 // All sequences of lengths 1 to 3.
@@ -185,7 +186,7 @@ struct HeadView {
 
 HeadView most_reversing_head(const models::Transformer& model, const Sequence& ids) {
     const NoGrad no_grad;
-    const kit::Batch batch = kit::make_batch({reversal(ids)});
+    const models::Batch batch = models::make_batch({reversal(ids)});
     models::AttentionWeights all;
     model(batch.src, batch.tgt.slice(0, batch.tgt.length() - 1), models::Mode::eval(), &all);
     HeadView best = {0, 0, -1, {}};
@@ -229,14 +230,16 @@ int main_program(int argc, char** argv) {
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
     const Rng training = rng.fork("training");
     kit::listen_for_interrupt();
-    kit::train(nn::parameters(model),
-               [&](int64_t step, const nn::Mode& mode) {
-                   const Rng random = training.fork(static_cast<uint64_t>(step));
-                   return kit::teacher_forcing(model, training_batch(random, settings.batch, held_out), mode);
-               },
-               {.steps = settings.steps,
-                .learning_rate = nn::CosineSchedule{settings.lr, settings.steps, settings.steps / 10},
-                .seed = static_cast<uint64_t>(settings.seed)});
+    nn::train(
+        nn::parameters(model),
+        [&](int64_t step, const nn::Mode& mode) {
+            const Rng random = training.fork(static_cast<uint64_t>(step));
+            return models::teacher_forcing(model, training_batch(random, settings.batch, held_out), mode);
+        },
+        {.steps = settings.steps,
+         .learning_rate = nn::CosineSchedule{settings.lr, settings.steps, settings.steps / 10},
+         .seed = static_cast<uint64_t>(settings.seed)},
+        kit::watch(settings.steps));
     kit::stop_listening_for_interrupt();
 
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end());

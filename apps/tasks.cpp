@@ -8,11 +8,12 @@
 #include <sstream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/pairs.h"
 #include "apps/kit/program.h"
+#include "apps/kit/watch.h"
 #include "models/decoding.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
+#include "models/pairs.h"
 #include "models/presets.h"
 #include "models/sampling.h"
 #include "nn/schedule.h"
@@ -24,7 +25,7 @@ using autograd::Tensor;
 using autograd::Tokens;
 using models::Real;
 using nn::Init;
-using Pairs = std::vector<kit::Pair>;
+using Pairs = std::vector<models::Pair>;
 using Sequence = std::vector<int32_t>;
 
 namespace {
@@ -142,7 +143,7 @@ int64_t count(const Questions& q) {
     return n;
 }
 
-kit::Pair question(const Questions& q, int64_t number) {
+models::Pair question(const Questions& q, int64_t number) {
     Sequence symbols(static_cast<std::size_t>(q.length));
     for (auto place = symbols.rbegin(); place != symbols.rend(); ++place, number /= q.symbols)
         *place = models::kFirstFreeId + static_cast<int32_t>(number % q.symbols);
@@ -217,8 +218,8 @@ models::StackConfig one_stack(models::StackConfig config, const Questions& q, co
 // What a model of each family learns, and how it answers.
 
 // The decoder continues <sos> by the answer and <eos>, from what the encoder has made of the question.
-kit::StepLoss loss(const models::Transformer& model, const Pairs& pairs, const nn::Mode& mode) {
-    return kit::teacher_forcing(model, kit::make_batch(pairs), mode);
+nn::StepLoss loss(const models::Transformer& model, const Pairs& pairs, const nn::Mode& mode) {
+    return models::teacher_forcing(model, models::make_batch(pairs), mode);
 }
 
 std::vector<Sequence> answers(const models::Transformer& model, const Tokens& questions, int64_t length) {
@@ -233,8 +234,8 @@ std::vector<Sequence> answers(const models::Transformer& model, const Tokens& qu
 }
 
 // Each position says what stands there in the answer: all are answered at once, and nothing is masked.
-kit::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
-    const kit::Batch batch = kit::make_batch(pairs);
+nn::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
+    const models::Batch batch = models::make_batch(pairs);
     const Tensor logits = model(batch.src, mode);                       // (B, T, V)
     const Tokens targets = batch.tgt.slice(1, batch.tgt.length() - 1);  // between <sos> and <eos>
     return {autograd::cross_entropy(logits, targets), targets.batch() * targets.length()};
@@ -252,9 +253,9 @@ std::vector<Sequence> answers(const models::MaskedLanguageModel& model, const To
 }
 
 // One text, question and answer; the loss counts the answer alone, as nobody can foresee the question.
-kit::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
+nn::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
     std::vector<Sequence> texts, targets;
-    for (const kit::Pair& pair : pairs) {
+    for (const models::Pair& pair : pairs) {
         texts.push_back(pair.src);
         texts.back().insert(texts.back().end(), pair.tgt.begin(), pair.tgt.end() - 1);
         targets.emplace_back(pair.src.size() - 1, models::kPad);
@@ -278,15 +279,15 @@ template <class Model>
 void train(const Model& model, const Recipe& r, const Data& data, const Rng& rng) {
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
     kit::listen_for_interrupt();
-    kit::train(
+    nn::train(
         nn::parameters(model),
         [&](int64_t step, const nn::Mode& mode) { return loss(model, data.batch(step, r.batch), mode); },
         {.steps = r.steps,
          .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
          .adam = r.adam,
          .clip = r.clip,
-         .seed = rng.state(),
-         .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
+         .seed = rng.state()},
+        kit::watch(r.steps, {.plain_lines_every = std::max<int64_t>(1, r.steps / 4)}));
     kit::stop_listening_for_interrupt();
 }
 

@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "apps/kit/options.h"
-#include "apps/kit/pairs.h"
 #include "apps/kit/program.h"
+#include "apps/kit/watch.h"
 #include "models/decoding.h"
+#include "models/pairs.h"
 #include "models/presets.h"
 #include "models/text/lines.h"
 #include "models/text/vocabulary.h"
@@ -87,7 +88,7 @@ constexpr int64_t kLongest = 2000;  // words of a sentence; attention takes time
 // Sentences as ids, and the vocabularies that made them. Models that share a table need one for both
 // languages.
 struct Corpus {
-    std::vector<kit::Pair> pairs;
+    std::vector<models::Pair> pairs;
     Vocabulary src, tgt;
     int64_t longest = 0;
 
@@ -129,23 +130,22 @@ void train(const models::Transformer& model, const Corpus& corpus, const Setting
     const auto next_batch = [&](int64_t step) {
         const int64_t epoch = (step - 1) / per_epoch, first = (step - 1) % per_epoch * kBatch;
         const std::vector<int64_t> order = rng.fork(static_cast<uint64_t>(epoch)).permutation(n);
-        std::vector<kit::Pair> batch;
+        std::vector<models::Pair> batch;
         for (int64_t i = first; i < std::min(first + kBatch, n); ++i)
             batch.push_back(
                 corpus
                     .pairs[static_cast<std::size_t>(per_epoch > 1 ? order[static_cast<std::size_t>(i)] : i)]);
-        return kit::make_batch(batch);
+        return models::make_batch(batch);
     };
+    const int64_t steps = s.epochs * per_epoch;
     kit::listen_for_interrupt();
-    const kit::TrainingResult result =
-        kit::train(nn::parameters(model),
-                   [&](int64_t step, const nn::Mode& mode) {
-                       return kit::teacher_forcing(model, next_batch(step), mode);
-                   },
-                   {.steps = s.epochs * per_epoch,
-                    .learning_rate = nn::ConstantSchedule{lr},
-                    .seed = static_cast<uint64_t>(s.seed),
-                    .plain_lines_every = std::max<int64_t>(1, s.epochs * per_epoch / 10)});
+    const nn::TrainingResult result = nn::train(
+        nn::parameters(model),
+        [&](int64_t step, const nn::Mode& mode) {
+            return models::teacher_forcing(model, next_batch(step), mode);
+        },
+        {.steps = steps, .learning_rate = nn::ConstantSchedule{lr}, .seed = static_cast<uint64_t>(s.seed)},
+        kit::watch(steps, {.plain_lines_every = std::max<int64_t>(1, steps / 10)}));
     kit::stop_listening_for_interrupt();
     std::cout << "loss " << result.losses.front() << " at first, " << result.losses.back() << " after "
               << s.epochs << " epochs\n";
@@ -197,7 +197,7 @@ private:
 std::size_t recite(const Translator& translate, const Corpus& corpus, std::size_t show) {
     std::size_t right = 0;
     for (std::size_t i = 0; i < corpus.pairs.size(); ++i) {
-        const kit::Pair& pair = corpus.pairs[i];
+        const models::Pair& pair = corpus.pairs[i];
         const models::Hypothesis best = translate(pair.src)[0];
         const bool correct = best.finished && best.ids == pair.tgt;
         right += correct ? 1 : 0;

@@ -20,6 +20,8 @@ void on_interrupt(int signal) {
     if (interrupt_seen)
         std::_Exit(128 + signal);
     interrupt_seen = signal;
+    constexpr char text[] = "\nfinishing this step; a second Ctrl-C ends at once\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);  // as a handler may
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ void check_size(const TransformerConfig& c, const nn::checkpoint::SafeTensors& f
 }
 
 // What a run that is resumed needs, besides weights and moments. The losses that are compared are kept to the last bit.
-struct Standing : Validations {
+struct Standing : nn::Validations {
     int64_t steps = 0;
     std::string steps_of_each = {};  // "7 7 2": of each parameter, if they differ
 
@@ -87,7 +87,7 @@ struct Standing : Validations {
     }
 };
 
-Standing standing_of(const Training& training) {
+Standing standing_of(const nn::Training& training) {
     Standing standing = {training, training.adam.steps(), {}};
     const std::vector<int64_t>& of_each = training.adam.steps_of_each();
     for (const int64_t steps : of_each)
@@ -110,7 +110,7 @@ std::vector<int64_t> steps_of_each(const Standing& standing, std::size_t paramet
     return all;
 }
 
-std::vector<nn::checkpoint::StateEntry> optimizer_entries(const Training& training) {
+std::vector<nn::checkpoint::StateEntry> optimizer_entries(const nn::Training& training) {
     std::vector<nn::checkpoint::StateEntry> entries;
     for (const nn::NamedParameter& moment : training.adam.state())
         entries.push_back({autograd::join(kOptimizer, moment.name), moment.tensor});
@@ -119,7 +119,7 @@ std::vector<nn::checkpoint::StateEntry> optimizer_entries(const Training& traini
 
 template <class Model>
 void save_model(const std::string& path, const Model& model, const char* kind, const Metadata& extra,
-                const Training* training = nullptr) {
+                const nn::Training* training = nullptr) {
     Metadata metadata = extra;
     metadata.merge(to_metadata(model.config));
     metadata.emplace(kKind, kind);
@@ -198,7 +198,7 @@ void save(const std::string& path, const Classifier& model, const Metadata& extr
 }
 
 void save(const std::string& path, const Transformer& model, const Metadata& extra,
-          const Training* training) {
+          const nn::Training* training) {
     save_model(path, model, kTransformer, extra, training);
 }
 
@@ -213,7 +213,7 @@ Transformer load_transformer(const std::string& path, Metadata* extra, const aut
     return load_model<Transformer>(path, kTransformer, extra, rng);
 }
 
-void load_training(const std::string& path, Training& training) {
+void load_training(const std::string& path, nn::Training& training) {
     const nn::checkpoint::SafeTensors file = nn::checkpoint::read(path);
     const FieldReader reader{file.metadata(), kTraining, path};
     check_file(reader.has("steps"), path,
@@ -225,7 +225,7 @@ void load_training(const std::string& path, Training& training) {
                                     return name.starts_with(kOptimizer) ? name : std::string();
                                 }});
     training.adam.set_steps(standing.steps, std::move(of_each));
-    static_cast<Validations&>(training) = standing;
+    static_cast<nn::Validations&>(training) = standing;
 }
 
 }  // namespace plaingrad::kit

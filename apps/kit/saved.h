@@ -4,9 +4,9 @@
 #pragma once
 
 #include "apps/kit/config_metadata.h"
-#include "apps/kit/training.h"
 #include "models/language_model.h"
 #include "models/transformer.h"
+#include "nn/training.h"
 
 namespace plaingrad::kit {
 
@@ -18,7 +18,7 @@ void check_can_save(const std::string& path, const std::vector<std::string>& inp
 void save(const std::string& path, const models::LanguageModel& model, const Metadata& extra = {});
 void save(const std::string& path, const models::Classifier& model, const Metadata& extra = {});
 void save(const std::string& path, const models::Transformer& model, const Metadata& extra = {},
-          const Training* training = nullptr);
+          const nn::Training* training = nullptr);
 
 // Throws Error naming the file if it is not one that `save` wrote for this kind of model. Nothing is allocated on
 // the word of its metadata. `extra` receives the whole metadata.
@@ -28,8 +28,8 @@ models::Classifier load_classifier(const std::string& path, Metadata* extra = nu
 models::Transformer load_transformer(const std::string& path, Metadata* extra = nullptr,
                                      const autograd::Rng& rng = autograd::Rng(0));
 
-// Where the run of a checkpoint stood, for a Training of the model that was loaded from it. Throws Error naming the
+// Where the run of a checkpoint stood, for a nn::Training of the model that was loaded from it. Throws Error naming the
 // file if it is no checkpoint, or not one of such a model; then `training` is as it was.
-void load_training(const std::string& path, Training& training);
+void load_training(const std::string& path, nn::Training& training);
 
 }  // namespace plaingrad::kit

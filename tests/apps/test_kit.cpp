@@ -1,4 +1,4 @@
-// What the programs share: options, pictures, batches.
+// What the programs share: options, pictures.
 #include <algorithm>
 #include <functional>
 #include <iostream>
@@ -6,9 +6,9 @@
 
 #include "apps/kit/commands.h"
 #include "apps/kit/options.h"
-#include "apps/kit/pairs.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
+#include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "tests/catch.h"
 
@@ -396,17 +396,6 @@ TEST_CASE("large numbers are grouped", "[kit]") {
                                                                 {INT64_MAX, "9,223,372,036,854,775,807"}};
     for (const auto& [number, text] : table)
         CHECK(kit::grouped(number) == text);
-}
-
-TEST_CASE("a batch has start, end and padding", "[kit]") {
-    const kit::Batch batch = kit::make_batch({{{4, 5, 6}, {7}}, {{8}, {9, 10, 11}}});
-    CHECK(batch.src.batch() == 2);
-    CHECK(batch.src.length() == 3);
-    CHECK(batch.src.ids() == std::vector<int32_t>{4, 5, 6, 8, 0, 0});
-    CHECK(batch.tgt.length() == 5);
-    CHECK(batch.tgt.ids() == std::vector<int32_t>{1, 7, 2, 0, 0, 1, 9, 10, 11, 2});
-    const kit::Batch alone = kit::make_batch({{{4}, {}}});
-    CHECK(alone.tgt.ids() == std::vector<int32_t>{1, 2});
 }
 
 TEST_CASE("errors become statuses", "[kit]") {

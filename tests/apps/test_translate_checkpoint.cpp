@@ -25,7 +25,7 @@ std::string checkpoint(const std::string& path) {
                                         .n_decoder_layers = 1,
                                         .tying = models::Tying::all};
     const models::Transformer model(config, autograd::Rng(1));
-    kit::Training training(nn::parameters(model), {});
+    nn::Training training(nn::parameters(model), {});
     kit::Metadata metadata = codec.metadata();
     metadata["translate.arguments"] = "--steps=9\n--\na\nb";
     kit::save(path, model, metadata, &training);
@@ -38,7 +38,7 @@ bool opens(const std::string& path) {
         kit::Metadata metadata;
         const models::Transformer model = kit::load_transformer(path, &metadata);
         const translate::TextCodec codec = translate::TextCodec::from_metadata(metadata, path);
-        kit::Training training(nn::parameters(model), {});
+        nn::Training training(nn::parameters(model), {});
         kit::load_training(path, training);
         codec.encode("a bc");
         return true;
@@ -63,13 +63,13 @@ TEST_CASE("checkpoint: each parameter's steps are resumed, and older files have 
                                      .n_decoder_layers = 1},
                                     autograd::Rng(1));
     const Folder folder;
-    const auto resumed = [&](const kit::Training& training) {
+    const auto resumed = [&](const nn::Training& training) {
         kit::save(folder / "file", model, {}, &training);
-        kit::Training back(nn::parameters(model), {});
+        nn::Training back(nn::parameters(model), {});
         kit::load_training(folder / "file", back);
         return std::pair(back.adam.steps(), back.adam.steps_of_each());
     };
-    kit::Training training(nn::parameters(model), {});
+    nn::Training training(nn::parameters(model), {});
     const std::size_t n = training.adam.parameters().size();
     training.adam.set_steps(9);
     CHECK(resumed(training) == std::pair(int64_t(9), std::vector<int64_t>(n, 9)));

@@ -85,7 +85,7 @@ TEST_CASE("translate's text: with dropout each epoch has its own pieces, the sam
             bool ends = false;
             all.emplace_back();
             while (!ends) {
-                const kit::Batch batch = cursor.next(ends);
+                const models::Batch batch = cursor.next(ends);
                 all.back().insert(all.back().end(), batch.src.ids().begin(), batch.src.ids().end());
             }
             CHECK(std::count(all.back().begin(), all.back().end(), models::kUnk) == 0);
@@ -100,7 +100,7 @@ TEST_CASE("translate's text: with dropout each epoch has its own pieces, the sam
     Cursor cursor(corpus, codec, 128, 0.5, 1);
     cursor.move(5, 0);
     bool ends = false;
-    const kit::Batch batch = cursor.next(ends);
+    const models::Batch batch = cursor.next(ends);
     CHECK(std::vector<int32_t>(batch.src.ids().begin(), batch.src.ids().end()) ==
           std::vector<int32_t>(some[5].begin(), some[5].begin() + batch.src.batch() * batch.src.length()));
 }

@@ -8,7 +8,7 @@
 #include <iostream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/pairs.h"
+#include "models/pairs.h"
 #include "apps/kit/program.h"
 #include "autograd/base/parallel.h"
 #include "models/decoding.h"
@@ -65,7 +65,7 @@ const std::pair<const char*, const char*> kPairs[] = {{"hello world", "bonjour l
 
 struct ArticleCorpus {
     models::text::Vocabulary src, tgt;
-    std::vector<kit::Pair> pairs;
+    std::vector<models::Pair> pairs;
     ArticleCorpus() {
         for (const auto& [source, target] : kPairs)
             pairs.push_back({src.add_all(source), tgt.add_all(target)});
@@ -93,7 +93,7 @@ std::vector<double> article_as_printed(const ArticleCorpus& corpus, int seed, in
     const Transformer model = corpus.model(seed);
     nn::Adam adam(nn::parameters(model));
     std::vector<std::vector<int32_t>> sources, targets;
-    for (const kit::Pair& pair : corpus.pairs) {
+    for (const models::Pair& pair : corpus.pairs) {
         sources.push_back(pair.src);
         targets.push_back(pair.tgt);
     }
@@ -132,7 +132,7 @@ std::vector<double> article_as_printed(const ArticleCorpus& corpus, int seed, in
 std::vector<double> article_corrected(const ArticleCorpus& corpus, int seed, int& right) {
     const Transformer model = corpus.model(seed);
     nn::Adam adam(nn::parameters(model));
-    const kit::Batch batch = kit::make_batch(corpus.pairs);
+    const models::Batch batch = models::make_batch(corpus.pairs);
     const int64_t length = batch.tgt.length();
     std::vector<double> losses;
     for (int epoch = 1; epoch <= kArticleEpochs[3]; ++epoch) {

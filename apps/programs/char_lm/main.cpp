@@ -12,7 +12,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/saved.h"
-#include "apps/kit/training.h"
+#include "apps/kit/watch.h"
 #include "apps/programs/char_lm/data.h"
 #include "apps/programs/char_lm/log_book.h"
 #include "models/presets.h"
@@ -79,7 +79,7 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
     return config;
 }
 
-kit::TrainingOptions training_options(const Settings& s) {
+nn::TrainingOptions training_options(const Settings& s) {
     const bool names = s.preset == "names";
     // nanoGPT counts steps from 0, and warms up over one more.
     const int64_t warmup = std::min<int64_t>(100, s.steps / 10) + 1;
@@ -251,7 +251,7 @@ void train(const Writer& w, const Corpus& corpus, const Settings& s) {
         some.push_back(all[i]);
 
     double best = std::numeric_limits<double>::infinity();
-    kit::TrainingOptions options = training_options(s);
+    nn::TrainingOptions options = training_options(s);
     options.validation_loss = [&] {
         const double loss = measure(w.model, some).nats;
         if (loss < best && !s.save.empty())  // at once: whatever happens then, the best so far is there
@@ -262,13 +262,13 @@ void train(const Writer& w, const Corpus& corpus, const Settings& s) {
     };
     Batches batches(corpus, context, Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     kit::listen_for_interrupt();
-    const kit::TrainingResult result = kit::train(
+    const nn::TrainingResult result = nn::train(
         nn::parameters(w.model),
         [&](int64_t, const nn::Mode& mode) {
             const Tokens rows = batches.next(s.batch);
-            return kit::StepLoss{mean_loss(w.model, rows, mode), predictions(rows)};
+            return nn::StepLoss{mean_loss(w.model, rows, mode), predictions(rows)};
         },
-        options);
+        options, kit::watch(options.steps));
     if (!s.save.empty())
         std::cerr << "saved " << s.save << ", the model of step " << result.best_step << '\n';
     kit::stop_listening_for_interrupt();

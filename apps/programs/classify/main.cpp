@@ -11,7 +11,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/saved.h"
-#include "apps/kit/training.h"
+#include "apps/kit/watch.h"
 #include "apps/programs/classify/data.h"
 #include "apps/programs/classify/reader.h"
 #include "apps/programs/classify/report.h"
@@ -146,7 +146,7 @@ int64_t steps_per_epoch(const Settings& s, std::size_t examples) {
     return (static_cast<int64_t>(examples) + s.batch - 1) / s.batch;
 }
 
-kit::TrainingOptions training_options(const Settings& s, std::size_t examples) {
+nn::TrainingOptions training_options(const Settings& s, std::size_t examples) {
     const int64_t per_epoch = steps_per_epoch(s, examples);
     const int64_t steps = s.epochs > 0 ? s.epochs * per_epoch : std::max(kLeastSteps, kEpochs * per_epoch);
     return {.steps = steps,
@@ -156,13 +156,12 @@ kit::TrainingOptions training_options(const Settings& s, std::size_t examples) {
                      .decoupled = true,
                      .decay_matrices_only = true},
             .seed = static_cast<uint64_t>(s.seed),
-            .plain_lines_every = std::max<int64_t>(1, steps / 10),
             .validate_every = s.patience > 0 ? per_epoch : 0,
             .patience = s.patience};
 }
 
-kit::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training, const Settings& s,
-                        int64_t step, const nn::Mode& mode) {
+nn::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training, const Settings& s,
+                       int64_t step, const nn::Mode& mode) {
     const auto n = static_cast<int64_t>(training.size()), per_epoch = steps_per_epoch(s, training.size());
     const int64_t epoch = (step - 1) / per_epoch, first = (step - 1) % per_epoch * s.batch;
     const Rng rng(static_cast<uint64_t>(s.seed));
@@ -212,14 +211,14 @@ Labeller train(const Corpus& corpus, const std::vector<std::string>& labels, con
               << " labels\n";
     report_cuts(l.reader, corpus.training);
     report_cuts(l.reader, corpus.held_out);
-    kit::TrainingOptions options = training_options(s, corpus.training.size());
+    nn::TrainingOptions options = training_options(s, corpus.training.size());
     if (s.patience > 0)
         options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
     kit::listen_for_interrupt();
-    const kit::TrainingResult result = kit::train(
+    const nn::TrainingResult result = nn::train(
         nn::parameters(l.model),
         [&](int64_t step, const nn::Mode& mode) { return step_loss(l, corpus.training, s, step, mode); },
-        options);
+        options, kit::watch(options.steps, {.plain_lines_every = std::max<int64_t>(1, options.steps / 10)}));
     if (!s.save.empty()) {
         save(s.save, l);
         std::cerr << "saved " << s.save << ", with the weights of step "

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "apps/kit/pairs.h"
 #include "apps/programs/translate/text.h"
+#include "models/pairs.h"
 
 namespace plaingrad::translate {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/pairs.h"
 #include "apps/kit/program.h"
 #include "apps/programs/translate/text.h"
+#include "models/pairs.h"
 #include "models/text/batches.h"
 #include "models/text/data_check.h"
 
@@ -28,7 +28,7 @@ public:
         int64_t changed = 0;
         longest_ = longest;
         for (const SentencePair& pair : text.pairs) {
-            kit::Pair ids = {codec.encode(pair.source), codec.encode(pair.target)};
+            models::Pair ids = {codec.encode(pair.source), codec.encode(pair.target)};
             const std::size_t length = std::max(ids.src.size(), ids.tgt.size());
             if (static_cast<int64_t>(length) > longest - 1) {
                 ++changed;
@@ -50,34 +50,34 @@ public:
     // Tokens of the longest side, <eos> included.
     int64_t longest() const {
         std::size_t longest = 0;
-        for (const kit::Pair& pair : pairs_)
+        for (const models::Pair& pair : pairs_)
             longest = std::max({longest, pair.src.size(), pair.tgt.size() + 1});
         return static_cast<int64_t>(longest);
     }
     const std::vector<SentencePair>& sentences() const { return sentences_; }
-    const kit::Pair& pair(int64_t i) const { return pairs_[static_cast<std::size_t>(i)]; }
+    const models::Pair& pair(int64_t i) const { return pairs_[static_cast<std::size_t>(i)]; }
 
     // Tokens to predict.
     int64_t target_tokens() const {
         int64_t count = 0;
-        for (const kit::Pair& pair : pairs_)
+        for (const models::Pair& pair : pairs_)
             count += static_cast<int64_t>(pair.tgt.size()) + 1;
         return count;
     }
 
     std::vector<std::vector<int64_t>> batches(const models::text::BatchOptions& options) const {
         std::vector<models::text::PairLength> lengths;
-        for (const kit::Pair& pair : pairs_)
+        for (const models::Pair& pair : pairs_)
             lengths.push_back(
                 {static_cast<int64_t>(pair.src.size()), static_cast<int64_t>(pair.tgt.size()) + 1});
         return models::text::make_batches(lengths, options);
     }
 
-    kit::Batch batch(const std::vector<int64_t>& indices) const {
-        std::vector<kit::Pair> chosen;
+    models::Batch batch(const std::vector<int64_t>& indices) const {
+        std::vector<models::Pair> chosen;
         for (const int64_t i : indices)
             chosen.push_back(pair(i));
-        return kit::make_batch(chosen);
+        return models::make_batch(chosen);
     }
 
     // The same pairs, whose words are divided in another way for each `rng`. One that is too long then stays as it
@@ -86,8 +86,8 @@ public:
         Corpus other = *this;
         for (std::size_t i = 0; i < pairs_.size(); ++i) {
             const autograd::Rng of_pair = rng.fork(i);
-            kit::Pair ids = {codec.encode(sentences_[i].source, dropout, of_pair.fork("source")),
-                             codec.encode(sentences_[i].target, dropout, of_pair.fork("target"))};
+            models::Pair ids = {codec.encode(sentences_[i].source, dropout, of_pair.fork("source")),
+                                codec.encode(sentences_[i].target, dropout, of_pair.fork("target"))};
             ids.src.push_back(models::kEos);
             if (static_cast<int64_t>(std::max(ids.src.size(), ids.tgt.size() + 1)) <= longest_)
                 other.pairs_[i] = std::move(ids);
@@ -99,7 +99,7 @@ public:
     std::string fingerprint() const {
         uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
         const auto add = [&](int32_t id) { hash = (hash ^ static_cast<uint32_t>(id)) * 0x100000001b3u; };
-        for (const kit::Pair& pair : pairs_) {
+        for (const models::Pair& pair : pairs_) {
             std::for_each(pair.src.begin(), pair.src.end(), add);
             std::for_each(pair.tgt.begin(), pair.tgt.end(), add);
             add(-1);
@@ -109,7 +109,7 @@ public:
 
 private:
     int64_t longest_ = 0;
-    std::vector<kit::Pair> pairs_;
+    std::vector<models::Pair> pairs_;
     std::vector<SentencePair> sentences_;
 };
 
@@ -138,8 +138,8 @@ public:
               " batches; there is no number ", index);
     }
     // The next batch; `ends_epoch` if it is the last of its epoch.
-    kit::Batch next(bool& ends_epoch) {
-        const kit::Batch batch = corpus().batch(batches_[static_cast<std::size_t>(index)]);
+    models::Batch next(bool& ends_epoch) {
+        const models::Batch batch = corpus().batch(batches_[static_cast<std::size_t>(index)]);
         ends_epoch = ++index == per_epoch();
         if (ends_epoch)
             move(epoch + 1, 0);

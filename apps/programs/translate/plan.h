@@ -85,9 +85,9 @@ inline double measured_speed(const models::Transformer& model, Cursor cursor, co
     Clock::time_point start = Clock::now();
     for (int i = 0; i < kBatches; ++i) {
         bool ends_epoch = false;
-        const kit::StepLoss loss =
-            kit::teacher_forcing(model, cursor.next(ends_epoch), nn::Mode::train(autograd::Rng(0)),
-                                 static_cast<autograd::Real>(s.label_smoothing));
+        const nn::StepLoss loss =
+            models::teacher_forcing(model, cursor.next(ends_epoch), nn::Mode::train(autograd::Rng(0)),
+                                    static_cast<autograd::Real>(s.label_smoothing));
         loss.loss.backward();
         tokens += loss.tokens;
         if (i == 0)

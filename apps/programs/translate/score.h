@@ -14,7 +14,7 @@ inline double mean_loss(const models::Transformer& model, const Corpus& corpus, 
     int64_t tokens = 0;
     for (const std::vector<int64_t>& indices :
          corpus.batches({.batch_tokens = batch_tokens, .shuffle = false})) {
-        const kit::StepLoss batch = kit::teacher_forcing(model, corpus.batch(indices), nn::Mode::eval());
+        const nn::StepLoss batch = models::teacher_forcing(model, corpus.batch(indices), nn::Mode::eval());
         sum += static_cast<double>(batch.loss.item()) * static_cast<double>(batch.tokens);
         tokens += batch.tokens;
     }

@@ -5,6 +5,7 @@
 
 #include "apps/kit/progress.h"
 #include "apps/kit/saved.h"
+#include "apps/kit/watch.h"
 #include "apps/programs/translate/folder.h"
 #include "apps/programs/translate/plan.h"
 #include "apps/programs/translate/score.h"
@@ -101,36 +102,44 @@ private:
         if (training_.adam.steps() == 0)
             save_last();  // if that can't be done, it is better to know before anything was learned
         kit::listen_for_interrupt();
-        kit::train(
-            training_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options());
+        nn::train(
+            training_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options(), watch());
         if (kit::interrupted())
             std::cerr << "saved; --resume " << folder_.path << " goes on\n";
         kit::stop_listening_for_interrupt();
     }
 
-    kit::TrainingOptions options() {
+    nn::TrainingOptions options() {
         const int64_t d_model = model_.config.d_model;
         const double factor =
             s_.lr * std::sqrt(static_cast<double>(d_model) * static_cast<double>(s_.warmup));
-        kit::TrainingOptions options = {
-            .steps = s_.steps,
-            .stop = stop_,
-            .learning_rate = nn::WarmupInverseSqrt{d_model, s_.warmup, factor},
-            .clip = s_.clip,
-            .accumulate = s_.accumulate,
-            .seed = static_cast<uint64_t>(s_.seed),
-            .describe_validation = [&](int64_t step, double loss) { return epoch_line(step, loss); },
-            .patience = s_.patience,
-            .restore_best = false,
-            .after_step = [&](int64_t step, bool validated) { after_step(step, validated); }};
+        nn::TrainingOptions options = {.steps = s_.steps,
+                                       .stop = stop_,
+                                       .learning_rate = nn::WarmupInverseSqrt{d_model, s_.warmup, factor},
+                                       .clip = s_.clip,
+                                       .accumulate = s_.accumulate,
+                                       .seed = static_cast<uint64_t>(s_.seed),
+                                       .patience = s_.patience,
+                                       .restore_best = false};
         if (validation_ != nullptr)
             options.validation_loss = [&] { return validate(); };
         return options;
     }
 
-    kit::StepLoss next_loss(const nn::Mode& mode) {
-        kit::StepLoss loss = kit::teacher_forcing(model_, cursor_.next(epoch_ended_), mode,
-                                                  static_cast<autograd::Real>(s_.label_smoothing));
+    nn::Watch watch() {
+        nn::Watch watch = kit::watch(
+            stop_, {.done = training_.adam.steps(), .describe_validation = [&](int64_t step, double loss) {
+                        return epoch_line(step, loss);
+                    }});
+        watch.after_step = [&](const nn::StepReport& report) {
+            after_step(report.step, report.validation.has_value());
+        };
+        return watch;
+    }
+
+    nn::StepLoss next_loss(const nn::Mode& mode) {
+        nn::StepLoss loss = models::teacher_forcing(model_, cursor_.next(epoch_ended_), mode,
+                                                    static_cast<autograd::Real>(s_.label_smoothing));
         loss.ends_epoch = epoch_ended_;
         loss_sum_ += static_cast<double>(loss.loss.item()) * static_cast<double>(loss.tokens);
         tokens_ += loss.tokens;
@@ -270,7 +279,7 @@ private:
     Folder folder_;
     std::string data_;  // what a run began with, and must go on with
     Cursor cursor_;
-    kit::Training training_;
+    nn::Training training_;
     double validation_loss_ = 0, validation_bleu_ = 0;
     bool epoch_ended_ = false;
     double loss_sum_ = 0;  // of the epoch

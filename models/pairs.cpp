@@ -1,22 +1,20 @@
-#include "apps/kit/pairs.h"
+#include "models/pairs.h"
 
-namespace plaingrad::kit {
+namespace plaingrad::models {
 
-using namespace autograd;
-
-Batch make_batch(const std::vector<Pair>& pairs) {
+Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials) {
     std::vector<std::vector<int32_t>> src, tgt;
     for (const Pair& pair : pairs) {
         src.push_back(pair.src);
-        tgt.push_back({models::kSos});
+        tgt.push_back({specials.start});
         tgt.back().insert(tgt.back().end(), pair.tgt.begin(), pair.tgt.end());
-        tgt.back().push_back(models::kEos);
+        tgt.back().push_back(specials.ends.front());
     }
-    return {Tokens::padded(src, models::kPad), Tokens::padded(tgt, models::kPad)};
+    return {Tokens::padded(src, specials.pad), Tokens::padded(tgt, specials.pad)};
 }
 
-StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, const nn::Mode& mode,
-                         Real label_smoothing) {
+nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const Mode& mode,
+                             Real label_smoothing) {
     // In short sentences, cutting off the last position drops padding, not <eos>. That is harmless: the
     // decoder then reads <eos> and is asked for padding, which the loss ignores.
     const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);
@@ -25,8 +23,8 @@ StepLoss teacher_forcing(const models::Transformer& model, const Batch& batch, c
     for (const int32_t length : predicted.lengths())
         tokens += length;
     return {model.loss(batch.src, read, predicted, mode,
-                       {.ignore = models::kPad, .label_smoothing = label_smoothing}),
+                       {.ignore = batch.tgt.pad(), .label_smoothing = label_smoothing}),
             tokens};
 }
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::models

@@ -1,0 +1,28 @@
+// Training an encoder-decoder model on pairs of sentences: teacher forcing.
+#pragma once
+
+#include <vector>
+
+#include "models/transformer.h"
+#include "nn/training.h"
+
+namespace plaingrad::models {
+
+// A pair of sentences as ids, without start and end.
+struct Pair {
+    std::vector<int32_t> src, tgt;
+};
+
+struct Batch {
+    Tokens src;  // (B, S)
+    Tokens tgt;  // (B, T): the start first, an end last, then padding
+};
+// specials: those of the model's configuration.
+Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials = {});
+
+// The decoder reads the true target up to each position, not what it wrote itself, and predicts the next token: so all
+// positions learn at once. The loss is the mean cross-entropy over all of them but padding.
+nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const Mode& mode,
+                             Real label_smoothing = 0);
+
+}  // namespace plaingrad::models

@@ -1,0 +1,175 @@
+#include "nn/training.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+namespace plaingrad::nn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Validates now and then, and keeps the best weights.
+class Validation {
+public:
+    Validation(Training& training, const TrainingOptions& options, const Watch& watch)
+        : training_(training), options_(options), watch_(watch) {}
+
+    bool is_due(int64_t step, bool epoch_ended, bool stopped) const {
+        const bool every = options_.validate_every > 0 && step % options_.validate_every == 0;
+        const bool last = step == options_.steps || (stopped && options_.validate_every > 0);
+        return options_.validation_loss && (every || epoch_ended || last);
+    }
+
+    // After `step`.
+    double operator()(int64_t step) {
+        const double loss = options_.validation_loss();
+        check(!std::isnan(loss), "[train] step ", step, ": the validation loss is not a number");
+        const bool better = loss < training_.best_validation;
+        if (watch_.on_validation)
+            watch_.on_validation(step, loss, better);
+        training_.worse = better ? 0 : training_.worse + 1;
+        if (better) {
+            training_.best_validation = loss;
+            training_.best_step = step;
+            best_.clear();
+            for (const NamedParameter& p : training_.adam.parameters())
+                if (options_.restore_best)
+                    best_.push_back({p.name, p.tensor.clone()});
+        }
+        return loss;
+    }
+
+    bool has_patience() const { return options_.patience == 0 || training_.worse < options_.patience; }
+
+    void restore_best() const {
+        if (!best_.empty())
+            copy_values(best_, training_.adam.parameters());
+    }
+
+private:
+    Training& training_;
+    const TrainingOptions& options_;
+    const Watch& watch_;
+    std::vector<NamedParameter> best_;
+};
+
+// What the batches of a step came to.
+struct Sum {
+    double loss = 0;  // mean over the tokens
+    int64_t tokens = 0;
+    double grad_scale = 1;  // makes of the gradients that were added up the gradient of that mean
+    bool ends_epoch = false;
+};
+
+// Forward and backward of a step. Several batches have different numbers of tokens, and the gradient is to be that
+// of the mean over all: so each passes on the gradient of its sum.
+Sum accumulate(int64_t step, const Rng& dropout, const LossOf& loss_of, const TrainingOptions& options) {
+    Sum sum;
+    for (int64_t i = 0; i < options.accumulate && !sum.ends_epoch; ++i) {
+        const Rng rng = dropout.fork(static_cast<uint64_t>(step));
+        const StepLoss batch = loss_of(step, Mode::train(i == 0 ? rng : rng.fork(static_cast<uint64_t>(i))));
+        const auto loss = static_cast<double>(batch.loss.item()), tokens = static_cast<double>(batch.tokens);
+        if (options.accumulate == 1) {
+            batch.loss.backward();
+            return {loss, batch.tokens, 1, batch.ends_epoch};
+        }
+        autograd::mul(batch.loss, Tensor::scalar(static_cast<Real>(tokens))).backward();
+        sum.loss += loss * tokens;
+        sum.tokens += batch.tokens;
+        sum.ends_epoch = batch.ends_epoch;
+    }
+    sum.grad_scale = 1 / static_cast<double>(std::max<int64_t>(1, sum.tokens));
+    sum.loss *= sum.grad_scale;
+    return sum;
+}
+
+// " in encoder.layers.0.norm1.gain", if it can be told.
+std::string place_of_failure(const std::vector<NamedParameter>& parameters) {
+    for (const NamedParameter& p : parameters)
+        if (p.tensor.has_grad() && !std::isfinite(grad_norm({p})))
+            return autograd::join(", first in that of ", p.name);
+    return "";
+}
+
+// Zero the gradients, forward, backward, clip, step.
+StepReport take_step(int64_t step, Training& training, const Rng& dropout, const LossOf& loss_of,
+                     const TrainingOptions& options) {
+    const std::vector<NamedParameter>& parameters = training.adam.parameters();
+    training.adam.zero_grad();
+    const Sum now = accumulate(step, dropout, loss_of, options);
+    const double norm = grad_norm(parameters) * now.grad_scale;
+    check(std::isfinite(now.loss) && std::isfinite(norm), "[train] step ", step, ": the loss is ", now.loss,
+          " and the gradient's norm ", norm, place_of_failure(parameters),
+          "; a lower learning rate may help");
+    const double clip = options.clip > 0 ? clip_scale(norm, options.clip) : 1;
+    const double rate = options.learning_rate(step);
+    training.adam.step(rate, clip * now.grad_scale);
+    return {.step = step,
+            .loss = now.loss,
+            .tokens = now.tokens,
+            .learning_rate = rate,
+            .grad_norm = norm,
+            .ends_epoch = now.ends_epoch};
+}
+
+}  // namespace
+
+TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options,
+                     const Watch& watch) {
+    check(options.learning_rate && (options.validate_every == 0 || options.validation_loss),
+          "[train] a learning rate is needed, and to validate a validation_loss");
+    check(options.accumulate >= 1, "[train] a step needs at least one batch: got ", options.accumulate);
+    const Rng dropout = Rng(options.seed).fork("dropout");
+    const Clock::time_point start = Clock::now();
+    const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    const int64_t end = options.stop > 0 ? std::min(options.stop, options.steps) : options.steps;
+    TrainingResult result;
+    Validation validate(training, options, watch);
+    bool stopped = false;
+    for (int64_t step = training.adam.steps() + 1; !stopped && validate.has_patience() && step <= end;
+         ++step) {
+        StepReport report = take_step(step, training, dropout, loss_of, options);
+        report.seconds = seconds();
+        result.losses.push_back(report.loss);
+        if (watch.on_step)
+            watch.on_step(report);
+        stopped = watch.should_stop && watch.should_stop();
+        if (validate.is_due(step, report.ends_epoch, stopped))
+            report.validation = validate(step);
+        report.seconds = seconds();
+        if (watch.after_step)
+            watch.after_step(report);
+    }
+    validate.restore_best();
+    result.seconds = seconds();
+    result.best_validation = training.best_validation;
+    result.best_step = training.best_step;
+    return result;
+}
+
+TrainingResult train(const std::vector<NamedParameter>& parameters, const LossOf& loss_of,
+                     const TrainingOptions& options, const Watch& watch) {
+    Training training(parameters, options.adam);
+    return train(training, loss_of, options, watch);
+}
+
+TrainingLog::TrainingLog(std::string text) : text_(std::move(text)) {
+    if (text_.empty())
+        text_ = "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n";
+}
+
+void TrainingLog::add(const StepReport& r) {
+    char validation[40] = "", row[240];
+    if (r.validation)
+        std::snprintf(validation, sizeof validation, "%.6g", *r.validation);
+    const double took = r.seconds - seconds_;
+    std::snprintf(row, sizeof row, "%lld,%.6g,%s,%.6g,%.6g,%.3f,%.0f\n", static_cast<long long>(r.step),
+                  r.loss, validation, r.learning_rate, r.grad_norm, r.seconds,
+                  static_cast<double>(r.tokens) / (took > 0 ? took : 1));
+    text_ += row;
+    seconds_ = r.seconds;
+}
+
+}  // namespace plaingrad::nn

@@ -1,0 +1,110 @@
+// The loop that trains a model: forward, backward, clip, step, and now and then a validation. It draws nothing and saves
+// nothing: a progress line, a log, signals and checkpoints hang on its Watch.
+//
+//     Training training(parameters(model), {.beta2 = 0.98});
+//     train(training,
+//           [&](int64_t step, const Mode& mode) { return StepLoss{model.loss(batch(step), mode), tokens}; },
+//           {.steps = 1000, .learning_rate = CosineSchedule{1e-3, 1000}});
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nn/optim.h"
+
+namespace plaingrad::nn {
+
+// What one batch gives.
+struct StepLoss {
+    Tensor loss;
+    int64_t tokens = 0;       // how many the loss is the mean of
+    bool ends_epoch = false;  // the last batch of an epoch: the step ends with it, and validation follows
+};
+// The loss of a batch of a step (from 1).
+using LossOf = std::function<StepLoss(int64_t step, const Mode& mode)>;
+
+struct TrainingOptions {
+    int64_t steps = 1000;  // of the whole run
+    int64_t stop = 0;  // this call ends after that step, and another one resumes; 0: not before the run's end
+    std::function<double(int64_t step)> learning_rate = {};
+    AdamOptions adam = {.beta2 = 0.98, .eps = 1e-9};  // the paper's, §5.3; unless a Training has its own
+    double clip = 1;                                  // largest norm of the gradient; 0: any
+    int64_t accumulate = 1;  // batches in a step: their gradient is that of the mean over all their tokens
+    uint64_t seed = 0;       // of dropout
+
+    // Validation: every so many steps, at the end of epochs, and after the last step of the run; never without a
+    // validation_loss. Smaller is better.
+    int64_t validate_every = 0;  // 0: only at the end of epochs
+    std::function<double()> validation_loss = {};
+    int64_t patience = 0;      // ends when so many in a row are no better; 0: goes on
+    bool restore_best = true;  // when training ends the model has the weights of the best validation
+};
+
+// What a step came to.
+struct StepReport {
+    int64_t step = 0;
+    double loss = 0;  // the mean over its tokens
+    int64_t tokens = 0;
+    double learning_rate = 0;
+    double grad_norm = 0;                   // before clipping
+    double seconds = 0;                     // since this call of `train` began, its validations included
+    std::optional<double> validation = {};  // the loss, if there was one after this step
+    bool ends_epoch = false;
+};
+
+// Who looks on. Each function may be missing.
+struct Watch {
+    std::function<void(const StepReport& report)> on_step = {};  // before the validation
+    std::function<void(int64_t step, double loss, bool better)> on_validation = {};
+    std::function<void(const StepReport& report)> after_step = {};  // after it: for logs and checkpoints
+    std::function<bool()> should_stop = {};  // asked once after each step, e.g. whether Ctrl-C was pressed
+};
+
+// How the validations of a run went.
+struct Validations {
+    double best_validation = std::numeric_limits<double>::infinity();
+    int64_t best_step = 0;  // 0: there was no validation
+    int64_t worse = 0;      // validations since the best one
+};
+
+// Where a run stands, besides the weights: what must be saved for it to be resumed to the same bits.
+struct Training : Validations {
+    Training(const std::vector<NamedParameter>& parameters, const AdamOptions& options)
+        : adam(parameters, options) {}
+
+    Adam adam;  // its steps are those of the run
+};
+
+struct TrainingResult {
+    std::vector<double> losses;  // of each step
+    double seconds = 0;
+    double best_validation = std::numeric_limits<double>::infinity();
+    int64_t best_step = 0;  // 0: there was no validation
+};
+
+// From where `training` stands. If the watch wants it to stop, training ends with that step, which is validated if
+// validate_every is not 0. Throws Error at the first loss or gradient that is not finite, naming the first parameter
+// whose gradient is not.
+TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options,
+                     const Watch& watch = {});
+// From the beginning.
+TrainingResult train(const std::vector<NamedParameter>& parameters, const LossOf& loss_of,
+                     const TrainingOptions& options, const Watch& watch = {});
+
+// A log as CSV: a row for each step that it is given. Tokens a second are those since the row before.
+class TrainingLog {
+public:
+    // The rows of a run that is resumed, "" for a new one.
+    explicit TrainingLog(std::string text = "");
+    void add(const StepReport& report);
+    const std::string& text() const { return text_; }
+
+private:
+    std::string text_;
+    double seconds_ = 0;  // of the row before
+};
+
+}  // namespace plaingrad::nn

@@ -1,0 +1,197 @@
+// A training run on the terminal: the progress line, validations, Ctrl-C.
+#include "apps/kit/watch.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <sstream>
+
+#include "apps/kit/program.h"
+#include "apps/kit/progress.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;      // NOLINT
+using autograd::Tensor;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// What f writes to standard error, which is `descriptor` meanwhile.
+template <class F>
+void with_error_output(int descriptor, const F& f) {
+    std::fflush(stderr);
+    const int before = dup(STDERR_FILENO);
+    dup2(descriptor, STDERR_FILENO);
+    struct Restore {
+        int to;
+        ~Restore() {
+            std::fflush(stderr);
+            dup2(to, STDERR_FILENO);
+            close(to);
+        }
+    } restore{before};
+    f();
+}
+
+template <class F>
+std::string printed_by(const F& f) {
+    std::FILE* const file = std::tmpfile();
+    REQUIRE(file != nullptr);
+    with_error_output(fileno(file), f);
+    std::rewind(file);
+    std::string text;
+    for (int c = 0; (c = std::fgetc(file)) != EOF;)
+        text += static_cast<char>(c);
+    std::fclose(file);
+    return text;
+}
+
+Words lines_of(const std::string& text) {
+    Words lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+// The same, and standard error is a terminal, 100 columns wide.
+template <class F>
+std::string shown_by(const F& f) {
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    REQUIRE((master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0));
+    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    REQUIRE(slave >= 0);
+    winsize size{};
+    size.ws_col = 100;
+    ioctl(slave, TIOCSWINSZ, &size);
+    with_error_output(slave, f);
+    fcntl(master, F_SETFL, O_NONBLOCK);
+    std::string text;
+    char part[256];
+    for (ssize_t n = 0; (n = read(master, part, sizeof part)) > 0;)
+        text.append(part, static_cast<std::size_t>(n));
+    close(slave);
+    close(master);
+    return text;
+}
+
+// Trains one number; validates every two steps.
+nn::TrainingResult train(int64_t steps, const std::function<double()>& validation_loss) {
+    const nn::Parameter x(Tensor::from({2}, {5, -5}));
+    return nn::train(
+        {{"x", x}},
+        [&](int64_t, const nn::Mode&) {
+            return nn::StepLoss{autograd::sum(x.tensor()), 3};
+        },
+        {.steps = steps,
+         .learning_rate = [](int64_t) { return 0.5; },
+         .validate_every = 2,
+         .validation_loss = validation_loss},
+        kit::watch(steps, {.plain_lines_every = 1000}));
+}
+
+}  // namespace
+
+TEST_CASE("watch: a line for the first step and the last, and for each validation", "[kit][training]") {
+    std::vector<double> losses = {5, 2, 1, 3};
+    const Words lines = lines_of(printed_by([&] {
+        train(7, [&] {
+            const double loss = losses.back();
+            losses.pop_back();
+            return loss;
+        });
+    }));
+    REQUIRE(lines.size() == 6);
+    CHECK(lines[0].starts_with("step 1/7  loss 0.000000"));
+    CHECK(lines[1] == "step 2  validation loss 3.0000");
+    CHECK(lines[2] == "step 4  validation loss 1.0000");
+    CHECK(lines[3] == "step 6  validation loss 2.0000  (no better)");
+    CHECK(lines[4].starts_with("step 7/7  loss "));
+    CHECK(lines[5] == "step 7  validation loss 5.0000  (no better)");
+}
+
+TEST_CASE("watch: Ctrl-C makes its step the last, says so, and that is validated", "[kit][training]") {
+    std::FILE* const said = std::tmpfile();
+    REQUIRE(said != nullptr);
+    const pid_t child = fork();  // as a process cannot forget that it was interrupted
+    if (child == 0) {
+        bool right = false;
+        with_error_output(fileno(said), [&] {
+            kit::listen_for_interrupt();
+            int validations = 0;
+            const auto validation_loss = [&] {
+                if (++validations == 2)
+                    std::raise(SIGINT);  // after step 4: so step 5 is the last
+                return -double(validations);
+            };
+            const nn::TrainingResult first = train(20, validation_loss);
+            validations = 10;
+            const nn::TrainingResult second =
+                train(20, validation_loss);  // interrupted from the start: one step
+            right = kit::interrupted() && first.losses.size() == 5 && first.best_step == 5 &&
+                    second.losses.size() == 1 && second.best_step == 1 && validations == 11;
+        });
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    std::rewind(said);
+    std::string text;
+    for (int c = 0; (c = std::fgetc(said)) != EOF;)
+        text += static_cast<char>(c);
+    std::fclose(said);
+    CHECK(contains(text, "finishing this step; a second Ctrl-C ends at once\n"));
+}
+
+TEST_CASE("progress: plain lines at the first, every so many, and the last", "[kit][training]") {
+    const Words lines = lines_of(printed_by([] {
+        kit::Progress progress(11, 4);
+        for (int64_t step = 1; step <= 11; ++step) {
+            progress.update(step, 1.0 / static_cast<double>(step), 100);
+            if (step == 5)
+                progress.note("a note");
+        }
+    }));
+    REQUIRE(lines.size() == 5);
+    CHECK(lines[0].starts_with("step  1/11  loss 1.000000  "));
+    CHECK(lines[1].starts_with("step  4/11  loss 0.250000  "));
+    CHECK(lines[2] == "a note");
+    CHECK(lines[3].starts_with("step  8/11  loss 0.125000  "));
+    CHECK(lines[4].starts_with("step 11/11  loss 0.090909  "));
+    for (const std::size_t i : {0u, 1u, 3u, 4u})
+        CHECK(contains(lines[i], " tokens/s  0 s"));
+    CHECK(contains(lines[3], " left"));
+    CHECK_FALSE((contains(lines[1], " left") || contains(lines[4], " left")));
+}
+
+TEST_CASE("progress: on a terminal one line moves, and a note stays above it", "[kit][training]") {
+    const std::string text = shown_by([] {
+        kit::Progress progress(2, 1);
+        progress.note("before");       // no line to clear
+        progress.update(2, 0.5, 100);  // the last one is always drawn
+        progress.note("between");
+        progress.update(2, 0.25, 100);
+    });
+    const std::size_t drawn = text.find("step 2/2  loss 0.500000"),
+                      again = text.find("step 2/2  loss 0.250000");
+    CHECK(text.starts_with("before\r\n\r"));
+    REQUIRE((drawn != std::string::npos && again != std::string::npos));
+    CHECK(contains(text.substr(drawn, again - drawn), "\033[K\rbetween\033[K\r\n\r"));
+    CHECK(text.ends_with("\033[K\r\n"));  // the line is ended
+    CHECK(contains(text, "█"));
+    const std::string ended = shown_by([] {
+        kit::Progress progress(1, 1);
+        progress.update(1, 0.5, 100);
+        progress.note("twice");
+        progress.note("after");
+    });
+    CHECK(ended.ends_with("\033[K\rtwice\033[K\r\nafter\r\n"));  // no line is open, none is ended twice
+}

@@ -1,0 +1,83 @@
+// Batches of pairs, teacher forcing, and steps of several batches.
+#include "models/pairs.h"
+
+#include <cmath>
+
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+
+TEST_CASE("a batch has start, end and padding", "[models]") {
+    const Batch batch = make_batch({{{4, 5, 6}, {7}}, {{8}, {9, 10, 11}}});
+    CHECK(batch.src.batch() == 2);
+    CHECK(batch.src.length() == 3);
+    CHECK(batch.src.ids() == std::vector<int32_t>{4, 5, 6, 8, 0, 0});
+    CHECK(batch.tgt.length() == 5);
+    CHECK(batch.tgt.ids() == std::vector<int32_t>{1, 7, 2, 0, 0, 1, 9, 10, 11, 2});
+    const Batch alone = make_batch({{{4}, {}}});
+    CHECK(alone.tgt.ids() == std::vector<int32_t>{1, 2});
+}
+
+TEST_CASE("teacher forcing: the loss of what follows, and how many that are", "[models][training]") {
+    TransformerConfig c = TransformerConfig{.src_vocabulary = 12,
+                                            .tgt_vocabulary = 12,
+                                            .max_length = 6,
+                                            .d_model = 8,
+                                            .n_heads = 2,
+                                            .d_ff = 8,
+                                            .n_encoder_layers = 1,
+                                            .n_decoder_layers = 1};
+    const Transformer model(c, Rng(1));
+    const Batch batch = make_batch({{{4, 5, 6}, {7, 8}}, {{8}, {9, 10, 11, 4}}, {{9}, {}}});
+    const auto eval = Mode::eval();
+    const nn::StepLoss now = teacher_forcing(model, batch, eval);
+    CHECK(now.tokens == 3 + 5 + 1);
+    double sum = 0;
+    for (const Pair& pair : std::vector<Pair>{{{4, 5, 6}, {7, 8}}, {{8}, {9, 10, 11, 4}}, {{9}, {}}}) {
+        const nn::StepLoss one = teacher_forcing(model, make_batch({pair}), eval);
+        sum += static_cast<double>(one.loss.item()) * static_cast<double>(one.tokens);
+    }
+    CHECK(static_cast<double>(now.loss.item()) == Approx(sum / 9).epsilon(1e-5));
+}
+
+// A small model of sequences, whose batches have unequal numbers of tokens.
+TEST_CASE("training: the gradient of several batches is that of one large one", "[models][training]") {
+    TransformerConfig config = small("paper");
+    config.dropout = {.embeddings = 0, .sublayers = 0, .feed_forward = 0, .attention = 0};
+    const std::vector<Pair> pairs = {{{4, 5, 6}, {6, 5}}, {{4, 4, 5}, {4}}, {{6, 6, 5, 4}, {4, 5, 6, 6, 6}}};
+    const auto trained = [&](int64_t accumulate) {
+        const Transformer model(config, Rng(3));
+        nn::TrainingOptions options = {.steps = 4};
+        options.accumulate = accumulate;
+        options.clip = 0.1;
+        // So that Adam's step is lr g / eps: with its own eps, rounding would count where a gradient is truly 0.
+        options.adam = {.beta1 = 0, .beta2 = 0, .eps = 1e3};
+        options.learning_rate = [](int64_t) { return 1e3; };
+        std::size_t next = 0;
+        const nn::TrainingResult result = nn::train(
+            nn::parameters(model),
+            [&](int64_t, const Mode& mode) {
+                std::vector<Pair> batch = pairs;
+                if (accumulate > 1)
+                    batch = {pairs[next++ % pairs.size()]};
+                return teacher_forcing(model, make_batch(batch), mode);
+            },
+            options);
+        std::vector<Real> all(result.losses.begin(), result.losses.end());
+        for (const nn::NamedParameter& p : nn::parameters(model)) {
+            const std::vector<Real> values = p.tensor.to_vector();
+            all.insert(all.end(), values.begin(), values.end());
+        }
+        return all;
+    };
+    const std::vector<Real> one = trained(1), three = trained(3);
+    REQUIRE(one.size() == three.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < one.size(); ++i)
+        largest = std::max(largest, std::abs(static_cast<double>(one[i]) - static_cast<double>(three[i])));
+    CHECK(largest < 1e-5);
+    CHECK(largest > 0);  // it is not the same computation
+}

@@ -1,0 +1,288 @@
+// The training loop: every step, validation, patience, the best weights, accumulation, resuming.
+#include "nn/training.h"
+
+#include <cmath>
+
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// One number that is trained, with a gradient of 1 everywhere: each step makes it smaller.
+struct Tiny {
+    Parameter x{Tensor::from({2}, {5, -5})};
+    std::vector<NamedParameter> parameters = {{"x", x}};
+    std::vector<int64_t> steps;
+    std::vector<std::vector<Real>> weights;  // before each step
+    std::vector<uint64_t> streams;
+
+    StepLoss operator()(int64_t step, const Mode& mode) {
+        steps.push_back(step);
+        weights.push_back(x->to_vector());
+        streams.push_back(mode.training ? mode.rng.state() : 0);
+        return {autograd::sum(x.tensor()), 3};
+    }
+    TrainingResult train(const TrainingOptions& options, const Watch& watch = {}) {
+        return nn::train(parameters, std::ref(*this), options, watch);
+    }
+};
+
+TrainingOptions steps(int64_t n) {
+    TrainingOptions options;
+    options.steps = n;
+    options.learning_rate = [](int64_t) { return 0.5; };
+    return options;
+}
+
+// Validates every two steps; the losses are given one after the other, and the weights kept.
+struct Scripted {
+    std::vector<double> losses;
+    Tiny tiny = {};
+    std::size_t validations = 0;
+    std::vector<std::vector<Real>> seen = {};
+    TrainingResult result = {};
+    Words said = {};
+
+    void run(int64_t n, int64_t patience) {
+        TrainingOptions options = steps(n);
+        options.validate_every = 2;
+        options.patience = patience;
+        options.validation_loss = [this] {
+            seen.push_back(tiny.x->to_vector());
+            return losses.at(validations++);
+        };
+        result = tiny.train(options, {.on_validation = [this](int64_t step, double loss, bool better) {
+                                said.push_back(autograd::join(step, " ", loss, better ? " better" : ""));
+                            }});
+    }
+    std::vector<Real> weights() const { return tiny.x->to_vector(); }
+};
+
+}  // namespace
+
+TEST_CASE("training: every step, with its number, its rate and a stream of its own", "[nn][training]") {
+    Tiny tiny, other, again;
+    TrainingOptions options = steps(5);
+    options.learning_rate = [](int64_t step) { return step == 3 ? 0.0 : 0.5; };
+    TrainingResult result;
+    result = tiny.train(options);
+    CHECK(tiny.steps == std::vector<int64_t>{1, 2, 3, 4, 5});
+    REQUIRE(result.losses.size() == 5);
+    for (std::size_t i = 0; i < 5; ++i)
+        CHECK(result.losses[i] == static_cast<double>(tiny.weights[i][0] + tiny.weights[i][1]));
+    for (std::size_t i = 1; i < 5; ++i)
+        CHECK((tiny.weights[i][0] < tiny.weights[i - 1][0]) == (i != 3));
+    CHECK(tiny.x->to_vector()[0] < tiny.weights[4][0]);
+    CHECK((result.seconds >= 0 && result.best_step == 0 && result.best_validation == HUGE_VAL));
+
+    for (std::size_t i = 0; i < 5; ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            CHECK((tiny.streams[i] != 0 && tiny.streams[i] != tiny.streams[j]));
+    again.train(options);
+    CHECK(again.streams == tiny.streams);
+    options.seed = 1;
+    other.train(options);
+    CHECK(other.streams[0] != tiny.streams[0]);
+
+    // The gradient is clipped. With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps: it shows g.
+    options = steps(1);
+    options.clip = 0.25;
+    options.adam = {.beta1 = 0, .beta2 = 0, .eps = 1e3};
+    options.learning_rate = [](int64_t) { return 1e3; };
+    Tiny clipped;
+    clipped.train(options);
+    const double step0 = 5 - static_cast<double>(clipped.x->data()[0]);
+    const double step1 = -5 - static_cast<double>(clipped.x->data()[1]);
+    CHECK(std::sqrt(step0 * step0 + step1 * step1) == Approx(0.25).epsilon(1e-3));
+    result = Tiny().train(steps(0));
+    CHECK(result.losses.empty());
+}
+
+TEST_CASE("training: the best weights of all validations are kept", "[nn][training]") {
+    Scripted s{.losses = {3, 1, 2, 5}};
+    s.run(7, 0);
+    CHECK(s.validations == 4);  // after steps 2, 4, 6, and the last
+    CHECK(s.result.losses.size() == 7);
+    CHECK((s.result.best_step == 4 && s.result.best_validation == 1));
+    CHECK(same_bits(s.weights(), s.seen[1]));
+    CHECK_FALSE(same_bits(s.weights(), s.seen[3]));
+    CHECK(s.said == Words{"2 3 better", "4 1 better", "6 2", "7 5"});
+
+    Scripted last{.losses = {3, 2, 1}};  // the last is the best, and step 6 is validated once
+    last.run(6, 0);
+    CHECK((last.validations == 3 && last.result.best_step == 6));
+    CHECK(same_bits(last.weights(), last.seen[2]));
+    Scripted infinite{.losses = {HUGE_VAL, HUGE_VAL}};  // none is a best one
+    infinite.run(4, 0);
+    CHECK((infinite.result.best_step == 0 && same_bits(infinite.weights(), infinite.seen[1])));
+}
+
+TEST_CASE("training: ends when so many validations in a row are no better", "[nn][training]") {
+    struct Row {
+        std::vector<double> losses;
+        int64_t patience, steps, best;
+    };
+    for (const Row& r :
+         {Row{{1, 2, 3, 0}, 2, 6, 2}, Row{{1, 2, 0}, 1, 4, 2}, Row{{1, 1, 1}, 2, 6, 2},
+          Row{{3, 4, 2, 3, 1, 2, 3, 0}, 2, 14, 10}, Row{{5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, 0, 20, 2}}) {
+        Scripted s{.losses = r.losses};
+        s.run(20, r.patience);
+        INFO("patience " << r.patience << ", ends after " << r.steps);
+        CHECK(static_cast<int64_t>(s.result.losses.size()) == r.steps);
+        CHECK(s.result.best_step == r.best);
+        CHECK(same_bits(s.weights(), s.seen[static_cast<std::size_t>(r.best / 2 - 1)]));
+    }
+}
+
+TEST_CASE("training: what is not a number ends it, before it reaches a weight", "[nn][training]") {
+    Scripted s{.losses = {1, std::nan("")}};
+    CHECK(contains(error_of([&] { s.run(9, 0); }), "step 4: the validation loss is not a number"));
+    const Parameter x(Tensor::from({2}, {1, 2}));
+    for (const Real bad : {kNan, Real(HUGE_VAL), -Real(HUGE_VAL)}) {
+        std::string error;
+        error = error_of([&] {
+            train(
+                {{"x", x}},
+                [&](int64_t step, const Mode&) {
+                    return StepLoss{autograd::sum(x.tensor()) * (step == 3 ? bad : 0), 1};
+                },
+                steps(9));
+        });
+        CHECK(contains(error, "[train] step 3: the loss is"));
+        CHECK(x->to_vector() == std::vector<Real>{1, 2});
+    }
+}
+
+TEST_CASE("training: an epoch's last batch ends its step, and validation follows", "[nn][training]") {
+    Tiny tiny;
+    TrainingOptions options = steps(5);
+    options.accumulate = 3;
+    int64_t batches = 0;
+    Words events;
+    options.validation_loss = [&] { return events.push_back("validation"), 1.0; };
+    train({{"x", tiny.x}},
+          [&](int64_t, const Mode&) {
+              ++batches;  // epochs of five batches: steps of 3 and 2
+              return StepLoss{autograd::sum(autograd::mul(tiny.x, tiny.x)), 1, batches % 5 == 0};
+          },
+          options, {.after_step = [&](const StepReport& r) {
+              events.push_back(std::to_string(r.step) + (r.validation ? " validated" : ""));
+          }});
+    CHECK(batches == 13);
+    CHECK(events == Words{"1", "validation", "2 validated", "3", "validation", "4 validated", "validation",
+                          "5 validated"});  // the last one is a part of an epoch
+}
+
+TEST_CASE("training: goes on from where it stood, to the same bits", "[nn][training][bits]") {
+    const auto options = [](int64_t n) {
+        TrainingOptions o = steps(n);
+        o.validate_every = 2;
+        o.restore_best = false;
+        o.validation_loss = [] { return 1.0; };
+        return o;
+    };
+    const auto loss_of = [](const Tensor& x) {
+        return [x](int64_t, const Mode& mode) {
+            const Tensor noise = autograd::dropout(x, Real(0.5), mode.rng);
+            return StepLoss{autograd::sum(autograd::mul(noise, noise)), 2, false};
+        };
+    };
+    Tiny whole, parts;
+    Training one({{"x", whole.x}}, {}), first({{"x", parts.x}}, {}), second({{"x", parts.x}}, {});
+    {
+        nn::train(one, loss_of(whole.x), options(7));
+        train(first, loss_of(parts.x), options(4));
+        copy_values(first.adam.state(), second.adam.state());
+        second.adam.set_steps(first.adam.steps());
+        second.best_validation = first.best_validation;
+        second.best_step = first.best_step;
+        second.worse = first.worse;
+        train(second, loss_of(parts.x), options(7));
+    }
+    CHECK(same_bits(whole.x->to_vector(), parts.x->to_vector()));
+    CHECK((second.adam.steps() == 7 && second.worse == one.worse && second.best_step == 2));
+    CHECK(one.worse == 3);
+    CHECK(contains(error_of([&] {
+                       second.adam.set_steps(-1);
+                       return Tensor();
+                   }),
+                   "[Adam] the number of steps"));
+}
+
+TEST_CASE("training: what is not finite is named", "[nn][training]") {
+    Tiny good, bad;
+    const auto train = [&] {
+        nn::train(
+            {{"good", good.x}, {"bad", bad.x}},
+            [&](int64_t step, const Mode&) {
+                const Real factor = step == 3 ? Real(HUGE_VAL) : 1;
+                return StepLoss{autograd::add(autograd::sum(good.x),
+                                              autograd::mul(autograd::sum(bad.x), Tensor::scalar(factor))),
+                                1, false};
+            },
+            steps(5));
+        return Tensor();
+    };
+    std::string error;
+    error = error_of(train);
+    CHECK(error.starts_with("[train] step 3: "));
+    CHECK(contains(error, "first in that of bad"));
+}
+
+TEST_CASE("training: a watch sees each step, and can stop", "[nn][training]") {
+    Tiny tiny;
+    TrainingOptions options = steps(20);
+    options.learning_rate = [](int64_t step) { return 1.0 / static_cast<double>(step); };
+    options.validate_every = 2;
+    options.restore_best = false;
+    options.validation_loss = [] { return 7.0; };
+    std::vector<StepReport> before, after;
+    const Watch watch = {.on_step = [&](const StepReport& r) { before.push_back(r); },
+                         .after_step = [&](const StepReport& r) { after.push_back(r); },
+                         .should_stop = [&] { return before.size() == 3; }};
+    const TrainingResult result = tiny.train(options, watch);
+    REQUIRE((before.size() == 3 && after.size() == 3 && result.losses.size() == 3));
+    for (std::size_t i = 0; i < 3; ++i) {
+        const StepReport& r = after[i];
+        CHECK((r.step == static_cast<int64_t>(i) + 1 && r.loss == result.losses[i] && r.tokens == 3));
+        CHECK(r.learning_rate == 1.0 / static_cast<double>(i + 1));
+        CHECK(r.grad_norm == Approx(std::sqrt(2.0)));  // before it is clipped to 1
+        CHECK((r.seconds >= before[i].seconds && before[i].seconds >= 0 && !before[i].validation));
+        CHECK(r.validation.has_value() == (i > 0));  // step 3 is validated because it is the last
+    }
+    TrainingOptions epochs = options;
+    epochs.validate_every = 0;
+    int64_t validations = 0;
+    epochs.validation_loss = [&] { return ++validations, 1.0; };
+    before.clear();
+    tiny.train(epochs, watch);
+    CHECK((before.size() == 3 &&
+           validations == 0));  // a run of epochs that is resumed later goes on in its epoch
+}
+
+TEST_CASE("training: the log has a row for each step, and goes on", "[nn][training]") {
+    TrainingLog log;
+    log.add(
+        {.step = 1, .loss = 2.5, .tokens = 100, .learning_rate = 1e-3, .grad_norm = 0.25, .seconds = 0.5});
+    log.add({.step = 2,
+             .loss = 1.25,
+             .tokens = 100,
+             .learning_rate = 2e-3,
+             .grad_norm = 4,
+             .seconds = 0.75,
+             .validation = 3.0});
+    const std::string text =
+        "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n"
+        "1,2.5,,0.001,0.25,0.500,200\n"
+        "2,1.25,3,0.002,4,0.750,400\n";
+    CHECK(log.text() == text);
+    TrainingLog resumed(text);
+    resumed.add({.step = 3, .seconds = 0.25});
+    CHECK(resumed.text() == text + "3,0,,0,0,0.250,0\n");
+}
