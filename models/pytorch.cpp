@@ -47,4 +47,16 @@ StateDict state_dict(const Transformer& model) {
     return {.entries = renamed(all_parameters(model), rules, true)};
 }
 
+StateDict with_options(StateDict state, const LoadOptions& options) {
+    state.canonical = [before = state.canonical, options](std::string name) {
+        for (const std::string& end : options.ignore)
+            if (name.ends_with(end))
+                return std::string();
+        for (const auto& [from, to] : options.rules)
+            replace(name, from, to);
+        return before(name);
+    };
+    return state;
+}
+
 }  // namespace plaingrad::models

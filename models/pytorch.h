@@ -63,17 +63,26 @@ struct Stacks {
 };
 inline Stacks stacks(const Transformer& model) { return {model.encoder, model.decoder}; }
 
-// Throws Error that lists what is missing from the file, what it has too much, and what has another shape; then the
-// model is as it was. Gives back the metadata.
+// For files whose names differ.
+struct LoadOptions {
+    NameRules rules = {};  // part of a name in the file -> what PyTorch calls it in the list above
+    std::vector<std::string> ignore =
+        {};  // endings of names that are passed over, as the buffer "pos_encoder.pe"
+};
+StateDict with_options(StateDict state, const LoadOptions& options);
+
+// Throws FileError that lists what is missing from the file, what it has too much, and what has another shape; then the
+// model is as it was. Gives back the metadata. The prefixes "module." and "_orig_mod." do not count.
 template <nn::Module M>
-Metadata load_pytorch(const std::string& path, const M& module) {
-    return load(path, state_dict(module));
+Metadata load_pytorch(const std::string& path, const M& module, const LoadOptions& options = {}) {
+    return load(path, with_options(state_dict(module), options));
 }
 
-// A tied weight is written under each of its names.
+// A tied weight is written under each of its names, or once: see SaveOptions.
 template <nn::Module M>
-void save_pytorch(const std::string& path, const M& module, const Metadata& metadata = {}) {
-    save(path, state_dict(module), metadata);
+void save_pytorch(const std::string& path, const M& module, const Metadata& metadata = {},
+                  const nn::checkpoint::SaveOptions& options = {}) {
+    save(path, state_dict(module), metadata, options);
 }
 
 }  // namespace plaingrad::models

@@ -1,10 +1,6 @@
 #include "apps/kit/saved.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <sstream>
 
@@ -179,15 +175,7 @@ void check_can_save(const std::string& path, const std::vector<std::string>& inp
     for (const std::string& input : inputs)
         if (std::filesystem::equivalent(path, input, none))
             throw UsageError(autograd::join("--save ", path, " would overwrite the text to learn from"));
-    const std::filesystem::file_status old = std::filesystem::status(path, none);
-    check(!is_directory(old), path, ": this is a directory; --save needs the name of a file");
-    check(!exists(old) || is_regular_file(old), path,
-          ": this is a pipe or a device; --save needs the name of a file");
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    bool possible = access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
-    possible = possible && (!exists(old) || access(path.c_str(), W_OK) == 0);
-    const int reason = errno;  // kept: the order in which arguments are computed is open
-    check(possible, path, ": no file can be written there: ", std::strerror(reason));
+    nn::checkpoint::check_can_replace(path);
 }
 
 void save(const std::string& path, const LanguageModel& model, const Metadata& extra) {

@@ -1,6 +1,7 @@
 #include "nn/checkpoint/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace plaingrad::nn::checkpoint {
 namespace {
@@ -24,13 +24,48 @@ void check_regular(const std::string& path) {
                ": this is a pipe or a device; a file is needed");
 }
 
-// Under the first name that is free: another thread, or a process that was killed, may have left some.
+// The file that a name stands for: what is at the end of its links, which need not exist.
+std::string follow_links(const std::string& path) {
+    std::error_code error;
+    std::filesystem::path file = path;
+    for (int links = 0; std::filesystem::is_symlink(file, error); ++links) {
+        check_file(links < 40, path, ": its symbolic links lead in a circle");
+        file = file.parent_path() / std::filesystem::read_symlink(file, error);  // which may be absolute
+    }
+    return file.string();
+}
+
+// The names of the new files beside `target`. The process and a number behind it, as others may save it at this moment.
+constexpr const char* kAside = ".tmp-";
+
+// Removes those of processes that were killed. One that is still written is locked.
+void remove_leftovers(const std::filesystem::path& target) {
+    const std::filesystem::path folder = target.parent_path();
+    const std::string begin = target.filename().string() + kAside;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, error)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(begin) || name.find_first_not_of("0123456789-", begin.size()) != name.npos)
+            continue;
+        const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
+            unlink(entry.path().c_str());
+        if (file >= 0)
+            close(file);
+    }
+}
+
+// Under the first name that is free, and locked.
 int open_aside(const std::string& target, std::string& name) {
     for (int i = 0;; ++i) {
-        name = join(target, ".tmp-", getpid(), "-", i);
+        name = join(target, kAside, getpid(), "-", i);
         const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file >= 0 || errno != EEXIST)
+        if (file < 0 && errno == EEXIST)
+            continue;
+        struct stat now = {};
+        if (file < 0 || flock(file, LOCK_EX) != 0 || fstat(file, &now) != 0 || now.st_nlink > 0)
             return file;
+        close(file);  // before it was locked, another save has taken it for a leftover
     }
 }
 
@@ -58,49 +93,87 @@ void sync_folder(const std::string& target) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
+InputFile::InputFile(const std::string& path) : path_(path) {
     check_regular(path);
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    const std::streamoff size = file.tellg();  // -1 if it is not open
-    check_file(size >= 0, path, ": cannot be opened: ", std::strerror(errno));
-    std::string bytes(static_cast<std::size_t>(size), '\0');
-    file.seekg(0).read(bytes.data(), size);
-    check_file(file.gcount() == size, path, ": ended after ", file.gcount(), " of ", size,
+    file_.open(path, std::ios::binary | std::ios::ate);
+    size_ = file_.tellg();  // -1 if it is not open
+    check_file(size_ >= 0, path, ": cannot be opened: ", std::strerror(errno));
+    file_.seekg(0);
+}
+
+void InputFile::append_to(std::string& bytes, int64_t n) {
+    const std::size_t before = bytes.size();
+    try {
+        bytes.resize(before + static_cast<std::size_t>(n));
+    } catch (const std::exception&) {
+        throw FileError(join(path_, ": its ", size_, " bytes do not fit into memory"));
+    }
+    file_.read(bytes.data() + before, n);
+    at_ += file_.gcount();
+    check_file(file_.gcount() == n, path_, ": ended after ", at_, " of ", size_,
                " bytes; is another program writing to it?");
+}
+
+std::string read_file(const std::string& path) {
+    InputFile file(path);
+    std::string bytes;
+    file.append_to(bytes, file.size());
     return bytes;
 }
 
-void replace_file(const std::string& path, const std::vector<std::string_view>& pieces) {
+namespace {
+
+// `write` has the new file, and returns -1 if it fails; `keep`: whether it takes the old one's place then.
+template <class Write>
+void replace_with(const std::string& path, bool keep, const Write& write) {
     check_regular(path);
-    std::error_code is_new;
-    const std::filesystem::path existing = std::filesystem::canonical(path, is_new);
-    const std::string target = is_new ? path : existing.string();
+    const std::string target = follow_links(path);
+    remove_leftovers(target);
     std::string aside;
-    int file = -1, failed = 0;
+    int file = -1, lock = -1, failed = 0;
     // After a step that failed no other is done, and its reason is what the user is told.
     const auto step = [&](const auto& call) {
         if (failed == 0 && call() < 0)
             failed = errno;
     };
     struct stat old = {};
-    if (!is_new) {
-        step([&] { return stat(target.c_str(), &old); });
+    const bool is_new = stat(target.c_str(), &old) != 0;
+    if (!is_new)
         step([&] { return access(target.c_str(), W_OK); });  // rename would not ask
-    }
     step([&] { return file = open_aside(target, aside); });
-    for (const std::string_view piece : pieces)
-        step([&] { return write_all(file, piece); });
+    step([&] { return lock = fcntl(file, F_DUPFD_CLOEXEC, 0); });  // holds the lock until it has its name
+    step([&] { return write(file); });
     if (!is_new)
         step([&] { return fchmod(file, old.st_mode & 07777); });
-    step([&] { return fsync(file); });
+    if (keep)
+        step([&] { return fsync(file); });
     if (file >= 0 && close(file) < 0 && failed == 0)
         failed = errno;
-    step([&] { return rename(aside.c_str(), target.c_str()); });
-    if (failed != 0 && file >= 0)
+    if (keep)
+        step([&] { return rename(aside.c_str(), target.c_str()); });
+    if ((failed != 0 || !keep) && file >= 0)
         unlink(aside.c_str());
+    if (lock >= 0)
+        close(lock);
     check_file(failed == 0, path, ": cannot be written: ", std::strerror(failed),
                "; a file that was there is unchanged");
-    sync_folder(target);
+    if (keep)
+        sync_folder(target);
+}
+
+}  // namespace
+
+void replace_file(const std::string& path, const std::vector<std::string_view>& pieces) {
+    replace_with(path, true, [&](int file) {
+        for (const std::string_view piece : pieces)
+            if (write_all(file, piece) < 0)
+                return -1;
+        return 0;
+    });
+}
+
+void check_can_replace(const std::string& path) {
+    replace_with(path, false, [](int) { return 0; });
 }
 
 }  // namespace plaingrad::nn::checkpoint

@@ -1,6 +1,8 @@
 // Whole files: read in one piece, and replaced so that a crash at any moment leaves the old one or the new.
 #pragma once
 
+#include <cstdint>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +24,33 @@ void check_file(bool condition, const Parts&... parts) {
         throw FileError(autograd::join(parts...));
 }
 
-// Throws FileError naming the file and the system's reason; also for directories, pipes and devices.
+// A file that is read from its beginning, piece by piece: so that what it says of itself can be held against its real
+// size before memory is taken for it. Throws FileError naming the file and the system's reason; also for directories,
+// pipes and devices, and for what does not fit into memory.
+class InputFile {
+public:
+    explicit InputFile(const std::string& path);
+    int64_t size() const { return size_; }
+    int64_t left() const { return size_ - at_; }    // bytes that were not read
+    void append_to(std::string& bytes, int64_t n);  // the next n bytes; requires n <= left()
+
+private:
+    std::string path_;
+    std::ifstream file_;
+    int64_t size_ = 0, at_ = 0;
+};
+
+// All of it.
 std::string read_file(const std::string& path);
 
 // Writes all pieces, one after the other, to a new file beside `path`, waits until the disk has them, and only
-// then gives it the name, and the permissions that the old file had. Symbolic links are followed. Throws FileError
+// then gives it the name, and the permissions that the old file had. Symbolic links are followed, also to a
+// file that does not exist yet. What saves of this file that were killed have left beside it is removed. Throws FileError
 // naming the file and the system's reason; then the old file is as it was, and the new one is gone.
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
+
+// Training may take hours: this does all of the above but writing, and so finds what would keep the result from being
+// saved, also a name that is too long with what is behind it meanwhile.
+void check_can_replace(const std::string& path);
 
 }  // namespace plaingrad::nn::checkpoint

@@ -30,6 +30,8 @@ class Reader {
 public:
     Reader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
 
+    const std::string& where() const { return where_; }
+
     template <class... Parts>
     void require(bool condition, const Parts&... complaint) const {
         check_file(condition, where_, ": byte ", at_, " of the header: ", complaint...,
@@ -146,11 +148,13 @@ private:
     std::size_t at_ = 0;
 };
 
-DType parse_dtype(Reader& json) {
+DType parse_dtype(Reader& json, const std::string& tensor) {
     const std::string name = json.string();
     const auto* found =
         std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](auto& d) { return d.name == name; });
-    json.require(found != std::end(kDTypes), "the dtype ", shown(name), " is not one that can be read here");
+    check_file(found != std::end(kDTypes), json.where(), ": tensor ", shown(tensor), " has the dtype ",
+               shown(name),
+               ", which is not read here; in Python, convert it to float32 or bfloat16 and save it again");
     return static_cast<DType>(found - kDTypes);
 }
 
@@ -160,7 +164,7 @@ Entry parse_entry(Reader& json, const std::string& name) {
     json.object([&](const std::string& key) {
         ++fields;
         if (key == "dtype") {
-            entry.dtype = parse_dtype(json);
+            entry.dtype = parse_dtype(json, name);
         } else if (key == "shape") {
             entry.shape = json.integers();
         } else {
@@ -198,10 +202,14 @@ const char* name_of(DType dtype) { return kDTypes[static_cast<int>(dtype)].name;
 int64_t size_of(DType dtype) { return kDTypes[static_cast<int>(dtype)].size; }
 
 int64_t byte_count(const Entry& entry, const std::string& where) {
-    int64_t bytes = size_of(entry.dtype);
-    bool fits = true;
-    for (const int64_t size : entry.shape)
-        fits = fits && size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes);
+    int64_t numbers = 1, bytes = 0;
+    bool fits = true, empty = false;
+    for (const int64_t size :
+         entry.shape) {  // with a 1 for each 0: {0, 2^62, 4} has no numbers, but no strides either
+        empty = empty || size == 0;
+        fits = fits && size >= 0 && !__builtin_mul_overflow(numbers, std::max<int64_t>(size, 1), &numbers);
+    }
+    fits = fits && !__builtin_mul_overflow(empty ? 0 : numbers, size_of(entry.dtype), &bytes);
     check_file(fits, where, ": tensor ", shown(entry.name),
                " has a negative size, or more bytes than 64 bits can count");
     return bytes;

@@ -82,6 +82,26 @@ std::string_view bytes_of(const T* data, int64_t n) {
     return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(n) * sizeof(T)};
 }
 
+// From the first bytes of a file of `size` bytes.
+std::size_t header_length(std::string_view bytes, int64_t size, const std::string& where) {
+    check_file(!bytes.starts_with("PK\x03\x04") && !bytes.starts_with("\x80\x02"), where,
+               ": this is a file of torch.save; in Python, safetensors.torch.save_file(state_dict, \"...\") "
+               "writes one ",
+               "that can be read here");
+    check_file(bytes.size() >= kLengthBytes, where, ": ", bytes.size(),
+               " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
+    uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), kLengthBytes);
+    check_file(length <= kLongestHeader, where,
+               ": this is no safetensors file: its first 8 bytes would be the length of a header, and are "
+               "beyond the ",
+               "format's limit of ", kLongestHeader);
+    const uint64_t rest = static_cast<uint64_t>(size) - kLengthBytes;
+    check_file(length <= rest, where, ": the header needs ", length, " bytes: there are ", rest,
+               "; the file is cut off, or is no safetensors file");
+    return length;
+}
+
 struct Source {
     Entry entry;
     std::string_view bytes;
@@ -112,28 +132,37 @@ Source source_of(const Item& item, const std::string& path) {
 
 }  // namespace
 
-SafeTensors::SafeTensors(std::string bytes, std::string where)
-    : bytes_(std::move(bytes)), where_(std::move(where)) {
-    check_file(bytes_.size() >= kLengthBytes, where_, ": ", bytes_.size(),
-               " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
-    uint64_t length = 0;
-    std::memcpy(&length, bytes_.data(), kLengthBytes);
-    check_file(length <= kLongestHeader, where_, ": a header of ", length,
-               " bytes is beyond the format's limit of ", kLongestHeader, "; this is no safetensors file");
-    const std::size_t rest = bytes_.size() - kLengthBytes;
-    check_file(length <= rest, where_, ": the header needs ", length, " bytes: there are ", rest,
-               "; the file is cut off, or is no safetensors file");
-    data_ = kLengthBytes + length;
-    header_ = parse_header(std::string_view(bytes_).substr(kLengthBytes, length),
-                           static_cast<int64_t>(bytes_.size() - data_), where_);
+SafeTensors::SafeTensors(std::string bytes, std::string where, std::size_t data, Header header)
+    : bytes_(std::move(bytes)), where_(std::move(where)), data_(data), header_(std::move(header)) {
+    for (std::size_t i = 0; i < entries().size(); ++i)
+        by_name_.emplace(entries()[i].name, i);
+}
+
+SafeTensors::SafeTensors(std::string bytes, std::string where) {
+    const auto size = static_cast<int64_t>(bytes.size());
+    const std::size_t length = header_length(bytes, size, where), data = kLengthBytes + length;
+    Header header = parse_header(std::string_view(bytes).substr(kLengthBytes, length),
+                                 size - static_cast<int64_t>(data), where);
+    *this = SafeTensors(std::move(bytes), std::move(where), data, std::move(header));
+}
+
+SafeTensors read(const std::string& path) {
+    InputFile file(path);
+    std::string bytes;
+    file.append_to(bytes, std::min<int64_t>(file.size(), kLengthBytes));
+    const std::size_t length = header_length(bytes, file.size(), path), data = kLengthBytes + length;
+    file.append_to(bytes, static_cast<int64_t>(length));
+    Header header = parse_header(std::string_view(bytes).substr(kLengthBytes), file.left(), path);
+    file.append_to(bytes, file.left());
+    return SafeTensors(std::move(bytes), path, data, std::move(header));
 }
 
 const Entry* SafeTensors::find(std::string_view name) const {
-    for (const Entry& entry : entries())
-        if (entry.name == name)
-            return &entry;
-    return nullptr;
+    const auto found = by_name_.find(std::string(name));
+    return found == by_name_.end() ? nullptr : &entries()[found->second];
 }
+
+bool SafeTensors::is_real(const Entry& entry) { return kFloats.contains(entry.dtype); }
 
 const Entry& SafeTensors::at(std::string_view name) const {
     const Entry* entry = find(name);
@@ -169,8 +198,6 @@ Integers SafeTensors::integers(std::string_view name) const {
     check_file(!wrapped, where_, ": tensor ", shown(name), " has a number beyond 2^63 - 1");
     return out;
 }
-
-SafeTensors read(const std::string& path) { return SafeTensors(read_file(path), path); }
 
 void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata) {
     for (const auto& [key, value] : metadata)

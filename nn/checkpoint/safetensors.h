@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "autograd/tensor.h"
+#include "nn/checkpoint/file.h"
 #include "nn/checkpoint/header.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -38,6 +40,9 @@ public:
     const std::vector<Entry>& entries() const { return header_.entries; }  // in the order of the file
     const Entry* find(std::string_view name) const;                        // nullptr if there is none
 
+    // Whether `tensor` can read it: it holds floating-point numbers.
+    static bool is_real(const Entry& entry);
+
     // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws FileError for a name that is not there,
     // another dtype, or more than Shape::kMaxRank sizes.
     Tensor tensor(std::string_view name) const;
@@ -50,12 +55,17 @@ private:
     const Entry& at(std::string_view name) const;
     std::string_view bytes(const Entry& entry) const;
 
+    friend SafeTensors read(const std::string& path);
+    SafeTensors(std::string bytes, std::string where, std::size_t data, Header header);
+
     std::string bytes_, where_;
     std::size_t data_ = 0;  // where the header ends
     Header header_;
+    std::unordered_map<std::string, std::size_t> by_name_;  // of the header's entries
 };
 
-// Throws FileError naming the file if it cannot be read, or is no safetensors file.
+// Throws FileError naming the file if it cannot be read, or is no safetensors file. The header is read and held against
+// the file's size before memory is taken for the rest.
 SafeTensors read(const std::string& path);
 
 // A tensor to write: as F32 (F64 in the double build), or as I64.

@@ -1,6 +1,10 @@
 #include "nn/checkpoint/state_dict.h"
 
-#include "nn/checkpoint/file.h"
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <unordered_map>
 
 namespace plaingrad::nn::checkpoint {
 namespace {
@@ -21,36 +25,82 @@ struct List {
     }
 };
 
-bool same_place(const StateEntry& a, const StateEntry& b) {
-    return a.tensor.same_memory(b.tensor) && a.first == b.first;
+// Where an entry's numbers are: the same for all names of a tied weight.
+using Place = std::pair<const Real*, int64_t>;
+Place place_of(const StateEntry& entry) { return {entry.tensor.data(), entry.first}; }
+
+// The sizes that an entry has in the file.
+std::vector<int64_t> sizes_of(const StateEntry& entry) {
+    std::vector<int64_t> sizes(entry.tensor.shape().begin(), entry.tensor.shape().end());
+    if (entry.columns >= 0)
+        sizes.back() = entry.columns;
+    if (entry.transposed)
+        std::swap(sizes[0], sizes[1]);
+    return sizes;
 }
 
-// The file's tensor for each entry, empty where it has none. Throws Error with all that does not fit.
-std::vector<Tensor> match(const SafeTensors& file, const StateDict& state) {
-    const std::vector<StateEntry>& entries = state.entries;
-    std::vector<Tensor> found(entries.size());
-    List missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
+std::string words(const std::vector<int64_t>& sizes) {
+    std::string text = "(";
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        text.append(i > 0 ? ", " : "").append(std::to_string(sizes[i]));
+    return text + ")";
+}
+
+Tensor read_entry(const SafeTensors& file, const Entry& in_file, const StateEntry& entry) {
+    const Tensor values = file.tensor(in_file.name);
+    return entry.transposed ? autograd::transpose(values, 0, 1) : values;
+}
+
+// NaN, too, is the same as itself.
+bool same_bytes(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() &&
+           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.numel()) * sizeof(Real)) == 0;
+}
+
+// The file's tensor for each of our entries, by names alone; nullptr where it has none.
+std::vector<const Entry*> match_names(const SafeTensors& file, const StateDict& state, List& unexpected) {
+    std::unordered_map<std::string, std::size_t> by_name;
+    for (std::size_t i = 0; i < state.entries.size(); ++i)
+        by_name.emplace(state.entries[i].name, i);
+    std::vector<const Entry*> found(state.entries.size());
     for (const Entry& tensor : file.entries()) {
-        const std::string name = state.canonical(tensor.name);
-        std::size_t i = 0;
-        while (i < entries.size() && entries[i].name != name)
-            ++i;
-        if (i < entries.size() && !found[i].defined())
-            found[i] = file.tensor(tensor.name);
+        auto entry = by_name.find(tensor.name);
+        const std::string name = entry == by_name.end() ? state.canonical(tensor.name) : tensor.name;
+        entry = by_name.find(name);
+        if (entry != by_name.end() && found[entry->second] == nullptr)
+            found[entry->second] = &tensor;
         else if (!name.empty())
             unexpected.add(tensor.name);
     }
+    return found;
+}
+
+// The same. Throws FileError with all that does not fit.
+std::vector<const Entry*> match(const SafeTensors& file, const StateDict& state) {
+    List missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
+    const std::vector<StateEntry>& entries = state.entries;
+    const std::vector<const Entry*> found = match_names(file, state, unexpected);
+    std::map<Place, std::size_t> first;  // of the names of a weight, that the file has
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        if (found[i] != nullptr)
+            first.emplace(place_of(entries[i]), i);
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        std::size_t first = 0;  // of the names of this weight, that the file has
-        while (first < entries.size() && !(found[first].defined() && same_place(entries[first], entries[i])))
-            ++first;
-        const Shape shape = packed(entries[i]).shape();
-        if (first == entries.size())
+        const auto place = first.find(place_of(entries[i]));
+        const std::vector<int64_t> sizes = sizes_of(entries[i]);
+        if (place == first.end())
             missing.add(entries[i].name);
-        else if (found[i].defined() && !(found[i].shape() == shape))
-            different.add(join(entries[i].name, " is ", found[i].shape(), " and should be ", shape));
-        else if (found[i].defined() && first < i && found[i].to_vector() != found[first].to_vector())
-            different.add(join(entries[i].name, " is not ", entries[first].name, ", with which it is tied"));
+        else if (found[i] != nullptr && found[i]->shape != sizes)
+            different.add(
+                join(entries[i].name, " is ", words(found[i]->shape), " and should be ", words(sizes)));
+        else if (found[i] != nullptr && !SafeTensors::is_real(*found[i]))
+            different.add(
+                join(entries[i].name, " is ", name_of(found[i]->dtype), ", no floating-point numbers"));
+        else if (const std::size_t j = place->second; found[i] != nullptr && j < i &&
+                                                      sizes_of(entries[j]) == found[j]->shape &&
+                                                      SafeTensors::is_real(*found[j]) &&
+                                                      !same_bytes(read_entry(file, *found[i], entries[i]),
+                                                                  read_entry(file, *found[j], entries[j])))
+            different.add(join(entries[i].name, " is not ", entries[j].name, ", with which it is tied"));
     }
     check_file(missing.count + unexpected.count + different.count == 0, "[load] ", file.path(),
                " does not fit the model", missing.words(), unexpected.words(), different.words(),
@@ -59,14 +109,25 @@ std::vector<Tensor> match(const SafeTensors& file, const StateDict& state) {
 }
 
 void unpack(const Tensor& values, const StateEntry& entry) {
-    const Tensor own = entry.transposed ? autograd::transpose(values, 0, 1) : values;
-    Tensor to = entry.tensor;
-    const int64_t columns = own.rank() > 0 ? own.size(-1) : 1, stride = to.rank() > 0 ? to.size(-1) : 1;
-    for (int64_t i = 0; i < own.numel(); ++i)
-        to.mutable_data()[i / columns * stride + entry.first + i % columns] = own.data()[i];
+    Tensor tensor = entry.tensor;
+    const int64_t columns = values.rank() > 0 ? values.size(-1) : 1,
+                  stride = tensor.rank() > 0 ? tensor.size(-1) : 1;
+    const Real* from = values.data();
+    Real* to = tensor.mutable_data() + entry.first;
+    for (int64_t left = values.numel(); left > 0; left -= columns, from += columns, to += stride)
+        std::copy(from, from + columns, to);
 }
 
 }  // namespace
+
+std::string without_wrappers(std::string name) {
+    const std::string compiled = "_orig_mod.", parallel = "module.";
+    while (name.find(compiled) != name.npos)
+        name.erase(name.find(compiled), compiled.size());
+    while (name.starts_with(parallel))
+        name.erase(0, parallel.size());
+    return name;
+}
 
 Tensor packed(const StateEntry& e) {
     const autograd::NoGrad no_grad;
@@ -74,19 +135,22 @@ Tensor packed(const StateEntry& e) {
     return e.transposed ? autograd::transpose(own, 0, 1) : own;
 }
 
-void save(const std::string& path, const StateDict& state, const Metadata& metadata) {
+void save(const std::string& path, const StateDict& state, const Metadata& metadata,
+          const SaveOptions& options) {
     std::vector<Item> items;
+    std::set<Place> written;
     for (const StateEntry& entry : state.entries)
-        items.push_back({entry.name, packed(entry)});
+        if (written.insert(place_of(entry)).second || !options.tied_once)
+            items.push_back({entry.name, packed(entry)});
     write(path, items, metadata);
 }
 
 void load(const SafeTensors& file, const StateDict& state) {
     const autograd::NoGrad no_grad;
-    const std::vector<Tensor> found = match(file, state);
+    const std::vector<const Entry*> found = match(file, state);
     for (std::size_t i = 0; i < found.size(); ++i)
-        if (found[i].defined())
-            unpack(found[i], state.entries[i]);
+        if (found[i] != nullptr)
+            unpack(read_entry(file, *found[i], state.entries[i]), state.entries[i]);
 }
 
 Metadata load(const std::string& path, const StateDict& state) {

@@ -2,6 +2,7 @@
 // themselves are elsewhere (models/pytorch.h): here is what all of them need.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,20 +20,31 @@ struct StateEntry {
     int64_t first = 0, columns = -1;  // of the last dimension; -1: all
 };
 
+// Without what torch.compile and DistributedDataParallel put into names: "module._orig_mod.layers.0.weight".
+std::string without_wrappers(std::string name);
+
 struct StateDict {
     std::vector<StateEntry> entries;
-    // The entry that a name in a file stands for, where names vary; "" is passed over, as a buffer of no weights.
-    std::string (*canonical)(std::string name) = [](std::string name) { return name; };
+    // For a name in a file that none of the entries has: the entry's name that it stands for, where names vary; "" is
+    // passed over, as a buffer that holds no weights.
+    std::function<std::string(std::string name)> canonical = without_wrappers;
+};
+
+struct SaveOptions {
+    // A tied weight under the first of its names alone, as transformers' save_pretrained has it: for
+    // safetensors.torch.load_model. (load_state_dict wants every name.)
+    bool tied_once = false;
 };
 
 // What stands in the file: a new tensor, without a graph.
 Tensor packed(const StateEntry& entry);
 
-// Writes every entry, and so a tied weight under each of its names.
-void save(const std::string& path, const StateDict& state, const Metadata& metadata = {});
+// Writes every entry, and so a tied weight under each of its names unless the options say otherwise.
+void save(const std::string& path, const StateDict& state, const Metadata& metadata = {},
+          const SaveOptions& options = {});
 
 // Reads every entry, and gives back the metadata. Of the names of one tied weight some may be missing from the file;
-// those that are there must hold the same numbers. Throws FileError that lists what is missing, what is too much, and
+// those that are there must hold the same bytes. Throws FileError that lists what is missing, what is too much, and
 // what has another shape; then nothing was changed.
 Metadata load(const std::string& path, const StateDict& state);
 // The same of a file that was read before.

@@ -275,8 +275,8 @@ TEST_CASE("char_lm says what is wrong with a text", "[apps][char_lm]") {
     refused(1, train(folder / "", {"--save", model}), ": this is a directory");
     const std::string good = folder.write("good.txt", repeated("good ", 20));
     refused(1, train(good, {"--save", folder / ""}),
-            ": this is a directory; --save needs the name of a file");
-    refused(1, train(good, {"--save", folder / "none/model"}), "none/model: no file can be written there: ");
+            ": this is a directory; a file is needed");
+    refused(1, train(good, {"--save", folder / "none/model"}), "none/model: cannot be written: ");
     CHECK_FALSE(std::filesystem::exists(model));
 }
 

@@ -313,9 +313,9 @@ TEST_CASE("classify says what is wrong with a file, and writes nothing", "[apps]
 
     const std::string good = folder.write("good", moods(20));
     refused(train(good, {"--save", folder / "no/m"}), 1,
-            {"no/m: no file can be written there: No such file or directory"});
+            {"no/m: cannot be written: No such file or directory"});
     refused(train(good, {"--save", folder / ""}), 1,
-            {"this is a directory; --save needs the name of a file"});
+            {"this is a directory; a file is needed"});
     refused(train(good, {"--save", model, "--validation", folder.write("v", "glad x\nmad y\n")}), 1,
             {"v:2: the label 'mad' does not occur in "});
     CHECK_FALSE(std::filesystem::exists(model));

@@ -276,7 +276,7 @@ TEST_CASE(
     REQUIRE(!before.empty());
     REQUIRE(disk.change(36, MS_RDONLY));
     refused(1, translate({"train", "--resume", f.run}),
-            "no file can be written there: Read-only file system");
+            "cannot be written: Read-only file system");
     CHECK(f.file("run", "last.safetensors") == before);
     REQUIRE(disk.change(200));
     REQUIRE(translate({"train", "--resume", f.run}).status == 0);

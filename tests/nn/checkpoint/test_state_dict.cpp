@@ -1,0 +1,151 @@
+// Between parameters and files: names that vary, tied weights, what does not fit.
+#include "nn/checkpoint/state_dict.h"
+
+#include <cstring>
+#include <limits>
+
+#include "models/pytorch.h"
+#include "nn/linear.h"
+#include "tests/nn/checkpoint/files.h"
+
+using namespace plaingrad;       // NOLINT
+using namespace nn;              // NOLINT
+using namespace nn::checkpoint;  // NOLINT
+using namespace tests;           // NOLINT
+
+namespace {
+
+// b is a, in PyTorch as well.
+struct Pair {
+    Pair() : a(2, 3, Rng(1)), b(2, 3, Rng(2), {.bias = false}) { b.weight = a.weight.share(); }
+    void visit(Visitor& v) const {
+        v("a", a);
+        v("b", b);
+    }
+    Linear a, b;
+};
+
+// A matrix called weight that is no Linear's, and a vector of one number.
+struct Table {
+    Parameter weight{Tensor::from({2, 3}, {1, 2, 3, 4, 5, 6})};
+    Linear one{1, 1, Rng(1)};
+    void visit(Visitor& v) const {
+        v("weight", weight);
+        v("one", one);
+    }
+};
+
+std::vector<Item> items_of(const std::string& path) {
+    const SafeTensors file = read(path);
+    std::vector<Item> items;
+    for (const Entry& entry : file.entries())
+        items.push_back({entry.name, file.tensor(entry.name)});
+    return items;
+}
+
+std::vector<std::string> names_in(const std::string& path) {
+    std::vector<std::string> names;
+    for (const Item& item : items_of(path))
+        names.push_back(item.name);
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("state dict: NaN in a tied weight is saved and loaded", "[nn][checkpoint]") {
+    const Folder folder;
+    const Pair model, other;
+    const auto same = [&] {  // also NaN
+        return std::memcmp(other.a.weight->data(), model.a.weight->data(), 6 * sizeof(Real)) == 0;
+    };
+    Tensor(model.a.weight).mutable_data()[4] = std::numeric_limits<Real>::quiet_NaN();
+    models::save_pytorch(folder / "f", model);
+    CHECK_FALSE(same());
+    models::load_pytorch(folder / "f", other);
+    CHECK(same());
+    // Two that differ are still refused.
+    std::vector<Item> items = items_of(folder / "f");
+    for (Item& item : items)
+        if (item.name == "b.weight")
+            std::get<Tensor>(item.values).mutable_data()[0] += 1;
+    write(folder / "f", items);
+    CHECK(contains(error_of([&] { models::load_pytorch(folder / "f", other); }),
+                   "b.weight is not a.weight, with which it is tied"));
+    CHECK(same());
+}
+
+TEST_CASE("state dict: a tied weight under each of its names, or once", "[nn][checkpoint]") {
+    const Folder folder;
+    const Pair model, other;
+    models::save_pytorch(folder / "f", model);
+    CHECK(names_in(folder / "f") == std::vector<std::string>{"a.bias", "a.weight", "b.weight"});
+    models::save_pytorch(folder / "f", model, {}, {.tied_once = true});
+    CHECK(names_in(folder / "f") == std::vector<std::string>{"a.bias", "a.weight"});
+    Tensor(other.a.weight).mutable_data()[0] = 9;
+    models::load_pytorch(folder / "f", other);
+    CHECK(same_bits(other.b.weight.tensor(), model.a.weight.tensor()));
+}
+
+TEST_CASE("state dict: only the matrix of a Linear is transposed in a file", "[nn][checkpoint]") {
+    const Folder folder;
+    const Table model, other;
+    models::save_pytorch(folder / "f", model);
+    CHECK(read(folder / "f").tensor("weight").shape() == Shape({2, 3}));
+    CHECK(same_bits(read(folder / "f").tensor("weight"), model.weight.tensor()));
+    const Linear layer(2, 3, Rng(1));
+    models::save_pytorch(folder / "g", layer);
+    CHECK(read(folder / "g").tensor("weight").shape() == Shape({3, 2}));
+    CHECK(read(folder / "g").tensor("weight").data()[1] == layer.weight->data()[3]);
+}
+
+TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoint]") {
+    const Folder folder;
+    const Pair model, other;
+    models::save_pytorch(folder / "f", model);
+    const auto renamed = [&](const std::function<std::string(std::string)>& rename,
+                             std::vector<Item> more = {}) {
+        for (Item item : items_of(folder / "f"))
+            more.push_back({rename(item.name), item.values});
+        write(folder / "g", more);
+        Tensor(other.a.weight).mutable_data()[0] = 9;
+        return folder / "g";
+    };
+    const auto same = [&] { return same_bits(other.a.weight.tensor(), model.a.weight.tensor()); };
+    for (const std::string prefix : {"module.", "_orig_mod.", "module._orig_mod.", "_orig_mod.module."}) {
+        models::load_pytorch(renamed([&](const std::string& name) { return prefix + name; }), other);
+        CHECK(same());
+    }
+    models::load_pytorch(
+        renamed([&](const std::string& name) { return name.substr(0, 2) + "_orig_mod." + name.substr(2); }),
+        other);
+    CHECK(same());
+    const std::string found =
+        renamed([](std::string name) { return name.replace(0, 2, name[0] == 'a' ? "first." : "second."); },
+                {{"pos_encoder.pe", Tensor::zeros({4})}});
+    CHECK(contains(error_of([&] { models::load_pytorch(found, other); }), "unexpected: first.bias"));
+    CHECK_FALSE(same());
+    models::load_pytorch(found, other,
+                         {.rules = {{"first.", "a."}, {"second.", "b."}}, .ignore = {"pos_encoder.pe"}});
+    CHECK(same());
+}
+
+TEST_CASE("state dict: what does not fit is told, and changes nothing", "[nn][checkpoint]") {
+    const Folder folder;
+    const Linear layer(2, 3, Rng(1)), before(2, 3, Rng(1));
+    const auto error = [&](const std::vector<Item>& items) {
+        write(folder / "f", items);
+        CHECK_THROWS_AS(models::load_pytorch(folder / "f", layer), FileError);
+        return error_of([&] { models::load_pytorch(folder / "f", layer); });
+    };
+    const Tensor weight = Tensor::zeros({3, 2}), bias = Tensor::zeros({3});
+    CHECK(contains(error({{"weight", Tensor::zeros({2, 3})}, {"bias", bias}}),
+                   "weight is (2, 3) and should be (3, 2)"));
+    CHECK(contains(error({{"weight", Integers{{1, 1, 1, 1, 6}, {1, 2, 3, 4, 5, 6}}}, {"bias", bias}}),
+                   "weight is (1, 1, 1, 1, 6) and should be (3, 2)"));
+    CHECK(contains(error({{"weight", Integers{{3, 2}, {1, 2, 3, 4, 5, 6}}}, {"bias", bias}}),
+                   "weight is I64, no floating-point numbers"));
+    CHECK(contains(error({{"weight", weight}, {"bias", bias}, {"module.bias", bias}}),
+                   "unexpected: module.bias"));
+    CHECK(contains(error({{"weight", weight}}), "missing: bias"));
+    CHECK(same_bits(layer.weight.tensor(), before.weight.tensor()));
+}
