@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "autograd/base/check.h"
+#include "autograd/inspect.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
 
@@ -15,15 +16,11 @@ std::atomic<uint64_t> walks_made = 0;
 
 }  // namespace
 
-Node::Node(const Shape& shape, std::vector<Ref<Node>> parents)
-    : number_(++nodes_made), leaf_(parents.empty()), shape_(shape), parents_(std::move(parents)) {}
+Node::Node(const char* op, const Shape& shape, std::vector<Ref<Node>> parents)
+    : op_(op), number_(++nodes_made), leaf_(parents.empty()), shape_(shape), parents_(std::move(parents)) {}
 
-Tensor Node::grad() const {
-    Tensor grad;
-    grad.shape_ = shape_;
-    grad.storage_ = grad_;
-    return grad;
-}
+Tensor Node::grad() const { return Tensor(shape_, grad_); }
+Tensor Node::value() const { return Tensor(shape_, value_); }
 
 void Node::zero_grad() {
     grad_ = {};
@@ -98,6 +95,8 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
                 const Tensor dout = node->grad();
                 node->zero_grad();  // so that dout is the only handle, and can be passed on as it is
                 node->run(dout);
+                if (const NanGuard* guard = NanGuard::active())
+                    guard->after_backward(*node);
             }
             node->use_up();  // what it saved is freed now, while later nodes run, not at the end
             node = {};
@@ -117,6 +116,7 @@ void Node::use_up() {
     used_ = true;
     forget();
     parents_.clear();
+    value_ = {};
     zero_grad();
 }
 
@@ -136,16 +136,27 @@ const Real* Saved::data() const {
     return storage_->data;
 }
 
+Tensor Saved::tensor() const {
+    data();  // throws if it was changed
+    return Tensor(shape_, storage_);
+}
+
 namespace detail {
 
 Tensor attach(Tensor out, Ref<Node> node) {
+    if (out.numel() <= Node::kShown)
+        node->value_ = out.storage_;
+    if (const NanGuard* guard = NanGuard::active())
+        node->layer = guard->layer();
     out.node_ = std::move(node);
     return out;
 }
 
 Ref<Node> node_of(const Tensor& tensor) { return tensor.node_; }
 
-std::vector<Ref<Node>> parents_of(const std::vector<const Tensor*>& inputs) {
+std::vector<Ref<Node>> parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs) {
+    if (NanGuard* guard = NanGuard::active())
+        guard->after_forward(op, out, inputs);
     std::vector<Ref<Node>> parents;
     if (!NoGrad::active())
         for (const Tensor* input : inputs)

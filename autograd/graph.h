@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "autograd/base/list.h"
 #include "autograd/ref.h"
 #include "autograd/shape.h"
 #include "autograd/storage.h"
@@ -28,16 +30,26 @@ class Node;
 namespace detail {
 Tensor attach(Tensor out, Ref<Node> node);
 Ref<Node> node_of(const Tensor& tensor);
-std::vector<Ref<Node>> parents_of(const std::vector<const Tensor*>& inputs);
+std::vector<Ref<Node>> parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs);
 }  // namespace detail
 
 // One operation's place in the graph, or a leaf's.
 class Node : public Counted {
 public:
-    Node(const Shape& shape, std::vector<Ref<Node>> parents);
+    // op: its name in ops.h, a literal; "leaf" for a leaf.
+    Node(const char* op, const Shape& shape, std::vector<Ref<Node>> parents);
     virtual ~Node() = default;
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
+
+    // ---- for looking at (inspect.h)
+    const char* op() const { return op_; }
+    const Shape& shape() const { return shape_; }
+    const std::vector<Ref<Node>>& parents() const { return parents_; }
+    // The result, if it is of so few numbers that a picture of the graph can show them; else empty.
+    Tensor value() const;
+    static constexpr int64_t kShown = 8;
+    std::string layer;  // where in a model this op ran, if a NanGuard knew
 
     bool is_leaf() const { return leaf_; }
     // False for a leaf that is frozen: it takes no part in the graphs of later ops.
@@ -64,13 +76,16 @@ protected:
     virtual void forget() {}            // drops the closure and what it saved
 
 private:
+    friend Tensor detail::attach(Tensor, Ref<Node>);
     void use_up();
     static std::vector<Ref<Node>> reachable(const Ref<Node>& root);
 
+    const char* const op_;
     const uint64_t number_;
     const bool leaf_;
     Shape shape_;
     std::vector<Ref<Node>> parents_;
+    Ref<Storage> value_;
     Ref<Storage> grad_;
     bool has_grad_ = false;
     bool wanted_ = true;
@@ -103,6 +118,7 @@ public:
     const Shape& shape() const { return shape_; }
     int64_t numel() const { return shape_.numel(); }
     const Real* data() const;
+    Tensor tensor() const;  // outside of the graph
 
 private:
     Ref<Storage> storage_;

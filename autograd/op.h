@@ -3,10 +3,11 @@
 //     // y = x²          dx = 2 x dy
 //     Tensor square(const Tensor& x) {
 //         Tensor y = ...;
-//         return with_backward(y, {&x}, [dx = x.sink(), x = x.save()](const Tensor& dy) {
+//         return with_backward("square", y, {&x}, [dx = x.sink(), x = x.save()](const Tensor& dy) {
 //             const kernels::Out out = dx.open();
+//             const Real *xs = x.data(), *dys = dy.data();
 //             for (int64_t i = 0; i < x.numel(); ++i) {
-//                 const Real d = 2 * x.data()[i] * dy.data()[i];
+//                 const Real d = 2 * xs[i] * dys[i];
 //                 out.data[i] = out.accumulate ? out.data[i] + d : d;
 //             }
 //         });
@@ -31,8 +32,8 @@ namespace detail {
 template <class Backward>
 class OpNode final : public Node {  // the closure lives inside the node: one allocation an op
 public:
-    OpNode(const Shape& shape, std::vector<Ref<Node>> parents, Backward backward)
-        : Node(shape, std::move(parents)), backward_(std::move(backward)) {}
+    OpNode(const char* op, const Shape& shape, std::vector<Ref<Node>> parents, Backward backward)
+        : Node(op, shape, std::move(parents)), backward_(std::move(backward)) {}
 
 private:
     void run(const Tensor& dout) override { (*backward_)(dout); }
@@ -42,15 +43,15 @@ private:
 
 }  // namespace detail
 
-// Ends every op: `out`, with a node if an input needs a gradient (and no NoGrad lives).
+// Ends every op: `out`, with a node if an input needs a gradient (and no NoGrad lives). `op` is its name, a literal.
 // `backward(const Tensor& dout)` writes into the `sink()` of each input that has one. It must not capture
 // `out` itself, which would own the closure that owns it: capture `out.save()`.
 template <class Backward>
-Tensor with_backward(Tensor out, const std::vector<const Tensor*>& inputs, Backward backward) {
-    std::vector<Ref<Node>> parents = detail::parents_of(inputs);
+Tensor with_backward(const char* op, Tensor out, List<const Tensor*> inputs, Backward backward) {
+    std::vector<Ref<Node>> parents = detail::parents_of(op, out, inputs);
     if (parents.empty())
         return out;
-    Ref<Node> node(new detail::OpNode<Backward>(out.shape(), std::move(parents), std::move(backward)));
+    Ref<Node> node(new detail::OpNode<Backward>(op, out.shape(), std::move(parents), std::move(backward)));
     return detail::attach(std::move(out), std::move(node));
 }
 

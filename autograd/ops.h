@@ -1,13 +1,16 @@
-// The table of all operations. Each is differentiable in every Tensor it takes.
+// The table of all operations. Each is differentiable in every Tensor it takes, comparisons excepted.
 //
 // Errors: all throw autograd::Error with the shapes when these don't fit. Dimensions count from 0, or from
-// the end if negative. B batch, T and S lengths, D size of a vector, V vocabulary; "..." any leading dims.
+// the end if negative.
+//
+//     B batch · S source length · T target length · H heads · D size of a head · V vocabulary
+//     M, K, N any sizes; "..." any leading dimensions
 #pragma once
 
-#include <initializer_list>
 #include <vector>
 
 #include "autograd/base/activation.h"
+#include "autograd/base/list.h"
 #include "autograd/mask.h"
 #include "autograd/random.h"
 #include "autograd/tensor.h"
@@ -22,6 +25,12 @@ Tensor add(const Tensor& a, const Tensor& b);  // a + b
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b
 Tensor mul(const Tensor& a, const Tensor& b);  // a b
 Tensor div(const Tensor& a, const Tensor& b);  // a / b
+// The larger and the smaller. Of equal ones each gets half of the gradient; a NaN wins.
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);  // -maximum(-a, -b)
+// a where the condition is not 0, else b. Nothing passes of the number that is not taken, not even NaN. The
+// condition, for one a comparison, has no gradient.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 // With a number in place of one tensor: a tensor of one element that needs no gradient.
 inline Tensor add(const Tensor& a, Real b) { return add(a, Tensor::scalar(b)); }
@@ -30,16 +39,24 @@ inline Tensor sub(Real a, const Tensor& b) { return sub(Tensor::scalar(a), b); }
 inline Tensor mul(const Tensor& a, Real b) { return mul(a, Tensor::scalar(b)); }
 inline Tensor div(const Tensor& a, Real b) { return div(a, Tensor::scalar(b)); }
 inline Tensor div(Real a, const Tensor& b) { return div(Tensor::scalar(a), b); }
+inline Tensor maximum(const Tensor& a, Real b) { return maximum(a, Tensor::scalar(b)); }
+inline Tensor minimum(const Tensor& a, Real b) { return minimum(a, Tensor::scalar(b)); }
+inline Tensor where(const Tensor& c, const Tensor& a, Real b) { return where(c, a, Tensor::scalar(b)); }
+inline Tensor where(const Tensor& c, Real a, const Tensor& b) { return where(c, Tensor::scalar(a), b); }
 
 // ------------------------------------------------------------------------- elementwise, one tensor
 
-Tensor neg(const Tensor& x);        // -x
-Tensor exp(const Tensor& x);        // eˣ
-Tensor log(const Tensor& x);        // ln x
-Tensor sqrt(const Tensor& x);       // √x
-Tensor tanh(const Tensor& x);       // (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
-Tensor sigmoid(const Tensor& x);    // 1 / (1 + e⁻ˣ)
-Tensor abs(const Tensor& x);        // |x|; its derivative is 0 at 0
+Tensor neg(const Tensor& x);      // -x
+Tensor exp(const Tensor& x);      // eˣ
+Tensor log(const Tensor& x);      // ln x
+Tensor sqrt(const Tensor& x);     // √x
+Tensor tanh(const Tensor& x);     // (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
+Tensor sigmoid(const Tensor& x);  // 1 / (1 + e⁻ˣ)
+Tensor abs(const Tensor& x);      // |x|; its derivative is 0 at 0
+// xᵖ. For x < 0 a number if p is whole, else NaN. Exact for whole and half p, else to |p ln x| times a rounding.
+Tensor pow(const Tensor& x, Real p);
+// min(max(x, low), high); the gradient passes where low <= x <= high. Without a bound: an infinite one.
+Tensor clamp(const Tensor& x, Real low, Real high);
 Tensor relu(const Tensor& x);       // max(0, x)
 Tensor silu(const Tensor& x);       // x sigmoid(x)
 Tensor gelu(const Tensor& x);       // x Φ(x), Φ the normal distribution's. Hendrycks & Gimpel 2016
@@ -54,21 +71,29 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false);
 
 // -------------------------------------------------------------------------------------- reductions
 
-Tensor sum(const Tensor& x);                                                           // Σ x, a scalar
-Tensor sum(const Tensor& x, std::initializer_list<int> dims, bool keep_dims = false);  // over some dims
-Tensor mean(const Tensor& x);                                                          // Σ x / n
-Tensor mean(const Tensor& x, std::initializer_list<int> dims, bool keep_dims = false);
+Tensor sum(const Tensor& x);                                          // Σ x, a scalar
+Tensor sum(const Tensor& x, List<int> dims, bool keep_dims = false);  // over some dims
+Tensor mean(const Tensor& x);                                         // Σ x / n
+Tensor mean(const Tensor& x, List<int> dims, bool keep_dims = false);
 // The largest along one dim, which must not be empty. The gradient goes to the first of equal ones.
 Tensor max(const Tensor& x, int dim, bool keep_dim = false);
+// Where along one dim the largest stands, the first of equal ones; a NaN is the largest.
+// (V) -> (1, 1), (N, V) -> (N, 1), (B, T, V) -> (B, T); another dim likewise.
+Tokens argmax(const Tensor& x, int dim = -1);
 
 // ------------------------------------------------------------------------------------------- shape
 
 // The same numbers in another shape; one size may be -1: what is left. Costs nothing.
-Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes);
-Tensor permute(const Tensor& x, const std::vector<int>& order);  // out dim i is x's dim order[i]
+Tensor reshape(const Tensor& x, List<int64_t> sizes);
+Tensor squeeze(const Tensor& x, int dim);          // without that dim if its size is 1, else as it is
+Tensor unsqueeze(const Tensor& x, int dim);        // with a dim of size 1, which will be dim `dim`
+Tensor permute(const Tensor& x, List<int> order);  // out dim i is x's dim order[i]
 Tensor transpose(const Tensor& x, int dim_a, int dim_b);
 Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end);  // x[..., begin:end, ...]
-Tensor concat(const std::vector<Tensor>& parts, int dim);
+Tensor concat(List<Tensor> parts, int dim);
+Tensor stack(List<Tensor> parts, int dim = 0);  // of equal shapes, along a new dim
+std::vector<Tensor> split(const Tensor& x, int64_t size,
+                          int dim = 0);  // slices of this size; the last is the rest
 
 // ----------------------------------------------------------------------------------- softmax, loss
 
@@ -84,11 +109,18 @@ struct CrossEntropyOptions {
 // Throws Error for an id outside 0 .. V-1 (with its place), or if no target is counted.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {});
 
+// Of equal shapes; the means over all elements.
+Tensor mse_loss(const Tensor& x, const Tensor& target);  // mean (x - target)²
+// mean of -(t log sigmoid(x) + (1 - t) log(1 - sigmoid(x))), t the target from 0 to 1
+Tensor bce_with_logits(const Tensor& x, const Tensor& target);
+
 // -------------------------------------------------------------------------------- look-up, dropout
 
-// table (V, D), ids (B, T) -> (B, T, D). Padding gives zeros, whatever the table holds.
+// table (V, N), ids (B, T) -> (B, T, N). Padding gives zeros, whatever the table holds.
 // Throws Error for an id outside 0 .. V-1, with its place.
 Tensor embedding(const Tensor& table, const Tokens& ids);
+// x[..., id], one id for each row of x (..., V) -> (...). Padding gives zeros, whatever x holds. Throws as above.
+Tensor gather(const Tensor& x, const Tokens& ids);
 
 // Each element is 0 with probability p, else x / (1-p). Which ones is a function of rng and the element's
 // place. p = 0 returns x. Throws Error unless 0 <= p < 1.
@@ -96,9 +128,9 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 
 // ----------------------------------------------------- fused: each equals the composition it names
 
-// matmul(x, weight) + bias      x (..., in), weight (in, out), bias (out) or an empty Tensor -> (..., out)
+// matmul(x, weight) + bias      x (..., K), weight (K, N), bias (N) or an empty Tensor -> (..., N)
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
-// The same with the weight given as (out, in): the output layer that shares an embedding's table.
+// The same with the weight given as (N, K): the output layer that shares an embedding's table.
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 // The same with columns first ... first + count of the weight and of the bias: one of several projections that
 // share a matrix.
@@ -116,11 +148,11 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
                             const CrossEntropyOptions& options = {});
 
-// (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim D; gain, bias (D)
-// The variance is the biased one (divided by D), as in Ba, Kiros & Hinton 2016.
+// (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim N; gain, bias (N)
+// The variance is the biased one (divided by N), as in Ba, Kiros & Hinton 2016.
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps = Real(1e-5));
 
-// dropout(embedding(table, ids) * scale + positions, p, rng)      positions (T, D)
+// dropout(embedding(table, ids) * scale + positions, p, rng)      positions (T, N)
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
                        const Rng& rng);
 
@@ -165,5 +197,29 @@ inline Tensor operator-(Real a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(Real a, const Tensor& b) { return mul(b, a); }
 inline Tensor operator/(Real a, const Tensor& b) { return div(a, b); }
 inline Tensor operator-(const Tensor& x) { return neg(x); }
+
+// a = a + b: the handle gets the new tensor. The numbers of the old one stay, for backward and other handles.
+inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
+inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
+inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
+inline Tensor& operator/=(Tensor& a, const Tensor& b) { return a = a / b; }
+inline Tensor& operator+=(Tensor& a, Real b) { return a = a + b; }
+inline Tensor& operator-=(Tensor& a, Real b) { return a = a - b; }
+inline Tensor& operator*=(Tensor& a, Real b) { return a = a * b; }
+inline Tensor& operator/=(Tensor& a, Real b) { return a = a / b; }
+
+// Comparisons, broadcast as above: 1 where true, else 0, without a graph. With NaN only != is true.
+Tensor operator<(const Tensor& a, const Tensor& b);
+Tensor operator<=(const Tensor& a, const Tensor& b);
+Tensor operator==(const Tensor& a, const Tensor& b);
+Tensor operator!=(const Tensor& a, const Tensor& b);
+inline Tensor operator>(const Tensor& a, const Tensor& b) { return b < a; }
+inline Tensor operator>=(const Tensor& a, const Tensor& b) { return b <= a; }
+inline Tensor operator<(const Tensor& a, Real b) { return a < Tensor::scalar(b); }
+inline Tensor operator<=(const Tensor& a, Real b) { return a <= Tensor::scalar(b); }
+inline Tensor operator==(const Tensor& a, Real b) { return a == Tensor::scalar(b); }
+inline Tensor operator!=(const Tensor& a, Real b) { return a != Tensor::scalar(b); }
+inline Tensor operator>(const Tensor& a, Real b) { return Tensor::scalar(b) < a; }
+inline Tensor operator>=(const Tensor& a, Real b) { return Tensor::scalar(b) <= a; }
 
 }  // namespace plaingrad::autograd

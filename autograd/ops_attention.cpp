@@ -3,6 +3,7 @@
 
 #include "autograd/op.h"
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -26,9 +27,8 @@ kernels::Out open(const GradSink& sink, int64_t first, const kernels::Out& befor
 // dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
 // k and v are the columns of their tensors from k_first and v_first on. Where that is not 0, the tensor is also
 // what holds the one before: q is before k, and k before v.
-Tensor attend(const Tensor& q, const Tensor& k, int64_t k_first, const Tensor& v, int64_t v_first,
-              int64_t width, const AttentionOptions& options) {
-    check_options(q, width, k, options);
+Tensor attend(const char* op, const Tensor& q, const Tensor& k, int64_t k_first, const Tensor& v,
+              int64_t v_first, int64_t width, const AttentionOptions& options) {
     const int64_t d = width / options.n_heads;
     kernels::Attention a = {.batch = q.size(0),
                             .heads = options.n_heads,
@@ -53,7 +53,7 @@ Tensor attend(const Tensor& q, const Tensor& k, int64_t k_first, const Tensor& v
         *options.weights = weights;
 
     return with_backward(
-        out, {&q, &k, &v},
+        op, out, {&q, &k, &v},
         [a, mask = options.mask, k_first, v_first, dq = q.sink(), dk = k.sink(), dv = v.sink(), q = q.save(),
          k = k.save(), v = v.save(), statistics = statistics.save()](const Tensor& dout) {
             kernels::Out to_q = dq.open();
@@ -75,21 +75,30 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
               q.size(2) == k.size(2),
           "[attention] q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
           "; q must be (B, T, H*D), k and v (B, S, H*D)");
-    return attend(q, k, 0, v, 0, q.size(2), options);
+    check_options(q, q.size(2), k, options);
+    if (Plain::active())
+        return plain::attention(q, k, v, options);
+    return attend("attention", q, k, 0, v, 0, q.size(2), options);
 }
 
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
     check(qkv.rank() == 3 && qkv.size(2) % 3 == 0, "[self_attention] qkv is ", qkv.shape(),
           "; it must be q | k | v, (B, T, 3*H*D)");
     const int64_t width = qkv.size(2) / 3;
-    return attend(qkv, qkv, width, qkv, 2 * width, width, options);
+    check_options(qkv, width, qkv, options);
+    if (Plain::active())
+        return plain::self_attention(qkv, options);
+    return attend("self_attention", qkv, qkv, width, qkv, 2 * width, width, options);
 }
 
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
     check(q.rank() == 3 && kv.rank() == 3 && q.size(0) == kv.size(0) && 2 * q.size(2) == kv.size(2),
           "[cross_attention] q is ", q.shape(), ", kv is ", kv.shape(),
           "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D)");
-    return attend(q, kv, 0, kv, q.size(2), q.size(2), options);
+    check_options(q, q.size(2), kv, options);
+    if (Plain::active())
+        return plain::cross_attention(q, kv, options);
+    return attend("cross_attention", q, kv, 0, kv, q.size(2), q.size(2), options);
 }
 
 }  // namespace plaingrad::autograd

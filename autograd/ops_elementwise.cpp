@@ -1,4 +1,6 @@
 // Elementwise operations and dropout. The formulas themselves: kernels/pointwise.cpp.
+#include <cmath>
+
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
@@ -42,7 +44,7 @@ void pass(Binary f, const Tensor& dout, const Saved& b, const Shape& to, const G
 // out = a + sign b   da = dout, db = sign dout, each summed over its broadcast dims
 Tensor add_or_sub(Binary f, const char* name, const Tensor& a, const Tensor& b, Real sign) {
     return with_backward(
-        binary(f, name, a, b), {&a, &b},
+        name, binary(f, name, a, b), {&a, &b},
         [sign, da = a.sink(), db = b.sink(), as = a.shape(), bs = b.shape()](const Tensor& dout) {
             pass(dout, 1, as, da);
             pass(dout, sign, bs, db);
@@ -57,7 +59,7 @@ Tensor sub(const Tensor& a, const Tensor& b) { return add_or_sub(Binary::sub, "s
 // out = a b          da = dout b, db = dout a
 Tensor mul(const Tensor& a, const Tensor& b) {
     Tensor out = binary(Binary::mul, "mul", a, b);
-    return with_backward(out, {&a, &b},
+    return with_backward("mul", out, {&a, &b},
                          [da = a.sink(), db = b.sink(), a = a.save(), b = b.save()](const Tensor& dout) {
                              pass(Binary::mul, dout, b, a.shape(), da);
                              pass(Binary::mul, dout, a, b.shape(), db);
@@ -68,7 +70,7 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 Tensor div(const Tensor& a, const Tensor& b) {
     Tensor out = binary(Binary::div, "div", a, b);
     return with_backward(
-        out, {&a, &b},
+        "div", out, {&a, &b},
         [da = a.sink(), db = b.sink(), as = a.shape(), b = b.save(), out = out.save()](const Tensor& dout) {
             pass(Binary::div, dout, b, as, da);
             if (!db)
@@ -83,27 +85,27 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 // out = f(x)         dx = dout f'(x)
-static Tensor unary(Unary f, const Tensor& x) {
+static Tensor unary(const char* op, Unary f, const Tensor& x) {
     Tensor out = Tensor::uninitialized(x.shape());
     kernels::cpu().unary(f, x.numel(), x.data(), out.mutable_data());
     const Tensor& keep = kernels::unary_saves_output(f) ? out : x;
-    return with_backward(out, {&x}, [f, dx = x.sink(), saved = keep.save()](const Tensor& dout) {
+    return with_backward(op, out, {&x}, [f, dx = x.sink(), saved = keep.save()](const Tensor& dout) {
         kernels::cpu().unary_backward(f, dout.numel(), saved.data(), dout.data(), dx.open());
     });
 }
 
-Tensor neg(const Tensor& x) { return unary(Unary::neg, x); }
-Tensor exp(const Tensor& x) { return unary(Unary::exp, x); }
-Tensor log(const Tensor& x) { return unary(Unary::log, x); }
-Tensor sqrt(const Tensor& x) { return unary(Unary::sqrt, x); }
-Tensor tanh(const Tensor& x) { return unary(Unary::tanh, x); }
-Tensor sigmoid(const Tensor& x) { return unary(Unary::sigmoid, x); }
-Tensor abs(const Tensor& x) { return unary(Unary::abs, x); }
-Tensor relu(const Tensor& x) { return unary(Unary::relu, x); }
-Tensor silu(const Tensor& x) { return unary(Unary::silu, x); }
-Tensor gelu(const Tensor& x) { return unary(Unary::gelu, x); }
-Tensor gelu_tanh(const Tensor& x) { return unary(Unary::gelu_tanh, x); }
-Tensor activation(const Tensor& x, Activation f) { return unary(kernels::unary_of(f), x); }
+Tensor neg(const Tensor& x) { return unary("neg", Unary::neg, x); }
+Tensor exp(const Tensor& x) { return unary("exp", Unary::exp, x); }
+Tensor log(const Tensor& x) { return unary("log", Unary::log, x); }
+Tensor sqrt(const Tensor& x) { return unary("sqrt", Unary::sqrt, x); }
+Tensor tanh(const Tensor& x) { return unary("tanh", Unary::tanh, x); }
+Tensor sigmoid(const Tensor& x) { return unary("sigmoid", Unary::sigmoid, x); }
+Tensor abs(const Tensor& x) { return unary("abs", Unary::abs, x); }
+Tensor relu(const Tensor& x) { return unary("relu", Unary::relu, x); }
+Tensor silu(const Tensor& x) { return unary("silu", Unary::silu, x); }
+Tensor gelu(const Tensor& x) { return unary("gelu", Unary::gelu, x); }
+Tensor gelu_tanh(const Tensor& x) { return unary("gelu_tanh", Unary::gelu_tanh, x); }
+Tensor activation(const Tensor& x, Activation f) { return unary("activation", kernels::unary_of(f), x); }
 
 // out = x m, m = 0 or 1/(1-p)        dx = dout m, with the same m, computed again
 Tensor dropout(const Tensor& x, Real p, const Rng& rng) {
@@ -112,9 +114,77 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng) {
         return x;
     Tensor out = Tensor::uninitialized(x.shape());
     kernels::cpu().dropout(x.numel(), p, rng.key(), x.data(), {out.mutable_data()});
-    return with_backward(out, {&x}, [p, key = rng.key(), dx = x.sink()](const Tensor& dout) {
+    return with_backward("dropout", out, {&x}, [p, key = rng.key(), dx = x.sink()](const Tensor& dout) {
         kernels::cpu().dropout(dout.numel(), p, key, dout.data(), dx.open());
     });
+}
+
+// ---- what is chosen by comparing
+
+Tensor operator<(const Tensor& a, const Tensor& b) { return binary(Binary::less, "<", a, b); }
+Tensor operator==(const Tensor& a, const Tensor& b) { return binary(Binary::equal, "==", a, b); }
+Tensor operator!=(const Tensor& a, const Tensor& b) { return 1 - (a == b); }
+Tensor operator<=(const Tensor& a, const Tensor& b) { return (a < b) + (a == b); }  // a NaN is neither
+
+// out = a where c is not 0, else b        da = dout where c is not 0,  db = dout where it is
+Tensor where(const Tensor& c, const Tensor& a, const Tensor& b) {
+    const Shape ab = broadcast_shapes("where", a.shape(), b.shape());
+    Tensor out = Tensor::uninitialized(broadcast_shapes("where", c.shape(), ab));
+    const auto loop = [&](const Tensor& x) { return broadcast_loop(out.shape(), x.shape(), c.shape()); };
+    kernels::cpu().binary(Binary::keep, loop(a), a.data(), c.data(), {out.mutable_data()});
+    kernels::cpu().binary(Binary::drop, loop(b), b.data(), c.data(), {out.mutable_data(), true});
+    return with_backward(
+        "where", out, {&a, &b},
+        [da = a.sink(), db = b.sink(), as = a.shape(), bs = b.shape(), c = c.save()](const Tensor& dout) {
+            pass(Binary::keep, dout, c, as, da);
+            pass(Binary::drop, dout, c, bs, db);
+        });
+}
+
+// out = max(a, b)        da = dout where a > b, dout/2 where they are equal;  db likewise
+Tensor maximum(const Tensor& a, const Tensor& b) {
+    Tensor out = binary(Binary::max, "maximum", a, b);
+    return with_backward("maximum", out, {&a, &b},
+                         [da = a.sink(), db = b.sink(), a = a.save(), b = b.save()](const Tensor& dout) {
+                             const Tensor x = a.tensor(), y = b.tensor();
+                             const Tensor share = where(x == y, dout * Real(0.5), dout);
+                             pass(where(x < y, 0, share), 1, a.shape(), da);
+                             pass(where(y < x, 0, share), 1, b.shape(), db);
+                         });
+}
+
+Tensor minimum(const Tensor& a, const Tensor& b) { return -maximum(-a, -b); }
+
+Tensor clamp(const Tensor& x, Real low, Real high) {
+    const Tensor raised = where(x < low, low, x);
+    return where(raised > high, high, raised);
+}
+
+// xᵖ for p >= 0, without a graph: squares of squares for the whole part of p, a root for a half
+static Tensor power(const Tensor& x, double p) {
+    const double whole = std::floor(p), rest = p - whole;
+    if (!(rest == 0 || rest == 0.5) || p > 0x1p53)
+        return exp(log(x) * static_cast<Real>(p));
+    Tensor out = rest == 0 ? Tensor::ones(x.shape()) : sqrt(x), square = x;
+    for (auto n = static_cast<int64_t>(whole); n > 0; n /= 2) {
+        if (n % 2 == 1)
+            out *= square;
+        if (n > 1)
+            square *= square;
+    }
+    return out;
+}
+
+// out = xᵖ           dx = dout p xᵖ⁻¹
+Tensor pow(const Tensor& x, Real exponent) {
+    const auto p = static_cast<double>(exponent);
+    const auto raised = [](const Tensor& t, double e) { return e < 0 ? 1 / power(t, -e) : power(t, e); };
+    return with_backward("pow", raised(x.detach(), p), {&x},
+                         [p, raised, dx = x.sink(), x = x.save()](const Tensor& dout) {
+                             if (p == 0)  // not 0 / 0 at x = 0
+                                 return pass(dout, 0, x.shape(), dx);
+                             pass(dout * raised(x.tensor(), p - 1), static_cast<Real>(p), x.shape(), dx);
+                         });
 }
 
 }  // namespace plaingrad::autograd

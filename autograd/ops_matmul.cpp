@@ -6,6 +6,7 @@
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -90,19 +91,20 @@ Tensor batched_matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
     const Batch batch(lead, leading(a.shape()), leading(b.shape()));
     batched(batch, dense(m, n, k, false, b_transposed), a.data(), b.data(), out.mutable_data());
 
-    return with_backward(
-        out, {&a, &b}, [=, da = a.sink(), db = b.sink(), a = a.save(), b = b.save()](const Tensor& dout) {
-            const Shape lead_a = leading(a.shape()), lead_b = leading(b.shape());
-            if (da)
-                batched_gradient(Batch(lead, lead, lead_b), dense(m, k, n, false, !b_transposed), dout.data(),
-                                 b.data(), join(lead, m, k), a.shape(), da);
-            if (db && b_transposed)
-                batched_gradient(Batch(lead, lead, lead_a), dense(n, k, m, true, false), dout.data(),
-                                 a.data(), join(lead, n, k), b.shape(), db);
-            if (db && !b_transposed)
-                batched_gradient(Batch(lead, lead_a, lead), dense(k, n, m, true, false), a.data(),
-                                 dout.data(), join(lead, k, n), b.shape(), db);
-        });
+    return with_backward("matmul", out, {&a, &b},
+                         [=, da = a.sink(), db = b.sink(), a = a.save(), b = b.save()](const Tensor& dout) {
+                             const Shape lead_a = leading(a.shape()), lead_b = leading(b.shape());
+                             if (da)
+                                 batched_gradient(Batch(lead, lead, lead_b),
+                                                  dense(m, k, n, false, !b_transposed), dout.data(), b.data(),
+                                                  join(lead, m, k), a.shape(), da);
+                             if (db && b_transposed)
+                                 batched_gradient(Batch(lead, lead, lead_a), dense(n, k, m, true, false),
+                                                  dout.data(), a.data(), join(lead, n, k), b.shape(), db);
+                             if (db && !b_transposed)
+                                 batched_gradient(Batch(lead, lead_a, lead), dense(k, n, m, true, false),
+                                                  a.data(), dout.data(), join(lead, k, n), b.shape(), db);
+                         });
 }
 
 // A product of rows with a matrix, and what is done to it on the way.
@@ -170,7 +172,7 @@ Tensor room_before(const RowsTimes& o, const Shape& shape) {
 
 // out (..., N) = f(x (..., K) @ w (K, N) + bias (N))      or with w (N, K), transposed: x @ wᵀ + bias
 // d = dout f', and on with pass_gradients
-Tensor rows_times_matrix(const Tensor& x, const Tensor& w, const Tensor& bias, RowsTimes o) {
+Tensor rows_times_matrix(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias, RowsTimes o) {
     if (o.columns < 0)
         o.columns = w.size(o.transposed ? 0 : 1);
     const int64_t m = x.shape().without(-1).numel();
@@ -179,7 +181,7 @@ Tensor rows_times_matrix(const Tensor& x, const Tensor& w, const Tensor& bias, R
 
     const Tensor& kept = !o.activation ? x : before.defined() ? before : out;
     return with_backward(
-        out, {&x, &w, &bias},
+        op, out, {&x, &w, &bias},
         [o, m, to = Sinks(x, w, bias), x = x.save(), w = w.save(), kept = kept.save()](const Tensor& dout) {
             Tensor d = o.activation ? Tensor::uninitialized(dout.shape()) : dout;
             if (o.activation)
@@ -197,7 +199,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
     check(a.size(-1) == b.size(b_transposed ? -1 : -2), "[matmul] inner sizes differ: a is ", a.shape(),
           ", b is ", b.shape(),
           b_transposed ? "; a's last must equal b's last" : "; a's last must equal b's last but one");
-    return b.rank() == 2 ? rows_times_matrix(a, b, {}, {.transposed = b_transposed})
+    return b.rank() == 2 ? rows_times_matrix("matmul", a, b, {}, {.transposed = b_transposed})
                          : batched_matmul(a, b, b_transposed);
 }
 
@@ -213,25 +215,33 @@ static void check_linear(const char* name, const Shape& x, const Tensor& weight,
           "] ", o.columns, " columns from ", o.first_column, " on are not in weight ", weight.shape());
 }
 
-static Tensor linear(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                     const RowsTimes& o) {
-    check_linear(name, x.shape(), weight, bias, o);
-    return rows_times_matrix(x, weight, bias, o);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    check_linear("linear", x.shape(), weight, bias, {});
+    return Plain::active() ? plain::linear(x, weight, bias)
+                           : rows_times_matrix("linear", x, weight, bias, {});
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    return linear("linear", x, weight, bias, {});
-}
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    return linear("linear_transposed", x, weight, bias, {.transposed = true});
+    const RowsTimes o = {.transposed = true};
+    check_linear("linear_transposed", x.shape(), weight, bias, o);
+    return Plain::active() ? plain::linear_transposed(x, weight, bias)
+                           : rows_times_matrix("linear_transposed", x, weight, bias, o);
 }
+
 Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
                       int64_t count) {
     check(count >= 0, "[linear_columns] the number of columns must not be negative: got ", count);
-    return linear("linear_columns", x, weight, bias, {.first_column = first, .columns = count});
+    const RowsTimes o = {.first_column = first, .columns = count};
+    check_linear("linear_columns", x.shape(), weight, bias, o);
+    return Plain::active() ? plain::linear_columns(x, weight, bias, first, count)
+                           : rows_times_matrix("linear_columns", x, weight, bias, o);
 }
+
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
-    return linear("linear_activation", x, weight, bias, {.activation = kernels::unary_of(f)});
+    check_linear("linear_activation", x.shape(), weight, bias, {});
+    return Plain::active() ? plain::linear_activation(x, weight, bias, f)
+                           : rows_times_matrix("linear_activation", x, weight, bias,
+                                               {.activation = kernels::unary_of(f)});
 }
 
 // hidden = f(x w1 + b1)         out = hidden w2 + b2
@@ -245,6 +255,8 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
     const RowsTimes first = {.columns = w1.size(1), .activation = f}, second = {.columns = w2.size(-1)};
     const Shape shape = x.shape().with(-1, first.columns);
     check_linear("feed_forward", shape, w2, b2, {});
+    if (Plain::active())
+        return plain::feed_forward(x, w1, b1, w2, b2, activation);
     const int64_t m = x.shape().without(-1).numel();
     Tensor hidden = Tensor::uninitialized(shape), before = room_before(first, shape), none;
     Tensor out = Tensor::uninitialized(x.shape().with(-1, second.columns));
@@ -252,7 +264,7 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
     multiply(second, m, hidden, w2, b2, out, none);
 
     return with_backward(
-        out, {&x, &w1, &b1, &w2, &b2},
+        "feed_forward", out, {&x, &w1, &b1, &w2, &b2},
         [=, to1 = Sinks(x, w1, b1), to2 = Sinks(none, w2, b2), x = x.save(), w1 = w1.save(), w2 = w2.save(),
          kept = (before.defined() ? before : hidden).save()](const Tensor& dout) {
             Tensor again = first.keeps_input() ? Tensor::uninitialized(kept.shape()) : Tensor();

@@ -2,6 +2,7 @@
 // formulas: kernels/rows.cpp.
 #include "autograd/op.h"
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 // Kept: s and three numbers a row. x̂ is computed again: cheaper than keeping a second s.
 Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor& gain, const Tensor& bias,
                   kernels::LayerNorm o) {
-    check(x.rank() >= 1 && gain.shape() == Shape{x.size(-1)} && bias.shape() == gain.shape(), "[", op,
-          "] x is ", x.shape(), ", gain is ", gain.shape(), ", bias is ", bias.shape(),
-          "; gain and bias must have x's last size");
     o.n = x.size(-1);
     o.rows = o.n > 0 ? x.numel() / o.n : 0;
     Tensor out = Tensor::uninitialized(x.shape()), statistics = Tensor::uninitialized({o.rows, 3});
@@ -23,7 +21,7 @@ Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor
                               y.defined() ? s.mutable_data() : nullptr, out.mutable_data(),
                               statistics.mutable_data());
     return with_backward(
-        out, {&x, &y, &gain, &bias},
+        op, out, {&x, &y, &gain, &bias},
         [o, dx = x.sink(), dy = y.sink(), dgain = gain.sink(), dbias = bias.sink(), s = s.save(),
          gain = gain.save(), statistics = statistics.save()](const Tensor& dout) {
             const kernels::Out to_x = dx.open(), to_y = dy.open();
@@ -31,6 +29,12 @@ Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor
             kernels::cpu().layer_norm_backward(o, s.data(), gain.data(), statistics.data(), dout.data(), to_x,
                                                to_y, to_gain, to_bias);
         });
+}
+
+void check_norm(const char* op, const Tensor& x, const Tensor& gain, const Tensor& bias) {
+    check(x.rank() >= 1 && gain.shape() == Shape{x.size(-1)} && bias.shape() == gain.shape(), "[", op,
+          "] x is ", x.shape(), ", gain is ", gain.shape(), ", bias is ", bias.shape(),
+          "; gain and bias must have x's last size");
 }
 
 void check_residual(const char* op, const Tensor& x, const Tensor& y, Real p) {
@@ -42,12 +46,18 @@ void check_residual(const char* op, const Tensor& x, const Tensor& y, Real p) {
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
+    check_norm("layer_norm", x, gain, bias);
+    if (Plain::active())
+        return plain::layer_norm(x, gain, bias, eps);
     return normalized("layer_norm", x, {}, gain, bias, {.rows = 0, .n = 0, .eps = eps});
 }
 
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps) {
     check_residual("residual_norm", x, y, p);
+    check_norm("residual_norm", x, gain, bias);
+    if (Plain::active())
+        return plain::residual_norm(x, y, p, rng, gain, bias, eps);
     return normalized("residual_norm", x, y, gain, bias,
                       {.rows = 0, .n = 0, .eps = eps, .p = p, .key = rng.key()});
 }
@@ -55,9 +65,11 @@ Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, c
 // out = x + dropout(y)        dx = dout,  dy = dout where y was kept, scaled
 Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) {
     check_residual("residual", x, y, p);
+    if (Plain::active())
+        return plain::residual(x, y, p, rng);
     Tensor out = Tensor::uninitialized(x.shape());
     kernels::cpu().residual(x.numel(), p, rng.key(), x.data(), y.data(), out.mutable_data());
-    return with_backward(out, {&x, &y},
+    return with_backward("residual", out, {&x, &y},
                          [p, key = rng.key(), dx = x.sink(), dy = y.sink()](const Tensor& dout) {
                              if (dy)
                                  kernels::cpu().dropout(dout.numel(), p, key, dout.data(), dy.open());

@@ -14,7 +14,7 @@ struct Reduced {
 };
 const Reduced kScalar = {};  // all dims are summed over
 
-Reduced reduced(const char* name, const Shape& shape, const std::vector<int>& dims) {
+Reduced reduced(const char* name, const Shape& shape, List<int> dims) {
     bool gone[Shape::kMaxRank] = {};
     for (const int dim : dims) {
         check(!gone[shape.index(dim)], "[", name, "] dimension ", dim, " of ", shape, " is named twice");
@@ -28,10 +28,10 @@ Reduced reduced(const char* name, const Shape& shape, const std::vector<int>& di
 }
 
 // out = scale Σ x over dims        dx = scale dout, repeated along them
-Tensor scaled_sum(const Tensor& x, const Reduced& to, bool keep_dims, Real scale) {
+Tensor scaled_sum(const char* op, const Tensor& x, const Reduced& to, bool keep_dims, Real scale) {
     Tensor out = Tensor::uninitialized(to.kept);
     sum_to(x.shape(), x.data(), to.kept, scale, {out.mutable_data()});
-    out = with_backward(out, {&x}, [scale, dx = x.sink(), shape = x.shape()](const Tensor& dout) {
+    out = with_backward(op, out, {&x}, [scale, dx = x.sink(), shape = x.shape()](const Tensor& dout) {
         kernels::cpu().binary(kernels::Binary::mul, broadcast_loop(shape, dout.shape(), Shape()), dout.data(),
                               &scale, dx.open());
     });
@@ -42,36 +42,55 @@ Tensor mean_of(const Tensor& x, const Reduced& to, bool keep_dims) {
     const int64_t n = to.kept.numel() == 0 ? 0 : x.numel() / to.kept.numel();
     check(n > 0 || to.kept.numel() == 0, "[mean] the mean of no numbers is not defined: the shape is ",
           x.shape());
-    return scaled_sum(x, to, keep_dims, n > 0 ? Real(1) / static_cast<Real>(n) : Real(1));
+    return scaled_sum("mean", x, to, keep_dims, n > 0 ? Real(1) / static_cast<Real>(n) : Real(1));
 }
+
+// The largest along a dim, kept as 1, and where they stand.
+struct Largest {
+    kernels::Middle m;
+    Tensor values;
+    std::vector<int32_t> index;
+
+    Largest(const char* op, const Tensor& x, int dim) : m{1, x.size(dim), 1} {
+        check(m.n > 0, "[", op, "] dimension ", dim, " of ", x.shape(), " is empty");
+        check(m.n <= std::numeric_limits<int32_t>::max(), "[", op, "] dimension ", dim, " of ", x.shape(),
+              " is too long");
+        const int d = x.shape().index(dim);
+        for (int i = 0; i < x.rank(); ++i)
+            (i < d ? m.outer : m.inner) *= i == d ? 1 : x.size(i);
+        values = Tensor::uninitialized(x.shape().with(d, 1));
+        index.resize(static_cast<std::size_t>(values.numel()));
+        kernels::cpu().max(m, x.data(), values.mutable_data(), index.data());
+    }
+};
 
 }  // namespace
 
-Tensor sum(const Tensor& x) { return scaled_sum(x, kScalar, false, 1); }
-Tensor sum(const Tensor& x, std::initializer_list<int> dims, bool keep_dims) {
-    return scaled_sum(x, reduced("sum", x.shape(), dims), keep_dims, 1);
+Tensor sum(const Tensor& x) { return scaled_sum("sum", x, kScalar, false, 1); }
+Tensor sum(const Tensor& x, List<int> dims, bool keep_dims) {
+    return scaled_sum("sum", x, reduced("sum", x.shape(), dims), keep_dims, 1);
 }
 Tensor mean(const Tensor& x) { return mean_of(x, kScalar, false); }
-Tensor mean(const Tensor& x, std::initializer_list<int> dims, bool keep_dims) {
+Tensor mean(const Tensor& x, List<int> dims, bool keep_dims) {
     return mean_of(x, reduced("mean", x.shape(), dims), keep_dims);
 }
 
 // out = max over dim        dx = dout where the (first) maximum stood, else 0
 Tensor max(const Tensor& x, int dim, bool keep_dim) {
-    const int d = x.shape().index(dim);
-    check(x.size(d) > 0, "[max] dimension ", dim, " of ", x.shape(), " is empty");
-    check(x.size(d) <= std::numeric_limits<int32_t>::max(), "[max] dimension ", dim, " of ", x.shape(),
-          " is too long");
-    kernels::Middle m = {1, x.size(d), 1};
-    for (int i = 0; i < x.rank(); ++i)
-        (i < d ? m.outer : m.inner) *= i == d ? 1 : x.size(i);
-    Tensor out = Tensor::uninitialized(x.shape().with(d, 1));
-    std::vector<int32_t> index(static_cast<std::size_t>(out.numel()));
-    kernels::cpu().max(m, x.data(), out.mutable_data(), index.data());
-    out = with_backward(out, {&x}, [m, dx = x.sink(), index = std::move(index)](const Tensor& dout) {
-        kernels::cpu().max_backward(m, index.data(), dout.data(), dx.open());
-    });
-    return keep_dim ? out : out.with_shape(x.shape().without(d));
+    Largest largest("max", x, dim);
+    const Tensor out =
+        with_backward("max", largest.values, {&x},
+                      [m = largest.m, dx = x.sink(), index = std::move(largest.index)](const Tensor& dout) {
+                          kernels::cpu().max_backward(m, index.data(), dout.data(), dx.open());
+                      });
+    return keep_dim ? out : out.with_shape(x.shape().without(dim));
+}
+
+Tokens argmax(const Tensor& x, int dim) {
+    const Shape rest = x.shape().without(dim);
+    check(rest.rank() <= 2, "[argmax] x may have three dimensions: its shape is ", x.shape());
+    const int64_t batch = rest.rank() > 0 ? rest[0] : 1, length = rest.rank() > 1 ? rest[1] : 1;
+    return Tokens(batch, length, std::move(Largest("argmax", x, dim).index));
 }
 
 }  // namespace plaingrad::autograd

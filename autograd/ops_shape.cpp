@@ -27,8 +27,8 @@ void copy_into(const Shape& whole, kernels::Out to, const Shape& part, const Rea
 }  // namespace
 
 // The handle alone changes: gradient and graph are shared, so there is no backward to write.
-Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
-    std::vector<int64_t> full = sizes;
+Tensor reshape(const Tensor& x, List<int64_t> sizes) {
+    std::vector<int64_t> full(sizes.begin(), sizes.end());
     const auto open = std::find(full.begin(), full.end(), -1);
     int64_t known = 1;
     for (auto size = full.begin(); size != full.end(); ++size) {
@@ -45,7 +45,7 @@ Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
 }
 
 // out[i_0, i_1, ...] = x[...], out's dim i walking along x's dim order[i]        dx: the same walk back
-Tensor permute(const Tensor& x, const std::vector<int>& order) {
+Tensor permute(const Tensor& x, List<int> order) {
     check(static_cast<int>(order.size()) == x.rank(), "[permute] ", x.shape(), " needs ", x.rank(),
           " dimensions in the order: got ", order.size());
     int64_t sizes[Shape::kMaxRank], strides[Shape::kMaxRank];
@@ -62,7 +62,7 @@ Tensor permute(const Tensor& x, const std::vector<int>& order) {
     std::copy_n(strides, x.rank(), std::end(loop.a) - x.rank());
     kernels::cpu().copy(loop, x.data(), {out.mutable_data()});
     std::swap(loop.a, loop.b);
-    return with_backward(out, {&x}, [loop, dx = x.sink()](const Tensor& dout) {
+    return with_backward("permute", out, {&x}, [loop, dx = x.sink()](const Tensor& dout) {
         kernels::cpu().copy(loop, dout.data(), dx.open());
     });
 }
@@ -84,7 +84,7 @@ Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end) {
     const int64_t offset = begin * stride(x.shape(), d);
     Tensor out = Tensor::uninitialized(x.shape().with(d, end - begin));
     copy_from(x.shape(), x.data() + offset, out.shape(), {out.mutable_data()});
-    return with_backward(out, {&x}, [whole = x.shape(), offset, dx = x.sink()](const Tensor& dout) {
+    return with_backward("slice", out, {&x}, [whole = x.shape(), offset, dx = x.sink()](const Tensor& dout) {
         const kernels::Out to = dx.open();
         if (!to.accumulate)
             kernels::cpu().fill(whole.numel(), 0, to.data);
@@ -93,7 +93,7 @@ Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end) {
 }
 
 // out = parts side by side along dim        dpart = dout where that part stands
-Tensor concat(const std::vector<Tensor>& parts, int dim) {
+Tensor concat(List<Tensor> parts, int dim) {
     check(!parts.empty(), "[concat] at least one tensor is needed");
     const int d = parts[0].shape().index(dim);
     int64_t total = 0;
@@ -119,11 +119,49 @@ Tensor concat(const std::vector<Tensor>& parts, int dim) {
         places.push_back({part.sink(), part.shape(), offset});
         offset += part.size(d) * stride(out.shape(), d);
     }
-    return with_backward(out, inputs, [places = std::move(places)](const Tensor& dout) {
+    return with_backward("concat", out, inputs, [places = std::move(places)](const Tensor& dout) {
         for (const Part& part : places)
             if (part.sink)
                 copy_from(dout.shape(), dout.data() + part.offset, part.shape, part.sink.open());
     });
+}
+
+Tensor stack(List<Tensor> parts, int dim) {
+    std::vector<Tensor> rows;
+    for (const Tensor& part : parts) {
+        check(part.shape() == parts[0].shape(), "[stack] shapes must be equal: got ", parts[0].shape(),
+              " and ", part.shape());
+        rows.push_back(unsqueeze(part, dim));
+    }
+    return concat(rows, dim);
+}
+
+std::vector<Tensor> split(const Tensor& x, int64_t size, int dim) {
+    check(size >= 1, "[split] a part must have a size of at least 1: got ", size);
+    std::vector<Tensor> parts;
+    for (int64_t begin = 0; begin == 0 || begin < x.size(dim); begin += size)
+        parts.push_back(slice(x, dim, begin, std::min(begin + size, x.size(dim))));
+    return parts;
+}
+
+Tensor squeeze(const Tensor& x, int dim) {
+    return x.size(dim) == 1 ? x.with_shape(x.shape().without(dim)) : x;
+}
+
+Tensor unsqueeze(const Tensor& x, int dim) {
+    const int at = dim < 0 ? dim + x.rank() + 1 : dim;
+    check(at >= 0 && at <= x.rank(), "[unsqueeze] a new dimension of ", x.shape(), " may be ", -x.rank() - 1,
+          " to ", x.rank(), ": got ", dim);
+    std::vector<int64_t> sizes(x.shape().begin(), x.shape().end());
+    sizes.insert(sizes.begin() + at, 1);
+    return reshape(x, sizes);
+}
+
+Tensor Tensor::operator[](int64_t i) const {
+    check(rank() > 0, "[Tensor] a number, of shape (), has no rows");
+    const int64_t at = i < 0 ? i + size(0) : i;
+    check(at >= 0 && at < size(0), "[Tensor] there is no row ", i, " in ", shape_);
+    return squeeze(slice(*this, 0, at, at + 1), 0);
 }
 
 }  // namespace plaingrad::autograd

@@ -6,6 +6,7 @@
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -13,13 +14,13 @@ namespace {
 int64_t rows_of(const Tensor& x) { return x.size(-1) > 0 ? x.numel() / x.size(-1) : 0; }
 
 // A function of rows, whose gradient is one of its output's. Another dim is moved to the end and back.
-Tensor along(const Tensor& x, int dim, decltype(kernels::Kernels::softmax) forward,
+Tensor along(const char* op, const Tensor& x, int dim, decltype(kernels::Kernels::softmax) forward,
              decltype(kernels::Kernels::softmax_backward) backward) {
     if (x.shape().index(dim) != x.rank() - 1)
-        return transpose(along(transpose(x, dim, -1), -1, forward, backward), dim, -1);
+        return transpose(along(op, transpose(x, dim, -1), -1, forward, backward), dim, -1);
     Tensor y = Tensor::uninitialized(x.shape());
     forward(rows_of(x), x.size(-1), x.data(), y.mutable_data());
-    return with_backward(y, {&x}, [backward, dx = x.sink(), y = y.save()](const Tensor& dy) {
+    return with_backward(op, y, {&x}, [backward, dx = x.sink(), y = y.save()](const Tensor& dy) {
         backward(rows_of(dy), dy.size(-1), y.data(), dy.data(), dx.open());
     });
 }
@@ -59,22 +60,24 @@ Tensor mean_loss(const Tensor& losses, int64_t counted) {
 
 // y = eˣ / Σ eˣ              dx = y (dy - Σ y dy)
 Tensor softmax(const Tensor& x, int dim) {
-    return along(x, dim, kernels::cpu().softmax, kernels::cpu().softmax_backward);
+    return along("softmax", x, dim, kernels::cpu().softmax, kernels::cpu().softmax_backward);
 }
 
 // y = x - ln Σ eˣ            dx = dy - eʸ Σ dy
 Tensor log_softmax(const Tensor& x, int dim) {
-    return along(x, dim, kernels::cpu().log_softmax, kernels::cpu().log_softmax_backward);
+    return along("log_softmax", x, dim, kernels::cpu().log_softmax, kernels::cpu().log_softmax_backward);
 }
 
 // loss = mean over counted rows of -Σ target log softmax(logits)
 // dlogits = dloss / counted * (softmax(logits) - target)
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
     const int64_t counted = count_targets(logits.shape(), targets, options), rows = rows_of(logits);
+    if (Plain::active())
+        return plain::cross_entropy(logits, targets, options);
     Tensor losses = Tensor::uninitialized({rows}), log_sum_exp = Tensor::uninitialized({rows});
     kernels::cpu().cross_entropy(rows, logits.size(-1), logits.data(), targets.ids().data(), options.ignore,
                                  options.label_smoothing, losses.mutable_data(), log_sum_exp.mutable_data());
-    return with_backward(mean_loss(losses, counted), {&logits},
+    return with_backward("cross_entropy", mean_loss(losses, counted), {&logits},
                          [options, counted, targets = targets.ids(), dlogits = logits.sink(),
                           logits = logits.save(), lse = log_sum_exp.save()](const Tensor& dloss) {
                              const Real scale = dloss.item() / static_cast<Real>(counted);
@@ -82,6 +85,26 @@ Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEnt
                                  lse.numel(), logits.shape()[-1], logits.data(), targets.data(),
                                  options.ignore, options.label_smoothing, lse.data(), scale, dlogits.open());
                          });
+}
+
+// loss = mean (x - target)²
+Tensor mse_loss(const Tensor& x, const Tensor& target) {
+    check(x.shape() == target.shape(), "[mse_loss] x is ", x.shape(), ", the target is ", target.shape(),
+          "; they must be equal");
+    const Tensor difference = x - target;
+    return mean(difference * difference);
+}
+
+// A logit is how far class 1 is ahead of class 0, so that both have their place in a softmax over two:
+// sigmoid(x) = eˣ / (e⁰ + eˣ). Finite where log(sigmoid(x)) is not.
+Tensor bce_with_logits(const Tensor& logits, const Tensor& target) {
+    check(logits.shape() == target.shape(), "[bce_with_logits] the logits are ", logits.shape(),
+          ", the target is ", target.shape(), "; they must be equal");
+    const Tensor x = reshape(logits, {-1}), t = reshape(target, {-1});             // (N)
+    const Tensor log_p = log_softmax(stack({Tensor::zeros(x.shape()), x}, 0), 0);  // (2, N)
+    const Tensor if_one = t * log_p[1];                                            // (N)
+    const Tensor if_zero = (1 - t) * log_p[0];                                     // (N)
+    return -mean(if_one + if_zero);
 }
 
 // loss = cross_entropy(x @ weightᵀ + bias, targets)
@@ -170,6 +193,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
           "[linear_cross_entropy] x is ", x.shape(), ", weight is ", weight.shape(), ", bias is ",
           bias.shape(), "; they must be (..., D), (V, D) and (V)");
     const int64_t counted = count_targets(x.shape().with(-1, weight.size(0)), targets, options);
+    if (Plain::active())
+        return plain::linear_cross_entropy(x, weight, bias, targets, options);
     OutputLoss loss = {x, weight, bias, targets, options, counted};
     const int64_t rows = loss.losses.numel();
     Tensor logits = Tensor::uninitialized({std::min(rows, kChunkRows), loss.v});
@@ -179,7 +204,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                    log_sum_exp.mutable_data());
 
     return with_backward(
-        mean_loss(loss.losses, counted), {&x, &weight, &bias},
+        "linear_cross_entropy", mean_loss(loss.losses, counted), {&x, &weight, &bias},
         [waiting = std::array{Waiting{x.sink(), loss.dx}, Waiting{weight.sink(), loss.dweight},
                               Waiting{bias.sink(), loss.dbias}}](const Tensor& dloss) {
             for (const Waiting& w : waiting)

@@ -1,18 +1,16 @@
 #include "autograd/tensor.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
+#include "autograd/random.h"
 
 namespace plaingrad::autograd {
 
-Tensor Tensor::uninitialized(const Shape& shape) {
-    Tensor out;
-    out.shape_ = shape;
-    out.storage_ = Storage::make(shape.numel());
-    return out;
-}
+Tensor Tensor::uninitialized(const Shape& shape) { return Tensor(shape, Storage::make(shape.numel())); }
 
 Tensor Tensor::full(const Shape& shape, Real value) {
     Tensor out = uninitialized(shape);
@@ -20,7 +18,7 @@ Tensor Tensor::full(const Shape& shape, Real value) {
     return out;
 }
 
-Tensor Tensor::from(const Shape& shape, const std::vector<Real>& values) {
+Tensor Tensor::from(const Shape& shape, List<Real> values) {
     check(static_cast<int64_t>(values.size()) == shape.numel(), "[Tensor::from] shape ", shape, " holds ",
           shape.numel(), " numbers: got ", values.size());
     Tensor out = uninitialized(shape);
@@ -28,11 +26,40 @@ Tensor Tensor::from(const Shape& shape, const std::vector<Real>& values) {
     return out;
 }
 
+Tensor Tensor::arange(double begin, double end, double step) {
+    check(step > 0 || step < 0, "[Tensor::arange] the step must not be 0: got ", step);
+    const double count = std::ceil((end - begin) / step);
+    check(count < 0x1p53, "[Tensor::arange] from ", begin, " to ", end, " in steps of ", step,
+          " is not a number of steps");
+    Tensor out = uninitialized({count > 0 ? static_cast<int64_t>(count) : 0});
+    for (int64_t i = 0; i < out.numel(); ++i)
+        out.storage_->data[i] = static_cast<Real>(begin + static_cast<double>(i) * step);
+    return out;
+}
+
+// As many random bits as Real has: 53 of them rounded to a float could be 1.
+Tensor Tensor::rand(const Shape& shape, const Rng& rng) {
+    constexpr int kDigits = std::numeric_limits<Real>::digits;
+    constexpr Real kOne = static_cast<Real>(int64_t(1) << kDigits);
+    Tensor out = uninitialized(shape);
+    for (int64_t i = 0; i < out.numel(); ++i)
+        out.storage_->data[i] =
+            static_cast<Real>(rng.bits(static_cast<uint64_t>(i)) >> (64 - kDigits)) / kOne;
+    return out;
+}
+
+Tensor Tensor::randn(const Shape& shape, const Rng& rng) {
+    Tensor out = uninitialized(shape);
+    for (int64_t i = 0; i < out.numel(); ++i)
+        out.storage_->data[i] = static_cast<Real>(rng.normal(static_cast<uint64_t>(i)));
+    return out;
+}
+
 const Ref<Storage>& Tensor::no_storage() {
     throw Error("[Tensor] this tensor is empty: it was made by Tensor() and never assigned");
 }
 
-Real* Tensor::mutable_data() {
+Real* Tensor::mutable_data() const {
     check(defined(), "[Tensor] an empty tensor cannot be written to");
     ++storage_->version;
     return storage_->data;
@@ -49,7 +76,7 @@ Tensor& Tensor::require_grad(bool wanted) {
     check(!node_ || node_->is_leaf(),
           "[require_grad] a tensor that came from an op already passes gradients on; ", "detach() it first");
     if (!node_ && wanted)
-        node_ = Ref<Node>(new Node(shape_, {}));
+        *this = detail::attach(*this, Ref<Node>(new Node("leaf", shape_, {})));
     if (node_)
         node_->set_wanted(wanted);
     return *this;
@@ -65,7 +92,7 @@ Tensor Tensor::grad() const {
     return node_->grad().with_shape(shape_);
 }
 
-void Tensor::zero_grad() {
+void Tensor::zero_grad() const {
     if (node_)
         node_->zero_grad();
 }

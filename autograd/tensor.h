@@ -8,16 +8,27 @@
 //     Tensor loss = sum(mul(w, w));   // ops.h has all operations
 //     loss.backward();
 //     w.grad();                       // 2 w
+//     std::cout << w << w[0];         // print.cpp; rows by number: a copy, which passes gradients on
+//
+// const is of the handle, as with std::shared_ptr: a const Tensor stays a handle of the same memory and the same
+// place in the graph, and the numbers and the gradient there may change through any handle, const or not.
+//
+// Threads may share tensors to compute from, each with a graph of its own. What writes must be alone: mutable_data
+// and its pointer, zero_grad, and backward, which writes into all leaves that it reaches.
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <vector>
 
+#include "autograd/base/list.h"
 #include "autograd/graph.h"
 #include "autograd/shape.h"
 #include "autograd/storage.h"
 
 namespace plaingrad::autograd {
+
+class Rng;
 
 class Tensor {
 public:
@@ -25,10 +36,17 @@ public:
 
     static Tensor uninitialized(const Shape& shape);
     static Tensor zeros(const Shape& shape) { return full(shape, 0); }
+    static Tensor ones(const Shape& shape) { return full(shape, 1); }
     static Tensor full(const Shape& shape, Real value);
     static Tensor scalar(Real value) { return full({}, value); }
     // Throws Error unless there are exactly shape.numel() values.
-    static Tensor from(const Shape& shape, const std::vector<Real>& values);
+    static Tensor from(const Shape& shape, List<Real> values);
+    // begin, begin + step, ... before end, in one dimension. Throws Error for a step of 0.
+    static Tensor arange(double begin, double end, double step = 1);
+    static Tensor arange(double end) { return arange(0, end); }
+    // Element i is number i of rng's stream: uniform in [0, 1), or normal with mean 0 and deviation 1.
+    static Tensor rand(const Shape& shape, const Rng& rng);
+    static Tensor randn(const Shape& shape, const Rng& rng);
 
     bool defined() const { return static_cast<bool>(storage_); }
     const Shape& shape() const { return shape_; }
@@ -39,9 +57,12 @@ public:
     // Throws Error for an empty tensor.
     const Real* data() const { return (defined() ? storage_ : no_storage())->data; }
     // For writing in place. A backward that still needs the old values will then throw.
-    Real* mutable_data();
+    Real* mutable_data() const;
     std::vector<Real> to_vector() const;
     Real item() const;  // the number of a tensor with one element; throws Error for more
+
+    // Number i along the first dimension, -1 the last: a copy, to read from; its gradient comes back here.
+    Tensor operator[](int64_t i) const;
 
     // Makes this tensor a leaf that collects gradients; or with false, and for all handles of this leaf, one that no longer
     // does: ops compute no gradient for it, and what it had collected is forgotten. Returns it. Throws Error if it came
@@ -54,7 +75,7 @@ public:
     // come, or if this is not a leaf.
     Tensor grad() const;
     bool has_grad() const;
-    void zero_grad();
+    void zero_grad() const;
 
     // From this tensor of one element, or any tensor with a gradient of its own shape to start from,
     // back to every leaf. It uses the graph up: a second backward needs a second forward. If it throws, the
@@ -77,9 +98,11 @@ public:
     GradSink sink() const { return GradSink(needs_grad() ? node_ : Ref<Node>()); }
 
 private:
+    Tensor(const Shape& shape, Ref<Storage> storage) : shape_(shape), storage_(std::move(storage)) {}
     [[noreturn]] static const Ref<Storage>& no_storage();
 
     friend class Node;
+    friend class Saved;
     friend Tensor detail::attach(Tensor, Ref<Node>);
     friend Ref<Node> detail::node_of(const Tensor&);
 
@@ -87,5 +110,9 @@ private:
     Ref<Storage> storage_;
     Ref<Node> node_;
 };
+
+// As NumPy and PyTorch print it: rows in brackets, columns in line, and of each dimension of a large tensor the first
+// three and the last three; then the shape.
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 }  // namespace plaingrad::autograd

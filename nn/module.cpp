@@ -71,7 +71,7 @@ int64_t parameter_count(const std::vector<NamedParameter>& parameters) {
 
 void zero_grad(const std::vector<NamedParameter>& parameters) {
     for (const NamedParameter& p : parameters)
-        Tensor(p.tensor).zero_grad();
+        p.tensor.zero_grad();
 }
 
 void freeze(const std::vector<NamedParameter>& parameters, bool frozen) {
@@ -87,7 +87,7 @@ void copy_values(const std::vector<NamedParameter>& from, const std::vector<Name
               from[i].name, " ", from[i].tensor.shape(), " does not fit ", to[i].name, " ",
               to[i].tensor.shape());
         const Real* values = from[i].tensor.data();
-        std::copy(values, values + from[i].tensor.numel(), Tensor(to[i].tensor).mutable_data());
+        std::copy(values, values + from[i].tensor.numel(), to[i].tensor.mutable_data());
     }
 }
 

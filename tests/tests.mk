@@ -134,7 +134,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other: they share the machine's cores with nobody.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_profile)
-.PHONY: bench bench-peers bench-staircase bench-multi30k curves
+.PHONY: bench bench-peers bench-staircase bench-plain bench-multi30k curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
@@ -144,6 +144,9 @@ bench-peers: $(OUT)/bench/bench_training $(OUT)/bench/bench_decoding $(OUT)/benc
 
 bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
 	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)
+
+bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plain form, in time and in memory
+	@$(OUT)/bench/bench_plain $(BENCH_ARGUMENTS)
 
 # Interrupted, it goes on where it was.
 MULTI30K = $(OUT)/multi30k

@@ -9,7 +9,7 @@
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
-#include "autograd/kernels/kernels.h"
+#include "autograd/inspect.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -67,7 +67,7 @@ bool interrupted() { return interrupt_seen != 0; }
 
 void announce(const std::string& program, int64_t parameters) {
     const int threads = autograd::thread_count();
-    std::cerr << program << ": " << autograd::kernels::cpu().name << ", " << threads
+    std::cerr << program << ": " << autograd::instruction_set() << ", " << threads
               << (threads == 1 ? " thread, " : " threads, ") << grouped(parameters) << " parameters\n";
 }
 

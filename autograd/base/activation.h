@@ -1,9 +1,6 @@
 // The functions that may stand between two linear layers.
 #pragma once
 
-#include <cstddef>
-#include <iterator>
-
 namespace plaingrad::autograd {
 
 enum class Activation {
@@ -16,6 +13,6 @@ enum class Activation {
 
 // As configurations in files name them, in the enum's order.
 inline constexpr const char* kActivationNames[] = {"relu", "gelu_erf", "gelu_tanh", "silu"};
-static_assert(std::size(kActivationNames) == static_cast<std::size_t>(Activation::count));
+static_assert(sizeof kActivationNames / sizeof *kActivationNames == static_cast<int>(Activation::count));
 
 }  // namespace plaingrad::autograd

@@ -44,7 +44,12 @@ struct Gemm {
     Real* before_activation = nullptr;
 };
 
-enum class Binary { add, sub, mul, div, count };
+// Functions of two numbers:
+//     max                the larger; NaN if one is NaN
+//     less, equal        1 where a < b, a == b, else 0
+//     keep, drop         keep: a where b is not 0, else 0; drop: a where b is 0, else 0. Nothing of a passes else,
+//                        not even NaN.
+enum class Binary { add, sub, mul, div, max, less, equal, keep, drop, count };
 
 // Four loops over `size`; each operand moves by its own strides (0 repeats it: broadcasting).
 struct Loop4 {

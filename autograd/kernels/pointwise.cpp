@@ -268,7 +268,13 @@ void with_operation(Binary operation, const Visit& visit) {
     const auto sub = [](Vec a, Vec b) { return a - b; };
     const auto mul = [](Vec a, Vec b) { return a * b; };
     const auto div = [](Vec a, Vec b) { return a / b; };
-    with_one_of(operation, visit, add, sub, mul, div);
+    const auto larger = [](Vec a, Vec b) { return select(equal(a, a), max(a, b), a); };
+    const auto one_where = [](Mask mask) { return select(mask, broadcast(1), zero()); };
+    const auto is_less = [=](Vec a, Vec b) { return one_where(less(a, b)); };
+    const auto is_equal = [=](Vec a, Vec b) { return one_where(equal(a, b)); };
+    const auto keep = [](Vec a, Vec b) { return select(equal(b, zero()), zero(), a); };
+    const auto drop = [](Vec a, Vec b) { return select(equal(b, zero()), a, zero()); };
+    with_one_of(operation, visit, add, sub, mul, div, larger, is_less, is_equal, keep, drop);
 }
 
 void binary(Binary operation, const Loop4& unmerged, const Real* a, const Real* b, Out out) {

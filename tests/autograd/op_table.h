@@ -25,6 +25,7 @@ struct OpRow {
     Inputs inputs;
     Call call;
     bool may_be_zero = false;  // some input truly has no gradient
+    bool has_graph = true;     // a comparison has none
 };
 
 class OpTable {
@@ -58,6 +59,7 @@ private:
     }
 
     void elementwise();
+    void choices();
     void products();
     void reductions();
     void movers();

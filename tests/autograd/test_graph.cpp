@@ -18,7 +18,7 @@ Tensor number(Real value) { return leaf(Tensor::scalar(value)); }
 
 // y = x, and its backward adds `name` to the list.
 Tensor traced(const Tensor& x, std::string& list, char name) {
-    return with_backward(x.clone(), {&x}, [&list, name, dx = x.sink()](const Tensor& dy) {
+    return with_backward("named", x.clone(), {&x}, [&list, name, dx = x.sink()](const Tensor& dy) {
         list += name;
         const kernels::Out out = dx.open();
         for (int64_t i = 0; i < dy.numel(); ++i)
@@ -75,7 +75,7 @@ TEST_CASE("graph: an exception from an op's backward leaves the graph destructib
     {
         const Tensor x = number(2);
         const Tensor bad =
-            with_backward(x.clone(), {&x}, [](const Tensor&) { throw std::runtime_error("op"); });
+            with_backward("throwing", x.clone(), {&x}, [](const Tensor&) { throw std::runtime_error("op"); });
         const Tensor y = mul(exp(bad), x);
         CHECK_THROWS_AS(y.backward(), std::runtime_error);
         CHECK(contains(error_of([&] { y.backward(); }), "used up"));

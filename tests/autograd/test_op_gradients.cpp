@@ -11,6 +11,8 @@ using namespace tests;      // NOLINT
 
 TEST_CASE("ops: every gradient is right", "[ops][gradcheck]") {
     for (const OpRow& row : OpTable().rows) {
+        if (!row.has_graph)
+            continue;
         GradcheckOptions options;
         options.may_be_zero = row.may_be_zero;
         const GradcheckResult result = gradcheck(row.call, row.inputs, options);
@@ -28,7 +30,7 @@ namespace {
 template <class Derivative>
 Tensor square(const Tensor& x, Derivative derivative) {
     const Tensor y = mul(x, x).detach();
-    return with_backward(y, {&x}, [=, dx = x.sink(), x = x.save()](const Tensor& dy) {
+    return with_backward("square", y, {&x}, [=, dx = x.sink(), x = x.save()](const Tensor& dy) {
         const kernels::Out out = dx.open();
         for (int64_t i = 0; i < x.numel(); ++i) {
             const Real d = derivative(x.data()[i], dy.data()[i]);

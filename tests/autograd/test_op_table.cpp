@@ -1,8 +1,10 @@
 // The rows of op_table.h for elementwise operations and products, and the test that no function of
 // ops.h is without one. (In the gradcheck binary too, which is made of the files with that word.)
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <regex>
+#include <tuple>
 
 #include "tests/autograd/op_table.h"
 #include "tests/catch.h"
@@ -12,6 +14,7 @@ using namespace tests;      // NOLINT
 
 OpTable::OpTable() {
     elementwise();
+    choices();
     products();
     reductions();
     movers();
@@ -113,6 +116,68 @@ void OpTable::elementwise() {
     });
 }
 
+// Comparisons, what is chosen by them, and powers.
+void OpTable::choices() {
+    using Two = Tensor (*)(const Tensor&, const Tensor&);
+    using WithReal = Tensor (*)(const Tensor&, Real);
+    const std::tuple<const char*, Two, WithReal> comparisons[] = {
+#define BOTH(f) {#f, autograd::f, autograd::f}
+        BOTH(operator<),  BOTH(operator<=), BOTH(operator>),
+        BOTH(operator>=), BOTH(operator==), BOTH(operator!=),
+#undef BOTH
+    };
+    for (const auto& [name, two, with_number] : comparisons) {
+        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = two](const Inputs& x) { return f(x[0], x[1]); });
+        rows.back().has_graph = false;
+        row(name, "with a number", {nonzero({3, 7})},
+            [f = with_number](const Inputs& x) { return f(x[0], 1); });
+        rows.back().has_graph = false;
+    }
+    const std::tuple<const char*, Two, WithReal> larger[] = {
+        {"maximum", autograd::maximum, autograd::maximum}, {"minimum", autograd::minimum, autograd::minimum}};
+    for (const auto& [name, two, with_number] : larger) {
+        for (const auto& [a, b] : {std::pair{Shape{5, 7}, Shape{5, 7}}, {{5, 7}, {7}}, {{2, 1, 7}, {3, 1}}})
+            row(name, "", {in(a), in(b)}, [f = two](const Inputs& x) { return f(x[0], x[1]); });
+        row(name, "with a number", {nonzero({3, 7})},
+            [f = with_number](const Inputs& x) { return f(x[0], 0); });
+    }
+    const Tensor condition = nonzero({3, 5}) < 0;
+    for (const Shape& b : {Shape{3, 5}, Shape{5}, Shape{}, Shape{2, 1, 5}})
+        row("where", autograd::join("b ", b), {in({3, 5}), in(b)},
+            [=](const Inputs& x) { return autograd::where(condition, x[0], x[1]); });
+    row("where", "a number", {in({2, 3, 5})},
+        [=](const Inputs& x) { return autograd::where(condition, x[0], 7); });
+    row("where", "of a number", {in({3, 1})},
+        [=](const Inputs& x) { return autograd::where(condition, 7, x[0]); });
+    row("clamp", "", {nonzero({3, 7})}, [](const Inputs& x) { return autograd::clamp(x[0], -1, Real(0.2)); });
+    for (const Real p : {Real(-2), Real(-0.5), Real(0.5), Real(0.7), Real(1), Real(1.5), Real(3), Real(8)})
+        row("pow", autograd::join("p ", p), {std::floor(p) == p ? nonzero({3, 7}) : in({3, 7}, 0.3, 2)},
+            [p](const Inputs& x) { return autograd::pow(x[0], p); });
+    row(
+        "pow", "p 0", {nonzero({3})}, [](const Inputs& x) { return autograd::pow(x[0], 0); }, true);
+    using Assign = Tensor& (*)(Tensor&, const Tensor&);
+    using AssignReal = Tensor& (*)(Tensor&, Real);
+    const std::tuple<const char*, Assign, AssignReal> assignments[] = {
+        {"operator+=", autograd::operator+=, autograd::operator+= },
+         {"operator-=", autograd::operator-=, autograd::operator-= },
+          {"operator*=", autograd::operator*=, autograd::operator*= },
+           {
+               "operator/=",
+               autograd::operator/=,
+               autograd::operator/= },
+          };
+    for (const auto& [name, two, with_number] : assignments) {
+        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = two](const Inputs& x) {
+            Tensor y = x[0];
+            return f(y, x[1]);
+        });
+        row(name, "a number", {nonzero({3, 7})}, [f = with_number](const Inputs& x) {
+            Tensor y = x[0];
+            return f(y, Real(1.5));
+        });
+    }
+}
+
 void OpTable::products() {
     struct Sizes {
         Shape a, b, b_transposed;
@@ -147,7 +212,7 @@ void OpTable::products() {
 static std::map<std::string, int> declared() {
     std::ifstream file("autograd/ops.h");  // tests run in the repository's root
     REQUIRE(file.is_open());
-    const std::regex declaration(R"(^(inline )?Tensor (operator.|[a-z_]+)\(.*)");
+    const std::regex declaration(R"(^(inline )?Tensor&? (operator[^ (]+|[a-z_]+)\(.*)");
     std::map<std::string, int> names;
     std::smatch match;
     for (std::string line; std::getline(file, line);)

@@ -33,6 +33,9 @@ void OpTable::reductions() {
             row("max", detail, {distinct({3, 5, 7})},
                 [keep, dim](const Inputs& x) { return max(x[0], dim, keep); });
     }
+    const std::vector<int> dims = {2, 0};  // known at run time only
+    row("sum", "a list", {in({2, 3, 5})}, [=](const Inputs& x) { return sum(x[0], dims); });
+    row("mean", "a list", {in({2, 3, 5})}, [=](const Inputs& x) { return mean(x[0], dims, true); });
     row("max", "one of one", {distinct({1})}, [](const Inputs& x) { return max(x[0], 0); });
     row("sum", "used three times", {in({3, 5})},
         [](const Inputs& x) { return sum(x[0], {0}) + sum(x[0]) + mean(x[0], {1}, true); });
@@ -77,6 +80,10 @@ void OpTable::movers() {
     row("concat", "the same twice", {in({3, 5})}, [](const Inputs& x) {
         return concat({x[0], mul(x[0], x[0]), x[0]}, 1);
     });
+    for (const int dim : {0, 1, -1})
+        row("stack", "", {in({3, 5}), in({3, 5})}, [dim](const Inputs& x) { return stack(x, dim); });
+    row("squeeze", "", {in({3, 1, 5})}, [](const Inputs& x) { return squeeze(x[0], 1); });
+    row("unsqueeze", "", {in({3, 5})}, [](const Inputs& x) { return unsqueeze(x[0], -1); });
     row("concat", "with an empty one", {in({3, 5})}, [](const Inputs& x) {
         return concat({Tensor::zeros({3, 0}), x[0]}, 1);
     });
@@ -108,6 +115,9 @@ void OpTable::softmax_and_loss() {
             });
         }
     }
+    row("mse_loss", "", {in({3, 7}), in({3, 7})}, [](const Inputs& x) { return mse_loss(x[0], x[1]); });
+    row("bce_with_logits", "", {in({2, 3, 5}), in({2, 3, 5}, 0, 1)},
+        [](const Inputs& x) { return bce_with_logits(x[0], x[1]); });
     row("cross_entropy", "one row", {in({1, 5})}, [=](const Inputs& x) { return cross_entropy(x[0], one); });
 }
 
@@ -118,6 +128,10 @@ void OpTable::lookup() {
     row("embedding", "padding", {in({5, 19})}, [=](const Inputs& x) { return embedding(x[0], padded); });
     row("embedding", "and the table itself", {in({5, 3})},
         [=](const Inputs& x) { return add(sum(mul(x[0], x[0])), embedding(x[0], padded)); });
+    row("gather", "", {in({2, 3, 5})}, [=](const Inputs& x) { return gather(x[0], repeated); });
+    row("gather", "padding", {in({6, 7})}, [=](const Inputs& x) { return gather(x[0], padded); });
+    row("gather", "and another consumer", {in({6, 7})},
+        [=](const Inputs& x) { return add(sum(mul(x[0], x[0])), gather(x[0], padded)); });
     row("embedding", "70 columns", {in({2, 70})}, [](const Inputs& x) {
         return embedding(x[0], Tokens(1, 3, {1, 1, 0}));
     });
@@ -147,6 +161,8 @@ void OpTable::fused() {
         row("feed_forward", join(static_cast<int>(f)),
             {in({3, 5}), in({5, 17}), in({17}), in({17, 4}), in({4})},
             [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
+    row("linear_columns", "the last two", {in({3, 5}), in({5, 5}), in({5})},
+        [](const Inputs& x) { return linear_columns(x[0], x[1], x[2], 3, 2); });
     row("linear_columns", "two of five", {in({3, 5}), in({5, 5}), in({5})}, [](const Inputs& x) {
         return linear_columns(x[0], x[1], x[2], 3, 2) * linear_columns(x[0], x[1], x[2], 0, 2);
     });

@@ -18,7 +18,7 @@ Transformer lively(const std::string& kind, uint64_t seed, int64_t vocabulary) {
     for (int64_t i = 0; i < weight.numel(); ++i)
         weight.mutable_data()[i] *= 2;
     if (model.output.bias->defined())
-        Tensor(model.output.bias).mutable_data()[kEos] += 1;
+        model.output.bias->mutable_data()[kEos] += 1;
     return model;
 }
 

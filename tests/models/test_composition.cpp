@@ -14,7 +14,7 @@ const Mode kEval = Mode::eval();
 void stir(const Transformer& model) {
     for (const nn::NamedParameter& p : nn::parameters(model))
         for (int64_t i = 0; p.tensor.rank() == 1 && i < p.tensor.numel(); ++i)
-            Tensor(p.tensor).mutable_data()[i] += static_cast<Real>(i % 5) * Real(0.1);
+            p.tensor.mutable_data()[i] += static_cast<Real>(i % 5) * Real(0.1);
 }
 
 Tensor composed_encoder(const Transformer& m, const autograd::Tokens& src) {

@@ -42,7 +42,7 @@ std::vector<Real> answer(const Tensor& logits, std::size_t b) {
 
 void break_padding(const InputEmbedding& embedding) {
     for (int64_t i = 0; i < 12; ++i)
-        Tensor(embedding.tokens.table).mutable_data()[kPad * 12 + i] = kNan;
+        embedding.tokens.table->mutable_data()[kPad * 12 + i] = kNan;
 }
 
 }  // namespace

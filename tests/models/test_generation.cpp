@@ -233,6 +233,6 @@ TEST_CASE("generate: nothing to do, and what is refused", "[models][generate]") 
     CHECK(contains(error_of([&] { generate(model, two, Rng(1), o); }), "max_tokens"));
     // Prompts of different lengths cannot be one batch.
     CHECK(contains(error_of([&] { generate(model, padded({{4, 5}, {6}}), Rng(1), kLong); }), "padding"));
-    Tensor(model.output.table).mutable_data()[5 * 12] = kNan;
+    model.output.table->mutable_data()[5 * 12] = kNan;
     CHECK(contains(error_of([&] { generate(model, two, Rng(1), kLong); }), "not a number"));
 }

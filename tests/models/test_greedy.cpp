@@ -99,7 +99,7 @@ TEST_CASE("greedy: on models, the definition's tokens, in a batch too", "[models
         const Transformer model(small(kKinds[seed % kKinds.size()]), Rng(seed));
         const Tensor& table = model.output.table;
         for (int64_t i = 0; i < table.numel(); ++i)
-            Tensor(table).mutable_data()[i] *= 2;  // less even probabilities
+            table.mutable_data()[i] *= 2;  // less even probabilities
         const Sentences sources = sentences({4, 1, 6}, 100 + seed);
         const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
         const std::vector<Hypothesis> found = greedy(*stepper, 20);

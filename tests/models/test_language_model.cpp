@@ -152,7 +152,7 @@ TEST_CASE("language model: alone, in any batch, with any padding: the same bits"
         if (model.config.tied)
             continue;  // the row of <pad> is then a row of the output, too
         for (int64_t i = 0; i < 12; ++i)
-            Tensor(model.backbone.embedding.tokens.table).mutable_data()[kPad * 12 + i] = kNan;
+            model.backbone.embedding.tokens.table->mutable_data()[kPad * 12 + i] = kNan;
         for (int64_t b = 0; b < 4; ++b)
             CHECK(same_rows(together, b, model(padded(text, 20), kEval), b,
                             static_cast<int64_t>(text[static_cast<std::size_t>(b)].size())));

@@ -47,7 +47,7 @@ inline void check_gradients(const std::string& what, const std::vector<nn::Named
         const std::vector<Real> grad = leaf.tensor.grad().to_vector();
         double largest = 0, largest_zero = 0, worst = 0;
         for (std::size_t i = 0; i < grad.size(); ++i) {
-            Real* x = Tensor(leaf.tensor).mutable_data() + i;
+            Real* x = leaf.tensor.mutable_data() + i;
             const Real middle = *x;
             *x = static_cast<Real>(static_cast<double>(middle) + eps);
             const double above = loss();

@@ -17,7 +17,7 @@ NamedParameter parameter(const std::string& name, Tensor value) { return {name, 
 
 // Makes g the gradient: d/dw Σ w g.
 void set_gradient(const NamedParameter& p, const Tensor& g) {
-    Tensor(p.tensor).zero_grad();
+    p.tensor.zero_grad();
     autograd::sum(p.tensor * g).backward();
 }
 

@@ -94,7 +94,7 @@ inline double measured_speed(const models::Transformer& model, Cursor cursor, co
             tokens = 0, start = Clock::now();
     }
     for (const nn::NamedParameter& parameter : nn::parameters(model))
-        autograd::Tensor(parameter.tensor).zero_grad();
+        parameter.tensor.zero_grad();
     return static_cast<double>(tokens) /
            std::max(1e-9, std::chrono::duration<double>(Clock::now() - start).count());
 }

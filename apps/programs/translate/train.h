@@ -30,7 +30,7 @@ inline void average(const std::vector<std::string>& files, const models::Transfo
         }
     }
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-        autograd::Tensor x = parameters[i].tensor;
+        const autograd::Tensor& x = parameters[i].tensor;
         for (int64_t j = 0; j < x.numel(); ++j)
             x.mutable_data()[j] = static_cast<autograd::Real>(sums[i][static_cast<std::size_t>(j)] /
                                                               static_cast<double>(files.size()));

@@ -28,7 +28,9 @@ constexpr Unary kUnary[] = {Unary::neg,       Unary::exp,     Unary::log,  Unary
                             Unary::tanh,      Unary::sigmoid, Unary::relu, Unary::gelu,
                             Unary::gelu_tanh, Unary::silu,    Unary::abs};
 static_assert(std::size(kUnary) == static_cast<size_t>(Unary::count));
-constexpr Binary kBinary[] = {Binary::add, Binary::sub, Binary::mul, Binary::div};
+constexpr Binary kBinary[] = {Binary::add,  Binary::sub,   Binary::mul,  Binary::div, Binary::max,
+                              Binary::less, Binary::equal, Binary::keep, Binary::drop};
+static_assert(std::size(kBinary) == static_cast<size_t>(Binary::count));
 
 // Calls f once with each set of kernels, and puts the old one back.
 void for_each_isa(const std::function<void()>& f) {
@@ -100,6 +102,16 @@ Real operate(Binary operation, Real a, Real b) {
             return a * b;
         case Binary::div:
             return a / b;
+        case Binary::max:
+            return std::isnan(a) || std::isnan(b) ? kNan : a > b ? a : b;
+        case Binary::less:
+            return a < b ? 1 : 0;
+        case Binary::equal:
+            return a == b ? 1 : 0;
+        case Binary::keep:
+            return b != 0 ? a : 0;
+        case Binary::drop:
+            return b != 0 ? 0 : a;
         case Binary::count:
             break;
     }

@@ -1,0 +1,16 @@
+// A list as an argument: std::span, which a list in place, {0, 1}, can be given for, too.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+
+namespace plaingrad::autograd {
+
+// It points to the caller's elements. A function that keeps them copies them.
+template <class T>
+struct List : std::span<const T> {
+    using std::span<const T>::span;
+    List(std::initializer_list<T> list) : std::span<const T>(list.begin(), list.size()) {}
+};
+
+}  // namespace plaingrad::autograd

@@ -1,0 +1,113 @@
+#include "autograd/inspect.h"
+
+#include <cmath>
+#include <iostream>
+#include <unordered_map>
+
+#include "autograd/base/check.h"
+#include "autograd/kernels/kernels.h"
+
+namespace plaingrad::autograd {
+namespace {
+
+// "[1, 2.5]", short enough for a line.
+void print_numbers(std::ostream& out, const Tensor& x) {
+    out << " = [";
+    for (int64_t i = 0; i < x.numel(); ++i)
+        out << (i > 0 ? ", " : "") << x.data()[i];
+    out << ']';
+}
+
+// The place of the first number that is none, or -1.
+int64_t first_bad(const Tensor& x) {
+    for (int64_t i = 0; i < x.numel(); ++i)
+        if (!std::isfinite(x.data()[i]))
+            return i;
+    return -1;
+}
+
+// "encoder.norm.gain" -> "encoder.norm" -> "encoder" -> ""
+std::string parent(const std::string& name) {
+    const std::size_t dot = name.rfind('.');
+    return dot == std::string::npos ? "" : name.substr(0, dot);
+}
+
+std::string place(const char* op, const std::string& layer) {
+    return layer.empty() ? op : join(op, " in ", layer);
+}
+
+}  // namespace
+
+const char* instruction_set() { return kernels::cpu().name; }
+
+// Depth first, with a stack of its own: a chain of a million ops must not recurse.
+void print_graph(const Tensor& root, std::ostream& out, int lines) {
+    check(root.needs_grad(), "[print_graph] nothing here needs a gradient: there is no graph");
+    struct Line {
+        Ref<Node> node;
+        std::string indent, branch;
+    };
+    std::vector<Line> waiting = {{detail::node_of(root), "", ""}};
+    std::unordered_map<const Node*, std::size_t> numbers;
+    for (; !waiting.empty() && lines > 0; --lines) {
+        const Line line = std::move(waiting.back());
+        waiting.pop_back();
+        const auto [entry, is_new] = numbers.emplace(line.node.get(), numbers.size() + 1);
+        out << line.indent << line.branch << entry->second << ' ';
+        if (!is_new) {
+            out << "(above)\n";
+            continue;
+        }
+        out << line.node->op() << ' ' << line.node->shape();
+        if (!line.node->layer.empty())
+            out << " in " << line.node->layer;
+        if (const Tensor value = line.node->value(); value.defined())
+            print_numbers(out, value);
+        out << '\n';
+        const char* const below = line.branch.empty() ? "" : line.branch == "└ " ? "  " : "│ ";
+        const std::vector<Ref<Node>>& parents = line.node->parents();
+        for (std::size_t i = parents.size(); i-- > 0;)
+            waiting.push_back({parents[i], line.indent + below, i + 1 == parents.size() ? "└ " : "├ "});
+    }
+    if (!waiting.empty())
+        out << "... and more\n";
+}
+
+void print_graph(const Tensor& root) { print_graph(root, std::cout); }
+
+const std::string* NanGuard::name_of(const Ref<Node>& node) const {
+    for (const auto& [parameter, name] : names_)
+        if (node && parameter == node)
+            return &name;
+    return nullptr;
+}
+
+void NanGuard::after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) {
+    layer_ = parent(last_layer_);
+    for (const Tensor* input : inputs)
+        if (const std::string* name = name_of(detail::node_of(*input)))
+            layer_ = last_layer_ = parent(*name);
+    const int64_t bad = first_bad(out);
+    if (bad < 0)
+        return;
+    std::string cause;
+    for (const Tensor* input : inputs)
+        if (cause.empty() && input->defined() && first_bad(*input) >= 0)
+            cause = join("; so is element ", first_bad(*input), " of an input ", input->shape());
+    throw Error(join("[NanGuard] ", place(op, layer_), ": element ", bad, " of the output ", out.shape(),
+                     " is ", out.data()[bad], cause));
+}
+
+void NanGuard::after_backward(const Node& node) const {
+    for (const Ref<Node>& input : node.parents()) {
+        const int64_t bad = input->has_grad() ? first_bad(input->grad()) : -1;
+        if (bad < 0)
+            continue;
+        const std::string* const name = name_of(input);
+        throw Error(join("[NanGuard] backward of ", place(node.op(), node.layer), ": element ", bad,
+                         " of the gradient of ", name != nullptr ? *name : input->op(), ' ', input->shape(),
+                         " is ", input->grad().data()[bad]));
+    }
+}
+
+}  // namespace plaingrad::autograd

@@ -1,0 +1,156 @@
+#include "autograd/plain.h"
+
+#include <cmath>
+#include <limits>
+
+#include "autograd/kernels/kernels.h"
+
+namespace plaingrad::autograd::plain {
+
+// ------------------------------------------------------------------------- linear layers, feed-forward
+
+// y = x W + b
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    if (x.rank() == 1)
+        return squeeze(plain::linear(unsqueeze(x, 0), weight, bias), 0);  // (K) as one row
+    const Tensor y = matmul(x, weight);                                   // (..., N)
+    return bias.defined() ? y + bias : y;                                 // (..., N)
+}
+
+// y = x Wᵀ + b
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    return plain::linear(x, transpose(weight, 0, 1), bias);  // (..., N)
+}
+
+// y = x W[:, first : first + count] + b[first : first + count]
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
+                      int64_t count) {
+    const Tensor w = slice(weight, 1, first, first + count);                            // (K, count)
+    const Tensor b = bias.defined() ? slice(bias, 0, first, first + count) : Tensor();  // (count)
+    return plain::linear(x, w, b);                                                      // (..., count)
+}
+
+// h = f(x W + b)
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
+    return activation(plain::linear(x, weight, bias), f);  // (..., N)
+}
+
+// FFN(x) = max(0, x W1 + b1) W2 + b2      "Attention Is All You Need", equation 2
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation f) {
+    const Tensor hidden = plain::linear_activation(x, w1, b1, f);  // (..., d_ff)
+    return plain::linear(hidden, w2, b2);                          // (..., d_model)
+}
+
+// ------------------------------------------------------------------------------------------------ loss
+
+// loss = mean over the counted targets t of -((1 - s) log p_t + s/V Σ_v log p_v),  p = softmax(logits)
+// Label smoothing s: Szegedy et al. 2016, §7.
+Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
+    const Tokens ids(targets.batch(), targets.length(), targets.ids(), options.ignore);
+    Tensor counted = Tensor::ones({static_cast<int64_t>(ids.ids().size())});  // (N), 0 where ignored
+    for (int64_t i = 0; i < counted.numel(); ++i)
+        counted.mutable_data()[i] = ids.ids()[static_cast<std::size_t>(i)] != options.ignore;
+    const Tensor rows = reshape(logits, {counted.numel(), -1});               // (N, V)
+    const Tensor log_p = log_softmax(where(unsqueeze(counted, 1), rows, 0));  // (N, V)
+    const Tensor of_target = gather(log_p, ids);                              // (N), 0 where ignored
+    const Tensor of_all = where(counted, mean(log_p, {1}), 0);                // (N)
+    const Real s = options.label_smoothing;
+    const Tensor log_q = s == 0 ? of_target : (1 - s) * of_target + s * of_all;  // (N)
+    return -sum(log_q) / sum(counted);                                           // ()
+}
+
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
+                            const CrossEntropyOptions& options) {
+    return plain::cross_entropy(plain::linear_transposed(x, weight, bias), targets,
+                                options);  // (..., V), then ()
+}
+
+// --------------------------------------------------- layer norm, residual connection, input embedding
+
+// y = g (x - μ) / √(σ² + ε) + b,  μ = mean(x), σ² = mean((x - μ)²)      Ba, Kiros & Hinton 2016, equation 4
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
+    const Tensor centred = x - mean(x, {-1}, true);               // (..., N)
+    const Tensor variance = mean(centred * centred, {-1}, true);  // (..., 1)
+    return gain * (centred / sqrt(variance + eps)) + bias;        // (..., N)
+}
+
+// x + Dropout(y)      "Attention Is All You Need", §5.4
+Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) { return x + dropout(y, p, rng); }
+
+// LayerNorm(x + Dropout(y))      §3.1
+Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
+                     const Tensor& bias, Real eps) {
+    return plain::layer_norm(plain::residual(x, y, p, rng), gain, bias, eps);
+}
+
+// Dropout(E[ids] √d_model + P)      §3.4, §3.5, §5.4
+Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
+                       const Rng& rng) {
+    const Tensor x = embedding(table, ids) * scale;  // (B, T, d_model)
+    return dropout(x + positions, p, rng);           // (B, T, d_model)
+}
+
+// ------------------------------------------------------------------------------------------- attention
+
+// 1 where query t of sentence b may see key s, else 0: (B, 1, T, S)
+static Tensor allowed_pairs(const Mask& mask, int64_t B, int64_t T, int64_t S) {
+    const kernels::AttentionMask m = mask.view();
+    Tensor pairs = Tensor::ones({B, 1, T, S});
+    Real* const may_see = pairs.mutable_data();
+    for (int64_t b = 0; b < B; ++b)
+        for (int64_t t = 0; t < T; ++t)
+            for (int64_t s = 0; s < S; ++s) {
+                const int64_t pair = (b * T + t) * S + s;
+                may_see[pair] = (m.key_counts == nullptr || s < m.key_counts[b]) &&
+                                (!m.causal || s <= t + (S - T)) &&
+                                (m.allowed == nullptr || m.allowed[pair] != 0);
+            }
+    return pairs;
+}
+
+// (B, T, H*D) -> (B, H, T, D)
+static Tensor split_heads(const Tensor& x, int64_t n_heads) {
+    const Tensor heads = reshape(x, {x.size(0), x.size(1), n_heads, x.size(2) / n_heads});  // (B, T, H, D)
+    return permute(heads, {0, 2, 1, 3});                                                    // (B, H, T, D)
+}
+
+// Attention(Q, K, V) = softmax(Q Kᵀ / √D) V      "Attention Is All You Need", equation 1, per head: §3.2.2
+//
+// Keys that no query may see are set to 0 first, as 0 times a NaN in a matrix product would be NaN. A query that may
+// see no key gets zeros.
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+    const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
+    const Tensor allowed = allowed_pairs(options.mask, B, T, S);             // (B, 1, T, S)
+    const Tensor seen = permute(sum(allowed, {2}, true) > 0, {0, 1, 3, 2});  // (B, 1, S, 1)
+    const Tensor queries = split_heads(q, H);                                // (B, H, T, D)
+    const Tensor keys = where(seen, split_heads(k, H), 0);                   // (B, H, S, D)
+    const Tensor values = where(seen, split_heads(v, H), 0);                 // (B, H, S, D)
+
+    const Real scale = static_cast<Real>(1 / std::sqrt(static_cast<double>(D)));
+    const Tensor scores = matmul(queries, keys, true) * scale;                          // (B, H, T, S)
+    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());  // (B, H, T, S)
+    Tensor weights = where(allowed, softmax(masked), 0);                                // (B, H, T, S)
+    if (options.dropout > 0)
+        weights = dropout(weights, options.dropout, *options.rng);
+    if (options.weights != nullptr)
+        *options.weights = weights.detach();
+    const Tensor heads = permute(matmul(weights, values), {0, 2, 1, 3});  // (B, T, H, D)
+    return reshape(heads, {B, T, H * D});                                 // (B, T, H*D)
+}
+
+// qkv = q | k | v
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
+    const int64_t width = qkv.size(2) / 3;
+    const Tensor q = slice(qkv, 2, 0, width), k = slice(qkv, 2, width, 2 * width);  // (B, T, H*D)
+    return plain::attention(q, k, slice(qkv, 2, 2 * width, 3 * width), options);
+}
+
+// kv = k | v
+Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
+    const int64_t width = q.size(2);
+    const Tensor k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);  // (B, S, H*D)
+    return plain::attention(q, k, v, options);
+}
+
+}  // namespace plaingrad::autograd::plain

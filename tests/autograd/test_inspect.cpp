@@ -1,0 +1,148 @@
+// Looking at tensors and graphs: what is printed, and who is named when a number goes bad.
+#include <limits>
+#include <sstream>
+
+#include "autograd/inspect.h"
+#include "autograd/ops.h"
+#include "models/transformer.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace autograd;   // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+std::string printed(const Tensor& x) {
+    std::ostringstream out;
+    out << x;
+    return out.str();
+}
+
+std::string drawn(const Tensor& root, int lines = 100) {
+    std::ostringstream out;
+    print_graph(root, out, lines);
+    return out.str();
+}
+
+models::TransformerConfig small_config() {
+    return {.src_vocabulary = 11,
+            .tgt_vocabulary = 11,
+            .max_length = 8,
+            .d_model = 12,
+            .n_heads = 2,
+            .d_ff = 16,
+            .n_encoder_layers = 2,
+            .n_decoder_layers = 2};
+}
+
+const Tokens kSrc(2, 5, {4, 5, 6, 7, 8, 5, 6, 9, 10, 4}), kTgt(2, 4, {1, 4, 5, 6, 1, 7, 8, 9});
+
+// The message of a guard during one step of training.
+std::string step_error(const models::Transformer& model) {
+    return error_of([&] {
+        const NanGuard guard(nn::parameters(model));
+        model.loss(kSrc, kTgt, kTgt, nn::Mode::eval()).backward();
+    });
+}
+
+}  // namespace
+
+TEST_CASE("print: as PyTorch does, and the shape", "[tensor][print]") {
+    CHECK(printed(Tensor::scalar(3)) == "3.  ()");
+    CHECK(printed(Tensor::from({3}, {1, 20, -3})) == "[ 1., 20., -3.]  (3)");
+    CHECK(printed(Tensor::from({2, 2}, {1, Real(2.5), -3, 100})) ==
+          "[[  1.0000,   2.5000],\n [ -3.0000, 100.0000]]  (2, 2)");
+    CHECK(printed(Tensor::from({2}, {Real(0.5), 2000})) == "[5.0000e-01, 2.0000e+03]  (2)");
+    CHECK(printed(Tensor::from({2}, {Real(1e-5), 0})) == "[1.0000e-05, 0.0000e+00]  (2)");
+    CHECK(printed(Tensor::from({3}, {kNan, -std::numeric_limits<Real>::infinity(), 1})) ==
+          "[ nan, -inf,   1.]  (3)");
+    CHECK(printed(Tensor::arange(8).with_shape({2, 2, 2})) ==
+          "[[[0., 1.],\n  [2., 3.]],\n\n [[4., 5.],\n  [6., 7.]]]  (2, 2, 2)");
+    CHECK(printed(Tensor::zeros({2, 0})) == "[[],\n []]  (2, 0)");
+    CHECK(printed(Tensor()) == "[empty tensor]");
+    CHECK(printed(Tensor::arange(1001)) == "[   0.,    1.,    2., ...,  998.,  999., 1000.]  (1001)");
+    const std::string large = printed(Tensor::zeros({300, 4, 5}));
+    CHECK(std::count(large.begin(), large.end(), '0') == 6 * 4 * 5 + 2);
+    CHECK(contains(large, ",\n\n ...,\n\n "));
+    CHECK(contains(printed(Tensor::zeros({1000})), "0., 0., 0., 0., 0., 0., 0."));
+}
+
+TEST_CASE("print_graph: ops, shapes, numbers, each node once", "[graph][print]") {
+    const Tensor x = Tensor::from({2}, {1, 2}).require_grad(), y = leaf(Tensor::ones({3, 1, 9}));
+    const Tensor square = x * x;
+    CHECK(drawn(sum(square)) ==
+          "1 sum () = [5]\n"
+          "└ 2 mul (2) = [1, 4]\n"
+          "  ├ 3 leaf (2) = [1, 2]\n"
+          "  └ 3 (above)\n");
+    CHECK(drawn(sum(square) + mean(softmax(y))) ==
+          "1 add () = [5.11111]\n"
+          "├ 2 sum () = [5]\n"
+          "│ └ 3 mul (2) = [1, 4]\n"
+          "│   ├ 4 leaf (2) = [1, 2]\n"
+          "│   └ 4 (above)\n"
+          "└ 5 mean () = [0.111111]\n"
+          "  └ 6 softmax (3, 1, 9)\n"
+          "    └ 7 leaf (3, 1, 9)\n");
+    CHECK(drawn(sum(square), 2) == "1 sum () = [5]\n└ 2 mul (2) = [1, 4]\n... and more\n");
+    CHECK(
+        contains(error_of([] { drawn(Tensor::ones({2})); }), "[print_graph] nothing here needs a gradient"));
+    Tensor chain = x;
+    for (int i = 0; i < 100000; ++i)
+        chain = chain + Real(1);
+    CHECK(contains(drawn(chain), "... and more"));
+}
+
+TEST_CASE("NanGuard: names the op and what it was given", "[graph][nan]") {
+    const Tensor x = leaf(Tensor::from({2}, {-1, 4}));
+    const auto forward = [&] {
+        const NanGuard guard;
+        return autograd::log(x) + Real(1);
+    };
+    CHECK(contains(error_of(forward), "[NanGuard] log: element 0 of the output (2) is "));
+    const auto given = [&] {
+        const NanGuard guard;
+        return x / Tensor::from({2}, {1, kNan});
+    };
+    CHECK(contains(error_of(given), "div: element 1 of the output (2) is "));
+    CHECK(contains(error_of(given), "so is element 1 of an input (2)"));
+    // The square root's slope at 0 is infinite.
+    const auto backward = [] {
+        const NanGuard guard;
+        const Tensor zero = leaf(Tensor::zeros({3}));
+        sum(autograd::sqrt(zero) * Real(2)).backward();
+    };
+    CHECK(error_of(backward) == "[NanGuard] backward of sqrt: element 0 of the gradient of leaf (3) is inf");
+    CHECK(autograd::log(x).numel() == 2);  // no guard, no error
+}
+
+TEST_CASE("NanGuard: names the layer of a model", "[graph][nan]") {
+    models::Transformer model(small_config(), Rng(1));
+    CHECK(step_error(model).empty());
+    const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+    int tried = 0;
+    for (const nn::NamedParameter& p : parameters) {
+        Real& first = p.tensor.mutable_data()[p.tensor.numel() - 1];
+        const Real before = first;
+        first = std::numeric_limits<Real>::infinity();
+        const std::string layer = p.name.substr(0, p.name.rfind('.')), error = step_error(model);
+        INFO(p.name << ": " << error);
+        const bool embedding = contains(p.name, "embedding");  // the last token is in no sentence of these
+        tried += !embedding;
+        CHECK((embedding || contains(error, " in " + layer) ||
+               contains(error, " in " + layer.substr(0, layer.rfind('.')))));
+        first = before;
+    }
+    CHECK(tried > 20);
+    // Keys that are too large: the product is finite, attention's scores are not.
+    const nn::MultiHeadAttention& attention = model.encoder.layers[1].self_attention;
+    for (int64_t i = 0; i < attention.in_proj.weight->numel(); ++i)
+        attention.in_proj.weight->mutable_data()[i] *= static_cast<Real>(kRealIsDouble ? 1e200 : 1e25);
+    CHECK(contains(step_error(model), "self_attention in encoder.layers.1.self_attention"));
+}
+
+TEST_CASE("instruction_set: the kernels in use", "[kernels]") {
+    for_each_isa([](const char* name) { CHECK(std::string(instruction_set()) == name); });
+}

@@ -1,0 +1,254 @@
+// The plain form and the fused ops say the same: each op, forward and backward, and whole models in training. (In the
+// gradcheck binary too, so that the differences of rounding are those of double.)
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "autograd/plain.h"
+#include "tests/autograd/op_table.h"
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace autograd;   // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+// Of a tensor's largest number, and of a loss.
+constexpr double kGradientError = kRealIsDouble ? 1e-9 : 1e-4, kLossError = kRealIsDouble ? 1e-9 : 1e-5;
+
+// The names that stand in a section of a header, from the line that has `from` to the one that has `to`.
+std::set<std::string> declared(const char* path, const std::string& from, const std::string& to) {
+    std::ifstream file(path);  // tests run in the repository's root
+    REQUIRE(file.is_open());
+    const std::regex declaration(R"(^Tensor ([a-z_]+)\(.*)");
+    std::set<std::string> names;
+    std::smatch match;
+    bool inside = false;
+    for (std::string line; std::getline(file, line);) {
+        inside = contains(line, from) || (inside && !contains(line, to));
+        if (inside && std::regex_match(line, match, declaration))
+            names.insert(match[1]);
+    }
+    return names;
+}
+
+std::set<std::string> fused_ops() {
+    std::set<std::string> names = declared("autograd/ops.h", "-- fused: ", "-- operators");
+    names.insert("cross_entropy");
+    return names;
+}
+
+// What an op gives: its output, then the gradient of each input.
+struct Run {
+    std::vector<Tensor> tensors;
+    std::string op;  // the last node's
+};
+
+Run run(const OpRow& row) {
+    Inputs x;
+    for (const Tensor& input : row.inputs)
+        x.push_back(leaf(input));
+    const Tensor out = row.call(x);
+    Run result = {{out.detach()}, detail::node_of(out)->op()};
+    out.backward(random(out.shape(), 99));
+    for (const Tensor& input : x)
+        result.tensors.push_back(input.grad());
+    return result;
+}
+
+// The largest |a - b|, of the largest |b|; infinity for a NaN.
+double relative_error(const Tensor& a, const Tensor& b) {
+    double worst = a.shape() == b.shape() ? 0 : HUGE_VAL, largest = 1e-30;
+    for (int64_t i = 0; i < std::min(a.numel(), b.numel()); ++i) {
+        const auto x = static_cast<double>(a.data()[i]), y = static_cast<double>(b.data()[i]);
+        worst = std::abs(x - y) <= worst ? worst : std::isnan(x - y) ? HUGE_VAL : std::abs(x - y);
+        largest = std::fmax(largest, std::abs(y));
+    }
+    return worst / largest;
+}
+
+// Gradients that are truly 0, as an attention key's bias's, are noise on both sides: it is measured against the
+// largest of all.
+void check_first_step(const std::vector<nn::NamedParameter>& fused,
+                      const std::vector<nn::NamedParameter>& plain) {
+    double largest = 0;
+    for (const nn::NamedParameter& p : fused)
+        for (int64_t i = 0; i < p.tensor.numel(); ++i)
+            largest = std::fmax(largest, std::abs(static_cast<double>(p.tensor.grad().data()[i])));
+    REQUIRE(largest > 0);
+    for (std::size_t i = 0; i < fused.size(); ++i) {
+        INFO(fused[i].name);
+        const Tensor a = fused[i].tensor.grad(), b = plain[i].tensor.grad();
+        const bool noise =
+            worst_error(a * static_cast<Real>(1e-3 / largest), Tensor::zeros(a.shape())) < 1e-9;
+        CHECK((noise || relative_error(b, a) <= kGradientError));
+    }
+}
+
+// make(): a model; loss(model, mode): of a batch; train(model): the losses of 20 steps.
+template <class Make, class Loss>
+void check_model(const std::string& name, const Make& make, const Loss& loss) {
+    INFO(name);
+    const nn::Mode mode = nn::Mode::train(Rng(7));
+    const auto fused = make(), plain = make();
+    loss(fused, mode).backward();
+    {
+        const Plain guard;
+        loss(plain, mode).backward();
+    }
+    check_first_step(nn::parameters(fused), nn::parameters(plain));
+    const std::vector<Real> expected = train(fused, 20, 4, 3);
+    const Plain guard;
+    const std::vector<Real> found = train(plain, 20, 4, 3);
+    REQUIRE(expected.size() == 20);
+    CHECK(worst_error(found, expected) <= kLossError);
+    CHECK(expected.back() < expected.front());
+}
+
+void check_models() {
+    const autograd::Tokens src = padded(sentences({5, 2, 7}, 1)), tgt = framed(sentences({3, 6, 2}, 2));
+    const autograd::Tokens in = tgt.slice(0, tgt.length() - 1), out = tgt.slice(1, tgt.length());
+    const CrossEntropyOptions options = {.ignore = models::kPad, .label_smoothing = Real(0.1)};
+    for (const std::string& kind : kKinds) {
+        models::TransformerConfig c = small(kind);
+        c.dropout = {.embeddings = Real(0.1),
+                     .sublayers = Real(0.2),
+                     .feed_forward = Real(0.1),
+                     .attention = Real(0.3)};
+        check_model(
+            kind, [&] { return models::Transformer(c, Rng(1)); },
+            [&](const models::Transformer& m, const nn::Mode& mode) {
+                return m.loss(src, in, out, mode, options);
+            });
+    }
+    for (const std::string& kind : kStacks) {
+        models::StackConfig c = small_stack(kind);
+        c.dropout = {
+            .embeddings = Real(0.1), .sublayers = Real(0.2), .feed_forward = 0, .attention = Real(0.3)};
+        check_model(
+            "language model, " + kind, [&] { return models::LanguageModel(c, Rng(1)); },
+            [&](const models::LanguageModel& m, const nn::Mode& mode) {
+                return m.loss(in, out, mode, options);
+            });
+    }
+    const models::StackConfig bert = small_stack("bert");
+    check_model(
+        "masked", [&] { return models::MaskedLanguageModel(bert, Rng(1)); },
+        [&](const models::MaskedLanguageModel& m, const nn::Mode& mode) {
+            return cross_entropy(m(src, mode), src, {.ignore = models::kPad});
+        });
+    check_model(
+        "classifier", [&] { return models::Classifier({.stack = bert, .classes = 2}, Rng(1)); },
+        [&](const models::Classifier& m, const nn::Mode& mode) {
+            return cross_entropy(m(src, mode), autograd::Tokens(3, 1, {0, 1, 0}));
+        });
+}
+
+}  // namespace
+
+TEST_CASE("plain: every fused op has its plain form", "[plain]") {
+    const std::set<std::string> fused = fused_ops();
+    REQUIRE(fused.count("attention") == 1);
+    REQUIRE(fused.size() >= 14);
+    CHECK(declared("autograd/plain.h", "namespace plain {", "}  // namespace plain") == fused);
+    CHECK(declared("autograd/plain.cpp", "namespace", "no such line") == fused);
+}
+
+static void check_ops() {
+    const std::set<std::string> fused = fused_ops();
+    std::set<std::string> seen;
+    for (const OpRow& row : OpTable().rows) {
+        if (fused.count(row.op) == 0)
+            continue;
+        INFO(row.op << ", " << row.detail);
+        const Run expected = run(row);
+        const Plain guard;
+        const Run found = run(row);
+        if (expected.op == row.op) {  // a row whose last op is another says nothing of this one
+            CHECK(found.op != row.op);
+            seen.insert(row.op);
+        }
+        for (std::size_t i = 0; i < expected.tensors.size(); ++i)
+            CHECK((row.may_be_zero ||
+                   relative_error(found.tensors[i], expected.tensors[i]) <= (kRealIsDouble ? 1e-9 : 2e-5)));
+    }
+    CHECK(seen == fused);
+}
+
+TEST_CASE("plain: each op gives what the fused one gives, forward and backward", "[plain]") { check_ops(); }
+TEST_CASE("plain: each op, in double", "[plain][gradcheck]") { check_ops(); }
+TEST_CASE("plain: models train alike", "[plain]") { check_models(); }
+TEST_CASE("plain: models train alike, in double", "[plain][gradcheck]") { check_models(); }
+
+TEST_CASE("plain: the same bits with any number of threads and on every instruction set", "[plain][bits]") {
+    const Plain guard;
+    const models::Transformer model(small("paper"), Rng(1));
+    const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+    const autograd::Tokens src = padded(sentences({5, 2, 7}, 1)), tgt = framed(sentences({3, 6, 2}, 2));
+    const auto step = [&] {
+        nn::zero_grad(parameters);
+        const Tensor loss = model.loss(src, tgt, tgt, nn::Mode::train(Rng(7)));
+        loss.backward();
+        std::vector<Real> all = loss.to_vector();
+        for (const nn::NamedParameter& p : parameters)
+            for (const Real g : p.tensor.grad().to_vector())
+                all.push_back(g);
+        return all;
+    };
+    const std::vector<Real> expected = step();
+    for_each_isa([&](const char* isa) {
+        for (const int n : {1, 3}) {
+            const Threads threads(n);
+            INFO(isa << ", " << n << " threads");
+            CHECK(same_bits(step(), expected));
+        }
+    });
+}
+
+TEST_CASE("plain: a NaN behind a mask reaches nothing", "[plain]") {
+    const Plain guard;
+    const int64_t B = 2, S = 5, N = 6;
+    for (const Mask& mask : {Mask::key_counts({3, 5}), Mask::key_counts({3, 5}).and_causal()}) {
+        Tensor q = random({B, S, N}, 1), k = random({B, S, N}, 2), v = random({B, S, N}, 3);
+        const auto all = [&] {
+            const Tensor a = leaf(q), b = leaf(k), c = leaf(v),
+                         y = attention(a, b, c, {.n_heads = 2, .mask = mask});
+            y.backward(random(y.shape(), 4));
+            std::vector<Real> numbers = y.to_vector();
+            for (const Tensor& x : {a, b, c})
+                for (const Real g : x.grad().to_vector())
+                    numbers.push_back(g);
+            return numbers;
+        };
+        const std::vector<Real> clean = all();
+        for (const Tensor& x : {k, v})
+            std::fill_n(x.mutable_data() + 3 * N, 2 * N, kNan);  // keys 3 and 4 of sentence 0
+        CHECK(same_bits(all(), clean));
+    }
+    const Tensor logits = leaf(Tensor::from({2, 2}, {1, 2, kNan, kNan}));
+    const Tensor loss =
+        cross_entropy(logits, Tokens(1, 2, {0, 1}), {.ignore = 1, .label_smoothing = Real(0.1)});
+    CHECK(std::isfinite(loss.item()));
+    loss.backward();
+    const std::vector<Real> grad = logits.grad().to_vector();
+    CHECK((same_bits(grad, grad) && grad[2] == 0 && grad[3] == 0));
+}
+
+TEST_CASE("plain: the guard is of its thread and ends with its scope", "[plain]") {
+    const Tensor x = leaf(random({3, 5}, 1)), gain = leaf(random({5}, 2)), bias = leaf(random({5}, 3));
+    const auto op = [&] { return std::string(detail::node_of(layer_norm(x, gain, bias))->op()); };
+    CHECK(op() == "layer_norm");
+    {
+        const Plain outer;
+        const std::string here = op();
+        {
+            const Plain inner;
+            CHECK(op() == here);
+        }
+        CHECK(here == "add");
+        CHECK(op() == "add");
+    }
+    CHECK(op() == "layer_norm");
+}
