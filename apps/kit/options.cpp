@@ -8,6 +8,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/utf8.h"
+#include "autograd/plain.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::kit {
@@ -165,6 +166,9 @@ void Options::add_threads() {
              autograd::set_thread_count(static_cast<int>(parse_integer("--threads", text, {1, 1024})));
          },
          [] { return ""; }, [] {}})
+        .this_call();
+    row({"--plain", "", "compute each fused op as the textbook composes it: slower, and equal up to rounding",
+         [](const std::string&) { static const autograd::Plain until_the_end; }, [] { return ""; }, [] {}})
         .this_call();
 }
 

@@ -88,7 +88,7 @@ public:
     // A paragraph at the end of the help.
     void note(const std::string& text);
 
-    // --threads, which every program has; and for those that draw numbers, --seed.
+    // --threads and --plain, which every program has; and for those that draw numbers, --seed.
     void add_threads();
     void add_common(int64_t& seed, const std::string& of = "of initial weights, data and dropout");
 

@@ -12,7 +12,7 @@ using namespace tests;      // NOLINT
 
 static void put(const Tensor& parameter, const std::vector<Real>& values) {
     REQUIRE(parameter.numel() == length(values));
-    std::copy(values.begin(), values.end(), parameter->mutable_data());
+    std::copy(values.begin(), values.end(), parameter.mutable_data());
 }
 
 TEST_CASE("Linear: x W + b, the weight as (in, out)", "[nn][layers]") {
