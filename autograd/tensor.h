@@ -64,9 +64,9 @@ public:
     // Number i along the first dimension, -1 the last: a copy, to read from; its gradient comes back here.
     Tensor operator[](int64_t i) const;
 
-    // Makes this tensor a leaf that collects gradients; or with false, and for all handles of this leaf, one that no longer
-    // does: ops compute no gradient for it, and what it had collected is forgotten. Returns it. Throws Error if it came
-    // from an op.
+    // Makes this tensor a leaf that collects gradients; or with false, and for all handles of this leaf, one
+    // that no longer does: ops compute no gradient for it, and what it had collected is forgotten. Returns
+    // it. Throws Error if it came from an op.
     Tensor& require_grad(bool wanted = true);
     bool needs_grad() const { return node_ && node_->is_wanted(); }
 

@@ -6,7 +6,7 @@
 //
 // Which PyTorch module fits which of ours:
 //
-//     Encoder, Decoder      torch.nn.TransformerEncoder, TransformerDecoder: layers.0.self_attn.in_proj_weight, ...
+//     Encoder, Decoder      torch.nn.TransformerEncoder, TransformerDecoder: layers.0.norm1.weight, ...
 //     Transformer           transformer.*                        torch.nn.Transformer
 //                           src_embedding.*, tgt_embedding.*     torch.nn.Embedding
 //                           src_positions.*, tgt_positions.*     torch.nn.Embedding, if they are learned
@@ -16,11 +16,12 @@
 //     Classifier            transform.*, norm.*                  (MaskedLanguageModel only)
 //     a layer of nn/        Linear, Embedding, LayerNorm, MultiheadAttention
 //
-// torch.nn.Transformer has a norm after each stack in post-norm, too: that is `final_norms = true` here. Without them
-// it takes its stacks as custom_encoder and custom_decoder.
+// torch.nn.Transformer has a norm after each stack in post-norm, too: that is `final_norms = true` here.
+// Without them it takes its stacks as custom_encoder and custom_decoder.
 //
-// Layouts: PyTorch's Linear has its weight as (out, in), ours is (in, out); the projections of queries, keys and
-// values are one matrix there. Other names and layouts are a map of your own: tests/golden/hugging_face.h has two.
+// Layouts: PyTorch's Linear has its weight as (out, in), ours is (in, out); the projections of queries, keys
+// and values are one matrix there. Other names and layouts are a map of your own: tests/golden/hugging_face.h
+// has two.
 #pragma once
 
 #include <string>
@@ -39,8 +40,8 @@ using nn::checkpoint::StateEntry;
 
 // Part of one of our paths -> what the file has there. Of each rule the first occurrence counts.
 using NameRules = std::vector<std::pair<std::string, std::string>>;
-// Entries in the order of visit. Parameters that come to have one name stand side by side in one entry; `gain` and
-// `table` become `weight`. transposed: the matrices of Linear are (out, in) in the file.
+// Entries in the order of visit. Parameters that come to have one name stand side by side in one entry;
+// `gain` and `table` become `weight`. transposed: the matrices of Linear are (out, in) in the file.
 std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
                                 bool transposed);
 
@@ -71,8 +72,9 @@ struct LoadOptions {
 };
 StateDict with_options(StateDict state, const LoadOptions& options);
 
-// Throws FileError that lists what is missing from the file, what it has too much, and what has another shape; then the
-// model is as it was. Gives back the metadata. The prefixes "module." and "_orig_mod." do not count.
+// Throws FileError that lists what is missing from the file, what it has too much, and what has another
+// shape; then the model is as it was. Gives back the metadata. The prefixes "module." and "_orig_mod." do not
+// count.
 template <nn::Module M>
 Metadata load_pytorch(const std::string& path, const M& module, const LoadOptions& options = {}) {
     return load(path, with_options(state_dict(module), options));

@@ -1,5 +1,9 @@
-// Dropout, Srivastava et al. 2014: in training, each number is 0 with probability `rate`, else divided by
+// Dropout, Srivastava et al. 2014: in training, each element is 0 with probability `rate`, else divided by
 // 1 - rate; in evaluation nothing happens. "Attention Is All You Need", §5.4.
+//
+// No element can then rely on another one being there, so that what is learned holds in more than one way.
+// The division keeps each element's mean where it is: (1 - rate) x / (1 - rate) = x, and so evaluation needs
+// no correction.
 #pragma once
 
 #include "nn/module.h"

@@ -1,4 +1,5 @@
-// A vector for each token id. "Attention Is All You Need", §3.4.
+// A vector for each token id. "Attention Is All You Need", §3.4. It is the product of a one-hot vector with a
+// matrix, but the row is looked up instead.
 #pragma once
 
 #include "nn/init.h"

@@ -1,4 +1,7 @@
 // Position-wise feed-forward network. "Attention Is All You Need", §3.3, equation 2.
+//
+// Attention mixes positions; this works on each position by itself, with the same weights for all. Between
+// its two matrices is the only function of the layer that bends: without it, they would be one.
 #pragma once
 
 #include "nn/dropout.h"

@@ -1,4 +1,8 @@
 // Initial values of parameters, each a function of the Rng and the element's number.
+//
+// They are random, or all elements of a layer would get one gradient and stay alike; and of such a size that
+// vectors neither grow nor shrink from layer to layer. A sum of `in` products has `in` times the variance of
+// one: hence 1/√in.
 #pragma once
 
 #include "nn/module.h"

@@ -14,7 +14,8 @@ void KeyValueCache::append(const Tensor& next) {
     autograd::check(next.size(0) == batch, "[KeyValueCache] a batch of ", next.size(0),
                     " cannot continue a batch of ", batch, "; select its rows first");
     if (length_ + count > capacity) {
-        // The new positions are zeros: nothing reads them before they are filled, but `concat` and `select` copy them.
+        // The new positions are zeros: nothing reads them before they are filled, but `concat` and `select`
+        // copy them.
         const int64_t more = std::max({int64_t{16}, capacity, length_ + count - capacity});
         stored_ = autograd::concat({stored_, Tensor::zeros(next.shape().with(1, more))}, 1);
     }

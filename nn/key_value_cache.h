@@ -1,7 +1,7 @@
 // The keys and values that decoding keeps, so that each token is computed once.
 //
-// With a causal mask a position is computed from itself and those before it. Later tokens change nothing there: its
-// keys and values stay valid, and the next token needs only its own query.
+// With a causal mask a position is computed from itself and those before it. Later tokens change nothing
+// there: its keys and values stay valid, and the next token needs only its own query.
 #pragma once
 
 #include "autograd/tensor.h"
@@ -17,7 +17,8 @@ public:
     explicit KeyValueCache(const Tensor& keys_values)  // (B, S, 2*d_model)
         : stored_(keys_values), length_(keys_values.size(1)) {}
 
-    // next (B, T, 2*d_model): T more positions. The capacity doubles when it is full. Throws Error for another B.
+    // next (B, T, 2*d_model): T more positions. The capacity doubles when it is full. Throws Error for
+    // another B.
     void append(const Tensor& next);
     // Sentence i of the batch becomes what sentence rows[i] was.
     void select(const std::vector<int32_t>& rows);

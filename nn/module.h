@@ -4,7 +4,8 @@
 //     operator()           forward, const
 //     visit(Visitor&)      that names each member once: v("weight", weight); const
 //
-// Everything that walks over a model goes through visit: the optimizer, counting, saving, cloning, freezing, printing.
+// Everything that walks over a model goes through visit: the optimizer, counting, saving, cloning, freezing,
+// printing.
 //
 // Legend for shapes, here and in models/:
 //     B batch · S source length · T target length · H heads · D d_model / H · V vocabulary
@@ -106,8 +107,8 @@ std::string type_name() {
 }
 }  // namespace detail
 
-// Walks over a model. A module's `visit` tells it the members; what it does with them is up to the class that derives
-// from it. Absent parameters are passed over; a tied one is found under each of its names.
+// Walks over a model. A module's `visit` tells it the members; what it does with them is up to the class that
+// derives from it. Absent parameters are passed over; a tied one is found under each of its names.
 class Visitor {
 public:
     virtual ~Visitor() = default;
@@ -171,8 +172,8 @@ void check_names(const std::vector<NamedParameter>& parameters);
 
 }  // namespace detail
 
-// All parameters of a model in the order of visit, a tied one under each of its names. Throws Error if two members have
-// one name.
+// All parameters of a model in the order of visit, a tied one under each of its names. Throws Error if two
+// members have one name.
 template <Module M>
 std::vector<NamedParameter> all_parameters(const M& module) {
     detail::Collector collector;
@@ -190,8 +191,8 @@ std::vector<NamedParameter> parameters(const M& module) {
     return unique_parameters(all_parameters(module));
 }
 
-// f(name, module) for each module of type M in `root`, itself included: to look at all of them, or to change them if
-// `root` is not const.
+// f(name, module) for each module of type M in `root`, itself included: to look at all of them, or to change
+// them if `root` is not const.
 //     for_each_module<Dropout>(model, [](const std::string&, Dropout& d) { d.rate = 0; });
 template <Module M, Module Root, class F>
 void for_each_module(Root& root, const F& f) {
@@ -230,8 +231,8 @@ void zero_grad(const M& module) {
     zero_grad(parameters(module));
 }
 
-// Frozen parameters keep their values: no gradient is computed for them, and no optimizer moves them. They are counted
-// and saved as before. With false, what was frozen learns again.
+// Frozen parameters keep their values: no gradient is computed for them, and no optimizer moves them. They
+// are counted and saved as before. With false, what was frozen learns again.
 //     freeze(model.encoder);  // train the rest
 void freeze(const std::vector<NamedParameter>& parameters, bool frozen = true);
 template <Module M>
@@ -239,8 +240,8 @@ void freeze(const M& module, bool frozen = true) {
     freeze(parameters(module), frozen);
 }
 
-// A model with weights of its own that are equal now, none of them frozen. Model must keep what it was made from, as
-// `config` and `rng`, and be made from these two.
+// A model with weights of its own that are equal now, none of them frozen. Model must keep what it was made
+// from, as `config` and `rng`, and be made from these two.
 template <class Model>
 Model clone(const Model& model) {
     Model copy(model.config, model.rng);

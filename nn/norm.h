@@ -1,5 +1,6 @@
-// Norms: they bring each vector to one size, whatever the layers before it have made of it. Sums of many layers would else
-// grow or shrink with the depth, and a learning rate that suits one layer would not suit the next.
+// Norms: they bring each vector to one size, whatever the layers before it have made of it. Sums of many
+// layers would else grow or shrink with the depth, and a learning rate that suits one layer would not suit
+// the next.
 //
 // Layer normalisation, Ba, Kiros & Hinton 2016: each vector to mean 0 and variance 1, then a gain and a bias.
 //
@@ -12,8 +13,8 @@
 
 namespace plaingrad::nn {
 
-// Another kind is a value here, a case in each of Norm's two functions, and the name of the value where configurations
-// are written to files: models have only Norm.
+// Another kind is a value here, a case in each of Norm's two functions, and the name of the value where
+// configurations are written to files: models have only Norm.
 enum class NormKind { layer };
 
 struct NormOptions {

@@ -1,26 +1,27 @@
 // What moves the weights: gradient descent (Sgd), Adam and AdamW; and clipping of gradients.
 //
-// The gradient g says how the loss rises with each weight, so a step goes the other way. With momentum the steps follow
-// a running sum of the gradients: what changes its sign from batch to batch cancels out, what does not adds up. Adam
-// also keeps the mean of the squares, and divides by its root: each weight then moves by about the learning rate,
-// whether its gradients are large or small. (In a Transformer they differ by orders of magnitude between embeddings,
-// norms and matrices, and no single rate of Sgd suits them all.)
+// The gradient g says how the loss rises with each weight, so a step goes the other way. With momentum the
+// steps follow a running sum of the gradients: what changes its sign from batch to batch cancels out, what
+// does not adds up. Adam also keeps the mean of the squares, and divides by its root: each weight then moves
+// by about the learning rate, whether its gradients are large or small. (In a Transformer they differ by
+// orders of magnitude between embeddings, norms and matrices, and no single rate of Sgd suits them all.)
 #pragma once
 
 #include "nn/module.h"
 
 namespace plaingrad::nn {
 
-// What all optimizers have in common. A parameter without a gradient, because none has reached it or because it is
-// frozen, stays as it is, and so does what the optimizer keeps of it, as in PyTorch. A tied weight takes one step.
+// What all optimizers have in common. A parameter without a gradient, because none has reached it or because
+// it is frozen, stays as it is, and so does what the optimizer keeps of it, as in PyTorch. A tied weight
+// takes one step.
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
 
     // One update, at the rate of the options.
     void step() { step(lr_); }
-    // At this rate, e.g. from a schedule, with every gradient multiplied by grad_scale, e.g. by clip_scale. Throws Error
-    // unless both are finite and the rate is not negative: the weights would be lost.
+    // At this rate, e.g. from a schedule, with every gradient multiplied by grad_scale, e.g. by clip_scale.
+    // Throws Error unless both are finite and the rate is not negative: the weights would be lost.
     void step(double lr, double grad_scale = 1);
 
     // Forgets the gradients, so that the next backward writes them anew.
@@ -28,9 +29,9 @@ public:
 
     const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
-    // What a run that is resumed needs besides the weights. First, running means and the like, "mean." and "square." or
-    // "velocity." before the parameter's name, as handles: to be written to a file and read back into. Then how many
-    // steps were taken, and how many of them moved each parameter.
+    // What a run that is resumed needs besides the weights. First, running means and the like, "mean." and
+    // "square." or "velocity." before the parameter's name, as handles: to be written to a file and read back
+    // into. Then how many steps were taken, and how many of them moved each parameter.
     const std::vector<NamedParameter>& state() const { return state_; }
     int64_t steps() const { return steps_; }
     const std::vector<int64_t>& steps_of_each() const { return steps_of_each_; }
@@ -39,8 +40,8 @@ public:
     void set_steps(int64_t steps, std::vector<int64_t> of_each);
 
 protected:
-    // Throws Error for an empty tensor, and unless lr and weight_decay are finite and not negative. `kept`: the names
-    // of what the rule keeps of each weight, which begins as zeros.
+    // Throws Error for an empty tensor, and unless lr and weight_decay are finite and not negative. `kept`:
+    // the names of what the rule keeps of each weight, which begins as zeros.
     Optimizer(const char* name, const std::vector<NamedParameter>& parameters, double lr, double weight_decay,
               const std::vector<const char*>& kept);
     Optimizer(Optimizer&&) = default;
@@ -77,7 +78,8 @@ struct SgdOptions {
 //     v = μ v + g,  w -= lr v        (without momentum: w -= lr g)
 class Sgd : public Optimizer {
 public:
-    // Throws Error for options out of range: lr < 0, momentum outside [0, 1), decay < 0, nesterov without momentum.
+    // Throws Error for options out of range: lr < 0, momentum outside [0, 1), decay < 0, nesterov without
+    // momentum.
     Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& options = {});
 
 private:
@@ -96,8 +98,8 @@ struct AdamOptions {
 
 // Kingma & Ba 2015, algorithm 1, with bias correction:
 //     m = β1 m + (1-β1) g,  v = β2 v + (1-β2) g²,  w -= lr m/(1-β1^t) / (√(v/(1-β2^t)) + eps)
-// m and v begin at 0, so after t steps they hold only a share of 1 - β^t of the gradients' weight: the division
-// makes means of them from the first step on.
+// m and v begin at 0, so after t steps they hold only a share of 1 - β^t of the gradients' weight: the
+// division makes means of them from the first step on.
 class Adam : public Optimizer {
 public:
     // Throws Error for options out of range: lr < 0, betas outside [0, 1), eps <= 0, decay < 0.
@@ -111,12 +113,12 @@ private:
 // √Σ g² over all gradients, in double; a tied weight counts once.
 double grad_norm(const std::vector<NamedParameter>& parameters);
 
-// What clipping multiplies the gradients by: max_norm / norm if norm is larger than max_norm, else (and if norm
-// is not finite: check it) 1. Throws Error unless max_norm > 0.
+// What clipping multiplies the gradients by: max_norm / norm if norm is larger than max_norm, else (and if
+// norm is not finite: check it) 1. Throws Error unless max_norm > 0.
 double clip_scale(double norm, double max_norm);
 
-// Scales the gradients themselves by clip_scale of their norm, and returns the norm before. Optimizer::step with
-// clip_scale does the same without touching them all once more.
+// Scales the gradients themselves by clip_scale of their norm, and returns the norm before. Optimizer::step
+// with clip_scale does the same without touching them all once more.
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
 
 }  // namespace plaingrad::nn

@@ -63,8 +63,8 @@ struct Sum {
     bool ends_epoch = false;
 };
 
-// Forward and backward of a step. Several batches have different numbers of tokens, and the gradient is to be that
-// of the mean over all: so each passes on the gradient of its sum.
+// Forward and backward of a step. Several batches have different numbers of tokens, and the gradient is to be
+// that of the mean over all: so each passes on the gradient of its sum.
 Sum accumulate(int64_t step, const Rng& dropout, const LossOf& loss_of, const TrainingOptions& options) {
     Sum sum;
     for (int64_t i = 0; i < options.accumulate && !sum.ends_epoch; ++i) {

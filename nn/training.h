@@ -1,5 +1,5 @@
-// The loop that trains a model: forward, backward, clip, step, and now and then a validation. It draws nothing and saves
-// nothing: a progress line, a log, signals and checkpoints hang on its Watch.
+// The loop that trains a model: forward, backward, clip, step, and now and then a validation. It draws
+// nothing and saves nothing: a progress line, a log, signals and checkpoints hang on its Watch.
 //
 //     Training training(parameters(model), {.beta2 = 0.98});
 //     train(training,
@@ -35,8 +35,8 @@ struct TrainingOptions {
     int64_t accumulate = 1;  // batches in a step: their gradient is that of the mean over all their tokens
     uint64_t seed = 0;       // of dropout
 
-    // Validation: every so many steps, at the end of epochs, and after the last step of the run; never without a
-    // validation_loss. Smaller is better.
+    // Validation: every so many steps, at the end of epochs, and after the last step of the run; never
+    // without a validation_loss. Smaller is better.
     int64_t validate_every = 0;  // 0: only at the end of epochs
     std::function<double()> validation_loss = {};
     int64_t patience = 0;      // ends when so many in a row are no better; 0: goes on
@@ -85,9 +85,9 @@ struct TrainingResult {
     int64_t best_step = 0;  // 0: there was no validation
 };
 
-// From where `training` stands. If the watch wants it to stop, training ends with that step, which is validated if
-// validate_every is not 0. Throws Error at the first loss or gradient that is not finite, naming the first parameter
-// whose gradient is not.
+// From where `training` stands. If the watch wants it to stop, training ends with that step, which is
+// validated if validate_every is not 0. Throws Error at the first loss or gradient that is not finite, naming
+// the first parameter whose gradient is not.
 TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options,
                      const Watch& watch = {});
 // From the beginning.

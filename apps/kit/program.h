@@ -8,12 +8,13 @@
 
 namespace plaingrad::kit {
 
-// Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error
-// for an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM.
+// Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error for
+// an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM.
 int run(const std::string& program, const std::function<int()>& body);
 
-// After listen_for_interrupt, the first Ctrl-C (or SIGTERM, as `kill` and machines that shut down send it) makes
-// interrupted() true, so that a training loop can finish its step, and says so; the second one ends the program at once.
+// After listen_for_interrupt, the first Ctrl-C (or SIGTERM, as `kill` and machines that shut down send it)
+// makes interrupted() true, so that a training loop can finish its step, and says so; the second one ends the
+// program at once.
 void listen_for_interrupt();
 bool interrupted();
 // Ctrl-C ends the program at once again: nothing is lost any more, and who sits at a prompt expects it.

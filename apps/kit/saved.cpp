@@ -44,8 +44,9 @@ double count_numbers(const nn::checkpoint::SafeTensors& file) {
     return count;
 }
 
-// Throws Error unless a model of these sizes can have come from this file: its large parameters, which bound the others,
-// must be in there, and more than one tensor for each layer. In double, which holds any product of sizes.
+// Throws Error unless a model of these sizes can have come from this file: its large parameters, which bound
+// the others, must be in there, and more than one tensor for each layer. In double, which holds any product
+// of sizes.
 void check_size(const StackConfig& c, const nn::checkpoint::SafeTensors& file, double more = 0) {
     const auto d = static_cast<double>(c.d_model), d_ff = static_cast<double>(c.d_ff);
     const double table = static_cast<double>(c.max_length) * d;
@@ -68,7 +69,8 @@ void check_size(const TransformerConfig& c, const nn::checkpoint::SafeTensors& f
     check_size(decoder, file);
 }
 
-// What a run that is resumed needs, besides weights and moments. The losses that are compared are kept to the last bit.
+// What a run that is resumed needs, besides weights and moments. The losses that are compared are kept to the
+// last bit.
 struct Standing : nn::Validations {
     int64_t steps = 0;
     std::string steps_of_each = {};  // "7 7 2": of each parameter, if they differ

@@ -15,8 +15,8 @@ struct WatchOptions {
     std::function<std::string(int64_t step, double loss)> describe_validation = {};
 };
 
-// For a run up to step `end`. After Ctrl-C training ends with its step (see kit::interrupted). The progress line ends
-// when the Watch and its copies are gone: pass it as a temporary.
+// For a run up to step `end`. After Ctrl-C training ends with its step (see kit::interrupted). The progress
+// line ends when the Watch and its copies are gone: pass it as a temporary.
 nn::Watch watch(int64_t end, const WatchOptions& options = {});
 
 }  // namespace plaingrad::kit

@@ -35,7 +35,8 @@ std::string follow_links(const std::string& path) {
     return file.string();
 }
 
-// The names of the new files beside `target`. The process and a number behind it, as others may save it at this moment.
+// The names of the new files beside `target`. The process and a number behind it, as others may save it at
+// this moment.
 constexpr const char* kAside = ".tmp-";
 
 // Removes those of processes that were killed. One that is still written is locked.
@@ -80,8 +81,8 @@ int write_all(int file, std::string_view bytes) {
     return 0;
 }
 
-// A rename is on the disk when its folder is. Until then a power cut may bring back the old file, which is whole:
-// so it is no failure if this cannot be done, as in a folder that may not be listed.
+// A rename is on the disk when its folder is. Until then a power cut may bring back the old file, which is
+// whole: so it is no failure if this cannot be done, as in a folder that may not be listed.
 void sync_folder(const std::string& target) {
     const std::string folder = std::filesystem::path(target).parent_path().string();
     const int opened = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -24,8 +24,8 @@ constexpr std::string_view kEscapes = "\"\\/bfnrt", kEscaped = "\"\\/\b\f\n\r\t"
 
 unsigned byte(char c) { return static_cast<unsigned char>(c); }
 
-// Takes the text to pieces from its start; each function says what must come next, after any white space. There
-// is no recursion, so no depth that a file could choose.
+// Takes the text to pieces from its start; each function says what must come next, after any white space.
+// There is no recursion, so no depth that a file could choose.
 class Reader {
 public:
     Reader(std::string_view text, const std::string& where) : text_(text), where_(where) {}

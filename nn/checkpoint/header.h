@@ -31,9 +31,9 @@ struct Header {
     Metadata metadata;
 };
 
-// Throws FileError naming `where` (the file) unless the text is as above, and the tensors fill `data_bytes` without
-// holes or overlaps. White space may stand around everything; a key that comes twice, or a dtype or field that is
-// not known, may not.
+// Throws FileError naming `where` (the file) unless the text is as above, and the tensors fill `data_bytes`
+// without holes or overlaps. White space may stand around everything; a key that comes twice, or a dtype or
+// field that is not known, may not.
 Header parse_header(std::string_view text, int64_t data_bytes, const std::string& where);
 
 // The text, filled up with spaces to a multiple of 8.

@@ -15,8 +15,8 @@ std::optional<int64_t> parse_integer(std::string_view text) {
     return whole ? std::optional(value) : std::nullopt;
 }
 
-// With strtod, as from_chars for real numbers is missing in older libraries. It would also take hexadecimal numbers and
-// leading spaces.
+// With strtod, as from_chars for real numbers is missing in older libraries. It would also take hexadecimal
+// numbers and leading spaces.
 std::optional<double> parse_real(const std::string& text) {
     constexpr const char* words[] = {"inf", "-inf", "nan", "-nan"};
     const bool word = std::find(std::begin(words), std::end(words), text) != std::end(words);

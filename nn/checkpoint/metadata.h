@@ -1,5 +1,5 @@
-// Values in a file's metadata, where everything is text: numbers, switches, words. One visit of the fields of a struct
-// both writes and reads them:
+// Values in a file's metadata, where everything is text: numbers, switches, words. One visit of the fields of
+// a struct both writes and reads them:
 //
 //     template <class Config, class Field>
 //     void visit_fields(Config& config, Field& field) {
@@ -11,8 +11,8 @@
 //     FieldReader read{file.metadata(), "config.", file.path()};
 //     visit_fields(config, read);
 //
-// A field that is missing from the file leaves the variable as it is, at its default: so a file that was saved before
-// the field existed can still be read.
+// A field that is missing from the file leaves the variable as it is, at its default: so a file that was
+// saved before the field existed can still be read.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,8 @@ struct FieldWriter {
     }
 };
 
-// Each call throws FileError, naming the file and the field, for a text that is no such value. A real number is not NaN.
+// Each call throws FileError, naming the file and the field, for a text that is no such value. A real number
+// is not NaN.
 struct FieldReader {
     const Metadata& metadata;
     std::string prefix = {};  // of every name

@@ -32,7 +32,8 @@ struct Integers {
 // A whole file in memory, of which everything was checked.
 class SafeTensors {
 public:
-    // From the bytes of a file. Throws FileError naming `where` unless they are a safetensors file to the last one.
+    // From the bytes of a file. Throws FileError naming `where` unless they are a safetensors file to the
+    // last one.
     SafeTensors(std::string bytes, std::string where);
 
     const std::string& path() const { return where_; }
@@ -43,12 +44,12 @@ public:
     // Whether `tensor` can read it: it holds floating-point numbers.
     static bool is_real(const Entry& entry);
 
-    // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws FileError for a name that is not there,
-    // another dtype, or more than Shape::kMaxRank sizes.
+    // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws FileError for a name that is not
+    // there, another dtype, or more than Shape::kMaxRank sizes.
     Tensor tensor(std::string_view name) const;
 
-    // A copy of a BOOL (as 0 and 1), U8, I8, ..., I64 or U64 tensor. Throws FileError for a name that is not there,
-    // another dtype, or a number beyond 2^63 - 1.
+    // A copy of a BOOL (as 0 and 1), U8, I8, ..., I64 or U64 tensor. Throws FileError for a name that is not
+    // there, another dtype, or a number beyond 2^63 - 1.
     Integers integers(std::string_view name) const;
 
 private:
@@ -64,8 +65,8 @@ private:
     std::unordered_map<std::string, std::size_t> by_name_;  // of the header's entries
 };
 
-// Throws FileError naming the file if it cannot be read, or is no safetensors file. The header is read and held against
-// the file's size before memory is taken for the rest.
+// Throws FileError naming the file if it cannot be read, or is no safetensors file. The header is read and
+// held against the file's size before memory is taken for the rest.
 SafeTensors read(const std::string& path);
 
 // A tensor to write: as F32 (F64 in the double build), or as I64.
@@ -74,9 +75,9 @@ struct Item {
     std::variant<Tensor, Integers> values;
 };
 
-// Replaces the file in one step (file.h). Names and metadata are UTF-8. Throws Error naming the file if it cannot
-// be written; if two tensors have one name, or one is called "__metadata__"; if a Tensor is empty, or Integers has
-// not as many values as its shape says.
+// Replaces the file in one step (file.h). Names and metadata are UTF-8. Throws Error naming the file if it
+// cannot be written; if two tensors have one name, or one is called "__metadata__"; if a Tensor is empty, or
+// Integers has not as many values as its shape says.
 void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata = {});
 
 }  // namespace plaingrad::nn::checkpoint

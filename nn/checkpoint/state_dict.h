@@ -1,5 +1,5 @@
-// Between a model's parameters and the tensors of a file, which may have other names and other layouts. The maps
-// themselves are elsewhere (models/pytorch.h): here is what all of them need.
+// Between a model's parameters and the tensors of a file, which may have other names and other layouts. The
+// maps themselves are elsewhere (models/pytorch.h): here is what all of them need.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,9 @@
 
 namespace plaingrad::nn::checkpoint {
 
-// One tensor of a file: one of ours, transposed or not, or some of its columns. (Ours are (in, out), PyTorch's
-// are (out, in); and BERT has queries, keys and values apart, which here are columns of one matrix.)
+// One tensor of a file: one of ours, transposed or not, or some of its columns. (Ours are (in, out),
+// PyTorch's are (out, in); and BERT has queries, keys and values apart, which here are columns of one
+// matrix.)
 struct StateEntry {
     std::string name;
     Tensor tensor;  // a handle: reading a file writes into it
@@ -25,8 +26,8 @@ std::string without_wrappers(std::string name);
 
 struct StateDict {
     std::vector<StateEntry> entries;
-    // For a name in a file that none of the entries has: the entry's name that it stands for, where names vary; "" is
-    // passed over, as a buffer that holds no weights.
+    // For a name in a file that none of the entries has: the entry's name that it stands for, where names
+    // vary; "" is passed over, as a buffer that holds no weights.
     std::function<std::string(std::string name)> canonical = without_wrappers;
 };
 
@@ -43,9 +44,9 @@ Tensor packed(const StateEntry& entry);
 void save(const std::string& path, const StateDict& state, const Metadata& metadata = {},
           const SaveOptions& options = {});
 
-// Reads every entry, and gives back the metadata. Of the names of one tied weight some may be missing from the file;
-// those that are there must hold the same bytes. Throws FileError that lists what is missing, what is too much, and
-// what has another shape; then nothing was changed.
+// Reads every entry, and gives back the metadata. Of the names of one tied weight some may be missing from
+// the file; those that are there must hold the same bytes. Throws FileError that lists what is missing, what
+// is too much, and what has another shape; then nothing was changed.
 Metadata load(const std::string& path, const StateDict& state);
 // The same of a file that was read before.
 void load(const SafeTensors& file, const StateDict& state);

@@ -10,7 +10,8 @@ namespace {
 const std::string kFolder = std::filesystem::absolute("tests/saved").string();
 std::string saved(const std::string& name) { return kFolder + "/" + name; }
 
-// The number that follows `words` in what a program printed; later versions may round otherwise in the last bits.
+// The number that follows `words` in what a program printed; later versions may round otherwise in the last
+// bits.
 double number_after(const Result& result, const std::string& words) {
     INFO(result.out << result.err);
     REQUIRE(result.status == 0);

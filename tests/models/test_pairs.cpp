@@ -53,7 +53,8 @@ TEST_CASE("training: the gradient of several batches is that of one large one", 
         nn::TrainingOptions options = {.steps = 4};
         options.accumulate = accumulate;
         options.clip = 0.1;
-        // So that Adam's step is lr g / eps: with its own eps, rounding would count where a gradient is truly 0.
+        // So that Adam's step is lr g / eps: with its own eps, rounding would count where a gradient is truly
+        // 0.
         options.adam = {.beta1 = 0, .beta2 = 0, .eps = 1e3};
         options.learning_rate = [](int64_t) { return 1e3; };
         std::size_t next = 0;

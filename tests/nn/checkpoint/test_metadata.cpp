@@ -1,4 +1,5 @@
-// Values as text: what is written comes back, what is missing stays as it was, what is none is refused by its name.
+// Values as text: what is written comes back, what is missing stays as it was, what is none is refused by its
+// name.
 #include <cmath>
 #include <limits>
 
