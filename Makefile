@@ -5,7 +5,6 @@
 
 # ---- 1. Settings: `make NAME=value` -------------------------------------------------------------
 
-VERSION = 0.1.0
 VARIANT ?= release#  double, asan, tsan: the same sources, built to find other faults
 BUILD   ?= build#    where everything goes; another folder for another compiler keeps both
 PREFIX  ?= /usr/local
@@ -114,7 +113,8 @@ KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
 PART_OBJ   := $(patsubst %.txt,$(OBJ)/%.o,$(PART_SRC:%.cpp=$(OBJ)/%.o))
 PARTS      := $(if $(PART_SRC),$(OUT)/libprograms.a)
 PROGRAMS   := $(APPS:%=$(APPS_IN)/%)
-MAIN_OBJ   := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard apps/*.cpp apps/programs/*/main.cpp))
+MAIN_SRC   := $(wildcard apps/*.cpp apps/programs/*/main.cpp)
+MAIN_OBJ   := $(MAIN_SRC:%.cpp=$(OBJ)/%.o)
 
 # ---- 6. Compiling -------------------------------------------------------------------------------
 
@@ -226,26 +226,24 @@ size:  ## lines of code by folder, against the budgets
 HEADERS := $(filter-out autograd/kernels/%,$(call find,autograd nn models,*.h)) $(wildcard autograd/kernels/kernels.h)
 TO      := $(DESTDIR)$(PREFIX)
 
-define pkgconfig
-prefix=$(abspath $(PREFIX))\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include/plaingrad\n\nName: $(1)\nDescription: autograd and Transformers in plain C++20 ($(2))\nVersion: $(VERSION)\nCflags: -std=c++20 -pthread -I$${includedir}$(3)\nLibs: -L$${libdir} -l$(4) -pthread\n
-endef
+VERSION := $(shell sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/version.h)
+CMAKE   := plaingradConfig.cmake plaingradConfigVersion.cmake
+PC      := plaingrad.pc plaingrad-double.pc
+PACKAGE := $(addprefix $(OUT)/package/,$(CMAKE) $(PC))
+# `<mode> <file> <where>`, a line each.
+INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(APPS),'755 $(APPS_IN)/$a bin/plaingrad-$a') \
+    '644 $(LIB) lib/libplaingrad.a' '644 $(BUILD)/double/libplaingrad.a lib/libplaingrad_double.a' \
+    $(foreach f,$(PC),'644 $(OUT)/package/$f lib/pkgconfig/$f') $(foreach f,$(CMAKE),'644 $(OUT)/package/$f lib/cmake/plaingrad/$f')
 
 .PHONY: install uninstall double-lib clean deps help
-install: $(LIB) double-lib  ## headers, libraries (float and double) and pkg-config files, to PREFIX
-	@set -e; for h in $(HEADERS); do \
-	    mkdir -p '$(TO)/include/plaingrad/'$$(dirname $$h); \
-	    install -m 644 $$h '$(TO)/include/plaingrad/'$$h; done
-	@mkdir -p '$(TO)/lib/pkgconfig'
-	@install -m 644 $(LIB) '$(TO)/lib/libplaingrad.a'
-	@install -m 644 $(BUILD)/double/libplaingrad.a '$(TO)/lib/libplaingrad_double.a'
-	@printf '$(call pkgconfig,plaingrad,float,,plaingrad)' > '$(TO)/lib/pkgconfig/plaingrad.pc'
-	@printf '$(call pkgconfig,plaingrad-double,double, -DPLAINGRAD_REAL=double,plaingrad_double)' > '$(TO)/lib/pkgconfig/plaingrad-double.pc'
-	@echo "installed to $(TO)"
+install: $(LIB) double-lib $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
+	@printf '%s\n' $(INSTALLED) | sh tests/tools/install.sh '$(TO)'
 
-uninstall:  ## what install put there
-	rm -rf '$(TO)/include/plaingrad'
-	rm -f '$(TO)/lib/libplaingrad.a' '$(TO)/lib/libplaingrad_double.a'
-	rm -f '$(TO)/lib/pkgconfig/plaingrad.pc' '$(TO)/lib/pkgconfig/plaingrad-double.pc'
+$(PACKAGE): FORCE
+	@mkdir -p $(@D) && sh tests/tools/package.sh $(@F) '$(abspath $(PREFIX))' $(VERSION) > $@
+
+uninstall:  ## removes what install put there, and nothing else
+	@sh tests/tools/install.sh --remove '$(TO)'
 
 double-lib:
 	+@$(MAKE) VARIANT=double $(BUILD)/double/libplaingrad.a
@@ -253,9 +251,17 @@ double-lib:
 deps:  ## installs Catch2 for the tests, with the system's package manager
 	@sh tests/tools/deps.sh $(CXX)
 
-clean:  ## removes build/ and the programs
-	rm -rf build $(APPS:%=apps/%)
+clean:  ## removes BUILD (build/) and the programs
+	@[ ! -d '$(BUILD)' ] || [ -e '$(BUILD)/flags' ] || ls '$(BUILD)'/double/flags '$(BUILD)'/[at]san/flags 2>/dev/null | grep -q . || \
+	    { echo "make clean: BUILD=$(BUILD) is no folder that make built in" >&2; exit 1; }
+	rm -rf '$(BUILD)' $(if $(filter apps,$(APPS_IN)),$(PROGRAMS))
+
+# For editors: how each file is compiled.
+compile_commands.json: FORCE  ## what clangd and other tools read
+	@{ echo '['; for f in $(LIB_SRC) autograd/kernels/unit.cpp $(filter %.cpp,$(KIT_SRC) $(PART_SRC) $(ALL_TESTS)) $(MAIN_SRC); do \
+	    echo "{\"directory\": \"$(CURDIR)\", \"file\": \"$$f\", \"command\": \"$(CXX) $(FLAGS) -c $$f\"},"; \
+	    done | sed '$$s/,$$//'; echo ']'; } > $@
 
 help:  ## this list
-	@awk '/^[a-z0-9-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' $(firstword $(MAKEFILE_LIST)) tests/tests.mk
+	@awk '/^[a-z0-9_.-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' $(firstword $(MAKEFILE_LIST)) tests/tests.mk
 	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder;  V=1 shows the commands'

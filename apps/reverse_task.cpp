@@ -273,5 +273,5 @@ int main_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("reverse_task", [&] { return main_program(argc, argv); });
+    return kit::run("reverse_task", argv[0], [&] { return main_program(argc, argv); });
 }

@@ -456,5 +456,5 @@ int main_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("tasks", [&] { return main_program(argc, argv); });
+    return kit::run("tasks", argv[0], [&] { return main_program(argc, argv); });
 }

@@ -271,5 +271,5 @@ int main_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("toy_translate", [&] { return main_program(argc, argv); });
+    return kit::run("toy_translate", argv[0], [&] { return main_program(argc, argv); });
 }

@@ -9,7 +9,9 @@
 #include <sstream>
 
 #include "apps/kit/options.h"
+#include "apps/kit/program.h"
 #include "autograd/base/check.h"
+#include "autograd/base/version.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -119,9 +121,28 @@ void Options::print_resume() const {
                     changeable() + (rest_kind_ == Rest::files ? ", and files that have moved." : "."));
 }
 
+// `text` with "./apps/classify" as the program was called; without a text, "./apps/classify train" so.
+std::string Options::as_called(std::string text) const {
+    const std::string program = program_.substr(0, program_.find(' '));
+    const std::string here = (program.find('/') == program.npos ? "./apps/" : "./") + program;
+    if (text.empty())
+        text = here + program_.substr(program.size());
+    for (std::size_t at = text.find(here); at != text.npos && !called().empty();
+         at = text.find(here, at + called().size()))
+        text.replace(at, here.size(), called());
+    return text;
+}
+
+void Options::print_version() const {
+    std::cout << program_.substr(0, program_.find(' ')) << " (plaingrad) " << autograd::version() << '\n';
+    std::cout.flush();
+    autograd::check(!std::cout.fail(), "the output could not be written");
+    std::exit(0);
+}
+
 void Options::print_help() {
     set_all({});
-    std::size_t width = std::max<std::size_t>(rest_argument_.size(), 6);  // --help
+    std::size_t width = std::max<std::size_t>(rest_argument_.size(), 9);  // --version
     for (const auto& [name, summary] : commands_)
         width = std::max(width, name.size());
     for (const Option& o : options_)
@@ -130,12 +151,10 @@ void Options::print_help() {
     const std::string rest_usage = rest_argument_.empty() ? ""
                                    : rest_required_       ? autograd::join(" ", rest_argument_)
                                                           : autograd::join(" [", rest_argument_, "]");
-    const bool elsewhere = program_.find('/') != std::string::npos;
     print_paragraph(program_ + ": " + summary_);
-    std::cout << "\nusage: ./" << (elsewhere ? "" : "apps/") << program_ << " [options]" << rest_usage
-              << '\n';
+    std::cout << "\nusage: " << as_called() << " [options]" << rest_usage << '\n';
     if (!commands_.empty())
-        std::cout << "       ./apps/" << program_ << " COMMAND --help\n\n";
+        std::cout << "       " << as_called() << " COMMAND --help\n\n";
     for (const auto& [name, summary] : commands_)
         print_row(name, summary, width);
     std::cout << '\n';
@@ -147,6 +166,7 @@ void Options::print_help() {
                   value.empty() ? o.help : o.help + " (" + value + ")", width);
     }
     print_row("--help", "this text", width);
+    print_row("--version", "the version of plaingrad", width);
     if (preset_ != nullptr)
         print_presets();
     if (find("--resume") != nullptr)
@@ -154,7 +174,7 @@ void Options::print_help() {
     if (!examples_.empty())
         std::cout << "\nexamples:\n";
     for (const auto& [command, effect] : examples_) {
-        std::cout << "  " << command << '\n';
+        std::cout << "  " << as_called(command) << '\n';
         print_paragraph(effect, 6);
     }
     for (const std::string& note : notes_) {

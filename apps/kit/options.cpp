@@ -192,6 +192,8 @@ void Options::read(const Lines& words, std::vector<Given>& given, Lines& rest) {
             rest.push_back(word);
         } else if (word == "--help" || word == "-h") {
             print_help();
+        } else if (word == "--version") {
+            print_version();
         } else if (word == "--") {
             options_end = true;
         } else {
@@ -244,7 +246,7 @@ void Options::parse(int argc, char** argv) {
         *rest_ = words;
     if (rest_required_ && rest_->empty())
         throw UsageError(
-            join("an argument is missing: ", rest_argument_, "; ./apps/", program_, " --help shows more"));
+            join("an argument is missing: ", rest_argument_, "; ", as_called(), " --help shows more"));
 }
 
 bool Options::was_given(const std::string& name) const {

@@ -113,6 +113,8 @@ private:
     void read(const Lines& words, std::vector<Given>& given, Lines& rest);
     void set_all(std::vector<Given> given);
     [[noreturn]] void print_help();
+    [[noreturn]] void print_version() const;
+    std::string as_called(std::string text = {}) const;
     void print_presets();
     void print_resume() const;
     std::string changeable() const;  // with --resume: "--steps, --threads"

@@ -15,6 +15,7 @@ namespace plaingrad::kit {
 namespace {
 
 volatile std::sig_atomic_t interrupt_seen = 0;  // the signal, or 0
+std::string called_as;
 
 void on_interrupt(int signal) {
     if (interrupt_seen)
@@ -26,7 +27,8 @@ void on_interrupt(int signal) {
 
 }  // namespace
 
-int run(const std::string& program, const std::function<int()>& body) {
+int run(const std::string& program, const char* called, const std::function<int()>& body) {
+    called_as = called == nullptr ? "" : called;
     // A pipe whose reader has gone is reported as a full disk is, instead of ending the program silently.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that reaches the limit of a file's size
@@ -52,6 +54,8 @@ int run(const std::string& program, const std::function<int()>& body) {
         return complain(error.what(), 1);
     }
 }
+
+const std::string& called() { return called_as; }
 
 void listen_for_interrupt() {
     std::signal(SIGINT, on_interrupt);

@@ -10,7 +10,11 @@ namespace plaingrad::kit {
 
 // Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error for
 // an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM.
-int run(const std::string& program, const std::function<int()>& body);
+// `called` is argv[0], for usage texts.
+int run(const std::string& program, const char* called, const std::function<int()>& body);
+
+// How `run` was told that the program was called, "./apps/classify" or "plaingrad-classify"; "" before.
+const std::string& called();
 
 // After listen_for_interrupt, the first Ctrl-C (or SIGTERM, as `kill` and machines that shut down send it)
 // makes interrupted() true, so that a training loop can finish its step, and says so; the second one ends the

@@ -6,6 +6,7 @@
 
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/kernels.h"
+#include "autograd/kernels/math.h"
 #include "autograd/kernels/simd.h"
 
 namespace plaingrad::autograd::kernels {

@@ -55,6 +55,7 @@ struct With {
     std::string out = "";                 // the file that is standard output, e.g. /dev/full
     bool no_reader = false;               // standard output is a pipe that nobody reads
     std::string folder = "";              // where it runs, if not here
+    std::string called = "";              // argv[0], if not ./apps/NAME
     rlim_t largest_file = RLIM_INFINITY;  // bytes that a file may have
 };
 
@@ -68,6 +69,9 @@ public:
             words.push_back(word);
         words.push_back((std::filesystem::absolute(apps()) / program).string());
         words.insert(words.end(), arguments.begin(), arguments.end());
+        const std::string file = words[0];  // to run; it is told that it was called as in the help's examples
+        if (environment("PLAINGRAD_RUN", "").empty())
+            words[0] = with.called.empty() ? "./apps/" + program : with.called;
         Words variables = with.env;
         for (char** entry = environ; *entry != nullptr; ++entry)
             if (const std::string text = *entry; !given(with.env, text.substr(0, text.find('=') + 1)))
@@ -105,7 +109,7 @@ public:
         getrlimit(RLIMIT_FSIZE, &usual);
         const rlimit limit = {std::min(with.largest_file, usual.rlim_cur), usual.rlim_max};
         setrlimit(RLIMIT_FSIZE, &limit);
-        const int error = posix_spawnp(&pid_, words[0].c_str(), &files, &attributes, pointers(words).data(),
+        const int error = posix_spawnp(&pid_, file.c_str(), &files, &attributes, pointers(words).data(),
                                        pointers(variables).data());
         setrlimit(RLIMIT_FSIZE, &usual);
         posix_spawnattr_destroy(&attributes);
@@ -113,7 +117,7 @@ public:
         if (with.no_reader)
             close(ends[1]);
         if (error != 0)
-            throw std::runtime_error("cannot run " + words[0]);
+            throw std::runtime_error("cannot run " + file);
     }
     ~Running() {
         if (pid_ > 0) {

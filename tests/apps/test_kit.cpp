@@ -219,7 +219,8 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
     CHECK(help_of(plain) ==
           "p: does something\n\nusage: ./apps/p [options]\n\n"
           "  --steps N  how many (7)\n"
-          "  --help     this text\n");
+          "  --help     this text\n"
+          "  --version  the version of plaingrad\n");
 
     std::vector<std::string> files;
     kit::Options all("p", "does something");
@@ -235,7 +236,8 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "  interactively  asks\n\n"
           "  FILE...        to read\n"
           "  --steps N      how many (7)\n"
-          "  --help         this text\n\n"
+          "  --help         this text\n"
+          "  --version      the version of plaingrad\n\n"
           "examples:\n  p train x\n      learns x\n\nThe end.\n");
 }
 
@@ -357,8 +359,8 @@ TEST_CASE("the help of a program that resumes: presets, and what may be given ag
                           "  --preset large        --width 64 --rate 0.3\n"));
     std::string words = help;
     std::replace(words.begin(), words.end(), '\n', ' ');
-    CHECK(
-        tests::contains(words, " may be given again: --steps, --resume, --stop-after, and files that have moved."));
+    CHECK(tests::contains(
+        words, " may be given again: --steps, --resume, --stop-after, and files that have moved."));
     std::istringstream lines(help);
     for (std::string line; std::getline(lines, line);) {
         INFO(line);
@@ -401,7 +403,7 @@ TEST_CASE("large numbers are grouped", "[kit]") {
 TEST_CASE("errors become statuses", "[kit]") {
     std::ostringstream err;
     std::streambuf* const before = std::cerr.rdbuf(err.rdbuf());
-    const auto status = [&](const std::function<int()>& body) { return kit::run("p", body); };
+    const auto status = [&](const std::function<int()>& body) { return kit::run("p", "", body); };
     const int statuses[] = {status([] { return 0; }),
                             status([] { return 7; }),
                             status([]() -> int { throw UsageError("usage"); }),

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "autograd/base/version.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -60,6 +61,18 @@ void refused(const Words& arguments, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("a program tells its version, and is named in its help as it was called", "[apps][kit]") {
+    const Result version = run("reverse_task", {"--version"});
+    CHECK(version.status == 0);
+    CHECK(version.out == "reverse_task (plaingrad) " + std::string(autograd::version()) + "\n");
+    if (std::getenv("PLAINGRAD_RUN") == nullptr || *std::getenv("PLAINGRAD_RUN") == '\0') {
+        const Result help = run("reverse_task", {"--help"}, {.called = "plaingrad-reverse_task"});
+        CHECK(contains(help.out, "usage: plaingrad-reverse_task [options]"));
+        CHECK(contains(help.out, "\n  plaingrad-reverse_task 5 3 9\n"));
+        CHECK_FALSE(contains(help.out, "./apps"));
+    }
+}
 
 TEST_CASE("reverse_task reverses 2000 unseen sequences, and the one that is asked", "[apps][reverse_task]") {
     if (!fast_build())

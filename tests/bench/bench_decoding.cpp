@@ -125,7 +125,7 @@ int take_turns(const Settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_decoding", [&] {
+    return kit::run("bench_decoding", argv[0], [&] {
         Settings s;
         kit::Options options("build/bench/bench_decoding", "measures greedy decoding with a cache");
         options.add("--batch", "N", "sentences at a time; 0: 1, then 64", s.batch);

@@ -217,7 +217,7 @@ int run(const Settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_matmul", [&] {
+    return kit::run("bench_matmul", argv[0], [&] {
         Settings s;
         kit::Options options("build/bench/bench_matmul", "measures the matrix product");
         options.add("--threads", "N", "threads; 0: one thread, then all", s.threads, {.max = 1024});

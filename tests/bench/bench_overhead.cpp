@@ -122,7 +122,7 @@ void memory() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_overhead", [&] {
+    return kit::run("bench_overhead", argv[0], [&] {
         bool nothing = false;
         kit::Options options("build/bench/bench_overhead", "measures what is not arithmetic");
         options.add_threads();

@@ -209,7 +209,7 @@ void profile(const Settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_profile", [&] {
+    return kit::run("bench_profile", argv[0], [&] {
         Settings s;
         kit::Options options("build/bench/bench_profile", "shows where the time of a training step goes");
         options.add("--workload", "which one", s.workload, workload_names());

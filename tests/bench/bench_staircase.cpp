@@ -206,7 +206,7 @@ void climb(bool csv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_staircase", [&] {
+    return kit::run("bench_staircase", argv[0], [&] {
         bool csv = false;
         kit::Options options("build/bench/bench_staircase", "makes a matrix product faster, step by step");
         options.add_threads();

@@ -97,7 +97,7 @@ void measure_apart(const Workload& w, const Settings& s, int64_t threads) {
     const pid_t child = fork();
     autograd::check(child >= 0, "[bench] the system gives no process");
     if (child == 0)
-        std::_Exit(kit::run("bench_training", [&] {
+        std::_Exit(kit::run("bench_training", "", [&] {
             if (threads > 0)
                 autograd::set_thread_count(static_cast<int>(threads));
             else if (autograd::thread_count() == 1)
@@ -122,7 +122,7 @@ int take_turns(const Workload& w, int64_t threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_training", [&] {
+    return kit::run("bench_training", argv[0], [&] {
         const Settings s = parse(argc, argv);
         if (s.turns)
             return take_turns(workload(s.workload), s.threads);

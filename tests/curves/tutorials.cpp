@@ -258,5 +258,5 @@ int main_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("curves", [&] { return main_program(argc, argv); });
+    return kit::run("curves", argv[0], [&] { return main_program(argc, argv); });
 }

@@ -41,7 +41,7 @@ Run at_one_thread(int batch) {
 
 }  // namespace
 
-TEST_CASE("bits: twenty training steps are the same at any number of threads", "[models][bits]") {
+TEST_CASE("bits: twenty training steps are the same at any number of threads", "[models][bits][threads]") {
     const int batch = autograd::kRealIsDouble ? 16 : 64;  // plain doubles are slow
     const Run expected = at_one_thread(batch);
     CHECK(expected.losses.size() == 20);

@@ -74,7 +74,7 @@ TEST_CASE("language model cache: past its growths, up to the last position", "[m
 }
 
 TEST_CASE("language model cache: on every instruction set, at any number of threads",
-          "[models][lm][decoding]") {
+          "[models][lm][decoding][threads]") {
     StackConfig c = small_stack("gpt2");
     c.d_model = 68;
     c.n_heads = 4;

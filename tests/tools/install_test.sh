@@ -1,18 +1,34 @@
-# Does an installed library work outside of this folder? Installs into a temporary one, compiles a
-# program with nothing but the flags that pkg-config gives, in float and in double, and sees that mixing
-# the two does not link.
+# Does an installed library work outside of this folder? Installs into a temporary one; runs the programs; compiles a
+# program with nothing but the flags that pkg-config gives, and as CMake finds the package, in float and in double; sees
+# that mixing the two does not link; and that uninstalling leaves nothing of ours and touches nothing else.
 #
 # usage: sh tests/tools/install_test.sh        CXX may be set
 set -eu
-command -v pkg-config >/dev/null || { echo "skipped: there is no pkg-config"; exit 0; }
-prefix=$(mktemp -d)
-trap 'rm -rf "$prefix"' EXIT
-make install PREFIX="$prefix" >"$prefix/log" || { cat "$prefix/log" >&2; exit 1; }
-export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+home=$(mktemp -d)
+trap 'rm -rf "$home"' EXIT
+prefix=$home/to/prefix
+fail() { echo "install_test: $*" >&2; exit 1; }
+root=$(pwd)
+make_quietly() { (cd "$root" && make "$@" PREFIX="$prefix" >"$home/log" 2>&1) || { cat "$home/log" >&2; exit 1; }; }
 
-cat >"$prefix/example.cpp" <<'END'
+mkdir -p "$prefix/lib/pkgconfig" "$prefix/include/plaingrad"  # not ours: they were there before
+echo theirs >"$prefix/include/plaingrad/theirs"
+make_quietly install
+make_quietly install  # a second time changes nothing
+version=$(sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/version.h)
+
+for program in reverse_task toy_translate tasks char_lm classify translate; do
+    said=$(cd "$home" && "$prefix/bin/plaingrad-$program" --version)
+    [ "$said" = "$program (plaingrad) $version" ] || fail "$program --version says '$said'"
+    (cd "$home" && PATH="$prefix/bin:$PATH" "plaingrad-$program" --help) >"$home/help"
+    grep -q "^usage: plaingrad-$program " "$home/help" || fail "$program does not say how it was called"
+done
+echo "programs: $version"
+
+cat >"$home/example.cpp" <<'END'
 #include <iostream>
 
+#include "autograd/base/version.h"
 #include "autograd/ops.h"
 #include "models/transformer.h"
 
@@ -20,22 +36,60 @@ int main() {
     using namespace plaingrad;
     autograd::Tensor x = autograd::Tensor::from({2}, {3, 4}).require_grad();
     autograd::sum(x * x).backward();
-    std::cout << sizeof(autograd::Real) << ": " << x.grad().data()[0] << ' ' << x.grad().data()[1] << '\n';
+    std::cout << autograd::version() << ' ' << sizeof(autograd::Real) << ": " << x.grad().data()[0] << ' '
+              << x.grad().data()[1] << '\n';
 }
 END
+cat >"$home/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.12)
+project(example CXX)
+find_package(plaingrad REQUIRED)
+foreach(type plaingrad double)
+  add_executable(example_${type} example.cpp)
+  target_link_libraries(example_${type} plaingrad::${type})
+endforeach()
+END
+cd "$home"
 
-cd "$prefix"
 build() {  # build <flags of> <libraries of>
     # shellcheck disable=SC2046  # the flags are words
-    ${CXX:-g++} example.cpp $(pkg-config --cflags "$1") $(pkg-config --libs "$2") -o example 2>"$prefix/errors"
+    ${CXX:-g++} example.cpp $(pkg-config --cflags "$1") $(pkg-config --libs "$2") -o example 2>errors
 }
-for package in plaingrad plaingrad-double; do
-    build $package $package || { cat "$prefix/errors" >&2; exit 1; }
-    ./example
-done
-if build plaingrad plaingrad-double; then
-    echo "a float program was linked with the double library" >&2
-    exit 1
+if command -v pkg-config >/dev/null; then
+    export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+    for package in plaingrad plaingrad-double; do
+        build $package $package || { cat errors >&2; exit 1; }
+        ./example >printed
+        cat printed
+        [ $package = plaingrad ] && size=4 || size=8
+        [ "$(cat printed)" = "$version $size: 6 8" ] || fail "$package: the program prints something else"
+        [ "$(pkg-config --modversion $package)" = "$version" ] || fail "$package.pc has another version"
+    done
+    ! build plaingrad plaingrad-double || fail "a float program was linked with the double library"
+    grep -q plaingrad_real_is_float errors || { cat errors >&2; exit 1; }
+    echo "mixing them does not link"
+else
+    echo "note: there is no pkg-config"
 fi
-grep -q plaingrad_real_is_float "$prefix/errors" || { cat "$prefix/errors" >&2; exit 1; }
-echo "mixing them does not link"
+if command -v cmake >/dev/null; then
+    CXX=${CXX:-g++} cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix" >log 2>&1 &&
+        cmake --build cmake >log 2>&1 || { cat log >&2; exit 1; }
+    [ "$(cmake/example_plaingrad)" = "$version 4: 6 8" ] || fail "CMake's float program prints something else"
+    [ "$(cmake/example_double)" = "$version 8: 6 8" ] || fail "CMake's double program prints something else"
+    echo "find_package(plaingrad) finds both"
+else
+    echo "note: there is no cmake"
+fi
+
+echo theirs >"$prefix/share/plaingrad/theirs"
+make_quietly uninstall
+left=$(cd "$prefix" && find . | LC_ALL=C sort | tr '\n' ' ')
+[ "$left" = ". ./include ./include/plaingrad ./include/plaingrad/theirs ./lib ./lib/pkgconfig ./share ./share/plaingrad \
+./share/plaingrad/theirs " ] ||
+    fail "uninstalling left, or removed too much: $left"
+make_quietly install DESTDIR="$home/stage"
+[ -x "$home/stage$prefix/bin/plaingrad-tasks" ] || fail "DESTDIR was not followed"
+grep -q "^prefix=$prefix\$" "$home/stage$prefix/lib/pkgconfig/plaingrad.pc" || fail "DESTDIR stands in plaingrad.pc"
+make_quietly uninstall DESTDIR="$home/stage"
+[ ! -e "$home/stage$prefix" ] || fail "uninstalling left: $(find "$home/stage$prefix")"
+echo "uninstalling leaves nothing of ours and what was there before"

@@ -434,7 +434,7 @@ int eval_command(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("char_lm", [&] {
+    return kit::run("char_lm", argv[0], [&] {
         return kit::run_command(
             argc, argv, demo_command,
             {{"train", train_command}, {"sample", sample_command}, {"eval", eval_command}});

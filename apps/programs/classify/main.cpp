@@ -506,7 +506,7 @@ int eval_command(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("classify", [&] {
+    return kit::run("classify", argv[0], [&] {
         return kit::run_command(
             argc, argv, demo_command,
             {{"train", train_command}, {"predict", predict_command}, {"eval", eval_command}});

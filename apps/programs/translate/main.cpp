@@ -292,7 +292,7 @@ int help(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("translate", [&] {
+    return kit::run("translate", argv[0], [&] {
         return kit::run_command(argc, argv, help,
                                 {{"train", train_command},
                                  {"run", run_command},

@@ -259,7 +259,7 @@ constexpr Size kBig[] = {{301, 67}, {7, 5003}, {2003, 11}}, kSmall[] = {{3, 1}, 
 }  // namespace
 
 TEST_CASE("kernels: the same bits on every instruction set and with any number of threads",
-          "[kernels][bits]") {
+          "[kernels][bits][threads]") {
     for (const Case& c : kCases) {
         for (const Size size : kBig) {
             std::vector<Real> expected;

@@ -176,7 +176,7 @@ TEST_CASE("gemm: random rectangles", "[kernels][gemm]") {
     }
 }
 
-TEST_CASE("gemm: the same bits for any number of threads", "[kernels][gemm]") {
+TEST_CASE("gemm: the same bits for any number of threads", "[kernels][gemm][threads]") {
     for (const auto& [m, n, k] : kShapes)
         for (int flags = 0; flags < 8; ++flags) {
             const Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, flags == 2);

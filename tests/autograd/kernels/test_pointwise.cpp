@@ -245,7 +245,7 @@ TEST_CASE("accumulating adds to what is there; overwriting does not read it", "[
     });
 }
 
-TEST_CASE("elementwise kernels have the same bits with any number of threads", "[pointwise]") {
+TEST_CASE("elementwise kernels have the same bits with any number of threads", "[pointwise][threads]") {
     const std::vector<Real> x = numbers(70001, 5), dy = numbers(70001, 6);
     const int64_t n = length(x);
     const Loop4 rows = {{1, 7, 10000, 1}, {0, 10000, 1, 0}, {0, 1, 0, 0}};

@@ -282,7 +282,7 @@ TEST_CASE("safetensors: a file is held against its size before memory is taken",
     CHECK(contains(error_of([&] { read(path); }), "something was added to it"));
 }
 
-TEST_CASE("saving: two threads to one file, and readers meanwhile", "[nn][checkpoint]") {
+TEST_CASE("saving: two threads to one file, and readers meanwhile", "[nn][checkpoint][threads]") {
     const Folder folder;
     const auto save = [&](Real value) {
         for (int i = 0; i < 50; ++i)

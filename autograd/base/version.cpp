@@ -1,0 +1,7 @@
+#include "autograd/base/version.h"
+
+namespace plaingrad::autograd {
+
+const char* version() { return kVersion; }
+
+}  // namespace plaingrad::autograd

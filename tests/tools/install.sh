@@ -1,0 +1,52 @@
+#!/bin/sh
+# Installs files, and removes what it installed. It exists because `make uninstall` must leave nothing of ours and
+# touch nothing else: share/plaingrad/manifest names every file, and every folder that was not there before. There is
+# no recursive removal.
+#
+# usage: install.sh <prefix>             standard input: lines `<mode> <source> <path under prefix>`
+#        install.sh --remove <prefix>
+set -eu
+
+remove() {
+    [ -e "$to/$manifest" ] || return 0
+    list=$(cat "$to/$manifest")
+    echo "$list" | while read -r kind path; do
+        case $path in /* | .. | ../* | */.. | */../*) echo "install.sh: not under the prefix: $path" >&2 && exit 1 ;; esac
+        [ "$kind" = d ] || rm -f "$to/$path"
+    done
+    # The deepest first; one with files of others in it stays.
+    echo "$list" | sed -n 's/^d //p' | LC_ALL=C sort -r | while read -r path; do
+        rmdir "$to/${path#.}" 2>/dev/null || true
+    done
+}
+
+folder() {  # <path under prefix>: makes it, and notes it if it is new
+    [ ! -d "$to/$1" ] || return 0
+    case $1 in */*) folder "${1%/*}" ;; esac
+    mkdir "$to/$1"
+    echo "d $1" >>"$notes"
+}
+
+manifest=share/plaingrad/manifest
+if [ "$1" = --remove ]; then
+    to=$2
+    [ -e "$to/$manifest" ] || { echo "nothing of plaingrad is installed in $to"; exit 0; }
+    remove
+    echo "removed from $to"
+    exit 0
+fi
+
+to=$1
+notes=$(mktemp "${TMPDIR:-/tmp}/plaingrad_manifest.XXXXXX")
+trap 'rm -f "$notes"' EXIT
+remove # an older version may have had other files
+[ -d "$to" ] || { mkdir -p "$to" && echo 'd .' >>"$notes"; }
+while read -r mode source path; do
+    folder "${path%/*}"
+    install -m "$mode" "$source" "$to/$path"
+    echo "f $path" >>"$notes"
+done
+folder "${manifest%/*}"
+echo "f $manifest" >>"$notes"
+install -m 644 "$notes" "$to/$manifest"
+echo "installed to $to"
