@@ -106,12 +106,12 @@ Tensor concat(List<Tensor> parts, int dim) {
         inputs.push_back(&part);
     }
     Tensor out = Tensor::uninitialized(parts[0].shape().with(d, total));
-    struct Part {
+    struct Place {
         GradSink sink;
         Shape shape;
         int64_t offset;
     };
-    std::vector<Part> places;
+    std::vector<Place> places;
     int64_t offset = 0;
     Real* to = out.mutable_data();
     for (const Tensor& part : parts) {
@@ -120,9 +120,9 @@ Tensor concat(List<Tensor> parts, int dim) {
         offset += part.size(d) * stride(out.shape(), d);
     }
     return with_backward("concat", out, inputs, [places = std::move(places)](const Tensor& dout) {
-        for (const Part& part : places)
-            if (part.sink)
-                copy_from(dout.shape(), dout.data() + part.offset, part.shape, part.sink.open());
+        for (const Place& place : places)
+            if (place.sink)
+                copy_from(dout.shape(), dout.data() + place.offset, place.shape, place.sink.open());
     });
 }
 

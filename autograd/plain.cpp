@@ -115,28 +115,42 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
     return permute(heads, {0, 2, 1, 3});                                                    // (B, H, T, D)
 }
 
+// In a matrix product a NaN meets everything, for 0 times NaN is NaN. So that one behind a mask reaches nothing, in
+// backward either, the products below are of finite numbers, and NaN is added where one may be seen.
+static Tensor finite(const Tensor& x) { return where(x - x == 0, x, 0); }
+
+// Q Kᵀ      q (B, H, T, D), k (B, H, S, D) -> (B, H, T, S)
+static Tensor dot_products(const Tensor& q, const Tensor& k) {
+    const auto flaw = [](const Tensor& x) { return sum(x - x, {-1}, true).detach(); };  // 0, or NaN
+    const Tensor flaws = flaw(q) + transpose(flaw(k), 2, 3);                            // (B, H, T, S)
+    return matmul(finite(q), finite(k), true) + flaws;                                  // (B, H, T, S)
+}
+
+// W V       weights (B, H, T, S), v (B, H, S, D), allowed (B, 1, T, S) -> (B, H, T, D)
+static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor& allowed) {
+    const Tensor flaws = matmul(allowed, v - v != 0);  // (B, H, T, D)
+    const Real nan = std::numeric_limits<Real>::quiet_NaN();
+    return matmul(weights, finite(v)) + where(flaws > 0, nan, Tensor::zeros(flaws.shape()));  // (B, H, T, D)
+}
+
 // Attention(Q, K, V) = softmax(Q Kᵀ / √D) V      "Attention Is All You Need", equation 1, per head: §3.2.2
-//
-// Keys that no query may see are set to 0 first, as 0 times a NaN in a matrix product would be NaN. A query that may
-// see no key gets zeros.
+// A query that may see no key gets zeros.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
-    const Tensor allowed = allowed_pairs(options.mask, B, T, S);             // (B, 1, T, S)
-    const Tensor seen = permute(sum(allowed, {2}, true) > 0, {0, 1, 3, 2});  // (B, 1, S, 1)
-    const Tensor queries = split_heads(q, H);                                // (B, H, T, D)
-    const Tensor keys = where(seen, split_heads(k, H), 0);                   // (B, H, S, D)
-    const Tensor values = where(seen, split_heads(v, H), 0);                 // (B, H, S, D)
+    const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
+    const Tensor queries = split_heads(q, H);                     // (B, H, T, D)
+    const Tensor keys = split_heads(k, H);                        // (B, H, S, D)
+    const Tensor values = split_heads(v, H);                      // (B, H, S, D)
 
-    const Real scale = static_cast<Real>(1 / std::sqrt(static_cast<double>(D)));
-    const Tensor scores = matmul(queries, keys, true) * scale;                          // (B, H, T, S)
-    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());  // (B, H, T, S)
-    Tensor weights = where(allowed, softmax(masked), 0);                                // (B, H, T, S)
+    const Tensor scores = dot_products(queries, keys) / std::sqrt(static_cast<Real>(D));  // (B, H, T, S)
+    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());    // (B, H, T, S)
+    Tensor weights = where(allowed, softmax(masked), 0);                                  // (B, H, T, S)
     if (options.dropout > 0)
         weights = dropout(weights, options.dropout, *options.rng);
     if (options.weights != nullptr)
         *options.weights = weights.detach();
-    const Tensor heads = permute(matmul(weights, values), {0, 2, 1, 3});  // (B, T, H, D)
-    return reshape(heads, {B, T, H * D});                                 // (B, T, H*D)
+    const Tensor heads = weighted_sums(weights, values, allowed);  // (B, H, T, D)
+    return reshape(permute(heads, {0, 2, 1, 3}), {B, T, H * D});   // (B, T, H*D)
 }
 
 // qkv = q | k | v

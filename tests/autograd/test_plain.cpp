@@ -1,6 +1,7 @@
 // The plain form and the fused ops say the same: each op, forward and backward, and whole models in training. (In the
 // gradcheck binary too, so that the differences of rounding are those of double.)
 #include <fstream>
+#include <limits>
 #include <regex>
 #include <set>
 
@@ -226,6 +227,21 @@ TEST_CASE("plain: a NaN behind a mask reaches nothing", "[plain]") {
         for (const Tensor& x : {k, v})
             std::fill_n(x.mutable_data() + 3 * N, 2 * N, kNan);  // keys 3 and 4 of sentence 0
         CHECK(same_bits(all(), clean));
+    }
+    // A later position: what earlier ones get, and their queries' gradients. (An infinity times 0 is NaN, too.)
+    for (const Real bad : {kNan, std::numeric_limits<Real>::infinity()}) {
+        const Tensor q = random({1, S, N}, 1), k = random({1, S, N}, 2), v = random({1, S, N}, 3);
+        const auto earlier = [&] {
+            const Tensor a = leaf(q), y = attention(a, k, v, {.n_heads = 2, .mask = Mask::causal()});
+            y.backward(random(y.shape(), 4));
+            return concat({slice(y.detach(), 1, 0, S - 1), slice(a.grad(), 1, 0, S - 1)}, 1);
+        };
+        const Tensor clean = earlier();
+        for (const Tensor& x : {k, v})
+            std::fill_n(x.mutable_data() + (S - 1) * N, N, bad);
+        CHECK(same_bits(earlier(), clean));
+        const Real last = attention(q, k, v, {.n_heads = 2, .mask = Mask::causal()}).data()[S * N - 1];
+        CHECK(!std::isfinite(last));  // who sees it has it
     }
     const Tensor logits = leaf(Tensor::from({2, 2}, {1, 2, kNan, kNan}));
     const Tensor loss =
