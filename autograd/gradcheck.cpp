@@ -18,14 +18,6 @@ double project(const Tensor& out, const Tensor& upstream) {
     return total;
 }
 
-Tensor random_like(const Tensor& out, const Rng& rng) {
-    Tensor upstream = Tensor::uninitialized(out.shape());
-    Real* values = upstream.mutable_data();
-    for (int64_t i = 0; i < out.numel(); ++i)
-        values[i] = static_cast<Real>(rng.normal(static_cast<uint64_t>(i)));
-    return upstream;
-}
-
 double central_difference(const Function& f, std::vector<Tensor>& x, std::size_t input, int64_t element,
                           const Tensor& upstream, double eps) {
     const NoGrad no_grad;
@@ -50,7 +42,7 @@ GradcheckResult gradcheck(const Function& f, const std::vector<Tensor>& inputs,
         x.back().require_grad();
     }
     const Tensor out = f(x);
-    const Tensor upstream = random_like(out, Rng(options.seed));
+    const Tensor upstream = Tensor::randn(out.shape(), Rng(options.seed));
     out.backward(upstream);
 
     GradcheckResult result;

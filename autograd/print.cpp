@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <ostream>
 #include <string>
-#include <vector>
 
 #include "autograd/tensor.h"
 
@@ -14,75 +13,62 @@ namespace {
 constexpr int64_t kCutFrom = 1000;  // elements, from which on a tensor is not shown whole
 constexpr int64_t kEdge = 3;        // elements shown at both ends of a dimension that is cut
 
-// Which elements of a dimension are shown; -1 stands for those left out.
-std::vector<int64_t> shown(int64_t n, bool cut) {
-    std::vector<int64_t> places;
-    for (int64_t i = 0; i < n; ++i) {
-        if (!cut || n <= 2 * kEdge || i < kEdge || i >= n - kEdge)
-            places.push_back(i);
-        else if (i == kEdge)
-            places.push_back(-1);
-    }
-    return places;
-}
-
-// How all numbers are written, as PyTorch chooses: whole ones without decimals, others with four, and with an
-// exponent where they are very large, very small, or both.
-const char* format(const std::vector<double>& numbers) {
-    bool whole = true;
-    double largest = 0, smallest = HUGE_VAL;
-    for (const double x : numbers) {
-        if (!std::isfinite(x))
-            continue;
-        whole = whole && x == std::floor(x);
-        largest = std::max(largest, std::abs(x));
-        smallest = x == 0 ? smallest : std::min(smallest, std::abs(x));
-    }
-    const bool wide =
-        largest > 1e8 || (!whole && largest > 0 && (largest / smallest > 1000 || smallest < 1e-4));
-    return wide ? "%.4e" : whole ? "%.0f." : "%.4f";
-}
-
-std::string text(const char* format, double x) {
-    char digits[40];
-    std::snprintf(digits, sizeof digits, std::isfinite(x) ? format : "%f", x);
-    return digits;
-}
-
 struct Printer {
     const Tensor& x;
-    const bool cut = x.numel() > kCutFrom;
-    std::vector<double> numbers;  // those shown, in their order
+    const char* format = "%.4f";
+    std::size_t width = 0;  // of the longest number
 
-    // The numbers of the part at `offset` whose first dimension is `dim`.
-    void collect(int dim, int64_t offset) {
-        if (dim == x.rank())
-            return numbers.push_back(static_cast<double>(x.data()[offset]));
-        for (const int64_t i : shown(x.size(dim), cut))
-            if (i >= 0)
-                collect(dim + 1, offset * x.size(dim) + i);
+    std::string text(double number) const {
+        char digits[40];
+        std::snprintf(digits, sizeof digits, std::isfinite(number) ? format : "%f", number);
+        return digits;
     }
 
-    // The same as text, from `next` on in the list of all.
-    void print(std::ostream& out, int dim, const std::vector<std::string>& texts, std::size_t& next) const {
+    // As PyTorch chooses: whole numbers without decimals, others with four, and with an exponent where they are very
+    // large, very small, or both.
+    void choose_format() {
+        bool whole = true;
+        double most = 0, least = 0, nearest_to_0 = HUGE_VAL;
+        for (int64_t i = 0; i < x.numel(); ++i) {
+            const auto number = static_cast<double>(x.data()[i]);
+            if (!std::isfinite(number)) {
+                width = std::max(width, text(number).size());
+                continue;
+            }
+            whole = whole && number == std::floor(number);
+            most = std::max(most, number);
+            least = std::min(least, number);
+            nearest_to_0 = number == 0 ? nearest_to_0 : std::min(nearest_to_0, std::abs(number));
+        }
+        const double largest = std::max(most, -least);
+        if (largest > 1e8 || (!whole && (largest / nearest_to_0 > 1000 || nearest_to_0 < 1e-4)))
+            format = "%.4e";
+        else if (whole)
+            format = "%.0f.";
+        width = std::max({width, text(most).size(), least < 0 ? text(least).size() : 0});
+    }
+
+    // The part that begins with element `offset`, from dimension `dim` on.
+    void print(std::ostream& out, int dim, int64_t offset) const {
         if (dim == x.rank()) {
-            out << texts[next++];
+            const std::string number = text(static_cast<double>(x.data()[offset]));
+            out << std::string(width - number.size(), ' ') << number;
             return;
         }
-        const int inner =
-            x.rank() - dim - 1;  // dimensions within this one: as many line breaks between its elements
+        const int inner = x.rank() - dim - 1;  // dimensions within: as many line breaks between two elements
         const std::string between = inner == 0 ? ", "
                                                : "," + std::string(static_cast<std::size_t>(inner), '\n') +
-                                                     std::string(static_cast<std::size_t>(dim) + 1, ' ');
+                                                     std::string(dim + 1u, ' ');
+        const int64_t n = x.size(dim);
+        const bool cut = x.numel() > kCutFrom && n > 2 * kEdge;
         out << '[';
-        bool first = true;
-        for (const int64_t i : shown(x.size(dim), cut)) {
-            out << (first ? "" : between);
-            first = false;
-            if (i < 0)
-                out << "...";
-            else
-                print(out, dim + 1, texts, next);
+        for (int64_t i = 0; i < n; ++i) {
+            out << (i > 0 ? between : "");
+            if (cut && i == kEdge) {
+                out << "..." << between;
+                i = n - kEdge;
+            }
+            print(out, dim + 1, offset * n + i);
         }
         out << ']';
     }
@@ -93,16 +79,9 @@ struct Printer {
 std::ostream& operator<<(std::ostream& out, const Tensor& x) {
     if (!x.defined())
         return out << "[empty tensor]";
-    Printer printer{.x = x, .numbers = {}};
-    printer.collect(0, 0);
-    const char* const how = format(printer.numbers);
-    std::vector<std::string> texts;
-    std::size_t width = 0, next = 0;
-    for (const double number : printer.numbers)
-        width = std::max(width, texts.emplace_back(text(how, number)).size());
-    for (std::string& number : texts)
-        number.insert(0, width - number.size(), ' ');
-    printer.print(out, 0, texts, next);
+    Printer printer{x};
+    printer.choose_format();
+    printer.print(out, 0, 0);
     return out << "  " << x.shape();
 }
 

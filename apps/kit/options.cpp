@@ -7,7 +7,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "autograd/plain.h"
 #include "nn/checkpoint/metadata.h"
 
@@ -258,7 +258,7 @@ bool Options::was_given(const std::string& name) const {
 std::string Options::kept() const {
     std::string lines;
     const auto add = [&](const std::string& line) {
-        autograd::check(line.find('\n') == line.npos && autograd::find_invalid_utf8(line) == line.npos, line,
+        autograd::check(line.find('\n') == line.npos && nn::find_invalid_utf8(line) == line.npos, line,
                         ": this must be one line of UTF-8, to be kept in a checkpoint");
         lines.append(line).append("\n");
     };

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "autograd/base/check.h"
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "models/text/unicode.h"
 
 namespace plaingrad::models::text {
@@ -25,7 +25,7 @@ Words split(std::string_view text) {
     Words words;
     bool inside = false;
     for (std::size_t at = 0, length = 0; at < text.size(); at += length) {
-        const autograd::CodePoint c = autograd::first_code_point(text.substr(at));
+        const nn::CodePoint c = nn::first_code_point(text.substr(at));
         length = c.length;
         const bool space = is_space(c.code) || (c.code >= 0x1c && c.code <= 0x1f);
         if (!space && !inside)

@@ -17,7 +17,7 @@ Pieces Bpe::characters(std::string_view word) const {
     const std::size_t end = word.size() - kEnd.size();
     Pieces pieces;
     for (std::size_t at = 0; at < end; at += pieces.back().size())
-        pieces.push_back(word.substr(at, autograd::first_code_point(word.substr(at)).length));
+        pieces.push_back(word.substr(at, nn::first_code_point(word.substr(at)).length));
     if (merges_.version == "0.1")
         pieces.push_back(word.substr(end));
     else

@@ -1,7 +1,7 @@
 #include "models/text/byte_bpe.h"
 
 #include "autograd/base/check.h"
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "models/text/unicode.h"
 
 namespace plaingrad::models::text {
@@ -17,10 +17,10 @@ std::string_view first_pre_token(std::string_view text) {
         if (text.starts_with(contraction))
             return text.substr(0, contraction.size());
     const std::size_t start = text.starts_with(' ') && text.size() > 1 ? 1 : 0;
-    const Kind first = kind(autograd::first_code_point(text.substr(start)).code);
+    const Kind first = kind(nn::first_code_point(text.substr(start)).code);
     std::size_t last = 0, end = start;  // of the characters of one kind with the first
     while (end < text.size()) {
-        const auto [code, length] = autograd::first_code_point(text.substr(end));
+        const auto [code, length] = nn::first_code_point(text.substr(end));
         if (kind(code) != first)
             break;
         last = end;
@@ -37,7 +37,7 @@ ByteBpe::ByteBpe() {
         for (int byte = 0; byte < 256; ++byte)
             if (shown == ((byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte != 0xad))) {
                 std::string symbol;
-                autograd::append_utf8(symbol, shown ? static_cast<char32_t>(byte) : other++);
+                nn::append_utf8(symbol, shown ? static_cast<char32_t>(byte) : other++);
                 symbols_[byte] = merges_.symbols.add(symbol);
                 bytes_.push_back(static_cast<char>(byte));
             }
@@ -96,7 +96,7 @@ std::string ByteBpe::decode(const std::vector<int32_t>& ids) const {
         }
         std::string_view symbol = merges_.symbols.word(id + kFirstFreeId);
         while (!symbol.empty()) {
-            const std::string_view byte = symbol.substr(0, autograd::utf8_length(symbol));
+            const std::string_view byte = symbol.substr(0, nn::utf8_length(symbol));
             text.push_back(bytes_[static_cast<std::size_t>(merges_.symbols.id(byte) - kFirstFreeId)]);
             symbol.remove_prefix(byte.size());
         }

@@ -15,7 +15,7 @@ static const std::string kBytes = "bytes", kCharacters = "characters:";
 
 // The character that starts at `at`. The text is UTF-8.
 static std::string_view character(std::string_view text, std::size_t at) {
-    return text.substr(at, autograd::utf8_length(text.substr(at)));
+    return text.substr(at, nn::utf8_length(text.substr(at)));
 }
 
 static void check_utf8(std::string_view text, const std::string& where, int64_t line) {

@@ -20,7 +20,7 @@ using autograd::join;
 template <class F>
 void for_each_character(std::string_view text, F f) {
     while (!text.empty()) {
-        const autograd::CodePoint first = autograd::first_code_point(text);
+        const nn::CodePoint first = nn::first_code_point(text);
         f(text.substr(0, first.length), static_cast<uint32_t>(first.code));
         text.remove_prefix(first.length);
     }

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 
-using autograd::find_invalid_utf8;
+using nn::find_invalid_utf8;
 
 // All bytes of a file. Throws Error naming it if it cannot be read or is empty.
 std::string read_file(const std::string& path);

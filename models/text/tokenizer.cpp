@@ -3,14 +3,14 @@
 #include <charconv>
 #include <cstdint>
 
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "models/text/unicode.h"
 #include "models/text/vocabulary.h"
 
 namespace plaingrad::models::text {
 
-using autograd::CodePoint;
-using autograd::first_code_point;
+using nn::CodePoint;
+using nn::first_code_point;
 
 namespace {
 
@@ -53,7 +53,7 @@ std::string decoded(const std::string& token) {
     if (error != std::errc() || read != end || !needs_code(c) || c == '\n')
         return token;
     std::string text;
-    autograd::append_utf8(text, c);
+    nn::append_utf8(text, c);
     return text;
 }
 

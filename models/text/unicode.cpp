@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "models/text/unicode_table.h"
 
 namespace plaingrad::models::text {
@@ -78,10 +78,10 @@ char32_t to_lower(char32_t c) {
 std::string lower_case(std::string_view text) {
     std::string lower;
     for (std::size_t at = 0; at < text.size();) {
-        const auto [code, length] = autograd::first_code_point(text.substr(at));
+        const auto [code, length] = nn::first_code_point(text.substr(at));
         const char32_t small = to_lower(code);
         if (small != code)
-            autograd::append_utf8(lower, small);
+            nn::append_utf8(lower, small);
         else
             lower.append(text.substr(at, length));
         at += length;

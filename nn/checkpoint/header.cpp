@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -62,7 +62,7 @@ public:
         for (char c = next(); c != '"'; c = next()) {
             require(byte(c) >= 0x20, "a control character in a string must be escaped");
             if (c == '\\')
-                autograd::append_utf8(out, escape());
+                nn::append_utf8(out, escape());
             else
                 out.push_back(c);
         }
@@ -238,7 +238,7 @@ std::string shown(std::string_view text) {
 }
 
 Header parse_header(std::string_view text, int64_t data_bytes, const std::string& where) {
-    check_file(autograd::find_invalid_utf8(text) == text.npos, where,
+    check_file(nn::find_invalid_utf8(text) == text.npos, where,
                ": the header is not UTF-8; the file is damaged, or is no safetensors file");
     Header header;
     Reader json(text, where);

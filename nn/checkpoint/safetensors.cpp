@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "autograd/base/check.h"
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -22,7 +22,7 @@ using autograd::Shape;
 
 static_assert(std::endian::native == std::endian::little, "numbers go to the file as they are in memory");
 
-bool is_utf8(std::string_view text) { return autograd::find_invalid_utf8(text) == text.npos; }
+bool is_utf8(std::string_view text) { return nn::find_invalid_utf8(text) == text.npos; }
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;  // the reference implementation takes no longer one

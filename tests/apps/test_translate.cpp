@@ -1,5 +1,5 @@
 // The translator: what it learns, writes, and refuses.
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "tests/apps/translator.h"
 
 using namespace plaingrad;  // NOLINT
@@ -51,7 +51,7 @@ TEST_CASE("translate copies what it has never seen, or marks it", "[apps][transl
     std::string lines;
     for (int i = 0; i < 100; ++i) {
         std::string x;
-        autograd::append_utf8(x, 0x4e00 + static_cast<char32_t>(i));
+        nn::append_utf8(x, 0x4e00 + static_cast<char32_t>(i));
         lines.append("call ").append(x).append("\truf ").append(x).append(" an\n");
         lines.append("call ").append(i % 2 ? "me\truf mich an\n" : "you\truf dich an\n");
     }

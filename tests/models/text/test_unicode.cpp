@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
@@ -102,20 +102,20 @@ TEST_CASE("code points become UTF-8 and come back", "[text][unicode]") {
     std::string all;
     for (char32_t c = 0; c < kEnd; ++c)
         if (c < 0xd800 || c > 0xdfff)
-            autograd::append_utf8(all, c);
-    CHECK(autograd::find_invalid_utf8(all) == std::string::npos);
+            nn::append_utf8(all, c);
+    CHECK(nn::find_invalid_utf8(all) == std::string::npos);
     char32_t expected = 0;
     std::size_t at = 0, wrong = 0;
     for (; at < all.size(); ++expected) {
         expected += expected == 0xd800 ? 0x800 : 0;
-        const auto [code, length] = autograd::first_code_point(std::string_view(all).substr(at));
+        const auto [code, length] = nn::first_code_point(std::string_view(all).substr(at));
         wrong += code == expected ? 0 : 1;
         at += length;
     }
     CHECK(wrong == 0);
     CHECK(expected == kEnd);
     for (const std::string_view bytes : {"\xff", "\x80 ", "\xc3", "\xed\xa0\x80", "\xf0\x9f\x98x"}) {
-        CHECK(autograd::first_code_point(bytes).code == 0xfffd);
-        CHECK(autograd::first_code_point(bytes).length == 1);
+        CHECK(nn::first_code_point(bytes).code == 0xfffd);
+        CHECK(nn::first_code_point(bytes).length == 1);
     }
 }

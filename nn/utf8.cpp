@@ -1,6 +1,6 @@
-#include "autograd/base/utf8.h"
+#include "nn/utf8.h"
 
-namespace plaingrad::autograd {
+namespace plaingrad::nn {
 
 std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) -> unsigned {
@@ -47,4 +47,4 @@ void append_utf8(std::string& text, char32_t code) {
         text.push_back(static_cast<char>(0x80 | (code >> (6 * i) & 0x3f)));
 }
 
-}  // namespace plaingrad::autograd
+}  // namespace plaingrad::nn

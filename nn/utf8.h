@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace plaingrad::autograd {
+namespace plaingrad::nn {
 
 // How many bytes the character at the start of a text has, 1 to 4; 0 if what stands there is not UTF-8.
 std::size_t utf8_length(std::string_view text);
@@ -23,4 +23,4 @@ CodePoint first_code_point(std::string_view text);
 // Appends a code point up to U+10FFFF; that it is no surrogate is up to the caller.
 void append_utf8(std::string& text, char32_t code);
 
-}  // namespace plaingrad::autograd
+}  // namespace plaingrad::nn
