@@ -73,6 +73,7 @@ Real Tensor::item() const {
 }
 
 Tensor& Tensor::require_grad(bool wanted) {
+    check(defined(), "[require_grad] this tensor is empty: it was made by Tensor() and never assigned");
     check(!node_ || node_->is_leaf(),
           "[require_grad] a tensor that came from an op already passes gradients on; ", "detach() it first");
     if (!node_ && wanted)

@@ -9,6 +9,8 @@
 // outside of the root, gives [1.5, -0.5, -0.5, -0.5].)
 #pragma once
 
+#include <cmath>
+
 #include "nn/module.h"
 
 namespace plaingrad::nn {
@@ -25,11 +27,14 @@ struct NormOptions {
 
 // x (..., d) -> (..., d)
 struct Norm {
+    // Throws Error for an eps that is not positive and finite.
     explicit Norm(int64_t d, const NormOptions& o = {})
         : gain(Tensor::full({d}, 1)),
           bias(o.bias ? Parameter(Tensor::zeros({d})) : Parameter()),
           kind(o.kind),
-          eps(o.eps) {}
+          eps(o.eps) {
+        check(std::isfinite(eps) && eps > 0, "[Norm] eps must be positive and finite: got ", eps);
+    }
     Tensor operator()(const Tensor& x) const { return autograd::layer_norm(x, gain, bias_or_zeros(), eps); }
     // (*this)(x + dropout(y, p, rng)), fused: what follows each sub-layer of a post-norm Transformer.
     Tensor of_residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) const {

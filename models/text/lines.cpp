@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "autograd/base/check.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text {
 
@@ -45,14 +46,15 @@ std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
 
 std::string read_file(const std::string& path) {
     std::error_code error;
-    check(!std::filesystem::is_directory(path, error), path, ": this is a directory; a text file is needed");
+    nn::checkpoint::check_file(!std::filesystem::is_directory(path, error), path,
+                               ": this is a directory; a text file is needed");
     std::ifstream file(path, std::ios::binary);
-    check(file.is_open(), path, ": cannot be opened: ", std::strerror(errno));
+    nn::checkpoint::check_file(file.is_open(), path, ": cannot be opened: ", std::strerror(errno));
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // pieces: a pipe does not say how long it is
     while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0)
         bytes.append(piece, 0, static_cast<std::size_t>(file.gcount()));
-    check(!file.bad(), path, ": cannot be read to its end");
-    check(!bytes.empty(), path, ": the file is empty");
+    nn::checkpoint::check_file(!file.bad(), path, ": cannot be read to its end");
+    nn::checkpoint::check_file(!bytes.empty(), path, ": the file is empty");
     return bytes;
 }
 

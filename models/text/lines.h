@@ -12,7 +12,7 @@ namespace plaingrad::models::text {
 
 using nn::find_invalid_utf8;
 
-// All bytes of a file. Throws Error naming it if it cannot be read or is empty.
+// All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read or is empty.
 std::string read_file(const std::string& path);
 
 // All lines of a file. Throws Error naming the file, and the line where there is one, if it cannot be read,

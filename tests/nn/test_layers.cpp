@@ -68,6 +68,8 @@ TEST_CASE("LayerNorm: without a bias, and with another eps", "[nn][layers]") {
     CHECK(same_bits(without.gain->grad(), with.gain->grad()));
     CHECK(worst_error(with.bias->grad(), autograd::sum(upstream, {0, 1})) < 1e-6);
 
+    for (const Real eps : {Real(0), Real(-1), Real(HUGE_VAL), Real(NAN)})
+        CHECK(contains(error_of([&] { Norm(4, {.eps = eps}); }), "[Norm] eps must be positive and finite"));
     const Norm wide(4, {.eps = 3, .bias = false});  // variance 1, eps 3: half of it
     CHECK(worst_error(wide(Tensor::from({1, 4}, {1, -1, 1, -1})), std::vector<double>{.5, -.5, .5, -.5}) <
           1e-6);

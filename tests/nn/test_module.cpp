@@ -1,10 +1,12 @@
 // Modules: what visit finds, tied parameters, clones, and that copies cannot happen by mistake.
 #include "nn/module.h"
 
+#include <cstdlib>
 #include <set>
 #include <type_traits>
 
 #include "tests/catch.h"
+#include "tests/folder.h"
 #include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
@@ -186,6 +188,28 @@ struct Twice {
 };
 
 }  // namespace
+
+// What the compiler says of a program that includes nn/linear.h.
+static std::string compiled(const std::string& program) {
+    const Folder folder;
+    const std::string source =
+        folder.write("a.cpp", "#include \"nn/linear.h\"\nusing namespace plaingrad;\n" + program);
+    const char* compile = std::getenv("PLAINGRAD_COMPILE");
+    const std::string command = std::string(compile != nullptr ? compile : "c++ -std=c++20 -I.") +
+                                " -fsyntax-only " + source + " 2> " + (folder / "said");
+    const bool good = std::system(command.c_str()) == 0;
+    return good ? "" : content(folder / "said");
+}
+
+TEST_CASE("module: the compiler says in a sentence what is wrong with a struct", "[nn][module][slow]") {
+    CHECK(compiled("nn::Linear f(nn::Linear l) { return l; }") == "");
+    CHECK(contains(
+        compiled("struct M { int n; void visit(nn::Visitor& v) const { v(\"n\", n); } };\n"
+                 "void f() { nn::parameters(M()); }"),
+        "only modules, parameters and vectors of modules can be visited: a module is a struct with"));
+    CHECK(contains(compiled("nn::Linear f(const nn::Linear& l) { return l; }"),
+                   "a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight"));
+}
 
 TEST_CASE("module: two members of one name are refused", "[nn][module]") {
     CHECK(contains(error_of([] { parameters(Twice()); }), "[visit] two parameters have the name a.weight"));

@@ -188,6 +188,7 @@ TEST_CASE("Adam: options out of range", "[nn][optim]") {
     CHECK(contains(error({.weight_decay = nan}), "decay"));
     CHECK(error_of([] { Adam({{"w", Tensor()}}); }) == "[Adam] parameter w is empty: it was never assigned");
     CHECK(contains(error_of([] { Parameter{Tensor()}; }), "[Parameter] an empty tensor"));
+    CHECK(contains(error_of([] { Tensor().require_grad(); }), "[require_grad] this tensor is empty"));
 }
 
 TEST_CASE("optimizers: a rate or a scale that would ruin the weights is refused", "[nn][optim]") {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "autograd/base/check.h"
+#include "nn/checkpoint/file.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 
@@ -237,6 +238,7 @@ TEST_CASE("a file is read to the last byte, whatever they are", "[text]") {
     CHECK_THROWS_WITH(read_file("/nowhere/at all"),
                       "/nowhere/at all: cannot be opened: No such file or directory");
     CHECK_THROWS_WITH(read_file("/tmp"), "/tmp: this is a directory; a text file is needed");
+    CHECK_THROWS_AS(read_file("/nowhere/at all"), nn::checkpoint::FileError);
 }
 
 TEST_CASE("a pipe is read like a file", "[text]") {
