@@ -2,7 +2,13 @@
 //
 // Where they differ: positions, scaling, which matrices are shared, where dropout stands, which layers have a
 // bias, and where the norm is placed. Vocabularies are set to the tutorial's, or left 0 for the data to
-// decide.
+// decide. Beside `paper` ("Attention Is All You Need") and `prenorm` (the same with the norm first) they are
+//
+//     article             "Transformer. Implementing a Transformer Architecture from scratch in PyTorch"
+//     notebook            "Transformer from Scratch. Based on 'Attention Is All You Need'"
+//     blog, blog-scratch  "Transformers", Prashanthi's Blog
+//     summary             on "Build your own Transformer from scratch using PyTorch", Towards Data Science
+//     chapter             a chapter on the Transformer that translates English to Spanish; it has no title
 #pragma once
 
 #include <string>

@@ -8,6 +8,9 @@ CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.c
 CURVE_OBJ  := $(CURVES:%=$(OBJ)/tests/curves/%.o)
 # What the gradient checks need of the tests: the double build compiles no more for them.
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
+# What several test files share: linked where it is used.
+SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/%,$(call find,tests,[!t]*.cpp))
+SHARED_OBJ := $(SHARED_SRC:%.cpp=$(OBJ)/%.o)
 MAIN       ?= $(OBJ)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(OBJ)/%.o)
 GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
@@ -39,6 +42,7 @@ $(OUT)/std_catch.h: FORCE
 $(OUT)/std_catch.h.gch: tests/catch.h $(OUT)/catch
 ifneq ($(PCH),no)
 $(TEST_OBJ): | $(OUT)/std_catch.h.gch
+$(SHARED_OBJ): | $(OUT)/std.h.gch
 $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVE_OBJ): | $(OUT)/std.h.gch
 endif
 
@@ -54,19 +58,24 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(TEST_OPT) $(CATCH_FLAGS) $(PCH_FOR) -MMD -MP -c $< -o $@
 
--include $(patsubst %.o,%.d,$(TEST_OBJ) $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ))
+-include $(patsubst %.o,%.d,$(TEST_OBJ) $(SHARED_OBJ) $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ))
 
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_profile))
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -l '"apps/' $(TEST_SRC))),$(PARTS) $(KIT))
 
-linked = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %/libprograms.a %/libkit.a,$^) $(LIB) $(CATCH_LIBS) -o $@
-$(OUT)/tests: $(MAIN) $(TEST_OBJ) $(OUT)/tests_list $(TESTED_PARTS) $(LIB)
+$(OUT)/libtests.a: $(SHARED_OBJ)
+	$(call say,ar )
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+linked = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %/libtests.a %/libprograms.a %/libkit.a,$^) $(LIB) \
+         $(CATCH_LIBS) -o $@
+$(OUT)/tests: $(MAIN) $(TEST_OBJ) $(OUT)/tests_list $(OUT)/libtests.a $(TESTED_PARTS) $(LIB)
 	$(call say,ld )
 	$(Q)$(linked)
 
-$(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(OUT)/gradchecks_list $(LIB)
+$(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(OUT)/gradchecks_list $(OUT)/libtests.a $(LIB)
 	$(call say,ld )
 	$(Q)$(linked)
 

@@ -1,7 +1,7 @@
 // One row or more for every function of autograd/ops.h: how to call it, and on what. The tests of
 // gradients, of bits and of memory go through all of them, and a function without a row fails.
 //
-// The rows themselves: test_op_table.cpp and test_op_table_more.cpp.
+// The rows themselves: op_table_arithmetic.cpp and op_table_rows.cpp.
 //
 // No size is a multiple of 16. Inputs keep away from where a function has no derivative.
 #pragma once

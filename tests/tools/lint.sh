@@ -60,6 +60,19 @@ file != "autograd/kernels/simd.h" &&
 text ~ /(^|[^A-Za-z0-9_])(_mm[0-9]*_|__m(64|128|256|512)|__mmask|v(ld|st)[1-4]q?_|float32x|__builtin_ia32)|[a-z]mmintrin|immintrin|x86intrin|arm_neon/ {
     bad("intrinsics only in autograd/kernels/simd.h")
 }
+# A folder is a namespace, all of them inside plaingrad; base belongs to autograd, the kit and each program are
+# their own. A file that begins in its namespace may name others.
+text ~ /^namespace [a-z]/ && level(file) < 8 && !begun[file]++ {
+    wanted = file
+    sub(/\/[^\/]*$/, "", wanted)
+    sub(/^autograd\/base$/, "autograd", wanted)
+    sub(/^apps\/(programs\/)?/, "", wanted)
+    gsub(/\//, "::", wanted)
+    given = text
+    sub(/^namespace /, "", given)
+    sub(/[ \t]*\{.*/, "", given)
+    if (index(given "::", "plaingrad::" wanted "::") != 1) bad("a folder is a namespace, here plaingrad::" wanted ": " given)
+}
 file ~ /\.h$/ && text ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace([^A-Za-z0-9_]|$)/ { bad("no using namespace in a header") }
 ' >>"$found"
 
@@ -71,6 +84,11 @@ tab=$(printf '\t')
 cr=$(printf '\r')
 texts="$sources $(find $folders -name '*.sh' -o -name '*.awk' -o -name '*.py' | LC_ALL=C sort) /dev/null"
 grep -nE "$tab|$cr| +\$" $texts | sed 's/^\([^:]*:[0-9]*\):.*/\1: no tabs, CRLF or blanks at the end of a line/' >>"$found"
+# Columns, not bytes: what follows the first byte of a character in UTF-8 is not counted.
+for source in $sources; do
+    LC_ALL=C tr -d '\200-\277' <"$source" | LC_ALL=C awk -v file="$source" '
+        length($0) > 110 { print file ":" NR ": lines have at most 110 columns, comments too: " length($0) }' >>"$found"
+done
 # A folder of one machine in a file means that it works nowhere else. (The pattern is written so
 # that it does not find itself.)
 grep -nE '(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[A-Za-z0-9_]' $texts Makefile |

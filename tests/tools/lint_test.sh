@@ -57,6 +57,12 @@ plant 'intrinsics only' nn/a.cpp 'float32x4_t a;'
 plant 'intrinsics only' nn/a.cpp 'int a = __builtin_ia32_x();'
 plant 'using namespace' nn/a.h 'using namespace std;'
 plant 'pragma once' nn/b.h 'int a();'
+plant 'folder is a namespace' nn/a.cpp 'namespace nn {'
+plant 'folder is a namespace' nn/checkpoint/a.h 'namespace plaingrad::nn {'
+plant 'folder is a namespace' autograd/base/a.h 'namespace plaingrad::base {'
+plant 'folder is a namespace' apps/programs/b/a.h 'namespace plaingrad::programs {'
+plant 'at most 110 columns' nn/a.cpp "// $(printf '%0108d' 0)"
+plant 'at most 110 columns' tests/a.cpp "int a;  // $(printf '%0102d' 0)"
 plant 'no tabs' nn/a.cpp 'int\ta;'
 plant 'no tabs' nn/a.cpp 'int a; '
 plant 'no tabs' nn/a.cpp 'int a;\r'
@@ -67,7 +73,8 @@ fi
 
 # What is allowed, even where it looks like a fault: prose, and strings.
 for text in '// __m512, _mm256_add_ps and "nn/linear.h" in prose' 'const char* a = "http://x";' \
-    '#include "autograd/kernels/kernels.h"' '#include <vector>'; do
+    '#include "autograd/kernels/kernels.h"' '#include <vector>' 'namespace plaingrad::nn {}' \
+    "// $(printf '%0106d' 0)Σ"; do
     mkdir -p "$copy/tree/nn"
     printf '#pragma once\n%s\n' "$text" >"$copy/tree/nn/a.h"
     rm -f "$copy/tree/nn/a.cpp"

@@ -1,4 +1,4 @@
-// What operations compute, continued: reductions, movers, look-up; and that fused operations equal, in
+// What operations compute: reductions, movers, look-up; and that fused operations equal, in
 // value and gradient, the composition they name.
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,4 @@
-// The rows of op_table.h for reductions, movers, losses, look-up and fused operations. (In the
-// gradcheck binary too, which is made of the files with that word.)
+// The rows of op_table.h for reductions, movers, losses, look-up and fused operations.
 #include "tests/autograd/op_table.h"
 
 using namespace plaingrad;  // NOLINT

@@ -1,0 +1,205 @@
+// The rows of op_table.h for elementwise operations, choices and products.
+#include <cmath>
+#include <tuple>
+
+#include "tests/autograd/op_table.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;      // NOLINT
+
+OpTable::OpTable() {
+    elementwise();
+    choices();
+    products();
+    reductions();
+    movers();
+    softmax_and_loss();
+    lookup();
+    fused();
+    attentions();
+}
+
+void OpTable::elementwise() {
+    using Two = Tensor (*)(const Tensor&, const Tensor&);
+    using WithReal = Tensor (*)(const Tensor&, Real);
+    using RealWith = Tensor (*)(Real, const Tensor&);
+    const std::pair<const char*, Two> two[] = {
+        {"add", autograd::add},
+        {"sub", autograd::sub},
+        {"mul", autograd::mul},
+        {"div", autograd::div},
+        {"operator+", (autograd::operator+)},
+        {"operator-", (autograd::operator-)},
+        {"operator*", (autograd::operator*)},
+        {"operator/", (autograd::operator/)},
+    };
+    std::vector<std::pair<Shape, Shape>> shapes = {
+        {{}, {}},
+        {{7}, {7}},
+        {{5, 7}, {5, 7}},
+        {{5, 7}, {7}},
+        {{7}, {5, 7}},
+        {{}, {5, 7}},
+        {{5, 7}, {}},
+        {{1}, {3, 5}},
+        {{3, 5, 7}, {5, 1}},
+        {{3, 1}, {2, 1, 7}},
+        {{1, 1, 1, 1}, {5}},
+        {{2, 3, 1, 5}, {3, 7, 1}},
+        {{2, 1, 3, 5}, {1, 3, 1, 5}},
+    };
+    for (int pattern = 0; pattern < 64; ++pattern) {  // every way for three dims to repeat
+        const auto size = [&](int bit, int64_t n) { return (pattern >> bit & 1) != 0 ? 1 : n; };
+        shapes.push_back({{size(0, 2), size(1, 3), size(2, 5)}, {size(3, 2), size(4, 3), size(5, 5)}});
+    }
+    for (const auto& [name, f] : two) {
+        for (std::size_t i = 0; i < shapes.size(); ++i)
+            if (i < 13 || name[0] != 'o')  // operators only call
+                row(name, "shapes " + std::to_string(i),
+                    {nonzero(shapes[i].first), nonzero(shapes[i].second)},
+                    [f = f](const Inputs& x) { return f(x[0], x[1]); });
+        row(
+            name, "with itself", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(x[0], x[0]); },
+            std::string(name) == "sub" || std::string(name) == "div" || std::string(name) == "operator-" ||
+                std::string(name) == "operator/");
+    }
+    const std::pair<const char*, WithReal> right[] = {
+        {"add", autograd::add},
+        {"sub", autograd::sub},
+        {"mul", autograd::mul},
+        {"div", autograd::div},
+        {"operator+", (autograd::operator+)},
+        {"operator-", (autograd::operator-)},
+        {"operator*", (autograd::operator*)},
+        {"operator/", (autograd::operator/)},
+    };
+    for (const auto& [name, f] : right)
+        row(name, "with a number", {nonzero({3, 7})},
+            [f = f](const Inputs& x) { return f(x[0], Real(1.7)); });
+    const std::pair<const char*, RealWith> left[] = {
+        {"sub", autograd::sub},
+        {"div", autograd::div},
+        {"operator+", (autograd::operator+)},
+        {"operator-", (autograd::operator-)},
+        {"operator*", (autograd::operator*)},
+        {"operator/", (autograd::operator/)},
+    };
+    for (const auto& [name, f] : left)
+        row(name, "of a number", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(Real(1.7), x[0]); });
+
+    using One = Tensor (*)(const Tensor&);
+    const std::pair<const char*, One> one[] = {
+        {"neg", autograd::neg},
+        {"exp", autograd::exp},
+        {"log", autograd::log},
+        {"sqrt", autograd::sqrt},
+        {"tanh", autograd::tanh},
+        {"sigmoid", autograd::sigmoid},
+        {"relu", autograd::relu},
+        {"operator-", (autograd::operator-)},
+        {"gelu", autograd::gelu},
+        {"gelu_tanh", autograd::gelu_tanh},
+        {"silu", autograd::silu},
+        {"abs", autograd::abs},
+        {"activation", [](const Tensor& x) { return autograd::activation(x, autograd::Activation::silu); }},
+    };
+    for (const auto& [name, f] : one) {
+        const bool positive = f == autograd::log || f == autograd::sqrt;
+        for (const Shape& shape : {Shape{}, Shape{7}, Shape{3, 13}, Shape{2, 1, 3, 5}})
+            row(name, "", {positive || shape.rank() == 0 ? in(shape, 0.3, 3) : nonzero(shape)},
+                [f = f](const Inputs& x) { return f(x[0]); });
+    }
+    row("mul", "a tensor used three times", {nonzero({3, 7})}, [](const Inputs& x) {
+        const Tensor square = autograd::mul(x[0], x[0]);
+        return autograd::add(autograd::mul(square, x[0]), autograd::exp(x[0]));
+    });
+}
+
+// Comparisons, what is chosen by them, and powers.
+void OpTable::choices() {
+    using Two = Tensor (*)(const Tensor&, const Tensor&);
+    using WithReal = Tensor (*)(const Tensor&, Real);
+    const std::tuple<const char*, Two, WithReal> comparisons[] = {
+#define BOTH(f) {#f, autograd::f, autograd::f}
+        BOTH(operator<),  BOTH(operator<=), BOTH(operator>),
+        BOTH(operator>=), BOTH(operator==), BOTH(operator!=),
+#undef BOTH
+    };
+    for (const auto& [name, two, with_number] : comparisons) {
+        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = two](const Inputs& x) { return f(x[0], x[1]); });
+        rows.back().has_graph = false;
+        row(name, "with a number", {nonzero({3, 7})},
+            [f = with_number](const Inputs& x) { return f(x[0], 1); });
+        rows.back().has_graph = false;
+    }
+    const std::tuple<const char*, Two, WithReal> larger[] = {
+        {"maximum", autograd::maximum, autograd::maximum}, {"minimum", autograd::minimum, autograd::minimum}};
+    for (const auto& [name, two, with_number] : larger) {
+        for (const auto& [a, b] : {std::pair{Shape{5, 7}, Shape{5, 7}}, {{5, 7}, {7}}, {{2, 1, 7}, {3, 1}}})
+            row(name, "", {in(a), in(b)}, [f = two](const Inputs& x) { return f(x[0], x[1]); });
+        row(name, "with a number", {nonzero({3, 7})},
+            [f = with_number](const Inputs& x) { return f(x[0], 0); });
+    }
+    const Tensor condition = nonzero({3, 5}) < 0;
+    for (const Shape& b : {Shape{3, 5}, Shape{5}, Shape{}, Shape{2, 1, 5}})
+        row("where", autograd::join("b ", b), {in({3, 5}), in(b)},
+            [=](const Inputs& x) { return autograd::where(condition, x[0], x[1]); });
+    row("where", "a number", {in({2, 3, 5})},
+        [=](const Inputs& x) { return autograd::where(condition, x[0], 7); });
+    row("where", "of a number", {in({3, 1})},
+        [=](const Inputs& x) { return autograd::where(condition, 7, x[0]); });
+    row("clamp", "", {nonzero({3, 7})}, [](const Inputs& x) { return autograd::clamp(x[0], -1, Real(0.2)); });
+    for (const Real p : {Real(-2), Real(-0.5), Real(0.5), Real(0.7), Real(1), Real(1.5), Real(3), Real(8)})
+        row("pow", autograd::join("p ", p), {std::floor(p) == p ? nonzero({3, 7}) : in({3, 7}, 0.3, 2)},
+            [p](const Inputs& x) { return autograd::pow(x[0], p); });
+    row(
+        "pow", "p 0", {nonzero({3})}, [](const Inputs& x) { return autograd::pow(x[0], 0); }, true);
+    using Assign = Tensor& (*)(Tensor&, const Tensor&);
+    using AssignReal = Tensor& (*)(Tensor&, Real);
+    const std::tuple<const char*, Assign, AssignReal> assignments[] = {
+        {"operator+=", (autograd::operator+=), (autograd::operator+=)},
+        {"operator-=", (autograd::operator-=), (autograd::operator-=)},
+        {"operator*=", (autograd::operator*=), (autograd::operator*=)},
+        {"operator/=", (autograd::operator/=), (autograd::operator/=)},
+    };
+    for (const auto& [name, two, with_number] : assignments) {
+        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = two](const Inputs& x) {
+            Tensor y = x[0];
+            return f(y, x[1]);
+        });
+        row(name, "a number", {nonzero({3, 7})}, [f = with_number](const Inputs& x) {
+            Tensor y = x[0];
+            return f(y, Real(1.5));
+        });
+    }
+}
+
+void OpTable::products() {
+    struct Sizes {
+        Shape a, b, b_transposed;
+    };
+    const Sizes sizes[] = {
+        {{3, 5}, {5, 7}, {7, 5}},
+        {{1, 1}, {1, 1}, {1, 1}},
+        {{1, 17}, {17, 3}, {3, 17}},
+        {{2, 3, 5}, {5, 7}, {7, 5}},
+        {{2, 3, 2, 5}, {5, 3}, {3, 5}},
+        {{2, 3, 5}, {2, 5, 7}, {2, 7, 5}},
+        {{3, 5}, {2, 5, 3}, {2, 3, 5}},
+        {{1, 3, 5}, {2, 5, 3}, {2, 3, 5}},
+        {{2, 3, 5}, {1, 5, 3}, {1, 3, 5}},
+        {{2, 1, 3, 5}, {3, 5, 2}, {3, 2, 5}},
+        {{3, 2, 5}, {2, 1, 5, 3}, {2, 1, 3, 5}},
+        {{2, 3, 2, 5}, {2, 3, 5, 3}, {2, 3, 3, 5}},
+    };
+    for (const Sizes& s : sizes) {
+        const std::string detail = autograd::join(s.a, " @ ", s.b);
+        row("matmul", detail, {in(s.a), in(s.b)},
+            [](const Inputs& x) { return autograd::matmul(x[0], x[1]); });
+        row("matmul", detail + ", b transposed", {in(s.a), in(s.b_transposed)},
+            [](const Inputs& x) { return autograd::matmul(x[0], x[1], true); });
+    }
+    row("matmul", "a @ a", {in({5, 5})}, [](const Inputs& x) { return autograd::matmul(x[0], x[0]); });
+    row("matmul", "a @ aT, batched", {in({2, 3, 5})},
+        [](const Inputs& x) { return autograd::matmul(x[0], x[0], true); });
+}
