@@ -13,9 +13,9 @@ namespace plaingrad::autograd {
 // The set of kernels in use: "avx512", "avx2", "neon" or "baseline".
 const char* instruction_set();
 
-// Draws the graph that backward from `root` will walk, an op or leaf a line, with its inputs below it: its name in
-// ops.h, its shape, and its numbers if they are few. What several ops take is drawn once. Inputs that need no
-// gradient are not in the graph. At most `lines` lines.
+// Draws the graph that backward from `root` will walk, an op or leaf a line, with its inputs below it: its
+// name in ops.h, its shape, and its numbers if they are few. What several ops take is drawn once. Inputs that
+// need no gradient are not in the graph. At most `lines` lines.
 //
 //     1 sum () = [5]
 //     └ 2 mul (2) = [1, 4]
@@ -24,9 +24,9 @@ const char* instruction_set();
 void print_graph(const Tensor& root, std::ostream& out, int lines = 100);
 void print_graph(const Tensor& root);  // to standard output
 
-// While one lives, each op of this thread looks at what it computed, in forward and in backward, and throws Error
-// at the first number that is NaN or infinite. The message names the op, and if the guard knows the names of a
-// model's parameters, the layer:
+// While one lives, each op of this thread looks at what it computed, in forward and in backward, and throws
+// Error at the first number that is NaN or infinite. The message names the op, and if the guard knows the
+// names of a model's parameters, the layer:
 //
 //     autograd::NanGuard guard(nn::parameters(model));
 //     [NanGuard] softmax in encoder.layers.1.self_attention: element 7 of the output (2, 4, 9) is nan

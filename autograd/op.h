@@ -43,9 +43,9 @@ private:
 
 }  // namespace detail
 
-// Ends every op: `out`, with a node if an input needs a gradient (and no NoGrad lives). `op` is its name, a literal.
-// `backward(const Tensor& dout)` writes into the `sink()` of each input that has one. It must not capture
-// `out` itself, which would own the closure that owns it: capture `out.save()`.
+// Ends every op: `out`, with a node if an input needs a gradient (and no NoGrad lives). `op` is its name, a
+// literal. `backward(const Tensor& dout)` writes into the `sink()` of each input that has one. It must not
+// capture `out` itself, which would own the closure that owns it: capture `out.save()`.
 template <class Backward>
 Tensor with_backward(const char* op, Tensor out, List<const Tensor*> inputs, Backward backward) {
     std::vector<Ref<Node>> parents = detail::parents_of(op, out, inputs);

@@ -53,7 +53,8 @@ Tensor sqrt(const Tensor& x);     // √x
 Tensor tanh(const Tensor& x);     // (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
 Tensor sigmoid(const Tensor& x);  // 1 / (1 + e⁻ˣ)
 Tensor abs(const Tensor& x);      // |x|; its derivative is 0 at 0
-// xᵖ. For x < 0 a number if p is whole, else NaN. Exact for whole and half p, else to |p ln x| times a rounding.
+// xᵖ. For x < 0 a number if p is whole, else NaN. Exact for whole and half p, else to |p ln x| times a
+// rounding.
 Tensor pow(const Tensor& x, Real p);
 // min(max(x, low), high); the gradient passes where low <= x <= high. Without a bound: an infinite one.
 Tensor clamp(const Tensor& x, Real low, Real high);
@@ -119,7 +120,8 @@ Tensor bce_with_logits(const Tensor& x, const Tensor& target);
 // table (V, N), ids (B, T) -> (B, T, N). Padding gives zeros, whatever the table holds.
 // Throws Error for an id outside 0 .. V-1, with its place.
 Tensor embedding(const Tensor& table, const Tokens& ids);
-// x[..., id], one id for each row of x (..., V) -> (...). Padding gives zeros, whatever x holds. Throws as above.
+// x[..., id], one id for each row of x (..., V) -> (...). Padding gives zeros, whatever x holds. Throws as
+// above.
 Tensor gather(const Tensor& x, const Tokens& ids);
 
 // Each element is 0 with probability p, else x / (1-p). Which ones is a function of rng and the element's
@@ -132,8 +134,8 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 // The same with the weight given as (N, K): the output layer that shares an embedding's table.
 Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
-// The same with columns first ... first + count of the weight and of the bias: one of several projections that
-// share a matrix.
+// The same with columns first ... first + count of the weight and of the bias: one of several projections
+// that share a matrix.
 Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
                       int64_t count);
 

@@ -25,8 +25,8 @@ kernels::Out open(const GradSink& sink, int64_t first, const kernels::Out& befor
 
 // w = softmax(q kᵀ/√D, masked), m = dropout factors:  out = (w m) v
 // dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
-// k and v are the columns of their tensors from k_first and v_first on. Where that is not 0, the tensor is also
-// what holds the one before: q is before k, and k before v.
+// k and v are the columns of their tensors from k_first and v_first on. Where that is not 0, the tensor is
+// also what holds the one before: q is before k, and k before v.
 Tensor attend(const char* op, const Tensor& q, const Tensor& k, int64_t k_first, const Tensor& v,
               int64_t v_first, int64_t width, const AttentionOptions& options) {
     const int64_t d = width / options.n_heads;

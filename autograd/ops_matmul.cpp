@@ -58,8 +58,8 @@ struct Batch {
     }
 };
 
-// Products of fewer fmas than this (16 us of one core) run side by side, a thread each; larger ones follow each
-// other, and the kernel spreads each over the threads. One chunk is worth half a microsecond at least.
+// Products of fewer fmas than this (16 us of one core) run side by side, a thread each; larger ones follow
+// each other, and the kernel spreads each over the threads. One chunk is worth half a microsecond at least.
 constexpr int64_t kSmallProduct = 1 << 21, kChunkWork = 1 << 16;
 
 // c[i] (m, n) = op(a[..]) op(b[..]) for every matrix of the batch.
@@ -246,8 +246,8 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
 
 // hidden = f(x w1 + b1)         out = hidden w2 + b2
 // dhidden = dout @ w2ᵀ, d = dhidden f', and on with pass_gradients for both
-// Of the hidden vectors, the largest tensors of a layer, one is kept: what was before f, and hidden is computed
-// again; or hidden alone, if f' can be told from it.
+// Of the hidden vectors, the largest tensors of a layer, one is kept: what was before f, and hidden is
+// computed again; or hidden alone, if f' can be told from it.
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation activation) {
     check_linear("feed_forward", x.shape(), w1, b1, {});

@@ -111,9 +111,9 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& target) {
 // dlogits = (softmax(logits) - target) / counted
 // dx = dlogits @ weight           dweight = dlogitsᵀ @ x           dbias = Σ dlogits over the rows
 //
-// A chunk of rows at a time, and its gradients at once, while its logits are near: the logits of a whole batch
-// are often the largest matrix of a training step (4096 x 10,000 are 164 MB, touched six times). Kept for
-// backward are the gradients, which only wait for dloss; as that is nearly always 1, they are ready.
+// A chunk of rows at a time, and its gradients at once, while its logits are near: the logits of a whole
+// batch are often the largest matrix of a training step (4096 x 10,000 are 164 MB, touched six times). Kept
+// for backward are the gradients, which only wait for dloss; as that is nearly always 1, they are ready.
 namespace {
 
 // A block of the matrix product's sums, so that dweight adds up as the product over all rows does.

@@ -115,8 +115,9 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
     return permute(heads, {0, 2, 1, 3});                                                    // (B, H, T, D)
 }
 
-// In a matrix product a NaN meets everything, for 0 times NaN is NaN. So that one behind a mask reaches nothing, in
-// backward either, the products below are of finite numbers, and NaN is added where one may be seen.
+// In a matrix product a NaN meets everything, for 0 times NaN is NaN. So that one behind a mask reaches
+// nothing, in backward either, the products below are of finite numbers, and NaN is added where one may be
+// seen.
 static Tensor finite(const Tensor& x) { return where(x - x == 0, x, 0); }
 
 // Q Kᵀ      q (B, H, T, D), k (B, H, S, D) -> (B, H, T, S)

@@ -1,8 +1,8 @@
 // The plain form of every fused op: the composition of primitive ops that it equals, as a textbook has it.
 //
-// ops.h names the composition, this file is it, and it runs: while a Plain lives, the fused ops of the thread compute
-// through it, forward and backward, and so does every model. Tests hold both together. What fusing gains, in time
-// and memory, is what `make bench-plain` measures.
+// ops.h names the composition, this file is it, and it runs: while a Plain lives, the fused ops of the thread
+// compute through it, forward and backward, and so does every model. Tests hold both together. What fusing
+// gains, in time and memory, is what `make bench-plain` measures.
 //
 // Equal up to rounding, dropout's choices included, and with the same bits on any number of threads and any
 // instruction set. Unlike the fused forms, a sentence's bits may depend on how far its batch is padded.

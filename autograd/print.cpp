@@ -24,8 +24,8 @@ struct Printer {
         return digits;
     }
 
-    // As PyTorch chooses: whole numbers without decimals, others with four, and with an exponent where they are very
-    // large, very small, or both.
+    // As PyTorch chooses: whole numbers without decimals, others with four, and with an exponent where they
+    // are very large, very small, or both.
     void choose_format() {
         bool whole = true;
         double most = 0, least = 0, nearest_to_0 = HUGE_VAL;

@@ -17,12 +17,13 @@ namespace plaingrad::autograd {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// Large buffers are asked for in pages of 2 MiB: with pages of 4 KiB, the rows of a large matrix are a page each,
-// and walking down a column of it misses the processor's table of pages at every step.
+// Large buffers are asked for in pages of 2 MiB: with pages of 4 KiB, the rows of a large matrix are a page
+// each, and walking down a column of it misses the processor's table of pages at every step.
 constexpr int64_t kHugePage = int64_t(1) << 21;
 constexpr int64_t kSmallest = 16;  // numbers: one vector
 
-// Size classes in steps of an eighth: at most 12.5 % of a buffer is unused, and some hundred lists reach any size.
+// Size classes in steps of an eighth: at most 12.5 % of a buffer is unused, and some hundred lists reach any
+// size.
 struct SizeClass {
     int index;
     int64_t size;
@@ -84,9 +85,10 @@ void give_back(Recycler& r) {
     r.statistics.bytes_recycled = 0;
 }
 
-// Steps of one shape want the same buffers every time; where shapes vary, as batches of sentences do, each brings
-// some of its own, and they would pile up. So there is a limit, beyond which what waits is used for other sizes, or given
-// back: half as much again as was ever in use at once, or a little. What is in use has no limit, and raises it. Training one shape never comes to it after its first step.
+// Steps of one shape want the same buffers every time; where shapes vary, as batches of sentences do, each
+// brings some of its own, and they would pile up. So there is a limit, beyond which what waits is used for
+// other sizes, or given back: half as much again as was ever in use at once, or a little. What is in use has
+// no limit, and raises it. Training one shape never comes to it after its first step.
 bool is_beyond_limit(const Recycler& r, int64_t more) {
     constexpr int64_t a_little = int64_t(64) << 20;
     const StorageStatistics& s = r.statistics;

@@ -1,8 +1,9 @@
 // The memory of tensors: 64-byte aligned buffers that are recycled.
 //
-// A training step asks for the same sizes again and again. A buffer that is no longer used waits in a list of its size
-// class for the next one who asks, so that after the first of steps of one shape nothing is asked of the system. Where
-// shapes vary, what waits is kept within bounds. Memory is not cleared: an op writes all of its result.
+// A training step asks for the same sizes again and again. A buffer that is no longer used waits in a list of
+// its size class for the next one who asks, so that after the first of steps of one shape nothing is asked of
+// the system. Where shapes vary, what waits is kept within bounds. Memory is not cleared: an op writes all of
+// its result.
 #pragma once
 
 #include <cstdint>

@@ -10,11 +10,12 @@
 //     w.grad();                       // 2 w
 //     std::cout << w << w[0];         // print.cpp; rows by number: a copy, which passes gradients on
 //
-// const is of the handle, as with std::shared_ptr: a const Tensor stays a handle of the same memory and the same
-// place in the graph, and the numbers and the gradient there may change through any handle, const or not.
+// const is of the handle, as with std::shared_ptr: a const Tensor stays a handle of the same memory and the
+// same place in the graph, and the numbers and the gradient there may change through any handle, const or
+// not.
 //
-// Threads may share tensors to compute from, each with a graph of its own. What writes must be alone: mutable_data
-// and its pointer, zero_grad, and backward, which writes into all leaves that it reaches.
+// Threads may share tensors to compute from, each with a graph of its own. What writes must be alone:
+// mutable_data and its pointer, zero_grad, and backward, which writes into all leaves that it reaches.
 #pragma once
 
 #include <cstdint>
@@ -111,8 +112,8 @@ private:
     Ref<Node> node_;
 };
 
-// As NumPy and PyTorch print it: rows in brackets, columns in line, and of each dimension of a large tensor the first
-// three and the last three; then the shape.
+// As NumPy and PyTorch print it: rows in brackets, columns in line, and of each dimension of a large tensor
+// the first three and the last three; then the shape.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 }  // namespace plaingrad::autograd

@@ -17,7 +17,8 @@ struct Search {
     bool most_probable_ended = false;  // at some step the best of all continuations was an end
 };
 
-// A sentence without any token, when none may be written, counts as one of length 1: there is no mean of nothing.
+// A sentence without any token, when none may be written, counts as one of length 1: there is no mean of
+// nothing.
 double length_penalty(std::size_t tokens, const BeamOptions& o) {
     return std::pow((o.k + static_cast<double>(std::max<std::size_t>(tokens, 1))) / (o.k + 1), o.alpha);
 }
@@ -41,8 +42,8 @@ void end_search(Search& search, const BeamOptions& o) {
     search.live.clear();
 }
 
-// Whether no live hypothesis can still be among the n best. Its log probability can only fall, and the penalty that
-// divides it is at most that of the longest sentence.
+// Whether no live hypothesis can still be among the n best. Its log probability can only fall, and the
+// penalty that divides it is at most that of the longest sentence.
 bool decided(const Search& search, const BeamOptions& o) {
     if (static_cast<int64_t>(search.done.size()) < o.n_best)
         return false;
@@ -52,11 +53,12 @@ bool decided(const Search& search, const BeamOptions& o) {
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
 
-// One step of one sentence: its live hypotheses are replaced by their best continuations, those that end put aside.
+// One step of one sentence: its live hypotheses are replaced by their best continuations, those that end put
+// aside.
 //
-// How many candidates are enough to leave `beam` live ones? With one end, a hypothesis has one continuation that ends.
-// Take beam 2: of the best 4 candidates at most 2 end, so 2 go on. In general beam + beam * ends. An end that is worse
-// than `beam` other candidates does not count: it would not have been kept.
+// How many candidates are enough to leave `beam` live ones? With one end, a hypothesis has one continuation
+// that ends. Take beam 2: of the best 4 candidates at most 2 end, so 2 go on. In general beam + beam * ends.
+// An end that is worse than `beam` other candidates does not count: it would not have been kept.
 void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
     const std::size_t enough = beam == 1 ? 1 : beam + beam * specials.ends.size();

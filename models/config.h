@@ -77,8 +77,8 @@ inline nn::NormOptions norm_options(const StackConfig& c) { return {.eps = c.nor
 // Gives it back. Throws Error, naming the field, for a stack that cannot be built.
 const StackConfig& check_config(const StackConfig& config);
 
-// Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3. (The fields that it has
-// in common with StackConfig are written out in both: so that each is a flat list to fill in by name.)
+// Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3. (The fields that it
+// has in common with StackConfig are written out in both: so that each is a flat list to fill in by name.)
 struct TransformerConfig {
     int64_t src_vocabulary = 0, tgt_vocabulary = 0;  // ids are 0 .. vocabulary - 1
     int64_t max_length = 512;                        // of source and target, in tokens

@@ -30,8 +30,8 @@ struct DecoderLayer {
 
 struct Decoder : Stack<DecoderLayer> {
     using Stack::Stack;
-    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: from `start`, to decode; then memory is not
-    // read.
+    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: from `start`, to decode; then
+    // memory is not read.
     Tensor operator()(Tensor x, const Tensor& memory, Pass self, Pass cross,
                       AttentionWeights* weights = nullptr, std::vector<LayerCache>* caches = nullptr) const;
 

@@ -12,17 +12,17 @@ struct Hypothesis {
     bool finished = false;  // false: it was cut at the maximum length, and is no whole sentence
 };
 
-// Always the most probable next token, of equal ones the smaller id, until it is one of the stepper's `ends`, or
-// max_tokens were written, or the model has no position left. Tokens of the stepper's `never` are passed over. One
-// hypothesis for each sentence of the batch. Throws Error for a probability that is not a number.
+// Always the most probable next token, of equal ones the smaller id, until it is one of the stepper's `ends`,
+// or max_tokens were written, or the model has no position left. Tokens of the stepper's `never` are passed
+// over. One hypothesis for each sentence of the batch. Throws Error for a probability that is not a number.
 std::vector<Hypothesis> greedy(Stepper& stepper, int64_t max_tokens);
 
 struct BeamOptions {
     int64_t beam = 4;
     int64_t n_best = 1;  // how many hypotheses to return, at most `beam`
-    // score = log p / ((k + length) / (k + 1))^alpha, the end counted in the length. An alpha of 0 compares plain log
-    // probabilities, which favours short sentences. k = 5: Wu et al. 2016, equation 14. k = 0: log p / length^alpha,
-    // as fairseq has it; with alpha 1 that is the mean for a token.
+    // score = log p / ((k + length) / (k + 1))^alpha, the end counted in the length. An alpha of 0 compares
+    // plain log probabilities, which favours short sentences. k = 5: Wu et al. 2016, equation 14. k = 0: log
+    // p / length^alpha, as fairseq has it; with alpha 1 that is the mean for a token.
     double alpha = 0.6;
     double k = 5;
     int64_t max_tokens = 100;  // the end counted
@@ -32,15 +32,16 @@ struct BeamOptions {
 
 // For each sentence of the batch its n_best hypotheses, best first, finished ones before cut ones.
 //
-// Greedy search cannot go back: a token that was the most probable may lead to a worse sentence. Beam search keeps the
-// `beam` most probable beginnings instead of one. At every step each is continued by every token, and of all these
-// continuations the best are kept. One that ends is put aside if it is among the best `beam` of its step.
+// Greedy search cannot go back: a token that was the most probable may lead to a worse sentence. Beam search
+// keeps the `beam` most probable beginnings instead of one. At every step each is continued by every token,
+// and of all these continuations the best are kept. One that ends is put aside if it is among the best `beam`
+// of its step.
 //
-// A sentence is done when `beam` hypotheses have ended and the best continuation of some step was among them. (fairseq
-// stops at the first condition alone. But when a model is nearly certain of one long sentence, the other places of
-// the beam hold improbable ones, which soon end; the search would then stop before the certain one does.) It is also
-// done when no open hypothesis can still reach the n_best. Beam 1 is greedy search.
-// Throws Error unless 1 <= n_best <= beam.
+// A sentence is done when `beam` hypotheses have ended and the best continuation of some step was among them.
+// (fairseq stops at the first condition alone. But when a model is nearly certain of one long sentence, the
+// other places of the beam hold improbable ones, which soon end; the search would then stop before the
+// certain one does.) It is also done when no open hypothesis can still reach the n_best. Beam 1 is greedy
+// search. Throws Error unless 1 <= n_best <= beam.
 std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOptions& options = {});
 
 }  // namespace plaingrad::models

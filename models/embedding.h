@@ -35,7 +35,8 @@ struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
-    // The same bits, given the transposed table: a decoder multiplies few rows many times, and transposes it once.
+    // The same bits, given the transposed table: a decoder multiplies few rows many times, and transposes it
+    // once.
     Tensor operator()(const Tensor& x, const Tensor& transposed) const {
         return autograd::linear(x, transposed, bias);
     }

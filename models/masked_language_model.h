@@ -39,15 +39,15 @@ struct MaskingOptions {
 };
 
 // A text and what to predict of it: `targets` holds the original id where a position was selected, and kPad,
-// which the loss ignores, elsewhere. (80 % masked alone would teach the model nothing about the words that are
-// there: hence the random and the unchanged ones.)
+// which the loss ignores, elsewhere. (80 % masked alone would teach the model nothing about the words that
+// are there: hence the random and the unchanged ones.)
 struct MaskedTokens {
     Tokens ids, targets;  // (B, T)
 };
 
-// Positions are drawn one by one from rng, by their place; if none was drawn, one is. Padding and reserved ids
-// are never selected. Throws Error for rates outside of [0, 1], for ids that cannot be, or if there is nothing
-// to select.
+// Positions are drawn one by one from rng, by their place; if none was drawn, one is. Padding and reserved
+// ids are never selected. Throws Error for rates outside of [0, 1], for ids that cannot be, or if there is
+// nothing to select.
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const Rng& rng);
 
 }  // namespace plaingrad::models

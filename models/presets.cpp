@@ -17,7 +17,8 @@ static TransformerConfig blog(int64_t d_ff, nn::Positions positions) {
 
 const std::vector<Preset>& presets() {
     static const std::vector<Preset> all = {
-        // The paper itself: sinusoids, embeddings times √d_model, one matrix for both embeddings and the output.
+        // The paper itself: sinusoids, embeddings times √d_model, one matrix for both embeddings and the
+        // output.
         {"paper", {.tying = Tying::all}},
 
         // Scaled embeddings and three separate matrices; dropout inside the feed-forward too. Toy size.
@@ -42,14 +43,15 @@ const std::vector<Preset>& presets() {
           .tying = Tying::source_target,
           .dropout = {.embeddings = 0, .sublayers = 0}}},
 
-        // Learned positions, tables of its own for source and target; dropout on attention weights, inside the
-        // feed-forward and on sub-layers, but not on embeddings. Made for reversing sequences.
+        // Learned positions, tables of its own for source and target; dropout on attention weights, inside
+        // the feed-forward and on sub-layers, but not on embeddings. Made for reversing sequences.
         {"blog", blog(128, nn::Positions::learned)},
         // The same task, from scratch: sinusoids, and a wider feed-forward.
         {"blog-scratch", blog(256, nn::Positions::sinusoidal)},
 
         // The paper's sizes without scaling or sharing. That tutorial masks padded target *queries*; here, as
-        // everywhere in this library, padding is hidden as keys, and the loss ignores what padded queries compute.
+        // everywhere in this library, padding is hidden as keys, and the loss ignores what padded queries
+        // compute.
         {"summary", {.src_vocabulary = 5000, .tgt_vocabulary = 5000, .scale_embeddings = false}},
 
         // Everything shared, no bias in attention and output, no dropout; short sentences.

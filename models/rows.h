@@ -1,4 +1,5 @@
-// What every search does with a stepper: some rows of the batch go on, each with one more token; the others leave it.
+// What every search does with a stepper: some rows of the batch go on, each with one more token; the others
+// leave it.
 #pragma once
 
 #include "models/stepper.h"
@@ -18,13 +19,14 @@ public:
     explicit Rows(Stepper& stepper);
 
     bool empty() const { return kept_.empty(); }
-    // Reads the tokens that were kept, and forgets who was kept -> logits (rows, V) of what follows. Throws Error for ends
-    // outside of the vocabulary.
+    // Reads the tokens that were kept, and forgets who was kept -> logits (rows, V) of what follows. Throws
+    // Error for ends outside of the vocabulary.
     Tensor step();
-    // The same, but each row reads the last `count` tokens of its sentence's text, as if nothing had been read before.
+    // The same, but each row reads the last `count` tokens of its sentence's text, as if nothing had been
+    // read before.
     Tensor step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count);
-    // Row `row` of the last logits goes on with this token, which gives it a new row: the result. A row may go on in
-    // several ways, or in none.
+    // Row `row` of the last logits goes on with this token, which gives it a new row: the result. A row may
+    // go on in several ways, or in none.
     int32_t keep(int32_t row, int32_t token);
     // Which sentence of the batch a row of the last logits belongs to.
     std::size_t sentence(int32_t row) const { return sentences_[static_cast<std::size_t>(row)]; }

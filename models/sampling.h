@@ -8,7 +8,8 @@
 namespace plaingrad::models {
 
 struct SamplingOptions {
-    // Logits are divided by it: below 1 more careful, above 1 wilder. 0 is greedy, infinity makes all tokens alike.
+    // Logits are divided by it: below 1 more careful, above 1 wilder. 0 is greedy, infinity makes all tokens
+    // alike.
     double temperature = 1;
     int64_t top_k = 0;  // only the k most probable tokens; 0: all
     double top_p = 1;   // of these only the most probable ones that together have this probability, the
@@ -16,24 +17,24 @@ struct SamplingOptions {
     std::vector<int32_t> never = {};  // ids that are not drawn; `generate` adds those of the stepper
 };
 
-// One token from the logits of what comes next; uniform: a random number in [0, 1). Of equally probable tokens
-// the smaller id comes first, so temperature 0 and top_k 1 give the smallest of the most probable. At least one
-// token always survives. Throws Error for options out of range, for a logit that is not a number, and if
-// `never` and logits of -inf leave nothing.
+// One token from the logits of what comes next; uniform: a random number in [0, 1). Of equally probable
+// tokens the smaller id comes first, so temperature 0 and top_k 1 give the smallest of the most probable. At
+// least one token always survives. Throws Error for options out of range, for a logit that is not a number,
+// and if `never` and logits of -inf leave nothing.
 int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const SamplingOptions& options = {});
 
 struct GenerationOptions {
     SamplingOptions sampling = {};
     int64_t max_tokens = 100;  // new ones, the end not counted
-    // When the text has reached the model's max_length: continue with its newer half as context (true), or end all
-    // sentences (false).
+    // When the text has reached the model's max_length: continue with its newer half as context (true), or
+    // end all sentences (false).
     bool slide = true;
 };
 
-// What each of the stepper's prompts is continued by, up to one of the stepper's `ends`, which is left out. Token i of
-// sentence b is drawn with number i of rng.fork(b), so a sentence does not depend on the others of its batch. on_token,
-// if given, is called with each token as it is drawn. Of a prompt over max_length the end is read, if the context may
-// slide; if not, Error.
+// What each of the stepper's prompts is continued by, up to one of the stepper's `ends`, which is left out.
+// Token i of sentence b is drawn with number i of rng.fork(b), so a sentence does not depend on the others of
+// its batch. on_token, if given, is called with each token as it is drawn. Of a prompt over max_length the
+// end is read, if the context may slide; if not, Error.
 std::vector<std::vector<int32_t>> generate(
     Stepper& stepper, const Rng& rng, const GenerationOptions& options = {},
     const std::function<void(int64_t b, int32_t token)>& on_token = {});

@@ -1,5 +1,5 @@
-// Ids with a meaning of their own. Which ones they are is a property of a vocabulary, and so of the model that
-// was trained with it: GPT-2 has one (50256, which ends a text), Marian's start is its last id.
+// Ids with a meaning of their own. Which ones they are is a property of a vocabulary, and so of the model
+// that was trained with it: GPT-2 has one (50256, which ends a text), Marian's start is its last id.
 #pragma once
 
 #include <cstdint>

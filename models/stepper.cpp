@@ -8,7 +8,8 @@
 namespace plaingrad::models {
 namespace {
 
-// Ids to vectors, the layers with a cache for each, vectors to logits. Only the layers differ between the models.
+// Ids to vectors, the layers with a cache for each, vectors to logits. Only the layers differ between the
+// models.
 class CachedStepper final : public Stepper {
 public:
     // x (B, T, d_model), which begins at position `first` -> (B, T, d_model). source_lengths: (B), or empty.

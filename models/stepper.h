@@ -2,7 +2,8 @@
 //
 //     const auto stepper = model.start(src);        // a Transformer: from the source, <sos> first
 //     const auto stepper = model.start(prompts);    // a LanguageModel: from the beginning of a text
-//     greedy(*stepper, 50);                         // or beam_search (models/decoding.h), generate (models/sampling.h)
+//     greedy(*stepper, 50);                         // or beam_search (models/decoding.h), or generate
+//                                                   // (models/sampling.h)
 #pragma once
 
 #include <memory>
@@ -12,18 +13,18 @@
 
 namespace plaingrad::models {
 
-// A batch of sentences in the middle of being written. It is used up by one search. Its model must outlive it and not
-// change meanwhile.
+// A batch of sentences in the middle of being written. It is used up by one search. Its model must outlive it
+// and not change meanwhile.
 class Stepper {
 public:
     virtual ~Stepper() = default;
 
-    // The tokens (B, T) that come next, T >= 1, without padding -> logits (B, T, V): row t is about what follows token t,
-    // to the bit what the model computes from the whole text. Throws Error for another B, an id outside of the
-    // vocabulary, or beyond max_length positions; then nothing has changed.
+    // The tokens (B, T) that come next, T >= 1, without padding -> logits (B, T, V): row t is about what
+    // follows token t, to the bit what the model computes from the whole text. Throws Error for another B, an
+    // id outside of the vocabulary, or beyond max_length positions; then nothing has changed.
     virtual Tensor step(const Tokens& tokens) = 0;
-    // Sentence i of the batch becomes what sentence rows[i] was: reorders, repeats, drops. Throws Error for a row that
-    // does not exist.
+    // Sentence i of the batch becomes what sentence rows[i] was: reorders, repeats, drops. Throws Error for a
+    // row that does not exist.
     virtual void select(const std::vector<int32_t>& rows) = 0;
     // Forgets all tokens that were read. The source of a translation stays.
     virtual void restart() = 0;

@@ -37,8 +37,8 @@ struct Transformer {
     Tensor loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,
                 const CrossEntropyOptions& options = {.ignore = kPad}) const;
 
-    // Decoding token by token (models/stepper.h): translations of src (B, S), which begin with the configuration's
-    // start, or with these prompts (B, T).
+    // Decoding token by token (models/stepper.h): translations of src (B, S), which begin with the
+    // configuration's start, or with these prompts (B, T).
     std::unique_ptr<Stepper> start(const Tokens& src) const;
     std::unique_ptr<Stepper> start(const Tokens& src, const Tokens& prompts) const;
 

@@ -14,8 +14,8 @@ struct Command {
     CommandMain run;
 };
 
-// Runs the command that the first word names, with the words after it; `otherwise`, with all of them, if there
-// is none or it is an option. Throws UsageError, listing the commands, for another word.
+// Runs the command that the first word names, with the words after it; `otherwise`, with all of them, if
+// there is none or it is an option. Throws UsageError, listing the commands, for another word.
 int run_command(int argc, char** argv, const CommandMain& otherwise, const std::vector<Command>& commands);
 
 }  // namespace plaingrad::kit

@@ -14,8 +14,8 @@ Metadata to_metadata(const models::StackConfig& config);
 Metadata to_metadata(const models::ClassifierConfig& config);
 Metadata to_metadata(const models::TransformerConfig& config);
 
-// And back; a field that is missing takes its default. Throws FileError naming `where`, the file, and the key if a value
-// cannot be read, and Error for what check_config refuses.
+// And back; a field that is missing takes its default. Throws FileError naming `where`, the file, and the key
+// if a value cannot be read, and Error for what check_config refuses.
 void from_metadata(const Metadata& metadata, models::StackConfig& config, const std::string& where);
 void from_metadata(const Metadata& metadata, models::ClassifierConfig& config, const std::string& where);
 void from_metadata(const Metadata& metadata, models::TransformerConfig& config, const std::string& where);

@@ -31,8 +31,8 @@ std::size_t columns_of(const std::string& text) {
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// Lines of at most `width` columns; a word that is longer has one of its own. Line breaks of the text and the spaces
-// that a line begins with are kept.
+// Lines of at most `width` columns; a word that is longer has one of its own. Line breaks of the text and the
+// spaces that a line begins with are kept.
 Lines wrapped(const std::string& text, std::size_t width) {
     Lines lines;
     std::istringstream paragraphs(text);
@@ -71,7 +71,8 @@ void print_row(const std::string& left, const std::string& right, std::size_t wi
     std::cout << '\n';
 }
 
-// How many letters must be inserted, dropped, replaced or swapped with their neighbours (optimal string alignment).
+// How many letters must be inserted, dropped, replaced or swapped with their neighbours (optimal string
+// alignment).
 std::size_t distance(const std::string& a, const std::string& b) {
     std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); ++i)

@@ -7,9 +7,9 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
-#include "nn/utf8.h"
 #include "autograd/plain.h"
 #include "nn/checkpoint/metadata.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::kit {
 

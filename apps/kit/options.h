@@ -1,6 +1,6 @@
-// Command lines. An option is one row: its name, its argument and help, the variable that it sets, whose value is the
-// default, the range, and what becomes of it when a run is resumed. Parsing, the help, presets, what a checkpoint says
-// of the settings of its run, and the check of --resume all follow from the rows.
+// Command lines. An option is one row: its name, its argument and help, the variable that it sets, whose
+// value is the default, the range, and what becomes of it when a run is resumed. Parsing, the help, presets,
+// what a checkpoint says of the settings of its run, and the check of --resume all follow from the rows.
 //
 //     Options options("reverse_task", "trains a Transformer to reverse sequences");
 //     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
@@ -72,12 +72,13 @@ public:
     // Files, which `split` finds in the argument. A checkpoint keeps their absolute names.
     Option& add_files(const std::string& name, const std::string& argument, const std::string& help,
                       Lines& files, const std::function<Lines(const std::string&)>& split);
-    // One of a few words, by which `apply` chooses what the other variables are unless given: it is called first.
+    // One of a few words, by which `apply` chooses what the other variables are unless given: it is called
+    // first.
     Option& preset(const std::string& name, const std::string& help, std::string& value, const Lines& choices,
                    const std::function<void(const Options&)>& apply);
 
-    // What may stand besides options, e.g. ("SYMBOL...", "a sequence to reverse", words). required: at least one
-    // word. A checkpoint keeps them if they are files, by their absolute names, or if they name the work.
+    // What may stand besides options, e.g. ("SYMBOL...", "a sequence to reverse", words). required: at least
+    // one word. A checkpoint keeps them if they are files, by their absolute names, or if they name the work.
     enum class Rest { this_call, names, files };
     void rest(const std::string& argument, const std::string& help, Lines& words, bool required = false,
               Rest kind = Rest::this_call);
@@ -96,11 +97,12 @@ public:
     void parse(int argc, char** argv);
     bool was_given(const std::string& name) const;
 
-    // The settings of a run, for its checkpoint: an option a line, --steps=9 or --lower-case; behind "--" the rest's
-    // words, and behind another "--" those of each option for files.
+    // The settings of a run, for its checkpoint: an option a line, --steps=9 or --lower-case; behind "--" the
+    // rest's words, and behind another "--" those of each option for files.
     std::string kept() const;
-    // Sets everything again to what a checkpoint of this run keeps, and then to what parse found. Throws UsageError for
-    // options that can't be given again, and FileError naming `path` for lines that `kept` cannot have written.
+    // Sets everything again to what a checkpoint of this run keeps, and then to what parse found. Throws
+    // UsageError for options that can't be given again, and FileError naming `path` for lines that `kept`
+    // cannot have written.
     void resume(const std::string& kept, const std::string& path);
     // The kept options that differ from the preset's values: "--steps 9 --lower-case".
     std::string changed() const;
@@ -138,8 +140,8 @@ private:
 int64_t parse_integer(const std::string& what, const std::string& text, IntegerRange range = {});
 double parse_real(const std::string& what, const std::string& text, RealRange range = {});
 
-// "; did you mean --steps?", if one of the words differs from `word` by a letter or two, or by two that are swapped;
-// else ";".
+// "; did you mean --steps?", if one of the words differs from `word` by a letter or two, or by two that are
+// swapped; else ";".
 std::string suggestion(const std::string& word, const std::vector<std::string>& words);
 
 }  // namespace plaingrad::kit

@@ -12,7 +12,8 @@ std::string duration(double seconds);  // "42 s", "12:30 min", "2:46 h"
 
 class Progress {
 public:
-    // Up to step `total`, after the `done` first ones; plain lines come every `every` steps, and after the last.
+    // Up to step `total`, after the `done` first ones; plain lines come every `every` steps, and after the
+    // last.
     Progress(int64_t total, int64_t every, int64_t done = 0);
     ~Progress();
     Progress(const Progress&) = delete;

@@ -5,12 +5,13 @@
 // that the system wakes too late finds the gate closed and goes back to waiting, so a busy machine
 // costs speed but never a stall.
 //
-// On 16 or 64 cores (by calculation; two were measured): all take their chunks from one counter, a cache line that
-// moves from core to core in about a tenth of a microsecond, so chunks of ten microseconds keep a hundred cores
-// supplied, and two more writes let each of them in and out. What runs out first is work: chunks depend on the size
-// of a problem alone wherever a sum could cross them, and a small model's rows make a dozen. (The matrix product's
-// tasks, which no sum crosses, depend on the threads.) Nor is a chunk tied to a core: where memory
-// belongs to one of several processors, half of it would be far away, which a fixed range a thread would mend.
+// On 16 or 64 cores (by calculation; two were measured): all take their chunks from one counter, a cache line
+// that moves from core to core in about a tenth of a microsecond, so chunks of ten microseconds keep a
+// hundred cores supplied, and two more writes let each of them in and out. What runs out first is work:
+// chunks depend on the size of a problem alone wherever a sum could cross them, and a small model's rows make
+// a dozen. (The matrix product's tasks, which no sum crosses, depend on the threads.) Nor is a chunk tied to
+// a core: where memory belongs to one of several processors, half of it would be far away, which a fixed
+// range a thread would mend.
 #include "autograd/base/parallel.h"
 
 #include <algorithm>

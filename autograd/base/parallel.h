@@ -32,8 +32,8 @@ private:
 // the other threads have stopped. Requires grain >= 1.
 void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f);
 
-// How many threads a parallel_for that is called here uses, the caller's included: one inside of another. At start: PLAINGRAD_THREADS if it is
-// set, else the number of processors this process may run on.
+// How many threads a parallel_for that is called here uses, the caller's included: one inside of another. At
+// start: PLAINGRAD_THREADS if it is set, else the number of processors this process may run on.
 int thread_count();
 
 // Sets it. Not while a parallel_for runs. Throws Error unless 1 <= n <= 1024.

@@ -3,22 +3,22 @@
 //   weights = softmax(q kᵀ scale)        per head, over the keys that the mask allows
 //   out     = dropout(weights) v
 //
-// A task is a head of a sentence. Its keys are transposed once, so that 16 of them stand side by side. Then come
-// blocks of 16 queries: their scores by register tiles (product.h) into a small buffer that stays in the L1
-// cache, the softmax on them there (attention_softmax.h), the weighted sums of value rows by tiles again. Whole
-// rows are kept, as up to 1024 keys a block's scores are 64 KiB, and no sum has to be corrected later.
+// A task is a head of a sentence. Its keys are transposed once, so that 16 of them stand side by side. Then
+// come blocks of 16 queries: their scores by register tiles (product.h) into a small buffer that stays in the
+// L1 cache, the softmax on them there (attention_softmax.h), the weighted sums of value rows by tiles again.
+// Whole rows are kept, as up to 1024 keys a block's scores are 64 KiB, and no sum has to be corrected later.
 //
-// Each score is a chain of fma over d and each output one over the keys (without gemm.cpp's blocks), so a row's
-// bits depend on its query and its allowed keys alone: not on padding, nor on the other queries, nor on whether
-// the keys come from a cache.
+// Each score is a chain of fma over d and each output one over the keys (without gemm.cpp's blocks), so a
+// row's bits depend on its query and its allowed keys alone: not on padding, nor on the other queries, nor on
+// whether the keys come from a cache.
 //
-// Masked keys are skipped, not filled with -inf: no NaN of theirs can reach anything. Under a causal mask a tile's
-// rows end one after the other; tiles above the diagonal are left out. A pattern of allowed pairs goes row by row.
-// A query with no allowed key gives zeros.
+// Masked keys are skipped, not filled with -inf: no NaN of theirs can reach anything. Under a causal mask a
+// tile's rows end one after the other; tiles above the diagonal are left out. A pattern of allowed pairs goes
+// row by row. A query with no allowed key gives zeros.
 //
-// Backward computes the weights again, from two numbers a query that forward kept: storing them costs (queries x
-// keys) a head, and reading them back is not faster. It takes 64 queries at a time: their weights and gradients of
-// scores stay in the L2 cache until keys and values have got theirs.
+// Backward computes the weights again, from two numbers a query that forward kept: storing them costs
+// (queries x keys) a head, and reading them back is not faster. It takes 64 queries at a time: their weights
+// and gradients of scores stay in the L2 cache until keys and values have got theirs.
 #include "autograd/base/parallel.h"
 #include "autograd/base/scratch.h"
 #include "autograd/kernels/attention_softmax.h"
@@ -29,8 +29,8 @@ namespace {
 
 constexpr int64_t kBackwardQueries = 4 * kQueries;
 
-// Rows of the next head that are asked for while one is worked on. Those of a short sentence are too few, and too
-// far apart, for a processor to guess them: with 16 words, forward waited a third of its time.
+// Rows of the next head that are asked for while one is worked on. Those of a short sentence are too few, and
+// too far apart, for a processor to guess them: with 16 words, forward waited a third of its time.
 constexpr int64_t kFetchedRows = 2 * kLanes;
 
 // Of a row of scores: an odd number of Vecs, so that a column of them spreads over all sets of the cache.

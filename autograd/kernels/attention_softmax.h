@@ -42,8 +42,8 @@ inline Head head_of(const Attention& a, int64_t task) {
     return {&a, task / a.heads, task % a.heads, DropOut(a.key, a.dropout)};
 }
 
-// Queries first ... first + count - 1 of a head, count <= kQueries. Their scores, then weights, are rows of w,
-// `width` apart; in backward dw is the gradient of the weights, then of the scores.
+// Queries first ... first + count - 1 of a head, count <= kQueries. Their scores, then weights, are rows of
+// w, `width` apart; in backward dw is the gradient of the weights, then of the scores.
 struct Block {
     Head h;
     int64_t first, count;
@@ -53,8 +53,8 @@ struct Block {
     int64_t limit(int64_t r) const { return h.limit(first + r); }
 };
 
-// exp(scale x - shift) for 16 of a row's scores. From n on there are none, whatever is in memory: 0, but not as
-// exp(-inf), whose last step rounds to a subnormal number, for which a processor takes 100 cycles.
+// exp(scale x - shift) for 16 of a row's scores. From n on there are none, whatever is in memory: 0, but not
+// as exp(-inf), whose last step rounds to a subnormal number, for which a processor takes 100 cycles.
 inline Vec exp_of(const Real* row, int64_t n, Vec scale, Real shift) {
     const Vec x = load(row) * scale - broadcast(shift);
     if (n >= kLanes)
@@ -82,8 +82,8 @@ inline void clear_rows(Real* lanes, int64_t count) {
         store(lanes + r * kLanes, zero());
 }
 
-// Scores become weights; of each query the largest score and 1 / Σ exp are kept for backward. `lanes` is what is to
-// be reduced, 16 numbers a row.
+// Scores become weights; of each query the largest score and 1 / Σ exp are kept for backward. `lanes` is what
+// is to be reduced, 16 numbers a row.
 void softmax_of_scores(const Block& b, Real* statistics) {
     alignas(64) Real lanes[kQueries * kLanes], shift[kQueries], factor[kQueries];
     clear_rows(lanes, b.count);

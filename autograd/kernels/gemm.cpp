@@ -1,8 +1,8 @@
 // The matrix product, c = op(a) @ op(b): where a Transformer spends its time.
 //
-// How it gets fast, one step after the other (make bench-staircase measures it here). GFLOP/s at 1024 x 1024 x 1024 on one core of an AMD EPYC
-// (Zen 4), whose fma units do 117 with either instruction set (figures further down: Zen 5, which does 260 with
-// AVX-512):
+// How it gets fast, one step after the other (make bench-staircase measures it here). GFLOP/s at 1024 x 1024
+// x 1024 on one core of an AMD EPYC (Zen 4), whose fma units do 117 with either instruction set (figures
+// further down: Zen 5, which does 260 with AVX-512):
 //
 //                                                       AVX-512   AVX2
 //   1  three loops: row times column                       0.6     0.6
@@ -46,42 +46,43 @@
 namespace plaingrad::autograd::kernels {
 namespace {
 
-// A task's rows at most: each panel of b that a task packs must be used by many of them. 384 x 512 floats of a
-// are 768 KiB, which together with a panel (128 KiB) fit into an L2 cache of 1 MiB. With half of it, 2048^3
+// A task's rows at most: each panel of b that a task packs must be used by many of them. 384 x 512 floats of
+// a are 768 KiB, which together with a panel (128 KiB) fit into an L2 cache of 1 MiB. With half of it, 2048^3
 // is 2 % slower: a line of b then comes from far away twice as often.
 constexpr int64_t kTaskRows = 64 * kTileRows;
 
-// A task's part of c is about as large as this at most, and at least: numbers of a and b are used as often as it is
-// wide and high. Below the second, threads would wait for memory more than they compute.
+// A task's part of c is about as large as this at most, and at least: numbers of a and b are used as often as
+// it is wide and high. Below the second, threads would wait for memory more than they compute.
 constexpr int64_t kLargestTask = 1 << 17;
 constexpr int64_t kSmallestTask = 1 << 13;
 
 // The least work of a task: 2^17 fmas take a microsecond, three times what it takes to hand them out.
 constexpr int64_t kTaskWork = 1 << 17;
 
-// Tasks for each thread, if the product is not so small or so large that it decides: with two, a thread that was
-// disturbed is helped by the others, and each task is still about as large as it can be. (Twice as many cost
-// 512 x 512 x 6400 with a transposed a 8 %.)
+// Tasks for each thread, if the product is not so small or so large that it decides: with two, a thread that
+// was disturbed is helped by the others, and each task is still about as large as it can be. (Twice as many
+// cost 512 x 512 x 6400 with a transposed a 8 %.)
 constexpr int64_t kThreadTasks = 2;
 
-// A part of c is best so many times as wide as it is high if a is transposed: a is packed for the whole part, so
-// it has to stay in the L2 cache while all of b's columns pass, each panel of which is needed only once.
+// A part of c is best so many times as wide as it is high if a is transposed: a is packed for the whole part,
+// so it has to stay in the L2 cache while all of b's columns pass, each panel of which is needed only once.
 constexpr int64_t kTransposedAspect = 4;
 
-// Rows of b up to so long are read where they lie: 512 x 512 x 512 runs at 257 GFLOP/s instead of 249. A panel
-// of longer ones collides with itself in the L2 cache, and is packed. (What tiles have asked for collides as
-// well if the distance is a power of two, which is why n = 2048 stays 10 % below the peak. Tried: all panels
-// of a task packed at once, row by row, and tiles that copy the next panel themselves. Both are slower.)
-// A panel of one Vec takes a single line of each row, so there packing pays earlier (92 and 120 at 1024^3).
+// Rows of b up to so long are read where they lie: 512 x 512 x 512 runs at 257 GFLOP/s instead of 249. A
+// panel of longer ones collides with itself in the L2 cache, and is packed. (What tiles have asked for
+// collides as well if the distance is a power of two, which is why n = 2048 stays 10 % below the peak. Tried:
+// all panels of a task packed at once, row by row, and tiles that copy the next panel themselves. Both are
+// slower.) A panel of one Vec takes a single line of each row, so there packing pays earlier (92 and 120 at
+// 1024^3).
 constexpr int64_t kInPlaceRow = kTileVecs > 1 ? 1024 : 256;
 
-// And so are any for so few rows: each number of a packed panel is used once for every tile of rows, and 16 times
-// are not worth the copy (64 x 5000 x 512: 190 GFLOP/s instead of 168).
+// And so are any for so few rows: each number of a packed panel is used once for every tile of rows, and 16
+// times are not worth the copy (64 x 5000 x 512: 190 GFLOP/s instead of 168).
 constexpr int64_t kInPlaceRows = 16 * kTileRows;
 
-// Up to so many columns, a transposed a is read where it lies if its rows are no longer than kInPlaceRow: turning it
-// around costs 0.04 ns a number, as much as five columns of fmas. (An a that is not transposed is never packed:
-// a tile reads 6 rows of it side by side, 16 numbers of each line one after the other.)
+// Up to so many columns, a transposed a is read where it lies if its rows are no longer than kInPlaceRow:
+// turning it around costs 0.04 ns a number, as much as five columns of fmas. (An a that is not transposed is
+// never packed: a tile reads 6 rows of it side by side, 16 numbers of each line one after the other.)
 constexpr int64_t kInPlaceColumns = 128;
 
 struct GemmProblem {
@@ -145,9 +146,9 @@ void finish_block(const GemmProblem& p, const GemmBlock& block) {
     activate(g, block.rows, block.columns, p.c + at, before);
 }
 
-// What tile number `tile` of a block fetches for the next one, a line with each k: the first tiles a strip of b
-// each, those after them a strip of a, if that is transposed and the next block has other ks. (Of the same block,
-// a tile asks for the rows of a that come after its own.)
+// What tile number `tile` of a block fetches for the next one, a line with each k: the first tiles a strip of
+// b each, those after them a strip of a, if that is transposed and the next block has other ks. (Of the same
+// block, a tile asks for the rows of a that come after its own.)
 GemmAhead ahead_of(const GemmProblem& p, const GemmBlock& now, const GemmBlock& next, int64_t tile) {
     if (next.depth <= 0 || now.rows <= kTileVecs * kTileRows)  // too few tiles for a panel
         return {};
@@ -234,11 +235,11 @@ void multiply_thin(const GemmProblem& p, GemmBlock part) {
     }
 }
 
-// How c is cut into tasks: bands of rows times ranges of columns, all about the same size. What is in a number of c
-// does not depend on it, so it may depend on the threads: few large tasks read a and b less often. 64 threads have
-// two each from c = 1024 x 1024 on, and one each at 512 x 512; cutting it finer would
-// make each core read more of a and b than it can compute with. (The blocks of k could be computed side by side and
-// added in order, with the same bits, for as much memory as there are blocks.)
+// How c is cut into tasks: bands of rows times ranges of columns, all about the same size. What is in a
+// number of c does not depend on it, so it may depend on the threads: few large tasks read a and b less
+// often. 64 threads have two each from c = 1024 x 1024 on, and one each at 512 x 512; cutting it finer would
+// make each core read more of a and b than it can compute with. (The blocks of k could be computed side by
+// side and added in order, with the same bits, for as much memory as there are blocks.)
 struct GemmTasks {
     int64_t m, n;
     int64_t rows = ceil_div(m, kTileRows), columns = ceil_div(n, kTileColumns);  // in tiles

@@ -23,7 +23,8 @@ constexpr int64_t kThinColumns = 1024;
 // Rows of b at once, the next ones being asked for meanwhile: 8 without asking are slower by a fifth.
 constexpr int kThinSteps = 4;
 
-// Columns of a transposed b at once: two chains of fma side by side, and no more rows than prefetchers follow.
+// Columns of a transposed b at once: two chains of fma side by side, and no more rows than prefetchers
+// follow.
 constexpr int64_t kThinStrip = 2 * kLanes;
 
 // sum[j] += a[0] b[0][j] + ... + a[steps - 1] b[steps - 1][j], added in this order.

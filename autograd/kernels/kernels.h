@@ -47,8 +47,8 @@ struct Gemm {
 // Functions of two numbers:
 //     max                the larger; NaN if one is NaN
 //     less, equal        1 where a < b, a == b, else 0
-//     keep, drop         keep: a where b is not 0, else 0; drop: a where b is 0, else 0. Nothing of a passes else,
-//                        not even NaN.
+//     keep, drop         keep: a where b is not 0, else 0; drop: a where b is 0, else 0. Nothing of a passes
+//                        else, not even NaN.
 enum class Binary { add, sub, mul, div, max, less, equal, keep, drop, count };
 
 // Four loops over `size`; each operand moves by its own strides (0 repeats it: broadcasting).
@@ -125,7 +125,8 @@ struct Kernels {
 
     // ---- elementwise (pointwise.cpp); y may be x
     void (*unary)(Unary, int64_t n, const Real* x, Real* y);
-    // dx = dy * f'(x), dx may be dy; `saved` is y for exp, sqrt, tanh and sigmoid, else x (unary_saves_output)
+    // dx = dy * f'(x), dx may be dy; `saved` is y for exp, sqrt, tanh and sigmoid, else x
+    // (unary_saves_output)
     void (*unary_backward)(Unary, int64_t n, const Real* saved, const Real* dy, Out dx);
     // out[i,j,k,l] = a[...] op b[...], over the loops; out is dense, and may be an operand of its own shape
     void (*binary)(Binary, const Loop4&, const Real* a, const Real* b, Out out);
@@ -169,7 +170,7 @@ struct Kernels {
     // ---- table look-up (lookup.cpp), rows of n; ids are checked by the caller
     // y[i] = dropout(table[ids[i]] * scale + positions[i % length]); positions (length, n), nullptr: none
     void (*gather)(const Lookup&, const int32_t* ids, const Real* table, const Real* positions, Real* y);
-    // dtable[ids[i]] += dy[i] * scale in the order of i; the table's other rows are set to 0 unless accumulating
+    // dtable[ids[i]] += dy[i] * scale in the order of i; the table's other rows become 0 unless accumulating
     void (*scatter_add)(const Lookup&, const int32_t* ids, const Real* dy, int64_t table_rows, Out dtable);
 
     // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head

@@ -1,5 +1,5 @@
-// Rows times a small matrix, for attention: the register tile of gemm_tile.h, without packing and threads, and
-// with a staircase in it, as under a causal mask each row sees one more than the row before.
+// Rows times a small matrix, for attention: the register tile of gemm_tile.h, without packing and threads,
+// and with a staircase in it, as under a causal mask each row sees one more than the row before.
 //
 //   staircase_end                   staircase_begin
 //   row 0   x x x x . . .           row 0   x x x x x x x      x   seen: in the chain of the row's sums
@@ -58,8 +58,8 @@ struct ProductTile {
                 sum[r][j] = fma(factor, ms[j], sum[r][j]);
         }
     }
-    // The triangle of steps from `first` on: rows 0 .. 0, then 0 .. 1, and so on; or, after what all rows have
-    // seen, rows 1 .. end, then 2 .. end.
+    // The triangle of steps from `first` on: rows 0 .. 0, then 0 .. 1, and so on; or, after what all rows
+    // have seen, rows 1 .. end, then 2 .. end.
     template <bool widening, int done = 0>
     [[gnu::always_inline]] void steps(int64_t first) {
         if constexpr (done + 1 < rows) {
@@ -102,12 +102,12 @@ template <int rows, int vecs, bool partial>
                 tile.sum[r][j]);
 }
 
-// How many rows fit: their sums, a row of m and a number of x into the registers, and no fewer than 8 chains of
-// fma if possible. All 16 rows of a block of attention for a single Vec.
+// How many rows fit: their sums, a row of m and a number of x into the registers, and no fewer than 8 chains
+// of fma if possible. All 16 rows of a block of attention for a single Vec.
 constexpr int product_rows(int vecs) { return kVecRegisters < 32 ? 6 : vecs == 1 ? 16 : vecs < 4 ? 8 : 6; }
 
-// The largest tile with at most `count` rows; returns how many it has. There are none of 9 to 15 rows: with their
-// triangles, they took a fifth of the time that AVX-512's kernels take to compile.
+// The largest tile with at most `count` rows; returns how many it has. There are none of 9 to 15 rows: with
+// their triangles, they took a fifth of the time that AVX-512's kernels take to compile.
 template <int vecs, bool partial, int rows = product_rows(vecs)>
 int64_t fitting_product(const Product& p, int64_t count, int64_t row, int64_t column) {
     if constexpr (rows > 1)
@@ -117,8 +117,8 @@ int64_t fitting_product(const Product& p, int64_t count, int64_t row, int64_t co
     return rows;
 }
 
-// All rows, in tiles of about as many each, and all columns from `column` on. The last Vec may be partial. With
-// AVX-512 a single Vec always counts as such: a masked load takes no longer there.
+// All rows, in tiles of about as many each, and all columns from `column` on. The last Vec may be partial.
+// With AVX-512 a single Vec always counts as such: a masked load takes no longer there.
 template <int vecs = (kVecRegisters < 32 ? 1 : 4)>
 void product(const Product& p, int64_t rows, int64_t column = 0) {
     constexpr bool partial = vecs == (kVecRegisters < 32 ? 0 : 1);

@@ -60,9 +60,10 @@ inline Real row_sum_exp(int64_t n, const Real* x, Real shift) {
     return reduce_add(sum);
 }
 
-// What 16 rows are reduced to, a Vec each, becomes a number each, by 15 operations and 30 that interleave, which do
-// not wait for each other, instead of 16 times a chain of 4. All 16 must be there. (x is working memory.) Lane r of the result is row r's, by the tree that reduce_add has: interleaving Vec i with
-// i + half puts those lanes side by side that the tree joins next.
+// What 16 rows are reduced to, a Vec each, becomes a number each, by 15 operations and 30 that interleave,
+// which do not wait for each other, instead of 16 times a chain of 4. All 16 must be there. (x is working
+// memory.) Lane r of the result is row r's, by the tree that reduce_add has: interleaving Vec i with i + half
+// puts those lanes side by side that the tree joins next.
 template <int half = kLanes / 2, class F>
 inline Vec reduce_each(Vec* x, const F& f) {
 #pragma GCC unroll 8

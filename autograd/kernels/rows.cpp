@@ -92,8 +92,9 @@ void cross_entropy_backward(int64_t rows, int64_t n, const Real* logits, const i
 // c = mean(d) is not quite 0, and var = mean(d²) - c². On rows with a mean of 1000 and a spread of
 // 0.01 the one-pass formula loses every digit, the plain two-pass most; this loses none.
 //
-// Short rows are taken 16 at a time: their reductions become one (row.h), and so do the root and the quotient. With
-// long ones memory is the limit, which has less to wait for if one row is read while another is written.
+// Short rows are taken 16 at a time: their reductions become one (row.h), and so do the root and the
+// quotient. With long ones memory is the limit, which has less to wait for if one row is read while another
+// is written.
 
 constexpr int64_t kNormRows = kLanes;
 constexpr int64_t kShortRow = 256;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "autograd/base/check.h"
-#include "nn/utf8.h"
 #include "models/text/unicode.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 
@@ -50,8 +50,8 @@ bool is_punctuation(char c) {
     return c >= ' ' && c <= '~' && !letter && !is_digit(c) && !is_stop(c) && c != '\'' && c != '-';
 }
 
-// A space between the two characters of each pair that `fits`, from left to right and none in two pairs, and `before`
-// and `after` around them.
+// A space between the two characters of each pair that `fits`, from left to right and none in two pairs, and
+// `before` and `after` around them.
 template <class Fits>
 std::string separate(const std::string& line, const Fits& fits, std::string_view before,
                      std::string_view after) {

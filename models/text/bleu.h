@@ -35,9 +35,9 @@ struct BleuScore {
             ref_len = 0;  // in words; of several references the closest one, if two are the shorter
 };
 
-// The score of a whole corpus: counts are summed over all lines before anything is divided. Each reference has
-// a line for each hypothesis. Throws Error for options that there are not, for no references, and if numbers of
-// lines differ.
+// The score of a whole corpus: counts are summed over all lines before anything is divided. Each reference
+// has a line for each hypothesis. Throws Error for options that there are not, for no references, and if
+// numbers of lines differ.
 BleuScore bleu(const std::vector<std::string>& hypotheses,
                const std::vector<std::vector<std::string>>& references, const BleuOptions& options = {});
 

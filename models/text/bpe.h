@@ -14,32 +14,32 @@
 
 namespace plaingrad::models::text {
 
-// A word is what stands between spaces. It begins as its characters, the last of them with "</w>" behind it (in
-// codes of version 0.1 that is a symbol of its own). A byte that is not UTF-8 counts as a character.
+// A word is what stands between spaces. It begins as its characters, the last of them with "</w>" behind it
+// (in codes of version 0.1 that is a symbol of its own). A byte that is not UTF-8 counts as a character.
 class Bpe {
 public:
-    // From the words of all languages that are to share their pieces. Throws Error for fewer than 0 merges, and
-    // for a min_count below 1.
+    // From the words of all languages that are to share their pieces. Throws Error for fewer than 0 merges,
+    // and for a min_count below 1.
     static Bpe learn(const WordCounts& words, int64_t merges, int64_t min_count = 2);
 
     // What is written in a file of codes: see Merges::text. Throws Error naming `where` and the line.
     static Bpe from_codes(std::string_view codes, const std::string& where);
     std::string codes() const { return merges_.text(); }
 
-    // From now on only pieces of a vocabulary are written, if their count there is at least `threshold`: it has
-    // lines `piece count`, as WordCounts::text makes them of text with pieces. Any other piece is divided into
-    // those of which its rule made it, and these again, as far as there are rules. Throws Error naming `where`
-    // and the line.
+    // From now on only pieces of a vocabulary are written, if their count there is at least `threshold`: it
+    // has lines `piece count`, as WordCounts::text makes them of text with pieces. Any other piece is divided
+    // into those of which its rule made it, and these again, as far as there are rules. Throws Error naming
+    // `where` and the line.
     void allow_only(std::string_view vocabulary, int64_t threshold, const std::string& where);
 
-    // The words' pieces, "@@" behind each that does not end its word, and one space between any two. Spaces and
-    // line breaks at the line's ends stay. Dropout is a probability, see MergeDropout; with the same rng the
-    // same line has the same pieces.
+    // The words' pieces, "@@" behind each that does not end its word, and one space between any two. Spaces
+    // and line breaks at the line's ends stay. Dropout is a probability, see MergeDropout; with the same rng
+    // the same line has the same pieces.
     std::string apply(std::string_view line, double dropout = 0,
                       const autograd::Rng& rng = autograd::Rng(0)) const;
 
-    // All pieces that the rules can make, as apply writes them, by their rules; and the characters that the rules are
-    // about.
+    // All pieces that the rules can make, as apply writes them, by their rules; and the characters that the
+    // rules are about.
     std::vector<std::string> pieces() const;
 
     // Words again: removes every "@@ ", and "@@" at the end.

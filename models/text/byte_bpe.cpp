@@ -1,8 +1,8 @@
 #include "models/text/byte_bpe.h"
 
 #include "autograd/base/check.h"
-#include "nn/utf8.h"
 #include "models/text/unicode.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 

@@ -1,5 +1,5 @@
-// Byte-pair encoding that gives back any bytes as they were: GPT-2's. Radford et al. 2019, "Language Models are
-// Unsupervised Multitask Learners", §2.2.
+// Byte-pair encoding that gives back any bytes as they were: GPT-2's. Radford et al. 2019, "Language Models
+// are Unsupervised Multitask Learners", §2.2.
 //
 //     ByteBpe bpe = ByteBpe::from_merges(read_file("vocab.bpe"), "vocab.bpe");  // GPT-2's file
 //     bpe.encode("hello world")        // {31373, 995}
@@ -15,9 +15,10 @@ namespace plaingrad::models::text {
 // A byte that is not UTF-8 is taken for a sign, as a comma is. The text is not empty.
 std::string_view first_pre_token(std::string_view text);
 
-// Ids 0 to 255 are bytes, those that Latin-1 shows before the others ("!" is 0, a line break 198, a space 220);
-// from 256 on they are what the merges make, in their order. The last one is "<|endoftext|>", which encode never
-// gives. Nothing is reserved: in a model whose ids 0 to 3 are, these are to be moved by kFirstFreeId.
+// Ids 0 to 255 are bytes, those that Latin-1 shows before the others ("!" is 0, a line break 198, a space
+// 220); from 256 on they are what the merges make, in their order. The last one is "<|endoftext|>", which
+// encode never gives. Nothing is reserved: in a model whose ids 0 to 3 are, these are to be moved by
+// kFirstFreeId.
 class ByteBpe {
 public:
     ByteBpe();  // no merges yet: all 256 bytes
@@ -26,7 +27,8 @@ public:
     static ByteBpe learn(std::string_view text, int64_t merges, int64_t min_count = 2);
 
     // What is written in a file of merges: see Merges::text. A byte that Latin-1 shows is written as that
-    // character, the others as those from U+0100 on (a space is U+0120). Throws Error naming `where` and the line.
+    // character, the others as those from U+0100 on (a space is U+0120). Throws Error naming `where` and the
+    // line.
     static ByteBpe from_merges(std::string_view merges, const std::string& where);
     std::string merges() const { return merges_.text(); }
 

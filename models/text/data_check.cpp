@@ -26,8 +26,8 @@ void for_each_character(std::string_view text, F f) {
     }
 }
 
-// What a corpus has. Of sentences their hashes: that two of a million different ones are taken for the same has a
-// probability of 3e-8.
+// What a corpus has. Of sentences their hashes: that two of a million different ones are taken for the same
+// has a probability of 3e-8.
 class Contents {
 public:
     bool add(const SentencePair& pair) {  // whether the pair is new
@@ -159,8 +159,8 @@ void describe(std::ostream& out, const CorpusCheck& c, const CheckOptions& optio
     out << '\n';
 }
 
-// How many sentences of either side have how many words. Ten steps go as far as 99 of 100 sentences, so that one
-// endless line does not squeeze all others into one; what is longer comes last.
+// How many sentences of either side have how many words. Ten steps go as far as 99 of 100 sentences, so that
+// one endless line does not squeeze all others into one; what is longer comes last.
 void draw_lengths(std::ostream& out, const std::vector<PairLength>& lengths, const std::string& unit) {
     constexpr int64_t kSteps = 10, kWidest = 24;
     std::vector<int64_t> all = {0};  // if there are no sentences

@@ -34,8 +34,8 @@ struct CorpusCheck {
     UnseenCharacters unseen_source = {}, unseen_target = {};
 };
 
-// Lengths are in words unless a function says otherwise; `unit` is what it counts. longest: what is longer on either
-// side is too long; 0: nothing is.
+// Lengths are in words unless a function says otherwise; `unit` is what it counts. longest: what is longer on
+// either side is too long; 0: nothing is.
 struct CheckOptions {
     int64_t longest = 0;
     std::string unit = "words";
@@ -49,8 +49,8 @@ struct DataCheck {
     CorpusCheck training;
     std::optional<CorpusCheck> validation = {};
 
-    // In short: a line for each corpus, with what was found. Else all that was looked for, and how long the sentences
-    // of the training data are, as a picture.
+    // In short: a line for each corpus, with what was found. Else all that was looked for, and how long the
+    // sentences of the training data are, as a picture.
     void print(std::ostream& out, bool in_short) const;
 };
 

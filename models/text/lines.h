@@ -18,12 +18,12 @@ std::string read_file(const std::string& path);
 // All lines of a file. Throws Error naming the file, and the line where there is one, if it cannot be read,
 // is empty, or is not UTF-8 text.
 std::vector<std::string> read_lines(const std::string& path);
-// Those of a text that was read from a file: without a byte order mark, and without the empty rest after the last
-// line break.
+// Those of a text that was read from a file: without a byte order mark, and without the empty rest after the
+// last line break.
 std::vector<std::string> lines_of(std::string_view text, const std::string& path);
 
-// The same for files that are not UTF-8 throughout: each byte that cannot be becomes U+FFFD, and is counted; or
-// stays as it is, for models that read bytes.
+// The same for files that are not UTF-8 throughout: each byte that cannot be becomes U+FFFD, and is counted;
+// or stays as it is, for models that read bytes.
 // A line may have kLongestLine bytes.
 enum class InvalidUtf8 { replace, keep };
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced,
@@ -47,8 +47,8 @@ struct SentencePair {
 SentencePair split_pair(std::string_view line, const std::string& path, int64_t number);
 
 // A file with `source<TAB>target` on every line. Lines without any text are passed over. Throws Error with
-// file and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel is for data
-// that nobody wrote by hand: it goes on where it can.)
+// file and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel is for
+// data that nobody wrote by hand: it goes on where it can.)
 std::vector<SentencePair> read_pairs(const std::string& path);
 
 // A line without its CR; throws Error naming `where` ("file:line") if it is not UTF-8 or contains a NUL.

@@ -65,8 +65,8 @@ void merge(std::vector<Symbol>& word, int32_t merged, Here here) {
     word.resize(size);
 }
 
-// The words while rules are learned, and how often each pair stands in them. It is fast because a rule changes
-// only the words that have its pair, and only the pairs of these are counted again.
+// The words while rules are learned, and how often each pair stands in them. It is fast because a rule
+// changes only the words that have its pair, and only the pairs of these are counted again.
 class Learner {
 public:
     struct Pair {

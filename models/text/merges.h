@@ -64,9 +64,9 @@ public:
         int64_t count;
     };
 
-    // Appends a rule for the pair that is most frequent in the words, applies it to them, and so on; of equally
-    // frequent pairs the one whose left, then right symbol is the greatest by its bytes. Ends after `merges`
-    // rules, or when no pair occurs `min_count` times.
+    // Appends a rule for the pair that is most frequent in the words, applies it to them, and so on; of
+    // equally frequent pairs the one whose left, then right symbol is the greatest by its bytes. Ends after
+    // `merges` rules, or when no pair occurs `min_count` times.
     void learn(std::vector<Word> words, int64_t merges, int64_t min_count);
 
     // Appends a rule. A pair that has one already keeps it.
@@ -79,9 +79,9 @@ public:
     // The first rule that makes a symbol; null if none does.
     const Rule* maker(std::string_view symbol) const;
 
-    // The field's file of codes: `#version: 0.2`, then `left right` for each rule. Files of version 0.1 have no
-    // such first line. Reading appends the rules. Throws Error naming `where` and the line for one that is not
-    // like this; if `closed` also for symbols that are neither in `symbols` nor made by a line above.
+    // The field's file of codes: `#version: 0.2`, then `left right` for each rule. Files of version 0.1 have
+    // no such first line. Reading appends the rules. Throws Error naming `where` and the line for one that is
+    // not like this; if `closed` also for symbols that are neither in `symbols` nor made by a line above.
     std::string text() const;
     void read(std::string_view text, const std::string& where, bool closed);
 

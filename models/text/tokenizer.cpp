@@ -3,9 +3,9 @@
 #include <charconv>
 #include <cstdint>
 
-#include "nn/utf8.h"
 #include "models/text/unicode.h"
 #include "models/text/vocabulary.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <vector>
 
-#include "nn/utf8.h"
 #include "models/text/unicode_table.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::models::text {
 namespace {

@@ -3,7 +3,8 @@
 
 namespace plaingrad::models::text {
 
-// All code points from 0 on, in runs of one class: its letter (o: none), and how many. Written by Python 3.11:
+// All code points from 0 on, in runs of one class: its letter (o: none), and how many. Written by Python
+// 3.11:
 //   from itertools import groupby; from unicodedata import category
 //   kind = lambda c: category(chr(c))[0] if category(chr(c))[0] in "LMN" else "o"
 //   print("".join(k + str(len(list(run))) for k, run in groupby(range(0x110000), kind)))
@@ -54,8 +55,9 @@ inline constexpr char kClasses[] =
     "L4153o7L222o2L5762o14L7473o3103L542o1506L4939o716213M240";
 
 // Which code points have a lower case: how many to leave out, how many come then, how far each is from the
-// next (often every other one is upper case), what to add to get the lower case. The runs are made of all c and
-// ord(chr(c).lower()) where the two differ; for U+0130, of which Python makes two, the simple mapping is U+0069.
+// next (often every other one is upper case), what to add to get the lower case. The runs are made of all c
+// and ord(chr(c).lower()) where the two differ; for U+0130, of which Python makes two, the simple mapping is
+// U+0069.
 inline constexpr char kLower[] =
     "65 26 1 32 101 23 1 32 1 7 1 32 33 24 2 1 1 1 1 -199 1 3 2 1 2 8 2 1 2 23 2 1 1 1 1 -121 0 3 2 1 3 1 1 "
     "210 0 2 2 1 1 1 1 206 0 1 1 1 1 2 1 205 0 1 1 1 2 1 1 79 0 1 1 202 0 1 1 203 0 1 1 1 1 1 1 205 0 1 1 "

@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
-#include "nn/utf8.h"
 #include "nn/checkpoint/file.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "autograd/base/check.h"
-#include "nn/utf8.h"
 #include "nn/checkpoint/file.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {

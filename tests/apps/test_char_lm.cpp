@@ -108,7 +108,8 @@ TEST_CASE("char_lm's losses are the means over all that is predicted", "[apps][c
     const Result r =
         char_lm(train(folder.write("text.txt", repeated(piece, 50)), {"--steps", "3", "--save", path}));
     INFO(r.out << r.err);
-    // 90 characters to learn from: b follows a 45 times of 45, a follows b 44 times of 44; and each once more.
+    // 90 characters to learn from: b follows a 45 times of 45, a follows b 44 times of 44; and each once
+    //    more.
     const double expected = -(5 * std::log(46.0 / 47) + 4 * std::log(45.0 / 46)) / 9;
     CHECK(figure(r, "a table of pairs") == Approx(expected).margin(6e-5));
 
@@ -274,8 +275,7 @@ TEST_CASE("char_lm says what is wrong with a text", "[apps][char_lm]") {
     refused(1, train(folder / "none.txt", {"--save", model}), "none.txt: cannot be opened: ");
     refused(1, train(folder / "", {"--save", model}), ": this is a directory");
     const std::string good = folder.write("good.txt", repeated("good ", 20));
-    refused(1, train(good, {"--save", folder / ""}),
-            ": this is a directory; a file is needed");
+    refused(1, train(good, {"--save", folder / ""}), ": this is a directory; a file is needed");
     refused(1, train(good, {"--save", folder / "none/model"}), "none/model: cannot be written: ");
     CHECK_FALSE(std::filesystem::exists(model));
 }

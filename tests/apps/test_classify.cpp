@@ -30,7 +30,8 @@ std::string moods(int lines) {
     return text;
 }
 
-const Words kSmall = {"--epochs", "12", "--d-model", "32", "--batch", "8", "--lr", "0.005", "--dropout", "0.1"};
+const Words kSmall = {"--epochs", "12",   "--d-model", "32",        "--batch",
+                      "8",        "--lr", "0.005",     "--dropout", "0.1"};
 
 Result train(const std::string& file, const Words& more = {}) {
     Words words = {"train", file};
@@ -314,8 +315,7 @@ TEST_CASE("classify says what is wrong with a file, and writes nothing", "[apps]
     const std::string good = folder.write("good", moods(20));
     refused(train(good, {"--save", folder / "no/m"}), 1,
             {"no/m: cannot be written: No such file or directory"});
-    refused(train(good, {"--save", folder / ""}), 1,
-            {"this is a directory; a file is needed"});
+    refused(train(good, {"--save", folder / ""}), 1, {"this is a directory; a file is needed"});
     refused(train(good, {"--save", model, "--validation", folder.write("v", "glad x\nmad y\n")}), 1,
             {"v:2: the label 'mad' does not occur in "});
     CHECK_FALSE(std::filesystem::exists(model));

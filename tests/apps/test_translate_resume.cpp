@@ -1,4 +1,5 @@
-// That a run of the translator which was stopped, however, ends like one that was not, and that nothing is lost.
+// That a run of the translator which was stopped, however, ends like one that was not, and that nothing is
+// lost.
 #if defined(__linux__)
 #include <sys/mount.h>
 #endif
@@ -96,7 +97,8 @@ TEST_CASE("translate: what is kept is the better of the average and the best epo
     const Files f;
     for (const bool short_run : {true, false}) {
         const std::string run = f.folder / (short_run ? "short" : "long");
-        // The average of all epochs of a short run is worse than the last one; of a run at a high rate it is better.
+        // The average of all epochs of a short run is worse than the last one; of a run at a high rate it is
+        // better.
         const Result r = translate(
             f.train({"--save", run, "--validation", f.data, "--steps", short_run ? "28" : "70", "--average",
                      short_run ? "10" : "3", "--lr", short_run ? "0.0005" : "0.02", "--patience", "0"}));
@@ -275,8 +277,7 @@ TEST_CASE(
     const std::string before = f.file("run", "last.safetensors");
     REQUIRE(!before.empty());
     REQUIRE(disk.change(36, MS_RDONLY));
-    refused(1, translate({"train", "--resume", f.run}),
-            "cannot be written: Read-only file system");
+    refused(1, translate({"train", "--resume", f.run}), "cannot be written: Read-only file system");
     CHECK(f.file("run", "last.safetensors") == before);
     REQUIRE(disk.change(200));
     REQUIRE(translate({"train", "--resume", f.run}).status == 0);

@@ -1,5 +1,5 @@
-// Fused operations whose sums run in the composition's order: values and gradients are equal to the bit. (Those
-// that are only nearly equal: test_op_values_reductions.cpp.)
+// Fused operations whose sums run in the composition's order: values and gradients are equal to the bit.
+// (Those that are only nearly equal: test_op_values_reductions.cpp.)
 #include <functional>
 
 #include "autograd/ops.h"

@@ -67,7 +67,8 @@ TEST_CASE("ops: nothing uninitialised is read", "[ops][memory]") {
     });
 }
 
-TEST_CASE("ops: the same bits on every instruction set and with any number of threads", "[ops][bits][threads]") {
+TEST_CASE("ops: the same bits on every instruction set and with any number of threads",
+          "[ops][bits][threads]") {
     for (const OpRow& row : OpTable().rows) {
         const std::vector<Real> expected = run(row);
         for_each_isa([&](const char* isa) {

@@ -1,5 +1,6 @@
-// What one types first in a tensor library: comparisons and what they choose, powers, shapes, two losses, tensors made
-// from nothing. Ties, bounds and NaN are PyTorch's; expected numbers are written out, or the formula in double.
+// What one types first in a tensor library: comparisons and what they choose, powers, shapes, two losses,
+// tensors made from nothing. Ties, bounds and NaN are PyTorch's; expected numbers are written out, or the
+// formula in double.
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,5 @@
-// The plain form and the fused ops say the same: each op, forward and backward, and whole models in training. (In the
-// gradcheck binary too, so that the differences of rounding are those of double.)
+// The plain form and the fused ops say the same: each op, forward and backward, and whole models in training.
+// (In the gradcheck binary too, so that the differences of rounding are those of double.)
 #include <fstream>
 #include <limits>
 #include <regex>
@@ -70,8 +70,8 @@ double relative_error(const Tensor& a, const Tensor& b) {
     return worst / largest;
 }
 
-// Gradients that are truly 0, as an attention key's bias's, are noise on both sides: it is measured against the
-// largest of all.
+// Gradients that are truly 0, as an attention key's bias's, are noise on both sides: it is measured against
+// the largest of all.
 void check_first_step(const std::vector<nn::NamedParameter>& fused,
                       const std::vector<nn::NamedParameter>& plain) {
     double largest = 0;
@@ -228,7 +228,8 @@ TEST_CASE("plain: a NaN behind a mask reaches nothing", "[plain]") {
             std::fill_n(x.mutable_data() + 3 * N, 2 * N, kNan);  // keys 3 and 4 of sentence 0
         CHECK(same_bits(all(), clean));
     }
-    // A later position: what earlier ones get, and their queries' gradients. (An infinity times 0 is NaN, too.)
+    // A later position: what earlier ones get, and their queries' gradients. (An infinity times 0 is NaN,
+    // too.)
     for (const Real bad : {kNan, std::numeric_limits<Real>::infinity()}) {
         const Tensor q = random({1, S, N}, 1), k = random({1, S, N}, 2), v = random({1, S, N}, 3);
         const auto earlier = [&] {

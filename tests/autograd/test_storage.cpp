@@ -109,7 +109,8 @@ TEST_CASE("storage: where sizes vary, what waits stays within bounds", "[memory]
     CHECK(storage_statistics().bytes_recycled > 0);
     storage_trim();
 
-    // 48 MiB may have company of 24; more than that, and up to a third less than 48, is given the 48 themselves.
+    // 48 MiB may have company of 24; more than that, and up to a third less than 48, is given the 48
+    //    themselves.
     constexpr int64_t mib = (int64_t(1) << 20) / kBytes;
     const Real* large = Tensor::uninitialized({48 * mib}).data();
     CHECK(Tensor::uninitialized({20 * mib}).data() != large);

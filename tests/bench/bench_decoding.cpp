@@ -1,8 +1,8 @@
-// How fast a trained model writes: 32 tokens for each sentence, greedily, with the keys and values of what has been
-// written kept (nn/key_value_cache.h). The model is the multi30k workload's.
+// How fast a trained model writes: 32 tokens for each sentence, greedily, with the keys and values of what
+// has been written kept (nn/key_value_cache.h). The model is the multi30k workload's.
 //
-// For a single sentence each token is one pass over all weights, two operations for each: what limits it is how fast
-// weights are read. So that case has a second yardstick, the time that reading as many bytes takes.
+// For a single sentence each token is one pass over all weights, two operations for each: what limits it is
+// how fast weights are read. So that case has a second yardstick, the time that reading as many bytes takes.
 #include <cstdio>
 #include <set>
 
@@ -47,8 +47,8 @@ public:
                 "[bench_decoding] a sentence of this untrained model ends early; take another seed");
     }
 
-    // What a token reads: decoder and output layer; of the embedding one row. The keys and values of the source are
-    // computed once, so the two matrices for them are not read again.
+    // What a token reads: decoder and output layer; of the embedding one row. The keys and values of the
+    // source are computed once, so the two matrices for them are not read again.
     double bytes_per_token() const {
         int64_t numbers = model_.output.table->numel() + nn::parameter_count(model_.decoder);
         numbers -= workload_.n_layers * 2 * (workload_.d_model + 1) * workload_.d_model;
@@ -67,7 +67,8 @@ double milliseconds(const Decoding& decoding) {
     return 1e3 * (seconds() - begin);
 }
 
-// Bytes per second of reading as many bytes again and again, on all threads: from whichever cache they fit into.
+// Bytes per second of reading as many bytes again and again, on all threads: from whichever cache they fit
+// into.
 double read_speed(double bytes) {
     constexpr int64_t kChunk = 1 << 14;  // numbers
     using Wide [[gnu::vector_size(64)]] = uint64_t;

@@ -1,8 +1,9 @@
-// Speed of the matrix product, in GFLOP/s and as a share of what this machine's fma units can do; with --peers also
-// as a ratio to OpenBLAS and oneDNN.
+// Speed of the matrix product, in GFLOP/s and as a share of what this machine's fma units can do; with
+// --peers also as a ratio to OpenBLAS and oneDNN.
 //
-// Rounds go over all shapes, and over all libraries, in turn, so that a disturbance hits one sample of each and not
-// all of one; what is printed is the median. Instruction sets: PLAINGRAD_ISA, or all that can run here.
+// Rounds go over all shapes, and over all libraries, in turn, so that a disturbance hits one sample of each
+// and not all of one; what is printed is the median. Instruction sets: PLAINGRAD_ISA, or all that can run
+// here.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// What everything costs that is not arithmetic: an operation with its place in the graph, a parallel_for, the start
-// of a program, memory.
+// What everything costs that is not arithmetic: an operation with its place in the graph, a parallel_for, the
+// start of a program, memory.
 #include <sys/wait.h>
 #include <unistd.h>
 

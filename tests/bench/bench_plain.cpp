@@ -1,8 +1,8 @@
-// What each fused op gains over the composition that it equals (autograd/plain.cpp), in time and in memory, one after
-// the other; and in the end all of them together, in a training step.
+// What each fused op gains over the composition that it equals (autograd/plain.cpp), in time and in memory,
+// one after the other; and in the end all of them together, in a training step.
 //
-// Forward and backward at the sizes of the paper's base model. Memory: what the op leaves for backward, its result
-// included, and the inputs not.
+// Forward and backward at the sizes of the paper's base model. Memory: what the op leaves for backward, its
+// result included, and the inputs not.
 #include <cstdio>
 #include <functional>
 

@@ -1,9 +1,9 @@
 // Where the time of a training step goes: kernel by kernel, products by shape.
 //
-// All arithmetic of the library goes through the table that kernels::cpu() gives. This program brings its own cpu(),
-// which gives a table of functions that look at the clock, call the real one, and look again. The Makefile compiles
-// the library's dispatch.cpp for it once more, with cpu() under the name real_cpu(); the linker then has no need of
-// the one in the archive.
+// All arithmetic of the library goes through the table that kernels::cpu() gives. This program brings its own
+// cpu(), which gives a table of functions that look at the clock, call the real one, and look again. The
+// Makefile compiles the library's dispatch.cpp for it once more, with cpu() under the name real_cpu(); the
+// linker then has no need of the one in the archive.
 #include <cstdio>
 #include <map>
 #include <thread>
@@ -56,7 +56,8 @@ double flops(const A&...) {
 double flops(const Gemm& g, const Real*, const Real*, Real*) {
     return 2.0 * static_cast<double>(g.m * g.n * g.k);
 }
-// Two products forward, four backward: as they are counted in workloads.cpp. (Backward computes the scores again.)
+// Two products forward, four backward: as they are counted in workloads.cpp. (Backward computes the scores
+// again.)
 double flops(const Attention& a, const Real*, const Real*, const Real*, Real*, Real*, Real*) {
     return 4.0 * static_cast<double>(a.batch * a.heads * a.queries * a.keys * a.d);
 }

@@ -1,8 +1,9 @@
-// The staircase in the head of autograd/kernels/gemm.cpp, as programs: the same product c = a @ b, one idea faster
-// from step to step, and at the end the library's. Read it from top to bottom.
+// The staircase in the head of autograd/kernels/gemm.cpp, as programs: the same product c = a @ b, one idea
+// faster from step to step, and at the end the library's. Read it from top to bottom.
 //
-// All matrices are 1152 x 1152, so that no tile is cut off at an edge (handling edges is most of what the library's
-// code is longer by). This file is compiled for the machine that it is compiled on, and with fused multiply-adds.
+// All matrices are 1152 x 1152, so that no tile is cut off at an edge (handling edges is most of what the
+// library's code is longer by). This file is compiled for the machine that it is compiled on, and with fused
+// multiply-adds.
 #include <cstdio>
 
 #include "apps/kit/options.h"
@@ -19,8 +20,8 @@ using autograd::Real;
 constexpr int64_t N = 1152;
 
 // ---------------------------------------------------------------------------------- 1  three loops
-// Element by element, a row times a column. Each number of the column is in another cache line, and each addition
-// waits for the one before.
+// Element by element, a row times a column. Each number of the column is in another cache line, and each
+// addition waits for the one before.
 void three_loops(int64_t rows, const Real* a, const Real* b, Real* c) {
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < N; ++j) {
@@ -32,8 +33,8 @@ void three_loops(int64_t rows, const Real* a, const Real* b, Real* c) {
 }
 
 // ---------------------------------------------------------------------------------- 2  loop order
-// The same, k outside of j: rows are walked along, and the additions of a row have nothing to do with each other, so
-// the compiler makes vectors of them. But each one reads and writes an element of c.
+// The same, k outside of j: rows are walked along, and the additions of a row have nothing to do with each
+// other, so the compiler makes vectors of them. But each one reads and writes an element of c.
 void loop_order(int64_t rows, const Real* a, const Real* b, Real* c) {
     std::fill(c, c + rows * N, Real(0));
     for (int64_t i = 0; i < rows; ++i)
@@ -58,8 +59,8 @@ using Vec [[gnu::vector_size(kBytes), gnu::aligned(sizeof(Real)), gnu::may_alias
 constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(Real));
 constexpr int64_t kTileColumns = kTileVecs * kLanes;
 
-// `depth` steps of k. c's numbers stay in registers all the while: for each step a row of the tile's b is loaded
-// once for all rows of a, and a number of a once for the whole row of b.
+// `depth` steps of k. c's numbers stay in registers all the while: for each step a row of the tile's b is
+// loaded once for all rows of a, and a number of a once for the whole row of b.
 void tile(int64_t depth, const Real* a, const Real* b, int64_t b_step, bool add, Real* c) {
     Vec sum[kTileRows][kTileVecs] = {};
     for (int64_t k = 0; k < depth; ++k, b += b_step) {
@@ -85,8 +86,8 @@ void register_tile(int64_t rows, const Real* a, const Real* b, Real* c) {
 }
 
 // --------------------------------------------------------------------------------- 4  cache blocks
-// In the loops above all of b passes by for every 6 rows of a, from far away. Here a part of it stays in a near cache
-// for many rows: kDepth rows of b, of these one tile's columns, for kBandRows rows of a.
+// In the loops above all of b passes by for every 6 rows of a, from far away. Here a part of it stays in a
+// near cache for many rows: kDepth rows of b, of these one tile's columns, for kBandRows rows of a.
 constexpr int64_t kDepth = 384, kBandRows = 96;
 
 void cache_blocks(int64_t rows, const Real* a, const Real* b, Real* c) {
@@ -98,8 +99,8 @@ void cache_blocks(int64_t rows, const Real* a, const Real* b, Real* c) {
 }
 
 // -------------------------------------------------------------------------------------- 5  packing
-// The rows of b are more than a page apart. So kDepth of them are copied into the order in which the tiles will read
-// them: one tile's columns after the other's, each without a gap.
+// The rows of b are more than a page apart. So kDepth of them are copied into the order in which the tiles
+// will read them: one tile's columns after the other's, each without a gap.
 void pack(const Real* b, int64_t j, Real* packed) {
     for (int64_t k = 0; k < kDepth; ++k)
         std::copy(b + k * N + j, b + k * N + j + kTileColumns, packed + j * kDepth + k * kTileColumns);

@@ -1,4 +1,5 @@
-// The vendors' matrix products, where they are installed: found when the program runs, so that nothing needs them.
+// The vendors' matrix products, where they are installed: found when the program runs, so that nothing needs
+// them.
 #pragma once
 
 #include <dlfcn.h>
@@ -36,7 +37,8 @@ using DnnlSgemm = int(char transpose_a, char transpose_b, int64_t m, int64_t n, 
                       const Real* a, int64_t lda, const Real* b, int64_t ldb, Real beta, Real* c,
                       int64_t ldc);
 
-// OpenBLAS picks its kernels when it is loaded, and versions older than a processor take those for AVX2 on it.
+// OpenBLAS picks its kernels when it is loaded, and versions older than a processor take those for AVX2 on
+// it.
 inline void find_openblas(std::vector<Blas>& found) {
     const bool avx512 = std::string(autograd::kernels::available()[0]) == "avx512";
     if (avx512)

@@ -16,8 +16,8 @@
 
 namespace plaingrad::bench {
 
-// Numbers where a Tensor has them: from the beginning of a cache line on (otherwise every second vector lies on two),
-// and if there are many on large pages.
+// Numbers where a Tensor has them: from the beginning of a cache line on (otherwise every second vector lies
+// on two), and if there are many on large pages.
 class Numbers {
 public:
     explicit Numbers(std::size_t n) : tensor_(autograd::Tensor::zeros({static_cast<int64_t>(n)})) {}
@@ -54,8 +54,8 @@ double rate(F f, double least = 0.02) {
 }
 
 // GFLOP/s of nothing but fma, on all threads in use. Clock rates differ from hour to hour and with what else
-// runs: it is measured beside each measurement, never taken from a data sheet. Whatever disturbs can only make it
-// smaller, so the best of some samples counts.
+// runs: it is measured beside each measurement, never taken from a data sheet. Whatever disturbs can only
+// make it smaller, so the best of some samples counts.
 inline double fma_peak() {
     constexpr int kSamples = 5;
     const int threads = autograd::thread_count();
@@ -86,8 +86,8 @@ inline double peak_memory() {
     return 0;
 }
 
-// For being measured in turn with another program: for each number N on standard input does N steps and prints the
-// milliseconds of one and the most memory so far, until the input ends.
+// For being measured in turn with another program: for each number N on standard input does N steps and
+// prints the milliseconds of one and the most memory so far, until the input ends.
 template <class Step>
 int serve_turns(double memory_before, Step step) {
     std::printf("ready %.1f\n", memory_before);

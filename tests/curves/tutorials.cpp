@@ -8,10 +8,10 @@
 #include <iostream>
 
 #include "apps/kit/options.h"
-#include "models/pairs.h"
 #include "apps/kit/program.h"
 #include "autograd/base/parallel.h"
 #include "models/decoding.h"
+#include "models/pairs.h"
 #include "models/presets.h"
 #include "models/text/vocabulary.h"
 #include "nn/optim.h"

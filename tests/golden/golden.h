@@ -172,8 +172,8 @@ inline void check_agreement(const std::string& file, const Cases& cases) {
     }
 }
 
-// In an input the first number, which is no padding. Else not in the middle: in a bias of queries, keys and values these
-// are the keys, whose bias changes nothing.
+// In an input the first number, which is no padding. Else not in the middle: in a bias of queries, keys and
+// values these are the keys, whose bias changes nothing.
 inline int64_t place_of_fault(const std::string& name, const Tensor& x) {
     return begins_with(name, "input/") ? 0 : x.numel() * 3 / 4;
 }
@@ -192,8 +192,8 @@ inline Golden with_fault(const Golden& golden, const std::string& name, double f
     return planted;
 }
 
-// Plants faults in the golden file: in one number of each reference, just beyond what is allowed, and a NaN there; in
-// one number of each group's first input and first weight. Each must be noticed.
+// Plants faults in the golden file: in one number of each reference, just beyond what is allowed, and a NaN
+// there; in one number of each group's first input and first weight. Each must be noticed.
 inline void check_faults_are_noticed(const std::string& file, const Cases& cases) {
     for (const auto& [group, golden] : read_golden(file)) {
         const Case& run = cases.at(group);

@@ -1,5 +1,6 @@
-// The names of Hugging Face's GPT-2 and BERT, as maps of one's own over models/pytorch.h: the golden files of these two
-// models have them. Their GPT-2 has matrices as (in, out), their BERT as (out, in), with queries, keys and values apart.
+// The names of Hugging Face's GPT-2 and BERT, as maps of one's own over models/pytorch.h: the golden files of
+// these two models have them. Their GPT-2 has matrices as (in, out), their BERT as (out, in), with queries,
+// keys and values apart.
 #pragma once
 
 #include "models/language_model.h"
@@ -51,14 +52,16 @@ inline const NameRules kBert = {
     {"backbone.encoder.layers.", "bert.encoder.layer."},
 };
 
-// GPT2Model's files lack the prefix that GPT2LMHeadModel's have. attn.bias and attn.masked_bias are causal masks.
+// GPT2Model's files lack the prefix that GPT2LMHeadModel's have. attn.bias and attn.masked_bias are causal
+// masks.
 inline std::string gpt2_name(std::string name) {
     if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias"))
         return "";
     return name.starts_with("transformer.") || name.starts_with("lm_head.") ? name : "transformer." + name;
 }
 
-// Old files call a norm's parameters gamma and beta. The pooler and the second head were for pairs of sentences.
+// Old files call a norm's parameters gamma and beta. The pooler and the second head were for pairs of
+// sentences.
 inline std::string bert_name(std::string name) {
     if (!name.starts_with("bert.") && !name.starts_with("cls."))
         name = "bert." + name;
@@ -72,7 +75,8 @@ inline std::string bert_name(std::string name) {
     return name;
 }
 
-// Of GPT2LMHeadModel; files may also have the names of GPT2Model. Throws Error for a model that computes something else.
+// Of GPT2LMHeadModel; files may also have the names of GPT2Model. Throws Error for a model that computes
+// something else.
 inline StateDict gpt2_state_dict(const LanguageModel& model) {
     const StackConfig& c = model.config;
     autograd::check(
@@ -82,9 +86,9 @@ inline StateDict gpt2_state_dict(const LanguageModel& model) {
     return {.entries = renamed(all_parameters(model), kGpt2, false), .canonical = gpt2_name};
 }
 
-// Of BertForMaskedLM, or BertForPreTraining without its second head. BERT adds a vector for "first sentence" or "second
-// sentence" to each position. A text of one sentence always gets the first: loading adds it to the positions, saving
-// writes zeros for both.
+// Of BertForMaskedLM, or BertForPreTraining without its second head. BERT adds a vector for "first sentence"
+// or "second sentence" to each position. A text of one sentence always gets the first: loading adds it to the
+// positions, saving writes zeros for both.
 inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
     const StackConfig& c = model.config;
     autograd::check(

@@ -39,7 +39,8 @@ void run(const Model& model, const StateDict& state, const Golden& golden, Resul
     results.gradients(state);
 }
 
-// BERT adds two tables to the position embeddings: ours are the first row of the one and all rows of the other.
+// BERT adds two tables to the position embeddings: ours are the first row of the one and all rows of the
+// other.
 void bert(const Golden& golden, Results& results) {
     const MaskedLanguageModel model(small_bert(), Rng(1));
     const Folder folder;

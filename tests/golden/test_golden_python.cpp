@@ -1,5 +1,5 @@
-// The other direction: PyTorch loads what we save (strict=True) and computes the same. Runs where a Python with PyTorch
-// is; elsewhere it says that it was left out.
+// The other direction: PyTorch loads what we save (strict=True) and computes the same. Runs where a Python
+// with PyTorch is; elsewhere it says that it was left out.
 #include <cstdlib>
 #include <sstream>
 

@@ -85,7 +85,8 @@ inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary
 
 inline const std::vector<std::string> kStacks = {"gpt2", "bert", "paper", "bare", "mixed"};
 
-// Moves every parameter, so that norms and biases do something, and small initial values are not all there is.
+// Moves every parameter, so that norms and biases do something, and small initial values are not all there
+// is.
 template <class Model>
 void stir(const Model& model, uint64_t seed = 5) {
     const std::vector<nn::NamedParameter> all = nn::parameters(model);

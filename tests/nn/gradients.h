@@ -17,8 +17,8 @@ namespace plaingrad::tests {
 
 using autograd::NoGrad;
 
-// An attention key's bias moves all scores of a query alike, and so changes nothing: its gradient is 0. It is the
-// middle third of the joint projection's.
+// An attention key's bias moves all scores of a query alike, and so changes nothing: its gradient is 0. It is
+// the middle third of the joint projection's.
 inline bool truly_zero(const std::string& name, std::size_t i, std::size_t size) {
     return name.ends_with("in_proj.bias") && i >= size / 3 && i < 2 * size / 3;
 }

@@ -1,4 +1,5 @@
-// The texts that char_lm learns from and is measured on: files as ids, held-out parts, pieces of the context, batches.
+// The texts that char_lm learns from and is measured on: files as ids, held-out parts, pieces of the context,
+// batches.
 #pragma once
 
 #include <algorithm>
@@ -76,8 +77,8 @@ struct Corpus {
     std::vector<Sequence> training, held_out;
 };
 
-// Held out are the last tenth of the text; of lines a tenth chosen by chance, at most 1,000, and the same ones
-// for every seed.
+// Held out are the last tenth of the text; of lines a tenth chosen by chance, at most 1,000, and the same
+// ones for every seed.
 inline Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines) {
     Corpus corpus = {bytes ? Characters::all_bytes() : Characters(), lines, {}, {}};
     for (const File& file : files)

@@ -1,5 +1,5 @@
-// Learns to write from a text: a decoder-only Transformer that predicts the next character, or byte. With --lines
-// each line of the file is an item of its own, e.g. a name, and it learns to invent new ones.
+// Learns to write from a text: a decoder-only Transformer that predicts the next character, or byte. With
+// --lines each line of the file is an item of its own, e.g. a name, and it learns to invent new ones.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -41,16 +41,16 @@ struct Settings {
 
 // What the options are that are not given.
 Settings recipe(const std::string& preset) {
-    // tiny: the small machines' recipe in the README of Karpathy's nanoGPT, but for the learning rate: with 1e-3, as
-    // there, so small a model has not learned enough when the 2,000 steps end.
+    // tiny: the small machines' recipe in the README of Karpathy's nanoGPT, but for the learning rate: with
+    // 1e-3, as there, so small a model has not learned enough when the 2,000 steps end.
     Settings s = {};
     s.preset = preset;
     if (preset == "small") {  // the same, config/train_shakespeare_char.py
         s.layers = s.heads = 6, s.d_model = 384, s.context = 256;
         s.batch = 64, s.steps = 5000, s.lr = 1e-3, s.dropout = 0.2;
     } else if (preset == "names") {
-        // Karpathy's makemore, but for a higher rate that falls, and dropout: without them it knows the names by
-        // heart before it is good at new ones.
+        // Karpathy's makemore, but for a higher rate that falls, and dropout: without them it knows the names
+        // by heart before it is good at new ones.
         s.d_model = 64, s.context = 16, s.lr = 2e-3, s.dropout = 0.1;
         s.batch = 32, s.steps = 16'000, s.validate_every = 500;
     } else if (preset == "demo") {  // 20 seconds on two cores

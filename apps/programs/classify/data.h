@@ -1,4 +1,5 @@
-// The texts that classify learns from and is measured on: lines with a label, read from files, and held out by chance.
+// The texts that classify learns from and is measured on: lines with a label, read from files, and held out
+// by chance.
 #pragma once
 
 #include <algorithm>
@@ -80,8 +81,8 @@ struct Corpus {
     std::vector<Example> training, held_out;
 };
 
-// Holds out `count` lines, chosen by chance, but never the last text of a label. A text that is held out is not
-// learned from either where it stands a second time.
+// Holds out `count` lines, chosen by chance, but never the last text of a label. A text that is held out is
+// not learned from either where it stands a second time.
 inline Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autograd::Rng& rng) {
     std::map<std::string, std::set<std::string>> left;
     for (const Example& e : examples)

@@ -1,4 +1,5 @@
-// Learns to tell kinds of text apart: an encoder-only Transformer that reads a line and says which label it has.
+// Learns to tell kinds of text apart: an encoder-only Transformer that reads a line and says which label it
+// has.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -56,7 +57,7 @@ models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_
             .pooling = s.reader.first ? models::Pooling::first : models::Pooling::mean};
 }
 
-// ---------------------------------------------------------------------------------------- a trained classifier
+// -------------------------------------------------------------------------------------- a trained classifier
 
 struct Labeller {
     Classifier model;
@@ -258,7 +259,7 @@ std::string prediction(const Labeller& l, const std::string& text) {
     return line;
 }
 
-// ------------------------------------------------------------------------------------- the built-in sentences
+// ------------------------------------------------------------------------------------ the built-in sentences
 
 // A template with its {slots} filled. The last two values of each slot are for held-out sentences only.
 std::string fill(const std::string& sentence, bool held_out, const Rng& rng) {
@@ -304,7 +305,7 @@ Corpus built_in_corpus(const Rng& rng) {
     return corpus;
 }
 
-// --------------------------------------------------------------------------------------------------- commands
+// -------------------------------------------------------------------------------------------------- commands
 
 int demo_command(int argc, char** argv) {
     Settings s;

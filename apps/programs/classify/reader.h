@@ -1,11 +1,12 @@
-// How classify reads a text. There are no pretrained vectors, and of a few thousand lines most words are rare: so a
-// word is read as several ids, and something is known of each, even of one that was never seen:
+// How classify reads a text. There are no pretrained vectors, and of a few thousand lines most words are
+// rare: so a word is read as several ids, and something is known of each, even of one that was never seen:
 //
 //     Who founded Oslo ?
 //     who <^-who> <who->  founded <-ded> <fou->  <^-slo>  ? <-?>  who+founded
 //
-// the word itself if it is frequent enough; its look: how it ends, or where its digits are, and whether it begins
-// with a capital; its beginning, which it shares with its other forms; and at the end frequent pairs of neighbours.
+// the word itself if it is frequent enough; its look: how it ends, or where its digits are, and whether it
+// begins with a capital; its beginning, which it shares with its other forms; and at the end frequent pairs
+// of neighbours.
 #pragma once
 
 #include <algorithm>
@@ -54,8 +55,8 @@ public:
             keep(pairs, options.pairs);
     }
 
-    // drop: the probability that a word or a pair is left out, as unknown ones are. In training: so that the parts
-    // of words are learned, and none is relied on too much.
+    // drop: the probability that a word or a pair is left out, as unknown ones are. In training: so that the
+    // parts of words are learned, and none is relied on too much.
     std::vector<int32_t> operator()(const std::string& text, double drop = 0,
                                     const autograd::Rng& rng = autograd::Rng(0)) const {
         std::vector<int32_t> ids(options_.first ? 1 : 0, models::kSos);
@@ -133,8 +134,8 @@ private:
         return words;
     }
 
-    // No word of a text can be spelled like one of its parts, for < and > are words by themselves; and none has a
-    // space in it, as pairs have.
+    // No word of a text can be spelled like one of its parts, for < and > are words by themselves; and none
+    // has a space in it, as pairs have.
     std::string spelled(const std::string& word) const { return options_.keep_case ? word : lower(word); }
     std::string pair(const std::string& a, const std::string& b) const {
         return spelled(a) + ' ' + spelled(b);

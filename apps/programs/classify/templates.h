@@ -1,5 +1,5 @@
-// What classify learns from when it is given no file: what is asked of an assistant, as templates of sentences.
-// The held-out ones are worded otherwise, and no slot is filled there as it was in training.
+// What classify learns from when it is given no file: what is asked of an assistant, as templates of
+// sentences. The held-out ones are worded otherwise, and no slot is filled there as it was in training.
 #pragma once
 
 #include <map>

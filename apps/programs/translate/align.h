@@ -18,12 +18,14 @@ inline std::string to_string(const Alignment& alignment) {
     return text;
 }
 
-// The attention to the source, of a batch of sentences and translations of them, from one more pass over both.
+// The attention to the source, of a batch of sentences and translations of them, from one more pass over
+// both.
 //
-// The mean over the heads of the last layer but one, where a token is predicted (Garg et al. 2019, "Jointly Learning to
-// Align and Translate with Transformer Models", §4.1). Beside the words of which a statistical aligner is sure, on
-// 300 sentences of Multi30k, 83 % agree; of the last layer as many; of the first one 4 %, but 84 % one position
-// later, where the token has been read (Chen et al. 2020, SHIFT-ATT): where each is best is a matter of depth.
+// The mean over the heads of the last layer but one, where a token is predicted (Garg et al. 2019, "Jointly
+// Learning to Align and Translate with Transformer Models", §4.1). Beside the words of which a statistical
+// aligner is sure, on 300 sentences of Multi30k, 83 % agree; of the last layer as many; of the first one 4 %,
+// but 84 % one position later, where the token has been read (Chen et al. 2020, SHIFT-ATT): where each is
+// best is a matter of depth.
 class CrossAttention {
 public:
     // sources end in <eos>; translations have neither <sos> nor <eos>.
@@ -42,8 +44,8 @@ public:
         weights_ = weights.decoder_cross[layers < 2 ? 0 : layers - 2];  // (B, H, T, S)
     }
 
-    // The source position, of those below `sources`, that token t of translation b attends to most. With `among` one
-    // of those for which it says true, if there is one.
+    // The source position, of those below `sources`, that token t of translation b attends to most. With
+    // `among` one of those for which it says true, if there is one.
     int64_t most(int64_t b, int64_t t, int64_t sources, const std::vector<bool>& among = {}) const {
         const bool some = std::find(among.begin(), among.end(), true) != among.end();
         int64_t best = 0;
@@ -68,8 +70,9 @@ private:
     autograd::Tensor weights_;
 };
 
-// Every word of the translation (its pieces' words are `target`) with the words of the source (`source`) that its
-// pieces attend to most: each word of the translation has at least one. Sorted by the word of the translation.
+// Every word of the translation (its pieces' words are `target`) with the words of the source (`source`) that
+// its pieces attend to most: each word of the translation has at least one. Sorted by the word of the
+// translation.
 inline Alignment align(const CrossAttention& attention, int64_t b, const std::vector<int64_t>& source,
                        const std::vector<int64_t>& target) {
     Alignment alignment;

@@ -23,7 +23,8 @@ inline ParallelText read(const std::vector<std::string>& files, bool any_bytes) 
 
 class Corpus {
 public:
-    // Sides that are longer than `longest` ids, <eos> included, are dropped or cut, which is said, or an Error.
+    // Sides that are longer than `longest` ids, <eos> included, are dropped or cut, which is said, or an
+    // Error.
     Corpus(const ParallelText& text, const TextCodec& codec, int64_t longest, TooLong too_long) {
         int64_t changed = 0;
         longest_ = longest;
@@ -80,8 +81,8 @@ public:
         return models::make_batch(chosen);
     }
 
-    // The same pairs, whose words are divided in another way for each `rng`. One that is too long then stays as it
-    // was.
+    // The same pairs, whose words are divided in another way for each `rng`. One that is too long then stays
+    // as it was.
     Corpus with_dropout(const TextCodec& codec, double dropout, const autograd::Rng& rng) const {
         Corpus other = *this;
         for (std::size_t i = 0; i < pairs_.size(); ++i) {

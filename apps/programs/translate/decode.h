@@ -17,7 +17,8 @@ struct DecodingOptions {
     bool list = false;   // n-best lists, also of one
     double alpha = 1;    // score = log p / length^alpha
     bool align = false;  // with alignments
-    // What becomes of a word that is unknown. copy: the one of the source that it is aligned with. mark: "<unk>".
+    // What becomes of a word that is unknown. copy: the one of the source that it is aligned with. mark:
+    // "<unk>".
     std::string unknown = "copy";
 };
 
@@ -131,7 +132,8 @@ private:
         }
     }
 
-    // For every <unk> of a translation the piece of the source that it is aligned with: an unknown one, if there is.
+    // For every <unk> of a translation the piece of the source that it is aligned with: an unknown one, if
+    // there is.
     std::vector<std::string> copies_for(const Source& source, const Sequence& ids,
                                         const CrossAttention& attention, int64_t row) const {
         std::vector<std::string> copies(ids.size());
@@ -159,7 +161,8 @@ public:
             first_ = translation.unknown[0], line_ = line;
         count_ += static_cast<int64_t>(translation.unknown.size());
     }
-    // Some unknown characters are usual. Throws Error if all are: the input is in no language that the model knows.
+    // Some unknown characters are usual. Throws Error if all are: the input is in no language that the model
+    // knows.
     void report(const std::string& name) const {
         check(
             count_ == 0 || count_ < pieces_, name,
@@ -174,8 +177,8 @@ private:
     std::string first_;
 };
 
-// `line ||| translation ||| score` for n-best lists, lines counted from 0 as the field does; behind that, or behind
-// the translation alone, ` ||| 0-0 1-2`, the alignment.
+// `line ||| translation ||| score` for n-best lists, lines counted from 0 as the field does; behind that, or
+// behind the translation alone, ` ||| 0-0 1-2`, the alignment.
 inline void print_translation(const Translation& translation, int64_t line, const DecodingOptions& options,
                               bool scores) {
     for (const Translation::Candidate& c : translation.best) {
@@ -191,7 +194,8 @@ inline void print_translation(const Translation& translation, int64_t line, cons
     }
 }
 
-// The next line, or as much of it as shows that it is too long for a sentence. Throws Error for what cannot be read.
+// The next line, or as much of it as shows that it is too long for a sentence. Throws Error for what cannot
+// be read.
 inline bool next_line(std::istream& in, std::string& line, const std::string& name) {
     line.clear();
     try {
@@ -206,8 +210,8 @@ inline bool next_line(std::istream& in, std::string& line, const std::string& na
     return true;
 }
 
-// Line after line to standard output. Lines are taken together as they come: at a terminal, or from a program that
-// waits for the answer, none has to wait for the next.
+// Line after line to standard output. Lines are taken together as they come: at a terminal, or from a program
+// that waits for the answer, none has to wait for the next.
 inline void translate_lines(const Translator& translator, std::istream& in, const std::string& name,
                             bool scores) {
     int64_t number = 0, replaced = 0;

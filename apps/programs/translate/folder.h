@@ -43,11 +43,12 @@ struct Folder {
     }
 };
 
-// Only one run at a time writes into a folder: as long as this object, or its process, exists, another one is refused.
+// Only one run at a time writes into a folder: as long as this object, or its process, exists, another one is
+// refused.
 class FolderLock {
 public:
-    // Makes the folder for a new run, if need be. Throws Error if another run holds it, if it has no run to resume, or
-    // one already for a new run, or if it can't be written.
+    // Makes the folder for a new run, if need be. Throws Error if another run holds it, if it has no run to
+    // resume, or one already for a new run, or if it can't be written.
     FolderLock(const Folder& folder, bool resumes) : FolderLock(folder.path) {
         std::error_code none;
         do {
@@ -66,8 +67,8 @@ public:
             check(resumes || !std::filesystem::exists(there, none), path_,
                   ": there is a run in this folder already; --resume ", path_, " goes on with it");
     }
-    // What was refused leaves no trace: a folder that this run has made goes if nothing is in it, but never one that
-    // another run has locked.
+    // What was refused leaves no trace: a folder that this run has made goes if nothing is in it, but never
+    // one that another run has locked.
     ~FolderLock() { leave(); }
     FolderLock(const FolderLock&) = delete;
     FolderLock& operator=(const FolderLock&) = delete;

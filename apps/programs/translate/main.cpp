@@ -1,4 +1,5 @@
-// A translator that learns from your own sentences, can be stopped and resumed at any moment, and translates in a pipe.
+// A translator that learns from your own sentences, can be stopped and resumed at any moment, and translates
+// in a pipe.
 //
 //     ./apps/translate train train.en train.de --validation val.en,val.de --save run
 //     echo "A man is riding a bicycle." | ./apps/translate run run

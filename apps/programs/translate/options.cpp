@@ -5,9 +5,10 @@
 namespace plaingrad::translate {
 namespace {
 
-// tiny: Wu et al. 2021 (ACL), "Good for Misconceived Reasons: An Empirical Revisiting on the Need for Visual Context in
-// Multimodal Machine Translation", Transformer-Tiny, as their code has it. quick: the same model, with fewer pieces, smaller
-// steps, and an end after ten minutes; found by trying three. base: "Attention Is All You Need", Table 3.
+// tiny: Wu et al. 2021 (ACL), "Good for Misconceived Reasons: An Empirical Revisiting on the Need for Visual
+// Context in Multimodal Machine Translation", Transformer-Tiny, as their code has it. quick: the same model,
+// with fewer pieces, smaller steps, and an end after ten minutes; found by trying three. base: "Attention Is
+// All You Need", Table 3.
 Settings recipe(const std::string& preset) {
     Settings s;
     s.preset = preset;

@@ -1,4 +1,5 @@
-// The settings of `translate train`: a row for each, from which options, help, presets and checkpoints follow.
+// The settings of `translate train`: a row for each, from which options, help, presets and checkpoints
+// follow.
 #pragma once
 
 #include <string>

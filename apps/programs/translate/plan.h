@@ -22,9 +22,10 @@ struct Memory {
     double sum() const { return weights + gradients + optimizer + std::max(activations, decoding); }
 };
 
-// For each token and layer seven vectors and one of the feed-forward are kept for backward (measured, as are the 512
-// positions whose logits are in memory together); a decoder layer, with three sub-layers, counts twice. Batches have many
-// shapes, and buffers that wait to be used again may be half as much again (autograd/storage.cpp).
+// For each token and layer seven vectors and one of the feed-forward are kept for backward (measured, as are
+// the 512 positions whose logits are in memory together); a decoder layer, with three sub-layers, counts
+// twice. Batches have many shapes, and buffers that wait to be used again may be half as much again
+// (autograd/storage.cpp).
 inline double training_memory(const models::TransformerConfig& c, int64_t batch_tokens) {
     const double layers = static_cast<double>(c.n_encoder_layers + 2 * c.n_decoder_layers);
     return 1.5 * sizeof(autograd::Real) *
@@ -32,8 +33,9 @@ inline double training_memory(const models::TransformerConfig& c, int64_t batch_
             512.0 * static_cast<double>(c.tgt_vocabulary));
 }
 
-// Keys and values of every layer, of the longest sentences that validation has, translated together with a beam: those of
-// the source and, as far as translations usually go, of the target. And the probabilities of all words, twice.
+// Keys and values of every layer, of the longest sentences that validation has, translated together with a
+// beam: those of the source and, as far as translations usually go, of the target. And the probabilities of
+// all words, twice.
 inline double decoding_memory(const models::TransformerConfig& c, const Corpus& validation, int64_t beam) {
     const auto rows = static_cast<double>(beam * std::min(DecodingOptions{}.batch, validation.size()));
     const double positions = 2.5 * static_cast<double>(validation.longest());
@@ -76,8 +78,8 @@ inline void print_memory(const Memory& memory, int64_t files) {
     std::cerr << text << "; files up to " << mib(memory.weights * static_cast<double>(files)) << " MiB\n";
 }
 
-// Tokens to predict in a second, from forward and backward of the next batches. Nothing is learned from them, and nothing
-// is changed: what is drawn for dropout depends on the step alone.
+// Tokens to predict in a second, from forward and backward of the next batches. Nothing is learned from them,
+// and nothing is changed: what is drawn for dropout depends on the step alone.
 inline double measured_speed(const models::Transformer& model, Cursor cursor, const Settings& s) {
     using Clock = std::chrono::steady_clock;
     constexpr int kBatches = 4;  // the first one, which fetches its memory, does not count

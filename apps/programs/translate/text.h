@@ -4,8 +4,8 @@
 //     words         --Bpe------->  pieces of words        rare words become frequent pieces
 //     pieces        --Vocabulary-> ids
 //
-// Bytes are the other way: any text is a sequence of bytes, which byte-pair encoding makes short. Nothing is unknown
-// then, and nothing needs to be a language.
+// Bytes are the other way: any text is a sequence of bytes, which byte-pair encoding makes short. Nothing is
+// unknown then, and nothing needs to be a language.
 #pragma once
 
 #include "apps/kit/config_metadata.h"
@@ -40,8 +40,8 @@ struct TextOptions {
 
 class TextCodec {
 public:
-    // What both languages have in common: one table of pieces, so that names and numbers can be copied. `codes` are
-    // merges learned before, "" to learn them.
+    // What both languages have in common: one table of pieces, so that names and numbers can be copied.
+    // `codes` are merges learned before, "" to learn them.
     static TextCodec learn(const ParallelText& text, const TextOptions& options, const std::string& codes,
                            const std::string& codes_file) {
         TextCodec codec;
@@ -58,8 +58,8 @@ public:
         return codec;
     }
 
-    // Ids, without <sos> and <eos>; what the vocabulary lacks is <unk>. With dropout a word is divided in another way
-    // each time (Provilkov et al. 2020).
+    // Ids, without <sos> and <eos>; what the vocabulary lacks is <unk>. With dropout a word is divided in
+    // another way each time (Provilkov et al. 2020).
     Sequence encode(const std::string& line, double dropout = 0,
                     const autograd::Rng& rng = autograd::Rng(0)) const {
         if (!is_bytes())
@@ -87,7 +87,8 @@ public:
         return options_.tokenized ? words : models::text::detokenize(words);
     }
 
-    // To which word of the decoded line, counted from 0, each id belongs. Words are what stands between spaces.
+    // To which word of the decoded line, counted from 0, each id belongs. Words are what stands between
+    // spaces.
     std::vector<int64_t> words_of(const Sequence& ids, const std::vector<std::string>& unknown = {}) const {
         std::vector<int64_t> words;
         for (std::size_t end = 1; end <= ids.size(); ++end) {
@@ -153,7 +154,8 @@ public:
     }
 
 private:
-    // Words and symbols, one space between any two: how many there were says nothing about what a sentence means.
+    // Words and symbols, one space between any two: how many there were says nothing about what a sentence
+    // means.
     std::string words(const std::string& line) const {
         std::string text;
         for (const std::string& word : models::text::split_words(line))
@@ -177,8 +179,8 @@ private:
         return text;
     }
 
-    // Of what the text is divided into; with dropout also into what it can be: into characters, and whatever a merge
-    // makes of them.
+    // Of what the text is divided into; with dropout also into what it can be: into characters, and whatever
+    // a merge makes of them.
     void make_vocabulary(const ParallelText& text) {
         models::text::WordCounts counts;
         const auto count = [&](double dropout) {

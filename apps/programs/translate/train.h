@@ -53,8 +53,8 @@ public:
           cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
           training_(nn::parameters(model), {.beta2 = 0.98, .eps = 1e-8}) {}
 
-    // From where the run in the folder stands; `metadata` is that of its checkpoint. Throws Error if it began with
-    // other data.
+    // From where the run in the folder stands; `metadata` is that of its checkpoint. Throws Error if it began
+    // with other data.
     void go_on_from(const kit::Metadata& metadata) {
         const nn::checkpoint::FieldReader field{metadata, "translate.", folder_.last()};
         check(field.required("data") == data_, folder_.last(),
@@ -167,8 +167,8 @@ private:
         return text;
     }
 
-    // What is needed to go on is written last: a run that is killed before does all this once more, with the same
-    // result.
+    // What is needed to go on is written last: a run that is killed before does all this once more, with the
+    // same result.
     void after_step(int64_t step, bool validated) {
         if (epoch_ended_ || step == s_.steps) {  // the run's last epoch may be a part of one
             log_epoch(step, validated);
@@ -226,8 +226,8 @@ private:
         return epochs;
     }
 
-    // The average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; but the model of the best
-    // validation where that is better, as in a short run, whose first epochs have learned little.
+    // The average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; but the model
+    // of the best validation where that is better, as in a short run, whose first epochs have learned little.
     void finish() {
         std::vector<std::string> epochs;
         std::error_code none;

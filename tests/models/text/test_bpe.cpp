@@ -178,8 +178,9 @@ TEST_CASE("bpe: dropout is the same for the same seed", "[text][bpe]") {
         CHECK(Bpe::undo(bpe.apply(line, 0.5, Rng(seed))) == line);
 }
 
-// 8.1 of the published figures: subword-nmt's own codes for 10,000 merges have the SHA-256 5b545f31...; this is
-// FNV-1a of the same file, computed when the SHA-256 was equal. The numbers of pieces are those of Wu et al. 2021.
+// 8.1 of the published figures: subword-nmt's own codes for 10,000 merges have the SHA-256 5b545f31...; this
+// is FNV-1a of the same file, computed when the SHA-256 was equal. The numbers of pieces are those of Wu et
+// al. 2021.
 TEST_CASE("bpe: codes, pieces and vocabulary of Multi30k are the published ones", "[.][text][bpe][data]") {
     const char* folder = std::getenv("PLAINGRAD_DATA");
     if (folder == nullptr)

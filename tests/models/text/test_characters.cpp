@@ -29,7 +29,8 @@ std::string complaint(F f) {
 }  // namespace
 
 TEST_CASE("characters have ids in the order of their code points", "[text]") {
-    // One of each length in UTF-8, the first and the last of some: U+007F, U+0080, U+07FF, U+0800, U+FFFF, U+10FFFF.
+    // One of each length in UTF-8, the first and the last of some: U+007F, U+0080, U+07FF, U+0800, U+FFFF,
+    // U+10FFFF.
     const std::string text =
         "b\xf4\x8f\xbf\xbf"
         "a\xef\xbf\xbf\xe0\xa0\x80\xdf\xbf\xc2\x80\x7f"

@@ -3,11 +3,11 @@
 
 #include <cstdlib>
 
-#include "nn/utf8.h"
 #include "autograd/random.h"
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
 #include "models/text/vocabulary.h"
+#include "nn/utf8.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
