@@ -16,8 +16,7 @@ void check_ids(const char* op, int64_t vocabulary, const Tokens& ids) {
     }
 }
 
-// out[b, t] = dropout(table[ids[b, t]] * scale + positions[t]), zeros for padding instead of
-// the table's
+// out[b, t] = dropout(table[ids[b, t]] * scale + positions[t]), zeros for padding instead of the table's
 // d = dropout's gradient of dout     dtable[id] = Σ d[b, t] scale over the places of that id
 // dpositions[t] = Σ d[b, t] over b
 Tensor looked_up(const char* op, const Tensor& table, const Tokens& ids, const Tensor& positions,

@@ -58,7 +58,7 @@ struct Printer {
         const int inner = x.rank() - dim - 1;  // dimensions within: as many line breaks between two elements
         const std::string between = inner == 0 ? ", "
                                                : "," + std::string(static_cast<std::size_t>(inner), '\n') +
-                                                     std::string(dim + 1u, ' ');
+                                                     std::string(static_cast<std::size_t>(dim) + 1, ' ');
         const int64_t n = x.size(dim);
         const bool cut = x.numel() > kCutFrom && n > 2 * kEdge;
         out << '[';

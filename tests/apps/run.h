@@ -38,7 +38,7 @@ inline std::string apps() { return environment("PLAINGRAD_APPS", "apps"); }
 // Whether the programs are built to be fast. Sanitized or emulated ones are much slower: they get shorter
 // trainings, where the claim allows.
 inline bool fast_build() {
-    for (const char* variant : {"asan", "ubsan", "tsan", "double"})
+    for (const char* variant : {"asan", "tsan", "double"})
         if (apps().find("/" + std::string(variant) + "/") != std::string::npos)
             return false;
     return environment("PLAINGRAD_RUN", "").find("qemu") == std::string::npos;

@@ -120,7 +120,8 @@ TEST_CASE("reverse_task reverses 2000 unseen sequences, and the one that is aske
     CHECK(losses(r)[12].starts_with("step 1200/1200  loss 0.0"));
 }
 
-TEST_CASE("a head of reverse_task learns the anti-diagonal, whatever the seed", "[apps][reverse_task]") {
+TEST_CASE("a head of reverse_task learns the anti-diagonal, whatever the seed",
+          "[apps][reverse_task][slow]") {
     if (!fast_build())
         return;
     for (const char* seed : {"1", "2", "3", "4", "5"}) {

@@ -154,7 +154,7 @@ TEST_CASE("tasks runs the tasks that are named, each once", "[apps][tasks]") {
     CHECK(r.err.ends_with("\ntasks: short of the figure: reverse, sort; more --steps may help\n"));
 }
 
-TEST_CASE("tasks: the same for any number of threads, another for another seed", "[apps][tasks]") {
+TEST_CASE("tasks: the same for any number of threads, another for another seed", "[apps][tasks][slow]") {
     const Words few = {"--steps", "4"};
     const auto with = [&](const Words& more) {
         Words words = few;

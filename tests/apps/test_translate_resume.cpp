@@ -14,7 +14,7 @@ using namespace plaingrad;  // NOLINT
 using namespace tests;
 
 TEST_CASE("translate: a run that was stopped after any step ends as one that was not",
-          "[apps][translate][bits]") {
+          "[apps][translate][bits][slow]") {
     const Files f;
     const Words whole = f.train({"--save", f.folder / "whole", "--validation", f.data});
     REQUIRE(translate(whole).status == 0);
@@ -197,7 +197,7 @@ TEST_CASE("translate goes on from another folder, and with files that have moved
 }
 
 TEST_CASE("translate: whatever the options, a run that was stopped goes on to the same bits",
-          "[apps][translate][bits]") {
+          "[apps][translate][bits][slow]") {
     if (!fast_build())
         SKIP("this build is too slow for so many runs");
     const std::vector<Words> options = {{"--bpe-dropout", "0.2", "--accumulate", "2", "--save-every", "3"},
