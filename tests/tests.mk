@@ -87,7 +87,12 @@ $(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(OUT)/gradchecks_list $(OUT)/libtests.a 
 comma  := ,
 unnamed = $(if $(filter-out ~%,$(TESTS)),,~[.]~[slow])
 tagged  = $(call quote,$(unnamed)$(1)$(subst $(comma),$(comma)$(1),$(TESTS)))
-SUITES  = $(OUT)/tests $(call tagged,$(if $(filter double,$(VARIANT)),,~[gradcheck]))
+in_float := $(if $(filter double,$(VARIANT)),,~[gradcheck])
+# The tests of programs, which mostly wait for them, run beside the others.
+SUITES  = $(OUT)/tests $(call tagged,$(in_float)~[apps])
+ifneq ($(if $(TEST_SRC),$(shell grep -lF '[apps]' $(TEST_SRC))),)
+SUITES += $(OUT)/tests $(call tagged,$(in_float)[apps])
+endif
 ifneq ($(and $(GRAD_SRC),$(filter release,$(VARIANT)),$(filter-out no,$(GRADCHECKS))),)
 SUITES += $(BUILD)/double/gradchecks $(call tagged,[gradcheck])
 test tests: gradchecks

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs test binaries and prints `N passed, N failed, N skipped`, test cases summed over all of them. It exists
-# because a binary that crashes, is killed by a sanitizer, or leaves early counts nothing itself:
+# Runs test binaries, side by side, and prints `N passed, N failed, N skipped`, test cases summed over all of them. It
+# exists because a binary that crashes, is killed by a sanitizer, or leaves early counts nothing itself:
 # that is a failure here.
 #
 # usage: run_tests.sh <binary> <Catch2 filter> [<binary> <filter> ...]
@@ -11,17 +11,32 @@ failed=0
 skipped=0
 # A test that runs make is not part of the make that runs the tests.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
-counts=$(mktemp "${TMPDIR:-/tmp}/plaingrad_counts.XXXXXX") || exit 1
-trap 'rm -f "$counts"' EXIT
-trap 'exit 130' INT TERM
+folder=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_counts.XXXXXX") || exit 1
+trap 'rm -rf "$folder"' EXIT
+trap 'kill $started 2>/dev/null; exit 130' INT TERM
 
+started=
+binaries=
+number=0
 while [ $# -gt 0 ]; do
-    binary=$1 filter=$2
+    number=$((number + 1))
+    : >"$folder/counts$number"
+    echo "== $1 $2" >"$folder/output$number"
+    # shellcheck disable=SC2086  # an emulator and its arguments are words
+    PLAINGRAD_COUNTS=$folder/counts$number $PLAINGRAD_RUN "$1" "$2" >>"$folder/output$number" 2>&1 &
+    started="$started $!"
+    binaries="$binaries $1"
     shift 2
-    : >"$counts"
-    echo "== $binary $filter"
+done
+
+number=0
+for process in $started; do
+    number=$((number + 1))
+    binary=$(echo "$binaries" | cut -d ' ' -f $((number + 1)))
+    counts=$folder/counts$number
     status=0
-    PLAINGRAD_COUNTS=$counts $PLAINGRAD_RUN "./$binary" "$filter" || status=$?
+    wait "$process" || status=$?
+    cat "$folder/output$number"
     p=$(grep -c '^passed' "$counts")
     f=$(grep -c '^failed' "$counts")
     # tests/main.cpp writes `end` after the last test case. Status 2 without a test case is Catch2
