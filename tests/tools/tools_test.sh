@@ -1,0 +1,76 @@
+#!/bin/sh
+# Can the tools that count fail? Gives run_tests.sh binaries that crash, fail, skip and leave early, size.sh a room
+# above its budget, and tests_for.sh filters of every kind. It exists because a wrong count looks like a good one.
+#
+# usage: tools_test.sh     (in the repository's root)
+folder=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_tools_test.XXXXXX") || exit 1
+trap 'rm -rf "$folder"' EXIT
+wrong=0
+
+# expect <what is wanted> <what was given> <about>
+expect() {
+    [ "$1" = "$2" ] && return
+    echo "$3: wanted '$1', got '$2'"
+    wrong=$((wrong + 1))
+}
+
+# binary <name> <what it counts, a line each> <what it does then>
+binary() {
+    printf '#!/bin/sh\nprintf "%s" >>"$PLAINGRAD_COUNTS"\n%s\n' "$2" "$3" >"$folder/$1"
+    chmod +x "$folder/$1"
+}
+binary good 'passed a\\npassed b\\nskipped c\\nend \\n' 'exit 0'
+binary bad 'passed a\\nfailed b\\nend \\n' 'exit 1'
+binary crash 'passed a\\n' 'kill -SEGV $$'
+binary early 'passed a\\n' 'exit 0'
+binary liar 'passed a\\nend \\n' 'exit 3'
+binary empty 'end \\n' 'exit 2'
+
+# run <sum> <exit status> <binaries...>
+run() {
+    sum=$1 wanted=$2 about=$*
+    shift 2
+    for name in "$@"; do
+        set -- "$@" "$folder/$name" x
+        shift
+    done
+    status=0
+    sh tests/tools/run_tests.sh "$@" >"$folder/output" 2>&1 || status=$?
+    expect "$sum" "$(tail -n 1 "$folder/output")" "run_tests.sh, $about"
+    expect "$wanted" "$status" "run_tests.sh's status, $about"
+}
+run '2 passed, 0 failed, 1 skipped' 0 good
+run '4 passed, 0 failed, 2 skipped' 0 good good
+run '3 passed, 1 failed, 1 skipped' 1 good bad
+run '3 passed, 1 failed, 1 skipped' 1 crash good
+run '1 passed, 1 failed, 0 skipped' 1 early
+run '1 passed, 1 failed, 0 skipped' 1 liar
+run '2 passed, 0 failed, 1 skipped' 0 empty good
+run '0 passed, 0 failed, 0 skipped' 1 empty
+
+echo 'TEST_CASE("a", "[one][both]")' >"$folder/test_a.cpp"
+echo 'TEST_CASE("b", "[two][both]")' >"$folder/test_b.cpp"
+chosen() {  # <filter> <files>
+    files=$(cd "$folder" && sh "$OLDPWD/tests/tools/tests_for.sh" "$1" test_a.cpp test_b.cpp | tr '\n' ' ')
+    expect "$2" "$files" "tests_for.sh $1"
+}
+chosen '[one]' 'test_a.cpp '
+chosen '[ONE]' 'test_a.cpp '
+chosen '[one],[two]' 'test_a.cpp test_b.cpp '
+chosen '[both]~[one]' 'test_a.cpp test_b.cpp '
+chosen '~[one][two]' 'test_b.cpp '
+chosen '~[one]' 'test_a.cpp test_b.cpp '
+chosen '[one],a name' 'test_a.cpp test_b.cpp '
+chosen '[none]' ''
+
+mkdir -p "$folder/tree/tests" "$folder/tree/apps/kit" "$folder/tree/autograd" "$folder/tree/nn" "$folder/tree/models"
+cp -r tests/tools "$folder/tree/tests/"
+lines() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; ++i) print "int a; // b\n// c\n" }' >"$folder/tree/apps/kit/a.h"; }
+sized() { (cd "$folder/tree" && sh tests/tools/size.sh >"$folder/output" && echo fits || echo over); }
+lines 800
+expect fits "$(sized)" 'size.sh, a room as large as its budget'
+lines 801
+expect over "$(sized)" 'size.sh, a room larger than its budget'
+expect 'make size: over the budget: kit' "$(tail -n 1 "$folder/output")" 'size.sh, which room'
+
+[ $wrong -eq 0 ] && echo "tools_test: counts, choices and sizes are right"
