@@ -88,21 +88,17 @@ void Optimizer::step(double lr, double grad_scale) {
         Tensor w = parameters_[i].tensor;
         if (!w.has_grad())
             continue;
-        const auto kept = [&](std::size_t k) {
-            return k < kept_ ? state_[i * kept_ + k].tensor.mutable_data() : nullptr;
-        };
-        whole[i] = {w.numel(), w.grad().data(),     w.mutable_data(), kept(0),
-                    kept(1),   ++steps_of_each_[i], w.rank() >= 2};
+        whole[i] = {w.numel(), w.grad().data(), w.mutable_data(), ++steps_of_each_[i], w.rank() >= 2, {}};
+        for (std::size_t k = 0; k < kept_; ++k)
+            whole[i].kept[k] = state_[i * kept_ + k].tensor.mutable_data();
     }
     for_each(ranges(parameters_), [&](std::size_t, const Range& r) {
         Piece piece = whole[r.parameter];
         piece.n = r.size();
         piece.grad += r.begin;
         piece.w += r.begin;
-        if (kept_ > 0)
-            piece.kept += r.begin;
-        if (kept_ > 1)
-            piece.kept2 += r.begin;
+        for (std::size_t k = 0; k < kept_; ++k)
+            piece.kept[k] += r.begin;
         update(piece, lr, grad_scale);
     });
 }
@@ -123,12 +119,13 @@ Sgd::Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& option
 void Sgd::update(const Piece& p, double lr, double grad_scale) const {
     const Real rate = real(lr), scale = real(grad_scale), decay = real(options_.weight_decay);
     const Real momentum = real(options_.momentum);
+    Real* const velocity = p.kept[0];
     for (int64_t i = 0; i < p.n; ++i) {
         const Real g = scale * p.grad[i] + decay * p.w[i];
         Real step = g;
-        if (p.kept != nullptr) {
-            p.kept[i] = momentum * p.kept[i] + g;
-            step = options_.nesterov ? g + momentum * p.kept[i] : p.kept[i];
+        if (velocity != nullptr) {
+            velocity[i] = momentum * velocity[i] + g;
+            step = options_.nesterov ? g + momentum * velocity[i] : velocity[i];
         }
         p.w[i] -= rate * step;
     }
@@ -156,7 +153,7 @@ void Adam::update(const Piece& p, double lr, double grad_scale) const {
                                 .decay = real(decays ? options_.weight_decay : 0),
                                 .decoupled = options_.decoupled,
                                 .grad_scale = real(grad_scale)};
-    kernels::cpu().adam(rule, p.n, p.grad, p.w, p.kept, p.kept2);
+    kernels::cpu().adam(rule, p.n, p.grad, p.w, p.kept[0], p.kept[1]);
 }
 
 // ---- clipping

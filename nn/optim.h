@@ -52,9 +52,9 @@ protected:
         int64_t n;
         const Real* grad;
         Real* w;
-        Real *kept, *kept2;  // nullptr if the rule keeps less
-        int64_t t;           // how many steps have moved this parameter, this one included
-        bool is_matrix;      // it has two or more dims
+        int64_t t;       // how many steps have moved this parameter, this one included
+        bool is_matrix;  // it has two or more dims
+        Real* kept[2];   // nullptr if the rule keeps less
     };
     virtual void update(const Piece& piece, double lr, double grad_scale) const = 0;
 
