@@ -1,9 +1,11 @@
 // Names and layouts, and what is said about files that do not fit.
 #include <algorithm>
+#include <set>
 
 #include "tests/golden/golden.h"
 #include "tests/golden/hugging_face.h"
 #include "tests/golden/models.h"
+#include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -225,4 +227,30 @@ TEST_CASE("names: one tensor under two names of a file", "[golden][names]") {
     nn::checkpoint::write(folder / "twice.safetensors", all);
     CHECK(contains(error_of([&] { load_gpt2(folder / "twice.safetensors", model); }),
                    "unexpected: wpe.weight"));
+}
+
+TEST_CASE("names: torch.nn.Transformer(bias=False) has no bias anywhere, norms included", "[golden][names]") {
+    const Folder folder;
+    const std::string path = folder / "model.safetensors";
+    const StackConfig bare = small_stack("bare");
+    const Encoder encoder(bare, Rng(1)), encoder_too(bare, Rng(2));
+    const Decoder decoder(bare, Rng(3)), decoder_too(bare, Rng(4));
+    const Stacks model{encoder, decoder}, other{encoder_too, decoder_too};
+    save_pytorch(path, model);
+    std::set<std::string> found;
+    for (const Item& item : items(path))
+        if (contains(item.name, ".layers.0."))
+            found.insert(item.name);
+    std::set<std::string> expected;
+    for (const std::string part : {"self_attn.in_proj_weight", "self_attn.out_proj.weight", "linear1.weight",
+                                   "linear2.weight", "norm1.weight", "norm2.weight"})
+        for (const std::string stack : {"encoder", "decoder"})
+            expected.insert(stack + ".layers.0." + part);
+    for (const std::string part :
+         {"multihead_attn.in_proj_weight", "multihead_attn.out_proj.weight", "norm3.weight"})
+        expected.insert("decoder.layers.0." + part);
+    CHECK(found == expected);
+    CHECK_FALSE(equal(model, other));
+    load_pytorch(path, other);
+    CHECK(equal(model, other));
 }
