@@ -93,8 +93,8 @@ Tensor transpose(const Tensor& x, int dim_a, int dim_b);
 Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end);  // x[..., begin:end, ...]
 Tensor concat(List<Tensor> parts, int dim);
 Tensor stack(List<Tensor> parts, int dim = 0);  // of equal shapes, along a new dim
-std::vector<Tensor> split(const Tensor& x, int64_t size,
-                          int dim = 0);  // slices of this size; the last is the rest
+// Slices of this size; the last is the rest.
+std::vector<Tensor> split(const Tensor& x, int64_t size, int dim = 0);
 
 // ----------------------------------------------------------------------------------- softmax, loss
 

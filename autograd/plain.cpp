@@ -72,7 +72,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
     const Tensor centred = x - mean(x, {-1}, true);               // (..., N)
     const Tensor variance = mean(centred * centred, {-1}, true);  // (..., 1)
-    return gain * (centred / sqrt(variance + eps)) + bias;        // (..., N)
+    return gain * centred / sqrt(variance + eps) + bias;          // (..., N)
 }
 
 // x + Dropout(y)      "Attention Is All You Need", §5.4

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "autograd/ops.h"
+#include "autograd/plain.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/reference.h"
@@ -110,25 +110,6 @@ bool all_zero(const std::vector<Real>& x) {
     return std::all_of(x.begin(), x.end(), [](Real value) { return value == 0; });
 }
 
-// The four lines of ops.h, with all heads at once: (B, H, T, D).
-Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v, const Setting& setting,
-                Real dropout_rate) {
-    const auto split = [&](const Tensor& x) {
-        return permute(reshape(x, {setting.B, x.size(1), setting.H, setting.D}), {0, 2, 1, 3});
-    };
-    Tensor hide = Tensor::zeros({setting.B, 1, setting.T, setting.S});
-    Tensor keep = Tensor::full(hide.shape(), 1);
-    Real *to_hide = hide.mutable_data(), *to_keep = keep.mutable_data();
-    for (int64_t b = 0, i = 0; b < setting.B; ++b)
-        for (int64_t t = 0; t < setting.T; ++t)
-            for (int64_t s = 0; s < setting.S; ++s, ++i)
-                if (!setting.visible(b, t, s))
-                    to_hide[i] = Real(-1e9), to_keep[i] = 0;
-    const Tensor scores = matmul(split(q), split(k), true) / std::sqrt(static_cast<Real>(setting.D));
-    const Tensor weights = dropout(mul(softmax(add(scores, hide)), keep), dropout_rate, kRng);
-    return reshape(permute(matmul(weights, split(v)), {0, 2, 1, 3}), {setting.B, setting.T, -1});
-}
-
 }  // namespace
 
 TEST_CASE("attention: each head is the reference", "[attention]") {
@@ -156,25 +137,24 @@ TEST_CASE("attention: each head is the reference", "[attention]") {
     }
 }
 
-TEST_CASE("attention: equals the composition, with its gradients and with dropout", "[attention]") {
+TEST_CASE("attention: equals its plain form, with its gradients and with dropout", "[attention][plain]") {
     for (const Setting& s : settings()) {
         for (const double p : {0.0, 0.3}) {
             INFO(s.name << ", dropout " << p);
             const Input in(s);
             const Output fused = run(s, in, p);
-            const Tensor q = leaf(in.q), k = leaf(in.k), v = leaf(in.v);
-            const Tensor out = composed(q, k, v, s, static_cast<Real>(p));
-            out.backward(in.dout);
+            const Plain guard;
+            const Output plain = run(s, in, p);
             const double tolerance = kRealIsDouble ? 1e-12 : 1e-4;
-            CHECK(worst_error(fused.out, out) <= tolerance);
-            CHECK(worst_error(fused.dq, q.grad()) <= tolerance);
-            CHECK(worst_error(fused.dk, k.grad()) <= tolerance);
-            CHECK(worst_error(fused.dv, v.grad()) <= tolerance);
+            CHECK(worst_error(fused.out, plain.out) <= tolerance);
+            CHECK(worst_error(fused.dq, plain.dq) <= tolerance);
+            CHECK(worst_error(fused.dk, plain.dk) <= tolerance);
+            CHECK(worst_error(fused.dv, plain.dv) <= tolerance);
         }
     }
 }
 
-TEST_CASE("attention: NaN in a key and its value reaches nobody who may not see it", "[attention][mask]") {
+static void check_nan_keys() {
     for (const Setting& s : settings()) {
         for (const double p : {0.0, 0.3}) {
             INFO(s.name << ", dropout " << p);
@@ -210,7 +190,13 @@ TEST_CASE("attention: NaN in a key and its value reaches nobody who may not see 
     }
 }
 
-TEST_CASE("attention: a query that may see no key gives zeros and has no gradient", "[attention][mask]") {
+TEST_CASE("attention: NaN in a key and its value reaches nobody who may not see it", "[attention][mask]") {
+    check_nan_keys();
+    const Plain guard;  // and in its plain form
+    check_nan_keys();
+}
+
+static void check_queries_without_keys() {
     int64_t without = 0;
     for (const Setting& s : settings()) {
         INFO(s.name);
@@ -228,6 +214,12 @@ TEST_CASE("attention: a query that may see no key gives zeros and has no gradien
             CHECK(same_bits(x, x));  // no NaN
     }
     CHECK(without >= 10);
+}
+
+TEST_CASE("attention: a query that may see no key gives zeros and has no gradient", "[attention][mask]") {
+    check_queries_without_keys();
+    const Plain guard;  // and in its plain form
+    check_queries_without_keys();
 }
 
 TEST_CASE("attention: the weights are a distribution over what may be seen", "[attention]") {

@@ -110,7 +110,7 @@ void row(bool csv, int rounds, const char* op, const char* gain, const Forward& 
 int bench_plain(int argc, char** argv) {
     bool csv = false;
     int64_t rounds = 9;
-    kit::Options options("bench_plain", "what each fused op gains over its plain form");
+    kit::Options options("build/bench/bench_plain", "what each fused op gains over its plain form");
     options.add("--csv", "print comma-separated values", csv);
     options.add("--rounds", "N", "measure so often", rounds, {1, 1000});
     options.add_threads();
@@ -138,5 +138,5 @@ int bench_plain(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("bench_plain", [&] { return bench_plain(argc, argv); });
+    return kit::run("bench_plain", argv[0], [&] { return bench_plain(argc, argv); });
 }
