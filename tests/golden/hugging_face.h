@@ -6,6 +6,7 @@
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/pytorch.h"
+#include "tests/autograd/values.h"
 
 namespace plaingrad::tests {
 
