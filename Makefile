@@ -38,8 +38,9 @@ endif
 # -O2, and -O3 for the kernels of section 4: elsewhere it makes nothing faster but compiling slower.
 # Never -march=native (the kernels are compiled for each instruction set and picked at start) and never
 # fast-math (same bits everywhere).
-# (Sanitizers make gcc see uninitialised values where there are none: those warnings are no errors.)
-SANITIZED = -O2 -g -fno-omit-frame-pointer $(if $(CLANG),,-Wno-maybe-uninitialized -Wno-error)
+# Sanitizers double what a compiler has to do: they get -O1, and of debugging information only lines. (They
+# make gcc see uninitialised values where there are none: those warnings are no errors.)
+SANITIZED = -O1 -g1 -fno-omit-frame-pointer $(if $(CLANG),,-Wno-maybe-uninitialized -Wno-error)
 FLAGS_release = -O2
 FLAGS_double  = -O2 -DPLAINGRAD_REAL=double
 FLAGS_asan    = $(SANITIZED) -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS#  both in one
