@@ -48,6 +48,18 @@ Words french(const Words& more) {
 
 }  // namespace
 
+TEST_CASE("toy_translate: --plain computes otherwise and learns the same", "[apps][toy_translate][plain]") {
+    const Result fused = toy_translate(kFrench), plain = toy_translate(french({"--plain"}));
+    INFO(fused.err << plain.err);
+    CHECK(plain.status == 0);
+    CHECK(contains(plain.out, "5/5 sentences translated correctly"));
+    const Words a = losses(fused), b = losses(plain);  // "step  6/60  loss 1.717998"
+    REQUIRE((a.size() > 5 && a.size() == b.size()));
+    for (std::size_t i = 0; i < a.size(); ++i)
+        CHECK(std::stod(b[i].substr(b[i].rfind(' '))) ==
+              Approx(std::stod(a[i].substr(a[i].rfind(' ')))).epsilon(5e-4));
+}
+
 TEST_CASE("toy_translate learns five French sentences", "[apps][toy_translate]") {
     if (!fast_build())
         return;
