@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "autograd/base/check.h"
+#include "autograd/base/float_control.h"
 #include "autograd/inspect.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
@@ -13,6 +14,15 @@ namespace {
 
 std::atomic<uint64_t> nodes_made = 0;
 std::atomic<uint64_t> walks_made = 0;
+
+// All of `from` to `to`, in rows that threads share.
+void copy_all(const Tensor& from, const kernels::Out& to) {
+    constexpr int64_t row = 8192;
+    const int64_t n = from.numel(), rows = n / row, rest = n - rows * row;
+    kernels::cpu().copy({{1, 1, rows, row}, {0, 0, row, 1}, {0, 0, row, 1}}, from.data(), to);
+    kernels::cpu().copy({{1, 1, 1, rest}, {0, 0, 0, 1}, {0, 0, 0, 1}}, from.data() + rows * row,
+                        {to.data + rows * row, to.accumulate});
+}
 
 }  // namespace
 
@@ -45,8 +55,7 @@ void Node::add_grad(const Tensor& grad) {
         has_grad_ = true;
         return;
     }
-    const kernels::Loop4 all = {{1, 1, 1, grad.numel()}, {0, 0, 0, 1}, {0, 0, 0, 1}};
-    kernels::cpu().copy(all, grad.data(), open_grad());
+    copy_all(grad, open_grad());
 }
 
 // Destroying a node drops its parents and its closure's tensors, and so other nodes. Were those
@@ -84,11 +93,10 @@ std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
 
 void Node::backward(const Ref<Node>& root, const Tensor& start) {
     std::vector<Ref<Node>> nodes = reachable(root);
-    const kernels::Out out = root->open_grad();
-    const kernels::Loop4 all = {{1, 1, 1, start.numel()}, {0, 0, 0, 1}, {0, 0, 0, 1}};
-    kernels::cpu().copy(all, start.data(), out);
+    copy_all(start, root->open_grad());
 
     const NoGrad no_grad;
+    const FloatControl ieee;  // also for what closures compute outside of kernels
     try {
         for (Ref<Node>& node : nodes) {
             if (!node->is_leaf() && node->has_grad_) {

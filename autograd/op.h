@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "autograd/base/check.h"
+#include "autograd/base/float_control.h"
 #include "autograd/graph.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"

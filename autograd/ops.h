@@ -7,6 +7,7 @@
 //     M, K, N any sizes; "..." any leading dimensions
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "autograd/base/activation.h"
@@ -102,11 +103,12 @@ Tensor softmax(const Tensor& x, int dim = -1);      // eˣ / Σ eˣ
 Tensor log_softmax(const Tensor& x, int dim = -1);  // x - ln Σ eˣ
 
 struct CrossEntropyOptions {
-    int32_t ignore = -1;       // targets with this id are not counted
+    std::optional<int32_t> ignore =
+        {};                    // targets with this id are not counted; default: the targets' own pad
     Real label_smoothing = 0;  // s: the target gets 1 - s, and s is spread over all V evenly
 };
 // The mean over the counted targets of -Σ_v target_v log softmax(logits)_v, a scalar, summed in double.
-// logits (..., V), one target id for each row of them.
+// logits (B, T, V) with targets (B, T), or rows (N, V) with N targets of any shape.
 // Throws Error for an id outside 0 .. V-1 (with its place), or if no target is counted.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {});
 

@@ -31,10 +31,11 @@ Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor
         });
 }
 
-void check_norm(const char* op, const Tensor& x, const Tensor& gain, const Tensor& bias) {
+void check_norm(const char* op, const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
     check(x.rank() >= 1 && gain.shape() == Shape{x.size(-1)} && bias.shape() == gain.shape(), "[", op,
           "] x is ", x.shape(), ", gain is ", gain.shape(), ", bias is ", bias.shape(),
           "; gain and bias must have x's last size");
+    check(eps >= 0, "[", op, "] eps must not be negative: got ", eps);
 }
 
 void check_residual(const char* op, const Tensor& x, const Tensor& y, Real p) {
@@ -46,7 +47,7 @@ void check_residual(const char* op, const Tensor& x, const Tensor& y, Real p) {
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
-    check_norm("layer_norm", x, gain, bias);
+    check_norm("layer_norm", x, gain, bias, eps);
     if (Plain::active())
         return plain::layer_norm(x, gain, bias, eps);
     return normalized("layer_norm", x, {}, gain, bias, {.rows = 0, .n = 0, .eps = eps});
@@ -55,7 +56,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real 
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps) {
     check_residual("residual_norm", x, y, p);
-    check_norm("residual_norm", x, gain, bias);
+    check_norm("residual_norm", x, gain, bias, eps);
     if (Plain::active())
         return plain::residual_norm(x, y, p, rng, gain, bias, eps);
     return normalized("residual_norm", x, y, gain, bias,

@@ -39,6 +39,7 @@ Tensor scaled_sum(const char* op, const Tensor& x, const Reduced& to, bool keep_
 }
 
 Tensor mean_of(const Tensor& x, const Reduced& to, bool keep_dims) {
+    const FloatControl ieee;
     const int64_t n = to.kept.numel() == 0 ? 0 : x.numel() / to.kept.numel();
     check(n > 0 || to.kept.numel() == 0, "[mean] the mean of no numbers is not defined: the shape is ",
           x.shape());

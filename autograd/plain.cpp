@@ -47,10 +47,11 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
 // loss = mean over the counted targets t of -((1 - s) log p_t + s/V Σ_v log p_v),  p = softmax(logits)
 // Label smoothing s: Szegedy et al. 2016, §7.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
-    const Tokens ids(targets.batch(), targets.length(), targets.ids(), options.ignore);
+    const int32_t ignore = options.ignore.value_or(targets.pad());
+    const Tokens ids(targets.batch(), targets.length(), targets.ids(), ignore);
     Tensor counted = Tensor::ones({static_cast<int64_t>(ids.ids().size())});  // (N), 0 where ignored
     for (int64_t i = 0; i < counted.numel(); ++i)
-        counted.mutable_data()[i] = ids.ids()[static_cast<std::size_t>(i)] != options.ignore;
+        counted.mutable_data()[i] = ids.ids()[static_cast<std::size_t>(i)] != ignore;
     const Tensor rows = reshape(logits, {counted.numel(), -1});               // (N, V)
     const Tensor log_p = log_softmax(where(unsqueeze(counted, 1), rows, 0));  // (N, V)
     const Tensor of_target = gather(log_p, ids);                              // (N), 0 where ignored

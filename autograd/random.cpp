@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "autograd/base/check.h"
+#include "autograd/base/float_control.h"
+#include "autograd/base/portable_math.h"
 #include "autograd/kernels/kernels.h"
 
 namespace plaingrad::autograd {
@@ -47,11 +49,10 @@ uint64_t Rng::bits(uint64_t i) const { return mix(mix(key_ + kGolden * i) ^ key_
 
 double Rng::uniform(uint64_t i) const { return static_cast<double>(bits(i) >> 11) * 0x1p-53; }
 
-// log and cos in double: two C libraries may differ in the last bit of a double, which rounding to float
-// hides.
 double Rng::normal(uint64_t i) const {
+    const FloatControl ieee;
     const double u = 1.0 - uniform(2 * i), angle = 2.0 * std::numbers::pi * uniform(2 * i + 1);
-    return std::sqrt(-2.0 * std::log(u)) * std::cos(angle);
+    return std::sqrt(-2.0 * portable::log(u)) * portable::cos(angle);
 }
 
 int64_t Rng::below(uint64_t i, int64_t n) const {

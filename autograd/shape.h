@@ -12,7 +12,7 @@ public:
     static constexpr int kMaxRank = 4;
 
     Shape() = default;  // of a scalar
-    // Throws Error for more than four sizes, a negative one, or a product beyond int64_t.
+    // Throws Error for more than four sizes, a negative one, or a product beyond int64_t (even beside a 0).
     Shape(std::initializer_list<int64_t> sizes) : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
     Shape(const int64_t* sizes, int rank);
 

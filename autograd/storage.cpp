@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "autograd/base/check.h"
+#include "autograd/base/scratch.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -162,6 +163,7 @@ StorageStatistics storage_statistics() {
 }
 
 void storage_trim() {
+    scratch_trim();
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
     give_back(r);

@@ -125,6 +125,7 @@ Tensor Tensor::clone() const {
 }
 
 Tensor Tensor::with_shape(const Shape& shape) const {
+    check(defined(), "[reshape] this tensor is empty: it was made by Tensor() and never assigned");
     check(shape.numel() == numel(), "[reshape] the number of elements must stay: from ", shape_, " to ",
           shape);
     Tensor out = *this;

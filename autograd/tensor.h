@@ -57,7 +57,8 @@ public:
 
     // Throws Error for an empty tensor.
     const Real* data() const { return (defined() ? storage_ : no_storage())->data; }
-    // For writing in place. A backward that still needs the old values will then throw.
+    // For writing in place. A backward that still needs the old values throws if this was called after
+    // forward; what is written later through an older pointer is not noticed.
     Real* mutable_data() const;
     std::vector<Real> to_vector() const;
     Real item() const;  // the number of a tensor with one element; throws Error for more
@@ -67,7 +68,7 @@ public:
 
     // Makes this tensor a leaf that collects gradients; or with false, and for all handles of this leaf, one
     // that no longer does: ops compute no gradient for it, and what it had collected is forgotten. Returns
-    // it. Throws Error if it came from an op.
+    // it. Throws Error if it came from an op or is empty.
     Tensor& require_grad(bool wanted = true);
     bool needs_grad() const { return node_ && node_->is_wanted(); }
 

@@ -16,7 +16,7 @@ struct LanguageModel {
 
     // cross_entropy((*this)(ids, mode), targets, options), without all logits in memory.
     Tensor loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
-                const CrossEntropyOptions& options = {.ignore = kPad}) const;
+                const CrossEntropyOptions& options = {}) const;
 
     // Writing on (models/stepper.h) from these prompts (B, T), all of one length.
     std::unique_ptr<Stepper> start(const Tokens& prompts) const;

@@ -22,9 +22,7 @@ nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const
     int64_t tokens = 0;
     for (const int32_t length : predicted.lengths())
         tokens += length;
-    return {model.loss(batch.src, read, predicted, mode,
-                       {.ignore = batch.tgt.pad(), .label_smoothing = label_smoothing}),
-            tokens};
+    return {model.loss(batch.src, read, predicted, mode, {.label_smoothing = label_smoothing}), tokens};
 }
 
 }  // namespace plaingrad::models

@@ -35,7 +35,7 @@ struct Transformer {
 
     // cross_entropy((*this)(src, tgt, mode), targets, options), without all logits in memory.
     Tensor loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,
-                const CrossEntropyOptions& options = {.ignore = kPad}) const;
+                const CrossEntropyOptions& options = {}) const;
 
     // Decoding token by token (models/stepper.h): translations of src (B, S), which begin with the
     // configuration's start, or with these prompts (B, T).

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "autograd/base/float_control.h"
 #include "autograd/base/parallel.h"
 
 namespace plaingrad::nn {
@@ -31,6 +32,7 @@ constexpr double kSmallDeviation = 0.02;
 static double inverse_root(int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); }
 
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng) {
+    const autograd::FloatControl ieee;
     switch (init) {
         case Init::xavier:
             return uniform(shape, std::sqrt(6.0 / static_cast<double>(in + out)), rng);

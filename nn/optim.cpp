@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/base/float_control.h"
 #include "autograd/base/parallel.h"
 #include "autograd/broadcast.h"
 #include "autograd/kernels/kernels.h"
@@ -161,6 +162,7 @@ void Adam::update(const Piece& p, double lr, double grad_scale) const {
 double grad_norm(const std::vector<NamedParameter>& parameters) {
     const std::vector<NamedParameter> unique = unique_parameters(parameters);
     const std::vector<Range> all = ranges(unique);
+    const autograd::FloatControl ieee;
     std::vector<double> squares(all.size());
     for_each(all, [&](std::size_t i, const Range& r) {
         const Real* grad = unique[r.parameter].tensor.grad().data();
@@ -173,6 +175,7 @@ double grad_norm(const std::vector<NamedParameter>& parameters) {
 }
 
 double clip_scale(double norm, double max_norm) {
+    const autograd::FloatControl ieee;
     check(max_norm > 0, "[clip_grad_norm] the largest norm must be positive: got ", max_norm);
     return !std::isfinite(norm) || norm <= max_norm ? 1 : max_norm / norm;
 }

@@ -1,18 +1,24 @@
 #include "nn/positional_encoding.h"
 
-#include <cmath>
+#include "autograd/base/float_control.h"
+#include "autograd/base/portable_math.h"
 
 namespace plaingrad::nn {
 
 // With an odd d the last column is a sine without its cosine.
 static Tensor sinusoid_table(int64_t max_length, int64_t d) {
+    namespace portable = autograd::portable;
+    const autograd::FloatControl ieee;
     Tensor table = Tensor::uninitialized({max_length, d});
     Real* values = table.mutable_data();
-    for (int64_t position = 0; position < max_length; ++position) {
-        for (int64_t i = 0; i < d; ++i) {
-            const double exponent = static_cast<double>(i / 2 * 2) / static_cast<double>(d);
-            const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
-            *values++ = static_cast<Real>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    for (int64_t i = 0; i < d; ++i) {
+        const double exponent = static_cast<double>(i / 2 * 2) / static_cast<double>(d);
+        const double wave_length =
+            portable::exp(exponent * portable::log(10000.0));  // 10000^exponent, over 2π
+        for (int64_t position = 0; position < max_length; ++position) {
+            const double angle = static_cast<double>(position) / wave_length;
+            values[position * d + i] =
+                static_cast<Real>(i % 2 == 0 ? portable::sin(angle) : portable::cos(angle));
         }
     }
     return table;

@@ -41,6 +41,7 @@ int run(const std::string& program, const char* called, const std::function<int(
         return status;
     };
     try {
+        autograd::instruction_set();  // a wrong PLAINGRAD_ISA: told here, before it could be blamed on a file
         const int status = body();
         std::cout.flush();
         if (!std::cout)

@@ -3,6 +3,8 @@
 // A program that was linked with -ffast-math, or a library it loads, may have switched on "flush
 // subnormals to zero" for its threads. Results would then depend on who calls us, and on which
 // thread a chunk runs. Subnormals stay on here, and the caller's setting comes back afterwards.
+//
+// parallel_for and backward see to it themselves; what computes a number outside of them has a FloatControl.
 #pragma once
 
 #include <cstdint>

@@ -14,16 +14,20 @@
 // range a thread would mend.
 #include "autograd/base/parallel.h"
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "autograd/base/check.h"
@@ -50,7 +54,7 @@ void pause() {
 }
 
 // Once in a waiting loop, the `tries`th time.
-void wait_a_little(int tries) {
+void wait_a_little(int64_t tries) {
     if (tries < kSpins)
         pause();
     else
@@ -59,30 +63,32 @@ void wait_a_little(int tries) {
 
 thread_local bool inside_parallel_for = false;
 
-// One parallel_for: the chunks, and the next one to take.
+// One parallel_for: the chunks, and the number of the next one to take. (A number, and not where it begins:
+// each thread takes one too many, and beyond `end` that sum could overflow.)
 struct Job {
     RangeFunction f;
     int64_t begin, end, grain;
-    std::atomic<int64_t> next;
-    std::mutex error_mutex;
-    std::exception_ptr error;
+    int64_t chunks = (end - begin - 1) / grain + 1;
+    std::atomic<int64_t> next = 0;
+    std::mutex error_mutex = {};
+    std::exception_ptr error = {};
 
-    Job(int64_t b, int64_t e, int64_t g, RangeFunction fn) : f(fn), begin(b), end(e), grain(g), next(b) {}
+    void run(int64_t chunk) const {
+        const int64_t first = begin + chunk * grain;
+        f(first, end - first < grain ? end : first + grain);
+    }
 
     void work() {
         const FloatControl ieee;
         inside_parallel_for = true;
-        for (;;) {
-            const int64_t chunk = next.fetch_add(grain);
-            if (chunk >= end)
-                break;
+        for (int64_t chunk = next++; chunk < chunks; chunk = next++) {
             try {
-                f(chunk, end - chunk < grain ? end : chunk + grain);
+                run(chunk);
             } catch (...) {
                 const std::lock_guard lock(error_mutex);
                 if (!error)
                     error = std::current_exception();
-                next = end;  // nobody starts another chunk
+                next = chunks;  // nobody starts another chunk
             }
         }
         inside_parallel_for = false;
@@ -118,7 +124,7 @@ public:
         gate_.notify_all();
         job.work();
         gate_ -= kOpen;
-        for (int tries = 0; (gate_ & kInside) != 0; ++tries)
+        for (int64_t tries = 0; (gate_ & kInside) != 0; ++tries)
             wait_a_little(tries);
         return true;
     }
@@ -168,10 +174,20 @@ private:
     std::vector<std::thread> workers_;
 };
 
+// Those that this process may run on: in a container that has one of 64, hardware_concurrency still says 64.
+int processors() {
+#if defined(__linux__)
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set);
+#endif
+    return static_cast<int>(std::thread::hardware_concurrency());
+}
+
 int default_threads() {
     const char* text = std::getenv("PLAINGRAD_THREADS");
     if (text == nullptr || *text == '\0')
-        return std::max(1, std::min(kMaxThreads, static_cast<int>(std::thread::hardware_concurrency())));
+        return std::clamp(processors(), 1, kMaxThreads);
     int n = 0;
     const char* end = text + std::strlen(text);
     const auto [stop, error] = std::from_chars(text, end, n);
@@ -180,23 +196,30 @@ int default_threads() {
     return n;
 }
 
-std::unique_ptr<Pool>& pool() {
-    static std::unique_ptr<Pool> instance = std::make_unique<Pool>(default_threads());
+// Never destroyed: objects of static duration may compute in their destructors, after any of ours would
+// have run.
+Pool*& pool() {
+    static Pool* instance = new Pool(default_threads());
     return instance;
 }
 
 }  // namespace
 
 void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f) {
+    check(grain >= 1, "[parallel_for] chunks must have at least one element: got a grain of ", grain);
     if (begin >= end)
         return;
-    if (end - begin <= grain || inside_parallel_for || pool()->threads() == 1) {
+    if (end - begin <= grain) {
         const FloatControl ieee;
-        for (int64_t chunk = begin; chunk < end; chunk += grain)
-            f(chunk, end - chunk < grain ? end : chunk + grain);
+        return f(begin, end);
+    }
+    Job job = {f, begin, end, grain};
+    if (inside_parallel_for || pool()->threads() == 1) {
+        const FloatControl ieee;
+        for (int64_t chunk = 0; chunk < job.chunks; ++chunk)
+            job.run(chunk);
         return;
     }
-    Job job(begin, end, grain, f);
     if (!pool()->run(job))
         job.work();
     if (job.error)
@@ -207,8 +230,9 @@ int thread_count() { return inside_parallel_for ? 1 : pool()->threads(); }
 
 void set_thread_count(int n) {
     check(n >= 1 && n <= kMaxThreads, "[set_thread_count] from 1 to ", kMaxThreads, " threads: got ", n);
+    check(!inside_parallel_for, "[set_thread_count] a parallel_for is running; call it before or after");
     if (n != pool()->threads())
-        pool() = std::make_unique<Pool>(n);  // the old one goes only when there is a new one
+        delete std::exchange(pool(), new Pool(n));
 }
 
 }  // namespace plaingrad::autograd

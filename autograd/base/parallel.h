@@ -28,15 +28,18 @@ private:
 // any order, and returns when all are done. The chunks are a function of the arguments alone, never
 // of the number of threads: a kernel that writes each result from one chunk, or adds partial results
 // in chunk order, gives the same bits on any machine.
-// A call from inside f runs on the calling thread. An exception thrown by f is rethrown here, once
-// the other threads have stopped. Requires grain >= 1.
+// A call from inside f, where there are several chunks and threads, runs on the calling thread; from inside a
+// single chunk it uses all threads, as if it stood alone. An exception thrown by f is rethrown here, once the
+// other threads have stopped. Throws Error unless grain >= 1.
 void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f);
 
-// How many threads a parallel_for that is called here uses, the caller's included: one inside of another. At
-// start: PLAINGRAD_THREADS if it is set, else the number of processors this process may run on.
+// How many threads a parallel_for that is called here uses, including the caller's. At start:
+// PLAINGRAD_THREADS if it is set, else the number of processors that this process may run on (its CPU
+// affinity, where the system has one).
 int thread_count();
 
-// Sets it. Not while a parallel_for runs. Throws Error unless 1 <= n <= 1024.
+// Sets it. Not while another thread computes. Throws Error unless 1 <= n <= 1024, or if called by a chunk
+// of a parallel_for.
 void set_thread_count(int n);
 
 }  // namespace plaingrad::autograd

@@ -1,31 +1,58 @@
 #include "autograd/base/scratch.h"
 
-#include <cstddef>
-#include <memory>
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+#include "autograd/base/check.h"
 
 namespace plaingrad::autograd {
 namespace {
 
-struct alignas(64) Line {
-    Real numbers[64 / sizeof(Real)];
-};
+constexpr std::align_val_t kAlignment{64};
 
 struct Buffer {
-    std::unique_ptr<Line[]> lines;
-    std::size_t size = 0;
+    Real* numbers;
+    int64_t size;
+    uint64_t trims;  // of all, when it was allocated
+
+    void release() {
+        ::operator delete(numbers, kAlignment);
+        *this = {};
+    }
+};
+
+std::atomic<uint64_t> trims = 0;
+
+// Plain data and a guard that empties them when the thread ends. The main thread's guard dies before
+// objects of static duration, which may compute still: they find empty buffers.
+thread_local Buffer buffers[static_cast<int>(Scratch::count)];
+struct Guard {
+    ~Guard() {
+        for (Buffer& buffer : buffers)
+            buffer.release();
+    }
 };
 
 }  // namespace
 
 Real* scratch(Scratch slot, int64_t n) {
-    thread_local Buffer buffers[static_cast<int>(Scratch::count)];
+    thread_local const Guard guard;
     Buffer& buffer = buffers[static_cast<int>(slot)];
-    const std::size_t needed = static_cast<std::size_t>(n) * sizeof(Real) / sizeof(Line) + 1;
-    if (buffer.size < needed) {
-        buffer = {};  // first, so that old and new are never held at once
-        buffer = {std::unique_ptr<Line[]>(new Line[needed]), needed};
+    if (buffer.size < n || buffer.trims != trims) {
+        buffer.release();  // first, so that old and new are never held at once
+        const std::size_t lines = static_cast<std::size_t>(n) * sizeof(Real) / 64 + 1;
+        void* memory = ::operator new(lines * 64, kAlignment, std::nothrow);
+        check(memory != nullptr, "[scratch] out of memory: working memory of ", n, " elements");
+        buffer = {static_cast<Real*>(memory), n, trims};
     }
-    return buffer.lines[0].numbers;
+    return buffer.numbers;
+}
+
+void scratch_trim() {
+    ++trims;
+    for (Buffer& buffer : buffers)
+        buffer.release();
 }
 
 }  // namespace plaingrad::autograd

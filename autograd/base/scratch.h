@@ -7,12 +7,15 @@
 
 namespace plaingrad::autograd {
 
-// Who asks: two kernels that are active at once on one thread must not share a buffer.
+// One slot a use: two kernels that are active at once on one thread must not share a buffer.
 enum class Scratch { gemm_a, gemm_b, attention, partial, count };
 
-// At least n numbers, 64-byte aligned, uninitialised, valid on this thread until the next call with
-// the same slot. It grows and is kept until the thread ends, so a training step soon allocates
-// nothing.
+// At least n elements, 64-byte aligned, uninitialised, valid on this thread until the next call with
+// the same slot. It grows and is kept until scratch_trim or the thread's end, so a training step soon
+// allocates nothing. Throws Error if the system has no memory left.
 Real* scratch(Scratch slot, int64_t n);
+
+// Frees what this thread holds; other threads free theirs when they next need some. Not inside a kernel.
+void scratch_trim();
 
 }  // namespace plaingrad::autograd

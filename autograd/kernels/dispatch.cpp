@@ -75,12 +75,12 @@ const Kernels& cpu() { return *current(); }
 void use(const char* name) { current() = &find(name); }
 
 const char* const* available() {
-    static const std::vector<const char*> names = [] {
-        std::vector<const char*> list;
+    static const auto& names = *[] {  // never destroyed, as objects of static duration may compute
+        auto* list = new std::vector<const char*>;
         for (const Candidate& candidate : kCandidates)
             if (candidate.runs_here())
-                list.push_back(candidate.kernels->name);
-        list.push_back(nullptr);
+                list->push_back(candidate.kernels->name);
+        list->push_back(nullptr);
         return list;
     }();
     return names.data();

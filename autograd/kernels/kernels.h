@@ -152,12 +152,12 @@ struct Kernels {
     void (*log_softmax)(int64_t rows, int64_t n, const Real* x, Real* y);
     void (*log_softmax_backward)(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx);
     // loss[r] = (1-s) * -log p(target) + s * mean over v of -log p(v), 0 where target == ignore;
-    // log_sum_exp[r] is kept for backward
+    // statistics (rows, 2), kept for backward: the largest logit, and log Σ exp(logit - largest)
     void (*cross_entropy)(int64_t rows, int64_t n, const Real* logits, const int32_t* targets, int32_t ignore,
-                          Real smoothing, Real* loss, Real* log_sum_exp);
+                          Real smoothing, Real* loss, Real* statistics);
     // dlogits = scale * (softmax - smoothed target), 0 in ignored rows; may overwrite the logits
     void (*cross_entropy_backward)(int64_t rows, int64_t n, const Real* logits, const int32_t* targets,
-                                   int32_t ignore, Real smoothing, const Real* log_sum_exp, Real scale,
+                                   int32_t ignore, Real smoothing, const Real* statistics, Real scale,
                                    Out dlogits);
     // out = (s - mean) / sqrt(var + eps) * gain + bias, biased variance, of s = x, or where y is not nullptr
     // of the sum x + dropout(y), which is written; statistics (rows, 3): two-part mean and 1/sqrt

@@ -70,9 +70,6 @@ struct ProductTile {
     }
 };
 
-constexpr int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-constexpr int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 template <int rows, int vecs, bool partial>
 [[gnu::noinline]] void product_tile(const Product& p, int64_t row, int64_t column) {
     ProductTile<rows, vecs, partial> tile{

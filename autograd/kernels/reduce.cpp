@@ -32,51 +32,65 @@ void copy(const Loop4& loop, const Real* from, Out to) {
 
 // ---- sum over the middle of (outer, n, inner)
 //
-// The middle is cut into fixed blocks. Each block's sum is a partial result; these are added in order.
-// So threads can share one long sum without changing its bits, and the rounding error grows with the
-// block's length and the number of blocks instead of with n.
+// The middle is cut into fixed blocks, whose sums are partial results, added as a tree (row.h): threads can
+// share one long sum without changing its bits. A sum of one block needs no partial results: they would be
+// as large as the result.
 
 constexpr int64_t kSumBlock = 4096;  // numbers of a contiguous sum
 constexpr int64_t kSumRows = 64;     // rows of a sum over columns
 constexpr int64_t kSumStrip = 4;     // Vecs of columns summed at once, enough to hide the add's latency
 
-void sum_columns(int64_t rows, int64_t inner, const Real* x, Real* y) {
+void sum_columns(int64_t rows, int64_t inner, Real scale, const Real* x, const Out& y) {
     for (int64_t i = 0; i < inner; i += kSumStrip * kLanes) {
-        Vec sum[kSumStrip] = {zero(), zero(), zero(), zero()};
-        for (int64_t r = 0; r < rows; ++r)
+        Vec total[kSumStrip] = {zero(), zero(), zero(), zero()};
+        for (int64_t first = 0; first < rows; first += kChain) {
+            Vec sum[kSumStrip] = {zero(), zero(), zero(), zero()};
+            for (int64_t r = first; r < smaller(first + kChain, rows); ++r)
+                for (int64_t s = 0; s < kSumStrip; ++s)
+                    if (const int64_t left = inner - i - s * kLanes; left > 0)
+                        sum[s] = sum[s] + load(x + r * inner + i + s * kLanes, left);
             for (int64_t s = 0; s < kSumStrip; ++s)
-                if (const int64_t left = inner - i - s * kLanes; left > 0)
-                    sum[s] = sum[s] + load(x + r * inner + i + s * kLanes, left);
+                total[s] = total[s] + sum[s];
+        }
         for (int64_t s = 0; s < kSumStrip; ++s)
             if (const int64_t left = inner - i - s * kLanes; left > 0)
-                store(y + i + s * kLanes, left, sum[s]);
+                put(y, i + s * kLanes, left, total[s] * broadcast(scale));
     }
+}
+
+// y (inner) = scale * sum over the n rows of x, n no more than a block
+void sum_block(int64_t n, int64_t inner, Real scale, const Real* x, const Out& y) {
+    if (inner > 1)
+        return sum_columns(n, inner, scale, x, y);
+    const Real value = row_sum(n, x) * scale;
+    y.data[0] = y.accumulate ? y.data[0] + value : value;
 }
 
 void sum(const Middle& m, Real scale, const Real* x, Out y) {
     const int64_t block = m.inner == 1 ? kSumBlock : kSumRows;
     const int64_t blocks = (m.n + block - 1) / block;
+    if (blocks <= 1)
+        return parallel_for(0, m.outer, rows_per_chunk(m.n * m.inner), [&](int64_t begin, int64_t end) {
+            for (int64_t o = begin; o < end; ++o)
+                sum_block(m.n, m.inner, scale, x + o * m.n * m.inner, {y.data + o * m.inner, y.accumulate});
+        });
     Real* partial = scratch(Scratch::partial, m.outer * blocks * m.inner + kLanes);  // (outer, blocks, inner)
-    const int64_t per_block = (blocks == 1 ? m.n : block) * m.inner;
-    parallel_for(0, m.outer * blocks, rows_per_chunk(per_block), [&](int64_t begin, int64_t end) {
+    parallel_for(0, m.outer * blocks, rows_per_chunk(block * m.inner), [&](int64_t begin, int64_t end) {
         for (int64_t t = begin; t < end; ++t) {
-            const int64_t first = t % blocks * block, rows = m.n - first < block ? m.n - first : block;
-            const Real* from = x + (t / blocks * m.n + first) * m.inner;
-            if (m.inner == 1)
-                partial[t] = row_sum(rows, from);
-            else
-                sum_columns(rows, m.inner, from, partial + t * m.inner);
+            const int64_t first = t % blocks * block;
+            sum_block(smaller(m.n - first, block), m.inner, 1, x + (t / blocks * m.n + first) * m.inner,
+                      {partial + t * m.inner});
         }
     });
     parallel_for(0, m.outer, rows_per_chunk(blocks * m.inner), [&](int64_t begin, int64_t end) {
-        for (int64_t o = begin; o < end; ++o) {
+        for (int64_t o = begin; o < end; ++o)
             for (int64_t i = 0; i < m.inner; i += kLanes) {
-                Vec total = zero();
-                for (int64_t b = 0; b < blocks; ++b)
-                    total = total + load(partial + (o * blocks + b) * m.inner + i, m.inner - i);
+                const Real* from = partial + o * blocks * m.inner + i;
+                const Vec total = sum_terms(blocks, 1, [&](Vec sum, int64_t b) {
+                    return sum + load(from + b * m.inner, m.inner - i);
+                });
                 put(y, o * m.inner + i, m.inner - i, total * broadcast(scale));
             }
-        }
     });
 }
 

@@ -32,6 +32,8 @@ TEST_CASE("saved files: models of earlier versions open and compute the same", "
     CHECK(loss("char_lm", "eval", "char_lm_lines", "names.txt") == Approx(1.8219).margin(2e-4));
     const Words predict = {"predict", saved("classify.safetensors"), "woab ba?"};
     CHECK(number_after(run("classify", predict), "first=") == Approx(0.6946).margin(2e-4));
+    const Result wrong = run("classify", predict, {.env = {"PLAINGRAD_ISA=nonsense"}});
+    CHECK((wrong.status == 1 && one_line(wrong.err, "classify: [PLAINGRAD_ISA] unknown")));  // not the file
 }
 
 TEST_CASE("saved files: a run of an earlier version is resumed", "[apps][saved]") {

@@ -154,6 +154,49 @@ TEST_CASE("attention: equals its plain form, with its gradients and with dropout
     }
 }
 
+TEST_CASE("attention: query, key and value may share tensors in any way", "[attention]") {
+    struct Sharing {
+        const char* name;
+        std::size_t q, k, v;
+    };
+    const Sharing sharings[] = {{"all different", 0, 1, 2},
+                                {"q = k", 0, 0, 1},
+                                {"q = v", 0, 1, 0},
+                                {"k = v", 0, 1, 1},
+                                {"one", 0, 0, 0}};
+    for (const int64_t T : {1, 63, 64, 65, 129}) {
+        const auto n = static_cast<int32_t>(T);
+        const Setting masks[] = {
+            {"no mask", 2, 2, T, T, 3},
+            {"key counts", 2, 2, T, T, 3, {{n, n / 2}}},
+            {"causal", 2, 2, T, T, 3, {}, true},
+            {"key counts and causal", 2, 2, T, T, 3, {{n, n / 2}}, true},
+            {"allowed", 2, 2, T, T, 3, {}, false, random_pairs(2 * T * T, 1, 0.5)},
+        };
+        for (const Setting& mask : masks)
+            for (const Sharing& sharing : sharings)
+                for (const bool has_gradient : {false, true}) {
+                    INFO(T << " positions, " << mask.name << ", " << sharing.name << ", " << has_gradient);
+                    std::vector<Tensor> fused, composed;
+                    for (uint64_t i = 0; i < 3; ++i) {
+                        fused.push_back(leaf(random({2, T, 6}, 20 + i)));
+                        composed.push_back(leaf(fused.back()));
+                        if (has_gradient)
+                            for (const Tensor& x : {fused.back(), composed.back()})
+                                x.backward(random(x.shape(), 30 + i));
+                    }
+                    const Tensor dout = random({2, T, 6}, 14);
+                    const AttentionOptions options = {.n_heads = 2, .mask = mask.mask()};
+                    attention(fused[sharing.q], fused[sharing.k], fused[sharing.v], options).backward(dout);
+                    plain::attention(composed[sharing.q], composed[sharing.k], composed[sharing.v], options)
+                        .backward(dout);
+                    for (const std::size_t i : {sharing.q, sharing.k, sharing.v})
+                        CHECK(worst_error(fused[i].grad(), composed[i].grad()) <=
+                              (kRealIsDouble ? 1e-12 : 1e-4));
+                }
+    }
+}
+
 static void check_nan_keys() {
     for (const Setting& s : settings()) {
         for (const double p : {0.0, 0.3}) {

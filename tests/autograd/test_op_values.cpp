@@ -192,6 +192,50 @@ TEST_CASE("values: layer norm", "[ops][values]") {
     }
 }
 
+TEST_CASE("cross_entropy: gradients and smoothed losses are as exact where logits are large",
+          "[ops][values]") {
+    for (const double base : {10.0, 1e4, 1e6, 1e7}) {
+        const auto r = [](double x) { return static_cast<Real>(x); };
+        const Tensor logits = leaf(Tensor::from({1, 3}, {r(base + 1), r(base), r(base + 2)}));
+        const Tensor bias = leaf(Tensor::from({3}, logits.to_vector())), x = Tensor::zeros({1, 1});
+        cross_entropy(logits, Tokens(1, 1, {0})).backward();
+        linear_cross_entropy(x, Tensor::zeros({3, 1}), bias, Tokens(1, 1, {0})).backward();
+        Row expected = reference::softmax(doubles(logits));
+        expected[0] -= 1;
+        INFO("logits about " << base);
+        CHECK(worst_error(logits.grad(), expected) <= kTight);
+        CHECK(worst_error(bias.grad(), expected) <= kTight);
+
+        const int64_t V = 32'000;
+        const Tensor row = random({1, V}, 3, base - 3, base + 3);
+        const double loss = reference::cross_entropy(rows_of(row), {5}, -1, static_cast<double>(Real(0.1)));
+        const CrossEntropyOptions smoothed = {.label_smoothing = Real(0.1)};
+        CHECK(worst_error(doubles(cross_entropy(row, Tokens(1, 1, {5}), smoothed)), Row{loss}) <= 2 * kTight);
+        CHECK(worst_error(doubles(linear_cross_entropy(x, Tensor::zeros({V, 1}), reshape(row, {V}),
+                                                       Tokens(1, 1, {5}), smoothed)),
+                          Row{loss}) <= 2 * kTight);
+    }
+}
+
+TEST_CASE("cross_entropy: the targets' padding is not counted, whatever else is named", "[ops][values]") {
+    const Tokens padded(2, 3, {4, 1, 0, 2, 0, 0}, 0), counted(2, 3, padded.ids());
+    const Tensor x = leaf(random({2, 3, 5}, 1));
+    for (const CrossEntropyOptions& o :
+         {CrossEntropyOptions{}, CrossEntropyOptions{.label_smoothing = Real(0.1)}}) {
+        CrossEntropyOptions zero = o;
+        zero.ignore = 0;
+        const Tensor loss = cross_entropy(x, padded, o);
+        CHECK(same_bits(loss, cross_entropy(x, counted, zero)));
+        CHECK(!same_bits(loss, cross_entropy(x, counted, o)));
+        Tensor(x).zero_grad();
+        loss.backward();
+        CHECK(slice(x.grad(), 1, 2, 3).to_vector() == std::vector<Real>(10, 0));
+        const Tensor w = Tensor::from({5, 5}, numbers(25, 2));
+        CHECK(same_bits(linear_cross_entropy(x, w, {}, padded, o),
+                        linear_cross_entropy(x, w, {}, counted, zero)));
+    }
+}
+
 TEST_CASE("cross_entropy: a small loss at large logits keeps its digits", "[ops][values]") {
     for (const Real base : {Real(20), Real(1000)}) {
         const Tensor logits = Tensor::from({1, 2}, {base + 10, base});

@@ -60,11 +60,40 @@ TEST_CASE("values: sums and means", "[ops][values]") {
     CHECK(sum(x, {0, 1, 2}).shape() == Shape{});
     CHECK(mean(x, {0, 1, 2}, true).shape() == Shape{1, 1, 1});
     CHECK(same_bits(sum(x, {}), x));
-    // Sixteen chains of 256 additions a block, and 245 blocks: at most 500 * 6e-8 of the result, where one
-    // running sum in float would be wrong by a hundredth.
-    const double tenth = static_cast<double>(Real(0.1)), n = 1'000'003;
-    const double total = static_cast<double>(sum(Tensor::full({1'000'003}, Real(0.1))).item());
-    CHECK(std::abs(total - tenth * n) <= 3e-5 * tenth * n);
+}
+
+TEST_CASE("values: long sums do not drift", "[ops][values]") {
+    const double tenth = static_cast<double>(Real(0.1));
+    const auto drift = [&](const Tensor& sums, double n) {
+        double worst = 0;
+        for (const double s : doubles(sums))
+            worst = std::max(worst, std::abs(s / (tenth * n) - 1));
+        return worst;
+    };
+    const int64_t n = 10'000'003, rows = 1'000'003;
+    const Tensor line = Tensor::full({n}, Real(0.1)), columns = Tensor::full({rows, 10}, Real(0.1));
+    CHECK(drift(sum(line), n) <= 1e-6);
+    CHECK(drift(mean(line), 1) <= 1e-6);
+    CHECK(drift(sum(columns, {0}), rows) <= 1e-6);
+    CHECK(drift(sum(columns), 10.0 * rows) <= 1e-6);
+    CHECK(drift(sum(reshape(columns, {2, 5, rows}), {2}), rows) <= 1e-6);
+    CHECK(drift(sum(reshape(columns, {2, rows, 5}), {1}), rows) <= 1e-6);
+
+    // Of biases and gains: every row adds 0.1, and 0.1 * ±1.
+    const Tensor bias = leaf(Tensor::zeros({10})), weight = Tensor::zeros({2, 10});
+    linear(Tensor::zeros({rows, 2}), weight, bias).backward(columns);
+    CHECK(drift(bias.grad(), rows) <= 1e-6);
+    const Tensor pairs = reshape(slice(reshape(line, {-1}), 0, 0, 2 * rows), {rows, 2});
+    const Tensor x = concat({Tensor::full({rows, 1}, -1), Tensor::full({rows, 1}, 1)}, 1);
+    const Tensor gain = leaf(Tensor::full({2}, 1)), shift = leaf(Tensor::zeros({2}));
+    layer_norm(x, gain, shift, 0).backward(pairs);
+    CHECK(drift(shift.grad(), rows) <= 1e-6);
+    CHECK(drift(mul(gain.grad(), Tensor::from({2}, {-1, 1})), rows) <= 1e-6);
+
+    // 2 * 40,000 equal probabilities: as many targets' gradients, and the logarithm of a long sum.
+    const Tensor row = Tensor::full({1, 1'000'000}, Real(0.3));
+    CHECK(std::abs(static_cast<double>(cross_entropy(row, Tokens(1, 1, {7})).item()) - std::log(1e6)) <=
+          2e-6);
 }
 
 TEST_CASE("values: max takes the first of equal ones, and a NaN wins", "[ops][values]") {

@@ -39,7 +39,7 @@ TEST_CASE("random: golden numbers", "[random]") {
         for (const Golden& g : expected) {
             CHECK(rng.bits(g.i) == g.bits);
             CHECK(rng.uniform(g.i) == g.uniform);
-            CHECK(std::abs(rng.normal(g.i) - g.normal) <= 1e-15);  // log and cos are the C library's
+            CHECK(rng.normal(g.i) == g.normal);
             CHECK(rng.below(g.i, 1000) == g.below_1000);
         }
     };
@@ -49,11 +49,11 @@ TEST_CASE("random: golden numbers", "[random]") {
                  {{0, 0xe975338e8c6cfca0, 0.91194460134686384, 0.11016797221332501, 911},
                   {1, 0xc2097ab3308b052d, 0.75795714258905988, 0.69193533743781821, 757},
                   {2, 0x53cc78faed12c08f, 0.32733875394940082, 0.97489176471424288, 327},
-                  {uint64_t(1) << 40, 0xaaa0199cbf65ce3e, 0.66650543286177488, 0.95480784545885033, 666}});
+                  {uint64_t(1) << 40, 0xaaa0199cbf65ce3e, 0.66650543286177488, 0.95480784545885056, 666}});
     CHECK(weight.state() == 0x9a95b9456207322a);
     check_stream(weight,
                  {{0, 0x38666093eadf4158, 0.22031215296999296, 0.44590895748389137, 220},
-                  {1, 0xdbe06facc4c49ede, 0.85889337509140018, 0.28252564092192989, 858},
+                  {1, 0xdbe06facc4c49ede, 0.85889337509140018, 0.28252564092192994, 858},
                   {2, 0x736267f157052405, 0.45072030679786623, -0.69131447675290625, 450},
                   {uint64_t(1) << 40, 0x34a57d6503c73140, 0.20565017429524057, 0.26391350837132166, 205}});
     CHECK((rng.key().a == 0x65107204 && rng.key().b == 0x57e1faba));

@@ -59,7 +59,7 @@ TEST_CASE("shape: sizes, dimensions from both ends, text", "[shape]") {
     CHECK(join(s) == "(2, 3, 5)");
     CHECK(join(Shape{}) == "()");
     CHECK(Shape({kMax}).numel() == kMax);
-    CHECK(Shape({0, kMax, kMax}).numel() == 0);
+    CHECK(Shape({0, kMax, 1}).numel() == 0);
 }
 
 TEST_CASE("shape: errors", "[shape][errors]") {

@@ -134,8 +134,7 @@ Training::Training(const Workload& w) {
     const auto ids = [&](std::string_view name) {
         return Tokens(w.batch, w.length, random_ids(w.tokens(), w.vocabulary, name), models::kPad);
     };
-    const autograd::CrossEntropyOptions options = {.ignore = models::kPad,
-                                                   .label_smoothing = static_cast<Real>(w.label_smoothing)};
+    const autograd::CrossEntropyOptions options = {.label_smoothing = static_cast<Real>(w.label_smoothing)};
     std::vector<nn::NamedParameter> parameters;
     const auto keep = [&](auto model) {
         parameters = nn::parameters(*model);

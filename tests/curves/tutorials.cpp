@@ -138,8 +138,7 @@ std::vector<double> article_corrected(const ArticleCorpus& corpus, int seed, int
     for (int epoch = 1; epoch <= kArticleEpochs[3]; ++epoch) {
         const nn::Mode mode = nn::Mode::train(seeded(seed).fork(static_cast<uint64_t>(epoch)));
         const Tensor logits = model(batch.src, batch.tgt.slice(0, length - 1), mode);
-        losses.push_back(
-            step(adam, cross_entropy(logits, batch.tgt.slice(1, length), {.ignore = models::kPad})));
+        losses.push_back(step(adam, cross_entropy(logits, batch.tgt.slice(1, length))));
     }
     right = 0;
     const auto stepper = model.start(batch.src);

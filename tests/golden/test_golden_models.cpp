@@ -19,14 +19,13 @@ Case translator(const TransformerConfig& config) {
         const Tokens tgt = golden.ids("tgt");
         const Tensor logits = model(golden.ids("src"), tgt, Mode::eval());
         results.put("output/logits", rows_of(logits, tgt.lengths()));
-        results.loss(autograd::cross_entropy(logits, golden.ids("targets"),
-                                             {.ignore = kPad, .label_smoothing = Real(0.1)}));
+        results.loss(autograd::cross_entropy(logits, golden.ids("targets"), {.label_smoothing = Real(0.1)}));
         results.gradients(state_dict(model));
     };
 }
 
 Tensor token_loss(const Tensor& logits, const Tokens& targets) {
-    return autograd::cross_entropy(logits, targets, {.ignore = kPad});
+    return autograd::cross_entropy(logits, targets);
 }
 
 // ids -> logits, of the models with one stack

@@ -134,8 +134,7 @@ inline std::vector<Real> row(const Tensor& x, int64_t b, int64_t t) {
 inline Tensor teacher_forced_loss(const models::Transformer& model, const autograd::Tokens& src,
                                   const autograd::Tokens& tgt, const nn::Mode& mode, Real smoothing = 0) {
     const Tensor logits = model(src, tgt.slice(0, tgt.length() - 1), mode);
-    return autograd::cross_entropy(logits, tgt.slice(1, tgt.length()),
-                                   {.ignore = models::kPad, .label_smoothing = smoothing});
+    return autograd::cross_entropy(logits, tgt.slice(1, tgt.length()), {.label_smoothing = smoothing});
 }
 
 // All bytes of all parameters, FNV-1a.
@@ -206,7 +205,7 @@ inline std::vector<Real> train(const models::Transformer& model, int steps, int 
 inline Tensor next_token_loss(const models::LanguageModel& model, const autograd::Tokens& text,
                               const nn::Mode& mode) {
     const Tensor logits = model(text.slice(0, text.length() - 1), mode);
-    return autograd::cross_entropy(logits, text.slice(1, text.length()), {.ignore = models::kPad});
+    return autograd::cross_entropy(logits, text.slice(1, text.length()));
 }
 
 // Trains to say a sentence and then again.
@@ -233,7 +232,7 @@ inline std::vector<Real> train(const models::MaskedLanguageModel& model, int ste
         }
         const models::MaskedTokens masked = models::mask_tokens(
             padded(twice), {.end_id = static_cast<int32_t>(model.config.vocabulary), .rate = 0.3}, mode.rng);
-        return autograd::cross_entropy(model(masked.ids, mode), masked.targets, {.ignore = models::kPad});
+        return autograd::cross_entropy(model(masked.ids, mode), masked.targets);
     });
 }
 

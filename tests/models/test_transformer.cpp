@@ -154,6 +154,26 @@ TEST_CASE("transformer: the first loss is what the initialisation promises, near
     }
 }
 
+TEST_CASE("models: padding is no part of the loss, whatever option is named", "[models]") {
+    const Tokens src = padded(sentences({4, 2}, 1)), tgt = framed(sentences({5, 2}, 2));
+    const Tokens read = tgt.slice(0, tgt.length() - 1), predicted = tgt.slice(1, tgt.length());
+    const Tokens unpadded(predicted.batch(), predicted.length(), predicted.ids());
+    const autograd::CrossEntropyOptions smoothed = {.label_smoothing = Real(0.1)};
+    const autograd::CrossEntropyOptions named = {.ignore = kPad, .label_smoothing = Real(0.1)};
+    const auto check = [&](const auto& loss) {
+        CHECK(same_bits(loss(predicted, smoothed), loss(unpadded, named)));
+        CHECK(!same_bits(loss(unpadded, smoothed), loss(unpadded, named)));
+    };
+    const Transformer transformer(small("paper"), Rng(1));
+    check([&](const Tokens& targets, const autograd::CrossEntropyOptions& o) {
+        return transformer.loss(src, read, targets, Mode::eval(), o);
+    });
+    const LanguageModel language(small_stack("gpt2"), Rng(1));
+    check([&](const Tokens& targets, const autograd::CrossEntropyOptions& o) {
+        return language.loss(read, targets, Mode::eval(), o);
+    });
+}
+
 TEST_CASE("transformer: a sentence that is too long, an id that is too large", "[models]") {
     TransformerConfig c = small("paper");
     c.max_length = 4;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -88,6 +90,48 @@ TEST_CASE("parallel_for: a call from inside runs on the calling thread", "[paral
         CHECK(visits == 40 * 50);
     }
 }
+
+TEST_CASE("parallel_for: inside of a single chunk it uses all threads", "[parallel]") {
+    const Threads threads(3);
+    parallel_for(0, 5, 5, [](int64_t, int64_t) {
+        CHECK(thread_count() == 3);
+        CHECK(chunks(0, 100, 3) == expected_chunks(0, 100, 3));
+    });
+}
+
+TEST_CASE("parallel_for: a grain of any size", "[parallel][errors]") {
+    const Threads threads(3);
+    const int64_t most = std::numeric_limits<int64_t>::max();
+    for (const int64_t grain : {most, most - 1, most / 2})
+        for (const int64_t begin : {int64_t(0), int64_t(7), int64_t(-7)})
+            CHECK(chunks(begin, 100, grain) == Chunks{{begin, 100}});
+    CHECK(chunks(0, most, most / 2).size() == 3);
+    CHECK(chunks(most - 10, most, 4) ==
+          Chunks{{most - 10, most - 6}, {most - 6, most - 2}, {most - 2, most}});
+    for (const int64_t grain : {0, -1})
+        CHECK(contains(error_of([&] { chunks(0, 5, grain); }), "[parallel_for] "));
+}
+
+TEST_CASE("set_thread_count: not from inside of parallel_for", "[parallel][errors]") {
+    const Threads threads(2);
+    std::atomic<int> refused = 0;
+    parallel_for(0, 10, 1, [&](int64_t, int64_t) {
+        refused +=
+            contains(error_of([] { set_thread_count(3); }), "[set_thread_count] a parallel_for is running");
+    });
+    CHECK(refused == 10);
+    CHECK(thread_count() == 2);
+}
+
+// Built before the pool, destroyed after whatever of ours is destroyed at exit; a sanitizer sees what it
+// reads.
+static const struct ComputesAtExit {
+    ~ComputesAtExit() {
+        if (sum(matmul(Tensor::full({300, 70}, 1), Tensor::full({70, 300}, 1))).item() !=
+            Real(300 * 70 * 300))
+            std::_Exit(99);
+    }
+} computes_at_exit;
 
 TEST_CASE("parallel_for: an exception comes out, and the pool works on", "[parallel]") {
     for (const int count : {1, 2, 8}) {

@@ -1,5 +1,6 @@
 // Which set of kernels is used, and what is said of one that is not there.
 #include <algorithm>
+#include <cstring>
 
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -62,14 +63,12 @@ TEST_CASE("dispatch: an unknown set is an error that lists the others", "[kernel
 TEST_CASE("dispatch: no kernel is missing from a table", "[kernels][dispatch]") {
     for_each_isa([](const char* name) {
         INFO(name);
-        const Kernels& k = cpu();
-        const bool all = k.gemm && k.unary && k.unary_backward && k.binary && k.dropout && k.residual &&
-                         k.fill && k.copy && k.sum && k.max && k.max_backward && k.sum_of_squares &&
-                         k.softmax && k.softmax_backward && k.log_softmax && k.log_softmax_backward &&
-                         k.cross_entropy && k.cross_entropy_backward && k.layer_norm &&
-                         k.layer_norm_backward && k.gather && k.scatter_add && k.attention &&
-                         k.attention_backward && k.adam && k.fma_chains;
-        CHECK(all);
-        CHECK(k.fma_chains(1000) >= 1000);
+        static_assert(sizeof(Kernels) % sizeof(void*) == 0);  // a name and functions, nothing else
+        const void* members[sizeof(Kernels) / sizeof(void*)];
+        std::memcpy(members, &cpu(), sizeof(Kernels));
+        for (std::size_t i = 0; i < std::size(members); ++i) {
+            INFO("member " << i);
+            CHECK(members[i] != nullptr);
+        }
     });
 }

@@ -1,0 +1,380 @@
+// Every kernel against its formula in plain loops, in double, at sizes below, at and beyond its blocks: 16
+// lanes, 64 rows of a sum and of layer norm's gains, 256 columns of a short row, 4096 elements of a long
+// sum, 64 queries of attention's backward. (The matrix product's loops: test_gemm.cpp. Functions of one
+// number: test_math.cpp.)
+//
+// And that none is forgotten: kernels.h is read, and each kernel must be called here and where bits are
+// compared.
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <sstream>
+
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+#include "tests/reference.h"
+
+using namespace plaingrad;          // NOLINT
+using namespace autograd::kernels;  // NOLINT
+using namespace tests;              // NOLINT
+using reference::Row;
+
+namespace {
+
+// What a kernel gives, and what the formula does.
+struct Both {
+    std::vector<Real> is;
+    Row expected;
+    void add(const std::vector<Real>& x, const Row& y) {
+        is.insert(is.end(), x.begin(), x.end());
+        expected.insert(expected.end(), y.begin(), y.end());
+    }
+};
+
+using Reals = std::vector<Real>;
+
+std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
+Reals room(int64_t n) { return Reals(at(n), kNan); }
+Row part(const Reals& x, int64_t first, int64_t n) { return {x.begin() + first, x.begin() + first + n}; }
+
+struct Case {
+    const char* name;
+    std::function<void(int64_t rows, int64_t n, Both&)> call;
+};
+
+// f(row) -> row, for each
+template <class F>
+Row by_rows(int64_t rows, int64_t n, const Reals& x, const F& f) {
+    Row all;
+    for (int64_t r = 0; r < rows; ++r) {
+        const Row y = f(part(x, r * n, n), r);
+        all.insert(all.end(), y.begin(), y.end());
+    }
+    return all;
+}
+
+std::vector<int32_t> ids(int64_t count, int64_t limit) {
+    std::vector<int32_t> x;
+    for (int64_t i = 0; i < count; ++i)
+        x.push_back(static_cast<int32_t>(i * 7 % limit));
+    return x;
+}
+
+// dx of y = f(x), by y and dy: jacobian(row of y, row of dy)
+double dot(const Row& x, const Row& y) {
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+void layer_norm_both(int64_t rows, int64_t n, Both& b) {
+    const Reals x = numbers(rows * n, 1), gain = numbers(n, 2), bias = numbers(n, 3),
+                dout = numbers(rows * n, 4);
+    Reals out = room(rows * n), statistics = room(3 * rows), dx = room(rows * n), dgain = room(n),
+          dbias = room(n);
+    const LayerNorm o = {.rows = rows, .n = n, .eps = Real(0.5)};
+    cpu().layer_norm(o, x.data(), nullptr, gain.data(), bias.data(), nullptr, out.data(), statistics.data());
+    cpu().layer_norm_backward(o, x.data(), gain.data(), statistics.data(), dout.data(), {dx.data()},
+                              {nullptr}, {dgain.data()}, {dbias.data()});
+    Row gains(at(n)), biases(at(n));
+    const Row g(gain.begin(), gain.end());
+    b.add(out, by_rows(rows, n, x, [&](const Row& row, int64_t) {
+              return reference::layer_norm(row, g, Row(bias.begin(), bias.end()), 0.5);
+          }));
+    b.add(dx, by_rows(rows, n, x, [&](const Row& row, int64_t r) {
+              const Row x_hat = reference::layer_norm(row, Row(at(n), 1), Row(at(n)), 0.5);
+              const double mean = reference::total(row) / static_cast<double>(n);
+              double variance = 0;
+              for (const double value : row)
+                  variance += (value - mean) * (value - mean) / static_cast<double>(n);
+              Row dy = part(dout, r * n, n), d(at(n));
+              for (std::size_t i = 0; i < dy.size(); ++i) {
+                  gains[i] += dy[i] * x_hat[i];
+                  biases[i] += dy[i];
+                  dy[i] *= g[i];
+              }
+              for (std::size_t i = 0; i < dy.size(); ++i)
+                  d[i] = (dy[i] - reference::total(dy) / static_cast<double>(n) -
+                          x_hat[i] * dot(dy, x_hat) / static_cast<double>(n)) /
+                         std::sqrt(variance + 0.5);
+              return d;
+          }));
+    b.add(dgain, gains);
+    b.add(dbias, biases);
+}
+
+// One sentence, one head of 3 columns: `rows` queries, up to 130 keys, the last of them padding.
+void attention_both(int64_t queries, int64_t n, Both& b) {
+    const int64_t keys = std::min<int64_t>(n + 1, 130), d = 3;
+    const Reals q = numbers(queries * d, 1), k = numbers(keys * d, 2), v = numbers(keys * d, 3);
+    const Reals dout = numbers(queries * d, 4);
+    const int32_t count = static_cast<int32_t>(keys - 1);
+    Attention a = {};
+    a.batch = a.heads = 1, a.queries = queries, a.keys = keys, a.d = a.q_row = a.kv_row = d;
+    a.scale = static_cast<Real>(1 / std::sqrt(3.0));
+    a.mask.key_counts = &count;
+    Reals out = room(queries * d), statistics = room(2 * queries), weights = room(queries * keys);
+    Reals dq = room(queries * d), dk = room(keys * d), dv = room(keys * d);
+    cpu().attention(a, q.data(), k.data(), v.data(), out.data(), weights.data(), statistics.data());
+    cpu().attention_backward(a, q.data(), k.data(), v.data(), statistics.data(), dout.data(), {dq.data()},
+                             {dk.data()}, {dv.data()});
+    const auto row = [&](const Reals& x, int64_t i) { return part(x, i * d, d); };
+    Row o(at(queries * d)), w(at(queries * keys)), to_q(o.size()), to_k(at(keys * d)), to_v(at(keys * d));
+    for (int64_t t = 0; t < queries; ++t) {
+        Row scores, dw;
+        for (int64_t s = 0; s < count; ++s) {
+            scores.push_back(dot(row(q, t), row(k, s)) / std::sqrt(3.0));
+            dw.push_back(dot(row(dout, t), row(v, s)));
+        }
+        const Row weight = reference::softmax(scores);
+        for (int64_t s = 0; s < count; ++s) {
+            const double p = weight[at(s)], ds = p * (dw[at(s)] - dot(weight, dw)) / std::sqrt(3.0);
+            w[at(t * keys + s)] = p;
+            for (int64_t i = 0; i < d; ++i) {
+                o[at(t * d + i)] += p * static_cast<double>(v[at(s * d + i)]);
+                to_q[at(t * d + i)] += ds * static_cast<double>(k[at(s * d + i)]);
+                to_k[at(s * d + i)] += ds * static_cast<double>(q[at(t * d + i)]);
+                to_v[at(s * d + i)] += p * static_cast<double>(dout[at(t * d + i)]);
+            }
+        }
+    }
+    b.add(out, o), b.add(weights, w), b.add(dq, to_q), b.add(dk, to_k), b.add(dv, to_v);
+}
+
+const Case kCases[] = {
+    {"softmax",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals x = numbers(rows * n, 1), dy = numbers(rows * n, 2);
+         Reals y = room(rows * n), dx = room(rows * n);
+         cpu().softmax(rows, n, x.data(), y.data());
+         cpu().softmax_backward(rows, n, y.data(), dy.data(), {dx.data()});
+         b.add(y, by_rows(rows, n, x, [](const Row& row, int64_t) { return reference::softmax(row); }));
+         b.add(dx, by_rows(rows, n, x, [&](const Row& row, int64_t r) {
+                   Row p = reference::softmax(row), d = part(dy, r * n, n);
+                   const double mean = dot(p, d);
+                   for (std::size_t i = 0; i < p.size(); ++i)
+                       p[i] *= d[i] - mean;
+                   return p;
+               }));
+     }},
+    {"log_softmax",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals x = numbers(rows * n, 1), dy = numbers(rows * n, 2);
+         Reals y = room(rows * n), dx = room(rows * n);
+         cpu().log_softmax(rows, n, x.data(), y.data());
+         cpu().log_softmax_backward(rows, n, y.data(), dy.data(), {dx.data()});
+         b.add(y, by_rows(rows, n, x, [](const Row& row, int64_t) { return reference::log_softmax(row); }));
+         b.add(dx, by_rows(rows, n, x, [&](const Row& row, int64_t r) {
+                   Row p = reference::softmax(row), d = part(dy, r * n, n);
+                   const double sum = reference::total(d);
+                   for (std::size_t i = 0; i < p.size(); ++i)
+                       d[i] -= p[i] * sum;
+                   return d;
+               }));
+     }},
+    {"cross_entropy",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals x = numbers(rows * n, 1);
+         const std::vector<int32_t> target = ids(rows, n + 1);  // n: ignored
+         const auto ignore = static_cast<int32_t>(n);
+         Reals loss = room(rows), statistics = room(2 * rows), dx = room(rows * n);
+         cpu().cross_entropy(rows, n, x.data(), target.data(), ignore, Real(0.25), loss.data(),
+                             statistics.data());
+         cpu().cross_entropy_backward(rows, n, x.data(), target.data(), ignore, Real(0.25), statistics.data(),
+                                      Real(0.5), {dx.data()});
+         Row losses;
+         b.add(dx, by_rows(rows, n, x, [&](const Row& row, int64_t r) {
+                   const int32_t id = target[at(r)];
+                   losses.push_back(id == n ? 0 : reference::cross_entropy({row}, {id}, -1, 0.25));
+                   Row d = reference::softmax(row);
+                   for (int64_t i = 0; i < n; ++i)
+                       d[at(i)] =
+                           id == n ? 0
+                                   : 0.5 * (d[at(i)] - 0.25 / static_cast<double>(n) - (i == id ? 0.75 : 0));
+                   return d;
+               }));
+         b.add(loss, losses);
+     }},
+    {"layer_norm", layer_norm_both},
+    {"attention", attention_both},
+    {"sum, max: over the middle of (2, rows, n)",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Middle m = {2, rows, n};
+         const Reals x = numbers(2 * rows * n, 1), dy = numbers(2 * n, 2);
+         Reals sum = room(2 * n), max = room(2 * n), dx = room(2 * rows * n);
+         std::vector<int32_t> index(at(2 * n));
+         cpu().sum(m, Real(0.5), x.data(), {sum.data()});
+         cpu().max(m, x.data(), max.data(), index.data());
+         cpu().max_backward(m, index.data(), dy.data(), {dx.data()});
+         Row sums(at(2 * n)), largest(at(2 * n), -HUGE_VAL), d(x.size());
+         for (int64_t i = 0; i < 2 * n; ++i) {
+             int64_t best = 0;
+             for (int64_t r = 0; r < rows; ++r) {
+                 const int64_t place = i / n * rows * n + r * n + i % n;
+                 const double value = static_cast<double>(x[at(place)]);
+                 sums[at(i)] += 0.5 * value;
+                 if (value > largest[at(i)])
+                     largest[at(i)] = value, best = place;
+             }
+             d[at(best)] = static_cast<double>(dy[at(i)]);
+         }
+         b.add(sum, sums), b.add(max, largest), b.add(dx, d);
+     }},
+    {"sum, sum_of_squares: of all",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals x = numbers(rows * n, 1);
+         Real sum = kNan;
+         cpu().sum({1, rows * n, 1}, 1, x.data(), {&sum});
+         const Row all = part(x, 0, rows * n);
+         b.add({sum}, {reference::total(all)});
+         b.add({static_cast<Real>(cpu().sum_of_squares(rows * n, x.data()) / 1000)}, {dot(all, all) / 1000});
+     }},
+    {"copy, fill, binary: a transpose",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals x = numbers(rows * n, 1), z = numbers(n, 2);
+         Reals y = room(rows * n), product = room(rows * n), filled = room(n);
+         cpu().copy({{1, 1, n, rows}, {0, 0, 1, n}, {0, 0, rows, 1}}, x.data(), {y.data()});
+         cpu().binary(Binary::mul, {{1, 1, rows, n}, {0, 0, n, 1}, {0, 0, 0, 1}}, x.data(), z.data(),
+                      {product.data()});
+         cpu().fill(n, Real(0.5), filled.data());
+         b.add(y, reference::transpose(part(x, 0, rows * n), at(rows), at(n)));
+         b.add(product, by_rows(rows, n, x, [&](Row row, int64_t) {
+                   for (std::size_t i = 0; i < row.size(); ++i)
+                       row[i] *= static_cast<double>(z[i]);
+                   return row;
+               }));
+         b.add(filled, Row(at(n), 0.5));
+     }},
+    {"unary: sigmoid and its derivative",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals x = numbers(rows * n, 1), dy = numbers(rows * n, 2);
+         Reals y = room(rows * n), dx = room(rows * n);
+         cpu().unary(Unary::sigmoid, rows * n, x.data(), y.data());
+         cpu().unary_backward(Unary::sigmoid, rows * n, y.data(), dy.data(), {dx.data()});
+         Row s, d;
+         for (std::size_t i = 0; i < x.size(); ++i) {
+             s.push_back(1 / (1 + std::exp(-static_cast<double>(x[i]))));
+             d.push_back(s[i] * (1 - s[i]) * static_cast<double>(dy[i]));
+         }
+         b.add(y, s), b.add(dx, d);
+     }},
+    {"dropout, residual: the kept ones are scaled, the same in both",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals x = numbers(rows * n, 1), ones(at(rows * n), 1);
+         Reals kept = room(rows * n), sum = room(rows * n);
+         cpu().dropout(rows * n, Real(0.5), {1, 2}, ones.data(), {kept.data()});
+         cpu().residual(rows * n, Real(0.5), {1, 2}, ones.data(), x.data(), sum.data());
+         Row factors, expected;
+         for (std::size_t i = 0; i < x.size(); ++i) {
+             factors.push_back(kept[i] > 1 ? 2 : 0);
+             expected.push_back(1 + factors[i] * static_cast<double>(x[i]));
+         }
+         b.add(kept, factors), b.add(sum, expected);
+     }},
+    {"gather, scatter_add",
+     [](int64_t rows, int64_t n, Both& b) {
+         const int64_t words = 23, length = 3;
+         const int32_t pad = 5;
+         const Reals table = numbers(words * n, 1), places = numbers(length * n, 2),
+                     dy = numbers(rows * n, 3);
+         const std::vector<int32_t> id = ids(rows, words);
+         const Lookup o = {.count = rows, .n = n, .pad = pad, .scale = Real(0.5), .length = length};
+         Reals y = room(rows * n), dtable = room(words * n);
+         cpu().gather(o, id.data(), table.data(), places.data(), y.data());
+         cpu().scatter_add(o, id.data(), dy.data(), words, {dtable.data()});
+         Row expected, gradient(at(words * n));
+         for (int64_t i = 0; i < rows * n; ++i) {
+             const int64_t word = id[at(i / n)], column = i % n;
+             const double factor = word == pad ? 0 : 0.5;
+             expected.push_back(factor * static_cast<double>(table[at(word * n + column)]) +
+                                static_cast<double>(places[at(i / n % length * n + column)]));
+             gradient[at(word * n + column)] += factor * static_cast<double>(dy[at(i)]);
+         }
+         b.add(y, expected), b.add(dtable, gradient);
+     }},
+    {"adam",
+     [](int64_t rows, int64_t n, Both& b) {
+         const int64_t all = rows * n;
+         const Reals g = numbers(all, 1), before = numbers(all, 2), mean = numbers(all, 3),
+                     square = numbers(all, 4, 0.5, 1);
+         Reals w = before, m = mean, v = square;
+         const Adam o = {.lr = Real(0.25),
+                         .beta1 = Real(0.5),
+                         .beta2 = Real(0.75),
+                         .rest1 = Real(0.5),
+                         .rest2 = Real(0.25),
+                         .eps = Real(0.125),
+                         .correction1 = Real(0.5),
+                         .correction2 = Real(0.25),
+                         .decay = Real(0.5),
+                         .decoupled = true,
+                         .grad_scale = 2};
+         cpu().adam(o, all, g.data(), w.data(), m.data(), v.data());
+         Row ws, ms, vs;
+         for (std::size_t i = 0; i < g.size(); ++i) {
+             const double grad = 2 * static_cast<double>(g[i]), weight = static_cast<double>(before[i]);
+             ms.push_back(0.5 * static_cast<double>(mean[i]) + 0.5 * grad);
+             vs.push_back(0.75 * static_cast<double>(square[i]) + 0.25 * grad * grad);
+             ws.push_back(weight - 0.25 * 0.5 * weight -
+                          0.25 * (ms[i] / 0.5) / (std::sqrt(vs[i] / 0.25) + 0.125));
+         }
+         b.add(w, ws), b.add(m, ms), b.add(v, vs);
+     }},
+};
+
+struct Size {
+    int64_t rows, n;
+};
+constexpr Size kSizes[] = {{1, 1},   {3, 16},   {16, 17}, {63, 5},   {64, 33},  {65, 3},   {129, 7},
+                           {200, 2}, {1100, 3}, {5, 257}, {2, 1025}, {2, 4099}, {33, 2048}};
+
+std::string content(const char* path) {
+    std::ifstream file(path);  // tests run in the repository's root
+    REQUIRE(file.is_open());
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("kernels: each is its formula, below, at and beyond its blocks", "[kernels]") {
+    for (const Case& c : kCases) {
+        for (const Size size : kSizes) {
+            Both b;
+            c.call(size.rows, size.n, b);
+            INFO(c.name << ", " << size.rows << " x " << size.n);
+            CHECK(!b.is.empty());
+            CHECK(worst_error(b.is, b.expected) <= (autograd::kRealIsDouble ? 1e-12 : 1e-5));
+        }
+    }
+    CHECK(cpu().fma_chains(1000) >= 1000);
+}
+
+TEST_CASE("kernels: each has a reference, a comparison of bits, and a clock", "[kernels]") {
+    const std::string folder = "tests/autograd/kernels/";
+    const std::string header = content("autograd/kernels/kernels.h");
+    const std::regex declaration(R"(\(\*([a-z_0-9]+)\)\()");
+    const auto text = [&](const std::vector<const char*>& files) {
+        std::string all;
+        for (const char* file : files)
+            all += content((folder + file).c_str());
+        return all;
+    };
+    const std::string reference = text({"test_kernel_reference.cpp", "test_gemm.cpp"});
+    const std::string bits = text({"test_bits.cpp", "test_pointwise.cpp", "test_gemm.cpp"});
+    const std::string clocks = content("tests/bench/bench_profile.cpp");
+    int count = 0;
+    for (std::sregex_iterator i(header.begin(), header.end(), declaration), end; i != end; ++i, ++count) {
+        const std::string name = (*i)[1], call = "cpu()." + name + "(";
+        INFO(name);
+        CHECK(contains(reference, call));
+        if (name == "fma_chains")
+            continue;  // a yardstick: its result is how much it did
+        CHECK(contains(bits, call));
+        CHECK(contains(clocks, "CLOCK(" + name + ")"));
+    }
+    CHECK(count >= 26);
+}
