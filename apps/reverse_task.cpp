@@ -6,10 +6,11 @@
 #include <numeric>
 #include <set>
 
+#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
-#include "apps/kit/watch.h"
+#include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
 #include "models/presets.h"
@@ -35,16 +36,17 @@ struct Settings {
     int64_t d_model = 0, n_heads = 0, d_ff = 0, n_layers = 0;  // 0: the preset's
     int64_t steps = 1200, batch = 32, seed = 1;
     double lr = 3e-3;
+    kit::RunSettings run = {.save_every = 200};
     std::vector<std::string> words;
 };
 
-Settings parse(int argc, char** argv) {
-    Settings s;
+// The rows, which set `s`.
+kit::Options task_options(Settings& s) {
     kit::Options options("reverse_task",
                          "trains a Transformer to reverse sequences, and tests it on unseen ones");
     options.rest("SYMBOL...", "a sequence of 1 to 12 numbers from 0 to 15, to be reversed after training",
                  s.words);
-    options.add("--steps", "N", "training steps", s.steps, {.min = 1});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000});
     options.add("--batch", "N", "sequences in a step", s.batch, {.min = 1, .max = 1 << 20});
     options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
     options.add("--preset", "how the model is built", s.preset, models::preset_names());
@@ -56,13 +58,14 @@ Settings parse(int argc, char** argv) {
                 {.min = 0, .max = 1 << 16});
     options.add("--layers", "N", "layers of each stack; 0 is the preset's", s.n_layers,
                 {.min = 0, .max = 100});
+    kit::add_run_options(options, s.run);
     options.add_common(s.seed);
+    options.command("info", "says how far a run that was saved is");
     options.example("./apps/reverse_task", "trains for some seconds; ends with 2000/2000");
     options.example("./apps/reverse_task 5 3 9", "the same, then reverses this sequence: 9 3 5");
     options.note(
         "Exit status: 0 if every held-out sequence is reversed, 1 if not, 2 for a wrong command line.");
-    options.parse(argc, argv);
-    return s;
+    return options;
 }
 
 models::TransformerConfig configure(const Settings& s) {
@@ -143,6 +146,50 @@ std::vector<Sequence> short_sequences() {
     return all;
 }
 
+// ----------------------------------------------------------------------------------------------- training
+
+// The decoder is given the true answer as it reads, and learns to say each next symbol of it: what it reads
+// is what it is to say, shifted by one. So a sequence of T symbols is T + 1 questions, answered at once.
+nn::StepLoss loss_of(const models::Transformer& model, const models::Batch& batch, const nn::Mode& mode) {
+    const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);  // <sos> 9 3 5        (B, T + 1)
+    const Tokens said = batch.tgt.slice(1, batch.tgt.length());      //       9 3 5 <eos>  (B, T + 1)
+    const std::vector<int32_t> lengths = said.lengths();
+    return {model.loss(batch.src, read, said, mode),
+            std::accumulate(lengths.begin(), lengths.end(), int64_t{0})};
+}
+
+// One step: forget the old gradients, forward, backward, limit the gradient's length, move the weights.
+bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
+           const kit::RunFolder& folder) {
+    const Rng rng(static_cast<uint64_t>(s.seed)), data = rng.fork("training"), dropout = rng.fork("dropout");
+    const nn::CosineSchedule learning_rate{s.lr, s.steps, s.steps / 10};
+    const auto loss_at = [&](int64_t step) {
+        const auto number = static_cast<uint64_t>(step);
+        const models::Batch batch = training_batch(data.fork(number), s.batch, held_out);
+        return loss_of(model, batch, nn::Mode::train(dropout.fork(number)));
+    };
+
+    kit::Run run(folder, s.run, kit::parts_of(model));
+    nn::Adam& adam = run.training.adam;  // β2 = 0.98, ε = 1e-9, as in the paper, §5.3
+    const kit::Plan plan = {.activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
+                            .batch = loss_at};
+    for (int64_t step = run.begin(s.steps, plan); step <= run.last(); ++step) {
+        adam.zero_grad();
+        const auto [loss, tokens, ends_epoch] = loss_at(step);
+        loss.backward();
+        const double norm = nn::grad_norm(adam.parameters());
+        adam.step(learning_rate(step), nn::clip_scale(norm, 1));
+        const bool go_on = run.after_step({.step = step,
+                                           .loss = static_cast<double>(loss.item()),
+                                           .tokens = tokens,
+                                           .learning_rate = learning_rate(step),
+                                           .grad_norm = norm});
+        if (!go_on)  // Ctrl-C
+            break;
+    }
+    return run.end();
+}
+
 // --------------------------------------------------------------------------------------------------- test
 
 // The model's own answers, generated token by token.
@@ -221,26 +268,17 @@ void show_attention(const models::Transformer& model, const Sequence& ids) {
 }
 
 int main_program(int argc, char** argv) {
-    const Settings settings = parse(argc, argv);
+    Settings settings;
+    kit::Options options = task_options(settings);
+    options.parse(argc, argv);
     const Sequence asked = parse_sequence(settings.words);
+    const kit::RunFolder folder("reverse_task", settings.run, options);
     const Rng rng(static_cast<uint64_t>(settings.seed));
     const models::Transformer model(configure(settings), rng.fork("model"));
     kit::announce("reverse_task", nn::parameter_count(model));
-
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
-    const Rng training = rng.fork("training");
-    kit::listen_for_interrupt();
-    nn::train(
-        nn::parameters(model),
-        [&](int64_t step, const nn::Mode& mode) {
-            const Rng random = training.fork(static_cast<uint64_t>(step));
-            return models::teacher_forcing(model, training_batch(random, settings.batch, held_out), mode);
-        },
-        {.steps = settings.steps,
-         .learning_rate = nn::CosineSchedule{settings.lr, settings.steps, settings.steps / 10},
-         .seed = static_cast<uint64_t>(settings.seed)},
-        kit::watch(settings.steps));
-    kit::stop_listening_for_interrupt();
+    if (!train(model, settings, held_out, folder))
+        return 0;
 
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end());
     const std::vector<Sequence> seen = short_sequences();
@@ -270,8 +308,16 @@ int main_program(int argc, char** argv) {
     return 0;
 }
 
+int info(int argc, char** argv) {
+    Settings settings;
+    kit::Options options = task_options(settings);
+    return kit::info("reverse_task", argc, argv, options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("reverse_task", argv[0], [&] { return main_program(argc, argv); });
+    return kit::run("reverse_task", argv[0], [&] {
+        return kit::run_command(argc, argv, main_program, {{"info", info}}, true);
+    });
 }

@@ -2,14 +2,16 @@
 // all three families of models, and each stands beside the figure that somebody has published.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <limits>
 #include <sstream>
 
+#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/kit/watch.h"
+#include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
@@ -204,6 +206,7 @@ models::TransformerConfig encoder_decoder(const Questions& q, const Shape& s) {
 
 models::StackConfig one_stack(models::StackConfig config, const Questions& q, const Shape& s) {
     config.vocabulary = models::kFirstFreeId + q.symbols;
+    config.specials = models::StackConfig().specials;    // ours, not GPT-2's
     config.max_length = q.length + q.answer_length - 1;  // the last symbol is never read
     config.d_model = s.width;
     config.n_heads = s.heads;
@@ -254,15 +257,16 @@ std::vector<Sequence> answers(const models::MaskedLanguageModel& model, const To
 
 // One text, question and answer; the loss counts the answer alone, as nobody can foresee the question.
 nn::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
-    std::vector<Sequence> texts, targets;
+    std::vector<Sequence> texts;
+    Sequence targets;  // of all rows; padding where the loss is not to look
     for (const models::Pair& pair : pairs) {
         texts.push_back(pair.src);
         texts.back().insert(texts.back().end(), pair.tgt.begin(), pair.tgt.end() - 1);
-        targets.emplace_back(pair.src.size() - 1, models::kPad);
-        targets.back().insert(targets.back().end(), pair.tgt.begin(), pair.tgt.end());
+        targets.insert(targets.end(), pair.src.size() - 1, models::kPad);
+        targets.insert(targets.end(), pair.tgt.begin(), pair.tgt.end());
     }
-    const Tokens read = Tokens::padded(texts, models::kPad),
-                 predicted = Tokens::padded(targets, models::kPad);
+    const Tokens read = Tokens::padded(texts, models::kPad);
+    const Tokens predicted(read.batch(), read.length(), targets, models::kPad);
     return {model.loss(read, predicted, mode), static_cast<int64_t>(pairs.size() * pairs[0].tgt.size())};
 }
 
@@ -276,19 +280,18 @@ std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& 
 // ---------------------------------------------------------------------------------------- training and test
 
 template <class Model>
-void train(const Model& model, const Recipe& r, const Data& data, const Rng& rng) {
+bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng,
+           const kit::RunFolder& folder, const kit::RunSettings& settings) {
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
-    kit::listen_for_interrupt();
-    nn::train(
-        nn::parameters(model),
+    kit::Run run(folder, settings, kit::parts_of(model),
+                 {.plain_lines_every = std::max<int64_t>(1, r.steps / 4)}, r.adam);
+    return run.train(
         [&](int64_t step, const nn::Mode& mode) { return loss(model, data.batch(step, r.batch), mode); },
         {.steps = r.steps,
          .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
-         .adam = r.adam,
          .clip = r.clip,
          .seed = rng.state()},
-        kit::watch(r.steps, {.plain_lines_every = std::max<int64_t>(1, r.steps / 4)}));
-    kit::stop_listening_for_interrupt();
+        {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length)});
 }
 
 // "0 2 1  ->  0 1 2", or "47 + 85 = 132". What has learned little may answer with a reserved id.
@@ -336,6 +339,7 @@ int64_t test(const Model& model, const Task& task, const Data& data) {
 struct Settings {
     std::string preset = "ours";
     int64_t steps = 0, seed = 1;
+    kit::RunSettings run = {.save_every = 200};
     std::vector<std::string> names;
 };
 
@@ -352,15 +356,18 @@ std::string describe(const Task& task, const Recipe& here) {
                           ours == published ? "the same" : ours, '\n');
 }
 
-Settings parse(int argc, char** argv) {
-    Settings s;
+// The rows, which set `s`.
+kit::Options task_options(Settings& s) {
     kit::Options options("tasks",
                          "learns to copy, reverse, sort and add, with three families of Transformers");
-    options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names);
+    options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, false,
+                 kit::Options::Rest::names);
     options.add("--preset", "how each is trained", s.preset, {"ours", "published"});
     options.add("--steps", "N", "training steps for each task; 0 is the recipe's", s.steps,
                 {.max = 1'000'000'000});
+    kit::add_run_options(options, s.run);
     options.add_common(s.seed);
+    options.command("info", "says how far a run that was saved is: info FOLDER/TASK");
     options.example("./apps/tasks",
                     "all four, in less than a minute; ends with a table of published figures and ours");
     options.example("./apps/tasks copy add", "these two");
@@ -379,42 +386,45 @@ Settings parse(int argc, char** argv) {
     options.note(
         "Exit status: 0 if every figure is reached (for copy: all right), 1 if not, 2 for a wrong command "
         "line.");
-    options.parse(argc, argv);
-    for (const std::string& name : s.names)
-        if (std::none_of(kTasks.begin(), kTasks.end(), [&](const Task& task) { return task.name == name; }))
-            throw kit::UsageError("unknown task '" + name + "'; there are copy, reverse, sort, add");
-    return s;
+    return options;
 }
 
 struct Outcome {
+    bool ended = false;
     int64_t parameters = 0, right = 0;
     double seconds = 0;
 };
 
 template <class Model>
-Outcome learn(const Model& model, const Task& task, const Recipe& recipe, const Rng& rng) {
+Outcome learn(const Model& model, const Task& task, const Recipe& recipe, const Rng& rng,
+              const kit::RunFolder& folder, const kit::RunSettings& settings) {
     const auto start = std::chrono::steady_clock::now();
     const int64_t parameters = nn::parameter_count(model);
     kit::announce("tasks " + task.name, parameters);
     const Data data(task.questions, rng);
-    train(model, recipe, data, rng);
+    if (!train(model, recipe, data, rng, folder, settings))
+        return {};
     const int64_t right = test(model, task, data);
-    return {parameters, right,
+    return {true, parameters, right,
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
-Outcome learn(const Task& task, const Recipe& r, const Rng& rng) {
+Outcome learn(const Task& task, const Recipe& r, const Rng& rng, const kit::RunFolder& folder,
+              const kit::RunSettings& settings) {
     const Questions& q = task.questions;
     const Rng initial = rng.fork("model");
     switch (task.family) {
         case Family::encoder_decoder:
-            return learn(models::Transformer(encoder_decoder(q, r.model), initial), task, r, rng);
+            return learn(models::Transformer(encoder_decoder(q, r.model), initial), task, r, rng, folder,
+                         settings);
         case Family::encoder_only:
-            return learn(models::MaskedLanguageModel(one_stack({}, q, r.model), initial), task, r, rng);
+            return learn(models::MaskedLanguageModel(one_stack({}, q, r.model), initial), task, r, rng,
+                         folder, settings);
         case Family::decoder_only:
             break;
     }
-    return learn(models::LanguageModel(one_stack(models::gpt2(), q, r.model), initial), task, r, rng);
+    return learn(models::LanguageModel(one_stack(models::gpt2(), q, r.model), initial), task, r, rng, folder,
+                 settings);
 }
 
 std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) {
@@ -428,8 +438,25 @@ std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) 
     return row.str();
 }
 
+// Each task is a run of its own, in a folder in the folder; the first one tells which tasks there are.
+void read_settings(Settings& s, kit::Options& options) {
+    for (const Task& task : kTasks)
+        if (std::filesystem::exists(std::filesystem::path(s.run.resume) / task.name / "last.safetensors")) {
+            const kit::RunFolder first("tasks", s.run, options, task.name);
+            return;
+        }
+    throw autograd::Error(s.run.resume + ": there is no run of tasks in this folder");
+}
+
 int main_program(int argc, char** argv) {
-    const Settings s = parse(argc, argv);
+    Settings s;
+    kit::Options options = task_options(s);
+    options.parse(argc, argv);
+    for (const std::string& name : s.names)
+        if (std::none_of(kTasks.begin(), kTasks.end(), [&](const Task& task) { return task.name == name; }))
+            throw kit::UsageError("unknown task '" + name + "'; there are copy, reverse, sort, add");
+    if (!s.run.resume.empty())
+        read_settings(s, options);
     std::string table =
         "task     family           parameters  published              ours          seconds\n";
     std::string missed;
@@ -439,7 +466,11 @@ int main_program(int argc, char** argv) {
         Recipe recipe = s.preset == "published" ? task.published : task.ours;
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
-        const Outcome o = learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name));
+        const kit::RunFolder folder("tasks", s.run, options, task.name);
+        const Outcome o =
+            learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name), folder, s.run);
+        if (!o.ended)
+            return 0;
         std::cout << '\n';
         table += table_row(task, recipe, o);
         if (o.right < task.questions.required)
@@ -453,8 +484,16 @@ int main_program(int argc, char** argv) {
     return missed.empty() ? 0 : 1;
 }
 
+int info(int argc, char** argv) {
+    Settings s;
+    kit::Options options = task_options(s);
+    return kit::info("tasks", argc, argv, options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("tasks", argv[0], [&] { return main_program(argc, argv); });
+    return kit::run("tasks", argv[0], [&] {
+        return kit::run_command(argc, argv, main_program, {{"info", info}}, true);
+    });
 }

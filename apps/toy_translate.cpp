@@ -4,13 +4,15 @@
 #include <iostream>
 #include <optional>
 
+#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/kit/watch.h"
+#include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
 #include "models/presets.h"
 #include "models/text/lines.h"
+#include "models/text/unicode.h"
 #include "models/text/vocabulary.h"
 #include "nn/schedule.h"
 
@@ -25,44 +27,49 @@ namespace {
 // ------------------------------------------------------------------------------------------ configuration
 
 struct Settings {
-    std::string preset = "article", corpus = "en-fr", data;
+    std::string preset = "article", corpus = "en-fr";
+    std::vector<std::string> data;  // a file, or none
     int64_t epochs = 100, beam = 3, n_best = 1, seed = 1;
     double lr = 0, alpha = 0.6;
+    kit::RunSettings run = {.save_every = 100};
     std::vector<std::string> words;
 };
 
-Settings parse(int argc, char** argv) {
-    Settings s;
+// The rows, which set `s`.
+kit::Options task_options(Settings& s) {
     kit::Options options("toy_translate", "learns to translate a few sentences, from nothing");
     options.rest("SENTENCE...",
                  "each is translated after training; otherwise the lines of standard input are", s.words);
     options.add("--pairs", "the built-in sentences to learn", s.corpus, {"en-fr", "en-es"});
-    options.add("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data);
+    options.add_files("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data,
+                      [](const std::string& file) { return std::vector<std::string>{file}; });
     options.add("--preset", "how the model is built", s.preset, models::preset_names());
     options.add("--epochs", "N", "how often each pair is learned", s.epochs,
                 {.min = 1, .max = 1'000'000'000});
     options.add("--lr", "X", "learning rate; 0 is 1e-3, or 1e-4 for models 512 wide", s.lr,
                 {.min = 0, .max = 1});
-    options.add("--beam", "N", "width of the beam; 1 is greedy search", s.beam, {.min = 1, .max = 1000});
-    options.add("--n-best", "N", "translations to show for each sentence", s.n_best, {.min = 1, .max = 1000});
-    options.add("--alpha", "X", "length penalty: score = log p / ((5 + length) / 6)^X", s.alpha,
-                {.min = 0, .max = 10});
+    options.add("--beam", "N", "width of the beam; 1 is greedy search", s.beam, {.min = 1, .max = 1000})
+        .this_call();
+    options.add("--n-best", "N", "translations to show for each sentence", s.n_best, {.min = 1, .max = 1000})
+        .this_call();
+    options
+        .add("--alpha", "X", "length penalty: score = log p / ((5 + length) / 6)^X", s.alpha,
+             {.min = 0, .max = 10})
+        .this_call();
+    kit::add_run_options(options, s.run);
     options.add_common(s.seed);
+    options.command("info", "says how far a run that was saved is");
     options.example("./apps/toy_translate",
                     "learns five English-French pairs; ends with 5/5, then asks for sentences");
     options.example("./apps/toy_translate --pairs en-es \"the cat is black\"", "el gato es negro");
     options.example("./apps/toy_translate --preset chapter --pairs en-es",
                     "44 million parameters, 100 epochs, beam 3: about 20 seconds on two cores");
-    options.example(
-        "printf 'one\\tun\\ntwo\\tdeux\\n' > pairs.tsv && ./apps/toy_translate --data pairs.tsv two", "deux");
+    options.example("printf 'one\\tun\\ntwo\\tdeux\\n' > p.tsv && ./apps/toy_translate --data p.tsv two",
+                    "deux");
     options.note(
         "Exit status: 0, or 1 if a built-in sentence came out wrong or for bad data, 2 for a wrong command "
         "line.");
-    options.parse(argc, argv);
-    if (s.n_best > s.beam)
-        throw kit::UsageError(
-            autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));
-    return s;
+    return options;
 }
 
 // --------------------------------------------------------------------------------------------------- data
@@ -123,7 +130,8 @@ bool shares_embeddings(const models::TransformerConfig& config) {
 constexpr int64_t kBatch = 64;
 
 // An epoch goes through all pairs once, in random order unless they fit into one batch.
-void train(const models::Transformer& model, const Corpus& corpus, const Settings& s) {
+bool train(const models::Transformer& model, const Corpus& corpus, const Settings& s,
+           const kit::RunFolder& folder) {
     const auto n = static_cast<int64_t>(corpus.pairs.size()), per_epoch = (n + kBatch - 1) / kBatch;
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("order");
     const double lr = s.lr > 0 ? s.lr : model.config.d_model >= 512 ? 1e-4 : 1e-3;
@@ -138,17 +146,21 @@ void train(const models::Transformer& model, const Corpus& corpus, const Setting
         return models::make_batch(batch);
     };
     const int64_t steps = s.epochs * per_epoch;
-    kit::listen_for_interrupt();
-    const nn::TrainingResult result = nn::train(
-        nn::parameters(model),
+    std::vector<std::string> lines;
+    for (const models::Pair& pair : corpus.pairs)
+        lines.push_back(corpus.src.decode(pair.src) + '\t' + corpus.tgt.decode(pair.tgt));
+    kit::Run run(folder, s.run, kit::parts_of(model, {}, kit::fingerprint(lines)),
+                 {.plain_lines_every = std::max<int64_t>(1, steps / 10)});
+    const bool ended = run.train(
         [&](int64_t step, const nn::Mode& mode) {
             return models::teacher_forcing(model, next_batch(step), mode);
         },
         {.steps = steps, .learning_rate = nn::ConstantSchedule{lr}, .seed = static_cast<uint64_t>(s.seed)},
-        kit::watch(steps, {.plain_lines_every = std::max<int64_t>(1, steps / 10)}));
-    kit::stop_listening_for_interrupt();
-    std::cout << "loss " << result.losses.front() << " at first, " << result.losses.back() << " after "
-              << s.epochs << " epochs\n";
+        {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1))});
+    if (!run.losses.empty())
+        std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "
+                  << s.epochs << " epochs\n";
+    return ended;
 }
 
 // -------------------------------------------------------------------------------------------- translation
@@ -167,8 +179,10 @@ public:
     }
 
     // Translations to standard output, one a line; what is unknown to standard error.
-    void print(const std::string& sentence, const std::string& where) const {
-        const std::vector<int32_t> ids = corpus_.src.encode(sentence);
+    // indent: before each but the first.
+    void print(const std::string& sentence, const std::string& where, const std::string& indent = "") const {
+        const std::string words = known_words(sentence);
+        const std::vector<int32_t> ids = corpus_.src.encode(words);
         autograd::check(static_cast<int64_t>(ids.size()) <= model_.config.max_length, where,
                         ": a sentence of ", ids.size(), " words is longer than this model's ",
                         model_.config.max_length);
@@ -176,18 +190,53 @@ public:
             std::cout << '\n';
             return;
         }
-        for (const std::string& word : corpus_.src.unknown(sentence))
-            std::cerr << "toy_translate: unknown word '" << word << "'\n";
+        report_unknown(words);
+        std::string before;
         for (const models::Hypothesis& h : (*this)(ids)) {
-            std::cout << corpus_.tgt.decode(h.ids) << (h.finished ? "" : " ...");
-            if (settings_.n_best > 1)
-                std::cout << "  (" << h.score << ")";
+            std::cout << before << corpus_.tgt.decode(h.ids) << (h.finished ? "" : " ...");
+            if (settings_.n_best > 1) {
+                char score[40];
+                std::snprintf(score, sizeof score, "  (%.4f)", h.score);
+                std::cout << score;
+            }
             std::cout << '\n';
+            before = indent;
         }
         std::cout.flush();
     }
 
 private:
+    // "Hello World!" -> "hello world", where the words as they stand are unknown and these are known.
+    std::string known_words(const std::string& sentence) const {
+        std::string words;
+        for (const std::string& word : models::text::split_words(sentence)) {
+            std::string plain = models::text::lower_case(word);
+            const char* const signs = ".,;:!?\"'()";
+            plain.erase(0, std::min(plain.find_first_not_of(signs), plain.size()));
+            plain.erase(plain.find_last_not_of(signs) + 1);
+            const bool helps = corpus_.src.id(word) == models::kUnk && corpus_.src.id(plain) != models::kUnk;
+            words.append(words.empty() ? "" : " ").append(helps ? plain : word);
+        }
+        return words;
+    }
+
+    // Each unknown word once, and the words that it may be instead.
+    void report_unknown(const std::string& words) const {
+        constexpr int32_t kMost = 40;
+        std::string unknown, known;
+        for (const std::string& word : corpus_.src.unknown(words))
+            if (const std::string quoted = nn::checkpoint::shown(word);
+                unknown.find(quoted) == std::string::npos)
+                unknown.append(unknown.empty() ? "" : ", ").append(quoted);
+        if (unknown.empty())
+            return;
+        for (int32_t id = models::kFirstFreeId; id < corpus_.src.size(); ++id)
+            if (id < models::kFirstFreeId + kMost)
+                known.append(known.empty() ? "" : " ").append(corpus_.src.word(id));
+        std::cerr << "toy_translate: unknown: " << unknown << "; the words it knows: " << known
+                  << (corpus_.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
+    }
+
     const models::Transformer& model_;
     const Corpus& corpus_;
     const Settings& settings_;
@@ -236,24 +285,32 @@ void translate_input(const Translator& translate) {
 }
 
 int main_program(int argc, char** argv) {
-    const Settings s = parse(argc, argv);
+    Settings s;
+    kit::Options options = task_options(s);
+    options.parse(argc, argv);
+    if (s.n_best > s.beam)
+        throw kit::UsageError(
+            autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));
+    const kit::RunFolder folder("toy_translate", s.run, options);
     const bool built_in = s.data.empty();
-    const std::vector<SentencePair> sentences = !built_in             ? models::text::read_pairs(s.data)
+    const std::vector<SentencePair> sentences = !built_in             ? models::text::read_pairs(s.data[0])
                                                 : s.corpus == "en-fr" ? kEnglishFrench
                                                                       : kEnglishSpanish;
-    const Corpus corpus(sentences, shares_embeddings(models::preset(s.preset)), s.data);
+    const Corpus corpus(sentences, shares_embeddings(models::preset(s.preset)), built_in ? "" : s.data[0]);
     const models::Transformer model(configure(s.preset, corpus),
                                     Rng(static_cast<uint64_t>(s.seed)).fork("model"));
     kit::announce("toy_translate", nn::parameter_count(model));
-    train(model, corpus, s);
+    if (!train(model, corpus, s, folder))
+        return 0;
 
     const Translator translate(model, corpus, s);
     const std::size_t right = recite(translate, corpus, 20);
     if (built_in && s.corpus == "en-es") {
         std::cout << "\nnever seen:\n";
         for (const std::string& sentence : kUnseenEnglish) {
-            std::cout << "  " << sentence << "  ->  ";
-            translate.print(sentence, "built in");
+            const std::string start = "  " + sentence + "  ->  ";
+            std::cout << start;
+            translate.print(sentence, "built in", std::string(start.size(), ' '));
         }
     }
     for (const std::string& sentence : s.words)
@@ -268,8 +325,16 @@ int main_program(int argc, char** argv) {
     return 0;
 }
 
+int info(int argc, char** argv) {
+    Settings s;
+    kit::Options options = task_options(s);
+    return kit::info("toy_translate", argc, argv, options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("toy_translate", argv[0], [&] { return main_program(argc, argv); });
+    return kit::run("toy_translate", argv[0], [&] {
+        return kit::run_command(argc, argv, main_program, {{"info", info}}, true);
+    });
 }

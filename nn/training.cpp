@@ -16,10 +16,9 @@ public:
     Validation(Training& training, const TrainingOptions& options, const Watch& watch)
         : training_(training), options_(options), watch_(watch) {}
 
-    bool is_due(int64_t step, bool epoch_ended, bool stopped) const {
+    bool is_due(int64_t step, bool epoch_ended) const {
         const bool every = options_.validate_every > 0 && step % options_.validate_every == 0;
-        const bool last = step == options_.steps || (stopped && options_.validate_every > 0);
-        return options_.validation_loss && (every || epoch_ended || last);
+        return options_.validation_loss && (every || epoch_ended || step == options_.steps);
     }
 
     // After `step`.
@@ -136,7 +135,7 @@ TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOp
         if (watch.on_step)
             watch.on_step(report);
         stopped = watch.should_stop && watch.should_stop();
-        if (validate.is_due(step, report.ends_epoch, stopped))
+        if (validate.is_due(step, report.ends_epoch))
             report.validation = validate(step);
         report.seconds = seconds();
         if (watch.after_step)

@@ -5,7 +5,8 @@
 
 namespace plaingrad::kit {
 
-int run_command(int argc, char** argv, const CommandMain& otherwise, const std::vector<Command>& commands) {
+int run_command(int argc, char** argv, const CommandMain& otherwise, const std::vector<Command>& commands,
+                bool takes_words) {
     if (argc < 2 || argv[1][0] == '-')
         return otherwise(argc, argv);
     const std::string word = argv[1];
@@ -17,6 +18,8 @@ int run_command(int argc, char** argv, const CommandMain& otherwise, const std::
         list.append(list.empty() ? "" : ", ").append(command.name);
         names.push_back(command.name);
     }
+    if (takes_words)
+        return otherwise(argc, argv);
     throw UsageError(autograd::join("unknown command '", word, "'", suggestion(word, names), " there are ",
                                     list, "; --help shows more"));
 }

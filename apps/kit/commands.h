@@ -15,7 +15,9 @@ struct Command {
 };
 
 // Runs the command that the first word names, with the words after it; `otherwise`, with all of them, if
-// there is none or it is an option. Throws UsageError, listing the commands, for another word.
-int run_command(int argc, char** argv, const CommandMain& otherwise, const std::vector<Command>& commands);
+// there is none or it is an option. For another word throws UsageError, listing the commands, unless a
+// program takes words.
+int run_command(int argc, char** argv, const CommandMain& otherwise, const std::vector<Command>& commands,
+                bool takes_words = false);
 
 }  // namespace plaingrad::kit

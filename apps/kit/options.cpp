@@ -51,7 +51,8 @@ std::string as_word(const Option& option, const char* equals) {
     return option.argument.empty() ? option.name : option.name + equals + option.get();
 }
 
-bool is_set(const Option& option) { return !option.argument.empty() || option.get() == "true"; }
+// Whether its value can be given: a switch that is off, or a word that is missing, can't.
+bool is_set(const Option& option) { return option.empty_allowed || !option.get().empty(); }
 
 bool is_kept(const Option& option) {
     return option.on_resume == OnResume::kept || option.on_resume == OnResume::may_change;
@@ -96,15 +97,14 @@ Option& Options::add(const std::string& name, const std::string& argument, const
 
 Option& Options::add(const std::string& name, const std::string& argument, const std::string& help,
                      std::string& value) {
-    Option& option = row({name, argument, help, [&value](const std::string& text) { value = text; },
-                          [&value] { return value; }, [&value, old = value] { value = old; }});
-    option.empty_allowed = false;
-    return option;
+    return row({name, argument, help, [&value](const std::string& text) { value = text; },
+                [&value] { return value; }, [&value, old = value] { value = old; }, OnResume::kept, false});
 }
 
 Option& Options::add(const std::string& name, const std::string& help, bool& value) {
     return row({name, "", help, [&value](const std::string&) { value = true; },
-                [&value] { return value ? "true" : ""; }, [&value, old = value] { value = old; }});
+                [&value] { return value ? "true" : ""; }, [&value, old = value] { value = old; },
+                OnResume::kept, false});
 }
 
 Option& Options::add(const std::string& name, const std::string& help, std::string& value,
@@ -115,8 +115,8 @@ Option& Options::add(const std::string& name, const std::string& help, std::stri
             throw UsageError(join(name, " must be one of ", list, ": got '", text, "'"));
         value = text;
     };
-    return row(
-        {name, list, help, choose, [&value] { return value; }, [&value, old = value] { value = old; }});
+    return row({name, list, help, choose, [&value] { return value; }, [&value, old = value] { value = old; },
+                OnResume::kept, false});
 }
 
 Option& Options::add_files(const std::string& name, const std::string& argument, const std::string& help,
@@ -213,7 +213,7 @@ void Options::read(const Lines& words, std::vector<Given>& given, Lines& rest) {
             std::string value;
             if (!option->argument.empty())
                 value = equals != std::string::npos ? word.substr(equals + 1) : words[++i];
-            if (value.empty() && !option->empty_allowed)
+            if (value.empty() && !option->empty_allowed && !option->argument.empty())
                 throw UsageError(join(name, " needs a value: ", option->argument));
             given.emplace_back(option, value);
         }
@@ -239,9 +239,8 @@ void Options::set_all(std::vector<Given> given) {
 
 void Options::parse(int argc, char** argv) {
     Lines words;
-    std::vector<Given> given;
-    read({argv + 1, argv + argc}, given, words);
-    set_all(std::move(given));
+    read({argv + 1, argv + argc}, asked_, words);
+    set_all(asked_);
     if (rest_ != nullptr)
         *rest_ = words;
     if (rest_required_ && rest_->empty())
@@ -290,7 +289,7 @@ std::string Options::changeable() const {
 }
 
 void Options::resume(const std::string& kept, const std::string& path) {
-    for (const auto& [option, value] : given_)
+    for (const auto& [option, value] : asked_)
         if (option->on_resume == OnResume::kept || option->on_resume == OnResume::new_run)
             throw UsageError(join("--resume goes on with the run as it began: ", option->name,
                                   " can't be given again; these can: ", changeable()));
@@ -308,7 +307,7 @@ void Options::resume(const std::string& kept, const std::string& path) {
         read(parts[0], all, none);
         const Lines rest = rest_ != nullptr ? *rest_ : Lines();
         const std::size_t of_checkpoint = all.size();
-        all.insert(all.end(), given_.begin(), given_.end());
+        all.insert(all.end(), asked_.begin(), asked_.end());
         set_all(all);
         if (rest_ != nullptr)
             *rest_ = rest.empty() && rest_kind_ != Rest::this_call ? parts[1] : rest;

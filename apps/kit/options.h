@@ -122,8 +122,8 @@ private:
     std::string changeable() const;  // with --resume: "--steps, --threads"
 
     std::string program_, summary_;
-    std::deque<Option> options_;  // whose elements stay where they are
-    std::vector<Given> given_;
+    std::deque<Option> options_;        // whose elements stay where they are
+    std::vector<Given> asked_, given_;  // on the command line; and with what a checkpoint keeps
     Option* preset_ = nullptr;
     Lines preset_choices_;
     std::function<void(const Options&)> apply_preset_;

@@ -180,13 +180,18 @@ void check_can_save(const std::string& path, const std::vector<std::string>& inp
     nn::checkpoint::check_can_replace(path);
 }
 
-void save(const std::string& path, const LanguageModel& model, const Metadata& extra) {
-    save_model(path, model, "language model", extra);
+void save(const std::string& path, const LanguageModel& model, const Metadata& extra,
+          const nn::Training* training) {
+    save_model(path, model, "language model", extra, training);
 }
-void save(const std::string& path, const Classifier& model, const Metadata& extra) {
-    save_model(path, model, "classifier", extra);
+void save(const std::string& path, const models::MaskedLanguageModel& model, const Metadata& extra,
+          const nn::Training* training) {
+    save_model(path, model, "masked language model", extra, training);
 }
-
+void save(const std::string& path, const Classifier& model, const Metadata& extra,
+          const nn::Training* training) {
+    save_model(path, model, "classifier", extra, training);
+}
 void save(const std::string& path, const Transformer& model, const Metadata& extra,
           const nn::Training* training) {
     save_model(path, model, kTransformer, extra, training);
@@ -201,6 +206,11 @@ Classifier load_classifier(const std::string& path, Metadata* extra) {
 
 Transformer load_transformer(const std::string& path, Metadata* extra, const autograd::Rng& rng) {
     return load_model<Transformer>(path, kTransformer, extra, rng);
+}
+
+void load_weights(const std::string& path, nn::checkpoint::StateDict state) {
+    state.canonical = [](std::string name) { return name.starts_with(kOptimizer) ? std::string() : name; };
+    nn::checkpoint::load(nn::checkpoint::read(path), state);
 }
 
 void load_training(const std::string& path, nn::Training& training) {

@@ -6,7 +6,9 @@
 
 #include "apps/kit/config_metadata.h"
 #include "models/language_model.h"
+#include "models/masked_language_model.h"
 #include "models/transformer.h"
+#include "nn/checkpoint/state_dict.h"
 #include "nn/training.h"
 
 namespace plaingrad::kit {
@@ -16,8 +18,12 @@ namespace plaingrad::kit {
 void check_can_save(const std::string& path, const std::vector<std::string>& inputs);
 
 // Writes the file anew, or leaves the old one as it was. Throws Error naming the file and the cause.
-void save(const std::string& path, const models::LanguageModel& model, const Metadata& extra = {});
-void save(const std::string& path, const models::Classifier& model, const Metadata& extra = {});
+void save(const std::string& path, const models::LanguageModel& model, const Metadata& extra = {},
+          const nn::Training* training = nullptr);
+void save(const std::string& path, const models::MaskedLanguageModel& model, const Metadata& extra = {},
+          const nn::Training* training = nullptr);
+void save(const std::string& path, const models::Classifier& model, const Metadata& extra = {},
+          const nn::Training* training = nullptr);
 void save(const std::string& path, const models::Transformer& model, const Metadata& extra = {},
           const nn::Training* training = nullptr);
 
@@ -28,6 +34,9 @@ models::Classifier load_classifier(const std::string& path, Metadata* extra = nu
 // rng: of the dropout, for a model that goes on learning: the one that it was built with.
 models::Transformer load_transformer(const std::string& path, Metadata* extra = nullptr,
                                      const autograd::Rng& rng = autograd::Rng(0));
+
+// The weights of a checkpoint or a saved model, into a model that was built as it was.
+void load_weights(const std::string& path, nn::checkpoint::StateDict state);
 
 // Where the run of a checkpoint stood, for a nn::Training of the model that was loaded from it. Throws Error
 // naming the file if it is no checkpoint, or not one of such a model; then `training` is as it was.

@@ -112,7 +112,7 @@ TEST_CASE("reverse_task reverses 2000 unseen sequences, and the one that is aske
     CHECK_FALSE(contains(r.out, "\033"));  // no colour in a file
 
     const Words err = lines_of(r.err);
-    REQUIRE(err.size() == 14);  // what it runs on; steps 1, 100, ... 1200
+    REQUIRE(err.size() == 16);  // what it runs on, memory, speed; steps 1, 100, ... 1200
     CHECK(err[0].starts_with("reverse_task: "));
     CHECK(contains(err[0], " parameters"));
     CHECK(losses(r).size() == 13);

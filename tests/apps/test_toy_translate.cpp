@@ -74,7 +74,7 @@ TEST_CASE("toy_translate learns five French sentences", "[apps][toy_translate]")
     CHECK(has_line(r, "  ok     see you soon  ->  à bientôt"));
     CHECK(has_line(r, "5/5 sentences translated correctly"));
     CHECK(answers(r).empty());
-    CHECK(lines_of(r.err).size() == 12);  // what it runs on; steps 1, 10, ... 100
+    CHECK(lines_of(r.err).size() == 14);  // what it runs on; steps 1, 10, ... 100
     CHECK(lines_of(r.err)[0].starts_with("toy_translate: "));
     CHECK(losses(r).size() == 11);
 }
@@ -142,7 +142,7 @@ TEST_CASE("toy_translate translates its arguments", "[apps][toy_translate]") {
     // A sentence that looks like an option follows --.
     const Result dashes = toy_translate(french({"--", "--beam"}));
     CHECK(dashes.status == 0);
-    CHECK(contains(dashes.err, "unknown word '--beam'\n"));
+    CHECK(contains(dashes.err, "unknown: \"--beam\"; the words it knows: "));
 
     const Result utf16 = toy_translate(french({"thank you", "h\xe9llo"}));
     CHECK(utf16.status == 1);
@@ -164,9 +164,9 @@ TEST_CASE("toy_translate translates standard input", "[apps][toy_translate]") {
     CHECK(out[3].empty());
     CHECK(out[6] == "bonjour");
     const Words err = lines_of(r.err);
-    CHECK(Words(err.end() - 3, err.end()) == Words{"toy_translate: unknown word 'zebra'",
-                                                   "toy_translate: unknown word 'quagga'",
-                                                   "toy_translate: unknown word 'été'"});
+    const std::string known = "; the words it knows: hello world how are you good morning thank see soon";
+    CHECK(Words(err.end() - 2, err.end()) == Words{"toy_translate: unknown: \"zebra\"" + known,
+                                                   "toy_translate: unknown: \"quagga\", \"été\"" + known});
     CHECK_FALSE(contains("\n" + r.out + r.err, "\n>"));  // no prompt in a pipe
 
     const Result bad = toy_translate(french({}), {.input = "thank you\nab\xff\ngood morning\n"});

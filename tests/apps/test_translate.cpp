@@ -16,7 +16,7 @@ TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][t
     REQUIRE(trained.status == 0);
     CHECK(contains(trained.err, "vocabulary: "));
     CHECK(contains(trained.err, "memory: weights "));
-    for (const char* name : {"last.safetensors", "model.safetensors", "log.csv"})
+    for (const char* name : {"last.safetensors", "model.safetensors", "epochs.csv"})
         CHECK(!f.file("run", name).empty());
 
     const With input = {.input = "one two.\r\n\nsix five three."};

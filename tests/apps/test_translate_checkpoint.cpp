@@ -1,6 +1,5 @@
 // A checkpoint that was cut anywhere, or with any byte changed: it is refused, or harmless.
 #include "apps/kit/saved.h"
-#include "apps/programs/translate/folder.h"
 #include "apps/programs/translate/text.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -107,19 +106,4 @@ TEST_CASE("checkpoint: with any byte changed it is refused, or harmless", "[apps
     CHECK(refused > 0);
     put(path, whole);
     CHECK(opens(path));
-}
-
-TEST_CASE("translate: a refused run leaves a folder that another one has made", "[apps][translate]") {
-    const Folder parent;
-    const translate::Folder folder{parent / "new"};
-    {
-        const translate::FolderLock first(folder, false);
-        CHECK_THROWS_WITH(translate::FolderLock(folder, false),
-                          folder.path + ": another run is writing into this folder");
-        CHECK(std::filesystem::exists(folder.path));
-    }
-    CHECK_FALSE(std::filesystem::exists(folder.path));  // the first one made it, and has left nothing in it
-    std::filesystem::create_directory(folder.path);
-    { const translate::FolderLock second(folder, false); }
-    CHECK(std::filesystem::exists(folder.path));  // this one has not made it
 }

@@ -19,7 +19,7 @@ TEST_CASE("translate: a run that was stopped after any step ends as one that was
     const Words whole = f.train({"--save", f.folder / "whole", "--validation", f.data});
     REQUIRE(translate(whole).status == 0);
     const auto same = [&](const std::string& run) {
-        for (const char* name : {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv"}) {
+        for (const char* name : {"last.safetensors", "best.safetensors", "model.safetensors", "epochs.csv"}) {
             INFO(name);
             CHECK((f.file("whole", name) == f.file(run, name) && !f.file(run, name).empty()));
         }
@@ -124,7 +124,7 @@ TEST_CASE("translate: an epoch that the run's end cuts short is measured and log
     INFO(r.err);
     REQUIRE(r.status == 0);
     CHECK(contains(r.err, "epoch 1  step 3  training loss "));
-    const Words log = lines_of(f.file("run", "log.csv"));
+    const Words log = lines_of(f.file("run", "epochs.csv"));
     REQUIRE(log.size() == 2);
     CHECK(log[1].starts_with("1,3,"));
     CHECK(std::filesystem::exists(f.run + "/best.safetensors"));
@@ -215,7 +215,7 @@ TEST_CASE("translate: whatever the options, a run that was stopped goes on to th
         const Result r = translate({"train", "--resume", f.run, "--threads", "1"});
         INFO(r.err);
         REQUIRE(r.status == 0);
-        for (const char* name : {"last.safetensors", "model.safetensors", "log.csv"})
+        for (const char* name : {"last.safetensors", "model.safetensors", "epochs.csv"})
             CHECK((f.file("run", name) == f.file("whole", name) && !f.file("run", name).empty()));
     }
 }

@@ -154,6 +154,15 @@ public:
         return Tokens::padded(batch, models::kPad);
     }
 
+    // What next would give for so many rows.
+    void skip(int64_t rows) {
+        for (; rows > 0; --rows) {
+            if (order_.empty())
+                start_round();
+            order_.pop_back();
+        }
+    }
+
 private:
     void start_round() {
         const Rng random = rng_.fork(rounds_++);

@@ -11,8 +11,7 @@
 #include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/kit/saved.h"
-#include "apps/kit/watch.h"
+#include "apps/kit/run.h"
 #include "apps/programs/char_lm/data.h"
 #include "apps/programs/char_lm/log_book.h"
 #include "models/presets.h"
@@ -31,7 +30,8 @@ namespace {
 // ------------------------------------------------------------------------------------------ configuration
 
 struct Settings {
-    std::string preset, save;
+    std::string preset;
+    kit::RunSettings run;
     std::vector<std::string> files;
     bool lines = false, bytes = false;
     int64_t layers = 4, heads = 4, d_model = 128, context = 64, batch = 12, steps = 2000;
@@ -170,7 +170,9 @@ struct Writer {
 
 const std::string kVocabulary = "char_lm.vocabulary", kItems = "char_lm.items";  // in the file's metadata
 
-Writer load(const std::string& path) {
+// folder: of a run, or a file.
+Writer load(const std::string& folder) {
+    const std::string path = kit::model_file(folder);
     kit::Metadata metadata;
     LanguageModel model = kit::load_language_model(path, &metadata);
     check(metadata.contains(kVocabulary) && metadata.contains(kItems), path,
@@ -240,7 +242,9 @@ void write_lines(const Writer& w, const SampleSettings& s, const std::vector<Seq
 
 // ----------------------------------------------------------------------------------------------- training
 
-void train(const Writer& w, const Corpus& corpus, const Settings& s) {
+// texts: what the corpus was made of. Returns whether the run has come to its end.
+bool train(const Writer& w, const Corpus& corpus, const std::vector<std::string>& texts, const Settings& s,
+           const kit::RunFolder& folder) {
     const int64_t context = w.model.config.max_length;
     const std::vector<Sequence> all = cut(corpus.held_out, context);
     // On the way the loss is of every so many of these pieces, if they are many: enough to compare by.
@@ -250,37 +254,35 @@ void train(const Writer& w, const Corpus& corpus, const Settings& s) {
     for (std::size_t i = 0; i < all.size(); i += every)
         some.push_back(all[i]);
 
-    double best = std::numeric_limits<double>::infinity();
     nn::TrainingOptions options = training_options(s);
-    options.validation_loss = [&] {
-        const double loss = measure(w.model, some).nats;
-        if (loss < best && !s.save.empty())  // at once: whatever happens then, the best so far is there
-            kit::save(s.save, w.model,
-                      {{kVocabulary, w.characters.description()}, {kItems, w.lines ? "lines" : "text"}});
-        best = std::min(loss, best);
-        return loss;
-    };
+    options.validation_loss = [&] { return measure(w.model, some).nats; };
+    kit::Run run(
+        folder, s.run,
+        kit::parts_of(w.model,
+                      {{kVocabulary, w.characters.description()}, {kItems, w.lines ? "lines" : "text"}},
+                      kit::fingerprint(texts)),
+        {}, options.adam);
     Batches batches(corpus, context, Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
-    kit::listen_for_interrupt();
-    const nn::TrainingResult result = nn::train(
-        nn::parameters(w.model),
-        [&](int64_t, const nn::Mode& mode) {
-            const Tokens rows = batches.next(s.batch);
-            return nn::StepLoss{mean_loss(w.model, rows, mode), predictions(rows)};
-        },
-        options, kit::watch(options.steps));
-    if (!s.save.empty())
-        std::cerr << "saved " << s.save << ", the model of step " << result.best_step << '\n';
-    kit::stop_listening_for_interrupt();
-    print("validation loss", measure(w.model, all), corpus.characters);
-    print("a table of pairs", pair_table_loss(corpus), corpus.characters);
+    batches.skip(run.training.adam.steps() * s.batch);
+    const auto loss_of = [&](Batches& from, const nn::Mode& mode) {
+        const Tokens rows = from.next(s.batch);
+        return nn::StepLoss{mean_loss(w.model, rows, mode), predictions(rows)};
+    };
+    Batches others = batches;
+    const bool ended =
+        run.train([&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
+                  {.activations = kit::activation_bytes(w.model.config, s.batch * context),
+                   .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
+    if (ended) {
+        print("validation loss", measure(w.model, all), corpus.characters);
+        print("a table of pairs", pair_table_loss(corpus), corpus.characters);
+    }
+    return ended;
 }
 
-int learn(const std::vector<File>& files, const Settings& s) {
+int learn(const std::vector<File>& files, const Settings& s, const kit::RunFolder& folder) {
     if (s.d_model % s.heads != 0)
         throw kit::UsageError(join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
-    if (!s.save.empty())
-        kit::check_can_save(s.save, s.files);
     const Corpus corpus = make_corpus(files, s.bytes, s.lines);
     int64_t context = s.context;
     check(s.lines || context < static_cast<int64_t>(corpus.training[0].size()), files[0].name, ": --context ",
@@ -298,8 +300,10 @@ int learn(const std::vector<File>& files, const Settings& s) {
                       corpus.characters, s.lines};
     kit::announce("char_lm", nn::parameter_count(w.model));
     describe(corpus);
-    train(w, corpus, s);
-    if (s.save.empty()) {
+    std::vector<std::string> texts;
+    for (const File& file : files)
+        texts.push_back(file.text);
+    if (train(w, corpus, texts, s, folder) && !folder.exists()) {
         std::cout << '\n';
         const SampleSettings sample = {
             .sampling = {.temperature = 0.5}};  // careful: it has not learned for long
@@ -316,13 +320,14 @@ int demo_command(int argc, char** argv) {
     options.command("train", "learns from your files, and saves what it has learned");
     options.command("sample", "writes with a saved model");
     options.command("eval", "measures how well a saved model predicts your files");
+    options.command("info", "says how far a run is, and its settings");
     options.add_common(s.seed);
     options.example("./apps/char_lm", "learns a text of its own for 20 seconds, and goes on with it");
-    options.example("./apps/char_lm train README.md --steps 500 --save readme.safetensors",
+    options.example("./apps/char_lm train README.md --steps 500 --save readme",
                     "learns from a file, character by character");
-    options.example("./apps/char_lm sample readme.safetensors --prompt 'The '", "goes on with it");
+    options.example("./apps/char_lm sample readme --prompt 'The '", "goes on with it");
     options.parse(argc, argv);
-    return learn({{"the built-in text", std::string(log_book)}}, s);
+    return learn({{"the built-in text", std::string(log_book)}}, s, kit::RunFolder("char_lm", {}, options));
 }
 
 void use_preset(Settings& s, const kit::Options& options) {
@@ -335,11 +340,9 @@ void use_preset(Settings& s, const kit::Options& options) {
 kit::Options train_options(Settings& s) {
     kit::Options options("char_lm train",
                          "learns from text, of which it holds a tenth out to see how good it is");
-    options.rest("FILE...", "text in UTF-8; several files are one text", s.files, true,
+    options.rest("FILE...", "text in UTF-8; several files are one text", s.files, false,
                  kit::Options::Rest::files);
-    options
-        .add("--save", "MODEL", "the file to keep the best model in; without it, a sample is shown", s.save)
-        .new_run();
+    kit::add_run_options(options, s.run);
     options.add("--lines", "each line is an item of its own, such as a name", s.lines);
     options.add("--bytes", "bytes instead of characters: any file", s.bytes);
     options.preset("--preset", "what the other options are unless given; --lines takes names", s.preset,
@@ -358,8 +361,7 @@ kit::Options train_options(Settings& s) {
     options.add("--patience", "N", "end after so many validations without a better one; 0: go on",
                 s.patience);
     options.add_common(s.seed);
-    options.example("./apps/char_lm train README.md --steps 500 --save readme.safetensors",
-                    "learns from a file");
+    options.example("./apps/char_lm train README.md --steps 500 --save readme", "learns from a file");
     options.example("./apps/char_lm train names.txt --lines", "learns names, and invents some");
     options.note(
         "Held out are the last tenth of the text, or a tenth of the lines (at most 1,000) chosen by chance; "
@@ -369,14 +371,24 @@ kit::Options train_options(Settings& s) {
         "context, each character predicted from those before it in its piece; with --lines the end of a line "
         "counts "
         "as a character.");
-    options.note("Ctrl-C ends training: --save has kept the best so far.");
+    options.note("Without --save a sample is shown. Ctrl-C finishes the step and saves; --resume goes on.");
     return options;
 }
 
 int train_command(int argc, char** argv) {
     Settings s;
-    train_options(s).parse(argc, argv);
-    return learn(read_files(s.files, s.bytes), s);
+    kit::Options options = train_options(s);
+    options.parse(argc, argv);
+    if (s.run.resume.empty() && s.files.empty())
+        throw kit::UsageError("an argument is missing: FILE...; ./apps/char_lm train --help shows more");
+    const kit::RunFolder folder("char_lm", s.run, options);
+    return learn(read_files(s.files, s.bytes), s, folder);
+}
+
+int info_command(int argc, char** argv) {
+    Settings s;
+    kit::Options options = train_options(s);
+    return kit::info("char_lm", argc, argv, options);
 }
 
 int sample_command(int argc, char** argv) {
@@ -394,8 +406,7 @@ int sample_command(int argc, char** argv) {
     options.add("--top-p", "P", "only the most probable that reach this probability together",
                 s.sampling.top_p, {.min = 1e-6, .max = 1});
     options.add_common(s.seed, "of what is drawn");
-    options.example("./apps/char_lm sample readme.safetensors --prompt 'The ' --tokens 100",
-                    "goes on with it");
+    options.example("./apps/char_lm sample readme --prompt 'The ' --tokens 100", "goes on with it");
     options.parse(argc, argv);
     const Writer w = load(words[0]);
     words.erase(words.begin());
@@ -413,7 +424,7 @@ int eval_command(int argc, char** argv) {
     kit::Options options("char_lm eval", "measures how well a saved model predicts files");
     options.rest("MODEL FILE...", "what train --save has written, and text", words, true);
     options.add_threads();
-    options.example("./apps/char_lm eval readme.safetensors apps/README.md", "nats and bits per character");
+    options.example("./apps/char_lm eval readme apps/README.md", "nats and bits per character");
     options.parse(argc, argv);
     if (words.size() < 2)
         throw kit::UsageError(
@@ -435,8 +446,10 @@ int eval_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     return kit::run("char_lm", argv[0], [&] {
-        return kit::run_command(
-            argc, argv, demo_command,
-            {{"train", train_command}, {"sample", sample_command}, {"eval", eval_command}});
+        return kit::run_command(argc, argv, demo_command,
+                                {{"train", train_command},
+                                 {"sample", sample_command},
+                                 {"eval", eval_command},
+                                 {"info", info_command}});
     });
 }

@@ -11,8 +11,7 @@
 #include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "apps/kit/saved.h"
-#include "apps/kit/watch.h"
+#include "apps/kit/run.h"
 #include "apps/programs/classify/data.h"
 #include "apps/programs/classify/reader.h"
 #include "apps/programs/classify/report.h"
@@ -34,7 +33,9 @@ namespace {
 // ------------------------------------------------------------------------------------------ configuration
 
 struct Settings {
-    std::string save, validation, pooling = "mean";
+    kit::RunSettings run = {.save_every = 100};
+    std::vector<std::string> files;
+    std::string validation, pooling = "mean";
     int64_t epochs = 0, batch = 64, layers = 1, heads = 4, d_model = 128, patience = 0, seed = 1;
     double lr = 1e-3, dropout = 0.3, word_dropout = 0.1, label_smoothing = 0.1, weight_decay = 0.01;
     ReaderOptions reader;
@@ -87,17 +88,19 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-void save(const std::string& path, const Labeller& l) {
+// What a saved model says besides its configuration.
+kit::Metadata text_of(const Labeller& l) {
     std::string labels;
     for (const std::string& label : l.labels)
         labels += label + '\n';
-    kit::save(path, l.model,
-              {{kWords, l.reader.description()},
-               {kCase, l.reader.options().keep_case ? "kept" : "lower"},
-               {kLabels, labels}});
+    return {{kWords, l.reader.description()},
+            {kCase, l.reader.options().keep_case ? "kept" : "lower"},
+            {kLabels, labels}};
 }
 
-Labeller load(const std::string& path) {
+// folder: of a run, or a file.
+Labeller load(const std::string& folder) {
+    const std::string path = kit::model_file(folder);
     kit::Metadata metadata;
     Classifier model = kit::load_classifier(path, &metadata);
     check(metadata.contains(kWords) && metadata.contains(kCase) && metadata.contains(kLabels), path,
@@ -201,7 +204,7 @@ void report_cuts(const Reader& reader, const std::vector<Example>& examples) {
                   << " words, of which only these are read: " << cut << '\n';
 }
 
-Labeller train(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
+Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     Reader reader(texts_of(corpus.training), s.reader);
     const models::ClassifierConfig config = configure(s, reader.size(), static_cast<int64_t>(labels.size()));
     Labeller l = {Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")), std::move(reader),
@@ -212,22 +215,25 @@ Labeller train(const Corpus& corpus, const std::vector<std::string>& labels, con
               << " labels\n";
     report_cuts(l.reader, corpus.training);
     report_cuts(l.reader, corpus.held_out);
+    return l;
+}
+
+// Returns whether the run has come to its end.
+bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const kit::RunFolder& folder) {
     nn::TrainingOptions options = training_options(s, corpus.training.size());
     if (s.patience > 0)
         options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
-    kit::listen_for_interrupt();
-    const nn::TrainingResult result = nn::train(
-        nn::parameters(l.model),
+    std::vector<std::string> data = texts_of(corpus.training);
+    for (const Example& e : corpus.held_out)
+        data.push_back(e.text);
+    int64_t longest = 0;
+    for (const std::string& text : data)
+        longest = std::max(longest, static_cast<int64_t>(l.reader(text).size()));
+    kit::Run run(folder, s.run, kit::parts_of(l.model, text_of(l), kit::fingerprint(data)),
+                 {.plain_lines_every = std::max<int64_t>(1, options.steps / 10)}, options.adam);
+    return run.train(
         [&](int64_t step, const nn::Mode& mode) { return step_loss(l, corpus.training, s, step, mode); },
-        options, kit::watch(options.steps, {.plain_lines_every = std::max<int64_t>(1, options.steps / 10)}));
-    if (!s.save.empty()) {
-        save(s.save, l);
-        std::cerr << "saved " << s.save << ", with the weights of step "
-                  << (result.best_step > 0 ? result.best_step : static_cast<int64_t>(result.losses.size()))
-                  << '\n';
-    }
-    kit::stop_listening_for_interrupt();
-    return l;
+        options, {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest)});
 }
 
 // ------------------------------------------------------------------------------------------------ evaluation
@@ -318,15 +324,15 @@ int demo_command(int argc, char** argv) {
     options.command("train", "learns from a file with a label and a text on each line");
     options.command("predict", "gives labels and their probabilities to texts, with a model that was saved");
     options.command("eval", "measures a model on a file with labels");
+    options.command("info", "says how far a run is, and its settings");
     options.add_common(s.seed);
     options.example("./apps/classify",
                     "learns what is asked from sentences of its own, in seconds, and tells unseen ones");
     options.example(
         "printf 'good\\tlovely day\\ngood\\tlovely\\nbad\\tawful day\\nbad\\tawful\\n' > moods.tsv",
         "a file to learn from");
-    options.example("./apps/classify train moods.tsv --validation 0 --save moods.safetensors",
-                    "learns from it");
-    options.example("echo 'what a lovely evening' | ./apps/classify predict moods.safetensors",
+    options.example("./apps/classify train moods.tsv --validation 0 --save moods", "learns from it");
+    options.example("echo 'what a lovely evening' | ./apps/classify predict moods",
                     "the label, a tab, good=0.9..., a tab, bad=0.0...");
     options.note(
         "Exit status: 0, or 1 if the built-in sentences were not learned or for bad data, 2 for a wrong "
@@ -337,7 +343,9 @@ int demo_command(int argc, char** argv) {
     std::vector<std::string> labels;
     for (const Intent& intent : kIntents)
         labels.push_back(intent.label);
-    const Labeller l = train(corpus, labels, s);
+    const kit::RunFolder folder("classify", {}, options);
+    const Labeller l = new_labeller(corpus, labels, s);
+    train(l, corpus, s, folder);
     std::cout << "On sentences worded otherwise than those learned: ";
     const Confusion c = evaluate(l, corpus.held_out);
     print(c);
@@ -364,9 +372,7 @@ Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
     return hold_out(examples, count, Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
 }
 
-int train_on(const std::string& path, const Settings& s) {
-    if (!s.save.empty())
-        kit::check_can_save(s.save, {path, s.validation});
+int train_on(const std::string& path, const Settings& s, const kit::RunFolder& folder) {
     const std::vector<Example> examples = read_examples(path);
     const std::vector<std::string> labels = collect_labels(examples, path);
     const Corpus corpus = make_corpus(examples, s);
@@ -380,7 +386,9 @@ int train_on(const std::string& path, const Settings& s) {
               "' does not occur in ", path);
     if (s.patience > 0 && corpus.held_out.empty())
         throw kit::UsageError("--patience needs lines that are held out: --validation must not be 0");
-    const Labeller l = train(corpus, labels, s);
+    const Labeller l = new_labeller(corpus, labels, s);
+    if (!train(l, corpus, s, folder))
+        return 0;
     if (corpus.held_out.empty())
         std::cerr << "classify: no line is held out, so nothing is measured; --validation N holds out N\n";
     else
@@ -388,12 +396,12 @@ int train_on(const std::string& path, const Settings& s) {
     return 0;
 }
 
-int train_command(int argc, char** argv) {
-    Settings s;
-    std::vector<std::string> files;
+// The rows, which set `s`.
+kit::Options train_options(Settings& s) {
     kit::Options options("classify train", "learns from a file with a label and a text on each line");
-    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", files, true);
-    options.add("--save", "MODEL", "where to keep what was learned", s.save);
+    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, false,
+                 kit::Options::Rest::files);
+    kit::add_run_options(options, s.run);
     options.add("--validation", "N|FILE", "lines to hold out, or a file of such (a tenth, at most 500)",
                 s.validation);
     options.add("--epochs", "N", "how often each text is learned; 0: 15, more if that is not 300 steps",
@@ -435,12 +443,25 @@ int train_command(int argc, char** argv) {
         "last epoch. With it they choose the epoch, and their accuracy is a little too good to be true. "
         "TREC's 5,452 training questions (six labels) give 86.7 % with these defaults in a minute: "
         "the mean of --seed 1, 2, 3 with --validation 500, each with its own 500 lines.");
-    options.note("Ctrl-C ends training: --save keeps the best so far (--patience), or what there is.");
+    options.note("Ctrl-C finishes the step and saves, if there is a folder; --resume goes on.");
+    return options;
+}
+
+int train_command(int argc, char** argv) {
+    Settings s;
+    kit::Options options = train_options(s);
     options.parse(argc, argv);
+    if (s.run.resume.empty() && s.files.size() != 1)
+        throw kit::UsageError(join("train needs one file: got ", s.files.size(), "; --help shows more"));
+    const kit::RunFolder folder("classify", s.run, options);
     s.reader.first = s.pooling == "first";
-    if (files.size() > 1)
-        throw kit::UsageError(join("train needs one file: got ", files.size(), "; --help shows more"));
-    return train_on(files[0], s);
+    return train_on(s.files.at(0), s, folder);
+}
+
+int info_command(int argc, char** argv) {
+    Settings s;
+    kit::Options options = train_options(s);
+    return kit::info("classify", argc, argv, options);
 }
 
 // A line of standard input after the other; each is answered before the next is read.
@@ -508,8 +529,10 @@ int eval_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     return kit::run("classify", argv[0], [&] {
-        return kit::run_command(
-            argc, argv, demo_command,
-            {{"train", train_command}, {"predict", predict_command}, {"eval", eval_command}});
+        return kit::run_command(argc, argv, demo_command,
+                                {{"train", train_command},
+                                 {"predict", predict_command},
+                                 {"eval", eval_command},
+                                 {"info", info_command}});
     });
 }

@@ -8,8 +8,9 @@
 #include <sstream>
 
 #include "apps/kit/commands.h"
+#include "apps/kit/saved.h"
+#include "apps/programs/translate/score.h"
 #include "apps/programs/translate/train.h"
-#include "nn/checkpoint/safetensors.h"
 
 using namespace plaingrad;
 using namespace translate;
@@ -18,13 +19,6 @@ using models::Transformer;
 namespace {
 
 // ------------------------------------------------------------------------------------------------- train
-
-// What the checkpoint of the run to resume says besides the weights.
-kit::Metadata read_checkpoint(const std::string& path) {
-    kit::Metadata metadata = nn::checkpoint::read(path).metadata();
-    check(metadata.contains("translate.arguments"), path, ": no run of translate to go on with");
-    return metadata;
-}
 
 TooLong too_long(const Settings& s) {
     return s.too_long == "cut" ? TooLong::cut : s.too_long == "drop" ? TooLong::drop : TooLong::refuse;
@@ -50,78 +44,47 @@ TextCodec learn_text(const Settings& s, const ParallelText& text) {
     return codec;
 }
 
-// kept: the settings, for checkpoints. checkpoint: of the run that is resumed.
-void train(const Settings& s, const std::string& kept, const std::optional<kit::Metadata>& checkpoint) {
-    const Folder folder{s.save};
+struct Texts {
+    ParallelText training;
+    std::optional<ParallelText> validation;
+};
+Texts read_texts(const Settings& s) {
     const bool bytes = s.text.pieces == "bytes";
-    const ParallelText text = read(s.files, bytes);
-    std::optional<ParallelText> validation_text;
+    Texts texts = {read(s.files, bytes), {}};
     if (!s.validation.empty())
-        validation_text = read(s.validation, bytes);
-    models::text::check_data(text, validation_text ? &*validation_text : nullptr)
+        texts.validation = read(s.validation, bytes);
+    models::text::check_data(texts.training, texts.validation ? &*texts.validation : nullptr)
         .print(std::cerr, !s.check_data);
-    if (s.check_data)
-        return;
-    const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
-    const TextCodec codec =
-        checkpoint ? TextCodec::from_metadata(*checkpoint, folder.last()) : learn_text(s, text);
-    const Transformer model = checkpoint ? kit::load_transformer(folder.last(), nullptr, rng)
-                                         : Transformer(model_config(s, codec.size()), rng);
-    check_fits(model, codec, folder.last());
-    kit::announce("translate", nn::parameter_count(model));
-    const Corpus corpus(text, codec, s.max_length, too_long(s));
-    std::optional<Corpus> validation;
-    if (validation_text)
-        validation.emplace(*validation_text, codec, s.max_length, too_long(s));
-    const Corpus* measured = validation ? &*validation : nullptr;
-    print_memory(needed_memory(model, s, corpus, measured),
-                 s.average + 5);  // last has the optimizer's two, too
-    Run run(model, codec, corpus, measured, s, kept);
-    if (checkpoint)
-        run.go_on_from(*checkpoint);
-    run();
+    return texts;
 }
 
 int train_command(int argc, char** argv) {
     Settings s;
     kit::Options options = train_options(s);
     options.parse(argc, argv);
-    const bool resumes = !s.resume.empty();
-    if (!resumes)
+    if (s.run.resume.empty())
         check_settings(s);
-    if (s.check_data && !resumes) {
-        train(s, "", {});
+    if (s.check_data && s.run.resume.empty()) {
+        read_texts(s);
         return 0;
     }
-    const Folder folder{resumes ? s.resume : s.save};
-    const FolderLock lock(folder,
-                          resumes);  // before anything is read that another run may be about to change
-    folder.tidy();
-    std::optional<kit::Metadata> checkpoint;
-    if (resumes) {
-        checkpoint = read_checkpoint(folder.last());
-        const std::string resume = s.resume;
-        options.resume(checkpoint->at("translate.arguments"), folder.last());
-        s.save = resume;
-        check_settings(s);
-    }
-    train(s, options.kept(), checkpoint);
+    const kit::RunFolder folder("translate", s.run, options);
+    check_settings(s);
+    const Texts texts = read_texts(s);
+    const TextCodec codec = folder.resumes() ? TextCodec::from_metadata(folder.checkpoint, folder.last())
+                                             : learn_text(s, texts.training);
+    const Transformer model(model_config(s, codec.size()),
+                            autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"));
+    kit::announce("translate", nn::parameter_count(model));
+    const Corpus corpus(texts.training, codec, s.max_length, too_long(s));
+    std::optional<Corpus> validation;
+    if (texts.validation)
+        validation.emplace(*texts.validation, codec, s.max_length, too_long(s));
+    train(model, codec, corpus, validation ? &*validation : nullptr, s, folder);
     return 0;
 }
 
 // ---------------------------------------------------------------------------------- run, score, and info
-
-// The model of a run's folder, or of a file.
-std::string model_file(const std::string& path) {
-    std::error_code none;
-    if (!std::filesystem::is_directory(path, none))
-        return path;
-    const Folder folder{path};
-    for (const std::string& file : {folder.model(), folder.best(), folder.last()})
-        if (std::filesystem::exists(file, none))
-            return file;
-    throw autograd::Error(join(path, ": this folder has no model in it"));
-}
 
 struct Loaded {
     Transformer model;
@@ -129,7 +92,7 @@ struct Loaded {
 };
 Loaded load(const std::string& path) {
     kit::Metadata metadata;
-    const std::string file = model_file(path);
+    const std::string file = kit::model_file(path);
     Transformer model = kit::load_transformer(file, &metadata);
     TextCodec codec = TextCodec::from_metadata(metadata, file);
     check_fits(model, codec, file);
@@ -206,30 +169,6 @@ int score_command(int argc, char** argv) {
     return 0;
 }
 
-// What a run has come to.
-void print_training(const kit::Metadata& metadata, const std::string& path) {
-    const nn::checkpoint::FieldReader training{metadata, "training.", path},
-        run{metadata, "translate.", path};
-    if (!training.has("steps"))
-        return;
-    std::string epoch = "?", batch = "?", data = "?", arguments = "?";
-    run("epoch", epoch);
-    run("batch", batch);
-    run("data", data);
-    run("arguments", arguments);
-    std::replace(arguments.begin(), arguments.end(), '\n', ' ');
-    std::cout << "training: step " << training.required("steps") << ", epoch " << epoch << ", batch " << batch
-              << ", data of " << data << '\n';
-    int64_t best_step = 0, worse = 0;
-    double best = 0;
-    training("best_step", best_step);
-    training("best_validation", best);
-    training("worse", worse);
-    if (best_step > 0)
-        std::cout << "best validation: " << best << " at step " << best_step << ", " << worse << " since\n";
-    std::cout << "arguments: " << arguments << '\n';
-}
-
 int info_command(int argc, char** argv) {
     std::vector<std::string> words;
     kit::Options options("translate info", "says what a saved model holds");
@@ -237,7 +176,7 @@ int info_command(int argc, char** argv) {
     options.parse(argc, argv);
     if (words.size() > 1)
         throw kit::UsageError(join("info takes one model: '", words[1], "' is too much"));
-    const std::string path = model_file(words[0]);
+    const std::string path = kit::model_file(words[0]);
     const Loaded loaded = load(path);
     const models::TransformerConfig& c = loaded.model.config;
     const TextOptions& text = loaded.codec.options();
@@ -248,7 +187,9 @@ int info_command(int argc, char** argv) {
               << "text: " << (text.tokenized ? "in tokens" : "raw") << (text.lower_case ? ", lower case" : "")
               << ", " << (loaded.codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
               << kit::grouped(loaded.codec.size()) << '\n';
-    print_training(nn::checkpoint::read(path).metadata(), path);
+    Settings s;
+    kit::Options train = train_options(s);
+    kit::print_run("translate", words[0], train);
     return 0;
 }
 

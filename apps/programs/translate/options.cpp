@@ -62,15 +62,6 @@ void add_learning_options(kit::Options& options, Settings& s) {
         .add("--average", "N", "epochs at the end of which the model is the average", s.average,
              {.min = 1, .max = 1000})
         .may_change();
-    options
-        .add("--save-every", "N", "steps from one checkpoint to the next; 0: epochs", s.save_every,
-             {.max = kMostSteps})
-        .may_change();
-    options
-        .add("--stop-after", "N",
-             "end this call after so many steps; --resume goes on. 0: not before the end", s.stop_after,
-             {.max = kMostSteps})
-        .this_call();
     options.add("--beam", "N", "width of the beam for the BLEU at the end", s.beam, {.min = 1, .max = 1000})
         .may_change();
 }
@@ -99,9 +90,7 @@ kit::Options train_options(Settings& s) {
     kit::Options options("translate train", "learns to translate from pairs of sentences");
     options.rest("SOURCE TARGET | TSV", "two files with a sentence a line, or one with source<TAB>target",
                  s.files, false, kit::Options::Rest::files);
-    options.add("--save", "FOLDER", "where the model, checkpoints and a log are kept", s.save).new_run();
-    options.add("--resume", "FOLDER", "go on with the run that was saved there, to the same bits", s.resume)
-        .this_call();
+    kit::add_run_options(options, s.run);
     options
         .add_files("--validation", "SOURCE,TARGET", "sentences to measure by, after each epoch; or a TSV",
                    s.validation, two_files)
@@ -120,7 +109,8 @@ kit::Options train_options(Settings& s) {
     options.note(
         "In FOLDER: last.safetensors, to resume from; best.safetensors, of the best validation; epoch-N, of "
         "the last "
-        "epochs; model.safetensors, their average or the best, when the run has ended; log.csv.");
+        "epochs; model.safetensors, their average or the best, when the run has ended; log.csv, of steps; "
+        "epochs.csv.");
     options.note(
         "Ctrl-C finishes the step, saves, and ends with status 130 (SIGTERM: 143); a second one ends at "
         "once. "
@@ -131,7 +121,7 @@ kit::Options train_options(Settings& s) {
 void check_settings(const Settings& s) {
     if (s.files.empty() || s.files.size() > 2)
         throw kit::UsageError("train needs two files, or one TSV; --help shows more");
-    if (s.save.empty() && !s.check_data)
+    if (s.run.save.empty() && s.run.resume.empty() && !s.check_data)
         throw kit::UsageError("--save FOLDER is needed: what is learned is kept there");
     if (s.max_length > s.batch_tokens)
         throw kit::UsageError(

@@ -5,19 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "apps/kit/options.h"
+#include "apps/kit/run_folder.h"
 #include "apps/programs/translate/text.h"
 #include "models/transformer.h"
 
 namespace plaingrad::translate {
 
 struct Settings {
-    std::string preset = "tiny", save, resume, codes;
+    std::string preset = "tiny", codes;
+    kit::RunSettings run;
     std::vector<std::string> files, validation;
     TextOptions text = {};
     std::string too_long = "drop";
     int64_t max_length = 128, batch_tokens = 4096, accumulate = 1, steps = 8000, warmup = 2000;
-    int64_t patience = 10, average = 10, save_every = 0, stop_after = 0, seed = 1, beam = 5;
+    int64_t patience = 10, average = 10, seed = 1, beam = 5;
     double lr = 5e-3, dropout = 0.3, bpe_dropout = 0, label_smoothing = 0.1, clip = 25;
     bool check_data = false;
 };

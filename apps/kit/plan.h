@@ -1,0 +1,33 @@
+// What is said before the first step of a training run: what it takes in memory and files, and when it will
+// end.
+#pragma once
+
+#include <functional>
+
+#include "models/config.h"
+#include "nn/training.h"
+
+namespace plaingrad::kit {
+
+struct Plan {
+    double activations = 0;  // bytes, of the largest batch
+    double decoding = 0;     // bytes; not at the same time
+    int64_t files = 3;       // how many models the folder will hold
+    const char* advice = "a smaller --batch takes less";
+    std::function<nn::StepLoss(int64_t i)> batch = {};  // of batches like the run's, to measure their time
+};
+
+// Bytes that backward needs of so many tokens: for each token and layer seven vectors and one of the
+// feed-forward (measured, as are the 512 positions whose logits are in memory together).
+double activation_bytes(const models::StackConfig& config, int64_t tokens);
+double activation_bytes(const models::TransformerConfig& config, int64_t tokens);
+
+// Throws Error if there is less memory than training takes. folder: whether files are kept.
+void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder);
+
+// From forward and backward of some batches, a second's at most; nothing is learned from them. batches: in
+// the steps that are left.
+void print_time(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, int64_t steps,
+                int64_t batches);
+
+}  // namespace plaingrad::kit

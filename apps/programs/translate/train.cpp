@@ -1,0 +1,303 @@
+#include "apps/programs/translate/train.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "apps/kit/run.h"
+#include "apps/programs/translate/score.h"
+#include "nn/checkpoint/file.h"
+#include "nn/schedule.h"
+
+namespace plaingrad::translate {
+namespace {
+
+using models::Transformer;
+using nn::checkpoint::FieldReader;
+using nn::checkpoint::FieldWriter;
+
+// The mean of models in files, in order, computed in double; written into the parameters of `into`.
+void average(const std::vector<std::string>& files, const Transformer& into) {
+    const std::vector<nn::NamedParameter> parameters = nn::parameters(into);
+    std::vector<std::vector<double>> sums(parameters.size());
+    for (const std::string& file : files) {
+        const Transformer one = kit::load_transformer(file);
+        const std::vector<nn::NamedParameter> values = nn::parameters(one);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const std::vector<autograd::Real> x = values[i].tensor.to_vector();
+            sums[i].resize(x.size());
+            for (std::size_t j = 0; j < x.size(); ++j)
+                sums[i][j] += static_cast<double>(x[j]);
+        }
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        autograd::Tensor x = parameters[i].tensor;
+        autograd::Real* const mean = x.mutable_data();
+        for (std::size_t j = 0; j < sums[i].size(); ++j)
+            mean[j] = static_cast<autograd::Real>(sums[i][j] / static_cast<double>(files.size()));
+    }
+}
+
+// Keys and values of every layer, of the longest sentences that validation has, translated together with a
+// beam: those of the source and, as far as translations usually go, of the target. And the probabilities of
+// all words, twice.
+double decoding_bytes(const models::TransformerConfig& c, const Corpus& validation, int64_t beam) {
+    const auto rows = static_cast<double>(beam * std::min(DecodingOptions{}.batch, validation.size()));
+    const double positions = 2.5 * static_cast<double>(validation.longest());
+    return rows * sizeof(autograd::Real) *
+           (positions * static_cast<double>(2 * c.d_model * c.n_decoder_layers) +
+            2 * static_cast<double>(c.tgt_vocabulary));
+}
+
+// What a run knows besides its weights: where it is in its data, and how the epoch goes.
+struct Epoch {
+    int64_t number = 0, batch = 0;  // the next batch
+    int64_t tokens = 0;             // learned from since the epoch began
+    double loss_sum = 0;
+    std::string log = {};  // epochs.csv
+
+    template <class Field>
+    void visit(Field& field) {
+        field("epoch", number);
+        field("batch", batch);
+        field("tokens", tokens);
+        field("loss_sum", loss_sum);
+        field("log", log);
+    }
+};
+
+class Learner {
+public:
+    Learner(const Transformer& model, const TextCodec& codec, const Corpus& corpus, const Corpus* validation,
+            const Settings& s, const kit::RunFolder& folder)
+        : model_(model),
+          codec_(codec),
+          corpus_(corpus),
+          validation_(validation),
+          s_(s),
+          folder_(folder),
+          cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
+          run_(folder, s.run, kit::parts_of(model, codec.metadata(), data()), hooks(),
+               {.beta2 = 0.98, .eps = 1e-8}) {
+        if (folder.resumes())
+            resume();
+    }
+
+    void operator()() {
+        if (run_.training.adam.steps() < s_.steps)
+            print_epoch();
+        Cursor others = cursor_;
+        kit::Plan plan = {.activations = kit::activation_bytes(
+                              model_.config, std::min(s_.batch_tokens, corpus_.size() * corpus_.longest())),
+                          .files = s_.average + 3,
+                          .advice = "a smaller --batch-tokens with --accumulate does the same in less",
+                          .batch = [&](int64_t) {
+                              bool ends_epoch = false;
+                              return loss_of(others.next(ends_epoch), nn::Mode::train(autograd::Rng(0)));
+                          }};
+        if (validation_ != nullptr)
+            plan.decoding = decoding_bytes(model_.config, *validation_, s_.beam);
+        run_.train([&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options(), plan);
+    }
+
+private:
+    std::string data() const {
+        return join(corpus_.fingerprint(), "; ", validation_ ? validation_->fingerprint() : "no validation");
+    }
+
+    kit::RunHooks hooks() {
+        return {.state = [this] { return state(); },
+                .describe_validation = [this](int64_t step, double loss) { return epoch_line(step, loss); },
+                .after_step = [this](const nn::StepReport& report) { after_step(report); },
+                .finish = [this] { finish(); }};
+    }
+
+    nn::TrainingOptions options() {
+        const int64_t d_model = model_.config.d_model;
+        const double factor =
+            s_.lr * std::sqrt(static_cast<double>(d_model) * static_cast<double>(s_.warmup));
+        nn::TrainingOptions options = {.steps = s_.steps,
+                                       .learning_rate = nn::WarmupInverseSqrt{d_model, s_.warmup, factor},
+                                       .clip = s_.clip,
+                                       .accumulate = s_.accumulate,
+                                       .seed = static_cast<uint64_t>(s_.seed),
+                                       .patience = s_.patience};
+        if (validation_ != nullptr)
+            options.validation_loss = [&] { return validate(); };
+        return options;
+    }
+
+    void resume() {
+        const FieldReader field{folder_.checkpoint, "translate.", folder_.last()};
+        epoch_.visit(field);
+        check(epoch_.number >= 0, folder_.last(), ": translate.epoch must not be negative: got ",
+              epoch_.number);
+        cursor_.move(epoch_.number, 0);
+        check(epoch_.batch >= 0 && epoch_.batch < cursor_.per_epoch(), folder_.last(),
+              ": translate.batch is ", epoch_.batch, ", but an epoch has ", cursor_.per_epoch());
+        cursor_.index = epoch_.batch;
+    }
+    kit::Metadata state() {
+        kit::Metadata all;
+        FieldWriter field{all, "translate."};
+        epoch_.number = cursor_.epoch, epoch_.batch = cursor_.index;
+        epoch_.visit(field);
+        return all;
+    }
+
+    void print_epoch() const {
+        const int64_t batches = cursor_.per_epoch();
+        // Of an epoch. Its last one ends with it, and may have fewer batches than others.
+        const int64_t steps = (batches + s_.accumulate - 1) / s_.accumulate;
+        std::cerr << "an epoch: " << kit::counted(corpus_.size(), "pair") << ", "
+                  << kit::counted(corpus_.target_tokens(), "token") << " to predict, in "
+                  << kit::grouped(batches) << (batches == 1 ? " batch" : " batches") << " of at most "
+                  << kit::grouped(s_.batch_tokens) << ", " << kit::counted(steps, "step") << "; all "
+                  << kit::counted(s_.steps, "step") << " are "
+                  << kit::counted((s_.steps + steps - 1) / steps, "epoch") << '\n';
+    }
+
+    nn::StepLoss loss_of(const models::Batch& batch, const nn::Mode& mode) const {
+        return models::teacher_forcing(model_, batch, mode, static_cast<autograd::Real>(s_.label_smoothing));
+    }
+    nn::StepLoss next_loss(const nn::Mode& mode) {
+        bool ends_epoch = false;
+        nn::StepLoss loss = loss_of(cursor_.next(ends_epoch), mode);
+        loss.ends_epoch = ends_epoch;
+        epoch_.loss_sum += static_cast<double>(loss.loss.item()) * static_cast<double>(loss.tokens);
+        epoch_.tokens += loss.tokens;
+        return loss;
+    }
+
+    double validate() {
+        const Translator greedy{model_, codec_, {.beam = 1, .alpha = 0}};
+        bleu_ = measure_bleu(greedy, validation_->sentences()).score;
+        return mean_loss(model_, *validation_, s_.batch_tokens);
+    }
+
+    // Of the last batch, from 1. cursor_ has moved on to the next one.
+    int64_t epoch() const { return cursor_.epoch + (cursor_.index > 0 ? 1 : 0); }
+    double training_loss() const { return epoch_.loss_sum / static_cast<double>(epoch_.tokens); }
+
+    std::string epoch_line(int64_t step, double loss) const {
+        char text[160];
+        std::snprintf(text, sizeof text,
+                      "epoch %lld  step %lld  training loss %.4f  validation loss %.4f  BLEU %.2f (greedy)",
+                      static_cast<long long>(epoch()), static_cast<long long>(step), training_loss(), loss,
+                      bleu_);
+        return text;
+    }
+
+    std::string epoch_file(int64_t number) const {
+        return folder_.file(join("epoch-", number, ".safetensors"));
+    }
+
+    // Where an epoch ends, or the run within one, which counts as an epoch then. Epochs that will have no
+    // part in the average are removed.
+    void after_step(const nn::StepReport& report) {
+        if (!report.ends_epoch && report.step != s_.steps)
+            return;
+        if (epoch_.log.empty())
+            epoch_.log = "epoch,step,training loss,validation loss,BLEU (greedy)\n";
+        char measured[80] = ",", loss[40];
+        if (report.validation)
+            std::snprintf(measured, sizeof measured, "%.4f,%.2f", *report.validation, bleu_);
+        std::snprintf(loss, sizeof loss, "%.4f", training_loss());
+        epoch_.log.append(join(epoch(), ",", report.step, ",", loss, ",", measured, "\n"));
+        if (report.ends_epoch)
+            epoch_.loss_sum = 0, epoch_.tokens = 0;
+        kit::save(epoch_file(epoch()), model_, codec_.metadata());
+        std::error_code none;
+        for (int64_t old = epoch() - s_.average; std::filesystem::remove(epoch_file(old), none);)
+            --old;
+        nn::checkpoint::replace_file(folder_.file("epochs.csv"), {epoch_.log});
+    }
+
+    // Which run the saved model is of: how many steps it had, and how many epochs were averaged at most.
+    struct Origin {
+        int64_t steps = 0, average = 0;
+        template <class Field>
+        void visit(Field& field) {
+            field("steps", steps);
+            field("average", average);
+        }
+    };
+    bool is_finished(const Origin& now) const {
+        std::error_code none;
+        if (!std::filesystem::exists(folder_.model(), none))
+            return false;
+        const nn::checkpoint::SafeTensors file = nn::checkpoint::read(folder_.model());
+        const FieldReader field{file.metadata(), "translate.", folder_.model()};
+        Origin then;
+        then.visit(field);
+        return then.steps == now.steps && then.average == now.average;
+    }
+
+    // The average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; but the model
+    // of the best validation where that is better, as in a short run, whose first epochs have learned little.
+    void finish() {
+        Origin origin = {run_.training.adam.steps(), s_.average};
+        if (is_finished(origin)) {
+            std::cerr << "this run has ended, after step " << origin.steps << ": " << folder_.model()
+                      << "; --steps or --patience lets it go on, --average N averages anew\n";
+            return;
+        }
+        std::vector<std::string> epochs;
+        std::error_code none;
+        for (int64_t number = epoch(); number > epoch() - s_.average; --number)
+            if (std::filesystem::exists(epoch_file(number), none))
+                epochs.push_back(epoch_file(number));
+        std::string kept = "the weights of the last step";
+        if (!epochs.empty()) {
+            average(epochs, model_);
+            kept = "the average of the last " + kit::counted(static_cast<int64_t>(epochs.size()), "epoch");
+        }
+        double loss = validation_ == nullptr ? 0 : mean_loss(model_, *validation_, s_.batch_tokens);
+        if (validation_ != nullptr && run_.training.best_step > 0)
+            choose_best(kept, loss);
+        kit::Metadata metadata = codec_.metadata();
+        FieldWriter field{metadata, "translate."};
+        origin.visit(field);
+        kit::save(folder_.model(), model_, metadata);
+        std::cerr << "saved " << folder_.model() << ": " << kept << '\n';
+        if (validation_ == nullptr)
+            return;
+        const Translator translator{model_, codec_, {.beam = s_.beam}};
+        std::cout << "validation loss " << loss << "\nbeam " << s_.beam << ": "
+                  << measure_bleu(translator, validation_->sentences()).text << '\n';
+    }
+
+    // model_, whose validation loss is `loss`, becomes the best one if that is as good. Says so in `kept`.
+    void choose_best(std::string& kept, double& loss) const {
+        std::error_code none;
+        const double best = run_.training.best_validation;
+        const std::string of_step = join("step ", run_.training.best_step);
+        if (loss < best || !std::filesystem::exists(folder_.best(), none)) {
+            kept += join(": validation loss ", loss, ", the best epoch's, of ", of_step, ", is ", best);
+            return;
+        }
+        kit::load_weights(folder_.best(), models::state_dict(model_));
+        kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept, " has ",
+                    loss);
+        loss = best;
+    }
+
+    const Transformer& model_;
+    const TextCodec& codec_;
+    const Corpus& corpus_;
+    const Corpus* validation_;
+    const Settings& s_;
+    const kit::RunFolder& folder_;
+    Cursor cursor_;
+    Epoch epoch_;
+    double bleu_ = 0;
+    kit::Run run_;
+};
+
+}  // namespace
+
+void train(const Transformer& model, const TextCodec& codec, const Corpus& corpus, const Corpus* validation,
+           const Settings& s, const kit::RunFolder& folder) {
+    Learner(model, codec, corpus, validation, s, folder)();
+}
+
+}  // namespace plaingrad::translate
