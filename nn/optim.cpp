@@ -86,7 +86,7 @@ void Optimizer::step(double lr, double grad_scale) {
     ++steps_;
     std::vector<Piece> whole(parameters_.size());
     for (std::size_t i = 0; i < whole.size(); ++i) {
-        Tensor w = parameters_[i].tensor;
+        const Tensor& w = parameters_[i].tensor;
         if (!w.has_grad())
             continue;
         whole[i] = {w.numel(), w.grad().data(), w.mutable_data(), ++steps_of_each_[i], w.rank() >= 2, {}};
@@ -186,7 +186,7 @@ double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_
     for (const NamedParameter& p : unique_parameters(parameters)) {
         if (factor == 1 || !p.tensor.has_grad())
             continue;
-        Tensor grad = p.tensor.grad();
+        const Tensor grad = p.tensor.grad();
         Real* g = grad.mutable_data();
         kernels::cpu().binary(kernels::Binary::mul,
                               autograd::broadcast_loop(grad.shape(), grad.shape(), Shape()), g, &factor, {g});

@@ -58,7 +58,7 @@ TEST_CASE("state dict: NaN in a tied weight is saved and loaded", "[nn][checkpoi
     const auto same = [&] {  // also NaN
         return std::memcmp(other.a.weight->data(), model.a.weight->data(), 6 * sizeof(Real)) == 0;
     };
-    Tensor(model.a.weight).mutable_data()[4] = std::numeric_limits<Real>::quiet_NaN();
+    model.a.weight->mutable_data()[4] = std::numeric_limits<Real>::quiet_NaN();
     models::save_pytorch(folder / "f", model);
     CHECK_FALSE(same());
     models::load_pytorch(folder / "f", other);
@@ -81,7 +81,7 @@ TEST_CASE("state dict: a tied weight under each of its names, or once", "[nn][ch
     CHECK(names_in(folder / "f") == std::vector<std::string>{"a.bias", "a.weight", "b.weight"});
     models::save_pytorch(folder / "f", model, {}, {.tied_once = true});
     CHECK(names_in(folder / "f") == std::vector<std::string>{"a.bias", "a.weight"});
-    Tensor(other.a.weight).mutable_data()[0] = 9;
+    other.a.weight->mutable_data()[0] = 9;
     models::load_pytorch(folder / "f", other);
     CHECK(same_bits(other.b.weight.tensor(), model.a.weight.tensor()));
 }
@@ -107,7 +107,7 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
         for (Item item : items_of(folder / "f"))
             more.push_back({rename(item.name), item.values});
         write(folder / "g", more);
-        Tensor(other.a.weight).mutable_data()[0] = 9;
+        other.a.weight->mutable_data()[0] = 9;
         return folder / "g";
     };
     const auto same = [&] { return same_bits(other.a.weight.tensor(), model.a.weight.tensor()); };
