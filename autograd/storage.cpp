@@ -1,9 +1,5 @@
 #include "autograd/storage.h"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -13,6 +9,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/scratch.h"
+#include "autograd/base/system.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -67,10 +64,8 @@ std::align_val_t alignment(int64_t n) {
 void* ask_system(int64_t n) {
     const std::size_t size = static_cast<std::size_t>(n) * sizeof(Real);
     void* memory = ::operator new(size, alignment(n), std::nothrow);
-#if defined(__linux__)
     if (memory != nullptr && alignment(n) > std::align_val_t(kAlignment))
-        madvise(memory, size, MADV_HUGEPAGE);  // a wish: without it the pages are small
-#endif
+        prefer_large_pages(memory, size);
     return memory;
 }
 

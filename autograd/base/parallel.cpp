@@ -14,10 +14,6 @@
 // range a thread would mend.
 #include "autograd/base/parallel.h"
 
-#if defined(__linux__)
-#include <sched.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -32,6 +28,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/float_control.h"
+#include "autograd/base/system.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -174,20 +171,10 @@ private:
     std::vector<std::thread> workers_;
 };
 
-// Those that this process may run on: in a container that has one of 64, hardware_concurrency still says 64.
-int processors() {
-#if defined(__linux__)
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-#endif
-    return static_cast<int>(std::thread::hardware_concurrency());
-}
-
 int default_threads() {
     const char* text = std::getenv("PLAINGRAD_THREADS");
     if (text == nullptr || *text == '\0')
-        return std::clamp(processors(), 1, kMaxThreads);
+        return std::min(processors(), kMaxThreads);
     int n = 0;
     const char* end = text + std::strlen(text);
     const auto [stop, error] = std::from_chars(text, end, n);

@@ -1,4 +1,5 @@
-// What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, and info.
+// What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, and
+// info.
 #include "apps/kit/run_folder.h"
 #include "tests/apps/translator.h"
 

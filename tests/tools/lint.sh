@@ -73,6 +73,9 @@ text ~ /^namespace [a-z]/ && level(file) < 8 && !begun[file]++ {
     sub(/[ \t]*\{.*/, "", given)
     if (index(given "::", "plaingrad::" wanted "::") != 1) bad("a folder is a namespace, here plaingrad::" wanted ": " given)
 }
+level(file) < 8 && file != "autograd/base/system.cpp" && text ~ /__linux__|__APPLE__|_WIN32/ {
+    bad("only autograd/base/system.cpp asks which system it is")
+}
 file ~ /\.h$/ && text ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace([^A-Za-z0-9_]|$)/ { bad("no using namespace in a header") }
 ' >>"$found"
 
