@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <new>
 
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"
@@ -34,6 +35,10 @@ int run(const std::string& program, const char* called, const std::function<int(
     std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that reaches the limit of a file's size
     const auto complain = [&](std::string text, int status) {
         std::cout.flush();
+        // What was given may be a line of a megabyte; the end of a message says what to do.
+        constexpr std::size_t kBegin = 500, kEnd = 300;
+        if (text.size() > kBegin + kEnd)
+            text = text.substr(0, kBegin) + " [...] " + text.substr(text.size() - kEnd);
         for (char& c : text)  // file names and arguments may hold line breaks; the message is one line
             if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
                 c = '?';
@@ -51,6 +56,8 @@ int run(const std::string& program, const char* called, const std::function<int(
         return complain(error.what(), 2);
     } catch (const Interrupted& stop) {
         return complain(stop.signal == SIGTERM ? "terminated" : "interrupted", 128 + stop.signal);
+    } catch (const std::bad_alloc&) {
+        return complain("out of memory; a smaller input, model or batch takes less", 1);
     } catch (const std::exception& error) {
         return complain(error.what(), 1);
     }

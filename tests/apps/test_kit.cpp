@@ -400,6 +400,15 @@ TEST_CASE("large numbers are grouped", "[kit]") {
         CHECK(kit::grouped(number) == text);
 }
 
+TEST_CASE("a message is short, whatever was given", "[kit]") {
+    std::ostringstream err;
+    std::streambuf* const before = std::cerr.rdbuf(err.rdbuf());
+    kit::run("p", nullptr, []() -> int { throw autograd::Error(std::string(1 << 20, 'a') + "; the fix"); });
+    std::cerr.rdbuf(before);
+    CHECK((err.str().starts_with("p: aaa") && err.str().ends_with("aaa; the fix\n")));
+    CHECK(err.str().size() < 1000);
+}
+
 TEST_CASE("errors become statuses", "[kit]") {
     std::ostringstream err;
     std::streambuf* const before = std::cerr.rdbuf(err.rdbuf());
@@ -412,5 +421,7 @@ TEST_CASE("errors become statuses", "[kit]") {
                             status([]() -> int { throw std::bad_alloc(); })};
     std::cerr.rdbuf(before);
     CHECK(std::vector<int>(statuses, statuses + 6) == std::vector<int>{0, 7, 2, 1, 130, 1});
-    CHECK(err.str() == "p: usage\np: two?lines?[1m\np: interrupted\np: std::bad_alloc\n");
+    CHECK(err.str() ==
+          "p: usage\np: two?lines?[1m\np: interrupted\np: out of memory; a smaller input, model or batch "
+          "takes less\n");
 }
