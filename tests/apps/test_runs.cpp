@@ -1,5 +1,4 @@
-// What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, and
-// info.
+// What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, info.
 #include "apps/kit/run_folder.h"
 #include "tests/apps/translator.h"
 
