@@ -71,21 +71,22 @@ kit::Options task_options(Settings& s) {
 models::TransformerConfig configure(const Settings& s) {
     models::TransformerConfig config = models::preset(s.preset);
     config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + kSymbols;
-    config.max_length = kMaxLength + 1;  // <sos> or <eos> takes one
-    config.init = nn::Init::pytorch;     // its embeddings N(0, 1) set symbols and positions well apart
+    config.max_length = kMaxLength + 1;     // <sos> or <eos> takes one
+    config.block.init = nn::Init::pytorch;  // its embeddings N(0, 1) set symbols and positions well apart
     if (!s.positions.empty())
-        config.positions = s.positions == "learned" ? nn::Positions::learned : nn::Positions::sinusoidal;
+        config.block.positions =
+            s.positions == "learned" ? nn::Positions::learned : nn::Positions::sinusoidal;
     if (s.d_model > 0)
-        config.d_model = s.d_model;
+        config.block.d_model = s.d_model;
     if (s.n_heads > 0)
-        config.n_heads = s.n_heads;
+        config.block.n_heads = s.n_heads;
     if (s.d_ff > 0)
-        config.d_ff = s.d_ff;
+        config.block.d_ff = s.d_ff;
     if (s.n_layers > 0)
         config.n_encoder_layers = config.n_decoder_layers = s.n_layers;
-    if (config.d_model % config.n_heads != 0)
-        throw kit::UsageError(
-            autograd::join("--d-model ", config.d_model, " must be a multiple of --heads ", config.n_heads));
+    if (config.block.d_model % config.block.n_heads != 0)
+        throw kit::UsageError(autograd::join("--d-model ", config.block.d_model,
+                                             " must be a multiple of --heads ", config.block.n_heads));
     return config;
 }
 

@@ -194,13 +194,13 @@ models::TransformerConfig encoder_decoder(const Questions& q, const Shape& s) {
     models::TransformerConfig config = models::preset("prenorm");
     config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + q.symbols;
     config.max_length = q.length + 1;  // <sos> or <eos> takes one
-    config.d_model = s.width;
-    config.n_heads = s.heads;
-    config.d_ff = s.d_ff;
+    config.block.d_model = s.width;
+    config.block.n_heads = s.heads;
+    config.block.d_ff = s.d_ff;
     config.n_encoder_layers = config.n_decoder_layers = s.layers;
     config.tying = models::Tying::none;
-    config.dropout = {s.dropout, s.dropout, s.dropout, s.dropout};
-    config.init = s.init;
+    config.block.dropout = {s.dropout, s.dropout, s.dropout, s.dropout};
+    config.block.init = s.init;
     return config;
 }
 
@@ -208,13 +208,13 @@ models::StackConfig one_stack(models::StackConfig config, const Questions& q, co
     config.vocabulary = models::kFirstFreeId + q.symbols;
     config.specials = models::StackConfig().specials;    // ours, not GPT-2's
     config.max_length = q.length + q.answer_length - 1;  // the last symbol is never read
-    config.d_model = s.width;
-    config.n_heads = s.heads;
-    config.d_ff = s.d_ff;
+    config.block.d_model = s.width;
+    config.block.n_heads = s.heads;
+    config.block.d_ff = s.d_ff;
     config.n_layers = s.layers;
-    config.scale_embeddings = config.tied = false;
-    config.dropout = {.embeddings = s.dropout, .sublayers = s.dropout, .attention = s.dropout};
-    config.init = s.init;
+    config.block.scale_embeddings = config.tied = false;
+    config.block.dropout = {.embeddings = s.dropout, .sublayers = s.dropout, .attention = s.dropout};
+    config.block.init = s.init;
     return config;
 }
 

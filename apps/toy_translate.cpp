@@ -134,7 +134,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
            const kit::RunFolder& folder) {
     const auto n = static_cast<int64_t>(corpus.pairs.size()), per_epoch = (n + kBatch - 1) / kBatch;
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("order");
-    const double lr = s.lr > 0 ? s.lr : model.config.d_model >= 512 ? 1e-4 : 1e-3;
+    const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;
     const auto next_batch = [&](int64_t step) {
         const int64_t epoch = (step - 1) / per_epoch, first = (step - 1) % per_epoch * kBatch;
         const std::vector<int64_t> order = rng.fork(static_cast<uint64_t>(epoch)).permutation(n);

@@ -2,17 +2,18 @@
 
 namespace plaingrad::models {
 
-static const ClassifierConfig& checked(const ClassifierConfig& c) {
+const ClassifierConfig& check_config(const ClassifierConfig& c) {
+    check_config(c.stack);
     check(c.classes >= 2, "[config] a classifier needs at least two classes: got ", c.classes);
     return c;
 }
 
 Classifier::Classifier(const ClassifierConfig& c, const Rng& rng_)
-    : config(checked(c)),
+    : config(check_config(c)),
       rng(rng_),
       backbone(c.stack, rng_.fork("backbone")),
-      dropout(c.stack.dropout.sublayers, rng_.fork("dropout")),
-      output(c.stack.d_model, c.classes, rng_.fork("output"), {.init = c.stack.init}) {}
+      dropout(c.stack.block.dropout.sublayers, rng_.fork("dropout")),
+      output(c.stack.block.d_model, c.classes, rng_.fork("output"), {.init = c.stack.block.init}) {}
 
 Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
     const int64_t batch = x.size(0), length = x.size(1);

@@ -10,13 +10,26 @@ namespace plaingrad::models {
 enum class Pooling {
     mean,   // of the real tokens, padding not counted
     first,  // the first position's: texts then begin with a token of their own for it (BERT's <cls>; kSos)
+    count
 };
+inline constexpr const char* kPoolingNames[] = {"mean", "first"};
+static_assert(std::size(kPoolingNames) == static_cast<std::size_t>(Pooling::count));
 
 struct ClassifierConfig {
     StackConfig stack = {};
     int64_t classes = 0;
     Pooling pooling = Pooling::mean;
+
+    template <class Config, class Field>
+    static void fields(Config& c, Field& field) {
+        StackConfig::fields(c.stack, field);
+        field("classes", c.classes);
+        field("pooling", c.pooling, kPoolingNames);
+    }
 };
+
+// Gives it back. Throws Error for a classifier that cannot be built.
+const ClassifierConfig& check_config(const ClassifierConfig& config);
 
 struct Classifier {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built, also

@@ -1,24 +1,31 @@
 #include "models/config.h"
 
+#include <cmath>
+
 namespace plaingrad::models {
 
 static void check_rate(const char* name, Real rate) {
     check(rate >= 0 && rate < 1, "[config] dropout.", name, " must be in [0, 1): got ", rate);
 }
 
-const StackConfig& check_config(const StackConfig& c) {
-    check(c.vocabulary >= 1, "[config] the vocabulary must not be empty: got ", c.vocabulary);
-    check(c.max_length >= 1, "[config] max_length must be at least 1: got ", c.max_length);
+static void check_block(const BlockConfig& c) {
     check(c.d_model >= 1 && c.d_ff >= 1, "[config] d_model and d_ff must be at least 1: got ", c.d_model,
           " and ", c.d_ff);
     check(c.n_heads >= 1 && c.d_model % c.n_heads == 0, "[config] d_model = ", c.d_model,
           " must be a multiple of n_heads = ", c.n_heads);
-    check(c.n_layers >= 0, "[config] n_layers must not be negative: got ", c.n_layers);
-    check(c.norm_eps > 0, "[config] norm_eps must be positive: got ", c.norm_eps);
+    check(c.norm_eps > 0 && std::isfinite(c.norm_eps), "[config] norm_eps must be positive and finite: got ",
+          c.norm_eps);
     check_rate("embeddings", c.dropout.embeddings);
     check_rate("sublayers", c.dropout.sublayers);
     check_rate("feed_forward", c.dropout.feed_forward);
     check_rate("attention", c.dropout.attention);
+}
+
+const StackConfig& check_config(const StackConfig& c) {
+    check(c.vocabulary >= 1, "[config] the vocabulary must not be empty: got ", c.vocabulary);
+    check(c.max_length >= 1, "[config] max_length must be at least 1: got ", c.max_length);
+    check(c.n_layers >= 0, "[config] n_layers must not be negative: got ", c.n_layers);
+    check_block(c.block);
     return c;
 }
 
@@ -26,22 +33,10 @@ static StackConfig stack(const TransformerConfig& c, int64_t vocabulary, int64_t
     return {.vocabulary = vocabulary,
             .max_length = c.max_length,
             .specials = c.specials,
-            .d_model = c.d_model,
-            .n_heads = c.n_heads,
-            .d_ff = c.d_ff,
             .n_layers = n_layers,
-            .activation = c.activation,
-            .norm = c.norm,
             .final_norm = c.final_norms,
-            .norm_eps = c.norm_eps,
-            .positions = c.positions,
-            .scale_embeddings = c.scale_embeddings,
             .tied = tied,
-            .attention_bias = c.attention_bias,
-            .feed_forward_bias = c.feed_forward_bias,
-            .output_bias = c.output_bias,
-            .dropout = c.dropout,
-            .init = c.init};
+            .block = c.block};
 }
 
 StackConfig encoder_stack(const TransformerConfig& c) {

@@ -1,6 +1,8 @@
 // Everything that can differ between two models of one family, as one plain value.
 #pragma once
 
+#include <iterator>
+
 #include "models/specials.h"
 #include "nn/attention.h"
 #include "nn/feed_forward.h"
@@ -22,9 +24,12 @@ using nn::Tokens;
 using nn::Visitor;
 
 enum class NormPlacement {
-    post,  // Norm(x + Sublayer(x)): the paper, §5.4
+    post,  // Norm(x + Sublayer(x)): the paper, §3.1
     pre,   // x + Sublayer(Norm(x)): trains without warm-up when deep (Xiong et al. 2020)
+    count
 };
+inline constexpr const char* kNormPlacementNames[] = {"post", "pre"};
+static_assert(std::size(kNormPlacementNames) == static_cast<std::size_t>(NormPlacement::count));
 
 // Which of the three matrices that translate between ids and vectors are one and the same.
 enum class Tying {
@@ -32,9 +37,12 @@ enum class Tying {
     source_target,  // the two embeddings
     target_output,  // the target embedding and the output layer (Press & Wolf 2017)
     all,            // all three: the paper, §3.4
+    count
 };
+inline constexpr const char* kTyingNames[] = {"none", "source_target", "target_output", "all"};
+static_assert(std::size(kTyingNames) == static_cast<std::size_t>(Tying::count));
 
-// Probabilities of dropping a number, by place.
+// Probabilities of dropping an element, by place.
 struct DropoutRates {
     Real embeddings = Real(0.1);  // embedding + position, §5.4
     Real sublayers = Real(0.1);   // each sub-layer's output, before it is added, §5.4
@@ -42,67 +50,111 @@ struct DropoutRates {
     Real attention = 0;           // the attention weights
 };
 
-// One stack of layers, with what stands below it and above it: the configuration of the models that have one
-// stack, LanguageModel and MaskedLanguageModel, and part of Classifier's. The defaults are the paper's sizes;
-// `gpt2` and `bert` in models/presets.h are the two families as they were published.
-struct StackConfig {
-    int64_t vocabulary = 0;    // ids are 0 .. vocabulary - 1
-    int64_t max_length = 512;  // in tokens
-    Specials specials = {.never = {kPad, kSos, kUnk}};
+// Each configuration has one visit of its fields, `fields(config, field)`, which calls field("name",
+// config.member) for each of them, with the names of the values for an enum. Saving, loading and printing are
+// such visits (FieldWriter and FieldReader of nn/checkpoint/metadata.h, for instance). A field that is added
+// must be added to the visit: a test counts them. Config is the struct or const of it.
 
+// What the layers of a model are made of, in every family. The defaults are the paper's, Table 3.
+struct BlockConfig {
     int64_t d_model = 512;
     int64_t n_heads = 8;
     int64_t d_ff = 2048;
-    int64_t n_layers = 6;
 
     nn::Activation activation = nn::Activation::relu;
     NormPlacement norm = NormPlacement::post;
-    bool final_norm = false;  // a norm after the last layer, whatever the placement
     Real norm_eps = Real(1e-5);
 
     nn::Positions positions = nn::Positions::sinusoidal;
     bool scale_embeddings = true;  // by √d_model, §3.4
-    bool embedding_norm = false;   // a norm of embedding + position, as in BERT
-    bool tied = false;             // the output layer's matrix is the embedding's (Press & Wolf 2017)
 
     bool attention_bias = true, feed_forward_bias = true, norm_bias = true, output_bias = true;
 
     DropoutRates dropout = {};
 
     nn::Init init = nn::Init::xavier;
+
+    template <class Config, class Field>
+    static void fields(Config& c, Field& field) {
+        field("d_model", c.d_model);
+        field("n_heads", c.n_heads);
+        field("d_ff", c.d_ff);
+        field("activation", c.activation, autograd::kActivationNames);
+        field("norm", c.norm, kNormPlacementNames);
+        field("norm_eps", c.norm_eps);
+        field("positions", c.positions, nn::kPositionsNames);
+        field("scale_embeddings", c.scale_embeddings);
+        field("attention_bias", c.attention_bias);
+        field("feed_forward_bias", c.feed_forward_bias);
+        field("norm_bias", c.norm_bias);
+        field("output_bias", c.output_bias);
+        field("dropout.embeddings", c.dropout.embeddings);
+        field("dropout.sublayers", c.dropout.sublayers);
+        field("dropout.feed_forward", c.dropout.feed_forward);
+        field("dropout.attention", c.dropout.attention);
+        field("init", c.init, nn::kInitNames);
+    }
 };
 
-inline nn::NormOptions norm_options(const StackConfig& c) { return {.eps = c.norm_eps, .bias = c.norm_bias}; }
+// One stack of layers, with what stands below it and above it: the configuration of the models that have one
+// stack, LanguageModel and MaskedLanguageModel, and part of Classifier's. `gpt2` and `bert` in
+// models/presets.h are the two families as they were published.
+struct StackConfig {
+    int64_t vocabulary = 0;    // ids are 0 .. vocabulary - 1
+    int64_t max_length = 512;  // in tokens
+    Specials specials = {.never = {kPad, kSos, kUnk}};
+
+    int64_t n_layers = 6;
+    bool final_norm = false;      // a norm after the last layer, whatever the placement
+    bool embedding_norm = false;  // a norm of embedding + position, as in BERT
+    bool tied = false;            // the output layer's matrix is the embedding's (Press & Wolf 2017)
+
+    BlockConfig block = {};
+
+    template <class Config, class Field>
+    static void fields(Config& c, Field& field) {
+        field("vocabulary", c.vocabulary);
+        field("max_length", c.max_length);
+        Specials::fields(c.specials, field);
+        field("n_layers", c.n_layers);
+        field("final_norm", c.final_norm);
+        field("embedding_norm", c.embedding_norm);
+        field("tied", c.tied);
+        BlockConfig::fields(c.block, field);
+    }
+};
+
+inline nn::NormOptions norm_options(const StackConfig& c) {
+    return {.eps = c.block.norm_eps, .bias = c.block.norm_bias};
+}
 
 // Gives it back. Throws Error, naming the field, for a stack that cannot be built.
 const StackConfig& check_config(const StackConfig& config);
 
-// Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3. (The fields that it
-// has in common with StackConfig are written out in both: so that each is a flat list to fill in by name.)
+// Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3.
 struct TransformerConfig {
     int64_t src_vocabulary = 0, tgt_vocabulary = 0;  // ids are 0 .. vocabulary - 1
     int64_t max_length = 512;                        // of source and target, in tokens
     Specials specials = {};                          // of both vocabularies
 
-    int64_t d_model = 512;
-    int64_t n_heads = 8;
-    int64_t d_ff = 2048;
     int64_t n_encoder_layers = 6, n_decoder_layers = 6;
-
-    nn::Activation activation = nn::Activation::relu;
-    NormPlacement norm = NormPlacement::post;
     bool final_norms = false;  // a norm after the last layer of each stack, whatever the placement
-    Real norm_eps = Real(1e-5);
-
-    nn::Positions positions = nn::Positions::sinusoidal;
-    bool scale_embeddings = true;  // by √d_model, §3.4
     Tying tying = Tying::none;
 
-    bool attention_bias = true, feed_forward_bias = true, output_bias = true;
+    BlockConfig block = {};  // of both stacks
 
-    DropoutRates dropout = {};
-
-    nn::Init init = nn::Init::xavier;
+    template <class Config, class Field>
+    static void fields(Config& c, Field& field) {
+        field("src_vocabulary", c.src_vocabulary);
+        field("tgt_vocabulary", c.tgt_vocabulary);
+        field("max_length", c.max_length);
+        Specials::fields(c.specials, field);
+        field("n_encoder_layers", c.n_encoder_layers);
+        field("n_decoder_layers", c.n_decoder_layers);
+        field("final_norms", c.final_norms);
+        field("tying", c.tying, kTyingNames);
+        BlockConfig::fields(c.block, field);
+    }
 };
 
 const TransformerConfig& check_config(const TransformerConfig& config);

@@ -5,12 +5,13 @@
 namespace plaingrad::models {
 
 InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
-    : tokens(c.vocabulary, c.d_model, rng.fork("tokens"), c.init),
-      positions(c.positions, c.max_length, c.d_model, rng.fork("positions"), c.init),
-      dropout(c.dropout.embeddings, rng.fork("dropout")),
-      scale(c.scale_embeddings ? static_cast<Real>(std::sqrt(static_cast<double>(c.d_model))) : 1) {
+    : tokens(c.vocabulary, c.block.d_model, rng.fork("tokens"), c.block.init),
+      positions(c.block.positions, c.max_length, c.block.d_model, rng.fork("positions"), c.block.init),
+      dropout(c.block.dropout.embeddings, rng.fork("dropout")),
+      scale(c.block.scale_embeddings ? static_cast<Real>(std::sqrt(static_cast<double>(c.block.d_model)))
+                                     : 1) {
     if (c.embedding_norm)
-        norm.emplace(c.d_model, norm_options(c));
+        norm.emplace(c.block.d_model, norm_options(c));
 }
 
 Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first) const {
@@ -22,10 +23,10 @@ Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t f
 
 OutputLayer::OutputLayer(const StackConfig& c, const Rng& rng) {
     if (!c.tied)
-        table = nn::Parameter(nn::initial_matrix(c.init, {c.vocabulary, c.d_model}, c.d_model, c.vocabulary,
-                                                 rng.fork("weight")));
-    if (c.output_bias)
-        bias = nn::Parameter(nn::initial_bias(c.init, c.d_model, c.vocabulary, rng.fork("bias")));
+        table = nn::Parameter(nn::initial_matrix(c.block.init, {c.vocabulary, c.block.d_model},
+                                                 c.block.d_model, c.vocabulary, rng.fork("weight")));
+    if (c.block.output_bias)
+        bias = nn::Parameter(nn::initial_bias(c.block.init, c.block.d_model, c.vocabulary, rng.fork("bias")));
 }
 
 }  // namespace plaingrad::models

@@ -3,23 +3,23 @@
 namespace plaingrad::models {
 
 nn::AttentionOptions attention_options(const StackConfig& c) {
-    return {.dropout = c.dropout.attention, .bias = c.attention_bias, .init = c.init};
+    return {.dropout = c.block.dropout.attention, .bias = c.block.attention_bias, .init = c.block.init};
 }
 
 nn::FeedForwardOptions feed_forward_options(const StackConfig& c) {
-    return {.activation = c.activation,
-            .dropout = c.dropout.feed_forward,
-            .bias = c.feed_forward_bias,
-            .init = c.init};
+    return {.activation = c.block.activation,
+            .dropout = c.block.dropout.feed_forward,
+            .bias = c.block.feed_forward_bias,
+            .init = c.block.init};
 }
 
 EncoderLayer::EncoderLayer(const StackConfig& c, const Rng& rng)
-    : self_attention(c.d_model, c.n_heads, rng.fork("self_attention"), attention_options(c)),
-      feed_forward(c.d_model, c.d_ff, rng.fork("feed_forward"), feed_forward_options(c)),
+    : self_attention(c.block.d_model, c.block.n_heads, rng.fork("self_attention"), attention_options(c)),
+      feed_forward(c.block.d_model, c.block.d_ff, rng.fork("feed_forward"), feed_forward_options(c)),
       residual1(c, rng.fork("residual1")),
       residual2(c, rng.fork("residual2")) {
-    nn::scale_residual_projection(c.init, self_attention.out_proj.weight, c.n_layers);
-    nn::scale_residual_projection(c.init, feed_forward.linear2.weight, c.n_layers);
+    nn::scale_residual_projection(c.block.init, self_attention.out_proj.weight, c.n_layers);
+    nn::scale_residual_projection(c.block.init, feed_forward.linear2.weight, c.n_layers);
 }
 
 Tensor EncoderLayer::operator()(const Tensor& x, const Pass& pass) const {

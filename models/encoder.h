@@ -51,7 +51,7 @@ struct Stack {
         for (int64_t i = 0; i < c.n_layers; ++i)
             layers.emplace_back(c, rng.fork(static_cast<uint64_t>(i)));
         if (c.final_norm)
-            final_norm.emplace(c.d_model, norm_options(c));
+            final_norm.emplace(c.block.d_model, norm_options(c));
     }
     Tensor normed(const Tensor& x) const { return final_norm ? (*final_norm)(x) : x; }
     void visit(Visitor& v) const {

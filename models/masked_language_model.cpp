@@ -6,8 +6,8 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
     : config(c),
       rng(rng_),
       backbone(c, rng_.fork("backbone")),
-      transform(c.d_model, c.d_model, rng_.fork("transform"), {.init = c.init}),
-      norm(c.d_model, norm_options(c)),
+      transform(c.block.d_model, c.block.d_model, rng_.fork("transform"), {.init = c.block.init}),
+      norm(c.block.d_model, norm_options(c)),
       output(c, rng_.fork("output")) {
     if (c.tied)
         output.table = backbone.embedding.tokens.table.share();
@@ -15,7 +15,8 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
 
 Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
     const Tensor x = backbone(ids, Mask::padding(ids), mode, weights);  // (B, T, d_model)
-    const Tensor y = autograd::linear_activation(x, transform.weight, transform.bias, config.activation);
+    const Tensor y =
+        autograd::linear_activation(x, transform.weight, transform.bias, config.block.activation);
     return output(norm(y));  // (B, T, V)
 }
 

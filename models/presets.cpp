@@ -5,14 +5,14 @@ namespace plaingrad::models {
 static TransformerConfig blog(int64_t d_ff, nn::Positions positions) {
     return {.src_vocabulary = 20,
             .tgt_vocabulary = 20,
-            .d_model = 64,
-            .n_heads = 4,
-            .d_ff = d_ff,
             .n_encoder_layers = 2,
             .n_decoder_layers = 2,
-            .positions = positions,
-            .scale_embeddings = false,
-            .dropout = {.embeddings = 0, .feed_forward = Real(0.1), .attention = Real(0.1)}};
+            .block = {.d_model = 64,
+                      .n_heads = 4,
+                      .d_ff = d_ff,
+                      .positions = positions,
+                      .scale_embeddings = false,
+                      .dropout = {.embeddings = 0, .feed_forward = Real(0.1), .attention = Real(0.1)}}};
 }
 
 const std::vector<Preset>& presets() {
@@ -23,25 +23,22 @@ const std::vector<Preset>& presets() {
 
         // Scaled embeddings and three separate matrices; dropout inside the feed-forward too. Toy size.
         {"article",
-         {.d_model = 128,
-          .n_heads = 4,
-          .d_ff = 256,
-          .n_encoder_layers = 2,
+         {.n_encoder_layers = 2,
           .n_decoder_layers = 2,
-          .dropout = {.feed_forward = Real(0.1)}}},
+          .block = {.d_model = 128, .n_heads = 4, .d_ff = 256, .dropout = {.feed_forward = Real(0.1)}}}},
 
         // Source and target share one embedding, the output is separate; no scaling, no dropout at all.
         {"notebook",
          {.src_vocabulary = 1000,
           .tgt_vocabulary = 1000,
-          .d_model = 128,
-          .n_heads = 8,
-          .d_ff = 512,
           .n_encoder_layers = 2,
           .n_decoder_layers = 2,
-          .scale_embeddings = false,
           .tying = Tying::source_target,
-          .dropout = {.embeddings = 0, .sublayers = 0}}},
+          .block = {.d_model = 128,
+                    .n_heads = 8,
+                    .d_ff = 512,
+                    .scale_embeddings = false,
+                    .dropout = {.embeddings = 0, .sublayers = 0}}}},
 
         // Learned positions, tables of its own for source and target; dropout on attention weights, inside
         // the feed-forward and on sub-layers, but not on embeddings. Made for reversing sequences.
@@ -52,18 +49,18 @@ const std::vector<Preset>& presets() {
         // The paper's sizes without scaling or sharing. That tutorial masks padded target *queries*; here, as
         // everywhere in this library, padding is hidden as keys, and the loss ignores what padded queries
         // compute.
-        {"summary", {.src_vocabulary = 5000, .tgt_vocabulary = 5000, .scale_embeddings = false}},
+        {"summary", {.src_vocabulary = 5000, .tgt_vocabulary = 5000, .block = {.scale_embeddings = false}}},
 
         // Everything shared, no bias in attention and output, no dropout; short sentences.
         {"chapter",
          {.max_length = 20,
           .tying = Tying::all,
-          .attention_bias = false,
-          .output_bias = false,
-          .dropout = {.embeddings = 0, .sublayers = 0}}},
+          .block = {.attention_bias = false,
+                    .output_bias = false,
+                    .dropout = {.embeddings = 0, .sublayers = 0}}}},
 
         // The paper's model with the norm before each sub-layer, and a final one.
-        {"prenorm", {.norm = NormPlacement::pre, .final_norms = true, .tying = Tying::all}},
+        {"prenorm", {.final_norms = true, .tying = Tying::all, .block = {.norm = NormPlacement::pre}}},
     };
     return all;
 }
@@ -79,19 +76,19 @@ StackConfig gpt2() {
     return {.vocabulary = 50257,
             .max_length = 1024,
             .specials = {.start = 50256, .ends = {50256}, .pad = Tokens::kNoPadding, .never = {}},
-            .d_model = 768,
-            .n_heads = 12,
-            .d_ff = 3072,
             .n_layers = 12,
-            .activation = nn::Activation::gelu_tanh,
-            .norm = NormPlacement::pre,
             .final_norm = true,
-            .positions = nn::Positions::learned,
-            .scale_embeddings = false,
             .tied = true,
-            .output_bias = false,
-            .dropout = {.attention = Real(0.1)},
-            .init = nn::Init::gpt2};
+            .block = {.d_model = 768,
+                      .n_heads = 12,
+                      .d_ff = 3072,
+                      .activation = nn::Activation::gelu_tanh,
+                      .norm = NormPlacement::pre,
+                      .positions = nn::Positions::learned,
+                      .scale_embeddings = false,
+                      .output_bias = false,
+                      .dropout = {.attention = Real(0.1)},
+                      .init = nn::Init::gpt2}};
 }
 
 StackConfig bert() {  // the same size, except for the vocabulary
@@ -99,12 +96,12 @@ StackConfig bert() {  // the same size, except for the vocabulary
     config.vocabulary = 30522;
     config.max_length = 512;
     config.specials = {.start = 101, .ends = {102}, .pad = 0, .never = {0}};  // [CLS], [SEP], [PAD]
-    config.activation = nn::Activation::gelu;
-    config.norm = NormPlacement::post;
+    config.block.activation = nn::Activation::gelu;
+    config.block.norm = NormPlacement::post;
     config.final_norm = false;
-    config.norm_eps = Real(1e-12);
-    config.embedding_norm = config.output_bias = true;
-    config.init = nn::Init::bert;
+    config.block.norm_eps = Real(1e-12);
+    config.embedding_norm = config.block.output_bias = true;
+    config.block.init = nn::Init::bert;
     return config;
 }
 

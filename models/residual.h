@@ -10,9 +10,9 @@ namespace plaingrad::models {
 // post: Norm(x + Dropout(Sublayer(x)))        pre: x + Dropout(Sublayer(Norm(x)))
 struct Residual {
     Residual(const StackConfig& config, const Rng& rng)
-        : norm(config.d_model, norm_options(config)),
-          dropout(config.dropout.sublayers, rng),
-          placement(config.norm) {}
+        : norm(config.block.d_model, norm_options(config)),
+          dropout(config.block.dropout.sublayers, rng),
+          placement(config.block.norm) {}
 
     // sublayer: Tensor (Tensor x), both (B, T, d_model)
     template <class Sublayer>

@@ -19,6 +19,14 @@ struct Specials {
 
     bool is_end(int32_t id) const;
     bool is_never(int32_t id) const;
+
+    template <class Config, class Field>
+    static void fields(Config& c, Field& field) {  // see models/config.h
+        field("start", c.start);
+        field("ends", c.ends);
+        field("pad", c.pad);
+        field("never", c.never);
+    }
 };
 
 inline bool contains(const std::vector<int32_t>& ids, int32_t id) {

@@ -2,8 +2,7 @@
 //
 //     const auto stepper = model.start(src);        // a Transformer: from the source, <sos> first
 //     const auto stepper = model.start(prompts);    // a LanguageModel: from the beginning of a text
-//     greedy(*stepper, 50);                         // or beam_search (models/decoding.h), or generate
-//                                                   // (models/sampling.h)
+//     greedy(*stepper, 50);  // or beam_search (models/decoding.h), generate (models/sampling.h)
 #pragma once
 
 #include <memory>

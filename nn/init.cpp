@@ -42,6 +42,7 @@ Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, co
         case Init::gpt2:
             return normal(shape, kSmallDeviation, rng);
         case Init::pytorch:
+        case Init::count:
             break;
     }
     return uniform(shape, inverse_root(in), rng);

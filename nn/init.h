@@ -16,7 +16,10 @@ enum class Init {
     bert,     // matrices and embeddings N(0, 0.02²), biases 0 (Devlin et al. 2019)
     gpt2,  // the same, and matrices that write into the residual stream N(0, 0.02²/(2 layers)), so that its
            // variance does not grow with the depth (Radford et al. 2019, §2.3)
+    count
 };
+inline constexpr const char* kInitNames[] = {"xavier", "normal", "pytorch", "bert", "gpt2"};
+static_assert(std::size(kInitNames) == static_cast<std::size_t>(Init::count));
 
 Tensor uniform(const Shape& shape, double bound, const Rng& rng);     // in [-bound, bound)
 Tensor normal(const Shape& shape, double deviation, const Rng& rng);  // mean 0

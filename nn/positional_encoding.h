@@ -13,7 +13,10 @@ namespace plaingrad::nn {
 enum class Positions {
     sinusoidal,  // PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(the same); not trained
     learned,     // a table
+    count
 };
+inline constexpr const char* kPositionsNames[] = {"sinusoidal", "learned"};
+static_assert(std::size(kPositionsNames) == static_cast<std::size_t>(Positions::count));
 
 struct PositionalEncoding {
     PositionalEncoding(Positions kind, int64_t max_length, int64_t d, const Rng& rng,

@@ -44,13 +44,14 @@ std::string mib(double bytes) { return grouped(static_cast<int64_t>(bytes / (1 <
 }  // namespace
 
 double activation_bytes(const models::StackConfig& c, int64_t tokens) {
-    return activation_bytes(static_cast<double>(c.n_layers), c.d_model, c.d_ff, c.vocabulary, tokens);
+    return activation_bytes(static_cast<double>(c.n_layers), c.block.d_model, c.block.d_ff, c.vocabulary,
+                            tokens);
 }
 
 // A decoder layer, with three sub-layers, counts twice.
 double activation_bytes(const models::TransformerConfig& c, int64_t tokens) {
-    return activation_bytes(static_cast<double>(c.n_encoder_layers + 2 * c.n_decoder_layers), c.d_model,
-                            c.d_ff, c.tgt_vocabulary, tokens);
+    return activation_bytes(static_cast<double>(c.n_encoder_layers + 2 * c.n_decoder_layers), c.block.d_model,
+                            c.block.d_ff, c.tgt_vocabulary, tokens);
 }
 
 void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {

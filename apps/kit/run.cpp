@@ -56,8 +56,8 @@ Run::Run(const RunFolder& folder, const RunSettings& settings, RunParts parts, R
     check(data == parts_.data, folder.last(),
           ": the run began with other data or another validation than these files; it can only go on with "
           "the same");
-    load_weights(folder.last(), parts_.state);
-    load_training(folder.last(), training);
+    models::load_weights(folder.last(), parts_.state);
+    models::load_training(folder.last(), training);
     read("validation", validation_);
     read("loss", loss_);
     log_ = nn::TrainingLog(rows_up_to(folder.log(), training.adam.steps()));
@@ -165,7 +165,7 @@ void Run::save_model() {
     std::error_code none;
     const bool best = training.best_step > 0 && std::filesystem::exists(folder_.best(), none);
     if (best)
-        load_weights(folder_.best(), parts_.state);
+        models::load_weights(folder_.best(), parts_.state);
     parts_.save(folder_.model(), {}, nullptr);
     std::cerr << "saved " << folder_.model() << ", with the weights of step "
               << (best ? training.best_step : training.adam.steps()) << '\n';

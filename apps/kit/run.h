@@ -14,8 +14,8 @@
 #include "apps/kit/plan.h"
 #include "apps/kit/progress.h"
 #include "apps/kit/run_folder.h"
-#include "apps/kit/saved.h"
 #include "models/pytorch.h"
+#include "models/saved.h"
 
 namespace plaingrad::kit {
 
@@ -32,7 +32,7 @@ RunParts parts_of(const Model& model, const Metadata& text = {}, const std::stri
     return {nn::parameters(model), models::state_dict(model),
             [&model, text](const std::string& path, Metadata extra, const nn::Training* training) {
                 extra.insert(text.begin(), text.end());
-                save(path, model, extra, training);
+                models::save(path, model, extra, training);
             },
             data};
 }

@@ -11,6 +11,7 @@
 
 #include "apps/kit/saved.h"
 #include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/safetensors.h"
 
 namespace plaingrad::kit {
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <sstream>
 
 namespace plaingrad::nn::checkpoint {
 
@@ -39,6 +41,13 @@ std::string to_text(double value) {
     return text;
 }
 
+void FieldWriter::operator()(const std::string& name, const std::vector<int32_t>& values) {
+    std::string text;
+    for (const int32_t value : values)
+        text.append(text.empty() ? "" : " ").append(std::to_string(value));
+    (*this)(name, text);
+}
+
 const std::string* FieldReader::find(const std::string& name) const {
     const auto entry = metadata.find(prefix + name);
     return entry == metadata.end() ? nullptr : &entry->second;
@@ -64,6 +73,27 @@ void FieldReader::operator()(const std::string& name, int64_t& value) const {
     }
 }
 
+void FieldReader::operator()(const std::string& name, int32_t& value) const {
+    int64_t wide = value;
+    (*this)(name, wide);
+    value = static_cast<int32_t>(wide);
+    check_file(value == wide, where, ": ", prefix, name, " must be a number below 2^31: got ", wide);
+}
+
+void FieldReader::operator()(const std::string& name, std::vector<int32_t>& values) const {
+    const std::string* text = find(name);
+    if (text == nullptr)
+        return;
+    values.clear();
+    std::istringstream words(*text);
+    for (std::string word; words >> word;) {
+        const int64_t number = parse_integer(word).value_or(-1);
+        check_file(number >= 0 && number <= std::numeric_limits<int32_t>::max(), where, ": ", prefix, name,
+                   " must be whole numbers from 0: got ", shown(*text));
+        values.push_back(static_cast<int32_t>(number));
+    }
+}
+
 void FieldReader::operator()(const std::string& name, double& value) const {
     if (const std::string* text = find(name)) {
         const std::optional<double> number = parse_real(*text);
@@ -80,7 +110,8 @@ void FieldReader::operator()(const std::string& name, float& value) const {
 }
 
 void FieldReader::operator()(const std::string& name, bool& value) const {
-    value = choose(name, value ? 1 : 0, {"false", "true"}) == 1;
+    static constexpr const char* kNames[] = {"false", "true"};
+    value = choose(name, value ? 1 : 0, kNames) == 1;
 }
 
 std::size_t FieldReader::choose(const std::string& name, std::size_t otherwise, const Names& names) const {

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,7 @@ std::optional<double> parse_real(const std::string& text);
 std::string to_text(float value);
 std::string to_text(double value);
 
-using Names = std::vector<std::string>;
+using Names = std::span<const char* const>;
 
 struct FieldWriter {
     Metadata& metadata;
@@ -42,6 +43,8 @@ struct FieldWriter {
 
     void operator()(const std::string& name, const std::string& value) { metadata[prefix + name] = value; }
     void operator()(const std::string& name, int64_t value) { (*this)(name, std::to_string(value)); }
+    void operator()(const std::string& name, int32_t value) { (*this)(name, std::to_string(value)); }
+    void operator()(const std::string& name, const std::vector<int32_t>& values);  // "4 5 6"
     void operator()(const std::string& name, bool value) {
         (*this)(name, std::string(value ? "true" : "false"));
     }
@@ -53,7 +56,7 @@ struct FieldWriter {
         const auto i = static_cast<std::size_t>(value);
         autograd::check(i < names.size(), "[metadata] ", prefix, name, ": value ", i,
                         " of this enum has no name");
-        (*this)(name, names[i]);
+        (*this)(name, std::string(names[i]));
     }
 };
 
@@ -66,6 +69,8 @@ struct FieldReader {
 
     void operator()(const std::string& name, std::string& value) const;
     void operator()(const std::string& name, int64_t& value) const;
+    void operator()(const std::string& name, int32_t& value) const;
+    void operator()(const std::string& name, std::vector<int32_t>& values) const;
     void operator()(const std::string& name, bool& value) const;
     void operator()(const std::string& name, float& value) const;
     void operator()(const std::string& name, double& value) const;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "apps/kit/saved.h"
+#include "models/saved.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -114,7 +115,7 @@ TEST_CASE("char_lm's losses are the means over all that is predicted", "[apps][c
 
     // 40 characters: 16 and 16 and 7 are predicted.
     const std::string text = repeated("abbabaaaba", 4);
-    const models::LanguageModel model = kit::load_language_model(path + "/model.safetensors");
+    const models::LanguageModel model = models::load_language_model(path + "/model.safetensors");
     double sum = 0;
     for (int begin = 0; begin < 39; begin += 16) {
         std::vector<int32_t> read, next;
@@ -303,16 +304,16 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
 
     using models::StackConfig;
     const StackConfig config = {
-        .vocabulary = 10, .max_length = 8, .d_model = 8, .n_heads = 2, .d_ff = 8, .n_layers = 1};
-    kit::save(folder / "other", models::LanguageModel(config, models::Rng(1)));
+        .vocabulary = 10, .max_length = 8, .n_layers = 1, .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
+    models::save(folder / "other", models::LanguageModel(config, models::Rng(1)));
     refused(1, {"sample", folder / "other"}, "other: this language model was not trained by char_lm");
-    kit::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
-              {{"char_lm.vocabulary", "characters:abc"}, {"char_lm.items", "text"}});
+    models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
+                 {{"char_lm.vocabulary", "characters:abc"}, {"char_lm.items", "text"}});
     refused(1, {"sample", folder / "other"}, "other: the model has 10 ids, its characters have 7");
-    kit::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
-              {{"char_lm.vocabulary", "letters"}, {"char_lm.items", "text"}});
+    models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
+                 {{"char_lm.vocabulary", "letters"}, {"char_lm.items", "text"}});
     refused(1, {"sample", folder / "other"}, "other: [characters] a description is ");
-    kit::save(folder / "other", models::Classifier({.stack = config, .classes = 2}, models::Rng(1)));
+    models::save(folder / "other", models::Classifier({.stack = config, .classes = 2}, models::Rng(1)));
     refused(1, {"eval", folder / "other", file},
             "other: this is a saved classifier; a saved language model is needed");
 }

@@ -1,5 +1,5 @@
 // Models in files: the configuration comes back as it was, and what cannot be one is refused by its key.
-#include "apps/kit/saved.h"
+#include "models/saved.h"
 
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -13,16 +13,17 @@ TEST_CASE("saved: configurations come back whole, as the same words", "[kit][sav
     for (const std::string& kind : kStacks) {
         INFO(kind);
         ClassifierConfig config = {.stack = small_stack(kind), .classes = 5, .pooling = Pooling::first};
-        config.stack.dropout = {.embeddings = Real(0.3),
-                                .sublayers = Real(1) / 3,
-                                .feed_forward = Real(1e-7),
-                                .attention = Real(0.7)};
-        const kit::Metadata words = kit::to_metadata(config);
-        CHECK(words.size() == 25);
+        config.stack.block.dropout = {.embeddings = Real(0.3),
+                                      .sublayers = Real(1) / 3,
+                                      .feed_forward = Real(1e-7),
+                                      .attention = Real(0.7)};
+        const nn::checkpoint::Metadata words = models::to_metadata(config);
+        CHECK(words.size() == 29);
         ClassifierConfig back;
-        kit::from_metadata(words, back, "file");
-        CHECK(kit::to_metadata(back) == words);
-        CHECK(back.stack.dropout.sublayers == Approx(config.stack.dropout.sublayers).epsilon(1e-8));
+        models::from_metadata(words, back, "file");
+        CHECK(models::to_metadata(back) == words);
+        CHECK(back.stack.block.dropout.sublayers ==
+              Approx(config.stack.block.dropout.sublayers).epsilon(1e-8));
     }
 }
 
@@ -30,28 +31,30 @@ TEST_CASE("saved: each value of an enumeration has its name", "[kit][saved]") {
     const auto word = [](const char* key, auto change) {
         ClassifierConfig config = {.stack = small_stack("paper"), .classes = 2};
         change(config);
-        return kit::to_metadata(config).at(key);
+        return models::to_metadata(config).at(key);
     };
     using nn::Activation;
     using nn::Init;
-    CHECK(word("config.activation", [](auto& c) { c.stack.activation = Activation::relu; }) == "relu");
-    CHECK(word("config.activation", [](auto& c) { c.stack.activation = Activation::gelu; }) == "gelu_erf");
-    CHECK(word("config.activation", [](auto& c) { c.stack.activation = Activation::gelu_tanh; }) ==
+    CHECK(word("config.activation", [](auto& c) { c.stack.block.activation = Activation::relu; }) == "relu");
+    CHECK(word("config.activation", [](auto& c) { c.stack.block.activation = Activation::gelu; }) ==
+          "gelu_erf");
+    CHECK(word("config.activation", [](auto& c) { c.stack.block.activation = Activation::gelu_tanh; }) ==
           "gelu_tanh");
-    CHECK(word("config.norm", [](auto& c) { c.stack.norm = NormPlacement::post; }) == "post");
-    CHECK(word("config.norm", [](auto& c) { c.stack.norm = NormPlacement::pre; }) == "pre");
-    CHECK(word("config.positions", [](auto& c) { c.stack.positions = nn::Positions::learned; }) == "learned");
-    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::xavier; }) == "xavier");
-    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::normal; }) == "normal");
-    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::pytorch; }) == "pytorch");
-    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::bert; }) == "bert");
-    CHECK(word("config.init", [](auto& c) { c.stack.init = Init::gpt2; }) == "gpt2");
+    CHECK(word("config.norm", [](auto& c) { c.stack.block.norm = NormPlacement::post; }) == "post");
+    CHECK(word("config.norm", [](auto& c) { c.stack.block.norm = NormPlacement::pre; }) == "pre");
+    CHECK(word("config.positions", [](auto& c) { c.stack.block.positions = nn::Positions::learned; }) ==
+          "learned");
+    CHECK(word("config.init", [](auto& c) { c.stack.block.init = Init::xavier; }) == "xavier");
+    CHECK(word("config.init", [](auto& c) { c.stack.block.init = Init::normal; }) == "normal");
+    CHECK(word("config.init", [](auto& c) { c.stack.block.init = Init::pytorch; }) == "pytorch");
+    CHECK(word("config.init", [](auto& c) { c.stack.block.init = Init::bert; }) == "bert");
+    CHECK(word("config.init", [](auto& c) { c.stack.block.init = Init::gpt2; }) == "gpt2");
     CHECK(word("config.pooling", [](auto& c) { c.pooling = Pooling::mean; }) == "mean");
     CHECK(word("config.pooling", [](auto& c) { c.pooling = Pooling::first; }) == "first");
 }
 
 TEST_CASE("saved: a configuration that is none is refused, naming the key", "[kit][saved]") {
-    const kit::Metadata good = kit::to_metadata(small_stack("gpt2"));
+    const nn::checkpoint::Metadata good = models::to_metadata(small_stack("gpt2"));
     for (const auto& [key, value] :
          std::vector<std::pair<std::string, std::string>>{{"d_model", "x"},
                                                           {"d_model", "12.5"},
@@ -64,30 +67,30 @@ TEST_CASE("saved: a configuration that is none is refused, naming the key", "[ki
                                                           {"norm_eps", "0"},
                                                           {"norm_eps", "nan"},
                                                           {"dropout.attention", "2"}}) {
-        kit::Metadata bad = good;
+        nn::checkpoint::Metadata bad = good;
         bad.at("config." + key) = value;
         StackConfig config;
-        const std::string error = error_of([&] { kit::from_metadata(bad, config, "file"); });
+        const std::string error = error_of([&] { models::from_metadata(bad, config, "file"); });
         INFO(key << " = " << value << ": " << error);
         CHECK(contains(error, key));
     }
 }
 
 TEST_CASE("saved: a field that is missing from a file takes its default", "[kit][saved]") {
-    const kit::Metadata good = kit::to_metadata(small_stack("gpt2")),
-                        defaults = kit::to_metadata(StackConfig());
+    const nn::checkpoint::Metadata good = models::to_metadata(small_stack("gpt2")),
+                                   defaults = models::to_metadata(StackConfig());
     int64_t differing = 0;
     for (const auto& [key, value] : good) {
         // The default of these fits no model, or not this one.
         if (key == "config.vocabulary" || key == "config.n_heads" || key == "config.d_model")
             continue;
         INFO(key);
-        kit::Metadata less = good;
+        nn::checkpoint::Metadata less = good;
         less.erase(key);
         StackConfig config;
-        kit::from_metadata(less, config, "file");
+        models::from_metadata(less, config, "file");
         less[key] = defaults.at(key);
-        CHECK(kit::to_metadata(config) == less);
+        CHECK(models::to_metadata(config) == less);
         differing += value == defaults.at(key) ? 0 : 1;
     }
     CHECK(differing >= 5);
@@ -99,18 +102,19 @@ TEST_CASE("saved: a model comes back to the bit, and only as its own kind", "[ki
         INFO(kind);
         const LanguageModel model(small_stack(kind), Rng(1));
         stir(model);
-        kit::save(folder / "lm", model, {{"words", "à b"}});
-        kit::Metadata extra;
-        const LanguageModel back = kit::load_language_model(folder / "lm", &extra);
+        models::save(folder / "lm", model, {{"words", "à b"}});
+        nn::checkpoint::Metadata extra;
+        const LanguageModel back = models::load_language_model(folder / "lm", &extra);
         CHECK(extra.at("words") == "à b");
         CHECK(hash(nn::parameters(back)) == hash(nn::parameters(model)));
         const Classifier classifier({.stack = small_stack(kind), .classes = 3}, Rng(2));
         stir(classifier);
-        kit::save(folder / "c", classifier);
-        CHECK(hash(nn::parameters(kit::load_classifier(folder / "c"))) == hash(nn::parameters(classifier)));
+        models::save(folder / "c", classifier);
+        CHECK(hash(nn::parameters(models::load_classifier(folder / "c"))) ==
+              hash(nn::parameters(classifier)));
     }
-    CHECK(contains(error_of([&] { kit::load_classifier(folder / "lm"); }),
+    CHECK(contains(error_of([&] { models::load_classifier(folder / "lm"); }),
                    "lm: this is a saved language model; a saved classifier is needed"));
-    CHECK(contains(error_of([&] { kit::load_language_model(folder / "c"); }),
+    CHECK(contains(error_of([&] { models::load_language_model(folder / "c"); }),
                    "c: this is a saved classifier; a saved language model is needed"));
 }

@@ -1,6 +1,6 @@
 // A checkpoint that was cut anywhere, or with any byte changed: it is refused, or harmless.
-#include "apps/kit/saved.h"
 #include "apps/programs/translate/text.h"
+#include "models/saved.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 
@@ -17,28 +17,26 @@ std::string checkpoint(const std::string& path) {
     models::TransformerConfig config = {.src_vocabulary = codec.size(),
                                         .tgt_vocabulary = codec.size(),
                                         .max_length = 4,
-                                        .d_model = 2,
-                                        .n_heads = 1,
-                                        .d_ff = 2,
                                         .n_encoder_layers = 1,
                                         .n_decoder_layers = 1,
-                                        .tying = models::Tying::all};
+                                        .tying = models::Tying::all,
+                                        .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
     const models::Transformer model(config, autograd::Rng(1));
     nn::Training training(nn::parameters(model), {});
-    kit::Metadata metadata = codec.metadata();
+    nn::checkpoint::Metadata metadata = codec.metadata();
     metadata["translate.arguments"] = "--steps=9\n--\na\nb";
-    kit::save(path, model, metadata, &training);
+    models::save(path, model, metadata, &training);
     return content(path);
 }
 
 // What a program does with a checkpoint. Whether it was taken; anything but an Error ends the test.
 bool opens(const std::string& path) {
     try {
-        kit::Metadata metadata;
-        const models::Transformer model = kit::load_transformer(path, &metadata);
+        nn::checkpoint::Metadata metadata;
+        const models::Transformer model = models::load_transformer(path, &metadata);
         const translate::TextCodec codec = translate::TextCodec::from_metadata(metadata, path);
         nn::Training training(nn::parameters(model), {});
-        kit::load_training(path, training);
+        models::load_training(path, training);
         codec.encode("a bc");
         return true;
     } catch (const autograd::Error& error) {
@@ -55,17 +53,15 @@ TEST_CASE("checkpoint: each parameter's steps are resumed, and older files have 
     const models::Transformer model({.src_vocabulary = 5,
                                      .tgt_vocabulary = 5,
                                      .max_length = 4,
-                                     .d_model = 2,
-                                     .n_heads = 1,
-                                     .d_ff = 2,
                                      .n_encoder_layers = 1,
-                                     .n_decoder_layers = 1},
+                                     .n_decoder_layers = 1,
+                                     .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}},
                                     autograd::Rng(1));
     const Folder folder;
     const auto resumed = [&](const nn::Training& training) {
-        kit::save(folder / "file", model, {}, &training);
+        models::save(folder / "file", model, {}, &training);
         nn::Training back(nn::parameters(model), {});
-        kit::load_training(folder / "file", back);
+        models::load_training(folder / "file", back);
         return std::pair(back.adam.steps(), back.adam.steps_of_each());
     };
     nn::Training training(nn::parameters(model), {});

@@ -6,8 +6,8 @@
 
 #include <sys/file.h>
 
-#include "apps/kit/saved.h"
 #include "autograd/random.h"
+#include "models/saved.h"
 #include "tests/apps/translator.h"
 
 using namespace plaingrad;  // NOLINT
@@ -164,10 +164,10 @@ TEST_CASE("translate: the model is the average of the last epochs, older ones ar
     for (int64_t epoch = 1; epoch < 20; ++epoch) {
         const std::string file = f.run + "/epoch-" + std::to_string(epoch) + ".safetensors";
         if (std::filesystem::exists(file))
-            last.push_back(kit::load_transformer(file)), newest = epoch;
+            last.push_back(models::load_transformer(file)), newest = epoch;
     }
     REQUIRE((last.size() == 2 && newest >= 3));
-    const auto average = nn::parameters(kit::load_transformer(f.run + "/model.safetensors"));
+    const auto average = nn::parameters(models::load_transformer(f.run + "/model.safetensors"));
     const auto one = nn::parameters(last[0]), two = nn::parameters(last[1]);
     double worst = 0, apart = 0;
     for (std::size_t i = 0; i < average.size(); ++i) {

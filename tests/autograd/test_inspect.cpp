@@ -30,11 +30,9 @@ models::TransformerConfig small_config() {
     return {.src_vocabulary = 11,
             .tgt_vocabulary = 11,
             .max_length = 8,
-            .d_model = 12,
-            .n_heads = 2,
-            .d_ff = 16,
             .n_encoder_layers = 2,
-            .n_decoder_layers = 2};
+            .n_decoder_layers = 2,
+            .block = {.d_model = 12, .n_heads = 2, .d_ff = 16}};
 }
 
 const Tokens kSrc(2, 5, {4, 5, 6, 7, 8, 5, 6, 9, 10, 4}), kTgt(2, 4, {1, 4, 5, 6, 1, 7, 8, 9});

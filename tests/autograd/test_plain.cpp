@@ -114,10 +114,10 @@ void check_models() {
     const CrossEntropyOptions options = {.ignore = models::kPad, .label_smoothing = Real(0.1)};
     for (const std::string& kind : kKinds) {
         models::TransformerConfig c = small(kind);
-        c.dropout = {.embeddings = Real(0.1),
-                     .sublayers = Real(0.2),
-                     .feed_forward = Real(0.1),
-                     .attention = Real(0.3)};
+        c.block.dropout = {.embeddings = Real(0.1),
+                           .sublayers = Real(0.2),
+                           .feed_forward = Real(0.1),
+                           .attention = Real(0.3)};
         check_model(
             kind, [&] { return models::Transformer(c, Rng(1)); },
             [&](const models::Transformer& m, const nn::Mode& mode) {
@@ -126,7 +126,7 @@ void check_models() {
     }
     for (const std::string& kind : kStacks) {
         models::StackConfig c = small_stack(kind);
-        c.dropout = {
+        c.block.dropout = {
             .embeddings = Real(0.1), .sublayers = Real(0.2), .feed_forward = 0, .attention = Real(0.3)};
         check_model(
             "language model, " + kind, [&] { return models::LanguageModel(c, Rng(1)); },

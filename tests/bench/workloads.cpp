@@ -99,13 +99,13 @@ models::TransformerConfig transformer_config(const Workload& w) {
     return {.src_vocabulary = w.vocabulary,
             .tgt_vocabulary = w.vocabulary,
             .max_length = std::max<int64_t>(w.length, 64),
-            .d_model = w.d_model,
-            .n_heads = w.n_heads,
-            .d_ff = w.d_ff,
             .n_encoder_layers = w.n_layers,
             .n_decoder_layers = w.n_layers,
             .tying = w.tied ? models::Tying::all : models::Tying::none,
-            .dropout = {.embeddings = dropout, .sublayers = dropout}};
+            .block = {.d_model = w.d_model,
+                      .n_heads = w.n_heads,
+                      .d_ff = w.d_ff,
+                      .dropout = {.embeddings = dropout, .sublayers = dropout}}};
 }
 
 namespace {
@@ -114,17 +114,18 @@ models::StackConfig stack_config(const Workload& w) {
     models::StackConfig config;
     if (w.family == Family::decoder) {
         config = models::gpt2();
-        config.activation = nn::Activation::gelu;
+        config.specials = {};
+        config.block.activation = nn::Activation::gelu;
         config.tied = true;
     }
     config.vocabulary = w.vocabulary;
     config.max_length = w.length;
-    config.d_model = w.d_model;
-    config.n_heads = w.n_heads;
-    config.d_ff = w.d_ff;
+    config.block.d_model = w.d_model;
+    config.block.n_heads = w.n_heads;
+    config.block.d_ff = w.d_ff;
     config.n_layers = w.n_layers;
     const auto dropout = static_cast<Real>(w.dropout);
-    config.dropout = {.embeddings = dropout, .sublayers = dropout};
+    config.block.dropout = {.embeddings = dropout, .sublayers = dropout};
     return config;
 }
 

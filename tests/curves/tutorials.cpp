@@ -29,7 +29,7 @@ Rng seeded(int seed) { return Rng(static_cast<uint64_t>(seed)); }
 
 TransformerConfig as_printed(const char* name) {
     TransformerConfig config = models::preset(name);
-    config.init = nn::Init::pytorch;
+    config.block.init = nn::Init::pytorch;
     return config;
 }
 

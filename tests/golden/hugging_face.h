@@ -81,7 +81,8 @@ inline std::string bert_name(std::string name) {
 inline StateDict gpt2_state_dict(const LanguageModel& model) {
     const StackConfig& c = model.config;
     autograd::check(
-        c.norm == NormPlacement::pre && c.activation == nn::Activation::gelu_tanh && !c.scale_embeddings,
+        c.block.norm == NormPlacement::pre && c.block.activation == nn::Activation::gelu_tanh &&
+            !c.block.scale_embeddings,
         "[gpt2_state_dict] GPT-2 has its norms before the sub-layers, GELU's tanh form and embeddings "
         "that are not scaled, and this model does not; begin its configuration with gpt2()");
     return {.entries = renamed(all_parameters(model), kGpt2, false), .canonical = gpt2_name};
@@ -93,8 +94,8 @@ inline StateDict gpt2_state_dict(const LanguageModel& model) {
 inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
     const StackConfig& c = model.config;
     autograd::check(
-        c.norm == NormPlacement::post && !c.final_norm && c.activation == nn::Activation::gelu &&
-            c.positions == nn::Positions::learned && !c.scale_embeddings,
+        c.block.norm == NormPlacement::post && !c.final_norm && c.block.activation == nn::Activation::gelu &&
+            c.block.positions == nn::Positions::learned && !c.block.scale_embeddings,
         "[bert_state_dict] BERT has its norms after the sub-layers and none at the end, GELU, learned "
         "positions and embeddings that are not scaled, and this model does not; begin its configuration "
         "with bert()");
@@ -106,16 +107,17 @@ inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
             StateEntry part = entry;
             const char* const names[] = {"query.", "key.", "value."};
             part.name.replace(at, joint.size(), names[i]);
-            part.first = i * c.d_model;
-            part.columns = c.d_model;
+            part.first = i * c.block.d_model;
+            part.columns = c.block.d_model;
             state.entries.push_back(part);
         }
         if (at == entry.name.npos)
             state.entries.push_back(entry);
     }
-    if (c.output_bias)  // has two names in newer versions
+    if (c.block.output_bias)  // has two names in newer versions
         state.entries.push_back({"cls.predictions.decoder.bias", model.output.bias});
-    state.entries.push_back({"bert.embeddings.token_type_embeddings.weight", Tensor::zeros({2, c.d_model})});
+    state.entries.push_back(
+        {"bert.embeddings.token_type_embeddings.weight", Tensor::zeros({2, c.block.d_model})});
     return state;
 }
 

@@ -13,24 +13,21 @@ inline models::TransformerConfig small_tied() {
     return {.src_vocabulary = 11,
             .tgt_vocabulary = 11,
             .max_length = 9,
-            .d_model = 12,
-            .n_heads = 3,
-            .d_ff = 20,
             .n_encoder_layers = 1,
             .n_decoder_layers = 1,
             .tying = models::Tying::all,
-            .output_bias = false};
+            .block = {.d_model = 12, .n_heads = 3, .d_ff = 20, .output_bias = false}};
 }
 
 inline models::TransformerConfig small_prenorm() {
     models::TransformerConfig c = small_tied();
-    c.activation = nn::Activation::gelu;
-    c.norm = models::NormPlacement::pre;
+    c.block.activation = nn::Activation::gelu;
+    c.block.norm = models::NormPlacement::pre;
     c.final_norms = true;
-    c.positions = nn::Positions::learned;
-    c.scale_embeddings = false;
+    c.block.positions = nn::Positions::learned;
+    c.block.scale_embeddings = false;
     c.tying = models::Tying::none;
-    c.output_bias = true;
+    c.block.output_bias = true;
     return c;
 }
 
@@ -38,29 +35,29 @@ inline models::TransformerConfig small_prenorm() {
 inline models::StackConfig small_language_model() {
     return {.vocabulary = 11,
             .max_length = 9,
-            .d_model = 12,
-            .n_heads = 3,
-            .d_ff = 20,
             .n_layers = 2,
-            .activation = nn::Activation::gelu,
-            .positions = nn::Positions::learned};
+            .block = {.d_model = 12,
+                      .n_heads = 3,
+                      .d_ff = 20,
+                      .activation = nn::Activation::gelu,
+                      .positions = nn::Positions::learned}};
 }
 
 inline models::StackConfig small_gpt2() {
     models::StackConfig c = small_language_model();
-    c.activation = nn::Activation::gelu_tanh;
-    c.norm = models::NormPlacement::pre;
+    c.block.activation = nn::Activation::gelu_tanh;
+    c.block.norm = models::NormPlacement::pre;
     c.final_norm = true;
-    c.scale_embeddings = false;
+    c.block.scale_embeddings = false;
     c.tied = true;
-    c.output_bias = false;
+    c.block.output_bias = false;
     return c;
 }
 
 inline models::StackConfig small_bert() {
     models::StackConfig c = small_language_model();
-    c.norm_eps = models::Real(1e-12);
-    c.scale_embeddings = false;
+    c.block.norm_eps = models::Real(1e-12);
+    c.block.scale_embeddings = false;
     c.embedding_norm = true;
     c.tied = true;
     return c;

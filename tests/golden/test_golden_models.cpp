@@ -89,9 +89,9 @@ Case training(const nn::AdamOptions& options) {
     return [=](const Golden& golden, Results& results) {
         StackConfig config = small_language_model();
         config.n_layers = 1;
-        config.d_model = 8;
-        config.n_heads = 2;
-        config.d_ff = 12;
+        config.block.d_model = 8;
+        config.block.n_heads = 2;
+        config.block.d_ff = 12;
         config.tied = true;
         const LanguageModel model(config, Rng(1));
         golden.load(model);

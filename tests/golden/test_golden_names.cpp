@@ -107,20 +107,22 @@ TEST_CASE("names: models that compute something else than GPT-2 and BERT", "[gol
         return error_of([&] { gpt2_state_dict(LanguageModel(c, Rng(1))); });
     };
     CHECK(gpt2_error([](StackConfig&) {}) == "");
-    CHECK(contains(gpt2_error([](StackConfig& c) { c.norm = NormPlacement::post; }), "gpt2()"));
-    CHECK(contains(gpt2_error([](StackConfig& c) { c.activation = nn::Activation::relu; }), "gpt2()"));
-    CHECK(contains(gpt2_error([](StackConfig& c) { c.scale_embeddings = true; }), "gpt2()"));
+    CHECK(contains(gpt2_error([](StackConfig& c) { c.block.norm = NormPlacement::post; }), "gpt2()"));
+    CHECK(contains(gpt2_error([](StackConfig& c) { c.block.activation = nn::Activation::relu; }), "gpt2()"));
+    CHECK(contains(gpt2_error([](StackConfig& c) { c.block.scale_embeddings = true; }), "gpt2()"));
     const auto bert_error = [](Change change) {
         StackConfig c = small_bert();
         change(c);
         return error_of([&] { bert_state_dict(MaskedLanguageModel(c, Rng(1))); });
     };
     CHECK(bert_error([](StackConfig&) {}) == "");
-    CHECK(contains(bert_error([](StackConfig& c) { c.norm = NormPlacement::pre; }), "bert()"));
+    CHECK(contains(bert_error([](StackConfig& c) { c.block.norm = NormPlacement::pre; }), "bert()"));
     CHECK(contains(bert_error([](StackConfig& c) { c.final_norm = true; }), "bert()"));
-    CHECK(contains(bert_error([](StackConfig& c) { c.activation = nn::Activation::gelu_tanh; }), "bert()"));
-    CHECK(contains(bert_error([](StackConfig& c) { c.positions = nn::Positions::sinusoidal; }), "bert()"));
-    CHECK(contains(bert_error([](StackConfig& c) { c.scale_embeddings = true; }), "bert()"));
+    CHECK(contains(bert_error([](StackConfig& c) { c.block.activation = nn::Activation::gelu_tanh; }),
+                   "bert()"));
+    CHECK(contains(bert_error([](StackConfig& c) { c.block.positions = nn::Positions::sinusoidal; }),
+                   "bert()"));
+    CHECK(contains(bert_error([](StackConfig& c) { c.block.scale_embeddings = true; }), "bert()"));
 }
 
 TEST_CASE("names: there and back, every bit and the metadata", "[golden][names]") {

@@ -47,12 +47,17 @@ private:
 template <class Config>
 Json common(const char* kind, const Config& c) {
     Json json;
-    json.with("kind", kind).with("d_model", c.d_model).with("n_heads", c.n_heads).with("d_ff", c.d_ff);
-    json.with("max_length", c.max_length).with("norm_eps", c.norm_eps).with("output_bias", c.output_bias);
-    json.with("activation", activation_name(c.activation).c_str());
-    json.with("norm", c.norm == NormPlacement::pre ? "pre" : "post");
-    json.with("positions", c.positions == nn::Positions::learned ? "learned" : "sinusoidal");
-    return json.with("scale_embeddings", c.scale_embeddings);
+    json.with("kind", kind)
+        .with("d_model", c.block.d_model)
+        .with("n_heads", c.block.n_heads)
+        .with("d_ff", c.block.d_ff);
+    json.with("max_length", c.max_length)
+        .with("norm_eps", c.block.norm_eps)
+        .with("output_bias", c.block.output_bias);
+    json.with("activation", activation_name(c.block.activation).c_str());
+    json.with("norm", c.block.norm == NormPlacement::pre ? "pre" : "post");
+    json.with("positions", c.block.positions == nn::Positions::learned ? "learned" : "sinusoidal");
+    return json.with("scale_embeddings", c.block.scale_embeddings);
 }
 
 Json json_of(const TransformerConfig& c) {

@@ -12,13 +12,9 @@ const std::vector<int32_t> kSrcCounts = {6, 4}, kTgtCounts = {3, 5};  // as in m
 StackConfig small_stack(NormPlacement norm, nn::Activation activation, bool final_norm,
                         int64_t n_layers = 2) {
     return {.vocabulary = 1,
-            .d_model = 12,
-            .n_heads = 3,
-            .d_ff = 20,
             .n_layers = n_layers,
-            .activation = activation,
-            .norm = norm,
-            .final_norm = final_norm};
+            .final_norm = final_norm,
+            .block = {.d_model = 12, .n_heads = 3, .d_ff = 20, .activation = activation, .norm = norm}};
 }
 
 Case encoder(const StackConfig& config) {

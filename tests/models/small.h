@@ -25,9 +25,9 @@ inline models::TransformerConfig small(std::string_view preset, int64_t vocabula
     models::TransformerConfig c = models::preset(preset);
     c.src_vocabulary = c.tgt_vocabulary = vocabulary;
     c.max_length = 50;
-    c.d_model = 12;
-    c.n_heads = 3;
-    c.d_ff = 20;
+    c.block.d_model = 12;
+    c.block.n_heads = 3;
+    c.block.d_ff = 20;
     c.n_encoder_layers = c.n_decoder_layers = 2;
     return c;
 }
@@ -38,20 +38,21 @@ inline const std::vector<std::string> kKinds = {"paper", "blog", "prenorm", "cha
 // How many parameters a Transformer has, by formula.
 inline int64_t expected_parameter_count(const models::TransformerConfig& c) {
     using models::Tying;
-    const int64_t d = c.d_model;
-    const int64_t attention = 4 * d * d + (c.attention_bias ? 4 * d : 0);
-    const int64_t feed_forward = 2 * d * c.d_ff + (c.feed_forward_bias ? c.d_ff + d : 0);
+    const int64_t d = c.block.d_model;
+    const int64_t attention = 4 * d * d + (c.block.attention_bias ? 4 * d : 0);
+    const int64_t feed_forward = 2 * d * c.block.d_ff + (c.block.feed_forward_bias ? c.block.d_ff + d : 0);
     const int64_t norm = 2 * d;
     const int64_t encoder = c.n_encoder_layers * (attention + feed_forward + 2 * norm);
     const int64_t decoder = c.n_decoder_layers * (2 * attention + feed_forward + 3 * norm);
     const int64_t final_norms = c.final_norms ? 2 * norm : 0;
-    const int64_t positions = c.positions == nn::Positions::learned ? 2 * c.max_length * d : 0;
+    const int64_t positions = c.block.positions == nn::Positions::learned ? 2 * c.max_length * d : 0;
     const int64_t src = c.src_vocabulary * d, tgt = c.tgt_vocabulary * d;
     const int64_t tables = c.tying == Tying::none            ? src + 2 * tgt
                            : c.tying == Tying::source_target ? 2 * tgt
                            : c.tying == Tying::target_output ? src + tgt
                                                              : tgt;
-    return encoder + decoder + final_norms + positions + tables + (c.output_bias ? c.tgt_vocabulary : 0);
+    return encoder + decoder + final_norms + positions + tables +
+           (c.block.output_bias ? c.tgt_vocabulary : 0);
 }
 
 // The same for the models with one stack: GPT's and BERT's ways, the paper's, and two that switch what those
@@ -64,21 +65,24 @@ inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary
     } else if (kind == "bert") {  // post-norm, a norm after the embedding, learned positions, erf GELU, tied
         c = models::bert();
     } else if (kind == "bare") {  // pre-norm without a final norm, and not one bias
-        c = {.activation = nn::Activation::gelu, .norm = pre, .init = nn::Init::normal};
-        c.attention_bias = c.feed_forward_bias = c.norm_bias = c.output_bias = false;
+        c = {.block = {.activation = nn::Activation::gelu, .norm = pre, .init = nn::Init::normal}};
+        c.block.attention_bias = c.block.feed_forward_bias = c.block.norm_bias = c.block.output_bias = false;
     } else if (kind == "mixed") {  // every norm that there is, tied, scaled, learned positions, few biases
-        c = {.final_norm = true, .positions = nn::Positions::learned, .embedding_norm = true, .tied = true};
-        c.attention_bias = c.norm_bias = false;
-        c.init = nn::Init::pytorch;
+        c = {.final_norm = true,
+             .embedding_norm = true,
+             .tied = true,
+             .block = {.positions = nn::Positions::learned}};
+        c.block.attention_bias = c.block.norm_bias = false;
+        c.block.init = nn::Init::pytorch;
     } else if (kind != "paper") {
         throw autograd::Error("no stack of the kind " + std::string(kind));
     }
     c.vocabulary = vocabulary;
     c.specials = models::StackConfig().specials;
     c.max_length = 40;
-    c.d_model = 12;
-    c.n_heads = 3;
-    c.d_ff = 20;
+    c.block.d_model = 12;
+    c.block.n_heads = 3;
+    c.block.d_ff = 20;
     c.n_layers = 2;
     return c;
 }

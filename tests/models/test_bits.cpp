@@ -16,11 +16,11 @@ struct Run {
 // With a batch of 64 every kind of kernel divides its work among threads.
 Run twenty_steps(int batch) {
     TransformerConfig c = small("blog", 40);
-    c.d_model = 68;
-    c.n_heads = 4;
-    c.d_ff = 132;
+    c.block.d_model = 68;
+    c.block.n_heads = 4;
+    c.block.d_ff = 132;
     c.n_encoder_layers = c.n_decoder_layers = 1;
-    c.dropout = {
+    c.block.dropout = {
         .embeddings = Real(0.1), .sublayers = Real(0.1), .feed_forward = Real(0.1), .attention = Real(0.1)};
     const Transformer model(c, Rng(3));
     Run run;
@@ -86,11 +86,11 @@ namespace {
 // 68 wide: no size is a multiple of 16, and all of what there is to switch is on or has a rate.
 StackConfig wide(const std::string& kind) {
     StackConfig c = small_stack(kind, 40);
-    c.d_model = 68;
-    c.n_heads = 4;
-    c.d_ff = 132;
+    c.block.d_model = 68;
+    c.block.n_heads = 4;
+    c.block.d_ff = 132;
     c.n_layers = 1;
-    c.dropout = {
+    c.block.dropout = {
         .embeddings = Real(0.1), .sublayers = Real(0.1), .feed_forward = Real(0.1), .attention = Real(0.1)};
     return c;
 }

@@ -93,7 +93,7 @@ TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder lay
           "[models][decoding]") {
     compare("blog", sentences({1}, 4), 18, {});
     TransformerConfig c = small("prenorm");
-    c.n_heads = 1;
+    c.block.n_heads = 1;
     c.n_decoder_layers = 1;
     const Transformer model(c, Rng(6));
     const Sentences sources = sentences({1, 4}, 5);

@@ -21,7 +21,7 @@ Tensor composed_encoder(const Transformer& m, const autograd::Tokens& src) {
     const Mask mask = Mask::padding(src);
     Tensor x = m.src_embedding(src, kEval);
     for (const EncoderLayer& l : m.encoder.layers) {
-        if (m.config.norm == NormPlacement::post) {
+        if (m.config.block.norm == NormPlacement::post) {
             x = l.residual1.norm(x + l.self_attention(x, x, {mask}));
             x = l.residual2.norm(x + l.feed_forward(x, kEval));
         } else {
@@ -38,7 +38,7 @@ Tensor composed_decoder(const Transformer& m, const autograd::Tokens& tgt, const
     const Mask mask = Mask::padding(tgt).and_causal();
     Tensor x = m.tgt_embedding(tgt, kEval);
     for (const DecoderLayer& l : m.decoder.layers) {
-        if (m.config.norm == NormPlacement::post) {
+        if (m.config.block.norm == NormPlacement::post) {
             x = l.residual1.norm(x + l.self_attention(x, x, {mask}));
             x = l.residual2.norm(x + l.cross_attention(x, memory, {memory_mask}));
             x = l.residual3.norm(x + l.feed_forward(x, kEval));
@@ -74,7 +74,7 @@ TEST_CASE("composition: both norm placements differ, and final norms go with eit
     std::vector<Tensor> memories;
     for (const NormPlacement norm : {NormPlacement::post, NormPlacement::pre}) {
         for (const bool final_norms : {false, true}) {
-            c.norm = norm;
+            c.block.norm = norm;
             c.final_norms = final_norms;
             const Transformer m(c, Rng(1));
             stir(m);
@@ -92,7 +92,7 @@ TEST_CASE("composition: what goes in is the embedding, times √d where so confi
     for (const Preset& p : presets()) {
         INFO(p.name);
         const Transformer m(small(p.name), Rng(1));
-        const double scale = p.config.scale_embeddings ? std::sqrt(12.0) : 1;
+        const double scale = p.config.block.scale_embeddings ? std::sqrt(12.0) : 1;
         for (const InputEmbedding* e : {&m.src_embedding, &m.tgt_embedding}) {
             const Tensor x = (*e)(padded({{7, 9, 4}}), kEval, 2);
             std::vector<double> expected;
@@ -108,8 +108,8 @@ TEST_CASE("composition: what goes in is the embedding, times √d where so confi
 
 TEST_CASE("composition: a layer's dropout is on its output, before it is added", "[models]") {
     TransformerConfig c = small("paper");
-    c.norm = NormPlacement::pre;  // so that the sum can be seen
-    c.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
+    c.block.norm = NormPlacement::pre;  // so that the sum can be seen
+    c.block.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
     const Residual residual(encoder_stack(c), Rng(1));
     const Tensor x = random({2, 3, 12}, 1), f = Tensor::full({2, 3, 12}, 4);
     const Tensor y = residual(x, Mode::train(Rng(2)), [&](const Tensor&) { return f; });

@@ -2,6 +2,10 @@
 #include <functional>
 #include <limits>
 
+#include <set>
+#include <span>
+
+#include "models/classifier.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -11,17 +15,17 @@ using namespace tests;      // NOLINT
 
 TEST_CASE("config: the defaults are the paper's base model", "[models][config]") {
     const TransformerConfig c;
-    CHECK(c.d_model == 512);
-    CHECK(c.n_heads == 8);
-    CHECK(c.d_ff == 2048);
+    CHECK(c.block.d_model == 512);
+    CHECK(c.block.n_heads == 8);
+    CHECK(c.block.d_ff == 2048);
     CHECK((c.n_encoder_layers == 6 && c.n_decoder_layers == 6));
-    CHECK((c.dropout.embeddings == Real(0.1) && c.dropout.sublayers == Real(0.1)));
-    CHECK((c.dropout.feed_forward == 0 && c.dropout.attention == 0));
-    CHECK(c.activation == nn::Activation::relu);
-    CHECK(c.norm == NormPlacement::post);
+    CHECK((c.block.dropout.embeddings == Real(0.1) && c.block.dropout.sublayers == Real(0.1)));
+    CHECK((c.block.dropout.feed_forward == 0 && c.block.dropout.attention == 0));
+    CHECK(c.block.activation == nn::Activation::relu);
+    CHECK(c.block.norm == NormPlacement::post);
     CHECK_FALSE(c.final_norms);
-    CHECK(c.positions == nn::Positions::sinusoidal);
-    CHECK(c.scale_embeddings);
+    CHECK(c.block.positions == nn::Positions::sinusoidal);
+    CHECK(c.block.scale_embeddings);
     CHECK((kPad == 0 && kSos == 1 && kEos == 2 && kUnk == 3 && kFirstFreeId == 4));
 }
 
@@ -35,17 +39,17 @@ TEST_CASE("config: what cannot be built is refused, naming the field", "[models]
         {"vocabular", [](auto& c) { c.src_vocabulary = 0; }},
         {"vocabular", [](auto& c) { c.tgt_vocabulary = -1; }},
         {"max_length", [](auto& c) { c.max_length = 0; }},
-        {"d_model", [](auto& c) { c.d_model = 0; }},
-        {"d_ff", [](auto& c) { c.d_ff = 0; }},
-        {"n_heads = 5", [](auto& c) { c.n_heads = 5; }},
-        {"n_heads = 0", [](auto& c) { c.n_heads = 0; }},
-        {"d_model = 13", [](auto& c) { c.d_model = 13; }},
+        {"d_model", [](auto& c) { c.block.d_model = 0; }},
+        {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
+        {"n_heads = 5", [](auto& c) { c.block.n_heads = 5; }},
+        {"n_heads = 0", [](auto& c) { c.block.n_heads = 0; }},
+        {"d_model = 13", [](auto& c) { c.block.d_model = 13; }},
         {"layers", [](auto& c) { c.n_encoder_layers = -1; }},
         {"layers", [](auto& c) { c.n_decoder_layers = -1; }},
-        {"dropout.embeddings", [](auto& c) { c.dropout.embeddings = 1; }},
-        {"dropout.sublayers", [](auto& c) { c.dropout.sublayers = Real(-0.1); }},
-        {"dropout.feed_forward", [](auto& c) { c.dropout.feed_forward = 2; }},
-        {"dropout.attention", [nan](auto& c) { c.dropout.attention = nan; }},
+        {"dropout.embeddings", [](auto& c) { c.block.dropout.embeddings = 1; }},
+        {"dropout.sublayers", [](auto& c) { c.block.dropout.sublayers = Real(-0.1); }},
+        {"dropout.feed_forward", [](auto& c) { c.block.dropout.feed_forward = 2; }},
+        {"dropout.attention", [nan](auto& c) { c.block.dropout.attention = nan; }},
         {"11 and 12", [](auto& c) { c.tgt_vocabulary = 12; }},
     };
     CHECK(error_of([] { check_config(small("paper")); }) == "");
@@ -79,11 +83,11 @@ TEST_CASE("config: the parameter count by formula, for every combination", "[mod
         for (int bits = 0; bits < 32; ++bits) {
             TransformerConfig c = small("paper");
             c.tying = tying;
-            c.attention_bias = bits & 1;
-            c.feed_forward_bias = bits & 2;
-            c.output_bias = bits & 4;
+            c.block.attention_bias = bits & 1;
+            c.block.feed_forward_bias = bits & 2;
+            c.block.output_bias = bits & 4;
             c.final_norms = bits & 8;
-            c.positions = bits & 16 ? nn::Positions::learned : nn::Positions::sinusoidal;
+            c.block.positions = bits & 16 ? nn::Positions::learned : nn::Positions::sinusoidal;
             c.n_encoder_layers = 1;
             c.n_decoder_layers = bits % 3;
             if (tying == Tying::none || tying == Tying::target_output)
@@ -103,14 +107,16 @@ TEST_CASE("config: a stack's defaults are the paper's sizes too", "[models][conf
     const StackConfig c;
     const TransformerConfig paper;
     CHECK((c.vocabulary == 0 && c.max_length == paper.max_length));
-    CHECK((c.d_model == 512 && c.n_heads == 8 && c.d_ff == 2048 && c.n_layers == 6));
-    CHECK((c.activation == paper.activation && c.norm == paper.norm && c.norm_eps == paper.norm_eps));
-    CHECK((c.positions == paper.positions && c.scale_embeddings == paper.scale_embeddings));
+    CHECK((c.block.d_model == 512 && c.block.n_heads == 8 && c.block.d_ff == 2048 && c.n_layers == 6));
+    CHECK((c.block.activation == paper.block.activation && c.block.norm == paper.block.norm &&
+           c.block.norm_eps == paper.block.norm_eps));
+    CHECK((c.block.positions == paper.block.positions &&
+           c.block.scale_embeddings == paper.block.scale_embeddings));
     CHECK_FALSE((c.final_norm || c.embedding_norm || c.tied));
-    CHECK((c.attention_bias && c.feed_forward_bias && c.norm_bias && c.output_bias));
-    CHECK((c.dropout.embeddings == Real(0.1) && c.dropout.sublayers == Real(0.1)));
-    CHECK((c.dropout.feed_forward == 0 && c.dropout.attention == 0));
-    CHECK((c.init == nn::Init::xavier && paper.init == nn::Init::xavier));
+    CHECK((c.block.attention_bias && c.block.feed_forward_bias && c.block.norm_bias && c.block.output_bias));
+    CHECK((c.block.dropout.embeddings == Real(0.1) && c.block.dropout.sublayers == Real(0.1)));
+    CHECK((c.block.dropout.feed_forward == 0 && c.block.dropout.attention == 0));
+    CHECK((c.block.init == nn::Init::xavier && paper.block.init == nn::Init::xavier));
 }
 
 TEST_CASE("config: a stack that cannot be built is refused, naming the field", "[models][config]") {
@@ -123,18 +129,18 @@ TEST_CASE("config: a stack that cannot be built is refused, naming the field", "
         {"vocabulary", [](auto& c) { c.vocabulary = 0; }},
         {"vocabulary", [](auto& c) { c.vocabulary = -1; }},
         {"max_length", [](auto& c) { c.max_length = 0; }},
-        {"d_model", [](auto& c) { c.d_model = 0; }},
-        {"d_ff", [](auto& c) { c.d_ff = 0; }},
-        {"n_heads = 5", [](auto& c) { c.n_heads = 5; }},
-        {"n_heads = 0", [](auto& c) { c.n_heads = 0; }},
-        {"d_model = 13", [](auto& c) { c.d_model = 13; }},
+        {"d_model", [](auto& c) { c.block.d_model = 0; }},
+        {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
+        {"n_heads = 5", [](auto& c) { c.block.n_heads = 5; }},
+        {"n_heads = 0", [](auto& c) { c.block.n_heads = 0; }},
+        {"d_model = 13", [](auto& c) { c.block.d_model = 13; }},
         {"layers", [](auto& c) { c.n_layers = -1; }},
-        {"norm_eps", [](auto& c) { c.norm_eps = 0; }},
-        {"norm_eps", [nan](auto& c) { c.norm_eps = nan; }},
-        {"dropout.embeddings", [](auto& c) { c.dropout.embeddings = 1; }},
-        {"dropout.sublayers", [](auto& c) { c.dropout.sublayers = Real(-0.1); }},
-        {"dropout.feed_forward", [](auto& c) { c.dropout.feed_forward = 2; }},
-        {"dropout.attention", [nan](auto& c) { c.dropout.attention = nan; }},
+        {"norm_eps", [](auto& c) { c.block.norm_eps = 0; }},
+        {"norm_eps", [nan](auto& c) { c.block.norm_eps = nan; }},
+        {"dropout.embeddings", [](auto& c) { c.block.dropout.embeddings = 1; }},
+        {"dropout.sublayers", [](auto& c) { c.block.dropout.sublayers = Real(-0.1); }},
+        {"dropout.feed_forward", [](auto& c) { c.block.dropout.feed_forward = 2; }},
+        {"dropout.attention", [nan](auto& c) { c.block.dropout.attention = nan; }},
     };
     CHECK(error_of([] { check_config(small_stack("gpt2")); }) == "");
     for (const Row& r : rows) {
@@ -152,21 +158,22 @@ TEST_CASE("config: a stack that cannot be built is refused, naming the field", "
 TEST_CASE("config: the parameters of every stack that there is", "[models][config]") {
     for (int bits = 0; bits < 512; ++bits) {
         const auto on = [bits](int bit) { return (bits >> bit & 1) == 1; };
-        const StackConfig c = {.vocabulary = 7,
-                               .max_length = 5,
-                               .d_model = 4,
-                               .n_heads = 2,
-                               .d_ff = 6,
-                               .n_layers = bits % 3,
-                               .final_norm = on(0),
-                               .positions = on(1) ? nn::Positions::learned : nn::Positions::sinusoidal,
-                               .embedding_norm = on(2),
-                               .tied = on(3),
-                               .attention_bias = on(4),
-                               .feed_forward_bias = on(5),
-                               .norm_bias = on(6),
-                               .output_bias = on(7),
-                               .init = on(8) ? nn::Init::gpt2 : nn::Init::pytorch};
+        const StackConfig c = {
+            .vocabulary = 7,
+            .max_length = 5,
+            .n_layers = bits % 3,
+            .final_norm = on(0),
+            .embedding_norm = on(2),
+            .tied = on(3),
+            .block = {.d_model = 4,
+                      .n_heads = 2,
+                      .d_ff = 6,
+                      .positions = on(1) ? nn::Positions::learned : nn::Positions::sinusoidal,
+                      .attention_bias = on(4),
+                      .feed_forward_bias = on(5),
+                      .norm_bias = on(6),
+                      .output_bias = on(7),
+                      .init = on(8) ? nn::Init::gpt2 : nn::Init::pytorch}};
         const int64_t norm = on(6) ? 8 : 4;
         const int64_t attention = 4 * 16 + (on(4) ? 16 : 0), feed_forward = 2 * 24 + (on(5) ? 6 + 4 : 0);
         const int64_t backbone = 7 * 4 + (on(1) ? 5 * 4 : 0) + (on(2) ? norm : 0) + (on(0) ? norm : 0) +
@@ -176,4 +183,58 @@ TEST_CASE("config: the parameters of every stack that there is", "[models][confi
         CHECK(nn::parameter_count(MaskedLanguageModel(c, Rng(1))) == backbone + 4 * 4 + 4 + norm + output);
         CHECK(nn::parameter_count(Classifier({.stack = c, .classes = 3}, Rng(1))) == backbone + 4 * 3 + 3);
     }
+}
+
+// ---- The visit of the fields.
+
+namespace {
+
+// How many members an aggregate has: with how many things that are anything it can be initialised.
+struct Anything {
+    template <class T>
+    operator T() const;
+};
+template <class T, class... Members>
+constexpr std::size_t members() {
+    if constexpr (requires { T{Members()..., Anything()}; })
+        return members<T, Members..., Anything>();
+    else
+        return sizeof...(Members);
+}
+
+// Names the members that a visit meets, and changes each.
+struct Changer {
+    std::set<std::string> names = {};  // "dropout", of dropout.attention
+    void note(const std::string& name) { names.insert(name.substr(0, name.find('.'))); }
+    void operator()(const std::string& name, bool& x) { note(name), x = !x; }
+    void operator()(const std::string& name, std::vector<int32_t>& x) { note(name), x.push_back(7); }
+    template <class T>
+    void operator()(const std::string& name, T& x) {
+        note(name), x += 1;
+    }
+    template <class Enum>
+    void operator()(const std::string& name, Enum& x, std::span<const char* const> words) {
+        note(name), x = static_cast<Enum>((static_cast<std::size_t>(x) + 1) % words.size());
+    }
+};
+
+template <class Config>
+std::size_t visited() {
+    Config config;
+    Changer changer;
+    Config::fields(config, changer);
+    return changer.names.size();
+}
+
+}  // namespace
+
+TEST_CASE("config: the visit meets every member", "[models][config]") {
+    CHECK(visited<BlockConfig>() == members<BlockConfig>());
+    CHECK(visited<Specials>() == members<Specials>());
+    // Those of the block and of the specials stand for these two.
+    const std::size_t inner = members<BlockConfig>() + members<Specials>() - 2;
+    CHECK(visited<StackConfig>() == members<StackConfig>() + inner);
+    CHECK(visited<TransformerConfig>() == members<TransformerConfig>() + inner);
+    CHECK(visited<ClassifierConfig>() == members<ClassifierConfig>() - 1 + visited<StackConfig>());
+    CHECK(members<DropoutRates>() == 4);  // which to_metadata writes: tests/models/test_saved.cpp
 }

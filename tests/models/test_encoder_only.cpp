@@ -62,7 +62,8 @@ TEST_CASE("masked language model: the parts, in their order", "[models][mlm]") {
                                                                  : autograd::relu(h);
         const Tensor product = autograd::matmul(
             m.norm(active), m.config.tied ? m.backbone.embedding.tokens.table : m.output.table, true);
-        CHECK(worst_error(logits, m.config.output_bias ? product + m.output.bias.tensor() : product) < 1e-5);
+        CHECK(worst_error(logits, m.config.block.output_bias ? product + m.output.bias.tensor() : product) <
+              1e-5);
         CHECK(m.output.table->same_memory(m.backbone.embedding.tokens.table) == m.config.tied);
         CHECK(same_bits(logits, m(ids, kEval)));
         REQUIRE(weights.encoder.size() == 2);
@@ -182,7 +183,7 @@ TEST_CASE("classifier: long texts are pooled to the same bits, too", "[models][c
 TEST_CASE("classifier: dropout has a place of its own before the output", "[models][classifier]") {
     ClassifierConfig c = {.stack = small_stack("bert"), .classes = 3};
     c.stack.n_layers = 0;
-    c.stack.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
+    c.stack.block.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
     const Classifier model(c, Rng(1));
     const Tokens ids = padded(sentences({6, 3}, 4));
     const Tensor one = model(ids, Mode::train(Rng(1)));
@@ -212,7 +213,7 @@ TEST_CASE("encoder-only models: what they refuse", "[models][mlm][classifier]") 
                        "two classes: got " + std::to_string(classes)));
     }
     c.classes = 2;
-    c.stack.n_heads = 5;
+    c.stack.block.n_heads = 5;
     CHECK(contains(error_of([&] { Classifier(c, Rng(1)); }), "n_heads = 5"));
     CHECK(contains(error_of([&] { MaskedLanguageModel(c.stack, Rng(1)); }), "n_heads = 5"));
 }
@@ -225,8 +226,8 @@ TEST_CASE("encoder-only models: a batch of nothing", "[models][mlm][classifier]"
 
 TEST_CASE("encoder-only models: both learn", "[models][mlm][classifier]") {
     StackConfig c = small_stack("bert", 8);
-    c.init = nn::Init::xavier;  // 12 wide, 0.02 is too little
-    c.dropout = {.embeddings = 0, .sublayers = 0};
+    c.block.init = nn::Init::xavier;  // 12 wide, 0.02 is too little
+    c.block.dropout = {.embeddings = 0, .sublayers = 0};
     const MaskedLanguageModel masked(c, Rng(4));
     const std::vector<Real> restored = train(masked, 60, 12, 5);
     CHECK(restored.front() > Real(1.5));

@@ -76,9 +76,9 @@ TEST_CASE("language model cache: past its growths, up to the last position", "[m
 TEST_CASE("language model cache: on every instruction set, at any number of threads",
           "[models][lm][decoding][threads]") {
     StackConfig c = small_stack("gpt2");
-    c.d_model = 68;
-    c.n_heads = 4;
-    c.d_ff = 132;
+    c.block.d_model = 68;
+    c.block.n_heads = 4;
+    c.block.d_ff = 132;
     const LanguageModel model = stirred(c);
     const Tokens ids = text(5, 37, 4);
     const Tensor whole = model(ids, kEval);

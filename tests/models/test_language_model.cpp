@@ -35,13 +35,13 @@ Tensor composed(const LanguageModel& m, const Tokens& ids) {
     const StackConfig& c = m.config;
     const InputEmbedding& e = m.backbone.embedding;
     const Tensor scaled =
-        autograd::embedding(e.tokens.table, ids) * (c.scale_embeddings ? std::sqrt(Real(12)) : 1);
+        autograd::embedding(e.tokens.table, ids) * (c.block.scale_embeddings ? std::sqrt(Real(12)) : 1);
     Tensor x = scaled + autograd::slice(e.positions.encodings(), 0, 0, ids.length());
     if (c.embedding_norm)
         x = (*e.norm)(x);
     const Mask mask = Mask::padding(ids).and_causal();
     for (const EncoderLayer& l : m.backbone.encoder.layers) {
-        if (c.norm == NormPlacement::post) {
+        if (c.block.norm == NormPlacement::post) {
             x = l.residual1.norm(x + l.self_attention(x, x, {mask}));
             x = l.residual2.norm(x + l.feed_forward(x, kEval));
         } else {
@@ -52,7 +52,7 @@ Tensor composed(const LanguageModel& m, const Tokens& ids) {
     }
     x = c.final_norm ? (*m.backbone.encoder.final_norm)(x) : x;
     const Tensor logits = autograd::matmul(x, c.tied ? e.tokens.table : m.output.table, true);
-    return c.output_bias ? logits + m.output.bias.tensor() : logits;
+    return c.block.output_bias ? logits + m.output.bias.tensor() : logits;
 }
 
 }  // namespace
@@ -221,7 +221,7 @@ TEST_CASE("language model: each place of dropout drops by itself, at its rate", 
     const Tokens ids = padded(sentences({6, 3}, 1));
     const auto zeros = [&](const DropoutRates& rates) {  // is what comes out another than in evaluation?
         StackConfig c = small_stack("gpt2");
-        c.dropout = rates;
+        c.block.dropout = rates;
         const LanguageModel m = stirred(c);
         return !same_bits(m(ids, Mode::train(Rng(2))), m(ids, kEval));
     };
@@ -237,7 +237,7 @@ TEST_CASE("language model: the input's dropout comes last, after its norm", "[mo
     for (const std::string& kind : kStacks) {
         INFO(kind);
         StackConfig c = small_stack(kind);
-        c.dropout.embeddings = Real(0.5);
+        c.block.dropout.embeddings = Real(0.5);
         const LanguageModel m = stirred(c);
         const Tokens ids = padded(sentences({6, 6}, 1));
         const Tensor kept = m.backbone.embedding(ids, kEval);
@@ -255,9 +255,9 @@ TEST_CASE("language model: GPT-2 begins as it was published", "[models][lm][init
     StackConfig c = gpt2();
     c.vocabulary = 300;
     c.max_length = 64;
-    c.d_model = 64;
-    c.n_heads = 4;
-    c.d_ff = 256;
+    c.block.d_model = 64;
+    c.block.n_heads = 4;
+    c.block.d_ff = 256;
     c.n_layers = 8;
     const LanguageModel model(c, Rng(3));
     for (const nn::NamedParameter& p : nn::parameters(model)) {
@@ -294,7 +294,7 @@ TEST_CASE("language model: what it refuses, and the smallest that there are", "[
         for (const int64_t layers : {0, 1}) {
             c.n_layers = layers;
             c.max_length = 1;
-            c.n_heads = 12;
+            c.block.n_heads = 12;
             c.vocabulary = 5;
             const LanguageModel least(c, Rng(2));
             const Tensor logits = least(padded({{4}}), kEval);
@@ -306,8 +306,8 @@ TEST_CASE("language model: what it refuses, and the smallest that there are", "[
 
 TEST_CASE("language model: learns to repeat what it has read", "[models][lm]") {
     StackConfig c = small_stack("gpt2", 8);
-    c.init = nn::Init::xavier;  // 12 wide, 0.02 is too little
-    c.dropout = {.embeddings = 0, .sublayers = 0};
+    c.block.init = nn::Init::xavier;  // 12 wide, 0.02 is too little
+    c.block.dropout = {.embeddings = 0, .sublayers = 0};
     const LanguageModel model(c, Rng(4));
     const std::vector<Real> losses = train(model, 60, 8, 5);
     CHECK(losses.front() > Real(1.8));

@@ -168,8 +168,8 @@ TEST_CASE("masks: NaN in the row of <pad> reaches no output and no gradient", "[
         };
         const std::vector<Real> expected = run();
         for (const char* name : {"src_embedding.tokens.table", "tgt_embedding.tokens.table"})
-            for (int64_t i = 0; i < model.config.d_model; ++i)
-                named(parameters, name).mutable_data()[kPad * model.config.d_model + i] = kNan;
+            for (int64_t i = 0; i < model.config.block.d_model; ++i)
+                named(parameters, name).mutable_data()[kPad * model.config.block.d_model + i] = kNan;
         CHECK(same_bits(run(), expected));
     }
 }

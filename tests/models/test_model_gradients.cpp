@@ -9,12 +9,12 @@ using namespace tests;      // NOLINT
 static TransformerConfig tiny(const std::string& preset, nn::Activation activation) {
     TransformerConfig c = small(preset, 7);
     c.max_length = 5;
-    c.d_model = 6;
-    c.n_heads = 2;
-    c.d_ff = 7;
+    c.block.d_model = 6;
+    c.block.n_heads = 2;
+    c.block.d_ff = 7;
     c.n_encoder_layers = c.n_decoder_layers = 1;
-    c.activation = activation;
-    c.dropout = {
+    c.block.activation = activation;
+    c.block.dropout = {
         .embeddings = Real(0.1), .sublayers = Real(0.15), .feed_forward = Real(0.2), .attention = Real(0.25)};
     return c;
 }
@@ -59,11 +59,11 @@ TEST_CASE("gradients: target and output tied", "[models][gradcheck]") {
 static StackConfig tiny_stack(const std::string& kind) {
     StackConfig c = small_stack(kind, 7);
     c.max_length = 6;
-    c.d_model = 6;
-    c.n_heads = 2;
-    c.d_ff = 7;
+    c.block.d_model = 6;
+    c.block.n_heads = 2;
+    c.block.d_ff = 7;
     c.n_layers = kind == "gpt2" ? 2 : 1;
-    c.dropout = {
+    c.block.dropout = {
         .embeddings = Real(0.1), .sublayers = Real(0.15), .feed_forward = Real(0.2), .attention = Real(0.25)};
     return c;
 }

@@ -48,18 +48,18 @@ TEST_CASE("presets: sizes and dropout", "[models][presets]") {
     for (const Expected& e : kTable) {
         INFO(e.name);
         const TransformerConfig& c = preset(e.name);
-        CHECK(c.d_model == e.d);
-        CHECK(c.n_heads == e.heads);
-        CHECK(c.d_ff == e.ff);
+        CHECK(c.block.d_model == e.d);
+        CHECK(c.block.n_heads == e.heads);
+        CHECK(c.block.d_ff == e.ff);
         CHECK((c.n_encoder_layers == e.layers && c.n_decoder_layers == e.layers));
         CHECK((c.src_vocabulary == e.src_vocabulary && c.tgt_vocabulary == e.tgt_vocabulary));
         CHECK(c.max_length == e.max_length);
-        CHECK(equal(c.dropout.embeddings, e.embeddings));
-        CHECK(equal(c.dropout.sublayers, e.sublayers));
-        CHECK(equal(c.dropout.feed_forward, e.feed_forward));
-        CHECK(equal(c.dropout.attention, e.attention));
-        CHECK(c.activation == nn::Activation::relu);
-        CHECK(c.feed_forward_bias);
+        CHECK(equal(c.block.dropout.embeddings, e.embeddings));
+        CHECK(equal(c.block.dropout.sublayers, e.sublayers));
+        CHECK(equal(c.block.dropout.feed_forward, e.feed_forward));
+        CHECK(equal(c.block.dropout.attention, e.attention));
+        CHECK(c.block.activation == nn::Activation::relu);
+        CHECK(c.block.feed_forward_bias);
     }
 }
 
@@ -68,9 +68,9 @@ TEST_CASE("presets: what is particular about each is in the model", "[models][pr
         INFO(e.name);
         TransformerConfig c = preset(e.name);  // everything but the sizes
         c.src_vocabulary = c.tgt_vocabulary = 11;
-        c.d_model = 16;
-        c.n_heads = 4;
-        c.d_ff = 20;
+        c.block.d_model = 16;
+        c.block.n_heads = 4;
+        c.block.d_ff = 20;
         c.n_encoder_layers = c.n_decoder_layers = 2;
         const Transformer m(c, Rng(1));
 
@@ -164,21 +164,22 @@ TEST_CASE("presets: each trains and translates", "[models][presets]") {
 TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][presets]") {
     const StackConfig g = gpt2(), b = bert();
     for (const StackConfig& c : {g, b}) {
-        CHECK((c.d_model == 768 && c.n_heads == 12 && c.d_ff == 3072 && c.n_layers == 12));
-        CHECK((c.positions == nn::Positions::learned && c.tied && !c.scale_embeddings));
-        CHECK((c.attention_bias && c.feed_forward_bias && c.norm_bias));
-        CHECK((equal(c.dropout.embeddings, .1) && equal(c.dropout.sublayers, .1)));
-        CHECK((equal(c.dropout.feed_forward, 0) && equal(c.dropout.attention, .1)));
+        CHECK((c.block.d_model == 768 && c.block.n_heads == 12 && c.block.d_ff == 3072 && c.n_layers == 12));
+        CHECK((c.block.positions == nn::Positions::learned && c.tied && !c.block.scale_embeddings));
+        CHECK((c.block.attention_bias && c.block.feed_forward_bias && c.block.norm_bias));
+        CHECK((equal(c.block.dropout.embeddings, .1) && equal(c.block.dropout.sublayers, .1)));
+        CHECK((equal(c.block.dropout.feed_forward, 0) && equal(c.block.dropout.attention, .1)));
     }
     CHECK((g.vocabulary == 50257 && g.max_length == 1024 && b.vocabulary == 30522 && b.max_length == 512));
-    CHECK((g.norm == NormPlacement::pre && g.final_norm && !g.embedding_norm && !g.output_bias));
-    CHECK((b.norm == NormPlacement::post && !b.final_norm && b.embedding_norm && b.output_bias));
-    CHECK((g.activation == nn::Activation::gelu_tanh && b.activation == nn::Activation::gelu));
-    CHECK((g.norm_eps == Real(1e-5) && b.norm_eps == Real(1e-12)));
-    CHECK((g.init == nn::Init::gpt2 && b.init == nn::Init::bert));
+    CHECK((g.block.norm == NormPlacement::pre && g.final_norm && !g.embedding_norm && !g.block.output_bias));
+    CHECK((b.block.norm == NormPlacement::post && !b.final_norm && b.embedding_norm && b.block.output_bias));
+    CHECK((g.block.activation == nn::Activation::gelu_tanh && b.block.activation == nn::Activation::gelu));
+    CHECK((g.block.norm_eps == Real(1e-5) && b.block.norm_eps == Real(1e-12)));
+    CHECK((g.block.init == nn::Init::gpt2 && b.block.init == nn::Init::bert));
 
     // As many as GPT-2's own file has; test_config.cpp holds this formula against models.
-    const int64_t d = g.d_model, attention = 4 * d * (d + 1), feed_forward = 2 * d * g.d_ff + g.d_ff + d;
+    const int64_t d = g.block.d_model, attention = 4 * d * (d + 1),
+                  feed_forward = 2 * d * g.block.d_ff + g.block.d_ff + d;
     CHECK((g.vocabulary + g.max_length) * d + g.n_layers * (attention + feed_forward + 4 * d) + 2 * d ==
           124439808);
 }
@@ -187,9 +188,9 @@ TEST_CASE("presets: what is particular about GPT-2 and BERT is in the model", "[
     for (const char* kind : {"gpt2", "bert"}) {
         INFO(kind);
         const LanguageModel m(small_stack(kind), Rng(1));
-        const bool pre = m.config.norm == NormPlacement::pre;
+        const bool pre = m.config.block.norm == NormPlacement::pre;
         const Backbone& backbone = m.backbone;
-        CHECK(m.output.bias->defined() == m.config.output_bias);
+        CHECK(m.output.bias->defined() == m.config.block.output_bias);
         CHECK(backbone.embedding.scale == 1);
         CHECK(backbone.embedding.positions.table->defined());
         CHECK(backbone.embedding.norm.has_value() == m.config.embedding_norm);
@@ -198,12 +199,13 @@ TEST_CASE("presets: what is particular about GPT-2 and BERT is in the model", "[
         REQUIRE(backbone.encoder.layers.size() == 2);
         for (const EncoderLayer& l : backbone.encoder.layers) {
             CHECK((l.residual1.placement == NormPlacement::pre) == pre);
-            CHECK((l.residual1.norm.eps == m.config.norm_eps && l.residual2.norm.eps == m.config.norm_eps));
-            CHECK(l.feed_forward.activation == m.config.activation);
+            CHECK((l.residual1.norm.eps == m.config.block.norm_eps &&
+                   l.residual2.norm.eps == m.config.block.norm_eps));
+            CHECK(l.feed_forward.activation == m.config.block.activation);
             CHECK((equal(l.residual1.dropout.rate, .1) && equal(l.residual2.dropout.rate, .1)));
             CHECK((equal(l.self_attention.dropout.rate, .1) && equal(l.feed_forward.dropout.rate, 0)));
         }
         if (backbone.embedding.norm)
-            CHECK(backbone.embedding.norm->eps == m.config.norm_eps);
+            CHECK(backbone.embedding.norm->eps == m.config.block.norm_eps);
     }
 }

@@ -107,7 +107,7 @@ TEST_CASE("transformer: batch 1, length 1, one head, no layers", "[models]") {
         INFO(kind);
         TransformerConfig c = small(kind);
         for (const int64_t heads : {1, 12}) {
-            c.n_heads = heads;
+            c.block.n_heads = heads;
             const Transformer model(c, Rng(1));
             const Tensor logits = model(padded({{4}}), padded({{1}}), Mode::eval());
             CHECK(logits.shape() == Shape({1, 1, 11}));
@@ -140,11 +140,11 @@ TEST_CASE("transformer: the first loss is what the initialisation promises, near
           Row{"prenorm", nn::Init::xavier, 1}}) {
         TransformerConfig c = preset(r.preset);
         c.src_vocabulary = c.tgt_vocabulary = static_cast<int64_t>(v);
-        c.d_model = static_cast<int64_t>(d);
-        c.n_heads = 4;
-        c.d_ff = 128;
+        c.block.d_model = static_cast<int64_t>(d);
+        c.block.n_heads = 4;
+        c.block.d_ff = 128;
         c.n_encoder_layers = c.n_decoder_layers = 2;
-        c.init = r.init;
+        c.block.init = r.init;
         const Transformer model(c, Rng(3));
         const std::vector<int> lengths(16, 12);
         const Tensor loss = teacher_forced_loss(model, padded(sentences(lengths, 4, 200)),

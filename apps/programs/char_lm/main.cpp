@@ -63,18 +63,19 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
     const auto p = static_cast<autograd::Real>(s.dropout);
     models::StackConfig config = models::gpt2();
     config.vocabulary = vocabulary;
+    config.specials = models::StackConfig().specials;  // of Characters
     config.max_length = context;
     config.n_layers = s.layers;
-    config.n_heads = s.heads;
-    config.d_model = s.d_model;
-    config.d_ff = 4 * s.d_model;
-    config.dropout = {.embeddings = p, .sublayers = p, .attention = p};
+    config.block.n_heads = s.heads;
+    config.block.d_model = s.d_model;
+    config.block.d_ff = 4 * s.d_model;
+    config.block.dropout = {.embeddings = p, .sublayers = p, .attention = p};
     if (s.preset == "names") {
         config.tied = false;
-        config.init = nn::Init::pytorch;
+        config.block.init = nn::Init::pytorch;
     } else {
-        config.activation = nn::Activation::gelu;
-        config.attention_bias = config.feed_forward_bias = config.norm_bias = false;
+        config.block.activation = nn::Activation::gelu;
+        config.block.attention_bias = config.block.feed_forward_bias = config.block.norm_bias = false;
     }
     return config;
 }
@@ -173,8 +174,8 @@ const std::string kVocabulary = "char_lm.vocabulary", kItems = "char_lm.items"; 
 // folder: of a run, or a file.
 Writer load(const std::string& folder) {
     const std::string path = kit::model_file(folder);
-    kit::Metadata metadata;
-    LanguageModel model = kit::load_language_model(path, &metadata);
+    nn::checkpoint::Metadata metadata;
+    LanguageModel model = models::load_language_model(path, &metadata);
     check(metadata.contains(kVocabulary) && metadata.contains(kItems), path,
           ": this language model was not trained by char_lm: it has no characters");
     check(metadata[kItems] == "lines" || metadata[kItems] == "text", path, ": ", kItems,

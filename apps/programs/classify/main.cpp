@@ -47,13 +47,13 @@ models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_
     const auto dropout = static_cast<Real>(s.dropout);
     return {.stack = {.vocabulary = vocabulary,
                       .max_length = Reader::kIdsPerWord * s.reader.max_words,
-                      .d_model = s.d_model,
-                      .n_heads = s.heads,
-                      .d_ff = 2 * s.d_model,
                       .n_layers = s.layers,
-                      .norm = models::NormPlacement::pre,
                       .final_norm = true,
-                      .dropout = {.embeddings = dropout, .sublayers = dropout}},
+                      .block = {.d_model = s.d_model,
+                                .n_heads = s.heads,
+                                .d_ff = 2 * s.d_model,
+                                .norm = models::NormPlacement::pre,
+                                .dropout = {.embeddings = dropout, .sublayers = dropout}}},
             .classes = classes,
             .pooling = s.reader.first ? models::Pooling::first : models::Pooling::mean};
 }
@@ -89,7 +89,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 // What a saved model says besides its configuration.
-kit::Metadata text_of(const Labeller& l) {
+nn::checkpoint::Metadata text_of(const Labeller& l) {
     std::string labels;
     for (const std::string& label : l.labels)
         labels += label + '\n';
@@ -101,8 +101,8 @@ kit::Metadata text_of(const Labeller& l) {
 // folder: of a run, or a file.
 Labeller load(const std::string& folder) {
     const std::string path = kit::model_file(folder);
-    kit::Metadata metadata;
-    Classifier model = kit::load_classifier(path, &metadata);
+    nn::checkpoint::Metadata metadata;
+    Classifier model = models::load_classifier(path, &metadata);
     check(metadata.contains(kWords) && metadata.contains(kCase) && metadata.contains(kLabels), path,
           ": this classifier was not trained by classify: it has no words or no labels");
     const ReaderOptions options = {.max_words = model.config.stack.max_length / Reader::kIdsPerWord,

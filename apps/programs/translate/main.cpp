@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "apps/kit/commands.h"
-#include "apps/kit/saved.h"
 #include "apps/programs/translate/score.h"
 #include "apps/programs/translate/train.h"
+#include "models/saved.h"
 
 using namespace plaingrad;
 using namespace translate;
@@ -91,9 +91,9 @@ struct Loaded {
     TextCodec codec;
 };
 Loaded load(const std::string& path) {
-    kit::Metadata metadata;
+    nn::checkpoint::Metadata metadata;
     const std::string file = kit::model_file(path);
-    Transformer model = kit::load_transformer(file, &metadata);
+    Transformer model = models::load_transformer(file, &metadata);
     TextCodec codec = TextCodec::from_metadata(metadata, file);
     check_fits(model, codec, file);
     return {std::move(model), std::move(codec)};
@@ -181,9 +181,9 @@ int info_command(int argc, char** argv) {
     const models::TransformerConfig& c = loaded.model.config;
     const TextOptions& text = loaded.codec.options();
     std::cout << path << ": " << kit::grouped(nn::parameter_count(loaded.model)) << " parameters\n"
-              << "layers: " << c.n_encoder_layers << " + " << c.n_decoder_layers << ", " << c.d_model
-              << " wide, feed-forward " << c.d_ff << ", " << c.n_heads << " heads; at most " << c.max_length
-              << " tokens\n"
+              << "layers: " << c.n_encoder_layers << " + " << c.n_decoder_layers << ", " << c.block.d_model
+              << " wide, feed-forward " << c.block.d_ff << ", " << c.block.n_heads << " heads; at most "
+              << c.max_length << " tokens\n"
               << "text: " << (text.tokenized ? "in tokens" : "raw") << (text.lower_case ? ", lower case" : "")
               << ", " << (loaded.codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
               << kit::grouped(loaded.codec.size()) << '\n';

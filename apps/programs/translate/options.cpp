@@ -135,13 +135,13 @@ models::TransformerConfig model_config(const Settings& s, int64_t vocabulary) {
                                         .tgt_vocabulary = vocabulary,
                                         .max_length = s.max_length,
                                         .tying = models::Tying::all,
-                                        .output_bias = false};
+                                        .block = {.output_bias = false}};
     if (s.preset != "base") {
-        config.d_model = 128, config.n_heads = 4, config.d_ff = 256;
+        config.block.d_model = 128, config.block.n_heads = 4, config.block.d_ff = 256;
         config.n_encoder_layers = config.n_decoder_layers = 4;
     }
     const auto rate = static_cast<autograd::Real>(s.dropout);
-    config.dropout = {.embeddings = rate, .sublayers = rate};
+    config.block.dropout = {.embeddings = rate, .sublayers = rate};
     return config;
 }
 

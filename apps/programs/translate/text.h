@@ -8,7 +8,6 @@
 // unknown then, and nothing needs to be a language.
 #pragma once
 
-#include "apps/kit/config_metadata.h"
 #include "apps/kit/options.h"
 #include "models/text/bpe.h"
 #include "models/text/byte_bpe.h"
@@ -110,11 +109,11 @@ public:
         return std::count(lines.begin(), lines.end(), '\n') - 1;  // the first one says the version
     }
 
-    kit::Metadata metadata() const {
+    nn::checkpoint::Metadata metadata() const {
         std::string words;
         for (int32_t id = models::kFirstFreeId; !is_bytes() && id < vocabulary_.size(); ++id)
             words.append(vocabulary_.word(id)).append("\n");
-        kit::Metadata all;
+        nn::checkpoint::Metadata all;
         nn::checkpoint::FieldWriter field{all, "translate."};
         field("pieces", options_.pieces);
         field("tokenized", options_.tokenized);
@@ -127,7 +126,7 @@ public:
     }
 
     // Throws Error naming the file for metadata that `metadata` cannot have written.
-    static TextCodec from_metadata(const kit::Metadata& metadata, const std::string& path) {
+    static TextCodec from_metadata(const nn::checkpoint::Metadata& metadata, const std::string& path) {
         const nn::checkpoint::FieldReader field{metadata, "translate.", path};
         nn::checkpoint::check_file(field.has("codes") && field.has("vocabulary"), path,
                                    ": this model was not trained by translate: it has no text");

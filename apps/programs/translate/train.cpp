@@ -20,7 +20,7 @@ void average(const std::vector<std::string>& files, const Transformer& into) {
     const std::vector<nn::NamedParameter> parameters = nn::parameters(into);
     std::vector<std::vector<double>> sums(parameters.size());
     for (const std::string& file : files) {
-        const Transformer one = kit::load_transformer(file);
+        const Transformer one = models::load_transformer(file);
         const std::vector<nn::NamedParameter> values = nn::parameters(one);
         for (std::size_t i = 0; i < values.size(); ++i) {
             const std::vector<autograd::Real> x = values[i].tensor.to_vector();
@@ -44,7 +44,7 @@ double decoding_bytes(const models::TransformerConfig& c, const Corpus& validati
     const auto rows = static_cast<double>(beam * std::min(DecodingOptions{}.batch, validation.size()));
     const double positions = 2.5 * static_cast<double>(validation.longest());
     return rows * sizeof(autograd::Real) *
-           (positions * static_cast<double>(2 * c.d_model * c.n_decoder_layers) +
+           (positions * static_cast<double>(2 * c.block.d_model * c.n_decoder_layers) +
             2 * static_cast<double>(c.tgt_vocabulary));
 }
 
@@ -112,7 +112,7 @@ private:
     }
 
     nn::TrainingOptions options() {
-        const int64_t d_model = model_.config.d_model;
+        const int64_t d_model = model_.config.block.d_model;
         const double factor =
             s_.lr * std::sqrt(static_cast<double>(d_model) * static_cast<double>(s_.warmup));
         nn::TrainingOptions options = {.steps = s_.steps,
@@ -136,8 +136,8 @@ private:
               ": translate.batch is ", epoch_.batch, ", but an epoch has ", cursor_.per_epoch());
         cursor_.index = epoch_.batch;
     }
-    kit::Metadata state() {
-        kit::Metadata all;
+    nn::checkpoint::Metadata state() {
+        nn::checkpoint::Metadata all;
         FieldWriter field{all, "translate."};
         epoch_.number = cursor_.epoch, epoch_.batch = cursor_.index;
         epoch_.visit(field);
@@ -205,7 +205,7 @@ private:
         epoch_.log.append(join(epoch(), ",", report.step, ",", loss, ",", measured, "\n"));
         if (report.ends_epoch)
             epoch_.loss_sum = 0, epoch_.tokens = 0;
-        kit::save(epoch_file(epoch()), model_, codec_.metadata());
+        models::save(epoch_file(epoch()), model_, codec_.metadata());
         std::error_code none;
         for (int64_t old = epoch() - s_.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
@@ -254,10 +254,10 @@ private:
         double loss = validation_ == nullptr ? 0 : mean_loss(model_, *validation_, s_.batch_tokens);
         if (validation_ != nullptr && run_.training.best_step > 0)
             choose_best(kept, loss);
-        kit::Metadata metadata = codec_.metadata();
+        nn::checkpoint::Metadata metadata = codec_.metadata();
         FieldWriter field{metadata, "translate."};
         origin.visit(field);
-        kit::save(folder_.model(), model_, metadata);
+        models::save(folder_.model(), model_, metadata);
         std::cerr << "saved " << folder_.model() << ": " << kept << '\n';
         if (validation_ == nullptr)
             return;
@@ -275,7 +275,7 @@ private:
             kept += join(": validation loss ", loss, ", the best epoch's, of ", of_step, ", is ", best);
             return;
         }
-        kit::load_weights(folder_.best(), models::state_dict(model_));
+        models::load_weights(folder_.best(), models::state_dict(model_));
         kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept, " has ",
                     loss);
         loss = best;

@@ -14,7 +14,7 @@ using namespace tests;           // NOLINT
 namespace {
 
 enum class Colour { red, green, blue };
-const Names kColours = {"red", "green", "blue"};
+constexpr const char* kColours[] = {"red", "green", "blue"};
 
 struct Fields {
     int64_t count = 7;

@@ -1,0 +1,51 @@
+// A model in a file: safetensors, with the weights under PyTorch's names (models/pytorch.h), and in the
+// metadata the kind of model, its configuration, and what its user adds, its vocabulary for instance. A
+// checkpoint is such a file that also has what training needs to resume.
+#pragma once
+
+#include "models/classifier.h"
+#include "models/language_model.h"
+#include "models/masked_language_model.h"
+#include "models/transformer.h"
+#include "nn/checkpoint/state_dict.h"
+#include "nn/training.h"
+
+namespace plaingrad::models {
+
+using nn::checkpoint::Metadata;
+
+// The configuration as text, "config.d_model" -> "512", and back: for StackConfig, ClassifierConfig,
+// TransformerConfig. A field that is missing keeps its value, so older files can be read. Throws FileError
+// naming `where` and the field if it cannot be read, and Error for a configuration that cannot be built.
+template <class Config>
+Metadata to_metadata(const Config& config);
+template <class Config>
+void from_metadata(const Metadata& metadata, Config& config, const std::string& where);
+
+// Writes the file anew, or leaves the old one as it was. training: for a checkpoint. Throws FileError naming
+// the file and the cause.
+void save(const std::string& path, const LanguageModel& model, const Metadata& extra = {},
+          const nn::Training* training = nullptr);
+void save(const std::string& path, const MaskedLanguageModel& model, const Metadata& extra = {},
+          const nn::Training* training = nullptr);
+void save(const std::string& path, const Classifier& model, const Metadata& extra = {},
+          const nn::Training* training = nullptr);
+void save(const std::string& path, const Transformer& model, const Metadata& extra = {},
+          const nn::Training* training = nullptr);
+
+// Throws FileError naming the file if it is not one that `save` wrote for this kind of model. Memory is
+// allocated for no more numbers than the file has. `extra` receives the whole metadata. rng: of the dropout,
+// for a model that is trained on: the one that it was built with.
+LanguageModel load_language_model(const std::string& path, Metadata* extra = nullptr,
+                                  const Rng& rng = Rng(0));
+Classifier load_classifier(const std::string& path, Metadata* extra = nullptr, const Rng& rng = Rng(0));
+Transformer load_transformer(const std::string& path, Metadata* extra = nullptr, const Rng& rng = Rng(0));
+
+// The weights of a checkpoint or a saved model, into a model that was built as it was.
+void load_weights(const std::string& path, nn::checkpoint::StateDict state);
+
+// Where the run of a checkpoint stood, for a Training of the model that was loaded from it. Throws FileError
+// naming the file if it is no checkpoint, or not one of such a model; then `training` is as it was.
+void load_training(const std::string& path, nn::Training& training);
+
+}  // namespace plaingrad::models
