@@ -73,8 +73,9 @@ int train_command(int argc, char** argv) {
     const Texts texts = read_texts(s);
     const TextCodec codec = folder.resumes() ? TextCodec::from_metadata(folder.checkpoint, folder.last())
                                              : learn_text(s, texts.training);
-    const Transformer model(model_config(s, codec.size()),
-                            autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model"));
+    const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
+    const Transformer model = folder.resumes() ? models::load_transformer(folder.last(), nullptr, rng)
+                                               : Transformer(model_config(s, codec.size()), rng);
     kit::announce("translate", nn::parameter_count(model));
     const Corpus corpus(texts.training, codec, s.max_length, too_long(s));
     std::optional<Corpus> validation;
