@@ -223,7 +223,7 @@ TEST_CASE("reverse_task refuses wrong options with one line", "[apps][reverse_ta
                 std::string("--threads needs a whole number from 1 to 1024: got '") + bad + "'");
     refused({"--layers", "101"}, "--layers needs a whole number from 0 to 100");
     refused({"--preset", "nonsense"}, "--preset must be one of paper|article|notebook|blog|blog-scratch|");
-    refused({"--preset", ""}, "--preset must be one of");
+    refused({"--preset", ""}, "--preset needs a value: paper|article|");
     refused({"--positions", "nonsense"}, "--positions must be one of sinusoidal|learned: got 'nonsense'");
     refused({"--heads", "3"}, "--d-model 64 must be a multiple of --heads 3");
     refused({"--d-model", "30"}, "--d-model 30 must be a multiple of --heads 4");

@@ -97,7 +97,7 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
                 REQUIRE(now.says("speed: "));
             while (!std::filesystem::exists(folder_of(p, run) + "/last.safetensors", none))
                 usleep(1000);
-            usleep(static_cast<unsigned>(20'000 * (i + 1)));
+            usleep(static_cast<unsigned>(2'000 * (i + 1)));
             now.interrupt(SIGKILL);
             killed += now.wait().status == 128 + SIGKILL ? 1 : 0;
         }

@@ -117,7 +117,7 @@ TEST_CASE("watch: a line for the first step and the last, and for each validatio
     CHECK(lines[5] == "step 7  validation loss 5.0000  (no better)");
 }
 
-TEST_CASE("watch: Ctrl-C makes its step the last, says so, and that is validated", "[kit][training]") {
+TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]") {
     std::FILE* const said = std::tmpfile();
     REQUIRE(said != nullptr);
     const pid_t child = fork();  // as a process cannot forget that it was interrupted
@@ -135,8 +135,8 @@ TEST_CASE("watch: Ctrl-C makes its step the last, says so, and that is validated
             validations = 10;
             const nn::TrainingResult second =
                 train(20, validation_loss);  // interrupted from the start: one step
-            right = kit::interrupted() && first.losses.size() == 5 && first.best_step == 5 &&
-                    second.losses.size() == 1 && second.best_step == 1 && validations == 11;
+            right = kit::interrupted() && first.losses.size() == 5 && first.best_step == 4 &&
+                    second.losses.size() == 1 && second.best_step == 0 && validations == 10;
         });
         _exit(right ? 0 : 1);
     }
