@@ -85,9 +85,8 @@ struct TrainingResult {
     int64_t best_step = 0;  // 0: there was no validation
 };
 
-// From where `training` stands. If the watch wants it to stop, training ends with that step, which is
-// validated if validate_every is not 0. Throws Error at the first loss or gradient that is not finite, naming
-// the first parameter whose gradient is not.
+// From where `training` stands. If the watch wants it to stop, training ends with that step. Throws
+// Error at the first loss or gradient that is not finite, naming the first parameter whose gradient is not.
 TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options,
                      const Watch& watch = {});
 // From the beginning.
