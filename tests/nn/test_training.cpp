@@ -254,8 +254,8 @@ TEST_CASE("training: a watch sees each step, and can stop", "[nn][training]") {
         CHECK(r.learning_rate == 1.0 / static_cast<double>(i + 1));
         CHECK(r.grad_norm == Approx(std::sqrt(2.0)));  // before it is clipped to 1
         CHECK((r.seconds >= before[i].seconds && before[i].seconds >= 0 && !before[i].validation));
-        // Step 3 is the last of this call, not of the run: a validation there would count for `best`, and a run
-        // that was stopped and resumed would differ from one that was not.
+        // Step 3 is the last of this call, not of the run: a validation there would count for `best`, and
+        // a run that was stopped and resumed would differ from one that was not.
         CHECK(r.validation.has_value() == (i == 1));
     }
     TrainingOptions epochs = options;
