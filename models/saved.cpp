@@ -1,6 +1,7 @@
 #include "models/saved.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "models/pytorch.h"
@@ -9,6 +10,7 @@
 
 namespace plaingrad::models {
 
+namespace fs = std::filesystem;
 using nn::checkpoint::check_file;
 using nn::checkpoint::FieldReader;
 using nn::checkpoint::FieldWriter;
@@ -204,6 +206,16 @@ void save(const std::string& path, const Classifier& model, const Metadata& extr
 void save(const std::string& path, const Transformer& model, const Metadata& extra,
           const nn::Training* training) {
     save_model(path, model, kTransformer, extra, training);
+}
+
+std::string model_file(const std::string& path) {
+    std::error_code none;
+    if (!fs::is_directory(path, none))
+        return path;
+    for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
+        if (const fs::path file = fs::path(path) / name; fs::exists(file, none))
+            return file.string();
+    throw FileError(autograd::join(path, ": this folder has no model in it"));
 }
 
 LanguageModel load_language_model(const std::string& path, Metadata* extra, const Rng& rng) {

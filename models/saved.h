@@ -33,6 +33,11 @@ void save(const std::string& path, const Classifier& model, const Metadata& extr
 void save(const std::string& path, const Transformer& model, const Metadata& extra = {},
           const nn::Training* training = nullptr);
 
+// The file to open of what a program has saved. Of a run's folder: model.safetensors, which is there when the
+// run has ended; or else best.safetensors, of the best validation; or else last.safetensors, the last
+// checkpoint. A file is its own. Throws FileError for a folder that has none of them.
+std::string model_file(const std::string& path);
+
 // Throws FileError naming the file if it is not one that `save` wrote for this kind of model. Memory is
 // allocated for no more numbers than the file has. `extra` receives the whole metadata. rng: of the dropout,
 // for a model that is trained on: the one that it was built with.

@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "apps/kit/saved.h"
+#include "models/saved.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 
@@ -104,21 +105,10 @@ void RunFolder::leave() {
     locked_ = false;
 }
 
-std::string model_file(const std::string& path) {
-    std::error_code none;
-    if (!fs::is_directory(path, none))
-        return path;
-    for (const char* name : {"model", "best", "last"})
-        if (const fs::path file = fs::path(path) / (std::string(name) + ".safetensors");
-            fs::exists(file, none))
-            return file.string();
-    throw autograd::Error(join(path, ": this folder has no model in it"));
-}
-
 void print_run(const std::string& program, const std::string& path, Options& train) {
     std::error_code none;
     const std::string last = (fs::path(path) / "last.safetensors").string();
-    const std::string file = fs::exists(last, none) ? last : model_file(path);
+    const std::string file = fs::exists(last, none) ? last : models::model_file(path);
     const Metadata metadata = nn::checkpoint::read(file).metadata();
     const FieldReader training{metadata, "training.", file}, run{metadata, program + ".", file};
     if (!training.has("steps") || !run.has("arguments"))

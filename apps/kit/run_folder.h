@@ -57,9 +57,6 @@ private:
     int opened_ = -1;
 };
 
-// The file to open of a run's folder; a file is its own. Throws Error if there is no model in the folder.
-std::string model_file(const std::string& path);
-
 // What `info` says of a run: how far it is, its best validation, and its settings, which the rows of `train`
 // explain. `path`: a run's folder, or a file; nothing is said of one that is no checkpoint.
 void print_run(const std::string& program, const std::string& path, Options& train);

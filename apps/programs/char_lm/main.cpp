@@ -173,7 +173,7 @@ const std::string kVocabulary = "char_lm.vocabulary", kItems = "char_lm.items"; 
 
 // folder: of a run, or a file.
 Writer load(const std::string& folder) {
-    const std::string path = kit::model_file(folder);
+    const std::string path = models::model_file(folder);
     nn::checkpoint::Metadata metadata;
     LanguageModel model = models::load_language_model(path, &metadata);
     check(metadata.contains(kVocabulary) && metadata.contains(kItems), path,

@@ -100,7 +100,7 @@ nn::checkpoint::Metadata text_of(const Labeller& l) {
 
 // folder: of a run, or a file.
 Labeller load(const std::string& folder) {
-    const std::string path = kit::model_file(folder);
+    const std::string path = models::model_file(folder);
     nn::checkpoint::Metadata metadata;
     Classifier model = models::load_classifier(path, &metadata);
     check(metadata.contains(kWords) && metadata.contains(kCase) && metadata.contains(kLabels), path,

@@ -93,7 +93,7 @@ struct Loaded {
 };
 Loaded load(const std::string& path) {
     nn::checkpoint::Metadata metadata;
-    const std::string file = kit::model_file(path);
+    const std::string file = models::model_file(path);
     Transformer model = models::load_transformer(file, &metadata);
     TextCodec codec = TextCodec::from_metadata(metadata, file);
     check_fits(model, codec, file);
@@ -177,7 +177,7 @@ int info_command(int argc, char** argv) {
     options.parse(argc, argv);
     if (words.size() > 1)
         throw kit::UsageError(join("info takes one model: '", words[1], "' is too much"));
-    const std::string path = kit::model_file(words[0]);
+    const std::string path = models::model_file(words[0]);
     const Loaded loaded = load(path);
     const models::TransformerConfig& c = loaded.model.config;
     const TextOptions& text = loaded.codec.options();
