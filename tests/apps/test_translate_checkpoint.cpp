@@ -1,19 +1,20 @@
 // A checkpoint that was cut anywhere, or with any byte changed: it is refused, or harmless.
-#include "apps/programs/translate/text.h"
 #include "models/saved.h"
+#include "models/text/codec.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;      // NOLINT
+using models::text::Codec;
 
 namespace {
 
-const translate::ParallelText kText = {"a", "b", {{"a bc", "bc a", 1}}};
+const models::text::ParallelText kText = {"a", "b", {{"a bc", "bc a", 1}}};
 
 // All that a run keeps, of a model that is as small as can be.
 std::string checkpoint(const std::string& path) {
-    const translate::TextCodec codec = translate::TextCodec::learn(kText, {.merges = 2}, "", "");
+    const Codec codec = Codec::learn(kText, {.merges = 2});
     models::TransformerConfig config = {.src_vocabulary = codec.size(),
                                         .tgt_vocabulary = codec.size(),
                                         .max_length = 4,
@@ -34,7 +35,7 @@ bool opens(const std::string& path) {
     try {
         nn::checkpoint::Metadata metadata;
         const models::Transformer model = models::load_transformer(path, &metadata);
-        const translate::TextCodec codec = translate::TextCodec::from_metadata(metadata, path);
+        const Codec codec = Codec::from_metadata(metadata, path);
         nn::Training training(nn::parameters(model), {});
         models::load_training(path, training);
         codec.encode("a bc");

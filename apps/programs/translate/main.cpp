@@ -5,9 +5,13 @@
 //     echo "A man is riding a bicycle." | ./apps/translate run run
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <sstream>
 
 #include "apps/kit/commands.h"
+#include "apps/kit/program.h"
+#include "apps/programs/translate/data_report.h"
+#include "apps/programs/translate/pipe.h"
 #include "apps/programs/translate/score.h"
 #include "apps/programs/translate/train.h"
 #include "models/saved.h"
@@ -24,16 +28,11 @@ TooLong too_long(const Settings& s) {
     return s.too_long == "cut" ? TooLong::cut : s.too_long == "drop" ? TooLong::drop : TooLong::refuse;
 }
 
-void check_fits(const Transformer& model, const TextCodec& codec, const std::string& file) {
-    check(codec.size() == model.config.src_vocabulary && codec.size() == model.config.tgt_vocabulary, file,
-          ": the model has ", model.config.src_vocabulary, " ids, its vocabulary ", codec.size());
-}
-
-TextCodec learn_text(const Settings& s, const ParallelText& text) {
-    TextOptions options = s.text;
+Codec learn_text(const Settings& s, const ParallelText& text) {
+    models::text::CodecOptions options = s.text;
     options.dropout = s.bpe_dropout > 0;
     const std::string codes = s.codes.empty() ? "" : models::text::read_file(s.codes);
-    TextCodec codec = TextCodec::learn(text, options, codes, s.codes);
+    Codec codec = Codec::learn(text, options, codes, s.codes);
     std::cerr << "vocabulary: " << kit::grouped(codec.size());
     if (codes.empty() && codec.merges() < options.merges)
         std::cerr << "; merges: only " << kit::grouped(codec.merges()) << " of "
@@ -53,8 +52,9 @@ Texts read_texts(const Settings& s) {
     Texts texts = {read(s.files, bytes), {}};
     if (!s.validation.empty())
         texts.validation = read(s.validation, bytes);
-    models::text::check_data(texts.training, texts.validation ? &*texts.validation : nullptr)
-        .print(std::cerr, !s.check_data);
+    print_report(std::cerr,
+                 models::text::check_data(texts.training, texts.validation ? &*texts.validation : nullptr),
+                 !s.check_data);
     return texts;
 }
 
@@ -71,57 +71,44 @@ int train_command(int argc, char** argv) {
     const kit::RunFolder folder("translate", s.run, options);
     check_settings(s);
     const Texts texts = read_texts(s);
-    const TextCodec codec = folder.resumes() ? TextCodec::from_metadata(folder.checkpoint, folder.last())
-                                             : learn_text(s, texts.training);
+    const Codec codec = folder.resumes() ? Codec::from_metadata(folder.checkpoint, folder.last())
+                                         : learn_text(s, texts.training);
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
     const Transformer model = folder.resumes() ? models::load_transformer(folder.last(), nullptr, rng)
                                                : Transformer(model_config(s, codec.size()), rng);
     kit::announce("translate", nn::parameter_count(model));
-    const Corpus corpus(texts.training, codec, s.max_length, too_long(s));
+    const Corpus corpus(texts.training, codec, model.config.specials, s.max_length, too_long(s));
     std::optional<Corpus> validation;
     if (texts.validation)
-        validation.emplace(*texts.validation, codec, s.max_length, too_long(s));
+        validation.emplace(*texts.validation, codec, model.config.specials, s.max_length, too_long(s));
     train(model, codec, corpus, validation ? &*validation : nullptr, s, folder);
     return 0;
 }
 
 // ---------------------------------------------------------------------------------- run, score, and info
 
-struct Loaded {
-    Transformer model;
-    TextCodec codec;
-};
-Loaded load(const std::string& path) {
-    nn::checkpoint::Metadata metadata;
-    const std::string file = models::model_file(path);
-    Transformer model = models::load_transformer(file, &metadata);
-    TextCodec codec = TextCodec::from_metadata(metadata, file);
-    check_fits(model, codec, file);
-    return {std::move(model), std::move(codec)};
-}
-
-void add_decoding(kit::Options& options, DecodingOptions& decoding) {
-    options.add("--beam", "N", "width of the beam; 1: greedy", decoding.beam, {.min = 1, .max = 1000});
-    options.add("--alpha", "X", "length penalty, log p / length^X; 0: none, more: longer sentences",
-                decoding.alpha, {.max = 10});
-    options.add("--batch", "N", "sentences at a time", decoding.batch, {.min = 1, .max = 1 << 16});
-    options.add("--unknown", "what becomes of a word that the model has never seen", decoding.unknown,
+void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown) {
+    options.add("--beam", "N", "width of the beam; 1: greedy", o.beam, {.min = 1, .max = 1000});
+    options.add("--alpha", "X", "length penalty, log p / length^X; 0: none, more: longer sentences", o.alpha,
+                {.max = 10});
+    options.add("--batch", "N", "sentences at a time", o.batch, {.min = 1, .max = 1 << 16});
+    options.add("--unknown", "what becomes of a word that the model has never seen", unknown,
                 {"copy", "mark"});
 }
 
 int run_command(int argc, char** argv) {
     std::vector<std::string> words;
-    DecodingOptions decoding;
-    bool scores = false;
+    PipeOptions pipe;
+    std::string unknown = "copy";
     kit::Options options("translate run", "translates standard input, or a file, line by line");
     options.rest("MODEL [FILE]", "a run's folder or a saved model; what to translate", words, true);
-    add_decoding(options, decoding);
+    add_decoding(options, pipe.translation, unknown);
     options.add("--n-best", "N",
                 "so many translations of each, as `line ||| translation ||| score`, lines counted from 0",
-                decoding.n_best, {.min = 1, .max = 1000});
-    options.add("--scores", "the score before each translation, and a tab", scores);
+                pipe.translation.n_best, {.min = 1, .max = 1000});
+    options.add("--scores", "the score before each translation, and a tab", pipe.scores);
     options.add("--align", "which word of the line each word comes from, behind the translation: ||| 0-0 2-1",
-                decoding.align);
+                pipe.translation.align);
     options.add_threads();
     options.example("echo 'A man is riding a bicycle.' | ./apps/translate run run", "translates a sentence");
     options.note(
@@ -129,44 +116,45 @@ int run_command(int argc, char** argv) {
     options.parse(argc, argv);
     if (words.size() > 2)
         throw kit::UsageError("run takes a model and at most one file; --help shows more");
-    if (decoding.n_best > decoding.beam)
-        throw kit::UsageError(
-            join("--n-best ", decoding.n_best, " must not be larger than --beam ", decoding.beam));
-    const Loaded loaded = load(words[0]);
-    decoding.list = options.was_given("--n-best");
-    if (decoding.list && scores)
+    if (pipe.translation.n_best > pipe.translation.beam)
+        throw kit::UsageError(join("--n-best ", pipe.translation.n_best, " must not be larger than --beam ",
+                                   pipe.translation.beam));
+    pipe.list = options.was_given("--n-best");
+    if (pipe.list && pipe.scores)
         throw kit::UsageError("--n-best has the scores in its lists; --scores is for the translation alone");
-    const Translator translator{loaded.model, loaded.codec, decoding};
+    pipe.translation.copy_unknown = unknown == "copy";
+    const auto translator = models::Translator::load(words[0]);
     std::ios::sync_with_stdio(false);  // or it cannot be told how much input is waiting
     if (words.size() == 2) {
         std::istringstream text(models::text::read_file(words[1]));
-        translate_lines(translator, text, words[1], scores);
+        translate_lines(translator, pipe, text, words[1]);
     } else {
-        translate_lines(translator, std::cin, "standard input", scores);
+        translate_lines(translator, pipe, std::cin, "standard input");
     }
     return 0;
 }
 
 int score_command(int argc, char** argv) {
     std::vector<std::string> words;
-    DecodingOptions decoding;
+    models::TranslationOptions decoding;
+    std::string unknown = "copy";
     kit::Options options("translate score", "measures a model on pairs of sentences: loss and BLEU");
     options.rest("MODEL SOURCE TARGET | MODEL TSV", "a run's folder or a saved model; the sentences", words,
                  true);
-    add_decoding(options, decoding);
+    add_decoding(options, decoding, unknown);
     options.add_threads();
     options.example("./apps/translate score run val.en val.de", "nats for a token, and BLEU");
     options.parse(argc, argv);
     if (words.size() < 2 || words.size() > 3)
         throw kit::UsageError("score needs a model, and two files or one TSV; --help shows more");
-    const Loaded loaded = load(words[0]);
-    const ParallelText text = read({words.begin() + 1, words.end()}, loaded.codec.is_bytes());
-    const int64_t longest = loaded.model.config.max_length;
-    const Corpus corpus(text, loaded.codec, longest, TooLong::cut);
-    const double loss = mean_loss(loaded.model, corpus, std::max<int64_t>(longest, 4096));
-    const Translator translator{loaded.model, loaded.codec, decoding};
+    decoding.copy_unknown = unknown == "copy";
+    const auto [model, codec] = models::Translator::load(words[0]);
+    const ParallelText text = read({words.begin() + 1, words.end()}, codec.is_bytes());
+    const int64_t longest = model.config.max_length;
+    const Corpus corpus(text, codec, model.config.specials, longest, TooLong::cut);
+    const double loss = mean_loss(model, corpus, std::max<int64_t>(longest, 4096));
     std::cout << "loss " << loss << " nats, perplexity " << std::exp(loss) << '\n'
-              << measure_bleu(translator, corpus.sentences()).text << '\n';
+              << measure_bleu(model, codec, corpus.sentences(), decoding).text << '\n';
     return 0;
 }
 
@@ -178,16 +166,16 @@ int info_command(int argc, char** argv) {
     if (words.size() > 1)
         throw kit::UsageError(join("info takes one model: '", words[1], "' is too much"));
     const std::string path = models::model_file(words[0]);
-    const Loaded loaded = load(path);
-    const models::TransformerConfig& c = loaded.model.config;
-    const TextOptions& text = loaded.codec.options();
-    std::cout << path << ": " << kit::grouped(nn::parameter_count(loaded.model)) << " parameters\n"
+    const auto [model, codec] = models::Translator::load(path);
+    const models::TransformerConfig& c = model.config;
+    const models::text::CodecOptions& text = codec.options();
+    std::cout << path << ": " << kit::grouped(nn::parameter_count(model)) << " parameters\n"
               << "layers: " << c.n_encoder_layers << " + " << c.n_decoder_layers << ", " << c.block.d_model
               << " wide, feed-forward " << c.block.d_ff << ", " << c.block.n_heads << " heads; at most "
               << c.max_length << " tokens\n"
               << "text: " << (text.tokenized ? "in tokens" : "raw") << (text.lower_case ? ", lower case" : "")
-              << ", " << (loaded.codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
-              << kit::grouped(loaded.codec.size()) << '\n';
+              << ", " << (codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
+              << kit::grouped(codec.size()) << '\n';
     Settings s;
     kit::Options train = train_options(s);
     kit::print_run("translate", words[0], train);
@@ -214,7 +202,7 @@ int learn_bpe_command(int argc, char** argv) {
             counts.add_line(line);
     if (replaced > 0)
         std::cerr << kit::counted(replaced, "byte") << " that cannot be UTF-8, read as U+FFFD\n";
-    std::cout << Bpe::learn(counts, merges).codes();
+    std::cout << models::text::Bpe::learn(counts, merges).codes();
     return 0;
 }
 

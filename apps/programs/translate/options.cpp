@@ -80,7 +80,7 @@ std::vector<std::string> two_files(const std::string& text) {
             files = two;
     }
     if (files.front().empty() || files.back().empty())
-        throw kit::UsageError(join("--validation takes SOURCE,TARGET or a TSV: got '", text, "'"));
+        throw kit::UsageError(autograd::join("--validation takes SOURCE,TARGET or a TSV: got '", text, "'"));
     return files;
 }
 
@@ -125,7 +125,7 @@ void check_settings(const Settings& s) {
         throw kit::UsageError("--save FOLDER is needed: what is learned is kept there");
     if (s.max_length > s.batch_tokens)
         throw kit::UsageError(
-            join("--max-length ", s.max_length, " is more than --batch-tokens ", s.batch_tokens));
+            autograd::join("--max-length ", s.max_length, " is more than --batch-tokens ", s.batch_tokens));
     if (s.text.pieces == "bytes" && (s.bpe_dropout > 0 || s.text.min_count > 1))
         throw kit::UsageError("--bpe-dropout and --min-count are for --pieces words");
 }

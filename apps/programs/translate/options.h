@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/kit/run_folder.h"
-#include "apps/programs/translate/text.h"
+#include "models/text/codec.h"
 #include "models/transformer.h"
 
 namespace plaingrad::translate {
@@ -15,7 +15,7 @@ struct Settings {
     std::string preset = "tiny", codes;
     kit::RunSettings run;
     std::vector<std::string> files, validation;
-    TextOptions text = {};
+    models::text::CodecOptions text = {};
     std::string too_long = "drop";
     int64_t max_length = 128, batch_tokens = 4096, accumulate = 1, steps = 8000, warmup = 2000;
     int64_t patience = 10, average = 10, seed = 1, beam = 5;

@@ -2,10 +2,14 @@
 
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 
+#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/score.h"
-#include "nn/checkpoint/file.h"
+#include "models/saved.h"
+#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/safetensors.h"
 #include "nn/schedule.h"
 
 namespace plaingrad::translate {
@@ -41,7 +45,8 @@ void average(const std::vector<std::string>& files, const Transformer& into) {
 // beam: those of the source and, as far as translations usually go, of the target. And the probabilities of
 // all words, twice.
 double decoding_bytes(const models::TransformerConfig& c, const Corpus& validation, int64_t beam) {
-    const auto rows = static_cast<double>(beam * std::min(DecodingOptions{}.batch, validation.size()));
+    const auto rows =
+        static_cast<double>(beam * std::min(models::TranslationOptions{}.batch, validation.size()));
     const double positions = 2.5 * static_cast<double>(validation.longest());
     return rows * sizeof(autograd::Real) *
            (positions * static_cast<double>(2 * c.block.d_model * c.n_decoder_layers) +
@@ -67,7 +72,7 @@ struct Epoch {
 
 class Learner {
 public:
-    Learner(const Transformer& model, const TextCodec& codec, const Corpus& corpus, const Corpus* validation,
+    Learner(const Transformer& model, const Codec& codec, const Corpus& corpus, const Corpus* validation,
             const Settings& s, const kit::RunFolder& folder)
         : model_(model),
           codec_(codec),
@@ -169,8 +174,7 @@ private:
     }
 
     double validate() {
-        const Translator greedy{model_, codec_, {.beam = 1, .alpha = 0}};
-        bleu_ = measure_bleu(greedy, validation_->sentences()).score;
+        bleu_ = measure_bleu(model_, codec_, validation_->sentences(), {.beam = 1, .alpha = 0}).score;
         return mean_loss(model_, *validation_, s_.batch_tokens);
     }
 
@@ -261,9 +265,8 @@ private:
         std::cerr << "saved " << folder_.model() << ": " << kept << '\n';
         if (validation_ == nullptr)
             return;
-        const Translator translator{model_, codec_, {.beam = s_.beam}};
         std::cout << "validation loss " << loss << "\nbeam " << s_.beam << ": "
-                  << measure_bleu(translator, validation_->sentences()).text << '\n';
+                  << measure_bleu(model_, codec_, validation_->sentences(), {.beam = s_.beam}).text << '\n';
     }
 
     // model_, whose validation loss is `loss`, becomes the best one if that is as good. Says so in `kept`.
@@ -282,7 +285,7 @@ private:
     }
 
     const Transformer& model_;
-    const TextCodec& codec_;
+    const Codec& codec_;
     const Corpus& corpus_;
     const Corpus* validation_;
     const Settings& s_;
@@ -295,7 +298,7 @@ private:
 
 }  // namespace
 
-void train(const Transformer& model, const TextCodec& codec, const Corpus& corpus, const Corpus* validation,
+void train(const Transformer& model, const Codec& codec, const Corpus& corpus, const Corpus* validation,
            const Settings& s, const kit::RunFolder& folder) {
     Learner(model, codec, corpus, validation, s, folder)();
 }

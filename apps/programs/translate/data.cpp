@@ -1,0 +1,131 @@
+#include "apps/programs/translate/data.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "apps/kit/program.h"
+
+namespace plaingrad::translate {
+
+ParallelText read(const std::vector<std::string>& files, bool any_bytes) {
+    const auto rule = any_bytes ? models::text::InvalidUtf8::keep : models::text::InvalidUtf8::replace;
+    return files.size() == 1 ? models::text::read_parallel(files[0], rule)
+                             : models::text::read_parallel(files[0], files[1], rule);
+}
+
+// What the model reads and predicts on a side, the end included.
+static models::text::PairLength length_of(const models::Pair& pair) {
+    return {std::ssize(pair.src), std::ssize(pair.tgt) + 1};
+}
+static int64_t longest_of(const models::Pair& pair) {
+    const models::text::PairLength length = length_of(pair);
+    return std::max(length.source, length.target);
+}
+
+models::Pair Corpus::pair_of(std::vector<int32_t> source, std::vector<int32_t> target) const {
+    source.push_back(specials_.ends.front());
+    return {std::move(source), std::move(target)};
+}
+
+Corpus::Corpus(const ParallelText& text, const Codec& codec, const models::Specials& specials,
+               int64_t longest, TooLong too_long)
+    : specials_(specials), longest_(longest) {
+    int64_t changed = 0;
+    for (const SentencePair& pair : text.pairs) {
+        std::vector<int32_t> source = codec.encode(pair.source), target = codec.encode(pair.target);
+        if (std::max(std::ssize(source), std::ssize(target)) > longest - 1) {
+            ++changed;
+            if (!models::text::fit(source, target, longest - 1, too_long, text.files(), pair.line))
+                continue;
+        }
+        pairs_.push_back(pair_of(std::move(source), std::move(target)));
+        sentences_.push_back(pair);
+    }
+    if (changed > 0)
+        std::cerr << text.files() << ": " << kit::counted(changed, "pair") << " of more than " << longest
+                  << (too_long == TooLong::cut ? " tokens: cut\n" : " tokens: dropped\n");
+    check(!pairs_.empty(), text.files(), ": no pair is short enough; --max-length ", longest,
+          " is what a side may have in tokens");
+}
+
+int64_t Corpus::longest() const {
+    int64_t longest = 0;
+    for (const models::Pair& pair : pairs_)
+        longest = std::max(longest, longest_of(pair));
+    return longest;
+}
+
+int64_t Corpus::target_tokens() const {
+    int64_t count = 0;
+    for (const models::Pair& pair : pairs_)
+        count += length_of(pair).target;
+    return count;
+}
+
+std::vector<std::vector<int64_t>> Corpus::batches(const models::text::BatchOptions& options) const {
+    std::vector<models::text::PairLength> lengths;
+    for (const models::Pair& pair : pairs_)
+        lengths.push_back(length_of(pair));
+    return models::text::make_batches(lengths, options);
+}
+
+models::Batch Corpus::batch(const std::vector<int64_t>& indices) const {
+    std::vector<models::Pair> chosen;
+    for (const int64_t i : indices)
+        chosen.push_back(pair(i));
+    return models::make_batch(chosen, specials_);
+}
+
+Corpus Corpus::with_dropout(const Codec& codec, double dropout, const autograd::Rng& rng) const {
+    Corpus other = *this;
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+        const autograd::Rng of_pair = rng.fork(i);
+        models::Pair divided = pair_of(codec.encode(sentences_[i].source, dropout, of_pair.fork("source")),
+                                       codec.encode(sentences_[i].target, dropout, of_pair.fork("target")));
+        if (longest_of(divided) <= longest_)
+            other.pairs_[i] = std::move(divided);
+    }
+    return other;
+}
+
+std::string Corpus::fingerprint() const {
+    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+    const auto add = [&](int32_t id) { hash = (hash ^ static_cast<uint32_t>(id)) * 0x100000001b3u; };
+    for (const models::Pair& pair : pairs_) {
+        std::for_each(pair.src.begin(), pair.src.end(), add);
+        std::for_each(pair.tgt.begin(), pair.tgt.end(), add);
+        add(-1);
+    }
+    return join(pairs_.size(), " pairs, ", hash);
+}
+
+Cursor::Cursor(const Corpus& corpus, const Codec& codec, int64_t batch_tokens, double bpe_dropout,
+               uint64_t seed)
+    : corpus_(&corpus),
+      codec_(&codec),
+      bpe_dropout_(bpe_dropout),
+      options_{.batch_tokens = batch_tokens, .seed = seed} {
+    move(0, 0);
+}
+
+void Cursor::move(int64_t to_epoch, int64_t to_index) {
+    options_.epoch = epoch = to_epoch;
+    index = to_index;
+    if (bpe_dropout_ > 0)
+        divided_ = corpus_->with_dropout(
+            *codec_, bpe_dropout_,
+            autograd::Rng(options_.seed).fork("pieces").fork(static_cast<uint64_t>(epoch)));
+    batches_ = corpus().batches(options_);
+    check(index >= 0 && index < per_epoch(), "epoch ", epoch, " has ", per_epoch(),
+          " batches; there is no number ", index);
+}
+
+models::Batch Cursor::next(bool& ends_epoch) {
+    const models::Batch batch = corpus().batch(batches_[static_cast<std::size_t>(index)]);
+    ends_epoch = ++index == per_epoch();
+    if (ends_epoch)
+        move(epoch + 1, 0);
+    return batch;
+}
+
+}  // namespace plaingrad::translate

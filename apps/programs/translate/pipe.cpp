@@ -1,0 +1,125 @@
+#include "apps/programs/translate/pipe.h"
+
+#include <iostream>
+
+#include "apps/kit/program.h"
+#include "models/text/lines.h"
+
+namespace plaingrad::translate {
+namespace {
+
+using autograd::check;
+using autograd::join;
+using models::Translation;
+
+// The next line, or as much of it as shows that it is too long for a sentence. Throws Error for input that
+// cannot be read.
+bool next_line(std::istream& in, std::string& line, const std::string& name) {
+    line.clear();
+    try {
+        int c = in.rdbuf()->sbumpc();
+        if (c == EOF)
+            return false;
+        for (; c != EOF && c != '\n' && line.size() <= models::text::kLongestLine; c = in.rdbuf()->sbumpc())
+            line.push_back(static_cast<char>(c));
+    } catch (const std::ios_base::failure&) {
+        throw autograd::Error(join(name, ": cannot be read"));
+    }
+    return true;
+}
+
+class Pipe {
+public:
+    Pipe(const models::Translator& translator, const PipeOptions& options, const std::string& name)
+        : translator_(translator), options_(options), name_(name) {}
+
+    void operator()(std::istream& in) {
+        std::string line;
+        while (next_line(in, line, name_)) {
+            add(line);
+            if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
+                write();
+        }
+        write();
+        if (replaced_ > 0)
+            std::cerr << name_ << ": " << kit::counted(replaced_, "byte")
+                      << " that cannot be UTF-8, read as U+FFFD\n";
+        report_unknown();
+    }
+
+private:
+    void add(std::string line) {
+        if (read_ == 0 && line.starts_with("\xef\xbb\xbf"))
+            line.erase(0, 3);
+        try {
+            const std::string where = join(name_, ":", read_ + 1);
+            models::text::check_length(line, where);
+            line = models::text::clean_line_of_bytes(std::move(line), where);
+        } catch (const autograd::Error&) {
+            write();  // the lines before it
+            throw;
+        }
+        ++read_;
+        lines_.push_back(translator_.codec.is_bytes() ? line
+                                                      : models::text::replace_invalid_utf8(line, replaced_));
+    }
+
+    // Translates the lines that were added.
+    void write() {
+        int64_t line = read_ - std::ssize(lines_);
+        for (const Translation& translation : translator_.translate(lines_, options_.translation)) {
+            print(translation, line++);
+            pieces_ += translation.pieces;
+            if (unknown_ == 0 && !translation.unknown.empty())
+                first_unknown_ = join("'", translation.unknown[0], "' in line ", line);
+            unknown_ += std::ssize(translation.unknown);
+            if (translation.cut)
+                std::cerr << name_ << ':' << line << ": longer than "
+                          << translator_.model.config.max_length - 1 << " pieces: the rest is left out\n";
+        }
+        std::cout.flush();
+        check(std::cout.good(), "the output could not be written");
+        lines_.clear();
+    }
+
+    void print(const Translation& translation, int64_t line) const {
+        for (const Translation::Candidate& c : translation.best) {
+            if (options_.list)
+                std::cout << line << " ||| " << c.text << " ||| " << c.score;
+            else if (options_.scores)
+                std::cout << c.score << '\t' << c.text;
+            else
+                std::cout << c.text;
+            if (options_.translation.align)
+                std::cout << " ||| " << models::to_string(c.alignment);
+            std::cout << '\n';
+        }
+    }
+
+    // Some unknown characters are usual. If all are, the input is in no language that the model knows.
+    void report_unknown() const {
+        check(unknown_ == 0 || unknown_ < pieces_, name_,
+              ": the model has never seen any of these characters; is this the language that it learned "
+              "from?");
+        if (unknown_ > 0)
+            std::cerr << name_ << ": the model has never seen " << unknown_ << " of " << pieces_
+                      << " words or pieces of words, first " << first_unknown_ << '\n';
+    }
+
+    const models::Translator& translator_;
+    const PipeOptions& options_;
+    const std::string& name_;
+    std::vector<std::string> lines_;    // to be translated
+    int64_t read_ = 0, replaced_ = 0;   // lines; bytes that are not UTF-8
+    int64_t pieces_ = 0, unknown_ = 0;  // of all lines
+    std::string first_unknown_;
+};
+
+}  // namespace
+
+void translate_lines(const models::Translator& translator, const PipeOptions& options, std::istream& in,
+                     const std::string& name) {
+    Pipe(translator, options, name)(in);
+}
+
+}  // namespace plaingrad::translate

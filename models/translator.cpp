@@ -1,0 +1,162 @@
+#include "models/translator.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "models/decoding.h"
+#include "models/saved.h"
+
+namespace plaingrad::models {
+namespace {
+
+using Ids = std::vector<int32_t>;
+using Words = std::vector<std::string>;
+
+struct Source {
+    std::size_t line;
+    Ids ids = {};       // an end last
+    Words pieces = {};  // if some are unknown
+};
+
+// Sentences that are translated together, and how.
+struct Batch {
+    const Transformer& model;
+    const text::Codec& codec;
+    const TranslationOptions& options;
+    std::span<const Source> sources;
+    std::vector<Translation>& all;  // of all lines
+
+    void translate() const;
+
+private:
+    using Found = std::vector<std::vector<Hypothesis>>;  // of each sentence, best first
+    void add_candidates(const Found& found, std::size_t rank) const;
+    Words copies_for(const Source& source, const Ids& ids, const CrossAttention& attention,
+                     int64_t row) const;
+};
+
+void Batch::translate() const {
+    BeamOptions beam = {.beam = options.beam,
+                        .n_best = options.n_best,
+                        .alpha = options.alpha,
+                        .k = 0,
+                        .max_tokens = model.config.max_length};
+    std::vector<Ids> ids;
+    for (const Source& source : sources) {
+        ids.push_back(source.ids);
+        beam.max_tokens_of.push_back(2 * std::ssize(source.ids) + 20);  // not of the batch's longest
+    }
+    const auto stepper = model.start(Tokens::padded(ids, model.config.specials.pad));
+    const Found found = beam_search(*stepper, beam);
+    for (int64_t rank = 0; rank < options.n_best; ++rank)
+        add_candidates(found, static_cast<std::size_t>(rank));
+}
+
+// The candidates of one rank, of the sentences that have so many.
+void Batch::add_candidates(const Found& found, std::size_t rank) const {
+    std::vector<std::size_t> places;
+    std::vector<Ids> source_ids, target_ids;
+    bool unknown = false;
+    for (std::size_t b = 0; b < sources.size(); ++b)
+        if (rank < found[b].size()) {
+            places.push_back(b);
+            source_ids.push_back(sources[b].ids);
+            target_ids.push_back(found[b][rank].ids);
+            unknown = unknown || contains(target_ids.back(), kUnk);
+        }
+    std::optional<CrossAttention> attention;
+    if (!places.empty() && (options.align || (unknown && options.copy_unknown)))
+        attention.emplace(model, source_ids, target_ids);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const Source& source = sources[places[i]];
+        const auto row = static_cast<int64_t>(i);
+        Words copies;
+        if (attention && options.copy_unknown)
+            copies = copies_for(source, target_ids[i], *attention, row);
+        Translation::Candidate candidate = {codec.decode(target_ids[i], copies),
+                                            found[places[i]][rank].score};
+        if (options.align) {
+            const Ids read(source.ids.begin(), source.ids.end() - 1);
+            candidate.alignment = align(*attention, row, codec.words_of(read, source.pieces),
+                                        codec.words_of(target_ids[i], copies));
+        }
+        all[source.line].best.push_back(std::move(candidate));
+    }
+}
+
+// For each unknown token of a translation the piece of the source that it is aligned with: one that is
+// unknown, too, if the source has any.
+Words Batch::copies_for(const Source& source, const Ids& ids, const CrossAttention& attention,
+                        int64_t row) const {
+    Words copies(ids.size());
+    const int64_t length = std::ssize(source.ids) - 1;
+    std::vector<bool> unknown;
+    for (int64_t s = 0; s < length; ++s)
+        unknown.push_back(source.ids[static_cast<std::size_t>(s)] == kUnk);
+    for (std::size_t t = 0; t < ids.size(); ++t) {
+        if (ids[t] != kUnk || length == 0)
+            continue;
+        const auto s =
+            static_cast<std::size_t>(attention.most(row, static_cast<int64_t>(t), length, unknown));
+        copies[t] = source.pieces.empty() ? codec.decode({source.ids[s]}) : source.pieces[s];
+    }
+    return copies;
+}
+
+// Notes in `translation` how much of the line is read, and what is unknown in it.
+Source encode(const Transformer& model, const text::Codec& codec, const std::string& line, std::size_t number,
+              Translation& translation) {
+    Source source = {number, codec.encode(line)};
+    const auto longest = static_cast<std::size_t>(model.config.max_length);
+    translation.cut = source.ids.size() >= longest;
+    if (translation.cut)
+        source.ids.resize(longest - 1);
+    translation.pieces = std::ssize(source.ids);
+    if (contains(source.ids, kUnk))
+        source.pieces = codec.pieces(line);
+    for (std::size_t i = 0; i < source.ids.size(); ++i)
+        if (source.ids[i] == kUnk)
+            translation.unknown.push_back(codec.decode({kUnk}, {source.pieces[i]}));
+    source.ids.push_back(model.config.specials.ends.front());
+    return source;
+}
+
+}  // namespace
+
+std::vector<Translation> translate(const Transformer& model, const text::Codec& codec, const Words& lines,
+                                   const TranslationOptions& options) {
+    check(options.batch >= 1, "[translate] batch must be at least 1: got ", options.batch);
+    std::vector<Translation> all(lines.size());
+    std::vector<Source> sources;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        if (text::has_text(lines[i]))
+            sources.push_back(encode(model, codec, lines[i], i, all[i]));
+        else
+            all[i].best.emplace_back();
+    std::stable_sort(sources.begin(), sources.end(),
+                     [](const Source& a, const Source& b) { return a.ids.size() < b.ids.size(); });
+    const auto batch = static_cast<std::size_t>(options.batch);
+    for (std::size_t begin = 0; begin < sources.size(); begin += batch)
+        Batch{model, codec, options,
+              std::span(sources).subspan(begin, std::min(batch, sources.size() - begin)), all}
+            .translate();
+    return all;
+}
+
+Translator Translator::load(const std::string& path) {
+    const std::string file = model_file(path);
+    Metadata metadata;
+    Transformer model = load_transformer(file, &metadata);
+    text::Codec codec = text::Codec::from_metadata(metadata, file);
+    const TransformerConfig& c = model.config;
+    nn::checkpoint::check_file(codec.size() == c.src_vocabulary && codec.size() == c.tgt_vocabulary, file,
+                               ": the model has ", c.src_vocabulary, " ids, its vocabulary ", codec.size());
+    return {std::move(model), std::move(codec)};
+}
+
+std::string Translator::operator()(const std::string& line) const {
+    return translate({line})[0].best[0].text;
+}
+
+}  // namespace plaingrad::models

@@ -1,0 +1,61 @@
+// From text to text: a Transformer, and the codec that its sentences were encoded with.
+//
+//     const auto translate = models::Translator::load("run");  // of `translate train ... --save run`
+//     std::cout << translate("A man is riding a bicycle.");
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/alignment.h"
+#include "models/text/codec.h"
+#include "models/transformer.h"
+
+namespace plaingrad::models {
+
+struct TranslationOptions {
+    int64_t beam = 5;          // width of the beam; 1: greedy
+    double alpha = 1;          // length penalty: score = log p / length^alpha; 0: none
+    int64_t n_best = 1;        // translations of each sentence, at most `beam`
+    int64_t batch = 64;        // sentences that are translated together
+    bool align = false;        // with alignments
+    bool copy_unknown = true;  // a word that is unknown becomes the word of the source that it is aligned
+                               // with; false: "<unk>"
+};
+
+struct Translation {
+    struct Candidate {
+        std::string text;
+        double score = 0;
+        Alignment alignment = {};
+    };
+    std::vector<Candidate> best;  // best first; of a line without text one, which is empty
+    bool cut = false;             // the line had more pieces than the model can read: the rest was left out
+    int64_t pieces = 0;           // of the line, as far as it was read
+    std::vector<std::string> unknown = {};  // those of them that the model has never seen
+};
+
+// One for each line. Lines of about the same length are translated together, which changes no bit of any of
+// them. Throws Error for options that beam_search refuses.
+std::vector<Translation> translate(const Transformer& model, const text::Codec& codec,
+                                   const std::vector<std::string>& lines,
+                                   const TranslationOptions& options = {});
+
+struct Translator {
+    // What `translate train` has saved: a run's folder (see model_file), or one of the files in it. Throws
+    // FileError naming the file for any other.
+    static Translator load(const std::string& path);
+
+    // The best translation of one line.
+    std::string operator()(const std::string& line) const;
+    // Of many lines, and more than the best.
+    std::vector<Translation> translate(const std::vector<std::string>& lines,
+                                       const TranslationOptions& options = {}) const {
+        return models::translate(model, codec, lines, options);
+    }
+
+    Transformer model;
+    text::Codec codec;
+};
+
+}  // namespace plaingrad::models

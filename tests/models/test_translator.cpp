@@ -1,0 +1,173 @@
+// From text to text, with a translator that was saved.
+#include "models/translator.h"
+
+#include <algorithm>
+
+#include "models/language_model.h"
+#include "models/pairs.h"
+#include "models/saved.h"
+#include "nn/optim.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+#include "tests/models/text/parallel_text.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+// "say X" is "X sagt er", and a name is too rare to be learned; "one two" is "zwei eins".
+text::ParallelText lesson() {
+    const std::vector<std::string> en = {"one", "two", "three", "four"},
+                                   de = {"eins", "zwei", "drei", "vier"};
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (std::size_t a = 0; a < 4; ++a)
+        for (std::size_t b = 0; b < 4; ++b)
+            pairs.emplace_back(en[a] + " " + en[b] + "!", de[b] + " " + de[a] + "!");
+    for (char name = 'A'; name <= 'T'; ++name)
+        pairs.emplace_back(std::string("say ") + name + "!", std::string(1, name) + " sagt er!");
+    return parallel_text(pairs);
+}
+
+Translator trained() {
+    const text::ParallelText pairs = lesson();
+    text::Codec codec = text::Codec::learn(pairs, {.merges = 60, .min_count = 3});
+    Transformer model(
+        {.src_vocabulary = codec.size(),
+         .tgt_vocabulary = codec.size(),
+         .max_length = 12,
+         .n_encoder_layers = 1,
+         .n_decoder_layers = 2,
+         .tying = Tying::all,
+         .block = {.d_model = 32, .n_heads = 2, .d_ff = 64, .dropout = {.embeddings = 0, .sublayers = 0}}},
+        Rng(1));
+    std::vector<Pair> ids;
+    for (const text::SentencePair& pair : pairs.pairs) {
+        ids.push_back({codec.encode(pair.source), codec.encode(pair.target)});
+        ids.back().src.push_back(kEos);
+    }
+    nn::Adam adam(nn::parameters(model), {.lr = 3e-3});
+    const Batch batch = make_batch(ids);
+    for (int step = 0; step < 150; ++step) {
+        adam.zero_grad();
+        teacher_forcing(model, batch, Mode::train(Rng(0))).loss.backward();
+        adam.step();
+    }
+    return {std::move(model), std::move(codec)};
+}
+
+std::vector<std::string> texts(const std::vector<Translation>& all) {
+    std::vector<std::string> out;
+    for (const Translation& translation : all)
+        out.push_back(translation.best.at(0).text);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("Translator: what was trained and saved translates again", "[translator]") {
+    const Folder folder;
+    static const Translator before = trained();
+    save(folder / "model.safetensors", before.model, before.codec.metadata());
+    for (const std::string& path : {folder.path, folder / "model.safetensors"}) {
+        const auto t = Translator::load(path);
+        CHECK(t("one two!") == "zwei eins!");
+        CHECK(t("four three!") == "drei vier!");
+        CHECK(t("").empty());
+        CHECK(t(" \t ").empty());
+    }
+
+    const Translator& t = before;
+    SECTION("many lines are what each of them is alone, whatever the batch") {
+        std::vector<std::string> lines = {"one two!", "", "three!", "say one two three four!", "four four!"};
+        std::vector<std::string> alone;
+        for (const std::string& line : lines)
+            alone.push_back(t(line));
+        for (const int64_t batch : {1, 2, 3, 64})
+            CHECK(texts(t.translate(lines, {.batch = batch})) == alone);
+        CHECK(t.translate(std::vector<std::string>{}).empty());
+    }
+    SECTION("the n best, in order") {
+        const auto best = t.translate({"one two!", "two one!"}, {.beam = 4, .n_best = 3});
+        REQUIRE(best.size() == 2);
+        for (const Translation& translation : best) {
+            REQUIRE(translation.best.size() == 3);
+            CHECK(translation.best[0].score > translation.best[1].score);
+            CHECK(translation.best[1].score > translation.best[2].score);
+            CHECK(translation.best[0].text != translation.best[1].text);
+        }
+        CHECK(best[1].best[0].text == "eins zwei!");
+        CHECK_THROWS_AS(t.translate({"one"}, {.beam = 2, .n_best = 3}), autograd::Error);
+        CHECK_THROWS_AS(t.translate({"one"}, {.batch = 0}), autograd::Error);
+    }
+    SECTION("words that were never seen are copied, or marked") {
+        const std::vector<std::string> lines = {"say 猫!", "one two!"};
+        CHECK(texts(t.translate(lines)) == std::vector<std::string>{"猫 sagt er!", "zwei eins!"});
+        CHECK(texts(t.translate(lines, {.copy_unknown = false}))[0] == "<unk> sagt er!");
+        const auto all = t.translate(lines);
+        CHECK(all[0].unknown == std::vector<std::string>{"猫"});
+        CHECK((all[0].pieces > 1 && all[1].unknown.empty()));
+        // Nothing that is known: something is written, and nothing is lost on the way.
+        const Translation hello = t.translate({"Hello World!"})[0];
+        CHECK(hello.unknown.size() + 1 == static_cast<std::size_t>(hello.pieces));  // all but the "!"
+        CHECK_FALSE(hello.best[0].text.empty());
+    }
+    SECTION("each word with the words that it comes from") {
+        const auto aligned = t.translate({"one two!"}, {.align = true});
+        const Alignment& alignment = aligned[0].best[0].alignment;
+        std::vector<int64_t> words;
+        for (const auto& [source, target] : alignment) {
+            CHECK((source >= 0 && source < 2));
+            words.push_back(target);
+        }
+        CHECK((std::is_sorted(words.begin(), words.end()) && words.front() == 0 && words.back() == 1));
+        CHECK(t.translate({"one two!"})[0].best[0].alignment.empty());
+        CHECK(to_string({{0, 0}, {2, 1}}) == "0-0 2-1");
+    }
+    SECTION("a line that is too long is cut, and says so") {
+        std::string line;
+        for (int i = 0; i < 20; ++i)
+            line += "one ";
+        const Translation cut = t.translate({line})[0];
+        CHECK((cut.cut && cut.pieces == 11));
+        CHECK_FALSE(t.translate({"one two!"})[0].cut);
+    }
+}
+
+TEST_CASE("Translator: files that are none", "[translator][saved]") {
+    const Folder folder;
+    const auto refused = [&](const std::string& path, const std::string& part) {
+        const std::string error = error_of([&] { Translator::load(path); });
+        INFO(error);
+        CHECK(contains(error, path));
+        CHECK(contains(error, part));
+    };
+    refused(folder.path, "this folder has no model in it");
+    refused(folder / "none", "none");
+    const TransformerConfig config = {.src_vocabulary = 9,
+                                      .tgt_vocabulary = 9,
+                                      .max_length = 4,
+                                      .n_encoder_layers = 1,
+                                      .n_decoder_layers = 1,
+                                      .block = {.d_model = 2, .n_heads = 1, .d_ff = 2}};
+    const Transformer model(config, Rng(1));
+    save(folder / "no_text", model);
+    refused(folder / "no_text", "it has no text");
+    const text::Codec codec = text::Codec::learn(parallel_text({{"a", "b"}}), {.merges = 2});
+    save(folder / "other_text", model, codec.metadata());
+    refused(folder / "other_text", "the model has 9 ids, its vocabulary 6");
+    StackConfig stack = {.vocabulary = 9, .n_layers = 1, .block = config.block};
+    save(folder / "language", LanguageModel(stack, Rng(1)));
+    refused(folder / "language", "this is a saved language model; a saved translation model is needed");
+}
+
+TEST_CASE("model_file: of a run's folder the model, else the best, else the last", "[translator][saved]") {
+    const Folder folder;
+    CHECK(model_file(folder / "any") == folder / "any");
+    for (const char* name : {"last.safetensors", "best.safetensors", "model.safetensors"}) {
+        folder.write(name, "x");
+        CHECK(model_file(folder.path) == folder / name);
+    }
+}

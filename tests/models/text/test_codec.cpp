@@ -1,0 +1,76 @@
+// How lines become ids and back: pieces, rare ones, dropout, and whose word a piece is.
+#include "models/text/codec.h"
+
+#include <algorithm>
+
+#include "tests/catch.h"
+#include "tests/models/text/parallel_text.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace text;       // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+ParallelText low_and_lower() {
+    return parallel_text(
+        {{"low low lower", "newest newest"}, {"lower low", "newest widest"}, {"low", "widest x"}});
+}
+
+Codec learn(const ParallelText& text, const CodecOptions& options) { return Codec::learn(text, options); }
+
+}  // namespace
+
+TEST_CASE("codec: what was learned is read and written again", "[text][codec]") {
+    for (const CodecOptions& options :
+         {CodecOptions{.merges = 5}, CodecOptions{.tokenized = true, .merges = 5},
+          CodecOptions{.pieces = "bytes", .merges = 5}, CodecOptions{.merges = 5, .min_count = 2}}) {
+        const Codec codec = learn(low_and_lower(), options);
+        const Codec copy = Codec::from_metadata(codec.metadata(), "file");
+        CHECK(copy.metadata() == codec.metadata());
+        CHECK(copy.size() == codec.size());
+        for (const char* line : {"low lower newest", "widest low", "wow x"})
+            CHECK(copy.encode(line) == codec.encode(line));
+        CHECK(codec.decode(codec.encode("low lower newest")) == "low lower newest");
+    }
+    const Codec raw = learn(low_and_lower(), {.merges = 5});
+    CHECK(raw.encode("  low \t lower ") == raw.encode("low lower"));  // spaces mean nothing
+}
+
+TEST_CASE("codec: rare pieces are divided, and what can't be is unknown", "[text][codec]") {
+    const Codec all = learn(low_and_lower(), {.merges = 50});
+    const Codec some = learn(low_and_lower(), {.merges = 50, .min_count = 3});
+    CHECK(all.pieces("widest") == std::vector<std::string>{"widest"});
+    CHECK(some.pieces("widest").size() > 1);  // it is there twice
+    CHECK(some.pieces("newest") == std::vector<std::string>{"newest"});
+    CHECK(all.encode("x") != std::vector<int32_t>{kUnk});
+    CHECK(some.encode("x") == std::vector<int32_t>{kUnk});
+    CHECK(some.size() < all.size());
+    CHECK(some.decode({kUnk, kUnk}, {"q@@", "r"}) == "qr");
+    CHECK(some.decode({kUnk}) == "<unk>");
+}
+
+TEST_CASE("codec: each id belongs to a word", "[text][codec]") {
+    const std::string line = "He said: \"low\" lower.";  // 4 words
+    const ParallelText corpus = parallel_text({{line, line}});
+    for (const CodecOptions& options : {CodecOptions{.merges = 0}, CodecOptions{.merges = 100},
+                                        CodecOptions{.pieces = "bytes", .merges = 3}}) {
+        const Codec codec = learn(corpus, options);
+        const std::vector<int64_t> words = codec.words_of(codec.encode(line));
+        CHECK(words.size() == codec.encode(line).size());
+        CHECK(std::is_sorted(words.begin(), words.end()));
+        CHECK((words.front() == 0 && words.back() == 3));
+        for (const int64_t word : {0, 1, 2, 3})
+            CHECK(std::count(words.begin(), words.end(), word) > 0);
+    }
+    const Codec codec = learn(corpus, {.merges = 100});
+    CHECK(codec.words_of(codec.encode("He said:")) == std::vector<int64_t>{0, 1, 1});  // He, said, :
+    CHECK(codec.words_of({}).empty());
+}
+
+TEST_CASE("codec: bytes that are not UTF-8 come back as they were", "[text][codec]") {
+    const Codec codec =
+        learn(parallel_text({{"caf\xe9 \xff", "k\xfc hl"}}), {.pieces = "bytes", .merges = 2});
+    CHECK(codec.decode(codec.encode("caf\xe9 \xff")) == "caf\xe9 \xff");
+}
