@@ -10,8 +10,8 @@ TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][t
         SKIP("this build is too slow to learn in");
     const Files f;
     const Result trained =
-        translate(f.train({"--steps", "700", "--lr", "0.001", "--warmup", "100", "--dropout", "0.1",
-                           "--batch-tokens", "256", "--average", "5", "--save", f.run}));
+        translate(f.train_tiny({"--steps", "700", "--lr", "0.001", "--warmup", "100", "--dropout", "0.1",
+                                "--batch-tokens", "256", "--average", "5", "--save", f.run}));
     INFO(trained.err);
     REQUIRE(trained.status == 0);
     CHECK(contains(trained.err, "vocabulary: "));
@@ -109,6 +109,8 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     refused(1, train({"--resume", f.folder / "none"}), "there is no run in this folder");
     refused(2, train({f.data}), "--save FOLDER is needed");
     refused(2, train({f.data, "--save", f.run, "--validation", "a,"}), "--validation takes SOURCE,TARGET");
+    refused(2, train({f.data, "--save", f.run, "--heads", "3"}),
+            "--d-model 128 must be a multiple of --heads 3");
     const std::string tiny = f.folder.write("tiny", "a b c\tb\n");
     refused(2, train({tiny, "--save", f.run, "--pieces", "bytes", "--min-count", "2"}), "--pieces words");
     refused(1, train({f.folder.write("long", std::string(2'000'000, 'a') + "\tb\n"), "--save", f.run}),

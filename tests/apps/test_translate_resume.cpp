@@ -99,9 +99,9 @@ TEST_CASE("translate: what is kept is the better of the average and the best epo
         const std::string run = f.folder / (short_run ? "short" : "long");
         // The average of all epochs of a short run is worse than the last one; of a run at a high rate it is
         // better.
-        const Result r = translate(
-            f.train({"--save", run, "--validation", f.data, "--steps", short_run ? "28" : "70", "--average",
-                     short_run ? "10" : "3", "--lr", short_run ? "0.0005" : "0.02", "--patience", "0"}));
+        const Result r = translate(f.train_tiny({"--save", run, "--validation", f.data, "--steps",
+                                                 short_run ? "28" : "70", "--average", short_run ? "10" : "3",
+                                                 "--lr", short_run ? "0.0005" : "0.02", "--patience", "0"}));
         INFO(r.err);
         REQUIRE(r.status == 0);
         const double kept = loss_of(run + "/model.safetensors", f.data),
@@ -270,7 +270,7 @@ TEST_CASE(
     SmallDisk disk(f.run, 36);  // room for the first epoch, not for all
     if (!disk.mounted)
         SKIP("no file system can be mounted here");
-    const Result full = translate(f.train({"--save", f.run, "--average", "20"}));
+    const Result full = translate(f.train_tiny({"--save", f.run, "--average", "20"}));
     CHECK(full.status == 1);
     CHECK(contains(full.err,
                    "cannot be written: No space left on device; a file that was there is unchanged\n"));
@@ -281,7 +281,7 @@ TEST_CASE(
     CHECK(f.file("run", "last.safetensors") == before);
     REQUIRE(disk.change(200));
     REQUIRE(translate({"train", "--resume", f.run}).status == 0);
-    REQUIRE(translate(f.train({"--save", f.folder / "whole", "--average", "20"})).status == 0);
+    REQUIRE(translate(f.train_tiny({"--save", f.folder / "whole", "--average", "20"})).status == 0);
     CHECK(f.file("run", "last.safetensors") == f.file("whole", "last.safetensors"));
 }
 #endif

@@ -16,8 +16,10 @@ Settings recipe(const std::string& preset) {
         s.text.merges = 4000, s.steps = 4000, s.warmup = 1000, s.lr = 4e-3, s.dropout = 0.15, s.clip = 1;
         s.patience = 0, s.average = 5;
     }
-    if (preset == "base")
+    if (preset == "base") {
+        s.layers = 6, s.heads = 8, s.d_model = 512, s.d_ff = 2048;
         s.lr = 7e-4, s.dropout = 0.1, s.warmup = 4000, s.clip = 1, s.steps = 100'000;
+    }
     return s;
 }
 
@@ -41,6 +43,14 @@ void add_data_options(kit::Options& options, Settings& s) {
     options.add("--too-long", "what to do with longer ones", s.too_long, {"drop", "cut", "refuse"});
 }
 
+void add_model_options(kit::Options& options, Settings& s) {
+    options.add("--layers", "N", "layers of each stack", s.layers, {.min = 1, .max = 100});
+    options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
+    options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 8192});
+    options.add("--d-ff", "N", "width of the feed-forward", s.d_ff, {.min = 1, .max = 1 << 16});
+    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
+}
+
 constexpr int64_t kMostSteps = 1'000'000'000;
 
 void add_learning_options(kit::Options& options, Settings& s) {
@@ -51,7 +61,6 @@ void add_learning_options(kit::Options& options, Settings& s) {
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
     options.add("--warmup", "N", "steps until it is reached; then it falls with the inverse square root",
                 s.warmup, {.min = 1, .max = kMostSteps});
-    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
     options.add("--label-smoothing", "X", "part of the target that is spread over all words",
                 s.label_smoothing, {.max = 0.99});
     options.add("--clip", "X", "largest norm of the gradient; 0: any", s.clip);
@@ -96,6 +105,7 @@ kit::Options train_options(Settings& s) {
                    s.validation, two_files)
         .may_change();
     add_data_options(options, s);
+    add_model_options(options, s);
     add_learning_options(options, s);
     options.add("--check-data", "only look at the data, and say what is found", s.check_data).new_run();
     options.add_common(s.seed);
@@ -126,23 +136,26 @@ void check_settings(const Settings& s) {
     if (s.max_length > s.batch_tokens)
         throw kit::UsageError(
             autograd::join("--max-length ", s.max_length, " is more than --batch-tokens ", s.batch_tokens));
+    if (s.d_model % s.heads != 0)
+        throw kit::UsageError(
+            autograd::join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
     if (s.text.pieces == "bytes" && (s.bpe_dropout > 0 || s.text.min_count > 1))
         throw kit::UsageError("--bpe-dropout and --min-count are for --pieces words");
 }
 
 models::TransformerConfig model_config(const Settings& s, int64_t vocabulary) {
-    models::TransformerConfig config = {.src_vocabulary = vocabulary,
-                                        .tgt_vocabulary = vocabulary,
-                                        .max_length = s.max_length,
-                                        .tying = models::Tying::all,
-                                        .block = {.output_bias = false}};
-    if (s.preset != "base") {
-        config.block.d_model = 128, config.block.n_heads = 4, config.block.d_ff = 256;
-        config.n_encoder_layers = config.n_decoder_layers = 4;
-    }
     const auto rate = static_cast<autograd::Real>(s.dropout);
-    config.block.dropout = {.embeddings = rate, .sublayers = rate};
-    return config;
+    return {.src_vocabulary = vocabulary,
+            .tgt_vocabulary = vocabulary,
+            .max_length = s.max_length,
+            .n_encoder_layers = s.layers,
+            .n_decoder_layers = s.layers,
+            .tying = models::Tying::all,
+            .block = {.d_model = s.d_model,
+                      .n_heads = s.heads,
+                      .d_ff = s.d_ff,
+                      .output_bias = false,
+                      .dropout = {.embeddings = rate, .sublayers = rate}}};
 }
 
 }  // namespace plaingrad::translate

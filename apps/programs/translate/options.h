@@ -17,6 +17,7 @@ struct Settings {
     std::vector<std::string> files, validation;
     models::text::CodecOptions text = {};
     std::string too_long = "drop";
+    int64_t layers = 4, heads = 4, d_model = 128, d_ff = 256;
     int64_t max_length = 128, batch_tokens = 4096, accumulate = 1, steps = 8000, warmup = 2000;
     int64_t patience = 10, average = 10, seed = 1, beam = 5;
     double lr = 5e-3, dropout = 0.3, bpe_dropout = 0, label_smoothing = 0.1, clip = 25;
