@@ -1,6 +1,7 @@
 # Does an installed library work outside of this folder? Installs into a temporary one; runs the programs; compiles a
-# program with nothing but the flags that pkg-config gives, and as CMake finds the package, in float and in double; sees
-# that mixing the two does not link; and that uninstalling leaves nothing of ours and touches nothing else.
+# program with nothing but the flags that pkg-config gives, and as CMake finds the package, in float and in double; has
+# the README's translator open what the installed program trained; sees that mixing the two does not link; and that
+# uninstalling leaves nothing of ours and touches nothing else.
 #
 # usage: sh tests/tools/install_test.sh        CXX may be set
 set -eu
@@ -24,6 +25,29 @@ for program in reverse_task toy_translate tasks char_lm classify translate; do
     grep -q "^usage: plaingrad-$program " "$home/help" || fail "$program does not say how it was called"
 done
 echo "programs: $version"
+
+# The README's program that opens a translator, and its CMakeLists.txt: the block that has the line.
+block() {  # block <language> <a line's beginning>
+    awk -v fence="\`\`\`$1" -v line="$2" '
+        $0 == fence { text = ""; inside = 1; next }
+        /^```$/ { if (inside && found) { printf "%s", text; exit } inside = found = 0 }
+        inside { text = text $0 "\n"; found = found || index($0, line) == 1 }' "$root/README.md"
+}
+mkdir "$home/translator"
+block cpp '#include "models/translator.h"' >"$home/translator/example.cpp"
+block cmake 'find_package(plaingrad' >"$home/translator/CMakeLists.txt"
+for pair in 'one two:zwei eins' 'two one:eins zwei' 'one:eins' 'two:zwei' 'three:drei' 'three one:eins drei'; do
+    printf '%s.\t%s.\n' "${pair%:*}" "${pair#*:}"
+done >"$home/translator/pairs.tsv"
+(cd "$home/translator" && "$prefix/bin/plaingrad-translate" train pairs.tsv --save run --merges 20 --layers 1 --heads 2 \
+    --d-model 32 --d-ff 64 --dropout 0 --label-smoothing 0 --steps 150 --warmup 20 --lr 0.01 2>"$home/log") || { cat "$home/log" >&2; exit 1; }
+printf 'one two.\n\nthree one.\n' >"$home/translator/input"
+translates() {  # translates <command> <its name>
+    (cd "$home/translator" && $1 <input >printed)
+    [ "$(cat "$home/translator/printed")" = "$(printf 'zwei eins.\n\neins drei.')" ] ||
+        fail "$2 translates otherwise: $(cat "$home/translator/printed")"
+}
+translates "$prefix/bin/plaingrad-translate run run" plaingrad-translate
 
 cat >"$home/example.cpp" <<'END'
 #include <iostream>
@@ -68,6 +92,10 @@ if command -v pkg-config >/dev/null; then
     ! build plaingrad plaingrad-double || fail "a float program was linked with the double library"
     grep -q plaingrad_real_is_float errors || { cat errors >&2; exit 1; }
     echo "mixing them does not link"
+    # shellcheck disable=SC2046  # the flags are words
+    (cd translator && ${CXX:-g++} -std=c++20 example.cpp $(pkg-config --cflags --libs plaingrad) -o example)
+    translates ./example "the README's program"
+    echo "the README's program opens what the installed one trained"
 else
     echo "note: there is no pkg-config"
 fi
@@ -77,6 +105,10 @@ if command -v cmake >/dev/null; then
     [ "$(cmake/example_plaingrad)" = "$version 4: 6 8" ] || fail "CMake's float program prints something else"
     [ "$(cmake/example_double)" = "$version 8: 6 8" ] || fail "CMake's double program prints something else"
     echo "find_package(plaingrad) finds both"
+    CXX=${CXX:-g++} cmake -S translator -B translator/cmake -DCMAKE_PREFIX_PATH="$prefix" >log 2>&1 &&
+        cmake --build translator/cmake >log 2>&1 || { cat log >&2; exit 1; }
+    translates ./cmake/example "the README's program, built with CMake,"
+    echo "so does the README's program, built with CMake"
 else
     echo "note: there is no cmake"
 fi
