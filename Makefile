@@ -98,8 +98,8 @@ HAVE_neon    = -DPLAINGRAD_HAVE_NEON
 
 find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 
-# unit.cpp includes the other kernel files; dispatch.cpp is compiled as any source.
-KERNEL_SRC := $(filter-out autograd/kernels/dispatch.cpp,$(wildcard autograd/kernels/*.cpp))
+# unit.cpp includes the other kernel files; dispatch.cpp and scratch.cpp are compiled as any source.
+KERNEL_SRC := $(filter-out %/dispatch.cpp %/scratch.cpp,$(wildcard autograd/kernels/*.cpp))
 LIB_SRC    := $(filter-out $(KERNEL_SRC),$(call find,autograd nn models,*.cpp))
 KIT_SRC    := $(call find,apps/kit,*.cpp)
 # A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library

@@ -35,39 +35,39 @@ kernels::Loop4 broadcast_loop(const Shape& out, const Shape& a, const Shape& b) 
     return loop;
 }
 
-// One run of neighbouring dims after the other is summed away: (outer, run, inner) -> (outer, inner).
+// One run of neighbouring dims after the other is summed away, the last first.
 void sum_to(const Shape& from, const Real* x, const Shape& to, Real scale, kernels::Out y) {
     int64_t sizes[kRank], wanted[kRank];
     pad_front(from, sizes);
     pad_front(to, wanted);
-    Tensor rest;  // what is left after the runs so far
-    for (int end = kRank; end > 0; --end) {
-        int begin = end;
-        kernels::Middle m = {1, 1, 1};
-        while (begin > 0 && wanted[begin - 1] == 1 && sizes[begin - 1] != 1)
-            m.n *= sizes[--begin];
-        if (begin == end)
-            continue;
-        bool last = true;
-        for (int i = 0; i < begin; ++i) {
-            m.outer *= sizes[i];
-            last = last && sizes[i] == wanted[i];
-        }
-        for (int i = end; i < kRank; ++i)
-            m.inner *= sizes[i];
-        for (int i = begin; i < end; ++i)
-            sizes[i] = 1;
-        if (last) {
-            kernels::cpu().sum(m, scale, x, y);
-            return;
-        }
-        Tensor partial = Tensor::uninitialized({m.outer, m.inner});
-        kernels::cpu().sum(m, 1, x, {partial.mutable_data()});
-        rest = partial;
-        x = rest.data();
+    int end = kRank;
+    while (end > 0 && sizes[end - 1] == wanted[end - 1])
+        --end;
+    if (end == 0) {  // nothing to sum: a scaled copy
+        kernels::cpu().binary(kernels::Binary::mul, broadcast_loop(from, from, Shape()), x, &scale, y);
+        return;
     }
-    // Nothing to sum: a scaled copy.
-    kernels::cpu().binary(kernels::Binary::mul, broadcast_loop(from, from, Shape()), x, &scale, y);
+    kernels::Middle m = {1, 1, 1};
+    for (int i = end; i < kRank; ++i)
+        m.inner *= sizes[i];
+    int begin = end;
+    for (; begin > 0 && sizes[begin - 1] != wanted[begin - 1]; sizes[begin] = 1)
+        m.n *= sizes[--begin];
+    for (int i = 0; i < begin; ++i)
+        m.outer *= sizes[i];
+    if (std::equal(sizes, sizes + kRank, wanted))
+        return kernels::cpu().sum(m, scale, x, y);
+    const Tensor rest = Tensor::uninitialized(Shape(sizes, kRank));
+    kernels::cpu().sum(m, 1, x, {rest.mutable_data()});
+    sum_to(rest.shape(), rest.data(), to, scale, y);
+}
+
+void pass_sum(const Tensor& dout, Real scale, const Shape& to, const GradSink& sink) {
+    if (!sink)
+        return;
+    if (scale == 1 && to == dout.shape())
+        return sink.pass(dout);
+    sum_to(dout.shape(), dout.data(), to, scale, sink.open());
 }
 
 }  // namespace plaingrad::autograd

@@ -13,5 +13,7 @@ kernels::Loop4 broadcast_loop(const Shape& out, const Shape& a, const Shape& b);
 // y (`to`) = scale * the sum of x (`from`) over the dims that `to` lacks or has as 1.
 // `to` must broadcast to `from`.
 void sum_to(const Shape& from, const Real* x, const Shape& to, Real scale, kernels::Out y);
+// The same into the gradient of an input of shape `to`; nothing if the sink is empty.
+void pass_sum(const Tensor& dout, Real scale, const Shape& to, const GradSink& sink);
 
 }  // namespace plaingrad::autograd

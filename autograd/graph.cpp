@@ -5,6 +5,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/float_control.h"
+#include "autograd/broadcast.h"
 #include "autograd/inspect.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
@@ -14,15 +15,6 @@ namespace {
 
 std::atomic<uint64_t> nodes_made = 0;
 std::atomic<uint64_t> walks_made = 0;
-
-// All of `from` to `to`, in rows that threads share.
-void copy_all(const Tensor& from, const kernels::Out& to) {
-    constexpr int64_t row = 8192;
-    const int64_t n = from.numel(), rows = n / row, rest = n - rows * row;
-    kernels::cpu().copy({{1, 1, rows, row}, {0, 0, row, 1}, {0, 0, row, 1}}, from.data(), to);
-    kernels::cpu().copy({{1, 1, 1, rest}, {0, 0, 0, 1}, {0, 0, 0, 1}}, from.data() + rows * row,
-                        {to.data + rows * row, to.accumulate});
-}
 
 }  // namespace
 
@@ -55,7 +47,7 @@ void Node::add_grad(const Tensor& grad) {
         has_grad_ = true;
         return;
     }
-    copy_all(grad, open_grad());
+    sum_to(grad.shape(), grad.data(), grad.shape(), 1, open_grad());  // a copy
 }
 
 // Destroying a node drops its parents and its closure's tensors, and so other nodes. Were those
@@ -93,7 +85,7 @@ std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
 
 void Node::backward(const Ref<Node>& root, const Tensor& start) {
     std::vector<Ref<Node>> nodes = reachable(root);
-    copy_all(start, root->open_grad());
+    sum_to(start.shape(), start.data(), start.shape(), 1, root->open_grad());  // a copy
 
     const NoGrad no_grad;
     const FloatControl ieee;  // also for what closures compute outside of kernels

@@ -126,18 +126,22 @@ private:
     uint32_t version_;
 };
 
-// While one lives, ops on this thread leave no nodes: evaluation costs no memory.
-class NoGrad {
+// A switch of this thread: on while an object of the class `Switch`, which derives from this, lives.
+template <class Switch>
+class ThreadSwitch {
 public:
-    NoGrad() : before_(std::exchange(active_, true)) {}
-    ~NoGrad() { active_ = before_; }
-    NoGrad(const NoGrad&) = delete;
-    NoGrad& operator=(const NoGrad&) = delete;
+    ThreadSwitch() : before_(std::exchange(active_, true)) {}
+    ~ThreadSwitch() { active_ = before_; }
+    ThreadSwitch(const ThreadSwitch&) = delete;
+    ThreadSwitch& operator=(const ThreadSwitch&) = delete;
     static bool active() { return active_; }
 
 private:
     inline static thread_local bool active_ = false;
     bool before_;
 };
+
+// While one lives, ops on this thread leave no nodes: evaluation costs no memory.
+struct NoGrad : ThreadSwitch<NoGrad> {};
 
 }  // namespace plaingrad::autograd

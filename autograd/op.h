@@ -1,15 +1,22 @@
 // What it takes to write an op: one function that checks, computes, and leaves its backward in the graph.
 //
-//     // y = x²          dx = 2 x dy
-//     Tensor square(const Tensor& x) {
-//         Tensor y = ...;
-//         return with_backward("square", y, {&x}, [dx = x.sink(), x = x.save()](const Tensor& dy) {
-//             const kernels::Out out = dx.open();
-//             const Real *xs = x.data(), *dys = dy.data();
-//             for (int64_t i = 0; i < x.numel(); ++i) {
-//                 const Real d = 2 * xs[i] * dys[i];
-//                 out.data[i] = out.accumulate ? out.data[i] + d : d;
-//             }
+//     // out = a b, of equal shapes        da = dout b,  db = dout a
+//     Tensor product(const Tensor& a, const Tensor& b) {
+//         check(a.shape() == b.shape(), "[product] a is ", a.shape(), ", b is ", b.shape(),
+//               "; they must be equal");
+//         Tensor out = Tensor::uninitialized(a.shape());
+//         const Real *x = a.data(), *y = b.data();
+//         Real* const to = out.mutable_data();
+//         for (int64_t i = 0; i < out.numel(); ++i)
+//             to[i] = x[i] * y[i];
+//         return with_backward("product", out, {&a, &b}, [da = a.sink(), db = b.sink(), a = a.save(),
+//                                                         b = b.save()](const Tensor& dout) {
+//             const auto pass = [&, d = dout.data()](const Real* factor, const kernels::Out& dx) {
+//                 for (int64_t i = 0; dx.data != nullptr && i < dout.numel(); ++i)
+//                     dx.data[i] = dx.accumulate ? dx.data[i] + d[i] * factor[i] : d[i] * factor[i];
+//             };
+//             pass(b.data(), da.open());  // nullptr where no gradient is wanted
+//             pass(a.data(), db.open());
 //         });
 //     }
 //

@@ -20,7 +20,7 @@
 namespace plaingrad::autograd {
 
 // ------------------------------------------------------------------------ elementwise, two tensors
-// Shapes broadcast by NumPy's rules: aligned at the end, each size equal or 1.
+// Shapes broadcast by NumPy's rules: aligned at the end, each size equal or 1. Either may be a number: 1 - x.
 
 Tensor add(const Tensor& a, const Tensor& b);  // a + b
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b
@@ -32,18 +32,6 @@ Tensor minimum(const Tensor& a, const Tensor& b);  // -maximum(-a, -b)
 // a where the condition is not 0, else b. Nothing passes of the number that is not taken, not even NaN. The
 // condition, for one a comparison, has no gradient.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
-
-// With a number in place of one tensor: a tensor of one element that needs no gradient.
-inline Tensor add(const Tensor& a, Real b) { return add(a, Tensor::scalar(b)); }
-inline Tensor sub(const Tensor& a, Real b) { return sub(a, Tensor::scalar(b)); }
-inline Tensor sub(Real a, const Tensor& b) { return sub(Tensor::scalar(a), b); }
-inline Tensor mul(const Tensor& a, Real b) { return mul(a, Tensor::scalar(b)); }
-inline Tensor div(const Tensor& a, Real b) { return div(a, Tensor::scalar(b)); }
-inline Tensor div(Real a, const Tensor& b) { return div(Tensor::scalar(a), b); }
-inline Tensor maximum(const Tensor& a, Real b) { return maximum(a, Tensor::scalar(b)); }
-inline Tensor minimum(const Tensor& a, Real b) { return minimum(a, Tensor::scalar(b)); }
-inline Tensor where(const Tensor& c, const Tensor& a, Real b) { return where(c, a, Tensor::scalar(b)); }
-inline Tensor where(const Tensor& c, Real a, const Tensor& b) { return where(c, Tensor::scalar(a), b); }
 
 // ------------------------------------------------------------------------- elementwise, one tensor
 
@@ -192,14 +180,6 @@ inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-inline Tensor operator+(const Tensor& a, Real b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, Real b) { return sub(a, b); }
-inline Tensor operator*(const Tensor& a, Real b) { return mul(a, b); }
-inline Tensor operator/(const Tensor& a, Real b) { return div(a, b); }
-inline Tensor operator+(Real a, const Tensor& b) { return add(b, a); }
-inline Tensor operator-(Real a, const Tensor& b) { return sub(a, b); }
-inline Tensor operator*(Real a, const Tensor& b) { return mul(b, a); }
-inline Tensor operator/(Real a, const Tensor& b) { return div(a, b); }
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
 // a = a + b: the handle gets the new tensor. The numbers of the old one stay, for backward and other handles.
@@ -207,10 +187,6 @@ inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
 inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
 inline Tensor& operator/=(Tensor& a, const Tensor& b) { return a = a / b; }
-inline Tensor& operator+=(Tensor& a, Real b) { return a = a + b; }
-inline Tensor& operator-=(Tensor& a, Real b) { return a = a - b; }
-inline Tensor& operator*=(Tensor& a, Real b) { return a = a * b; }
-inline Tensor& operator/=(Tensor& a, Real b) { return a = a / b; }
 
 // Comparisons, broadcast as above: 1 where true, else 0, without a graph. With NaN only != is true.
 Tensor operator<(const Tensor& a, const Tensor& b);
@@ -219,11 +195,5 @@ Tensor operator==(const Tensor& a, const Tensor& b);
 Tensor operator!=(const Tensor& a, const Tensor& b);
 inline Tensor operator>(const Tensor& a, const Tensor& b) { return b < a; }
 inline Tensor operator>=(const Tensor& a, const Tensor& b) { return b <= a; }
-inline Tensor operator<(const Tensor& a, Real b) { return a < Tensor::scalar(b); }
-inline Tensor operator<=(const Tensor& a, Real b) { return a <= Tensor::scalar(b); }
-inline Tensor operator==(const Tensor& a, Real b) { return a == Tensor::scalar(b); }
-inline Tensor operator!=(const Tensor& a, Real b) { return a != Tensor::scalar(b); }
-inline Tensor operator>(const Tensor& a, Real b) { return Tensor::scalar(b) < a; }
-inline Tensor operator>=(const Tensor& a, Real b) { return Tensor::scalar(b) <= a; }
 
 }  // namespace plaingrad::autograd

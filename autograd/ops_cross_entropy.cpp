@@ -19,7 +19,6 @@ struct Targets {
 };
 
 Targets counted_targets(const Shape& logits, const Tokens& targets, const CrossEntropyOptions& options) {
-    const int64_t vocabulary = logits[-1];
     const Shape rows = logits.without(-1);
     const std::vector<int32_t>& ids = targets.ids();
     check(rows.numel() == std::ssize(ids) &&
@@ -28,18 +27,11 @@ Targets counted_targets(const Shape& logits, const Tokens& targets, const CrossE
           targets.batch(), ", ", targets.length(), ")");
     check(options.label_smoothing >= 0 && options.label_smoothing < 1,
           "[cross_entropy] label smoothing must be in [0, 1): got ", options.label_smoothing);
-    Targets all = {ids, options.ignore.value_or(targets.pad()), 0};
-    for (int64_t i = 0; i < std::ssize(ids); ++i) {
-        const int32_t id = ids[static_cast<std::size_t>(i)];
-        if (id == all.ignore)
-            continue;
-        check(id >= 0 && id < vocabulary, "[cross_entropy] target id ", id, " at row ", i / targets.length(),
-              ", position ", i % targets.length(), " is outside the vocabulary of ", vocabulary);
-        ++all.counted;
-    }
-    check(all.counted > 0, "[cross_entropy] no target is counted: all ", ids.size(), " are the ignored id ",
-          all.ignore);
-    return all;
+    const int32_t ignore = options.ignore.value_or(targets.pad());
+    const int64_t counted = targets.count("cross_entropy", logits[-1], ignore);
+    check(counted > 0, "[cross_entropy] no target is counted: all ", ids.size(), " are the ignored id ",
+          ignore);
+    return {ids, ignore, counted};
 }
 
 // Summed in double.
@@ -47,7 +39,7 @@ Tensor mean_loss(const Tensor& losses, int64_t counted) {
     double total = 0;
     for (int64_t r = 0; r < losses.numel(); ++r)
         total += static_cast<double>(losses.data()[r]);
-    return Tensor::scalar(static_cast<Real>(total / static_cast<double>(counted)));
+    return static_cast<Real>(total / static_cast<double>(counted));
 }
 
 }  // namespace
@@ -112,9 +104,9 @@ struct OutputLoss {
     void chunk(int64_t first, int64_t n, Real* logits, Real* statistics) {
         const kernels::Kernels& k = kernels::cpu();
         const int32_t* ids = targets.ids.data() + first;
-        kernels::Gemm product = {.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true};
-        product.bias = bias.defined() ? bias.data() : nullptr;
-        k.gemm(product, x.data() + first * d, weight.data(), logits);
+        const Real* const b = bias.defined() ? bias.data() : nullptr;
+        k.gemm({.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true, .bias = b},
+               x.data() + first * d, weight.data(), logits);
         const bool wanted = dx.defined() || dweight.defined() || dbias.defined();
         Real* const losses_at = losses.mutable_data() + first;
         parallel_for(0, n, kRowsAtOnce, [&](int64_t begin, int64_t end) {
@@ -147,20 +139,6 @@ struct OutputLoss {
     }
 };
 
-// A finished gradient, once dloss is known.
-struct Waiting {
-    GradSink sink;
-    Tensor gradient;
-
-    void pass(Real dloss) const {
-        if (dloss == 1)
-            return sink.pass(gradient);
-        const Shape& shape = gradient.shape();
-        kernels::cpu().binary(kernels::Binary::mul, broadcast_loop(shape, shape, {}), gradient.data(), &dloss,
-                              sink.open());
-    }
-};
-
 }  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& tokens,
@@ -181,14 +159,13 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
         loss.chunk(first, std::min(kChunkRows, rows - first), logits.mutable_data(),
                    statistics.mutable_data());
 
-    return with_backward(
-        "linear_cross_entropy", mean_loss(loss.losses, targets.counted), {&x, &weight, &bias},
-        [waiting = std::array{Waiting{x.sink(), loss.dx}, Waiting{weight.sink(), loss.dweight},
-                              Waiting{bias.sink(), loss.dbias}}](const Tensor& dloss) {
-            for (const Waiting& w : waiting)
-                if (w.sink)
-                    w.pass(dloss.item());
-        });
+    return with_backward("linear_cross_entropy", mean_loss(loss.losses, targets.counted),
+                         {&x, &weight, &bias},
+                         [sinks = std::array{x.sink(), weight.sink(), bias.sink()},
+                          ready = std::array{loss.dx, loss.dweight, loss.dbias}](const Tensor& dloss) {
+                             for (std::size_t i = 0; i < sinks.size(); ++i)
+                                 pass_sum(ready[i], dloss.item(), ready[i].shape(), sinks[i]);
+                         });
 }
 
 }  // namespace plaingrad::autograd

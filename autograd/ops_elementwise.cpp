@@ -18,27 +18,12 @@ Tensor binary(Binary f, const char* name, const Tensor& a, const Tensor& b) {
     return out;
 }
 
-// Into `sink`, a gradient of shape `to`: the sum over the broadcast dims of scale * dout.
-void pass(const Tensor& dout, Real scale, const Shape& to, const GradSink& sink) {
-    if (!sink)
-        return;
-    if (scale == 1 && to == dout.shape())
-        return sink.pass(dout);
-    sum_to(dout.shape(), dout.data(), to, scale, sink.open());
-}
-
-// The same of (dout f b), without a temporary if nothing was broadcast.
+// (dout f b), summed to the shape `to`, into `sink`; without a temporary if nothing was broadcast.
 void pass(Binary f, const Tensor& dout, const Saved& b, const Shape& to, const GradSink& sink) {
-    if (!sink)
-        return;
-    const kernels::Loop4 loop = broadcast_loop(dout.shape(), dout.shape(), b.shape());
-    if (to == dout.shape()) {
-        kernels::cpu().binary(f, loop, dout.data(), b.data(), sink.open());
-        return;
-    }
-    Tensor product = Tensor::uninitialized(dout.shape());
-    kernels::cpu().binary(f, loop, dout.data(), b.data(), {product.mutable_data()});
-    pass(product, 1, to, sink);
+    if (sink && to == dout.shape())
+        kernels::cpu().binary(f, broadcast_loop(to, to, b.shape()), dout.data(), b.data(), sink.open());
+    else if (sink)
+        pass_sum(binary(f, "backward", dout, b.tensor()), 1, to, sink);
 }
 
 // out = a + sign b   da = dout, db = sign dout, each summed over its broadcast dims
@@ -46,8 +31,8 @@ Tensor add_or_sub(Binary f, const char* name, const Tensor& a, const Tensor& b, 
     return with_backward(
         name, binary(f, name, a, b), {&a, &b},
         [sign, da = a.sink(), db = b.sink(), as = a.shape(), bs = b.shape()](const Tensor& dout) {
-            pass(dout, 1, as, da);
-            pass(dout, sign, bs, db);
+            pass_sum(dout, 1, as, da);
+            pass_sum(dout, sign, bs, db);
         });
 }
 
@@ -75,12 +60,8 @@ Tensor div(const Tensor& a, const Tensor& b) {
             pass(Binary::div, dout, b, as, da);
             if (!db)
                 return;
-            Tensor d = Tensor::uninitialized(dout.shape());
-            kernels::cpu().binary(Binary::div, broadcast_loop(d.shape(), d.shape(), b.shape()), dout.data(),
-                                  b.data(), {d.mutable_data()});
-            kernels::cpu().binary(Binary::mul, broadcast_loop(d.shape(), d.shape(), d.shape()), d.data(),
-                                  out.data(), {d.mutable_data()});
-            pass(d, -1, b.shape(), db);
+            const Tensor quotient = binary(Binary::div, "div", dout, b.tensor());
+            pass_sum(binary(Binary::mul, "div", quotient, out.tensor()), -1, b.shape(), db);
         });
 }
 
@@ -148,8 +129,8 @@ Tensor maximum(const Tensor& a, const Tensor& b) {
                          [da = a.sink(), db = b.sink(), a = a.save(), b = b.save()](const Tensor& dout) {
                              const Tensor x = a.tensor(), y = b.tensor();
                              const Tensor share = where(x == y, dout * Real(0.5), dout);
-                             pass(where(x < y, 0, share), 1, a.shape(), da);
-                             pass(where(y < x, 0, share), 1, b.shape(), db);
+                             pass_sum(where(x < y, 0, share), 1, a.shape(), da);
+                             pass_sum(where(y < x, 0, share), 1, b.shape(), db);
                          });
 }
 
@@ -182,8 +163,8 @@ Tensor pow(const Tensor& x, Real exponent) {
     return with_backward("pow", raised(x.detach(), p), {&x},
                          [p, raised, dx = x.sink(), x = x.save()](const Tensor& dout) {
                              if (p == 0)  // not 0 / 0 at x = 0
-                                 return pass(dout, 0, x.shape(), dx);
-                             pass(dout * raised(x.tensor(), p - 1), static_cast<Real>(p), x.shape(), dx);
+                                 return pass_sum(dout, 0, x.shape(), dx);
+                             pass_sum(dout * raised(x.tensor(), p - 1), static_cast<Real>(p), x.shape(), dx);
                          });
 }
 

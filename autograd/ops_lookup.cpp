@@ -7,22 +7,13 @@
 namespace plaingrad::autograd {
 namespace {
 
-void check_ids(const char* op, int64_t vocabulary, const Tokens& ids) {
-    for (std::size_t i = 0; i < ids.ids().size(); ++i) {
-        const auto at = static_cast<int64_t>(i);
-        check(ids.ids()[i] == ids.pad() || (ids.ids()[i] >= 0 && ids.ids()[i] < vocabulary), "[", op, "] id ",
-              ids.ids()[i], " at row ", at / ids.length(), ", position ", at % ids.length(),
-              " is outside the vocabulary of ", vocabulary);
-    }
-}
-
 // out[b, t] = dropout(table[ids[b, t]] * scale + positions[t]), zeros for padding instead of the table's
 // d = dropout's gradient of dout     dtable[id] = Σ d[b, t] scale over the places of that id
 // dpositions[t] = Σ d[b, t] over b
 Tensor looked_up(const char* op, const Tensor& table, const Tokens& ids, const Tensor& positions,
                  kernels::Lookup o) {
     check(table.rank() == 2, "[embedding] the table must be (V, N): its shape is ", table.shape());
-    check_ids("embedding", table.size(0), ids);
+    ids.count("embedding", table.size(0), ids.pad());
     o.count = ids.batch() * ids.length();
     o.n = table.size(1);
     o.pad = ids.pad();
@@ -52,7 +43,7 @@ Tensor gather(const Tensor& x, const Tokens& ids) {
     const Shape rows = x.shape().without(-1);
     check(rows.numel() == ids.batch() * ids.length(), "[gather] x ", x.shape(), " has ", rows.numel(),
           " rows: got ", ids.batch() * ids.length(), " ids");
-    check_ids("gather", v, ids);
+    ids.count("gather", v, ids.pad());
     Tensor out = Tensor::zeros(rows);
     Real* const y = out.mutable_data();
     for (int64_t r = 0; r < rows.numel(); ++r)

@@ -1,5 +1,6 @@
 // Operations that move numbers without changing them.
 #include <algorithm>
+#include <numeric>
 
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
@@ -68,11 +69,9 @@ Tensor permute(const Tensor& x, List<int> order) {
 }
 
 Tensor transpose(const Tensor& x, int dim_a, int dim_b) {
-    std::vector<int> order;
-    for (int i = 0; i < x.rank(); ++i)
-        order.push_back(i);
-    std::swap(order[static_cast<std::size_t>(x.shape().index(dim_a))],
-              order[static_cast<std::size_t>(x.shape().index(dim_b))]);
+    std::vector<int> order(static_cast<std::size_t>(x.rank()));
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order.begin()[x.shape().index(dim_a)], order.begin()[x.shape().index(dim_b)]);
     return permute(x, order);
 }
 
@@ -95,30 +94,27 @@ Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end) {
 // out = parts side by side along dim        dpart = dout where that part stands
 Tensor concat(List<Tensor> parts, int dim) {
     check(!parts.empty(), "[concat] at least one tensor is needed");
-    const int d = parts[0].shape().index(dim);
-    int64_t total = 0;
-    std::vector<const Tensor*> inputs;
-    for (const Tensor& part : parts) {
-        check(part.rank() == parts[0].rank() && part.shape().with(d, 0) == parts[0].shape().with(d, 0),
-              "[concat] shapes may differ in dimension ", dim, " only: got ", parts[0].shape(), " and ",
-              part.shape());
-        total += part.size(d);
-        inputs.push_back(&part);
-    }
-    Tensor out = Tensor::uninitialized(parts[0].shape().with(d, total));
+    const Shape& first = parts[0].shape();
+    const int d = first.index(dim);
     struct Place {
         GradSink sink;
         Shape shape;
         int64_t offset;
     };
     std::vector<Place> places;
-    int64_t offset = 0;
-    Real* to = out.mutable_data();
+    std::vector<const Tensor*> inputs;
+    int64_t total = 0;
     for (const Tensor& part : parts) {
-        copy_into(out.shape(), {to + offset}, part.shape(), part.data());
-        places.push_back({part.sink(), part.shape(), offset});
-        offset += part.size(d) * stride(out.shape(), d);
+        check(part.rank() == first.rank() && part.shape().with(d, 0) == first.with(d, 0),
+              "[concat] shapes may differ in dimension ", dim, " only: got ", first, " and ", part.shape());
+        places.push_back({part.sink(), part.shape(), total * stride(first, d)});
+        inputs.push_back(&part);
+        total += part.size(d);
     }
+    Tensor out = Tensor::uninitialized(first.with(d, total));
+    Real* const to = out.mutable_data();
+    for (std::size_t i = 0; i < places.size(); ++i)
+        copy_into(out.shape(), {to + places[i].offset}, places[i].shape, inputs[i]->data());
     return with_backward("concat", out, inputs, [places = std::move(places)](const Tensor& dout) {
         for (const Place& place : places)
             if (place.sink)

@@ -8,25 +8,12 @@
 // instruction set. Unlike the fused forms, a sentence's bits may depend on how far its batch is padded.
 #pragma once
 
-#include <utility>
-
 #include "autograd/ops.h"
 
 namespace plaingrad::autograd {
 
 // While one lives, ops on this thread run in their plain form.
-class Plain {
-public:
-    Plain() : before_(std::exchange(active_, true)) {}
-    ~Plain() { active_ = before_; }
-    Plain(const Plain&) = delete;
-    Plain& operator=(const Plain&) = delete;
-    static bool active() { return active_; }
-
-private:
-    inline static thread_local bool active_ = false;
-    bool before_;
-};
+struct Plain : ThreadSwitch<Plain> {};
 
 // Arguments and results as in ops.h, whose functions check them.
 namespace plain {

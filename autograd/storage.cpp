@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "autograd/base/check.h"
-#include "autograd/base/scratch.h"
 #include "autograd/base/system.h"
+#include "autograd/kernels/kernels.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -61,14 +61,6 @@ std::align_val_t alignment(int64_t n) {
     return std::align_val_t(static_cast<std::size_t>(large ? kHugePage : kAlignment));
 }
 
-void* ask_system(int64_t n) {
-    const std::size_t size = static_cast<std::size_t>(n) * sizeof(Real);
-    void* memory = ::operator new(size, alignment(n), std::nothrow);
-    if (memory != nullptr && alignment(n) > std::align_val_t(kAlignment))
-        prefer_large_pages(memory, size);
-    return memory;
-}
-
 // Gives the waiting buffers back to the system. The mutex is held.
 void give_back(Recycler& r) {
     for (std::vector<Storage*>& waiting : r.waiting) {
@@ -111,12 +103,15 @@ Storage* take_waiting(Recycler& r, const SizeClass& c) {
 }
 
 Storage* allocate(Recycler& r, int64_t n) {
-    void* memory = ask_system(n);
+    const std::size_t size = static_cast<std::size_t>(n) * sizeof(Real);
+    void* memory = ::operator new(size, alignment(n), std::nothrow);
     if (memory == nullptr) {  // what waits here may be what is missing there
         give_back(r);
-        memory = ask_system(n);
+        memory = ::operator new(size, alignment(n), std::nothrow);
     }
     check(memory != nullptr, "[storage] out of memory: a tensor of ", n, " numbers was asked for");
+    if (alignment(n) > std::align_val_t(kAlignment))
+        prefer_large_pages(memory, size);
     auto* storage = new Storage;
     storage->data = static_cast<Real*>(memory);
     storage->capacity = n;
@@ -158,7 +153,7 @@ StorageStatistics storage_statistics() {
 }
 
 void storage_trim() {
-    scratch_trim();
+    kernels::scratch_trim();
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
     give_back(r);

@@ -32,8 +32,8 @@ struct StorageStatistics {
 };
 StorageStatistics storage_statistics();
 
-// Gives the waiting buffers back to the system, and kernels' working memory (base/scratch.h). Not while
-// another thread computes.
+// Gives the waiting buffers back to the system, and the kernels' working memory. Not while another thread
+// computes.
 void storage_trim();
 
 // For tests: new buffers are filled with NaN, so that whoever reads before writing is found out.

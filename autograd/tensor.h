@@ -34,12 +34,13 @@ class Rng;
 class Tensor {
 public:
     Tensor() = default;  // empty: defined() is false
+    // A number is a tensor of one element, of shape (): 2 * x, where(c, x, 0) and maximum(x, 0) are ops too.
+    Tensor(Real number) : Tensor(full({}, number)) {}  // NOLINT: implicit
 
     static Tensor uninitialized(const Shape& shape);
     static Tensor zeros(const Shape& shape) { return full(shape, 0); }
     static Tensor ones(const Shape& shape) { return full(shape, 1); }
     static Tensor full(const Shape& shape, Real value);
-    static Tensor scalar(Real value) { return full({}, value); }
     // Throws Error unless there are exactly shape.numel() values.
     static Tensor from(const Shape& shape, List<Real> values);
     // begin, begin + step, ... before end, in one dimension. Throws Error for a step of 0.

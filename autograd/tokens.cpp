@@ -42,6 +42,17 @@ int32_t Tokens::at(int64_t b, int64_t t) const {
     return ids_[static_cast<std::size_t>(b * length_ + t)];
 }
 
+int64_t Tokens::count(const char* op, int64_t vocabulary, int32_t ignored) const {
+    int64_t counted = 0;
+    for (int64_t i = 0; i < std::ssize(ids_); ++i) {
+        const int32_t id = ids_[static_cast<std::size_t>(i)];
+        check(id == ignored || id < vocabulary, "[", op, "] id ", id, " at row ", i / length_, ", position ",
+              i % length_, " is outside the vocabulary of ", vocabulary);
+        counted += id != ignored;
+    }
+    return counted;
+}
+
 std::vector<int32_t> Tokens::lengths() const {
     std::vector<int32_t> counts(static_cast<std::size_t>(batch_), static_cast<int32_t>(length_));
     for (int64_t b = 0; pad_ != kNoPadding && b < batch_; ++b) {

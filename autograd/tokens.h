@@ -30,6 +30,10 @@ public:
     // The id of sentence b at position t. Throws Error outside of them.
     int32_t at(int64_t b, int64_t t) const;
 
+    // How many ids there are beside `ignored`. Throws Error in the name of `op` if one of them is not below
+    // the size of the vocabulary.
+    int64_t count(const char* op, int64_t vocabulary, int32_t ignored) const;
+
     // Ids per sentence, padding not counted. Throws Error if padding is followed by something else.
     std::vector<int32_t> lengths() const;
 

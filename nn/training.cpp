@@ -74,7 +74,7 @@ Sum accumulate(int64_t step, const Rng& dropout, const LossOf& loss_of, const Tr
             batch.loss.backward();
             return {loss, batch.tokens, 1, batch.ends_epoch};
         }
-        autograd::mul(batch.loss, Tensor::scalar(static_cast<Real>(tokens))).backward();
+        autograd::mul(batch.loss, Tensor(static_cast<Real>(tokens))).backward();
         sum.loss += loss * tokens;
         sum.tokens += batch.tokens;
         sum.ends_epoch = batch.ends_epoch;

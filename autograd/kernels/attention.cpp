@@ -20,9 +20,9 @@
 // (queries x keys) a head, and reading them back is not faster. It takes 64 queries at a time: their weights
 // and gradients of scores stay in the L2 cache until keys and values have got theirs.
 #include "autograd/base/parallel.h"
-#include "autograd/base/scratch.h"
 #include "autograd/kernels/attention_softmax.h"
 #include "autograd/kernels/gemm_pack.h"
+#include "autograd/kernels/scratch.h"
 
 namespace plaingrad::autograd::kernels {
 namespace {

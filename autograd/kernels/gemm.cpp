@@ -37,11 +37,11 @@
 #include <cassert>
 
 #include "autograd/base/parallel.h"
-#include "autograd/base/scratch.h"
 #include "autograd/kernels/gemm_pack.h"
 #include "autograd/kernels/gemm_thin.h"
 #include "autograd/kernels/gemm_tile.h"
 #include "autograd/kernels/kernels.h"
+#include "autograd/kernels/scratch.h"
 
 namespace plaingrad::autograd::kernels {
 namespace {

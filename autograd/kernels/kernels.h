@@ -208,4 +208,8 @@ void use(const char* name);
 // The sets that can run here, best first; ends with nullptr.
 const char* const* available();
 
+// Frees the working memory that this thread's kernels keep; other threads free theirs when they next need
+// some. Not inside a kernel.
+void scratch_trim();
+
 }  // namespace plaingrad::autograd::kernels

@@ -1,7 +1,7 @@
 // Moving numbers (transpose, slice, concatenate) and reducing them (sum, max). Part of unit.cpp.
 #include "autograd/base/parallel.h"
-#include "autograd/base/scratch.h"
 #include "autograd/kernels/row.h"
+#include "autograd/kernels/scratch.h"
 
 namespace plaingrad::autograd::kernels {
 namespace {

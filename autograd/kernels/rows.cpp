@@ -1,9 +1,9 @@
 // Kernels that treat each row of n numbers by itself: softmax, log-softmax, cross-entropy, layer norm.
 // Part of unit.cpp. Forward and backward stand side by side; references: tests/reference.h.
 #include "autograd/base/parallel.h"
-#include "autograd/base/scratch.h"
 #include "autograd/kernels/random.h"
 #include "autograd/kernels/row.h"
+#include "autograd/kernels/scratch.h"
 
 namespace plaingrad::autograd::kernels {
 namespace {

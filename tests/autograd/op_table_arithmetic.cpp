@@ -1,6 +1,6 @@
 // The rows of op_table.h for elementwise operations, choices and products.
 #include <cmath>
-#include <tuple>
+#include <utility>
 
 #include "tests/autograd/op_table.h"
 
@@ -21,8 +21,6 @@ OpTable::OpTable() {
 
 void OpTable::elementwise() {
     using Two = Tensor (*)(const Tensor&, const Tensor&);
-    using WithReal = Tensor (*)(const Tensor&, Real);
-    using RealWith = Tensor (*)(Real, const Tensor&);
     const std::pair<const char*, Two> two[] = {
         {"add", autograd::add},
         {"sub", autograd::sub},
@@ -62,31 +60,10 @@ void OpTable::elementwise() {
             name, "with itself", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(x[0], x[0]); },
             std::string(name) == "sub" || std::string(name) == "div" || std::string(name) == "operator-" ||
                 std::string(name) == "operator/");
-    }
-    const std::pair<const char*, WithReal> right[] = {
-        {"add", autograd::add},
-        {"sub", autograd::sub},
-        {"mul", autograd::mul},
-        {"div", autograd::div},
-        {"operator+", (autograd::operator+)},
-        {"operator-", (autograd::operator-)},
-        {"operator*", (autograd::operator*)},
-        {"operator/", (autograd::operator/)},
-    };
-    for (const auto& [name, f] : right)
         row(name, "with a number", {nonzero({3, 7})},
             [f = f](const Inputs& x) { return f(x[0], Real(1.7)); });
-    const std::pair<const char*, RealWith> left[] = {
-        {"sub", autograd::sub},
-        {"div", autograd::div},
-        {"operator+", (autograd::operator+)},
-        {"operator-", (autograd::operator-)},
-        {"operator*", (autograd::operator*)},
-        {"operator/", (autograd::operator/)},
-    };
-    for (const auto& [name, f] : left)
         row(name, "of a number", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(Real(1.7), x[0]); });
-
+    }
     using One = Tensor (*)(const Tensor&);
     const std::pair<const char*, One> one[] = {
         {"neg", autograd::neg},
@@ -118,27 +95,23 @@ void OpTable::elementwise() {
 // Comparisons, what is chosen by them, and powers.
 void OpTable::choices() {
     using Two = Tensor (*)(const Tensor&, const Tensor&);
-    using WithReal = Tensor (*)(const Tensor&, Real);
-    const std::tuple<const char*, Two, WithReal> comparisons[] = {
-#define BOTH(f) {#f, autograd::f, autograd::f}
-        BOTH(operator<),  BOTH(operator<=), BOTH(operator>),
-        BOTH(operator>=), BOTH(operator==), BOTH(operator!=),
-#undef BOTH
+    const std::pair<const char*, Two> comparisons[] = {
+        {"operator<", (autograd::operator<)},   {"operator<=", (autograd::operator<=)},
+        {"operator>", (autograd::operator>)},   {"operator>=", (autograd::operator>=)},
+        {"operator==", (autograd::operator==)}, {"operator!=", (autograd::operator!=)},
     };
-    for (const auto& [name, two, with_number] : comparisons) {
-        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = two](const Inputs& x) { return f(x[0], x[1]); });
+    for (const auto& [name, f] : comparisons) {
+        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = f](const Inputs& x) { return f(x[0], x[1]); });
         rows.back().has_graph = false;
-        row(name, "with a number", {nonzero({3, 7})},
-            [f = with_number](const Inputs& x) { return f(x[0], 1); });
+        row(name, "with a number", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(x[0], 1); });
         rows.back().has_graph = false;
     }
-    const std::tuple<const char*, Two, WithReal> larger[] = {
-        {"maximum", autograd::maximum, autograd::maximum}, {"minimum", autograd::minimum, autograd::minimum}};
-    for (const auto& [name, two, with_number] : larger) {
+    const std::pair<const char*, Two> larger[] = {{"maximum", autograd::maximum},
+                                                  {"minimum", autograd::minimum}};
+    for (const auto& [name, f] : larger) {
         for (const auto& [a, b] : {std::pair{Shape{5, 7}, Shape{5, 7}}, {{5, 7}, {7}}, {{2, 1, 7}, {3, 1}}})
-            row(name, "", {in(a), in(b)}, [f = two](const Inputs& x) { return f(x[0], x[1]); });
-        row(name, "with a number", {nonzero({3, 7})},
-            [f = with_number](const Inputs& x) { return f(x[0], 0); });
+            row(name, "", {in(a), in(b)}, [f = f](const Inputs& x) { return f(x[0], x[1]); });
+        row(name, "with a number", {nonzero({3, 7})}, [f = f](const Inputs& x) { return f(x[0], 0); });
     }
     const Tensor condition = nonzero({3, 5}) < 0;
     for (const Shape& b : {Shape{3, 5}, Shape{5}, Shape{}, Shape{2, 1, 5}})
@@ -155,19 +128,18 @@ void OpTable::choices() {
     row(
         "pow", "p 0", {nonzero({3})}, [](const Inputs& x) { return autograd::pow(x[0], 0); }, true);
     using Assign = Tensor& (*)(Tensor&, const Tensor&);
-    using AssignReal = Tensor& (*)(Tensor&, Real);
-    const std::tuple<const char*, Assign, AssignReal> assignments[] = {
-        {"operator+=", (autograd::operator+=), (autograd::operator+=)},
-        {"operator-=", (autograd::operator-=), (autograd::operator-=)},
-        {"operator*=", (autograd::operator*=), (autograd::operator*=)},
-        {"operator/=", (autograd::operator/=), (autograd::operator/=)},
+    const std::pair<const char*, Assign> assignments[] = {
+        {"operator+=", (autograd::operator+=)},
+        {"operator-=", (autograd::operator-=)},
+        {"operator*=", (autograd::operator*=)},
+        {"operator/=", (autograd::operator/=)},
     };
-    for (const auto& [name, two, with_number] : assignments) {
-        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = two](const Inputs& x) {
+    for (const auto& [name, f] : assignments) {
+        row(name, "", {nonzero({3, 7}), nonzero({7})}, [f = f](const Inputs& x) {
             Tensor y = x[0];
             return f(y, x[1]);
         });
-        row(name, "a number", {nonzero({3, 7})}, [f = with_number](const Inputs& x) {
+        row(name, "a number", {nonzero({3, 7})}, [f = f](const Inputs& x) {
             Tensor y = x[0];
             return f(y, Real(1.5));
         });

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLong = 1'000'000;
 
-Tensor number(Real value) { return leaf(Tensor::scalar(value)); }
+Tensor number(Real value) { return leaf(Tensor(value)); }
 
 // y = x, and its backward adds `name` to the list.
 Tensor traced(const Tensor& x, std::string& list, char name) {

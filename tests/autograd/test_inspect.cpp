@@ -48,7 +48,7 @@ std::string step_error(const models::Transformer& model) {
 }  // namespace
 
 TEST_CASE("print: as PyTorch does, and the shape", "[tensor][print]") {
-    CHECK(printed(Tensor::scalar(3)) == "3.  ()");
+    CHECK(printed(Tensor(3)) == "3.  ()");
     CHECK(printed(Tensor::from({3}, {1, 20, -3})) == "[ 1., 20., -3.]  (3)");
     CHECK(printed(Tensor::from({2, 2}, {1, Real(2.5), -3, 100})) ==
           "[[  1.0000,   2.5000],\n [ -3.0000, 100.0000]]  (2, 2)");

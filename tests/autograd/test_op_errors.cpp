@@ -29,7 +29,7 @@ const std::vector<Failing> kCalls = {
     {CALL(matmul(t({3}), t({3, 2}))), {"[matmul] ", "(3)", "(3, 2)", "two dimensions"}},
     {CALL(matmul(t({2, 3}), t({3}))), {"[matmul] ", "(2, 3)", "(3)"}},
     {CALL(matmul(t({2, 3}), t({4, 5}))),
-     {"[matmul] ", "(2, 3)", "(4, 5)", "a's last must equal b's last but one"}},
+     {"[matmul] ", "(2, 3)", "(4, 5)", "a's last must equal b's second to last"}},
     {CALL(matmul(t({2, 3}), t({3, 5}), true)),
      {"[matmul] ", "(2, 3)", "(3, 5)", "a's last must equal b's last"}},
     {CALL(matmul(t({2, 2, 3}), t({3, 3, 5}))), {"[matmul] ", "(2)", "(3)"}},

@@ -1,4 +1,6 @@
 // Every operation's gradient against differences of its forward, and that gradcheck itself can fail.
+#include <fstream>
+#include <string>
 
 #include "autograd/gradcheck.h"
 #include "autograd/op.h"
@@ -20,6 +22,56 @@ TEST_CASE("ops: every gradient is right", "[ops][gradcheck]") {
         CHECK(result.ok);
         CHECK(result.worst <= (kRealIsDouble ? 1e-7 : 1));
     }
+}
+
+// ---- the example at the top of op.h
+
+namespace {
+
+Tensor product(const Tensor& a, const Tensor& b) {
+    check(a.shape() == b.shape(), "[product] a is ", a.shape(), ", b is ", b.shape(), "; they must be equal");
+    Tensor out = Tensor::uninitialized(a.shape());
+    const Real *x = a.data(), *y = b.data();
+    Real* const to = out.mutable_data();
+    for (int64_t i = 0; i < out.numel(); ++i)
+        to[i] = x[i] * y[i];
+    return with_backward(
+        "product", out, {&a, &b},
+        [da = a.sink(), db = b.sink(), a = a.save(), b = b.save()](const Tensor& dout) {
+            const auto pass = [&, d = dout.data()](const Real* factor, const kernels::Out& dx) {
+                for (int64_t i = 0; dx.data != nullptr && i < dout.numel(); ++i)
+                    dx.data[i] = dx.accumulate ? dx.data[i] + d[i] * factor[i] : d[i] * factor[i];
+            };
+            pass(b.data(), da.open());  // nullptr where no gradient is wanted
+            pass(a.data(), db.open());
+        });
+}
+
+// The code of a file without blanks, line breaks and the marks of comments.
+std::string code_of(const char* path) {
+    std::ifstream file(path);  // tests run in the repository's root
+    std::string text;
+    for (char c; file.get(c);)
+        if (c != ' ' && c != '\n' && c != '/')
+            text += c;
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("op.h: its example is an op, and this test has it", "[gradcheck][ops]") {
+    const std::string header = code_of("autograd/op.h");
+    const std::size_t begin = header.find("Tensorproduct("), end = header.find("});}", begin);
+    REQUIRE(end < header.size());
+    CHECK(code_of("tests/autograd/test_op_gradients.cpp").find(header.substr(begin, end - begin)) !=
+          std::string::npos);
+
+    const auto f = [](const Inputs& x) { return product(x[0], x[1]) + product(x[0], x[0]); };
+    CHECK(gradcheck(f, {random({3, 5}, 1), random({3, 5}, 2)}).ok);
+    Tensor a = random({3}, 3), b = random({3}, 4).require_grad();
+    sum(product(a, b)).backward();
+    CHECK(b.grad().to_vector() == a.to_vector());
+    CHECK_THROWS_AS(product(a, random({4}, 5)), Error);
 }
 
 // ---- gradcheck must fail where something is wrong

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cfenv>
 
-#include "autograd/base/scratch.h"
+#include "autograd/kernels/scratch.h"
 #include "tests/autograd/op_table.h"
 #include "tests/catch.h"
 
@@ -43,8 +43,8 @@ class Poison {
 public:
     Poison() {
         storage_poison(true);
-        for (int slot = 0; slot < static_cast<int>(Scratch::count); ++slot)
-            std::fill_n(scratch(static_cast<Scratch>(slot), 4096), 4096, kNan);
+        for (int slot = 0; slot < static_cast<int>(kernels::Scratch::count); ++slot)
+            std::fill_n(kernels::scratch(static_cast<kernels::Scratch>(slot), 4096), 4096, kNan);
     }
     ~Poison() { storage_poison(false); }
     Poison(const Poison&) = delete;

@@ -160,7 +160,7 @@ TEST_CASE("tensor: making, reading, copying", "[tensor]") {
     CHECK(x.size(-1) == 3);
     CHECK(x.numel() == 6);
     CHECK(x.to_vector() == std::vector<Real>{1, 2, 3, 4, 5, 6});
-    CHECK(Tensor::scalar(7).item() == 7);
+    CHECK(Tensor(7).item() == 7);
     CHECK(Tensor::full({1, 1}, 3).item() == 3);
     CHECK(Tensor::zeros({0, 3}).to_vector().empty());
 

@@ -50,7 +50,7 @@ Case clip(double limit) {
             w.backward(gradient);
             parameters.push_back({name, w});
         }
-        results.put("loss/norm", Tensor::scalar(static_cast<Real>(clip_grad_norm(parameters, limit))));
+        results.put("loss/norm", Tensor(static_cast<Real>(clip_grad_norm(parameters, limit))));
         for (const NamedParameter& p : parameters)
             results.put("gradient/" + p.name, p.tensor.grad());
     };

@@ -222,9 +222,9 @@ TEST_CASE("training: what is not finite is named", "[nn][training]") {
             {{"good", good.x}, {"bad", bad.x}},
             [&](int64_t step, const Mode&) {
                 const Real factor = step == 3 ? Real(HUGE_VAL) : 1;
-                return StepLoss{autograd::add(autograd::sum(good.x),
-                                              autograd::mul(autograd::sum(bad.x), Tensor::scalar(factor))),
-                                1, false};
+                return StepLoss{
+                    autograd::add(autograd::sum(good.x), autograd::mul(autograd::sum(bad.x), Tensor(factor))),
+                    1, false};
             },
             steps(5));
         return Tensor();

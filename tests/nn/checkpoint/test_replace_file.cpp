@@ -188,12 +188,12 @@ TEST_CASE("saving: the permissions stay, and links lead to the file", "[nn][chec
     CHECK(mode(folder / "f") == 0640);
     for (const mode_t given : {0600u, 0664u, 0755u}) {
         REQUIRE(chmod((folder / "f").c_str(), given) == 0);
-        write(folder / "f", {{"x", Tensor::scalar(1)}});
+        write(folder / "f", {{"x", Tensor(1)}});
         CHECK(mode(folder / "f") == given);
     }
     REQUIRE(mkdir((folder / "links").c_str(), 0700) == 0);
     REQUIRE(symlink("../f", (folder / "links/l").c_str()) == 0);
-    write(folder / "links/l", {{"y", Tensor::scalar(2)}});
+    write(folder / "links/l", {{"y", Tensor(2)}});
     CHECK(std::filesystem::is_symlink(folder / "links/l"));
     CHECK(read(folder / "f").tensor("y").item() == 2);
     CHECK(mode(folder / "f") == 0755);
@@ -209,7 +209,7 @@ TEST_CASE("saving: a name without a folder is of this one", "[nn][checkpoint]") 
         write("f", {});
         CHECK((watch.noted.ends_with(" rename close fsync close ") ||
                watch.noted.empty()));  // empty: not on Linux
-        write("f", {{"x", Tensor::scalar(3)}});
+        write("f", {{"x", Tensor(3)}});
         CHECK(read("f").tensor("x").item() == 3);
     });
     std::filesystem::current_path(before);
@@ -227,7 +227,7 @@ TEST_CASE("saving: what killed processes left is not in the way, and is removed"
     const int busy =
         open((folder / "f.tmp-98-0").c_str(), O_WRONLY | O_CREAT, 0600);  // that one is still writing
     REQUIRE((busy >= 0 && flock(busy, LOCK_EX) == 0));
-    write(folder / "f", {{"x", Tensor::scalar(3)}});
+    write(folder / "f", {{"x", Tensor(3)}});
     CHECK(read(folder / "f").tensor("x").item() == 3);
     CHECK_FALSE((std::filesystem::exists(left) || std::filesystem::exists(folder / "f.tmp-99-3")));
     CHECK(folder.files() == 4);  // f, and the three others
@@ -260,7 +260,7 @@ TEST_CASE("saving: a link leads to a file that does not exist yet", "[nn][checkp
     REQUIRE(mkdir((folder / "a").c_str(), 0700) == 0);
     REQUIRE(symlink("a/second", (folder / "first").c_str()) == 0);
     REQUIRE(symlink("file", (folder / "a/second").c_str()) == 0);
-    write(folder / "first", {{"x", Tensor::scalar(4)}});
+    write(folder / "first", {{"x", Tensor(4)}});
     CHECK(
         (std::filesystem::is_symlink(folder / "first") && std::filesystem::is_symlink(folder / "a/second")));
     CHECK(read(folder / "a/file").tensor("x").item() == 4);
@@ -306,7 +306,7 @@ TEST_CASE("saving: what cannot be a safetensors file is refused, and nothing tou
     const Folder folder;
     const std::string path = folder / "f";
     put(path, "old");
-    const Tensor x = Tensor::scalar(1);
+    const Tensor x = Tensor(1);
     const auto error = [&](const std::vector<Item>& items, const Metadata& metadata = {}) {
         const std::string text = error_of([&] { write(path, items, metadata); });
         CHECK(text.starts_with(path + ": "));

@@ -148,7 +148,7 @@ TEST_CASE("safetensors: every number comes back with its bits", "[nn][checkpoint
 TEST_CASE("safetensors: scalars, empty tensors, four dimensions, whole numbers", "[nn][checkpoint]") {
     const Tensor big = random({2, 3, 4, 5}, 1);
     const Ints ids = {0, -1, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), 5, 6};
-    const SafeTensors file = rewritten({{"scalar", Tensor::scalar(7)},
+    const SafeTensors file = rewritten({{"scalar", Tensor(7)},
                                         {"none", Tensor::zeros({2, 0, 3})},
                                         {"big", big},
                                         {"ids", Integers{{3, 1, 1, 1, 2}, ids}},
@@ -176,8 +176,7 @@ TEST_CASE("safetensors: any text is a name or metadata", "[nn][checkpoint]") {
     const std::string wide = "λ \u00e9 \u4e2d \U0001f600 \U0010ffff \ud7ff \ue000";
     const Metadata metadata = {
         {"", ""}, {controls, wide}, {wide, controls}, {"a\"b\\c/d", "line\nline\r\n\ttab"}};
-    const SafeTensors file = rewritten(
-        {{"", Tensor::scalar(1)}, {controls, Tensor::scalar(2)}, {wide, Tensor::scalar(3)}}, metadata);
+    const SafeTensors file = rewritten({{"", Tensor(1)}, {controls, Tensor(2)}, {wide, Tensor(3)}}, metadata);
     CHECK(file.metadata() == metadata);
     CHECK(file.tensor("").item() == 1);
     CHECK(file.tensor(controls).item() == 2);

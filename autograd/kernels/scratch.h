@@ -1,11 +1,12 @@
-// Working memory of one thread, for kernels that need room to pack or to hold a row.
+// Working memory of one thread, for kernels that need room to pack or to hold a row. kernels::scratch_trim
+// frees it.
 #pragma once
 
 #include <cstdint>
 
 #include "autograd/base/real.h"
 
-namespace plaingrad::autograd {
+namespace plaingrad::autograd::kernels {
 
 // One slot a use: two kernels that are active at once on one thread must not share a buffer.
 enum class Scratch { gemm_a, gemm_b, attention, partial, count };
@@ -15,7 +16,4 @@ enum class Scratch { gemm_a, gemm_b, attention, partial, count };
 // allocates nothing. Throws Error if the system has no memory left.
 Real* scratch(Scratch slot, int64_t n);
 
-// Frees what this thread holds; other threads free theirs when they next need some. Not inside a kernel.
-void scratch_trim();
-
-}  // namespace plaingrad::autograd
+}  // namespace plaingrad::autograd::kernels

@@ -1,12 +1,13 @@
-#include "autograd/base/scratch.h"
+#include "autograd/kernels/scratch.h"
 
 #include <atomic>
 #include <cstdint>
 #include <new>
 
 #include "autograd/base/check.h"
+#include "autograd/kernels/kernels.h"
 
-namespace plaingrad::autograd {
+namespace plaingrad::autograd::kernels {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
@@ -55,4 +56,4 @@ void scratch_trim() {
         buffer.release();
 }
 
-}  // namespace plaingrad::autograd
+}  // namespace plaingrad::autograd::kernels

@@ -1,0 +1,211 @@
+// Linear layers: rows times a weight, plus a bias, and the function after it. The kernel: kernels/gemm.cpp.
+//
+// Each equals a composition of matmul, add and activation (plain.cpp). The kernel adds the bias and applies
+// the function to each tile of the product while that is still in the cache; the composition would read and
+// write the whole result once more for each of them.
+#include "autograd/op.h"
+#include "autograd/ops.h"
+#include "autograd/plain.h"
+
+namespace plaingrad::autograd {
+namespace {
+
+using kernels::Gemm;
+using kernels::Unary;
+
+// What of the weight x is multiplied with: columns first ... first + n of w (K, ...), and these of the bias;
+// or all of a w that is given transposed, as (n, K).
+struct Columns {
+    int64_t n, first = 0;
+    bool transposed = false;
+};
+
+struct Sinks {
+    GradSink dx, dw, dbias;
+    Sinks(const Tensor& x, const Tensor& w, const Tensor& bias)
+        : dx(x.sink()), dw(w.sink()), dbias(bias.sink()) {}
+    bool any() const { return dx || dw || dbias; }
+};
+
+int64_t rows_of(const Tensor& x) { return x.shape().without(-1).numel(); }
+
+void gemm(Gemm g, const Tensor& a, const Real* b, kernels::Out c) {
+    g.accumulate = c.accumulate;
+    kernels::cpu().gemm(g, a.data(), b, c.data);
+}
+
+// y (M, N) = f(x (M, K) @ w (K, N) + bias (N)); what was before f goes to `before`. Both may be nullptr.
+Tensor forward(const Columns& columns, const Tensor& x, const Tensor& w, const Tensor& bias,
+               const Unary* f = nullptr, Real* before = nullptr) {
+    Tensor y = Tensor::uninitialized(x.shape().with(-1, columns.n));
+    gemm({.m = rows_of(x),
+          .n = columns.n,
+          .k = x.size(-1),
+          .lda = x.size(-1),
+          .ldb = w.size(1),
+          .ldc = columns.n,
+          .b_transposed = columns.transposed,
+          .bias = bias.defined() ? bias.data() + columns.first : nullptr,
+          .activation = f,
+          .before_activation = before},
+         x, w.data() + columns.first, {y.mutable_data()});
+    return y;
+}
+
+// dx (M, K) = d (M, N) @ wᵀ
+void backward_of_x(const Columns& columns, const Tensor& d, const Saved& w, kernels::Out dx) {
+    const int64_t n = columns.n, ldw = w.shape()[1], k = columns.transposed ? ldw : w.shape()[0];
+    gemm({.m = rows_of(d),
+          .n = k,
+          .k = n,
+          .lda = n,
+          .ldb = ldw,
+          .ldc = k,
+          .b_transposed = !columns.transposed},
+         d, w.data() + columns.first, dx);
+}
+
+// Where the gradient of some columns goes; this op gives the others 0.
+kernels::Out open_columns(const GradSink& sink, const Shape& shape, const Columns& columns) {
+    const kernels::Out out = sink.open();
+    if (columns.n == shape[-1])
+        return out;
+    if (!out.accumulate)
+        kernels::cpu().fill(shape.numel(), 0, out.data);
+    return {out.data + columns.first, true};
+}
+
+// Of d (M, N), the gradient of x (M, K) @ w + bias:
+// dx = d @ wᵀ       dw = xᵀ @ d (transposed: dᵀ @ x)       dbias = Σ d over the rows
+void backward(const Columns& columns, const Tensor& x, const Saved& w, const Tensor& d, const Sinks& to) {
+    const int64_t m = rows_of(d), n = columns.n, k = x.size(-1), ldw = w.shape()[1];
+    if (to.dx)
+        backward_of_x(columns, d, w, to.dx.open());
+    if (to.dw && columns.transposed)
+        gemm({.m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .a_transposed = true}, d, x.data(),
+             to.dw.open());
+    if (to.dw && !columns.transposed)
+        gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = ldw, .a_transposed = true}, x, d.data(),
+             open_columns(to.dw, w.shape(), columns));
+    if (to.dbias)
+        kernels::cpu().sum({1, m, n}, 1, d.data(),
+                           open_columns(to.dbias, Shape{columns.transposed ? n : ldw}, columns));
+}
+
+Tensor affine(const char* op, const Columns& columns, const Tensor& x, const Tensor& w, const Tensor& bias) {
+    return with_backward(op, forward(columns, x, w, bias), {&x, &w, &bias},
+                         [columns, to = Sinks(x, w, bias), x = x.save(), w = w.save()](const Tensor& dy) {
+                             backward(columns, x.tensor(), w, dy, to);
+                         });
+}
+
+void check_linear(const char* op, const Shape& x, const Tensor& weight, const Tensor& bias,
+                  bool transposed = false) {
+    check(x.rank() >= 1 && weight.rank() == 2 && x[-1] == weight.size(transposed ? 1 : 0), "[", op, "] x is ",
+          x, ", weight is ", weight.shape(), "; x's last must equal weight's ",
+          transposed ? "second" : "first");
+    check(!bias.defined() || bias.shape() == Shape{weight.size(transposed ? 0 : 1)}, "[", op, "] bias is ",
+          bias.shape(), ", weight is ", weight.shape(), "; there must be one bias for each output");
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    check_linear("linear", x.shape(), weight, bias);
+    if (Plain::active())
+        return plain::linear(x, weight, bias);
+    return affine("linear", {.n = weight.size(1)}, x, weight, bias);
+}
+
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    check_linear("linear_transposed", x.shape(), weight, bias, true);
+    if (Plain::active())
+        return plain::linear_transposed(x, weight, bias);
+    return affine("linear_transposed", {.n = weight.size(0), .transposed = true}, x, weight, bias);
+}
+
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
+                      int64_t count) {
+    check_linear("linear_columns", x.shape(), weight, bias);
+    check(first >= 0 && count >= 0 && first <= weight.size(1) - count, "[linear_columns] ", count,
+          " columns from ", first, " on are not in weight ", weight.shape());
+    if (Plain::active())
+        return plain::linear_columns(x, weight, bias, first, count);
+    return affine("linear_columns", {.n = count, .first = first}, x, weight, bias);
+}
+
+// ---- with an activation f
+//
+// Its derivative is taken from what was before f; relu's can be told from what is behind it, too. So the
+// second tensor of the hidden size, the largest of a layer, is needed for the others alone.
+namespace {
+
+struct Hidden {
+    Tensor values, kept;  // f(x w + bias), and what backward needs of it
+};
+
+Hidden hidden(const Tensor& x, const Tensor& w, const Tensor& bias, Unary f) {
+    const Columns whole = {.n = w.size(1)};
+    if (f == Unary::relu || NoGrad::active()) {
+        const Tensor values = forward(whole, x, w, bias, &f);
+        return {values, values};
+    }
+    const Tensor before = Tensor::uninitialized(x.shape().with(-1, whole.n));
+    return {forward(whole, x, w, bias, &f, before.mutable_data()), before};
+}
+
+// The values again: as they were kept, or computed.
+Tensor again(Unary f, const Saved& kept) {
+    if (f == Unary::relu)
+        return kept.tensor();
+    Tensor values = Tensor::uninitialized(kept.shape());
+    kernels::cpu().unary(f, kept.numel(), kept.data(), values.mutable_data());
+    return values;
+}
+
+}  // namespace
+
+// y = f(x @ weight + bias)      d = dy f', and on as linear
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
+    check_linear("linear_activation", x.shape(), weight, bias);
+    if (Plain::active())
+        return plain::linear_activation(x, weight, bias, activation);
+    const Unary f = kernels::unary_of(activation);
+    const Hidden y = hidden(x, weight, bias, f);
+    return with_backward("linear_activation", y.values, {&x, &weight, &bias},
+                         [f, to = Sinks(x, weight, bias), x = x.save(), w = weight.save(),
+                          kept = y.kept.save()](const Tensor& dy) {
+                             Tensor d = Tensor::uninitialized(dy.shape());
+                             kernels::cpu().unary_backward(f, d.numel(), kept.data(), dy.data(),
+                                                           {d.mutable_data()});
+                             backward({.n = d.size(-1)}, x.tensor(), w, d, to);
+                         });
+}
+
+// h = f(x @ w1 + b1)         out = h @ w2 + b2
+// dh = dout @ w2ᵀ, d = dh f', and on as linear for both
+// It exists for memory: the composition keeps h and what was before f for backward, this one of them.
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation activation) {
+    check_linear("feed_forward", x.shape(), w1, b1);
+    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
+    if (Plain::active())
+        return plain::feed_forward(x, w1, b1, w2, b2, activation);
+    const Unary f = kernels::unary_of(activation);
+    const Hidden h = hidden(x, w1, b1, f);
+    return with_backward(
+        "feed_forward", forward({.n = w2.size(1)}, h.values, w2, b2), {&x, &w1, &b1, &w2, &b2},
+        [f, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(), w2 = w2.save(),
+         kept = h.kept.save()](const Tensor& dout) {
+            const Columns first = {.n = kept.shape()[-1]}, second = {.n = dout.size(-1)};
+            backward(second, again(f, kept), w2, dout, to2);
+            if (!to1.any())
+                return;
+            Tensor d = Tensor::uninitialized(kept.shape());
+            backward_of_x(second, dout, w2, {d.mutable_data()});
+            kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
+            backward(first, x.tensor(), w1, d, to1);
+        });
+}
+
+}  // namespace plaingrad::autograd
