@@ -8,17 +8,20 @@ CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.c
 CURVE_OBJ  := $(CURVES:%=$(OBJ)/tests/curves/%.o)
 # What the gradient checks need of the tests: the double build compiles no more for them.
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
+# The address sanitizer looks at the library and the programs. The tests beside them are the release build's: compiling
+# them once more, with all that Catch2 expands to, would take longer than all the rest.
+TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # What several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/%,$(call find,tests,[!t]*.cpp))
-SHARED_OBJ := $(SHARED_SRC:%.cpp=$(OBJ)/%.o)
-MAIN       ?= $(OBJ)/tests/main.o
-TEST_OBJ   := $(TEST_SRC:%.cpp=$(OBJ)/%.o)
+SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o)
+MAIN       ?= $(TEST_IN)/tests/main.o
+TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
 GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
 
 # ---- Compiling ----------------------------------------------------------------------------------
 
 # Catch2 3 has a library to link, Catch2 2 is one header. pkg-config finds it outside of /usr.
-ifneq ($(filter test test-long tests gradchecks %/tests %/gradchecks,$(MAKECMDGOALS)),)
+ifneq ($(filter test test-long tests test-objects gradchecks %/tests %/gradchecks,$(MAKECMDGOALS)),)
 CATCH_FLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I catch2 2>/dev/null))
 CATCH := $(shell printf '$(H)if __has_include(<catch2/catch_all.hpp>)\n3\n$(H)elif __has_include(<catch2/catch.hpp>)\n2\n$(H)endif\n' \
            | $(CXX) -std=c++20 $(CPPFLAGS) $(CXXFLAGS) $(CATCH_FLAGS) -x c++ -E -P - 2>/dev/null)
@@ -71,7 +74,19 @@ $(OUT)/libtests.a: $(SHARED_OBJ)
 	$(call say,ar )
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-linked = $(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %/libtests.a %/libprograms.a %/libkit.a,$^) $(LIB) \
+# The rules that make them, in the build that they are of. Its library comes first there: of an inline function that both
+# have, the linker takes the one that it meets first, which is to be the sanitizer's.
+.PHONY: test-objects
+ifeq ($(TEST_IN),$(OBJ))
+test-objects: $(MAIN) $(TEST_OBJ) $(SHARED_OBJ)
+else
+test-objects:
+	+@$(MAKE) VARIANT=release test-objects
+$(MAIN) $(TEST_OBJ) $(SHARED_OBJ): test-objects ;
+WHOLE = -Wl,--whole-archive $(LIB) -Wl,--no-whole-archive
+endif
+
+linked = $(CXX) $(FLAGS) $(LDFLAGS) $(WHOLE) $(filter %.o,$^) $(filter %/libtests.a %/libprograms.a %/libkit.a,$^) $(LIB) \
          $(CATCH_LIBS) -o $@
 $(OUT)/tests: $(MAIN) $(TEST_OBJ) $(OUT)/tests_list $(OUT)/libtests.a $(TESTED_PARTS) $(LIB)
 	$(call say,ld )

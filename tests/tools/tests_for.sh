@@ -1,17 +1,28 @@
 #!/bin/sh
-# Which test files hold the tests that a Catch2 filter chooses. It exists so that `make test TESTS='[matmul]'`
+# Which test files hold a test that a Catch2 filter chooses. It exists so that `make test TESTS='[matmul]'`
 # compiles a few files and not all.
 #
 # usage: tests_for.sh <filter> <file...>
-# Of `[a][b]~[c],[d]` the files with [a] or [d]: at least what is needed. All, where the filter (or one of its
-# alternatives) has no tag that a test must bear, as a name or `~[c]`.
+# Reads what stands between TEST_CASE and its brace. A test is chosen by `[a][b]~[c],[d]` if it bears [a] and [b] and
+# not [c], or [d]. A filter (or one of its alternatives) that also names tests by words chooses all files.
 filter=$1
 shift
-printf '%s\n' "$filter" | tr ',' '\n' | while IFS= read -r part; do
-    tag=$(printf '%s\n' "$part" | sed 's/~\[[^]]*]//g; s/^[^[]*\(\[[^]]*]\).*/\1/; /^\[/!d')
-    if [ -n "$tag" ]; then
-        grep -liF -e "$tag" "$@"
-    else
-        printf '%s\n' "$@"
-    fi
-done | LC_ALL=C sort -u
+awk -v filter="$filter" '
+    function chosen(tags,   i, rest, tag, wanted) {
+        for (i = 1; i <= alternatives; ++i) {
+            rest = alternative[i]
+            wanted = 1
+            while (match(rest, /~?\[[^]]*\]/)) {
+                tag = substr(rest, RSTART, RLENGTH)
+                rest = substr(rest, 1, RSTART - 1) substr(rest, RSTART + RLENGTH)
+                if (tag ~ /^~/ ? index(tags, substr(tag, 2)) : !index(tags, tag)) wanted = 0
+            }
+            if (wanted || rest ~ /[^ ]/) return 1
+        }
+        return 0
+    }
+    BEGIN { alternatives = split(tolower(filter), alternative, ",") }
+    /TEST_CASE/ { tags = ""; in_head = 1 }
+    in_head { tags = tags tolower($0) }
+    in_head && /{ *(\/\/.*)?$/ { in_head = 0; if (chosen(tags) && !seen[FILENAME]++) print FILENAME }
+' "$@" | LC_ALL=C sort

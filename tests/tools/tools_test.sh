@@ -48,8 +48,8 @@ run '1 passed, 1 failed, 0 skipped' 1 liar
 run '2 passed, 0 failed, 1 skipped' 0 empty good
 run '0 passed, 0 failed, 0 skipped' 1 empty
 
-echo 'TEST_CASE("a", "[one][both]")' >"$folder/test_a.cpp"
-echo 'TEST_CASE("b", "[two][both]")' >"$folder/test_b.cpp"
+printf 'TEST_CASE("a", "[one][both]") {\n}\n' >"$folder/test_a.cpp"
+printf 'TEST_CASE("b",\n          "[two][both]") {  // in two lines\n}\n' >"$folder/test_b.cpp"
 chosen() {  # <filter> <files>
     files=$(cd "$folder" && sh "$OLDPWD/tests/tools/tests_for.sh" "$1" test_a.cpp test_b.cpp | tr '\n' ' ')
     expect "$2" "$files" "tests_for.sh $1"
@@ -57,9 +57,11 @@ chosen() {  # <filter> <files>
 chosen '[one]' 'test_a.cpp '
 chosen '[ONE]' 'test_a.cpp '
 chosen '[one],[two]' 'test_a.cpp test_b.cpp '
-chosen '[both]~[one]' 'test_a.cpp test_b.cpp '
+chosen '[both]~[one]' 'test_b.cpp '
+chosen '[both][two]' 'test_b.cpp '
 chosen '~[one][two]' 'test_b.cpp '
-chosen '~[one]' 'test_a.cpp test_b.cpp '
+chosen '~[one]' 'test_b.cpp '
+chosen '~[none]' 'test_a.cpp test_b.cpp '
 chosen '[one],a name' 'test_a.cpp test_b.cpp '
 chosen '[none]' ''
 
