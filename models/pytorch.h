@@ -20,7 +20,7 @@
 // Without them it takes its stacks as custom_encoder and custom_decoder.
 //
 // Layouts: PyTorch's Linear has its weight as (out, in), ours is (in, out); the projections of queries, keys
-// and values are one matrix there. Other names and layouts are a map of your own: tests/golden/hugging_face.h
+// and values are one matrix there. Other names and layouts are a map of your own: models/hugging_face.cpp
 // has two.
 #pragma once
 

@@ -1,9 +1,9 @@
 // Whole models, with their losses and gradients, agree with PyTorch; ten steps of training, too.
 #include "models/classifier.h"
+#include "models/hugging_face.h"
 #include "nn/optim.h"
 #include "nn/schedule.h"
 #include "tests/golden/golden.h"
-#include "tests/golden/hugging_face.h"
 #include "tests/golden/models.h"
 
 using namespace plaingrad;  // NOLINT

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "models/hugging_face.h"
+#include "models/saved.h"
 #include "tests/golden/golden.h"
-#include "tests/golden/hugging_face.h"
 #include "tests/golden/models.h"
 #include "tests/models/small.h"
 
@@ -174,6 +175,26 @@ TEST_CASE("names: files as they are found", "[golden][names]") {
     nn::checkpoint::write(found, all);
     load_bert(found, bert_too);
     CHECK(equal(bert, bert_too));
+
+    // What torch.compile and DistributedDataParallel put before every name.
+    for (const std::string wrapper : {"_orig_mod.", "module.", "module._orig_mod."}) {
+        const auto wrapped = [&](const std::string& file) {
+            std::vector<Item> wrapped_items = items(file);
+            for (Item& item : wrapped_items)
+                item.name = wrapper + item.name;
+            return wrapped_items;
+        };
+        const LanguageModel gpt2_again(small_gpt2(), Rng(3));
+        save_gpt2(path, gpt2);
+        nn::checkpoint::write(found, wrapped(path));
+        load_gpt2(found, gpt2_again);
+        CHECK(equal(gpt2, gpt2_again));
+        const MaskedLanguageModel bert_again(small_bert(), Rng(3));
+        save_bert(path, bert);
+        nn::checkpoint::write(found, wrapped(path));
+        load_bert(found, bert_again);
+        CHECK(equal(bert, bert_again));
+    }
 }
 
 TEST_CASE("names: a file that does not fit changes nothing and is told why", "[golden][names]") {
@@ -255,4 +276,30 @@ TEST_CASE("names: torch.nn.Transformer(bias=False) has no bias anywhere, norms i
     CHECK_FALSE(equal(model, other));
     load_pytorch(path, other);
     CHECK(equal(model, other));
+}
+
+TEST_CASE("names: a whole model without biases computes what one does whose biases are zero",
+          "[golden][names]") {
+    const Folder folder;
+    const std::string path = folder / "model.safetensors";
+    TransformerConfig with = small_prenorm(), bare = small_prenorm();
+    bare.block.attention_bias = bare.block.feed_forward_bias = bare.block.norm_bias = bare.block.output_bias =
+        false;
+    const Transformer model(bare, Rng(1)), other(bare, Rng(2)), zero(with, Rng(3));
+    save_pytorch(path, model);
+    CHECK_FALSE(equal(model, other));
+    load_pytorch(path, other);
+    CHECK(equal(model, other));
+    save(folder / "saved", model);
+    CHECK(equal(model, load_transformer(folder / "saved")));
+
+    std::vector<Item> all = items(path);
+    for (const nn::checkpoint::StateEntry& entry : state_dict(zero).entries)
+        if (entry.name.ends_with("bias"))
+            all.push_back({entry.name, Tensor::zeros(entry.tensor.shape())});
+    CHECK(all.size() == state_dict(zero).entries.size());
+    nn::checkpoint::write(path, all);
+    load_pytorch(path, zero);
+    const Tokens src(2, 3, {4, 5, 6, 7, 8, 0}, 0), tgt(2, 2, {1, 4, 1, 9});
+    CHECK(same_bits(zero(src, tgt, Mode::eval()), model(src, tgt, Mode::eval())));
 }

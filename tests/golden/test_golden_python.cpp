@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "models/hugging_face.h"
 #include "tests/golden/golden.h"
-#include "tests/golden/hugging_face.h"
 #include "tests/golden/models.h"
 
 using namespace plaingrad;  // NOLINT

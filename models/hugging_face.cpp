@@ -1,28 +1,9 @@
-// The names of Hugging Face's GPT-2 and BERT, as maps of one's own over models/pytorch.h: the golden files of
-// these two models have them. Their GPT-2 has matrices as (in, out), their BERT as (out, in), with queries,
-// keys and values apart.
-#pragma once
+#include "models/hugging_face.h"
 
-#include "models/language_model.h"
-#include "models/masked_language_model.h"
-#include "models/pytorch.h"
-#include "tests/autograd/values.h"
+namespace plaingrad::models {
+namespace {
 
-namespace plaingrad::tests {
-
-using models::all_parameters;
-using models::LanguageModel;
-using models::MaskedLanguageModel;
-using models::Metadata;
-using models::NameRules;
-using models::NormPlacement;
-using models::Real;
-using models::renamed;
-using models::StackConfig;
-using models::StateDict;
-using models::StateEntry;
-
-inline const NameRules kGpt2 = {
+const NameRules kGpt2 = {
     {"backbone.embedding.tokens.", "transformer.wte."},
     {"backbone.embedding.positions.", "transformer.wpe."},
     {"backbone.encoder.layers.", "transformer.h."},
@@ -36,14 +17,14 @@ inline const NameRules kGpt2 = {
     {"norm2.", "ln_2."},
 };
 
-inline const NameRules kBert = {
+const NameRules kBert = {
     {"backbone.embedding.tokens.", "bert.embeddings.word_embeddings."},
     {"backbone.embedding.positions.", "bert.embeddings.position_embeddings."},
     {"backbone.embedding.norm.", "bert.embeddings.LayerNorm."},
     {"transform.", "cls.predictions.transform.dense."},
     {"output.bias", "cls.predictions.bias"},
     {"output.table", "cls.predictions.decoder.weight"},
-    {"self_attention.in_proj.", "attention.self.in_proj."},  // three, below
+    {"self_attention.in_proj.", "attention.self.in_proj."},  // three in the file: see split_in_proj
     {"self_attention.out_proj.", "attention.output.dense."},
     {"feed_forward.linear1.", "intermediate.dense."},
     {"feed_forward.linear2.", "output.dense."},
@@ -55,7 +36,8 @@ inline const NameRules kBert = {
 
 // GPT2Model's files lack the prefix that GPT2LMHeadModel's have. attn.bias and attn.masked_bias are causal
 // masks.
-inline std::string gpt2_name(std::string name) {
+std::string gpt2_name(std::string name) {
+    name = nn::checkpoint::without_wrappers(std::move(name));
     if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias"))
         return "";
     return name.starts_with("transformer.") || name.starts_with("lm_head.") ? name : "transformer." + name;
@@ -63,7 +45,8 @@ inline std::string gpt2_name(std::string name) {
 
 // Old files call a norm's parameters gamma and beta. The pooler and the second head were for pairs of
 // sentences.
-inline std::string bert_name(std::string name) {
+std::string bert_name(std::string name) {
+    name = nn::checkpoint::without_wrappers(std::move(name));
     if (!name.starts_with("bert.") && !name.starts_with("cls."))
         name = "bert." + name;
     if (name.starts_with("bert.pooler.") || name.starts_with("cls.seq_relationship.") ||
@@ -76,43 +59,45 @@ inline std::string bert_name(std::string name) {
     return name;
 }
 
-// Of GPT2LMHeadModel; files may also have the names of GPT2Model. Throws Error for a model that computes
-// something else.
-inline StateDict gpt2_state_dict(const LanguageModel& model) {
+// Queries, keys and values, whose projections are the columns of one matrix here, as three entries.
+void split_in_proj(const StateEntry& entry, std::size_t at, int64_t d_model, std::vector<StateEntry>& out) {
+    int64_t first = 0;
+    for (const char* const name : {"query.", "key.", "value."}) {
+        StateEntry part = entry;
+        part.name.replace(at, std::string("in_proj.").size(), name);
+        part.first = first;
+        part.columns = d_model;
+        out.push_back(part);
+        first += d_model;
+    }
+}
+
+}  // namespace
+
+StateDict gpt2_state_dict(const LanguageModel& model) {
     const StackConfig& c = model.config;
-    autograd::check(
-        c.block.norm == NormPlacement::pre && c.block.activation == nn::Activation::gelu_tanh &&
-            !c.block.scale_embeddings,
-        "[gpt2_state_dict] GPT-2 has its norms before the sub-layers, GELU's tanh form and embeddings "
-        "that are not scaled, and this model does not; begin its configuration with gpt2()");
+    check(c.block.norm == NormPlacement::pre && c.block.activation == nn::Activation::gelu_tanh &&
+              !c.block.scale_embeddings,
+          "[gpt2_state_dict] GPT-2 has its norms before the sub-layers, GELU's tanh form and embeddings that "
+          "are not scaled, and this model does not; begin its configuration with gpt2()");
     return {.entries = renamed(all_parameters(model), kGpt2, false), .canonical = gpt2_name};
 }
 
-// Of BertForMaskedLM, or BertForPreTraining without its second head. BERT adds a vector for "first sentence"
-// or "second sentence" to each position. A text of one sentence always gets the first: loading adds it to the
-// positions, saving writes zeros for both.
-inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
+StateDict bert_state_dict(const MaskedLanguageModel& model) {
     const StackConfig& c = model.config;
-    autograd::check(
-        c.block.norm == NormPlacement::post && !c.final_norm && c.block.activation == nn::Activation::gelu &&
-            c.block.positions == nn::Positions::learned && !c.block.scale_embeddings,
-        "[bert_state_dict] BERT has its norms after the sub-layers and none at the end, GELU, learned "
-        "positions and embeddings that are not scaled, and this model does not; begin its configuration "
-        "with bert()");
+    check(c.block.norm == NormPlacement::post && !c.final_norm &&
+              c.block.activation == nn::Activation::gelu && c.block.positions == nn::Positions::learned &&
+              !c.block.scale_embeddings,
+          "[bert_state_dict] BERT has its norms after the sub-layers and none at the end, GELU, learned "
+          "positions and embeddings that are not scaled, and this model does not; begin its configuration "
+          "with bert()");
     StateDict state = {.entries = {}, .canonical = bert_name};
     for (const StateEntry& entry : renamed(all_parameters(model), kBert, true)) {
-        const std::string joint = "in_proj.";
-        const std::size_t at = entry.name.find(joint);
-        for (int64_t i = 0; at != entry.name.npos && i < 3; ++i) {
-            StateEntry part = entry;
-            const char* const names[] = {"query.", "key.", "value."};
-            part.name.replace(at, joint.size(), names[i]);
-            part.first = i * c.block.d_model;
-            part.columns = c.block.d_model;
-            state.entries.push_back(part);
-        }
+        const std::size_t at = entry.name.find("in_proj.");
         if (at == entry.name.npos)
             state.entries.push_back(entry);
+        else
+            split_in_proj(entry, at, c.block.d_model, state.entries);
     }
     if (c.block.output_bias)  // has two names in newer versions
         state.entries.push_back({"cls.predictions.decoder.bias", model.output.bias});
@@ -121,14 +106,14 @@ inline StateDict bert_state_dict(const MaskedLanguageModel& model) {
     return state;
 }
 
-inline Metadata load_gpt2(const std::string& path, const LanguageModel& model) {
+Metadata load_gpt2(const std::string& path, const LanguageModel& model) {
     return load(path, gpt2_state_dict(model));
 }
 
-inline Metadata load_bert(const std::string& path, const MaskedLanguageModel& model) {
+Metadata load_bert(const std::string& path, const MaskedLanguageModel& model) {
     const StateDict state = bert_state_dict(model);
     Metadata metadata = load(path, state);
-    const Tensor& types = state.entries.back().tensor;  // (2, d_model), of which the first is always added
+    const Tensor& types = state.entries.back().tensor;  // (2, d_model)
     Tensor positions = model.backbone.embedding.positions.table;
     Real* p = positions.mutable_data();
     for (int64_t i = 0; i < positions.numel(); ++i)
@@ -136,13 +121,12 @@ inline Metadata load_bert(const std::string& path, const MaskedLanguageModel& mo
     return metadata;
 }
 
-inline void save_gpt2(const std::string& path, const LanguageModel& model, const Metadata& metadata = {}) {
+void save_gpt2(const std::string& path, const LanguageModel& model, const Metadata& metadata) {
     save(path, gpt2_state_dict(model), metadata);
 }
 
-inline void save_bert(const std::string& path, const MaskedLanguageModel& model,
-                      const Metadata& metadata = {}) {
+void save_bert(const std::string& path, const MaskedLanguageModel& model, const Metadata& metadata) {
     save(path, bert_state_dict(model), metadata);
 }
 
-}  // namespace plaingrad::tests
+}  // namespace plaingrad::models
