@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
@@ -36,7 +35,7 @@ struct Settings {
     int64_t d_model = 0, n_heads = 0, d_ff = 0, n_layers = 0;  // 0: the preset's
     int64_t steps = 1200, batch = 32, seed = 1;
     double lr = 3e-3;
-    kit::RunSettings run = {.save_every = 200};
+    models::RunSettings run = {.save_every = 200};
     std::vector<std::string> words;
 };
 
@@ -60,7 +59,6 @@ kit::Options task_options(Settings& s) {
                 {.min = 0, .max = 100});
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    options.command("info", "says how far a run that was saved is");
     options.example("./apps/reverse_task", "trains for some seconds; ends with 2000/2000");
     options.example("./apps/reverse_task 5 3 9", "the same, then reverses this sequence: 9 3 5");
     options.note(
@@ -161,7 +159,7 @@ nn::StepLoss loss_of(const models::Transformer& model, const models::Batch& batc
 
 // One step: forget the old gradients, forward, backward, limit the gradient's length, move the weights.
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
-           const kit::RunFolder& folder) {
+           const models::RunFolder& folder) {
     const Rng rng(static_cast<uint64_t>(s.seed)), data = rng.fork("training"), dropout = rng.fork("dropout");
     const nn::CosineSchedule learning_rate{s.lr, s.steps, s.steps / 10};
     const auto loss_at = [&](int64_t step) {
@@ -170,11 +168,11 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
         return loss_of(model, batch, nn::Mode::train(dropout.fork(number)));
     };
 
-    kit::Run run(folder, s.run, kit::parts_of(model));
+    models::Run run(folder, models::parts_of(model));
     nn::Adam& adam = run.training.adam;  // β2 = 0.98, ε = 1e-9, as in the paper, §5.3
     const kit::Plan plan = {.activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
                             .batch = loss_at};
-    for (int64_t step = run.begin(s.steps, plan); step <= run.last(); ++step) {
+    for (int64_t step = kit::begin(run, s.steps, plan); step <= run.last(); ++step) {
         adam.zero_grad();
         const auto [loss, tokens, ends_epoch] = loss_at(step);
         loss.backward();
@@ -188,7 +186,7 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
         if (!go_on)  // Ctrl-C
             break;
     }
-    return run.end();
+    return kit::end(run);
 }
 
 // --------------------------------------------------------------------------------------------------- test
@@ -268,12 +266,9 @@ void show_attention(const models::Transformer& model, const Sequence& ids) {
     kit::draw_heat_map(std::cout, rows, columns, view.weights, kit::stdout_has_colour());
 }
 
-int main_program(int argc, char** argv) {
-    Settings settings;
-    kit::Options options = task_options(settings);
-    options.parse(argc, argv);
+int main_program(Settings& settings, kit::Options& options) {
     const Sequence asked = parse_sequence(settings.words);
-    const kit::RunFolder folder("reverse_task", settings.run, options);
+    const models::RunFolder folder("reverse_task", settings.run, options);
     const Rng rng(static_cast<uint64_t>(settings.seed));
     const models::Transformer model(configure(settings), rng.fork("model"));
     kit::announce("reverse_task", nn::parameter_count(model));
@@ -309,16 +304,9 @@ int main_program(int argc, char** argv) {
     return 0;
 }
 
-int info(int argc, char** argv) {
-    Settings settings;
-    kit::Options options = task_options(settings);
-    return kit::info("reverse_task", argc, argv, options);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("reverse_task", argv[0], [&] {
-        return kit::run_command(argc, argv, main_program, {{"info", info}}, true);
-    });
+    return kit::run("reverse_task", argv[0],
+                    [&] { return kit::run_trainer("reverse_task", argc, argv, task_options, main_program); });
 }

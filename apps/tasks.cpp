@@ -8,7 +8,6 @@
 #include <limits>
 #include <sstream>
 
-#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/run.h"
@@ -281,17 +280,17 @@ std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& 
 
 template <class Model>
 bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng,
-           const kit::RunFolder& folder, const kit::RunSettings& settings) {
+           const models::RunFolder& folder) {
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
-    kit::Run run(folder, settings, kit::parts_of(model),
-                 {.plain_lines_every = std::max<int64_t>(1, r.steps / 4)}, r.adam);
-    return run.train(
-        [&](int64_t step, const nn::Mode& mode) { return loss(model, data.batch(step, r.batch), mode); },
+    models::Run run(folder, models::parts_of(model), {}, r.adam);
+    return kit::train(
+        run, [&](int64_t step, const nn::Mode& mode) { return loss(model, data.batch(step, r.batch), mode); },
         {.steps = r.steps,
          .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
          .clip = r.clip,
          .seed = rng.state()},
-        {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length)});
+        {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
+         .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
 }
 
 // "0 2 1  ->  0 1 2", or "47 + 85 = 132". What has learned little may answer with a reserved id.
@@ -339,7 +338,7 @@ int64_t test(const Model& model, const Task& task, const Data& data) {
 struct Settings {
     std::string preset = "ours";
     int64_t steps = 0, seed = 1;
-    kit::RunSettings run = {.save_every = 200};
+    models::RunSettings run = {.save_every = 200};
     std::vector<std::string> names;
 };
 
@@ -367,7 +366,6 @@ kit::Options task_options(Settings& s) {
                 {.max = 1'000'000'000});
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    options.command("info", "says how far a run that was saved is: info FOLDER/TASK");
     options.example("./apps/tasks",
                     "all four, in less than a minute; ends with a table of published figures and ours");
     options.example("./apps/tasks copy add", "these two");
@@ -397,34 +395,31 @@ struct Outcome {
 
 template <class Model>
 Outcome learn(const Model& model, const Task& task, const Recipe& recipe, const Rng& rng,
-              const kit::RunFolder& folder, const kit::RunSettings& settings) {
+              const models::RunFolder& folder) {
     const auto start = std::chrono::steady_clock::now();
     const int64_t parameters = nn::parameter_count(model);
     kit::announce("tasks " + task.name, parameters);
     const Data data(task.questions, rng);
-    if (!train(model, recipe, data, rng, folder, settings))
+    if (!train(model, recipe, data, rng, folder))
         return {};
     const int64_t right = test(model, task, data);
     return {true, parameters, right,
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
-Outcome learn(const Task& task, const Recipe& r, const Rng& rng, const kit::RunFolder& folder,
-              const kit::RunSettings& settings) {
+Outcome learn(const Task& task, const Recipe& r, const Rng& rng, const models::RunFolder& folder) {
     const Questions& q = task.questions;
     const Rng initial = rng.fork("model");
     switch (task.family) {
         case Family::encoder_decoder:
-            return learn(models::Transformer(encoder_decoder(q, r.model), initial), task, r, rng, folder,
-                         settings);
+            return learn(models::Transformer(encoder_decoder(q, r.model), initial), task, r, rng, folder);
         case Family::encoder_only:
             return learn(models::MaskedLanguageModel(one_stack({}, q, r.model), initial), task, r, rng,
-                         folder, settings);
+                         folder);
         case Family::decoder_only:
             break;
     }
-    return learn(models::LanguageModel(one_stack(models::gpt2(), q, r.model), initial), task, r, rng, folder,
-                 settings);
+    return learn(models::LanguageModel(one_stack(models::gpt2(), q, r.model), initial), task, r, rng, folder);
 }
 
 std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) {
@@ -442,16 +437,13 @@ std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) 
 void read_settings(Settings& s, kit::Options& options) {
     for (const Task& task : kTasks)
         if (std::filesystem::exists(std::filesystem::path(s.run.resume) / task.name / "last.safetensors")) {
-            const kit::RunFolder first("tasks", s.run, options, task.name);
+            const models::RunFolder first("tasks", s.run, options, task.name);
             return;
         }
     throw autograd::Error(s.run.resume + ": there is no run of tasks in this folder");
 }
 
-int main_program(int argc, char** argv) {
-    Settings s;
-    kit::Options options = task_options(s);
-    options.parse(argc, argv);
+int main_program(Settings& s, kit::Options& options) {
     for (const std::string& name : s.names)
         if (std::none_of(kTasks.begin(), kTasks.end(), [&](const Task& task) { return task.name == name; }))
             throw kit::UsageError("unknown task '" + name + "'; there are copy, reverse, sort, add");
@@ -466,9 +458,8 @@ int main_program(int argc, char** argv) {
         Recipe recipe = s.preset == "published" ? task.published : task.ours;
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
-        const kit::RunFolder folder("tasks", s.run, options, task.name);
-        const Outcome o =
-            learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name), folder, s.run);
+        const models::RunFolder folder("tasks", s.run, options, task.name);
+        const Outcome o = learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name), folder);
         if (!o.ended)
             return 0;
         std::cout << '\n';
@@ -484,16 +475,9 @@ int main_program(int argc, char** argv) {
     return missed.empty() ? 0 : 1;
 }
 
-int info(int argc, char** argv) {
-    Settings s;
-    kit::Options options = task_options(s);
-    return kit::info("tasks", argc, argv, options);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("tasks", argv[0], [&] {
-        return kit::run_command(argc, argv, main_program, {{"info", info}}, true);
-    });
+    return kit::run("tasks", argv[0],
+                    [&] { return kit::run_trainer("tasks", argc, argv, task_options, main_program); });
 }

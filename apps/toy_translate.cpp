@@ -4,7 +4,6 @@
 #include <iostream>
 #include <optional>
 
-#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/run.h"
@@ -31,7 +30,7 @@ struct Settings {
     std::vector<std::string> data;  // a file, or none
     int64_t epochs = 100, beam = 3, n_best = 1, seed = 1;
     double lr = 0, alpha = 0.6;
-    kit::RunSettings run = {.save_every = 100};
+    models::RunSettings run = {.save_every = 100};
     std::vector<std::string> words;
 };
 
@@ -58,7 +57,6 @@ kit::Options task_options(Settings& s) {
         .this_call();
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    options.command("info", "says how far a run that was saved is");
     options.example("./apps/toy_translate",
                     "learns five English-French pairs; ends with 5/5, then asks for sentences");
     options.example("./apps/toy_translate --pairs en-es \"the cat is black\"", "el gato es negro");
@@ -131,7 +129,7 @@ constexpr int64_t kBatch = 64;
 
 // An epoch goes through all pairs once, in random order unless they fit into one batch.
 bool train(const models::Transformer& model, const Corpus& corpus, const Settings& s,
-           const kit::RunFolder& folder) {
+           const models::RunFolder& folder) {
     const auto n = static_cast<int64_t>(corpus.pairs.size()), per_epoch = (n + kBatch - 1) / kBatch;
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("order");
     const double lr = s.lr > 0 ? s.lr : model.config.block.d_model >= 512 ? 1e-4 : 1e-3;
@@ -149,14 +147,15 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
     std::vector<std::string> lines;
     for (const models::Pair& pair : corpus.pairs)
         lines.push_back(corpus.src.decode(pair.src) + '\t' + corpus.tgt.decode(pair.tgt));
-    kit::Run run(folder, s.run, kit::parts_of(model, {}, kit::fingerprint(lines)),
-                 {.plain_lines_every = std::max<int64_t>(1, steps / 10)});
-    const bool ended = run.train(
+    models::Run run(folder, models::parts_of(model, {}, models::fingerprint(lines)));
+    const bool ended = kit::train(
+        run,
         [&](int64_t step, const nn::Mode& mode) {
             return models::teacher_forcing(model, next_batch(step), mode);
         },
         {.steps = steps, .learning_rate = nn::ConstantSchedule{lr}, .seed = static_cast<uint64_t>(s.seed)},
-        {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1))});
+        {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1)),
+         .plain_lines_every = std::max<int64_t>(1, steps / 10)});
     if (!run.losses.empty())
         std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "
                   << s.epochs << " epochs\n";
@@ -284,14 +283,11 @@ void translate_input(const Translator& translate) {
         std::cerr << '\n';
 }
 
-int main_program(int argc, char** argv) {
-    Settings s;
-    kit::Options options = task_options(s);
-    options.parse(argc, argv);
+int main_program(Settings& s, kit::Options& options) {
     if (s.n_best > s.beam)
         throw kit::UsageError(
             autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));
-    const kit::RunFolder folder("toy_translate", s.run, options);
+    const models::RunFolder folder("toy_translate", s.run, options);
     const bool built_in = s.data.empty();
     const std::vector<SentencePair> sentences = !built_in             ? models::text::read_pairs(s.data[0])
                                                 : s.corpus == "en-fr" ? kEnglishFrench
@@ -325,16 +321,10 @@ int main_program(int argc, char** argv) {
     return 0;
 }
 
-int info(int argc, char** argv) {
-    Settings s;
-    kit::Options options = task_options(s);
-    return kit::info("toy_translate", argc, argv, options);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     return kit::run("toy_translate", argv[0], [&] {
-        return kit::run_command(argc, argv, main_program, {{"info", info}}, true);
+        return kit::run_trainer("toy_translate", argc, argv, task_options, main_program);
     });
 }

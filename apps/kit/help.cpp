@@ -3,20 +3,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
-#include <map>
 #include <sstream>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
-#include "autograd/base/check.h"
 #include "autograd/base/version.h"
 
 namespace plaingrad::kit {
-namespace {
 
-using Lines = std::vector<std::string>;
+using models::Setting;
+
+namespace {
 
 // Columns of the terminal at standard output; 80 elsewhere.
 std::size_t output_width() {
@@ -33,8 +31,8 @@ std::size_t columns_of(const std::string& text) {
 
 // Lines of at most `width` columns; a word that is longer has one of its own. Line breaks of the text and the
 // spaces that a line begins with are kept.
-Lines wrapped(const std::string& text, std::size_t width) {
-    Lines lines;
+Options::Words wrapped(const std::string& text, std::size_t width) {
+    Options::Words lines;
     std::istringstream paragraphs(text);
     for (std::string paragraph; std::getline(paragraphs, paragraph);) {
         if (columns_of(paragraph) <= width) {
@@ -97,29 +95,23 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
         if (word.size() < 40 && candidate.size() > 2 * least - 2)
             if (const std::size_t d = distance(word, candidate); d < least)
                 least = d, nearest = &candidate;
-    return nearest == nullptr ? ";" : autograd::join("; did you mean ", *nearest, "?");
+    return nearest == nullptr ? ";" : "; did you mean " + *nearest + "?";
 }
 
 void Options::print_presets() {
     std::cout << '\n';
-    std::map<const Option*, std::string> usual;
-    for (const Option& option : options_)
-        usual[&option] = option.get();
+    Words usual;
+    for (const Setting& row : rows_)
+        usual.push_back(row.get());
     for (const std::string& choice : preset_choices_) {
         set_all({{preset_, choice}});
-        std::string settings;
-        for (const Option& option : options_)
-            if (&option != preset_ && option.get() != usual[&option])
-                settings.append(settings.empty() ? "" : " ").append(option.name + " " + option.get());
-        print_row(preset_->name + " " + choice, settings.empty() ? "the values above" : settings, 20);
+        Words settings;
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            if (&rows_[i] != preset_ && rows_[i].get() != usual[i])
+                settings.push_back(rows_[i].name + " " + rows_[i].get());
+        print_row(preset_->name + " " + choice,
+                  settings.empty() ? "the values above" : models::listed(settings, " "), 20);
     }
-}
-
-// Of a program whose runs can be resumed.
-void Options::print_resume() const {
-    std::cout << '\n';
-    print_paragraph("--resume goes on with a run as it began. These options may be given again: " +
-                    changeable() + (rest_kind_ == Rest::files ? ", and files that have moved." : "."));
 }
 
 // `text` with "./apps/classify" as the program was called; without a text, "./apps/classify train" so.
@@ -136,32 +128,30 @@ std::string Options::as_called(std::string text) const {
 
 void Options::print_version() const {
     std::cout << program_.substr(0, program_.find(' ')) << " (plaingrad) " << autograd::version() << '\n';
-    std::cout.flush();
-    autograd::check(!std::cout.fail(), "the output could not be written");
-    std::exit(0);
+    throw Ended{};
 }
 
 void Options::print_help() {
     set_all({});
     std::size_t width = std::max<std::size_t>(rest_argument_.size(), 9);  // --version
-    for (const auto& [name, summary] : commands_)
-        width = std::max(width, name.size());
-    for (const Option& o : options_)
+    for (const Command& command : commands_)
+        width = std::max(width, command.name.size());
+    for (const Setting& o : rows_)
         width = std::max(width, o.name.size() + 1 + o.argument.size());
     width = std::min<std::size_t>(width, 24);
-    const std::string rest_usage = rest_argument_.empty() ? ""
-                                   : rest_required_       ? autograd::join(" ", rest_argument_)
-                                                          : autograd::join(" [", rest_argument_, "]");
     print_paragraph(program_ + ": " + summary_);
-    std::cout << "\nusage: " << as_called() << " [options]" << rest_usage << '\n';
+    std::cout << "\nusage: " << as_called() << " [options]";
+    if (!rest_argument_.empty())
+        std::cout << (rest_required_ ? " " + rest_argument_ : " [" + rest_argument_ + "]");
+    std::cout << '\n';
     if (!commands_.empty())
         std::cout << "       " << as_called() << " COMMAND --help\n\n";
-    for (const auto& [name, summary] : commands_)
-        print_row(name, summary, width);
+    for (const Command& command : commands_)
+        print_row(command.name, command.summary, width);
     std::cout << '\n';
     if (!rest_argument_.empty())
         print_row(rest_argument_, rest_help_, width);
-    for (const Option& o : options_) {
+    for (const Setting& o : rows_) {
         const std::string value = o.argument.empty() ? "" : o.get();
         print_row(o.argument.empty() ? o.name : o.name + " " + o.argument,
                   value.empty() ? o.help : o.help + " (" + value + ")", width);
@@ -170,8 +160,11 @@ void Options::print_help() {
     print_row("--version", "the version of plaingrad", width);
     if (preset_ != nullptr)
         print_presets();
-    if (find("--resume") != nullptr)
-        print_resume();
+    if (find("--resume") != nullptr) {
+        std::cout << '\n';
+        print_paragraph("--resume goes on with a run as it began. These options may be given again: " +
+                        changeable() + (names_files_ ? ", and files that have moved." : "."));
+    }
     if (!examples_.empty())
         std::cout << "\nexamples:\n";
     for (const auto& [command, effect] : examples_) {
@@ -182,9 +175,7 @@ void Options::print_help() {
         std::cout << '\n';
         print_paragraph(note);
     }
-    std::cout.flush();
-    autograd::check(!std::cout.fail(), "the output could not be written");
-    std::exit(0);
+    throw Ended{};
 }
 
 }  // namespace plaingrad::kit

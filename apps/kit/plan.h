@@ -15,6 +15,7 @@ struct Plan {
     int64_t files = 3;       // how many models the folder will hold
     const char* advice = "a smaller --batch takes less";
     std::function<nn::StepLoss(int64_t i)> batch = {};  // of batches like the run's, to measure their time
+    int64_t plain_lines_every = 100;                    // of the progress, where it does not go to a terminal
 };
 
 // Bytes that backward needs of so many tokens: for each token and layer seven vectors and one of the

@@ -1,5 +1,6 @@
 #include "apps/kit/program.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -26,13 +27,33 @@ void on_interrupt(int signal) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);  // as a handler may
 }
 
+// Of a program that comes to its end.
+int status_of(const std::function<int()>& body) {
+    try {
+        return body();
+    } catch (const Ended& ended) {
+        return ended.status;
+    }
+}
+
 }  // namespace
+
+void flush_output() {
+    if (std::cout.flush())
+        return;
+    pollfd output = {STDOUT_FILENO, POLLOUT, 0};
+    if (poll(&output, 1, 0) == 1 &&
+        (output.revents & POLLERR) != 0)  // what only a pipe without a reader says
+        throw Ended{128 + SIGPIPE};
+    throw autograd::Error("the output could not be written");
+}
 
 int run(const std::string& program, const char* called, const std::function<int()>& body) {
     called_as = called == nullptr ? "" : called;
-    // A pipe whose reader has gone is reported as a full disk is, instead of ending the program silently.
+    // A pipe whose reader has gone makes writing fail, instead of killing a training that writes elsewhere,
+    // too; so does a file that reaches the limit of a file's size.
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that reaches the limit of a file's size
+    std::signal(SIGXFSZ, SIG_IGN);
     const auto complain = [&](std::string text, int status) {
         std::cout.flush();
         // What was given may be a line of a megabyte; the end of a message says what to do.
@@ -47,11 +68,11 @@ int run(const std::string& program, const char* called, const std::function<int(
     };
     try {
         autograd::instruction_set();  // a wrong PLAINGRAD_ISA: told here, before it could be blamed on a file
-        const int status = body();
-        std::cout.flush();
-        if (!std::cout)
-            return complain("the output could not be written", 1);
+        const int status = status_of(body);
+        flush_output();
         return status;
+    } catch (const Ended& ended) {
+        return ended.status;
     } catch (const UsageError& error) {
         return complain(error.what(), 2);
     } catch (const Interrupted& stop) {

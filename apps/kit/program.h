@@ -9,9 +9,14 @@
 namespace plaingrad::kit {
 
 // Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error for
-// an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM.
-// `called` is argv[0], for usage texts.
+// an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM;
+// 141, and not a word, if nobody reads standard output any more (`| head`). `called` is argv[0], for usage
+// texts.
 int run(const std::string& program, const char* called, const std::function<int()>& body);
+
+// Writes what std::cout has not written yet. Throws Error if that fails, or Ended if the pipe's reader has
+// gone: to be called now and then by a program that writes for as long as it is read.
+void flush_output();
 
 // How `run` was told that the program was called, "./apps/classify" or "plaingrad-classify"; "" before.
 const std::string& called();

@@ -1,174 +1,116 @@
 #include "apps/kit/run.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
+#include <memory>
 
 #include "apps/kit/program.h"
-#include "apps/kit/watch.h"
+#include "apps/kit/progress.h"
 #include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/safetensors.h"
 
 namespace plaingrad::kit {
+
+using autograd::join;
+
+void add_run_options(Options& options, models::RunSettings& run) {
+    constexpr int64_t most = 1'000'000'000;
+    options.add("--save", "FOLDER", "where the model, checkpoints and a log are kept", run.save).new_run();
+    options.add("--resume", "FOLDER", "go on with the run that was saved there, to the same bits", run.resume)
+        .this_call();
+    options
+        .add("--save-every", "N", "steps from one checkpoint to the next; 0: only after validations",
+             run.save_every, {.max = most})
+        .may_change();
+    options
+        .add("--stop-after", "N", "end this call after so many steps, to resume later; 0: not before the end",
+             run.stop_after, {.max = most})
+        .this_call();
+}
+
 namespace {
 
-using autograd::check;
-using nn::checkpoint::FieldReader;
+// Says what is to come, and gives the progress line, which ends when the Watch and its copies are gone.
+nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Plan& plan,
+                    int64_t batches_in_step) {
+    if (run.has_ended(steps, patience))
+        return {};
+    const int64_t done = run.training.adam.steps(), last = run.last_of(steps);
+    print_memory(run.parts.parameters, plan, run.folder.exists());
+    print_time(run.parts.parameters, plan, last - done, (last - done) * batches_in_step);
+    listen_for_interrupt();
+    const auto progress = std::make_shared<Progress>(last, plan.plain_lines_every, done);
+    return {.on_step = [progress](const nn::StepReport& r) { progress->update(r.step, r.loss, r.tokens); },
+            .on_validation =
+                [progress, &run](int64_t, double, bool better) {
+                    progress->note(run.validation + (better ? "" : "  (no better)"));
+                },
+            .should_stop = interrupted};
+}
 
-// The rows of a log up to a step: what comes after it is done once more.
-std::string rows_up_to(const std::string& path, int64_t step) {
-    std::error_code none;
-    if (!std::filesystem::exists(path, none))
-        return "";
-    std::istringstream lines(nn::checkpoint::read_file(path));
-    std::string rows, line;
-    std::getline(lines, line);
-    rows = line + '\n';
-    while (std::getline(lines, line) && nn::checkpoint::parse_integer(line.substr(0, line.find(','))) <= step)
-        rows += line + '\n';
-    return rows;
+// After the last step of this call.
+bool finish(models::Run& run, bool has_ended) {
+    const std::string resume = run.folder.exists() ? "; --resume " + run.folder.top + " goes on\n" : "\n";
+    if (interrupted() && run.folder.exists())
+        std::cerr << "saved" << resume;
+    stop_listening_for_interrupt();
+    if (!has_ended)
+        std::cerr << "stopped after step " << run.last() << resume;
+    else if (const int64_t step = run.finish(); step > 0)
+        std::cerr << "saved " << run.folder.model() << ", with the weights of step " << step << '\n';
+    return has_ended;
 }
 
 }  // namespace
 
-std::string fingerprint(const std::vector<std::string>& texts) {
-    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-    for (const std::string& text : texts) {
-        for (const char c : text)
-            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-        hash = (hash ^ 0x100) * 0x100000001b3u;  // where one ends
-    }
-    return autograd::join(texts.size(), " texts, ", hash);
-}
-
-Run::Run(const RunFolder& folder, const RunSettings& settings, RunParts parts, RunHooks hooks,
-         const nn::AdamOptions& adam)
-    : training(parts.parameters, adam),
-      folder_(folder),
-      settings_(settings),
-      parts_(std::move(parts)),
-      hooks_(std::move(hooks)) {
-    if (!folder.resumes())
-        return;
-    const FieldReader read{folder.checkpoint, folder.program + ".", folder.last()};
-    std::string data;
-    read("data", data);
-    check(data == parts_.data, folder.last(),
-          ": the run began with other data or another validation than these files; it can only go on with "
-          "the same");
-    models::load_weights(folder.last(), parts_.state);
-    models::load_training(folder.last(), training);
-    read("validation", validation_);
-    read("loss", loss_);
-    log_ = nn::TrainingLog(rows_up_to(folder.log(), training.adam.steps()));
-}
-
-bool Run::has_ended() const {
-    return training.adam.steps() >= steps_ || (patience_ > 0 && training.worse >= patience_);
-}
-
-bool Run::train(const nn::LossOf& loss_of, nn::TrainingOptions options, Plan plan) {
-    patience_ = options.patience;
+bool train(models::Run& run, const nn::LossOf& loss_of, const nn::TrainingOptions& options, Plan plan) {
     if (!plan.batch)
         plan.batch = [&](int64_t i) {
-            return loss_of(training.adam.steps() + 1 + i, nn::Mode::train(autograd::Rng(0)));
+            return loss_of(run.training.adam.steps() + 1 + i, nn::Mode::train(autograd::Rng(0)));
         };
-    begin(options.steps, plan, options.accumulate);
-    options.stop = stop_;
-    options.restore_best = !folder_.exists();
-    watch_.after_step = [&](const nn::StepReport& report) { keep(report); };
-    nn::train(training, loss_of, options, watch_);
-    return end();
+    return finish(run, run.train(loss_of, options,
+                                 announced(run, options.steps, options.patience, plan, options.accumulate)));
 }
 
-int64_t Run::begin(int64_t steps, const Plan& plan, int64_t batches_in_step) {
-    const int64_t done = training.adam.steps();
-    steps_ = steps;
-    stop_ = settings_.stop_after == 0 ? steps : std::min(steps, done + settings_.stop_after);
-    start_ = std::chrono::steady_clock::now();
-    if (has_ended()) {
-        save_last();  // with options that have changed
-        return done + 1;
-    }
-    print_memory(parts_.parameters, plan, folder_.exists());
-    print_time(parts_.parameters, plan, stop_ - done, (stop_ - done) * batches_in_step);
-    if (done == 0)
-        save_last();  // if that can't be done, it is better to know before anything was learned
-    listen_for_interrupt();
-    watch_ = watch(stop_, {.done = done,
-                           .plain_lines_every = hooks_.plain_lines_every,
-                           .describe_validation = [this](int64_t step, double loss) {
-                               return validation_ =
-                                          hooks_.describe_validation
-                                              ? hooks_.describe_validation(step, loss)
-                                              : autograd::join("step ", step, "  validation loss ", loss);
-                           }});
-    return done + 1;
+int64_t begin(models::Run& run, int64_t steps, const Plan& plan) {
+    return run.begin(steps, announced(run, steps, 0, plan, 1));
 }
 
-bool Run::after_step(nn::StepReport report) {
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    watch_.on_step(report);
-    return keep(report);
-}
+bool end(models::Run& run) { return finish(run, run.stop()); }
 
-// What is needed to resume is written last: a run that is killed before does all this once more, with the
-// same result.
-bool Run::keep(const nn::StepReport& report) {
-    losses.push_back(report.loss);
-    loss_ = report.loss;
-    if (folder_.exists()) {
-        log_.add(report);
-        if (report.validation && training.best_step == report.step)
-            parts_.save(folder_.best(), {}, nullptr);
-        if (hooks_.after_step)
-            hooks_.after_step(report);
-        const int64_t every = settings_.save_every;
-        if (report.validation || report.ends_epoch || interrupted() || report.step == stop_ ||
-            (every > 0 && report.step % every == 0))
-            save_last();
-    }
-    return !interrupted();
-}
-
-void Run::save_last() {
-    if (!folder_.exists())
-        return;
-    Metadata all = hooks_.state ? hooks_.state() : Metadata();
-    nn::checkpoint::FieldWriter write{all, folder_.program + "."};
-    write("arguments", folder_.arguments);
-    write("data", parts_.data);
-    write("loss", loss_);
-    write("validation", validation_);
-    nn::checkpoint::replace_file(folder_.log(), {log_.text()});
-    parts_.save(folder_.last(), all, &training);
-}
-
-bool Run::end() {
-    watch_ = {};
-    if (interrupted() && folder_.exists())
-        std::cerr << "saved; --resume " << folder_.top << " goes on\n";
-    stop_listening_for_interrupt();
-    if (!has_ended()) {
-        std::cerr << "stopped after step " << stop_;
-        std::cerr << (folder_.exists() ? "; --resume " + folder_.top + " goes on\n" : "\n");
-        return false;
-    }
-    if (hooks_.finish)
-        hooks_.finish();
-    else if (folder_.exists())
-        save_model();
-    return true;
-}
-
-void Run::save_model() {
+void print_run(const std::string& program, const std::string& path, Options& train) {
     std::error_code none;
-    const bool best = training.best_step > 0 && std::filesystem::exists(folder_.best(), none);
-    if (best)
-        models::load_weights(folder_.best(), parts_.state);
-    parts_.save(folder_.model(), {}, nullptr);
-    std::cerr << "saved " << folder_.model() << ", with the weights of step "
-              << (best ? training.best_step : training.adam.steps()) << '\n';
+    const std::string last = (std::filesystem::path(path) / "last.safetensors").string();
+    const std::string file = std::filesystem::exists(last, none) ? last : models::model_file(path);
+    const nn::checkpoint::Metadata metadata = nn::checkpoint::read(file).metadata();
+    const nn::checkpoint::FieldReader training{metadata, "training.", file},
+        run{metadata, program + ".", file};
+    if (!training.has("steps") || !run.has("arguments"))
+        return;
+    int64_t steps = 0, best_step = 0, worse = 0, epoch = -1;
+    double best = 0, loss = 0;
+    std::string validation;
+    training("steps", steps), training("best_step", best_step), training("worse", worse);
+    training("best_validation", best);
+    run("epoch", epoch), run("loss", loss), run("validation", validation);
+    std::cout << "training: step " << steps << (epoch >= 0 ? join(", epoch ", epoch + 1) : "")
+              << (steps > 0 ? join(", loss ", loss) : "") << '\n';
+    if (!validation.empty())
+        std::cout << "last validation: " << validation << '\n';
+    if (best_step > 0)
+        std::cout << "best validation: loss " << best << " at step " << best_step << "; " << worse
+                  << " since\n";
+    train.resume(run.required("arguments"), file);
+    std::cout << "settings: " << train.changed() << '\n';
+}
+
+int info(const std::string& program, int argc, char** argv, Options train) {
+    std::vector<std::string> words;
+    Options options(program + " info", "says how far a run is, and its settings");
+    options.rest("FOLDER", "of --save", words, true);
+    options.parse(argc, argv);
+    print_run(program, words[0], train);
+    return 0;
 }
 
 }  // namespace plaingrad::kit

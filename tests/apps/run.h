@@ -170,6 +170,21 @@ inline Result run(const std::string& program, const Words& arguments, const With
     return Running(program, arguments, with).wait();
 }
 
+// Standard output on a full disk is an error, in one line; a pipe that nobody reads any more (`| head`) is
+// none: the program ends without a word, as if by SIGPIPE.
+inline void check_lost_output(const std::string& program, const Words& arguments,
+                              const std::string& input = "") {
+    const std::string error = "the output could not be written\n";
+    const Result full = run(program, arguments, {.input = input, .out = "/dev/full"});
+    INFO(program << " " << full.err);
+    CHECK(full.status == 1);
+    CHECK(full.err.ends_with(program + ": " + error));
+    const Result head = run(program, arguments, {.input = input, .no_reader = true});
+    INFO(head.err);
+    CHECK(head.status == 128 + SIGPIPE);
+    CHECK(head.err.find(error) == std::string::npos);
+}
+
 // Whether `text` is one line that starts with `start`.
 inline bool one_line(const std::string& text, const std::string& start) {
     return text.starts_with(start) && text.find('\n') == text.size() - 1;

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <set>
 
-#include "apps/kit/saved.h"
 #include "models/saved.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"

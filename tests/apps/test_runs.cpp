@@ -1,5 +1,4 @@
 // What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, info.
-#include "apps/kit/run_folder.h"
 #include "tests/apps/translator.h"
 
 using namespace plaingrad;  // NOLINT
@@ -170,20 +169,4 @@ TEST_CASE("a run is resumed with the data that it began with, and no others", "[
             put(programs.labelled, labels());
             put(programs.pairs_file, pairs());
         }
-}
-
-TEST_CASE("a run's folder: a refused run leaves one that another run has made", "[apps][runs]") {
-    const Folder parent;
-    kit::Options options("p", "");
-    const kit::RunSettings settings = {.save = parent / "new"};
-    {
-        const kit::RunFolder first("p", settings, options);
-        CHECK_THROWS_WITH(kit::RunFolder("p", settings, options),
-                          settings.save + ": another run is writing into this folder");
-        CHECK(std::filesystem::exists(settings.save));
-    }
-    CHECK_FALSE(std::filesystem::exists(settings.save));  // the first one made it, and has left nothing in it
-    std::filesystem::create_directory(settings.save);
-    { const kit::RunFolder second("p", settings, options); }
-    CHECK(std::filesystem::exists(settings.save));  // this one has not made it
 }

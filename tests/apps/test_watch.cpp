@@ -1,6 +1,4 @@
 // A training run on the terminal: the progress line, validations, Ctrl-C.
-#include "apps/kit/watch.h"
-
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -12,6 +10,7 @@
 
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
+#include "apps/kit/run.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -82,19 +81,25 @@ std::string shown_by(const F& f) {
     return text;
 }
 
-// Trains one number; validates every two steps.
-nn::TrainingResult train(int64_t steps, const std::function<double()>& validation_loss) {
+// A run of two numbers, without a folder; validates every two steps. Returns how many steps it took.
+std::size_t train(int64_t steps, const std::function<double()>& validation_loss) {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
-    return nn::train(
-        {{"x", x}},
-        [&](int64_t, const nn::Mode&) {
-            return nn::StepLoss{autograd::sum(x.tensor()), 3};
-        },
-        {.steps = steps,
-         .learning_rate = [](int64_t) { return 0.5; },
-         .validate_every = 2,
-         .validation_loss = validation_loss},
-        kit::watch(steps, {.plain_lines_every = 1000}));
+    models::Settings none;
+    const models::RunFolder folder("p", {}, none);
+    models::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}});
+    try {
+        kit::train(run,
+                   [&](int64_t, const nn::Mode&) {
+                       return nn::StepLoss{autograd::sum(x.tensor()), 3};
+                   },
+                   {.steps = steps,
+                    .learning_rate = [](int64_t) { return 0.5; },
+                    .validate_every = 2,
+                    .validation_loss = validation_loss},
+                   {.plain_lines_every = 1000});
+    } catch (const kit::Interrupted&) {
+    }
+    return run.losses.size();
 }
 
 }  // namespace
@@ -108,13 +113,15 @@ TEST_CASE("watch: a line for the first step and the last, and for each validatio
             return loss;
         });
     }));
-    REQUIRE(lines.size() == 6);
-    CHECK(lines[0].starts_with("step 1/7  loss 0.000000"));
-    CHECK(lines[1] == "step 2  validation loss 3.0000");
-    CHECK(lines[2] == "step 4  validation loss 1.0000");
-    CHECK(lines[3] == "step 6  validation loss 2.0000  (no better)");
-    CHECK(lines[4].starts_with("step 7/7  loss "));
-    CHECK(lines[5] == "step 7  validation loss 5.0000  (no better)");
+    REQUIRE(lines.size() == 8);
+    CHECK(lines[0].starts_with("memory: weights "));
+    CHECK(lines[1].starts_with("speed: "));
+    CHECK(lines[2].starts_with("step 1/7  loss 0.000000"));
+    CHECK(lines[3] == "step 2  validation loss 3.0000");
+    CHECK(lines[4] == "step 4  validation loss 1.0000");
+    CHECK(lines[5] == "step 6  validation loss 2.0000  (no better)");
+    CHECK(lines[6].starts_with("step 7/7  loss "));
+    CHECK(lines[7] == "step 7  validation loss 5.0000  (no better)");
 }
 
 TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]") {
@@ -124,19 +131,16 @@ TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]
     if (child == 0) {
         bool right = false;
         with_error_output(fileno(said), [&] {
-            kit::listen_for_interrupt();
             int validations = 0;
             const auto validation_loss = [&] {
                 if (++validations == 2)
                     std::raise(SIGINT);  // after step 4: so step 5 is the last
                 return -double(validations);
             };
-            const nn::TrainingResult first = train(20, validation_loss);
+            const std::size_t first = train(20, validation_loss);
             validations = 10;
-            const nn::TrainingResult second =
-                train(20, validation_loss);  // interrupted from the start: one step
-            right = kit::interrupted() && first.losses.size() == 5 && first.best_step == 4 &&
-                    second.losses.size() == 1 && second.best_step == 0 && validations == 10;
+            const std::size_t second = train(20, validation_loss);  // interrupted from the start: one step
+            right = kit::interrupted() && first == 5 && second == 1 && validations == 10;
         });
         _exit(right ? 0 : 1);
     }

@@ -8,7 +8,6 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/run.h"
@@ -31,7 +30,7 @@ namespace {
 
 struct Settings {
     std::string preset;
-    kit::RunSettings run;
+    models::RunSettings run;
     std::vector<std::string> files;
     bool lines = false, bytes = false;
     int64_t layers = 4, heads = 4, d_model = 128, context = 64, batch = 12, steps = 2000;
@@ -208,8 +207,8 @@ void write_text(const Writer& w, const SampleSettings& s) {
     std::cout << s.prompt << std::flush;
     models::generate(*stepper, Rng(static_cast<uint64_t>(s.seed)).fork("sample"),
                      {.sampling = s.sampling, .max_tokens = s.tokens}, [&](int64_t, int32_t id) {
-                         std::cout << w.characters.decode(id) << std::flush;
-                         check(std::cout.good(), "the output could not be written");
+                         std::cout << w.characters.decode(id);
+                         kit::flush_output();
                      });
     if (!w.characters.are_bytes())
         std::cout << '\n';
@@ -235,7 +234,7 @@ void write_lines(const Writer& w, const SampleSettings& s, const std::vector<Seq
         const std::string line = s.prompt + w.characters.decode(ids);
         fresh += old.contains(line) ? 0 : 1;
         std::cout << line << '\n';
-        check(std::cout.good(), "the output could not be written");
+        kit::flush_output();
     }
     if (!old.empty())
         std::cout << "new, not in the data: " << fresh << "/" << s.count << '\n';
@@ -245,7 +244,7 @@ void write_lines(const Writer& w, const SampleSettings& s, const std::vector<Seq
 
 // texts: what the corpus was made of. Returns whether the run has come to its end.
 bool train(const Writer& w, const Corpus& corpus, const std::vector<std::string>& texts, const Settings& s,
-           const kit::RunFolder& folder) {
+           const models::RunFolder& folder) {
     const int64_t context = w.model.config.max_length;
     const std::vector<Sequence> all = cut(corpus.held_out, context);
     // On the way the loss is of every so many of these pieces, if they are many: enough to compare by.
@@ -257,11 +256,11 @@ bool train(const Writer& w, const Corpus& corpus, const std::vector<std::string>
 
     nn::TrainingOptions options = training_options(s);
     options.validation_loss = [&] { return measure(w.model, some).nats; };
-    kit::Run run(
-        folder, s.run,
-        kit::parts_of(w.model,
-                      {{kVocabulary, w.characters.description()}, {kItems, w.lines ? "lines" : "text"}},
-                      kit::fingerprint(texts)),
+    models::Run run(
+        folder,
+        models::parts_of(w.model,
+                         {{kVocabulary, w.characters.description()}, {kItems, w.lines ? "lines" : "text"}},
+                         models::fingerprint(texts)),
         {}, options.adam);
     Batches batches(corpus, context, Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
@@ -271,9 +270,9 @@ bool train(const Writer& w, const Corpus& corpus, const std::vector<std::string>
     };
     Batches others = batches;
     const bool ended =
-        run.train([&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
-                  {.activations = kit::activation_bytes(w.model.config, s.batch * context),
-                   .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
+        kit::train(run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
+                   {.activations = kit::activation_bytes(w.model.config, s.batch * context),
+                    .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
     if (ended) {
         print("validation loss", measure(w.model, all), corpus.characters);
         print("a table of pairs", pair_table_loss(corpus), corpus.characters);
@@ -281,7 +280,7 @@ bool train(const Writer& w, const Corpus& corpus, const std::vector<std::string>
     return ended;
 }
 
-int learn(const std::vector<File>& files, const Settings& s, const kit::RunFolder& folder) {
+int learn(const std::vector<File>& files, const Settings& s, const models::RunFolder& folder) {
     if (s.d_model % s.heads != 0)
         throw kit::UsageError(join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
     const Corpus corpus = make_corpus(files, s.bytes, s.lines);
@@ -315,25 +314,23 @@ int learn(const std::vector<File>& files, const Settings& s, const kit::RunFolde
 
 // ----------------------------------------------------------------------------------------------- commands
 
-int demo_command(int argc, char** argv) {
+int demo_command(int argc, char** argv, const std::vector<kit::Command>& commands) {
     Settings s = recipe("demo");
     kit::Options options("char_lm", "learns to write from a text, and writes");
-    options.command("train", "learns from your files, and saves what it has learned");
-    options.command("sample", "writes with a saved model");
-    options.command("eval", "measures how well a saved model predicts your files");
-    options.command("info", "says how far a run is, and its settings");
+    options.commands(commands);
     options.add_common(s.seed);
     options.example("./apps/char_lm", "learns a text of its own for 20 seconds, and goes on with it");
     options.example("./apps/char_lm train README.md --steps 500 --save readme",
                     "learns from a file, character by character");
     options.example("./apps/char_lm sample readme --prompt 'The '", "goes on with it");
     options.parse(argc, argv);
-    return learn({{"the built-in text", std::string(log_book)}}, s, kit::RunFolder("char_lm", {}, options));
+    return learn({{"the built-in text", std::string(log_book)}}, s,
+                 models::RunFolder("char_lm", {}, options));
 }
 
-void use_preset(Settings& s, const kit::Options& options) {
-    if (!options.was_given("--preset"))
-        s.preset = options.was_given("--lines") ? "names" : "tiny";
+void use_preset(Settings& s, const models::Settings& given) {
+    if (!given.was_given("--preset"))
+        s.preset = given.was_given("--lines") ? "names" : "tiny";
     s = recipe(s.preset);
 }
 
@@ -347,7 +344,7 @@ kit::Options train_options(Settings& s) {
     options.add("--lines", "each line is an item of its own, such as a name", s.lines);
     options.add("--bytes", "bytes instead of characters: any file", s.bytes);
     options.preset("--preset", "what the other options are unless given; --lines takes names", s.preset,
-                   {"tiny", "small", "names"}, [&s](const kit::Options& given) { use_preset(s, given); });
+                   {"tiny", "small", "names"}, [&s](const models::Settings& given) { use_preset(s, given); });
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 4096});
@@ -382,14 +379,8 @@ int train_command(int argc, char** argv) {
     options.parse(argc, argv);
     if (s.run.resume.empty() && s.files.empty())
         throw kit::UsageError("an argument is missing: FILE...; ./apps/char_lm train --help shows more");
-    const kit::RunFolder folder("char_lm", s.run, options);
+    const models::RunFolder folder("char_lm", s.run, options);
     return learn(read_files(s.files, s.bytes), s, folder);
-}
-
-int info_command(int argc, char** argv) {
-    Settings s;
-    kit::Options options = train_options(s);
-    return kit::info("char_lm", argc, argv, options);
 }
 
 int sample_command(int argc, char** argv) {
@@ -398,7 +389,7 @@ int sample_command(int argc, char** argv) {
     kit::Options options("char_lm sample", "writes with a saved model");
     options.rest("MODEL [FILE...]", "with the lines that it has learned, the new ones are counted", words,
                  true);
-    options.add("--prompt", "TEXT", "how it begins", s.prompt).may_be_empty();
+    options.add("--prompt", "TEXT", "how it begins", s.prompt).allow_empty();
     options.add("--tokens", "N", "characters to write; of a line, at most", s.tokens);
     options.add("--count", "N", "lines to write, with a model of lines", s.count);
     options.add("--temperature", "X", "below 1 more careful, above 1 wilder; 0: always the most probable",
@@ -447,10 +438,11 @@ int eval_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     return kit::run("char_lm", argv[0], [&] {
-        return kit::run_command(argc, argv, demo_command,
-                                {{"train", train_command},
-                                 {"sample", sample_command},
-                                 {"eval", eval_command},
-                                 {"info", info_command}});
+        return kit::run_command(
+            argc, argv, demo_command,
+            {{"train", "learns from your files, and saves what it has learned", train_command},
+             {"sample", "writes with a saved model", sample_command},
+             {"eval", "measures how well a saved model predicts your files", eval_command},
+             kit::info_command("char_lm", train_options)});
     });
 }

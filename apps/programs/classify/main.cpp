@@ -8,7 +8,6 @@
 #include <set>
 #include <sstream>
 
-#include "apps/kit/commands.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/run.h"
@@ -33,7 +32,7 @@ namespace {
 // ------------------------------------------------------------------------------------------ configuration
 
 struct Settings {
-    kit::RunSettings run = {.save_every = 100};
+    models::RunSettings run = {.save_every = 100};
     std::vector<std::string> files;
     std::string validation, pooling = "mean";
     int64_t epochs = 0, batch = 64, layers = 1, heads = 4, d_model = 128, patience = 0, seed = 1;
@@ -219,7 +218,7 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
 }
 
 // Returns whether the run has come to its end.
-bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const kit::RunFolder& folder) {
+bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const models::RunFolder& folder) {
     nn::TrainingOptions options = training_options(s, corpus.training.size());
     if (s.patience > 0)
         options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
@@ -229,11 +228,13 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const kit
     int64_t longest = 0;
     for (const std::string& text : data)
         longest = std::max(longest, static_cast<int64_t>(l.reader(text).size()));
-    kit::Run run(folder, s.run, kit::parts_of(l.model, text_of(l), kit::fingerprint(data)),
-                 {.plain_lines_every = std::max<int64_t>(1, options.steps / 10)}, options.adam);
-    return run.train(
-        [&](int64_t step, const nn::Mode& mode) { return step_loss(l, corpus.training, s, step, mode); },
-        options, {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest)});
+    models::Run run(folder, models::parts_of(l.model, text_of(l), models::fingerprint(data)), {},
+                    options.adam);
+    return kit::train(
+        run, [&](int64_t step, const nn::Mode& mode) { return step_loss(l, corpus.training, s, step, mode); },
+        options,
+        {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest),
+         .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
 }
 
 // ------------------------------------------------------------------------------------------------ evaluation
@@ -313,7 +314,7 @@ Corpus built_in_corpus(const Rng& rng) {
 
 // -------------------------------------------------------------------------------------------------- commands
 
-int demo_command(int argc, char** argv) {
+int demo_command(int argc, char** argv, const std::vector<kit::Command>& commands) {
     Settings s;
     s.epochs = 30;
     s.batch = 32;
@@ -321,10 +322,7 @@ int demo_command(int argc, char** argv) {
     s.lr = 3e-3;
     s.dropout = 0.1;
     kit::Options options("classify", "learns which kind of text a line is");
-    options.command("train", "learns from a file with a label and a text on each line");
-    options.command("predict", "gives labels and their probabilities to texts, with a model that was saved");
-    options.command("eval", "measures a model on a file with labels");
-    options.command("info", "says how far a run is, and its settings");
+    options.commands(commands);
     options.add_common(s.seed);
     options.example("./apps/classify",
                     "learns what is asked from sentences of its own, in seconds, and tells unseen ones");
@@ -343,7 +341,7 @@ int demo_command(int argc, char** argv) {
     std::vector<std::string> labels;
     for (const Intent& intent : kIntents)
         labels.push_back(intent.label);
-    const kit::RunFolder folder("classify", {}, options);
+    const models::RunFolder folder("classify", {}, options);
     const Labeller l = new_labeller(corpus, labels, s);
     train(l, corpus, s, folder);
     std::cout << "On sentences worded otherwise than those learned: ";
@@ -372,7 +370,7 @@ Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
     return hold_out(examples, count, Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
 }
 
-int train_on(const std::string& path, const Settings& s, const kit::RunFolder& folder) {
+int train_on(const std::string& path, const Settings& s, const models::RunFolder& folder) {
     const std::vector<Example> examples = read_examples(path);
     const std::vector<std::string> labels = collect_labels(examples, path);
     const Corpus corpus = make_corpus(examples, s);
@@ -453,15 +451,9 @@ int train_command(int argc, char** argv) {
     options.parse(argc, argv);
     if (s.run.resume.empty() && s.files.size() != 1)
         throw kit::UsageError(join("train needs one file: got ", s.files.size(), "; --help shows more"));
-    const kit::RunFolder folder("classify", s.run, options);
+    const models::RunFolder folder("classify", s.run, options);
     s.reader.first = s.pooling == "first";
     return train_on(s.files.at(0), s, folder);
-}
-
-int info_command(int argc, char** argv) {
-    Settings s;
-    kit::Options options = train_options(s);
-    return kit::info("classify", argc, argv, options);
 }
 
 // A line of standard input after the other; each is answered before the next is read.
@@ -529,10 +521,12 @@ int eval_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     return kit::run("classify", argv[0], [&] {
-        return kit::run_command(argc, argv, demo_command,
-                                {{"train", train_command},
-                                 {"predict", predict_command},
-                                 {"eval", eval_command},
-                                 {"info", info_command}});
+        return kit::run_command(
+            argc, argv, demo_command,
+            {{"train", "learns from a file with a label and a text on each line", train_command},
+             {"predict", "gives labels and their probabilities to texts, with a model that was saved",
+              predict_command},
+             {"eval", "measures a model on a file with labels", eval_command},
+             kit::info_command("classify", train_options)});
     });
 }

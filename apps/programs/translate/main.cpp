@@ -8,8 +8,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "apps/kit/commands.h"
 #include "apps/kit/program.h"
+#include "apps/kit/run.h"
 #include "apps/programs/translate/data_report.h"
 #include "apps/programs/translate/pipe.h"
 #include "apps/programs/translate/score.h"
@@ -68,7 +68,7 @@ int train_command(int argc, char** argv) {
         read_texts(s);
         return 0;
     }
-    const kit::RunFolder folder("translate", s.run, options);
+    const models::RunFolder folder("translate", s.run, options);
     check_settings(s);
     const Texts texts = read_texts(s);
     const Codec codec = folder.resumes() ? Codec::from_metadata(folder.checkpoint, folder.last())
@@ -206,13 +206,9 @@ int learn_bpe_command(int argc, char** argv) {
     return 0;
 }
 
-int help(int argc, char** argv) {
+int help(int argc, char** argv, const std::vector<kit::Command>& commands) {
     kit::Options options("translate", "learns to translate from your own sentences, and translates");
-    options.command("train", "learns, and keeps everything in a folder");
-    options.command("run", "translates standard input or a file");
-    options.command("score", "measures a model: loss and BLEU");
-    options.command("info", "says what a saved model holds");
-    options.command("learn-bpe", "learns byte-pair encoding alone");
+    options.commands(commands);
     options.example("./apps/translate train train.en train.de --validation val.en,val.de --save run",
                     "learns, and keeps everything in run/");
     options.example("echo 'A man is riding a bicycle.' | ./apps/translate run run", "translates a sentence");
@@ -225,10 +221,10 @@ int help(int argc, char** argv) {
 int main(int argc, char** argv) {
     return kit::run("translate", argv[0], [&] {
         return kit::run_command(argc, argv, help,
-                                {{"train", train_command},
-                                 {"run", run_command},
-                                 {"score", score_command},
-                                 {"info", info_command},
-                                 {"learn-bpe", learn_bpe_command}});
+                                {{"train", "learns, and keeps everything in a folder", train_command},
+                                 {"run", "translates standard input or a file", run_command},
+                                 {"score", "measures a model: loss and BLEU", score_command},
+                                 {"info", "says what a saved model holds", info_command},
+                                 {"learn-bpe", "learns byte-pair encoding alone", learn_bpe_command}});
     });
 }

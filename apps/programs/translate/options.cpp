@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "apps/kit/run.h"
+
 namespace plaingrad::translate {
 namespace {
 
@@ -25,7 +27,7 @@ Settings recipe(const std::string& preset) {
 
 void add_data_options(kit::Options& options, Settings& s) {
     options.preset("--preset", "what the other options are unless given", s.preset, {"tiny", "quick", "base"},
-                   [&s](const kit::Options&) { s = recipe(s.preset); });
+                   [&s](const models::Settings&) { s = recipe(s.preset); });
     options.add("--pieces", "what rare words become: pieces of words, or bytes", s.text.pieces,
                 {"words", "bytes"});
     options.add("--merges", "N", "byte-pair encoding of both languages together; 0: characters",

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/kit/run_folder.h"
+#include "apps/kit/options.h"
+#include "models/run_folder.h"
 #include "models/text/codec.h"
 #include "models/transformer.h"
 
@@ -13,7 +14,7 @@ namespace plaingrad::translate {
 
 struct Settings {
     std::string preset = "tiny", codes;
-    kit::RunSettings run;
+    models::RunSettings run;
     std::vector<std::string> files, validation;
     models::text::CodecOptions text = {};
     std::string too_long = "drop";

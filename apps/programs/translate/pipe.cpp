@@ -77,8 +77,7 @@ private:
                 std::cerr << name_ << ':' << line << ": longer than "
                           << translator_.model.config.max_length - 1 << " pieces: the rest is left out\n";
         }
-        std::cout.flush();
-        check(std::cout.good(), "the output could not be written");
+        kit::flush_output();
         lines_.clear();
     }
 

@@ -73,7 +73,7 @@ struct Epoch {
 class Learner {
 public:
     Learner(const Transformer& model, const Codec& codec, const Corpus& corpus, const Corpus* validation,
-            const Settings& s, const kit::RunFolder& folder)
+            const Settings& s, const models::RunFolder& folder)
         : model_(model),
           codec_(codec),
           corpus_(corpus),
@@ -81,7 +81,7 @@ public:
           s_(s),
           folder_(folder),
           cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
-          run_(folder, s.run, kit::parts_of(model, codec.metadata(), data()), hooks(),
+          run_(folder, models::parts_of(model, codec.metadata(), data()), hooks(),
                {.beta2 = 0.98, .eps = 1e-8}) {
         if (folder.resumes())
             resume();
@@ -101,7 +101,8 @@ public:
                           }};
         if (validation_ != nullptr)
             plan.decoding = decoding_bytes(model_.config, *validation_, s_.beam);
-        run_.train([&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options(), plan);
+        kit::train(
+            run_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options(), plan);
     }
 
 private:
@@ -109,7 +110,7 @@ private:
         return join(corpus_.fingerprint(), "; ", validation_ ? validation_->fingerprint() : "no validation");
     }
 
-    kit::RunHooks hooks() {
+    models::RunHooks hooks() {
         return {.state = [this] { return state(); },
                 .describe_validation = [this](int64_t step, double loss) { return epoch_line(step, loss); },
                 .after_step = [this](const nn::StepReport& report) { after_step(report); },
@@ -289,17 +290,17 @@ private:
     const Corpus& corpus_;
     const Corpus* validation_;
     const Settings& s_;
-    const kit::RunFolder& folder_;
+    const models::RunFolder& folder_;
     Cursor cursor_;
     Epoch epoch_;
     double bleu_ = 0;
-    kit::Run run_;
+    models::Run run_;
 };
 
 }  // namespace
 
 void train(const Transformer& model, const Codec& codec, const Corpus& corpus, const Corpus* validation,
-           const Settings& s, const kit::RunFolder& folder) {
+           const Settings& s, const models::RunFolder& folder) {
     Learner(model, codec, corpus, validation, s, folder)();
 }
 

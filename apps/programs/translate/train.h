@@ -1,9 +1,9 @@
 // A training run of the translator.
 #pragma once
 
-#include "apps/kit/run_folder.h"
 #include "apps/programs/translate/data.h"
 #include "apps/programs/translate/options.h"
+#include "models/run_folder.h"
 
 namespace plaingrad::translate {
 
@@ -11,6 +11,6 @@ namespace plaingrad::translate {
 // model.safetensors: the average of its last epochs, or the model of the best validation. Says what it takes,
 // and how good it is. `validation` may be null.
 void train(const models::Transformer& model, const Codec& codec, const Corpus& corpus,
-           const Corpus* validation, const Settings& s, const kit::RunFolder& folder);
+           const Corpus* validation, const Settings& s, const models::RunFolder& folder);
 
 }  // namespace plaingrad::translate

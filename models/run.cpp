@@ -1,0 +1,157 @@
+#include "models/run.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "nn/checkpoint/metadata.h"
+
+namespace plaingrad::models {
+namespace {
+
+// The rows of a log up to a step: what comes after it is done once more.
+std::string rows_up_to(const std::string& path, int64_t step) {
+    std::error_code none;
+    if (!std::filesystem::exists(path, none))
+        return "";
+    std::istringstream lines(nn::checkpoint::read_file(path));
+    std::string rows, line;
+    std::getline(lines, line);
+    rows = line + '\n';
+    while (std::getline(lines, line) && nn::checkpoint::parse_integer(line.substr(0, line.find(','))) <= step)
+        rows += line + '\n';
+    return rows;
+}
+
+std::string describe(int64_t step, double loss) {
+    char text[80];
+    std::snprintf(text, sizeof text, "step %lld  validation loss %.4f", static_cast<long long>(step), loss);
+    return text;
+}
+
+}  // namespace
+
+std::string fingerprint(const std::vector<std::string>& texts) {
+    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+    for (const std::string& text : texts) {
+        for (const char c : text)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+        hash = (hash ^ 0x100) * 0x100000001b3u;  // where one ends
+    }
+    return autograd::join(texts.size(), " texts, ", hash);
+}
+
+Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::AdamOptions& adam)
+    : folder(of_run), parts(std::move(of_model)), training(parts.parameters, adam), hooks_(std::move(hooks)) {
+    if (!hooks_.describe_validation)
+        hooks_.describe_validation = describe;
+    if (!folder.resumes())
+        return;
+    const nn::checkpoint::FieldReader read{folder.checkpoint, folder.program + ".", folder.last()};
+    std::string data;
+    read("data", data);
+    autograd::check(
+        data == parts.data, folder.last(),
+        ": the run began with other data or another validation than these files; it can only go on "
+        "with the same");
+    load_weights(folder.last(), parts.state);
+    load_training(folder.last(), training);
+    read("validation", validation);
+    read("loss", loss_);
+    log_ = nn::TrainingLog(rows_up_to(folder.log(), training.adam.steps()));
+}
+
+bool Run::has_ended(int64_t steps, int64_t patience) const {
+    return training.adam.steps() >= steps || (patience > 0 && training.worse >= patience);
+}
+
+int64_t Run::last_of(int64_t steps) const {
+    return folder.run.stop_after == 0 ? steps
+                                      : std::min(steps, training.adam.steps() + folder.run.stop_after);
+}
+
+bool Run::train(const nn::LossOf& loss_of, nn::TrainingOptions options, nn::Watch watch) {
+    begin(options.steps, std::move(watch), options.patience);
+    options.stop = last_;
+    options.restore_best = !folder.exists();
+    nn::train(training, loss_of, options, watch_);
+    return stop();
+}
+
+int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
+    const int64_t done = training.adam.steps();
+    steps_ = steps;
+    patience_ = patience;
+    last_ = last_of(steps);
+    start_ = std::chrono::steady_clock::now();
+    watch_ = std::move(watch);
+    watch_.on_validation = [this, also = watch_.on_validation](int64_t step, double loss, bool better) {
+        validation = hooks_.describe_validation(step, loss);
+        if (also)
+            also(step, loss, better);
+    };
+    watch_.after_step = [this](const nn::StepReport& report) { keep(report); };
+    // What can't be saved is known before anything is learned; a run that has ended may have other settings now.
+    if (done == 0 || has_ended(steps, patience))
+        save_last();
+    return done + 1;
+}
+
+bool Run::after_step(nn::StepReport report) {
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (watch_.on_step)
+        watch_.on_step(report);
+    keep(report);
+    return !stopped_;
+}
+
+// What is needed to resume is written last: a run that is killed before does all this once more, with the
+// same result.
+void Run::keep(const nn::StepReport& report) {
+    losses.push_back(report.loss);
+    loss_ = report.loss;
+    stopped_ = watch_.should_stop && watch_.should_stop();
+    if (!folder.exists())
+        return;
+    log_.add(report);
+    if (report.validation && training.best_step == report.step)
+        parts.save(folder.best(), {}, nullptr);
+    if (hooks_.after_step)
+        hooks_.after_step(report);
+    if (report.validation || report.ends_epoch || stopped_ || report.step == last_ ||
+        (folder.run.save_every > 0 && report.step % folder.run.save_every == 0))
+        save_last();
+}
+
+void Run::save_last() {
+    if (!folder.exists())
+        return;
+    Metadata all = hooks_.state ? hooks_.state() : Metadata();
+    nn::checkpoint::FieldWriter write{all, folder.program + "."};
+    write("arguments", folder.arguments);
+    write("data", parts.data);
+    write("loss", loss_);
+    write("validation", validation);
+    nn::checkpoint::replace_file(folder.log(), {log_.text()});
+    parts.save(folder.last(), all, &training);
+}
+
+bool Run::stop() {
+    watch_ = {};
+    return !stopped_ && has_ended(steps_, patience_);
+}
+
+int64_t Run::finish() {
+    if (hooks_.finish)
+        hooks_.finish();
+    if (hooks_.finish || !folder.exists())
+        return 0;
+    std::error_code none;
+    const bool best = training.best_step > 0 && std::filesystem::exists(folder.best(), none);
+    if (best)
+        load_weights(folder.best(), parts.state);
+    parts.save(folder.model(), {}, nullptr);
+    return best ? training.best_step : training.adam.steps();
+}
+
+}  // namespace plaingrad::models

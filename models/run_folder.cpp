@@ -1,0 +1,90 @@
+#include "models/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/safetensors.h"
+
+namespace plaingrad::models {
+
+namespace fs = std::filesystem;
+using autograd::check;
+using nn::checkpoint::FieldReader;
+
+RunFolder::RunFolder(const std::string& of_program, const std::string& folder, bool resumes)
+    : program(of_program), path(folder), top(folder), resumes_(resumes) {}
+
+// The other constructor is done when this one throws, so that the destructor runs.
+RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
+                     const std::string& within)
+    : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
+    if (!within.empty() && exists()) {
+        path = (fs::path(path) / within).string();
+        resumes_ = resumes_ && fs::exists(last());
+    }
+    if (exists())
+        lock();  // before anything is read that another run may be about to change
+    if (resumes()) {
+        checkpoint = nn::checkpoint::read(last()).metadata();
+        settings.resume(FieldReader{checkpoint, program + ".", last()}.required("arguments"), last());
+    }
+    arguments = settings.kept();
+    run = of_run;  // which is one of the settings
+}
+
+RunFolder::~RunFolder() { leave(); }
+
+std::string RunFolder::file(const std::string& name) const { return (fs::path(path) / name).string(); }
+
+void RunFolder::lock() {
+    std::error_code none;
+    do {
+        leave();
+        if (!resumes_)
+            make();
+        opened_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const bool busy = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        locked_ = opened_ >= 0 && !busy;
+        check(!busy, path, ": another run is writing into this folder");
+        check(!resumes_ || fs::exists(last(), none), path, ": there is no run in this folder (", last(), ")");
+    } while (locked_ && !is_mine());  // its owner may have removed the folder between opening and locking
+    nn::checkpoint::check_can_replace(last());  // which also removes what a killed run was writing
+    for (const std::string& there : {last(), best(), model()})
+        check(resumes_ || !fs::exists(there, none), path,
+              ": there is a run in this folder already; --resume ", top, " goes on with it");
+}
+
+void RunFolder::make() {
+    std::error_code error;
+    for (fs::path folder = path; !folder.empty() && !fs::exists(folder, error); folder = folder.parent_path())
+        made_.push_back(folder.string());
+    fs::create_directories(path, error);
+    check(!error && fs::is_directory(path), path,
+          ": no folder can be made there: ", error ? error.message() : "there is a file of this name");
+}
+
+bool RunFolder::is_mine() const {
+    struct stat mine = {}, there = {};
+    return locked_ && fstat(opened_, &mine) == 0 && stat(path.c_str(), &there) == 0 &&
+           mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+}
+
+void RunFolder::leave() {
+    std::error_code none;
+    if (is_mine())
+        for (const std::string& folder : made_)
+            fs::remove(folder, none);  // not if there is something in it
+    made_.clear();
+    if (opened_ >= 0)
+        close(opened_);
+    opened_ = -1;
+    locked_ = false;
+}
+
+}  // namespace plaingrad::models

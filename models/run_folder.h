@@ -1,0 +1,62 @@
+// The folder of a training run: what is in it, and that only one run writes there.
+#pragma once
+
+#include <string>
+
+#include "models/settings.h"
+#include "nn/checkpoint/header.h"
+
+namespace plaingrad::models {
+
+using nn::checkpoint::Metadata;
+
+// Where a run is kept, and how often.
+struct RunSettings {
+    std::string save = {}, resume = {};  // the folder of a new run, or of one that goes on; or neither
+    int64_t save_every = 0;              // steps from one checkpoint to the next; 0: only after validations
+    int64_t stop_after = 0;  // steps of this call, for another one to resume; 0: all that are left
+};
+
+// While this object, or its process, exists, no other run can have the folder. Without `save` and `resume`
+// there is none, and nothing is kept.
+class RunFolder {
+public:
+    // Makes the folder for a new run, if need be. When it resumes one, sets the settings to what that began
+    // with. Throws Error if another run holds the folder, if it has no run to resume, or one already, or if
+    // it can't be written. within: a folder in that folder, for a program with several runs.
+    RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
+              const std::string& within = "");
+    // What was refused leaves no trace: a folder that this run has made goes, if nothing is in it.
+    ~RunFolder();
+    RunFolder(const RunFolder&) = delete;
+    RunFolder& operator=(const RunFolder&) = delete;
+
+    bool exists() const { return !path.empty(); }
+    bool resumes() const { return resumes_; }
+    std::string file(const std::string& name) const;
+    std::string last() const { return file("last.safetensors"); }  // to resume from
+    std::string best() const { return file("best.safetensors"); }  // of the best validation
+    std::string model() const {
+        return file("model.safetensors");
+    }  // what was learned, when the run has ended
+    std::string log() const { return file("log.csv"); }
+
+    RunSettings run = {};
+    std::string program, path;
+    std::string top;             // what `resume` is given
+    std::string arguments = {};  // the settings as a checkpoint keeps them
+    Metadata checkpoint = {};    // of `last`, when it resumes
+
+private:
+    RunFolder(const std::string& of_program, const std::string& folder, bool resumes);
+    void make();
+    void lock();
+    bool is_mine() const;
+    void leave();
+
+    bool resumes_, locked_ = false;
+    int opened_ = -1;
+    std::vector<std::string> made_;  // the folders that were not there, the innermost first
+};
+
+}  // namespace plaingrad::models

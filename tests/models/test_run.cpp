@@ -1,0 +1,132 @@
+// A training run without a terminal: its folder, and that it stops and is resumed to the same bits.
+#include "models/run.h"
+
+#include <cmath>
+
+#include "nn/checkpoint/safetensors.h"
+#include "nn/schedule.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+namespace fs = std::filesystem;
+
+namespace {
+
+// A user's program: a language model that learns to count, with one setting that may change and one that may
+// not.
+struct Program {
+    int64_t steps = 12, width = 12;
+    RunSettings run = {};
+    std::string data = "";
+    Settings settings = {};
+
+    Program() {
+        settings.add("--steps", "N", "steps", steps).may_change();
+        settings.add("--width", "N", "width", width);
+    }
+
+    // Returns whether the run has come to its end. stop_at: where the watch stops it.
+    bool operator()(int64_t stop_at = 0) {
+        const RunFolder folder("count", run, settings);
+        StackConfig config = small_stack("gpt2");
+        config.block.d_model = width;
+        const LanguageModel model(config, Rng(1));
+        Run learning(folder, parts_of(model, {{"count.text", "4 5 6"}}, data));
+        const auto ids = [](int64_t step) {
+            const auto first = static_cast<int32_t>(kFirstFreeId + step % 3);
+            return Tokens(1, 3, {first, first + 1, first + 2});
+        };
+        const bool ended = learning.train(
+            [&](int64_t step, const Mode& mode) {
+                return nn::StepLoss{model.loss(ids(step), ids(step + 1), mode), 3};
+            },
+            {.steps = steps,
+             .learning_rate = nn::ConstantSchedule{0.01},
+             .validate_every = 4,
+             .validation_loss =
+                 [&] { return std::abs(static_cast<double>(learning.training.adam.steps() - 8)); }},
+            {.should_stop = [&] { return learning.training.adam.steps() == stop_at; }});
+        if (ended)
+            saved_step = learning.finish();
+        return ended;
+    }
+    int64_t saved_step = 0;
+};
+
+}  // namespace
+
+TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the same files",
+          "[models][run][bits]") {
+    const Folder folder;
+    Program whole;
+    whole.run.save = folder / "whole";
+    CHECK(whole());
+    CHECK(whole.saved_step == 8);  // of the best validation
+
+    Program first;
+    first.run = {.save = folder / "parts", .stop_after = 3};
+    CHECK_FALSE(first());
+    CHECK_FALSE(fs::exists(folder / "parts/model.safetensors"));
+    Program second;
+    second.run.resume = folder / "parts";
+    CHECK_FALSE(second(7));  // the watch says so
+    Program third;
+    third.run.resume = folder / "parts";
+    CHECK(third());
+    for (const char* name : {"/last.safetensors", "/best.safetensors", "/model.safetensors"}) {
+        INFO(name);
+        CHECK((content(folder / "parts" + name) == content(folder / "whole" + name) &&
+               !content(folder / "whole" + name).empty()));
+    }
+    const std::string log = content(folder / "parts/log.csv");
+    CHECK(std::count(log.begin(), log.end(), '\n') == 13);  // a heading and 12 rows
+    CHECK(nn::checkpoint::read(folder / "whole/model.safetensors").metadata().at("count.text") == "4 5 6");
+}
+
+TEST_CASE("run: a setting that a checkpoint keeps comes back, and one that may change is taken",
+          "[models][run]") {
+    const Folder folder;
+    Program first;
+    first.width = 24;
+    first.run = {.save = folder / "run", .stop_after = 3};
+    CHECK_FALSE(first());
+    Program again;  // its width is 12, the checkpoint's is 24
+    again.run.resume = folder / "run";
+    CHECK(again());
+    CHECK((again.width == 24 && again.steps == 12));
+    Program other;
+    other.run.resume = folder / "run";
+    other.data = "other";
+    CHECK(contains(error_of([&] { other(); }), "the run began with other data"));
+}
+
+TEST_CASE("run: a folder is one run's, and what is refused leaves no trace", "[models][run]") {
+    const Folder parent;
+    Settings none;
+    const RunSettings settings = {.save = parent / "a/new"};
+    {
+        const RunFolder first("p", settings, none);
+        CHECK_THROWS_WITH(RunFolder("p", settings, none),
+                          settings.save + ": another run is writing into this folder");
+        CHECK(fs::exists(settings.save));
+    }
+    CHECK_FALSE(fs::exists(parent / "a"));  // the first one made both, and has left nothing in them
+    { const RunFolder within("p", settings, none, "task"); }
+    CHECK_FALSE(fs::exists(parent / "a"));
+    fs::create_directories(settings.save);
+    { const RunFolder second("p", settings, none, "task"); }
+    CHECK(fs::exists(settings.save));  // this one has not made it
+    CHECK_FALSE(fs::exists(settings.save + "/task"));
+    std::string line_break = "a\nb";
+    Settings wrong;
+    wrong.add("--text", "TEXT", "which no checkpoint can keep", line_break);
+    CHECK_THROWS_AS(RunFolder("p", {.save = parent / "refused"}, wrong), autograd::Error);
+    CHECK_FALSE(fs::exists(parent / "refused"));
+    const std::string long_name = parent / std::string(300, 'x');
+    CHECK(contains(error_of([&] { RunFolder("p", {.save = long_name}, none); }),
+                   "no folder can be made there"));
+}
