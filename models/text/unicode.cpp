@@ -29,9 +29,9 @@ const Run* find(const std::vector<Run>& runs, char32_t c) {
     return run == runs.end() ? nullptr : &*run;
 }
 
-std::vector<Class> read_classes() {
+std::vector<Class> read_classes(const char* table) {
     std::vector<Class> runs;
-    std::istringstream text(kClasses);
+    std::istringstream text(table);
     char letter = 0;
     for (uint32_t length = 0, end = 0; text >> letter >> length;)
         runs.push_back({end += length, letter});
@@ -50,10 +50,30 @@ std::vector<Cased> read_lower() {
     return runs;
 }
 
-bool is(char letter, char32_t c) {
-    static const std::vector<Class> runs = read_classes();
+char class_of(char32_t c, const std::vector<Class>& runs) {
     const Class* run = find(runs, c);
-    return run != nullptr && run->letter == letter;
+    return run == nullptr ? 'o' : run->letter;
+}
+bool is(char letter, char32_t c) {
+    static const std::vector<Class> runs = read_classes(kClasses);
+    return class_of(c, runs) == letter;
+}
+
+// C: cased; I: ignored in the search for a cased letter; o: neither.
+char casing(char32_t c) {
+    static const std::vector<Class> runs = read_classes(kCasing);
+    return class_of(c, runs);
+}
+
+// Whether the first character that is not ignored is cased.
+bool begins_cased(std::string_view text) {
+    while (!text.empty()) {
+        const auto [code, length] = nn::first_code_point(text);
+        if (casing(code) != 'I')
+            return casing(code) == 'C';
+        text.remove_prefix(length);
+    }
+    return false;
 }
 
 }  // namespace
@@ -77,14 +97,22 @@ char32_t to_lower(char32_t c) {
 
 std::string lower_case(std::string_view text) {
     std::string lower;
+    bool behind_cased = false;  // the last character that is not ignored
     for (std::size_t at = 0; at < text.size();) {
         const auto [code, length] = nn::first_code_point(text.substr(at));
+        const std::string_view character = text.substr(at, length);
+        at += length;
         const char32_t small = to_lower(code);
-        if (small != code)
+        if (code == U'\x3a3')
+            nn::append_utf8(lower, behind_cased && !begins_cased(text.substr(at)) ? U'\x3c2' : small);
+        else if (small != code)
             nn::append_utf8(lower, small);
         else
-            lower.append(text.substr(at, length));
-        at += length;
+            lower.append(character);
+        if (code == U'\x130')
+            nn::append_utf8(lower, U'\x307');
+        if (casing(code) != 'I')
+            behind_cased = casing(code) == 'C';
     }
     return lower;
 }

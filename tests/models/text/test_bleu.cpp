@@ -126,6 +126,10 @@ TEST_CASE("BLEU in lower case", "[text][bleu]") {
     const Lines upper = {"ÄRGER ÜBER ΚΑΙ ЖУК ist gross"}, mixed = {"Ärger über και жук ist groß"};
     CHECK(bleu(upper, {mixed}, {.lower_case = true}).score == near(75.98356856515926));
     CHECK(bleu(upper, {mixed}).matches[0] == 1);
+    // 16.0 and 66.9 with simple mappings; 100.0 in sacreBLEU.
+    CHECK(bleu({"Ο ΔΡΟΜΟΣ ΤΗΣ ΠΟΛΗΣ"}, {{"ο δρομος της πολης"}}, {.lower_case = true}).score == near(100));
+    CHECK(bleu({"İSTANBUL ne güzel bir şehir"}, {{"i̇stanbul ne güzel bir şehir"}}, {.lower_case = true})
+              .score == near(100));
 }
 
 TEST_CASE("BLEU from counts", "[text][bleu]") {
