@@ -52,7 +52,7 @@ struct Classifier {
 };
 
 // x (B, T, d) -> (B, d): the mean over the first lengths[b] positions of each text. What stands behind them
-// must be finite, and then has no influence.
+// must be finite, and then has no influence. Throws Error unless there is a length from 1 to T for each text.
 Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths);
 
 }  // namespace plaingrad::models

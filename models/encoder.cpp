@@ -2,6 +2,13 @@
 
 namespace plaingrad::models {
 
+Mask hiding_padding(const Tokens& ids) {
+    const std::vector<int32_t> lengths = ids.lengths();
+    for (std::size_t b = 0; b < lengths.size(); ++b)
+        check(lengths[b] > 0, "[encoder] text ", b, " of the batch has no token");
+    return Mask::key_counts(lengths);
+}
+
 nn::AttentionOptions attention_options(const StackConfig& c) {
     return {.dropout = c.block.dropout.attention, .bias = c.block.attention_bias, .init = c.block.init};
 }

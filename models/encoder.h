@@ -71,6 +71,10 @@ struct Encoder : Stack<EncoderLayer> {
                       std::vector<LayerCache>* caches = nullptr) const;
 };
 
+// The mask of an encoder that reads whole texts, ids (B, S): padding is hidden as keys. Throws Error for a
+// text without any token, of which nothing could be said.
+Mask hiding_padding(const Tokens& ids);
+
 // What both stacks make their parts from.
 nn::AttentionOptions attention_options(const StackConfig& config);
 nn::FeedForwardOptions feed_forward_options(const StackConfig& config);

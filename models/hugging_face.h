@@ -1,11 +1,11 @@
 // Weights of Hugging Face's GPT-2 and BERT, under the names that they have there.
 //
 //     const LanguageModel model(gpt2(), Rng(0));
-//     load_gpt2("gpt2/model.safetensors", model);        # GPT2LMHeadModel's, or GPT2Model's
-//     save_bert("model.safetensors", masked_model);      # in Python: BertForMaskedLM.load_state_dict(load_file(...))
+//     load_gpt2("gpt2/model.safetensors", model);    # GPT2LMHeadModel's, or GPT2Model's
+//     save_bert("model.safetensors", masked_model);  # in Python: BertForMaskedLM(...).load_state_dict(...)
 //
-// Only names and layouts differ from those of models/pytorch.h: GPT-2 has its matrices as (in, out), as we do;
-// BERT as (out, in), with queries, keys and values apart.
+// Only names and layouts differ from those of models/pytorch.h: GPT-2 has its matrices as (in, out), as we
+// do; BERT as (out, in), with queries, keys and values apart.
 #pragma once
 
 #include "models/language_model.h"
@@ -18,9 +18,9 @@ namespace plaingrad::models {
 // something else than GPT-2.
 StateDict gpt2_state_dict(const LanguageModel& model);
 
-// Of BertForMaskedLM, or of BertForPreTraining without its second head. Throws Error for a model that computes
-// something else than BERT. BERT adds a vector for "first sentence" or "second sentence" to each position: the
-// last entry holds the two, (2, d_model), which our model lacks.
+// Of BertForMaskedLM, or of BertForPreTraining without its second head. Throws Error for a model that
+// computes something else than BERT. BERT adds a vector for "first sentence" or "second sentence" to each
+// position: the last entry holds the two, (2, d_model), which our model lacks.
 StateDict bert_state_dict(const MaskedLanguageModel& model);
 
 // These give back the metadata, and throw FileError as load_pytorch does. A text of one sentence always gets

@@ -14,7 +14,7 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
 }
 
 Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
-    const Tensor x = backbone(ids, Mask::padding(ids), mode, weights);  // (B, T, d_model)
+    const Tensor x = backbone(ids, hiding_padding(ids), mode, weights);  // (B, T, d_model)
     const Tensor y =
         autograd::linear_activation(x, transform.weight, transform.bias, config.block.activation);
     return output(norm(y));  // (B, T, V)
@@ -38,11 +38,16 @@ MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& 
         o.replaced, " and ", o.randomised);
     check(o.first_id < o.end_id, "[mask_tokens] there are no ids from ", o.first_id, " to ", o.end_id,
           "; end_id is the size of the vocabulary");
-    check(o.first_id > kPad && o.mask >= 0, "[mask_tokens] first_id must be above ", int{kPad},
-          ", which the loss ignores, and mask an id: got ", o.first_id, " and ", o.mask);
+    check(o.first_id >= 0 && o.mask >= 0, "[mask_tokens] first_id and mask must be ids: got ", o.first_id,
+          " and ", o.mask);
+    check(ids.pad() != Tokens::kNoPadding, "[mask_tokens] the ids must have padding (Tokens::padded), ",
+          "which says in the targets what is not predicted");
+    check(ids.pad() < o.first_id || ids.pad() >= o.end_id, "[mask_tokens] the padding ", ids.pad(),
+          " must not be one of the ids from first_id to end_id, which may be written: these are ", o.first_id,
+          " to ", o.end_id);
     std::vector<std::size_t> selected, possible;
     for (std::size_t i = 0; i < ids.ids().size(); ++i) {
-        if (ids.ids()[i] < o.first_id || ids.ids()[i] >= o.end_id || ids.ids()[i] == ids.pad())
+        if (ids.ids()[i] < o.first_id || ids.ids()[i] >= o.end_id)
             continue;
         possible.push_back(i);
         if (rng.uniform(3 * i) < o.rate)
@@ -53,13 +58,13 @@ MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& 
         selected.push_back(possible[static_cast<std::size_t>(
             rng.fork("one").below(0, static_cast<int64_t>(possible.size())))]);
 
-    std::vector<int32_t> read = ids.ids(), targets(read.size(), kPad);
+    std::vector<int32_t> read = ids.ids(), targets(read.size(), ids.pad());
     for (const std::size_t i : selected) {
         targets[i] = read[i];
         read[i] = masked(read[i], i, o, rng);
     }
     return {Tokens(ids.batch(), ids.length(), std::move(read), ids.pad()),
-            Tokens(ids.batch(), ids.length(), std::move(targets), kPad)};
+            Tokens(ids.batch(), ids.length(), std::move(targets), ids.pad())};
 }
 
 }  // namespace plaingrad::models

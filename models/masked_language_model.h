@@ -11,7 +11,7 @@ struct MaskedLanguageModel {
     MaskedLanguageModel(const StackConfig& config, const Rng& rng);
 
     // ids (B, T), some of them masked -> logits (B, T, V); row t says what stands at position t, from all
-    // positions. Padding is hidden as keys.
+    // positions. Padding is hidden as keys. Throws Error for a text without any token.
     Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
 
     void visit(Visitor& v) const {
@@ -38,16 +38,16 @@ struct MaskingOptions {
     double randomised = 0.1;          // a random id, and the rest stay as they are
 };
 
-// A text and what to predict of it: `targets` holds the original id where a position was selected, and kPad,
-// which the loss ignores, elsewhere. (80 % masked alone would teach the model nothing about the words that
-// are there: hence the random and the unchanged ones.)
+// A text and what to predict of it: `targets` holds the original id where a position was selected, and
+// elsewhere the padding of the text, which the loss ignores. (80 % masked alone would teach the model nothing
+// about the words that are there: hence the random and the unchanged ones.)
 struct MaskedTokens {
     Tokens ids, targets;  // (B, T)
 };
 
 // Positions are drawn one by one from rng, by their place; if none was drawn, one is. Padding and reserved
-// ids are never selected. Throws Error for rates outside of [0, 1], for ids that cannot be, or if there is
-// nothing to select.
+// ids are never selected. Throws Error for rates outside of [0, 1], for ids without padding or padding that
+// could be drawn, and if there is nothing to select.
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const Rng& rng);
 
 }  // namespace plaingrad::models

@@ -8,7 +8,7 @@ Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials) {
         src.push_back(pair.src);
         tgt.push_back({specials.start});
         tgt.back().insert(tgt.back().end(), pair.tgt.begin(), pair.tgt.end());
-        tgt.back().push_back(specials.ends.front());
+        tgt.back().push_back(specials.end());
     }
     return {Tokens::padded(src, specials.pad), Tokens::padded(tgt, specials.pad)};
 }

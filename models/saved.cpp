@@ -35,38 +35,48 @@ constexpr int64_t kOurVersion = 1;
 // as many numbers as the file.
 constexpr double kSinusoids = 1 << 22;
 
-double count_numbers(const SafeTensors& file) {
-    double count = 0;
+// How much a file holds of a model.
+struct Amount {
+    double numbers = 0, tensors = 0;
+};
+Amount amount_of(const SafeTensors& file) {
+    Amount amount = {.tensors = static_cast<double>(file.entries().size())};
     for (const nn::checkpoint::Entry& entry : file.entries())
-        count += static_cast<double>((entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype));
-    return count;
+        amount.numbers +=
+            static_cast<double>((entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype));
+    return amount;
+}
+Amount amount_of(const StateDict& state) {
+    Amount amount = {.tensors = static_cast<double>(state.entries.size())};
+    for (const StateEntry& entry : state.entries)
+        amount.numbers += static_cast<double>(entry.tensor.numel());
+    return amount;
 }
 
 // Throws Error unless a model of these sizes can have come from this file: its large parameters, which bound
 // the others, must be in there, and more than one tensor for each layer. In double, which holds any product
-// of sizes.
-void check_size(const StackConfig& c, const SafeTensors& file, double more = 0) {
+// of sizes. more: numbers of other parts of the model.
+void check_size(const StackConfig& c, const Amount& there, double more = 0) {
     const auto d = static_cast<double>(c.block.d_model), d_ff = static_cast<double>(c.block.d_ff);
     const double table = static_cast<double>(c.max_length) * d;
     const bool learned = c.block.positions == nn::Positions::learned;
-    check(learned || table <= std::max(kSinusoids, count_numbers(file)), "max_length = ", c.max_length,
+    check(learned || table <= std::max(kSinusoids, there.numbers), "max_length = ", c.max_length,
           " makes a table of positions that is larger than the model");
     const double least = static_cast<double>(c.vocabulary) * d + (learned ? table : 0) +
                          static_cast<double>(c.n_layers) * (4 * d * d + 2 * d * d_ff) + more;
-    check(least <= count_numbers(file) && c.n_layers <= static_cast<int64_t>(file.entries().size()),
+    check(least <= there.numbers && static_cast<double>(c.n_layers) <= there.tensors,
           "the tensors are too few for the sizes in the metadata");
 }
-void check_size(const ClassifierConfig& c, const SafeTensors& file) {
-    check_size(c.stack, file, static_cast<double>(c.classes) * static_cast<double>(c.stack.block.d_model));
+void check_size(const ClassifierConfig& c, const Amount& there) {
+    check_size(c.stack, there, static_cast<double>(c.classes) * static_cast<double>(c.stack.block.d_model));
 }
-
-void check_size(const TransformerConfig& c, const SafeTensors& file) {
+void check_size(const TransformerConfig& c, const Amount& there) {
     StackConfig decoder = decoder_stack(c);
     const double d = static_cast<double>(c.block.d_model),
                  feed_forward = 2 * d * static_cast<double>(c.block.d_ff);
-    check_size(encoder_stack(c), file, static_cast<double>(c.n_decoder_layers) * (8 * d * d + feed_forward));
+    check_size(encoder_stack(c), there, static_cast<double>(c.n_decoder_layers) * (8 * d * d + feed_forward));
     decoder.n_layers = c.n_encoder_layers + c.n_decoder_layers;
-    check_size(decoder, file);
+    check_size(decoder, there);
 }
 
 // What a run that is resumed needs, besides weights and moments. The losses that are compared are kept to the
@@ -118,6 +128,7 @@ std::vector<StateEntry> optimizer_entries(const nn::Training& training) {
 template <class Model>
 void save_model(const std::string& path, const Model& model, const char* kind, const Metadata& extra,
                 const nn::Training* training) {
+    check_can_save(model);
     Metadata metadata = extra;
     metadata.merge(to_metadata(model.config));
     metadata.emplace(kKind, kind);
@@ -138,7 +149,7 @@ Model build(const SafeTensors& file, const Rng& rng) {
     try {
         decltype(Model::config) config;
         from_metadata(file.metadata(), config, file.path());
-        check_size(config, file);
+        check_size(config, amount_of(file));
         return Model(config, rng);
     } catch (const FileError&) {
         throw;
@@ -190,6 +201,15 @@ template Metadata to_metadata(const TransformerConfig&);
 template void from_metadata(const Metadata&, StackConfig&, const std::string&);
 template void from_metadata(const Metadata&, ClassifierConfig&, const std::string&);
 template void from_metadata(const Metadata&, TransformerConfig&, const std::string&);
+
+template <class Model>
+void check_can_save(const Model& model) {
+    check_size(model.config, amount_of(state_dict(model)));
+}
+template void check_can_save(const LanguageModel&);
+template void check_can_save(const MaskedLanguageModel&);
+template void check_can_save(const Classifier&);
+template void check_can_save(const Transformer&);
 
 void save(const std::string& path, const LanguageModel& model, const Metadata& extra,
           const nn::Training* training) {

@@ -22,6 +22,12 @@ Metadata to_metadata(const Config& config);
 template <class Config>
 void from_metadata(const Metadata& metadata, Config& config, const std::string& where);
 
+// Throws Error for a model that could not be loaded again: its table of sinusoids, which is computed and not
+// in the file, has more than 2^22 numbers, and more than the file. `save` refuses it, too, but training takes
+// hours: programs check it before the first step.
+template <class Model>
+void check_can_save(const Model& model);
+
 // Writes the file anew, or leaves the old one as it was. training: for a checkpoint. Throws FileError naming
 // the file and the cause.
 void save(const std::string& path, const LanguageModel& model, const Metadata& extra = {},

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "autograd/base/check.h"
+
 namespace plaingrad::models {
 
 // What the vocabularies of models/text reserve: no word and no character has one of these.
@@ -17,6 +19,8 @@ struct Specials {
     int32_t pad = kPad;                         // fills up short sentences; Tokens::kNoPadding: there is none
     std::vector<int32_t> never = {kPad, kSos};  // no sentence contains them, so none is ever written
 
+    // The one that is written behind sentences to learn from. Throws Error if there is none.
+    int32_t end() const;
     bool is_end(int32_t id) const;
     bool is_never(int32_t id) const;
 
@@ -34,6 +38,10 @@ inline bool contains(const std::vector<int32_t>& ids, int32_t id) {
         if (one == id)
             return true;
     return false;
+}
+inline int32_t Specials::end() const {
+    autograd::check(!ends.empty(), "[Specials] these have no end; set `ends` in the configuration");
+    return ends.front();
 }
 inline bool Specials::is_end(int32_t id) const { return contains(ends, id); }
 inline bool Specials::is_never(int32_t id) const { return contains(never, id); }

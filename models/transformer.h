@@ -13,9 +13,10 @@ struct Transformer {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
     Transformer(const TransformerConfig& config, const Rng& rng);
 
-    // src (B, S) -> memory (B, S, d_model). Padding is hidden as keys.
+    // src (B, S) -> memory (B, S, d_model). Padding is hidden as keys. Throws Error for a source without any
+    // token.
     Tensor encode(const Tokens& src, const Mode& mode, AttentionWeights* weights = nullptr) const {
-        return encode(src, Mask::padding(src), mode, weights);
+        return encode(src, hiding_padding(src), mode, weights);
     }
     // The same with a mask of your own.
     Tensor encode(const Tokens& src, const Mask& mask, const Mode& mode,

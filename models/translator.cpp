@@ -118,7 +118,7 @@ Source encode(const Transformer& model, const text::Codec& codec, const std::str
     for (std::size_t i = 0; i < source.ids.size(); ++i)
         if (source.ids[i] == kUnk)
             translation.unknown.push_back(codec.decode({kUnk}, {source.pieces[i]}));
-    source.ids.push_back(model.config.specials.ends.front());
+    source.ids.push_back(model.config.specials.end());
     return source;
 }
 

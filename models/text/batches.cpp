@@ -21,11 +21,13 @@ Indices::const_iterator end_of_batch(Indices::const_iterator begin, Indices::con
     auto at = begin;
     for (; at != end; ++at) {
         const PairLength& pair = lengths[static_cast<std::size_t>(*at)];
+        check(pair.source >= 0 && pair.target >= 0, "[batches] a length must not be negative: pair ", *at,
+              " has ", pair.source, " and ", pair.target);
         widest = std::max({widest, pair.source, pair.target});
         check(widest <= batch_tokens || at != begin, "[batches] pair ", *at, " has ", widest,
               " tokens on one side, and a batch at most ", batch_tokens,
               "; raise batch_tokens, or drop or cut long pairs");
-        if (widest * (at - begin + 1) > batch_tokens)
+        if (at - begin >= batch_tokens / std::max<int64_t>(widest, 1))  // as a quotient: no product too large
             break;
     }
     return at;
@@ -62,6 +64,7 @@ std::vector<Indices> make_batches(const std::vector<PairLength>& lengths, const 
 
 bool fit(std::vector<int32_t>& source, std::vector<int32_t>& target, int64_t longest, TooLong too_long,
          const std::string& file, int64_t line) {
+    check(longest >= 0, "[fit] longest must not be negative: got ", longest);
     if (std::max(std::ssize(source), std::ssize(target)) <= longest)
         return true;
     check(too_long != TooLong::refuse, file, ":", line, ": a pair of ", source.size(), " and ", target.size(),

@@ -23,7 +23,7 @@ struct BatchOptions {
 
 // All pairs once, as batches of their indices. A function of its arguments alone, on every machine: batch i
 // of an epoch is the same when a run is resumed. Throws Error if a pair alone has more than batch_tokens (see
-// `fit`).
+// `fit`), and for a negative length.
 //
 // As fairseq does it (Ott et al. 2019, --max-tokens): pairs in random order, sorted by length so that equal
 // ones stay in that order, cut into batches, and those in random order. But fairseq sorts by the source, then

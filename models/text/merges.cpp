@@ -25,6 +25,8 @@ Pieces split_at_spaces(std::string_view line) {
 }
 
 void WordCounts::add(std::string_view word) {
+    if (word.empty())
+        return;
     const auto i = static_cast<std::size_t>(words_.add(word) - kFirstFreeId);
     counts_.resize(std::max(counts_.size(), i + 1));
     ++counts_[i];

@@ -23,7 +23,7 @@ Pieces split_at_spaces(std::string_view line);
 // The words of a text and how often each stands there.
 class WordCounts {
 public:
-    void add(std::string_view word);
+    void add(std::string_view word);       // an empty one is no word, and does not count
     void add_line(std::string_view line);  // what stands between its spaces
 
     int64_t size() const { return static_cast<int64_t>(counts_.size()); }

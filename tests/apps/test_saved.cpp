@@ -66,6 +66,9 @@ TEST_CASE("saved: a configuration that is none is refused, naming the key", "[ki
                                                           {"tied", "1"},
                                                           {"norm_eps", "0"},
                                                           {"norm_eps", "nan"},
+                                                          {"norm_eps", "inf"},
+                                                          {"norm_eps", "-inf"},
+                                                          {"norm_eps", "1e60"},
                                                           {"dropout.attention", "2"}}) {
         nn::checkpoint::Metadata bad = good;
         bad.at("config." + key) = value;
@@ -117,4 +120,34 @@ TEST_CASE("saved: a model comes back to the bit, and only as its own kind", "[ki
                    "lm: this is a saved language model; a saved classifier is needed"));
     CHECK(contains(error_of([&] { models::load_language_model(folder / "c"); }),
                    "c: this is a saved classifier; a saved language model is needed"));
+}
+
+// A file of 2 KB must not make a table of sinusoids of a gigabyte; and what cannot be loaded is not saved.
+TEST_CASE("saved: as many sinusoids as 16 MiB or the model's numbers, on loading and on saving",
+          "[kit][saved]") {
+    const Folder folder;
+    StackConfig config = {.vocabulary = 9, .max_length = 1 << 20, .n_layers = 1};
+    config.block = {.d_model = 4, .n_heads = 1, .d_ff = 4};  // 2^22 numbers
+    const LanguageModel largest(config, Rng(1));
+    check_can_save(largest);
+    save(folder / "file", largest);
+    CHECK(load_language_model(folder / "file").config.max_length == 1 << 20);
+
+    config.max_length += 1;
+    const LanguageModel larger(config, Rng(1));
+    const auto refused = [](const std::string& error) {
+        INFO(error);
+        return contains(error, "max_length = 1048577") && contains(error, "larger than the model");
+    };
+    CHECK(refused(error_of([&] { check_can_save(larger); })));
+    CHECK(refused(error_of([&] { save(folder / "none", larger); })));
+    CHECK_FALSE(std::filesystem::exists(folder / "none"));
+    std::string bytes = content(folder / "file");
+    bytes.replace(bytes.find("1048576"), 7, "1048577");
+    put(folder / "file", bytes);
+    CHECK(refused(error_of([&] { load_language_model(folder / "file"); })));
+
+    config.block.positions = nn::Positions::learned;  // these are in the file
+    save(folder / "learned", LanguageModel(config, Rng(1)));
+    CHECK(load_language_model(folder / "learned").config.max_length == config.max_length);
 }

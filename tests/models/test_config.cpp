@@ -1,7 +1,6 @@
 // Configurations: the defaults are the paper's, what cannot be built is refused by name, sizes by formula.
 #include <functional>
 #include <limits>
-
 #include <set>
 #include <span>
 
@@ -137,6 +136,7 @@ TEST_CASE("config: a stack that cannot be built is refused, naming the field", "
         {"layers", [](auto& c) { c.n_layers = -1; }},
         {"norm_eps", [](auto& c) { c.block.norm_eps = 0; }},
         {"norm_eps", [nan](auto& c) { c.block.norm_eps = nan; }},
+        {"norm_eps", [](auto& c) { c.block.norm_eps = std::numeric_limits<Real>::infinity(); }},
         {"dropout.embeddings", [](auto& c) { c.block.dropout.embeddings = 1; }},
         {"dropout.sublayers", [](auto& c) { c.block.dropout.sublayers = Real(-0.1); }},
         {"dropout.feed_forward", [](auto& c) { c.block.dropout.feed_forward = 2; }},

@@ -180,6 +180,34 @@ TEST_CASE("classifier: long texts are pooled to the same bits, too", "[models][c
     }
 }
 
+TEST_CASE("classifier: the mean is of lengths that the texts have", "[models][classifier]") {
+    const Tensor x = random({2, 3, 4}, 6);
+    for (const std::vector<int32_t>& bad :
+         {std::vector<int32_t>{3, 0}, {3, -1}, {3, 4}, {3}, {3, 3, 3}, std::vector<int32_t>{}}) {
+        const std::string error = error_of([&] { mean_of_tokens(x, bad); });
+        CHECK(contains(error, "[mean_of_tokens] "));
+    }
+    CHECK(mean_of_tokens(x, {3, 1}).shape() == Shape({2, 4}));
+    CHECK(contains(error_of([&] { mean_of_tokens(random({2, 3}, 1), {1, 1}); }), "[mean_of_tokens] "));
+}
+
+TEST_CASE("encoders: a text without any token is refused by all that read it whole", "[models]") {
+    const Tokens ids = padded({{4, 5}, {}});
+    const auto refused = [](const std::string& error) {
+        INFO(error);
+        return contains(error, "text 1 of the batch has no token");
+    };
+    const MaskedLanguageModel masked(small_stack("bert"), Rng(1));
+    const Classifier classes({.stack = small_stack("bert"), .classes = 3}, Rng(1));
+    const Transformer translator(small("paper"), Rng(1));
+    CHECK(refused(error_of([&] { masked(ids, kEval); })));
+    CHECK(refused(error_of([&] { classes(ids, kEval); })));
+    CHECK(refused(error_of([&] { translator.encode(ids, kEval); })));
+    CHECK(refused(error_of([&] { translator(ids, padded({{1}, {1}}), kEval); })));
+    CHECK(refused(error_of([&] { translator.loss(ids, padded({{1}, {1}}), padded({{2}, {2}}), kEval); })));
+    CHECK(refused(error_of([&] { translator.start(ids); })));
+}
+
 TEST_CASE("classifier: dropout has a place of its own before the output", "[models][classifier]") {
     ClassifierConfig c = {.stack = small_stack("bert"), .classes = 3};
     c.stack.n_layers = 0;

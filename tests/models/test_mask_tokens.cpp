@@ -36,7 +36,7 @@ Counts count(const Tokens& ids, const MaskedTokens& masked, const MaskingOptions
         const int32_t was = ids.ids()[i], is = masked.ids.ids()[i], target = masked.targets.ids()[i];
         const bool may = was >= o.first_id && was < o.end_id && was != ids.pad();
         n.possible += may;
-        if (target == kPad) {
+        if (target == ids.pad()) {
             wrong += is != was;
             continue;
         }
@@ -75,6 +75,20 @@ Tokens reading(int64_t vocabulary) {
 }
 
 }  // namespace
+
+TEST_CASE("mask_tokens: padding is the texts' own, in the targets too", "[models][mlm]") {
+    // Marian's: the last id pads, and 0 is a word.
+    const Tokens ids = Tokens::padded({{0, 1, 2, 3, 0}, {0, 2}}, 9);
+    const MaskingOptions all = {.mask = 8, .first_id = 0, .end_id = 8, .rate = 1};
+    const MaskedTokens masked = mask_tokens(ids, all, Rng(1));
+    CHECK(masked.targets.ids() == ids.ids());  // every token is predicted, padding never
+    CHECK((masked.targets.pad() == 9 && masked.ids.pad() == 9));
+    CHECK(masked.targets.lengths() == ids.lengths());
+    // A random id must not be the padding; and there must be one, or nothing could say what is not predicted.
+    CHECK(
+        contains(error_of([&] { mask_tokens(ids, {.mask = 8, .first_id = 0, .end_id = 10}, Rng(1)); }), "9"));
+    CHECK(contains(error_of([&] { mask_tokens(Tokens(1, 2, {4, 5}), {.end_id = 9}, Rng(1)); }), "padding"));
+}
 
 TEST_CASE("mask_tokens: 15 %, and of these 80, 10 and 10", "[models][mlm]") {
     const Tokens ids = reading(44);
@@ -144,7 +158,7 @@ TEST_CASE("mask_tokens: the same for the same stream, another for another", "[mo
 
 TEST_CASE("mask_tokens: another id for padding is padding too", "[models][mlm]") {
     const Tokens ids = Tokens::padded({{4, 5, 6, 7, 8}, {6}}, 10);
-    const MaskingOptions o = {.end_id = 11, .rate = 1};
+    const MaskingOptions o = {.end_id = 10, .rate = 1};
     CHECK(count(ids, mask_tokens(ids, o, Rng(7)), o).selected == 6);
 }
 

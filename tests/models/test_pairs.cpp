@@ -21,6 +21,13 @@ TEST_CASE("a batch has start, end and padding", "[models]") {
     CHECK(alone.tgt.ids() == std::vector<int32_t>{1, 2});
 }
 
+TEST_CASE("a batch of another vocabulary has its start, end and padding", "[models][specials]") {
+    const Specials other = {.start = 8, .ends = {0, 7}, .pad = 9, .never = {8, 9}};
+    const Batch batch = make_batch({{{4, 5}, {1}}, {{3}, {2, 1}}}, other);
+    CHECK(batch.tgt.ids() == std::vector<int32_t>{8, 1, 0, 9, 8, 2, 1, 0});
+    CHECK(contains(error_of([] { make_batch({{{4}, {5}}}, {.ends = {}}); }), "no end"));
+}
+
 TEST_CASE("teacher forcing: the loss of what follows, and how many that are", "[models][training]") {
     TransformerConfig c = TransformerConfig{.src_vocabulary = 12,
                                             .tgt_vocabulary = 12,

@@ -23,7 +23,7 @@ static int64_t longest_of(const models::Pair& pair) {
 }
 
 models::Pair Corpus::pair_of(std::vector<int32_t> source, std::vector<int32_t> target) const {
-    source.push_back(specials_.ends.front());
+    source.push_back(specials_.end());
     return {std::move(source), std::move(target)};
 }
 

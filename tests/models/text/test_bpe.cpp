@@ -209,3 +209,14 @@ TEST_CASE("bpe: codes, pieces and vocabulary of Multi30k are the published ones"
     }
     CHECK(pieces.size() == 9708);
 }
+
+TEST_CASE("bpe: an empty word is none", "[text][bpe]") {
+    WordCounts with, without;
+    for (const char* word : {"", "low", "low", "", "lower"})
+        with.add(word);
+    for (const char* word : {"low", "low", "lower"})
+        without.add(word);
+    CHECK(with.size() == 2);
+    CHECK(with.text() == without.text());
+    CHECK(Bpe::learn(with, 9, 1).codes() == Bpe::learn(without, 9, 1).codes());
+}
