@@ -117,7 +117,11 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
             "long:1: a line of 2000002 bytes");
     refused(1, train({tiny, "--save", f.run, "--max-length", "2", "--too-long", "refuse"}), "tiny:1");
     refused(1, train({f.data, "--save", f.run, "--min-count", "100000"}), "the vocabulary is empty");
-    std::string many;  // fill a batch of 16 million tokens
+    refused(1,
+            train({f.data, "--save", f.run, "--max-length", "16384", "--batch-tokens", "16384", "--layers",
+                   "1", "--d-model", "512"}),
+            "a table of positions that is larger than the model");  // which could not be loaded again
+    std::string many;                                               // fill a batch of 16 million tokens
     for (int i = 0; i < 2000; ++i)
         many.append("a\tb\n");
     for (int i = 0; i < 16'000; ++i)
