@@ -4,47 +4,48 @@
 #include "models/rows.h"
 
 namespace plaingrad::models {
+namespace {
 
-// Of one row (V) of log probabilities; -1 if nothing may be written.
-static int32_t most_probable(const Tensor& log_p, int32_t row, const Specials& specials) {
-    const int64_t vocabulary = log_p.size(1);
-    const Real* p = log_p.data() + row * vocabulary;
-    Real most = -std::numeric_limits<Real>::infinity();
+// Of one row (V) of log probabilities the largest, of equal ones the first; -1 if nothing may be written.
+int32_t most_probable(const Real* log_p, int64_t vocabulary, const Specials& specials) {
     int32_t best = -1;
-    for (int32_t v = 0; v < vocabulary; ++v) {
-        if (p[v] <= most)  // not so for NaN
+    Real most = -std::numeric_limits<Real>::infinity();
+    for (int32_t id = 0; id < vocabulary; ++id) {
+        if (log_p[id] <= most || specials.is_never(id))  // a NaN is not <=
             continue;
-        if (specials.is_never(v))
-            continue;
-        check(!std::isnan(p[v]), "[greedy] the probability of id ", v,
+        check(!std::isnan(log_p[id]), "[greedy] the probability of id ", id,
               " is not a number; the model's weights are broken");
-        most = p[v];
-        best = v;
+        best = id;
+        most = log_p[id];
     }
     return best;
 }
 
+// Writes the next token behind a sentence, if there is one. Returns whether the sentence goes on.
+bool write(Hypothesis& sentence, int32_t next, const Real* log_p, const Specials& specials) {
+    if (next < 0)
+        return false;
+    sentence.score = sentence.log_probability += static_cast<double>(log_p[next]);
+    sentence.finished = specials.is_end(next);
+    if (!sentence.finished)
+        sentence.ids.push_back(next);
+    return !sentence.finished;
+}
+
+}  // namespace
+
 std::vector<Hypothesis> greedy(Stepper& stepper, int64_t max_tokens) {
-    const int64_t room = room_for(stepper, max_tokens);
     std::vector<Hypothesis> found(static_cast<std::size_t>(stepper.prompts.batch()));
-    Rows rows(stepper);
-    for (int64_t length = 0; length < room && !rows.empty(); ++length) {
-        const Tensor log_p = autograd::log_softmax(rows.step());  // (rows, V)
+    Rows rows(stepper);  // a row for each sentence that goes on
+    for (int64_t room = room_for(stepper, max_tokens); room > 0 && !rows.empty(); --room) {
+        const Tensor log_p = autograd::log_softmax(rows.step());  // (rows, V): of what comes next
         for (int32_t r = 0; r < log_p.size(0); ++r) {
-            Hypothesis& h = found[rows.sentence(r)];
-            const int32_t next = most_probable(log_p, r, stepper.specials);
-            if (next < 0)
-                continue;
-            h.log_probability += static_cast<double>(log_p.data()[r * log_p.size(1) + next]);
-            h.finished = stepper.specials.is_end(next);
-            if (h.finished)
-                continue;
-            h.ids.push_back(next);
-            rows.keep(r, next);
+            const Real* const row = log_p.data() + r * log_p.size(1);
+            const int32_t next = most_probable(row, log_p.size(1), stepper.specials);
+            if (write(found[rows.sentence(r)], next, row, stepper.specials))
+                rows.keep(r, next);
         }
     }
-    for (Hypothesis& h : found)
-        h.score = h.log_probability;
     return found;
 }
 

@@ -23,9 +23,16 @@ constexpr const char* kConfig = "config.";  // the names of what stands beside t
 constexpr const char* kTraining = "training.";
 constexpr const char* kOptimizer = "optimizer.";  // the names of its tensors begin so
 constexpr const char* kKind = "plaingrad.model";  // which of these:
-constexpr const char* kTransformer = "translation model";
-constexpr const char* kLanguageModel = "language model";
-constexpr const char* kClassifier = "classifier";
+template <class Model>
+constexpr const char* kKindOf = nullptr;
+template <>
+constexpr const char* kKindOf<Transformer> = "translation model";
+template <>
+constexpr const char* kKindOf<LanguageModel> = "language model";
+template <>
+constexpr const char* kKindOf<MaskedLanguageModel> = "masked language model";
+template <>
+constexpr const char* kKindOf<Classifier> = "classifier";
 
 // Files of a newer version say so, instead of seeming broken. (Without it: version 1.)
 constexpr const char* kVersion = "plaingrad.version";
@@ -125,24 +132,6 @@ std::vector<StateEntry> optimizer_entries(const nn::Training& training) {
     return entries;
 }
 
-template <class Model>
-void save_model(const std::string& path, const Model& model, const char* kind, const Metadata& extra,
-                const nn::Training* training) {
-    check_can_save(model);
-    Metadata metadata = extra;
-    metadata.merge(to_metadata(model.config));
-    metadata.emplace(kKind, kind);
-    metadata.emplace(kVersion, std::to_string(kOurVersion));
-    StateDict state = state_dict(model);
-    if (training != nullptr) {
-        for (StateEntry& entry : optimizer_entries(*training))
-            state.entries.push_back(std::move(entry));
-        FieldWriter writer{metadata, kTraining};
-        standing_of(*training).visit(writer);
-    }
-    nn::checkpoint::save(path, state, metadata);
-}
-
 // The model that the metadata describes, with initial values.
 template <class Model>
 Model build(const SafeTensors& file, const Rng& rng) {
@@ -159,7 +148,8 @@ Model build(const SafeTensors& file, const Rng& rng) {
 }
 
 template <class Model>
-Model load_model(const std::string& path, const char* kind, Metadata* extra, const Rng& rng) {
+Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
+    const char* const kind = kKindOf<Model>;
     const SafeTensors file = nn::checkpoint::read(path);
     const FieldReader field{file.metadata(), "", path};
     check_file(field.has(kKind), path,
@@ -202,31 +192,35 @@ template void from_metadata(const Metadata&, StackConfig&, const std::string&);
 template void from_metadata(const Metadata&, ClassifierConfig&, const std::string&);
 template void from_metadata(const Metadata&, TransformerConfig&, const std::string&);
 
-template <class Model>
+template <nn::Module Model>
 void check_can_save(const Model& model) {
     check_size(model.config, amount_of(state_dict(model)));
 }
+template <nn::Module Model>
+void save(const std::string& path, const Model& model, const Metadata& extra, const nn::Training* training) {
+    check_can_save(model);
+    Metadata metadata = extra;
+    metadata.merge(to_metadata(model.config));
+    metadata.emplace(kKind, kKindOf<Model>);
+    metadata.emplace(kVersion, std::to_string(kOurVersion));
+    StateDict state = state_dict(model);
+    if (training != nullptr) {
+        for (StateEntry& entry : optimizer_entries(*training))
+            state.entries.push_back(std::move(entry));
+        FieldWriter writer{metadata, kTraining};
+        standing_of(*training).visit(writer);
+    }
+    nn::checkpoint::save(path, state, metadata);
+}
+
+template void save(const std::string&, const LanguageModel&, const Metadata&, const nn::Training*);
+template void save(const std::string&, const MaskedLanguageModel&, const Metadata&, const nn::Training*);
+template void save(const std::string&, const Classifier&, const Metadata&, const nn::Training*);
+template void save(const std::string&, const Transformer&, const Metadata&, const nn::Training*);
 template void check_can_save(const LanguageModel&);
 template void check_can_save(const MaskedLanguageModel&);
 template void check_can_save(const Classifier&);
 template void check_can_save(const Transformer&);
-
-void save(const std::string& path, const LanguageModel& model, const Metadata& extra,
-          const nn::Training* training) {
-    save_model(path, model, kLanguageModel, extra, training);
-}
-void save(const std::string& path, const MaskedLanguageModel& model, const Metadata& extra,
-          const nn::Training* training) {
-    save_model(path, model, "masked language model", extra, training);
-}
-void save(const std::string& path, const Classifier& model, const Metadata& extra,
-          const nn::Training* training) {
-    save_model(path, model, kClassifier, extra, training);
-}
-void save(const std::string& path, const Transformer& model, const Metadata& extra,
-          const nn::Training* training) {
-    save_model(path, model, kTransformer, extra, training);
-}
 
 std::string model_file(const std::string& path) {
     std::error_code none;
@@ -239,13 +233,13 @@ std::string model_file(const std::string& path) {
 }
 
 LanguageModel load_language_model(const std::string& path, Metadata* extra, const Rng& rng) {
-    return load_model<LanguageModel>(path, kLanguageModel, extra, rng);
+    return load_model<LanguageModel>(path, extra, rng);
 }
 Classifier load_classifier(const std::string& path, Metadata* extra, const Rng& rng) {
-    return load_model<Classifier>(path, kClassifier, extra, rng);
+    return load_model<Classifier>(path, extra, rng);
 }
 Transformer load_transformer(const std::string& path, Metadata* extra, const Rng& rng) {
-    return load_model<Transformer>(path, kTransformer, extra, rng);
+    return load_model<Transformer>(path, extra, rng);
 }
 
 void load_weights(const std::string& path, StateDict state) {

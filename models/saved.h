@@ -25,18 +25,13 @@ void from_metadata(const Metadata& metadata, Config& config, const std::string& 
 // Throws Error for a model that could not be loaded again: its table of sinusoids, which is computed and not
 // in the file, has more than 2^22 numbers, and more than the file. `save` refuses it, too, but training takes
 // hours: programs check it before the first step.
-template <class Model>
+template <nn::Module Model>
 void check_can_save(const Model& model);
 
-// Writes the file anew, or leaves the old one as it was. training: for a checkpoint. Throws FileError naming
-// the file and the cause.
-void save(const std::string& path, const LanguageModel& model, const Metadata& extra = {},
-          const nn::Training* training = nullptr);
-void save(const std::string& path, const MaskedLanguageModel& model, const Metadata& extra = {},
-          const nn::Training* training = nullptr);
-void save(const std::string& path, const Classifier& model, const Metadata& extra = {},
-          const nn::Training* training = nullptr);
-void save(const std::string& path, const Transformer& model, const Metadata& extra = {},
+// For the four models. Writes the file anew, or leaves the old one as it was. training: for a checkpoint.
+// Throws FileError naming the file and the cause.
+template <nn::Module Model>
+void save(const std::string& path, const Model& model, const Metadata& extra = {},
           const nn::Training* training = nullptr);
 
 // The file to open of what a program has saved. Of a run's folder: model.safetensors, which is there when the
