@@ -201,7 +201,7 @@ public:
             std::cout << '\n';
             before = indent;
         }
-        std::cout.flush();
+        kit::flush_output();
     }
 
 private:
@@ -263,15 +263,14 @@ void translate_input(const Translator& translate) {
     if (prompt)
         std::cerr << "\nType a sentence; Ctrl-D ends.\n";
     std::string line;
-    for (int64_t number = 1; std::cout; ++number) {  // not for ever where nobody reads the answers
+    for (int64_t number = 1;; ++number) {
         if (prompt)
             std::cerr << "> ";
-        if (!std::getline(std::cin, line))
+        if (!models::text::next_line(std::cin, line, "standard input", number))
             break;
-        if (number == 1 && line.starts_with("\xef\xbb\xbf"))  // a byte order mark
-            line.erase(0, 3);
         const std::string where = autograd::join("standard input:", number);
         try {
+            models::text::check_length(line, where);
             translate.print(models::text::clean_line(line, where), where);
         } catch (const autograd::Error& error) {
             if (!prompt)
@@ -284,6 +283,7 @@ void translate_input(const Translator& translate) {
 }
 
 int main_program(Settings& s, kit::Options& options) {
+    std::ios::sync_with_stdio(false);  // or input that cannot be read seems to have ended
     if (s.n_best > s.beam)
         throw kit::UsageError(
             autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));

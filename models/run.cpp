@@ -91,7 +91,8 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
             also(step, loss, better);
     };
     watch_.after_step = [this](const nn::StepReport& report) { keep(report); };
-    // What can't be saved is known before anything is learned; a run that has ended may have other settings now.
+    // What can't be saved is known before anything is learned; a run that has ended may have other settings
+    // now.
     if (done == 0 || has_ended(steps, patience))
         save_last();
     return done + 1;

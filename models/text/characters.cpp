@@ -53,19 +53,24 @@ int32_t Characters::find(std::string_view symbol) const {
     return found ? kFirstFreeId + static_cast<int32_t>(place - symbols_.begin()) : int32_t{kUnk};
 }
 
-std::vector<int32_t> Characters::encode(std::string_view text, const std::string& where, int64_t line) const {
+std::vector<int32_t> Characters::encode(std::string_view text, const std::string& where, int64_t line,
+                                        int64_t* unknown) const {
     if (!bytes_)
         check_utf8(text, where, line);
     std::vector<int32_t> ids;
     std::size_t line_start = 0;  // in ids
     for (std::size_t at = 0; at < text.size();) {
         const std::string_view symbol = bytes_ ? text.substr(at, 1) : character(text, at);
-        ids.push_back(find(symbol));
-        if (ids.back() == kUnk)
-            throw autograd::Error(autograd::join(where, ":", line, ": character ", ids.size() - line_start,
-                                                 " of this line is ", nn::checkpoint::quote(symbol),
-                                                 ", which is not among the ", symbols_.size(),
-                                                 " that the model knows"));
+        const int32_t id = find(symbol);
+        if (id != kUnk)
+            ids.push_back(id);
+        else if (unknown != nullptr)
+            ++*unknown;
+        else
+            throw autograd::Error(autograd::join(where, ":", line, ": character ",
+                                                 ids.size() - line_start + 1, " of this line is ",
+                                                 nn::checkpoint::quote(symbol), ", which is not among the ",
+                                                 symbols_.size(), " that the model knows"));
         at += symbol.size();
         if (symbol == "\n") {
             ++line;

@@ -29,8 +29,9 @@ public:
     bool contains(std::string_view symbol) const { return find(symbol) != kUnk; }
 
     // One id for each symbol. Throws Error naming `where`, the line and the place in it for a character that
-    // the vocabulary lacks, and for what is not UTF-8.
-    std::vector<int32_t> encode(std::string_view text, const std::string& where, int64_t line = 1) const;
+    // the vocabulary lacks, unless `unknown` counts them, which leaves them out; and for what is not UTF-8.
+    std::vector<int32_t> encode(std::string_view text, const std::string& where, int64_t line = 1,
+                                int64_t* unknown = nullptr) const;
     // Throws Error for an id that is reserved or out of range.
     const std::string& decode(int32_t id) const;
     std::string decode(const std::vector<int32_t>& ids) const;

@@ -29,6 +29,21 @@ std::string clean_line(std::string line, const std::string& where) {
     return clean_line_of_bytes(std::move(line), where);
 }
 
+bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number) {
+    line.clear();
+    try {
+        int c = in.rdbuf()->sbumpc();
+        if (c == EOF)
+            return false;
+        for (; c != EOF && c != '\n' && line.size() <= kLongestLine; c = in.rdbuf()->sbumpc())
+            line.push_back(static_cast<char>(c));
+    } catch (const std::ios_base::failure&) {
+        throw autograd::Error(join(name, ": cannot be read"));
+    }
+    line.erase(0, number == 1 && line.starts_with("\xef\xbb\xbf") ? 3 : 0);
+    return true;
+}
+
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
     std::string valid;
     for (std::size_t at = 0; at < text.size();) {
@@ -50,9 +65,21 @@ std::string read_file(const std::string& path) {
                                ": this is a directory; a text file is needed");
     std::ifstream file(path, std::ios::binary);
     nn::checkpoint::check_file(file.is_open(), path, ": cannot be opened: ", std::strerror(errno));
+    const bool regular = std::filesystem::is_regular_file(path, error);
+    const auto size = regular ? std::filesystem::file_size(path, error) : std::size_t{1} << 30;
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // pieces: a pipe does not say how long it is
-    while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0)
-        bytes.append(piece, 0, static_cast<std::size_t>(file.gcount()));
+    try {
+        bytes.reserve(regular ? size : 0);
+        while (file.read(piece.data(), std::ssize(piece)), file.gcount() > 0) {
+            bytes.append(piece, 0, static_cast<std::size_t>(file.gcount()));
+            nn::checkpoint::check_file(regular || bytes.size() <= size, path,
+                                       ": this pipe or device gives more than 1 GiB; has it no end?");
+        }
+    } catch (const nn::checkpoint::FileError&) {
+        throw;
+    } catch (const std::exception&) {  // bad_alloc, or length_error
+        throw nn::checkpoint::FileError(join(path, ": its ", size, " bytes do not fit into memory"));
+    }
     nn::checkpoint::check_file(!file.bad(), path, ": cannot be read to its end");
     nn::checkpoint::check_file(!bytes.empty(), path, ": the file is empty");
     return bytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,8 @@ namespace plaingrad::models::text {
 
 using nn::find_invalid_utf8;
 
-// All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read or is empty.
+// All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read, is empty, or does not
+// fit into memory; of a pipe or a device, which may have no end, 1 GiB at most.
 std::string read_file(const std::string& path);
 
 // All lines of a file. Throws Error naming the file, and the line where there is one, if it cannot be read,
@@ -28,6 +30,11 @@ std::vector<std::string> lines_of(std::string_view text, const std::string& path
 enum class InvalidUtf8 { replace, keep };
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced,
                                               InvalidUtf8 rule = InvalidUtf8::replace);
+
+// The next line of a stream that is `name`, the first one (number 1) without a byte order mark; false at the
+// end. Of a line that is too long only its first kLongestLine + 1 bytes: see check_length. Throws Error if it
+// cannot be read. std::cin needs std::ios::sync_with_stdio(false), or its end and its failure are the same.
+bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number);
 
 // Each byte that cannot be UTF-8 becomes U+FFFD, and is counted in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);

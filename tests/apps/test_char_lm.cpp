@@ -208,10 +208,10 @@ TEST_CASE("char_lm learns lines, and invents new ones", "[apps][char_lm]") {
     CHECK(contains(char_lm({"eval", model, file}).out, " over 120\n"));
     refused(1, {"eval", model, folder.write("long.txt", "ba\n" + repeated("ra", 20) + "\n")},
             "the longest line has 40 characters; the model takes 15");
-    refused(1, {"eval", model, folder.write("other.txt", "ba\n\nbax\n")},
+    refused(1, {"sample", model, folder.write("other.txt", "ba\n\nbax\n")},
             "other.txt:3: character 3 of this line is \"x\"");
     refused(1, {"sample", model, "--prompt", repeated("ra", 20)},
-            "--prompt has 40 characters; the model takes 15");
+            "the prompt has 40 characters; the model takes 15");
     const Words other = {"--lines", "--steps", "150", "--save", folder / "other"};
     refused(1, train(folder.write("text.txt", repeated(repeated("word ", 300) + "\n", 20)), other),
             "the longest has 1500 characters; --context 1501 allows it");
@@ -286,13 +286,19 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     const std::string model = folder / "run";
     REQUIRE(char_lm(train(file, {"--steps", "2", "--save", model})).status == 0);
     refused(1, {"sample", model, "--prompt", "a tinxy"},
-            "--prompt:1: character 6 of this line is \"x\", which is not ");
+            "the prompt:1: character 6 of this line is \"x\", which is not ");
     refused(2, {"sample", model, file}, "FILE is for models that learned with --lines");
-    refused(1, {"sample", model, "--prompt", "a\xff"}, "--prompt:1: byte 2 of this line is not UTF-8");
-    refused(1, {"eval", model, folder.write("other.txt", "once\nUpon")},
-            "other.txt:1: character 5 of this line is \"\\n\"");
+    refused(1, {"sample", model, "--prompt", "a\xff"}, "the prompt:1: byte 2 of this line is not UTF-8");
     refused(1, {"eval", model, folder.write("one.txt", "o")}, "one.txt: there is nothing to predict");
     refused(1, {"eval", model, folder.write("empty.txt", "")}, "empty.txt: the file is empty");
+
+    // What the model does not know is counted and left out.
+    const Result known = char_lm({"eval", model, folder.write("known.txt", "once upon a time")});
+    const Result other = char_lm({"eval", model, folder.write("other.txt", "once\n uponéX a time")});
+    CHECK((other.status == 0 && other.out == known.out && known.err.empty() &&
+           contains(known.out, "over 15\n")));
+    CHECK(other.err == "char_lm: characters that the model does not know, which are left out: 3\n");
+    CHECK(char_lm({"eval", model, folder.write("none.txt", "XYZ")}).status == 1);
 
     const std::string whole = content(model + "/model.safetensors");
     for (const std::size_t size : {std::size_t{0}, std::size_t{7}, whole.size() / 2, whole.size() - 1})

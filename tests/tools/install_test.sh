@@ -49,6 +49,16 @@ translates() {  # translates <command> <its name>
 }
 translates "$prefix/bin/plaingrad-translate run run" plaingrad-translate
 
+# And its program that opens a classifier and a language model.
+mkdir "$home/others"
+block cpp '#include "models/labeller.h"' >"$home/others/example.cpp"
+printf 'good\tlovely day\ngood\tlovely\nbad\tawful day\nbad\tawful\n' >"$home/others/moods.tsv"
+(cd "$home/others" && "$prefix/bin/plaingrad-classify" train moods.tsv --validation 0 --save moods 2>"$home/log" &&
+    "$prefix/bin/plaingrad-char_lm" train "$root/README.md" --save readme --steps 50 --layers 1 --d-model 16 --heads 2 \
+        >"$home/log" 2>&1) || { cat "$home/log" >&2; exit 1; }
+label=$("$prefix/bin/plaingrad-classify" predict "$home/others/moods" 'what a lovely evening' | cut -f1)
+[ "$label" = good ] || fail "plaingrad-classify says '$label'"
+
 cat >"$home/example.cpp" <<'END'
 #include <iostream>
 
@@ -95,7 +105,11 @@ if command -v pkg-config >/dev/null; then
     # shellcheck disable=SC2046  # the flags are words
     (cd translator && ${CXX:-g++} -std=c++20 example.cpp $(pkg-config --cflags --libs plaingrad) -o example)
     translates ./example "the README's program"
-    echo "the README's program opens what the installed one trained"
+    # shellcheck disable=SC2046
+    (cd others && ${CXX:-g++} -std=c++20 example.cpp $(pkg-config --cflags --libs plaingrad) -o example && ./example >printed)
+    head -n 1 others/printed | grep -q '^good$' && sed -n 2p others/printed | grep -q '^The .' ||
+        fail "the README's program for a classifier and a language model prints: $(cat others/printed)"
+    echo "the README's programs open what the installed ones trained"
 else
     echo "note: there is no pkg-config"
 fi

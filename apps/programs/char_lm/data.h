@@ -2,22 +2,15 @@
 // batches.
 #pragma once
 
-#include <algorithm>
-#include <iostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "apps/kit/program.h"
-#include "autograd/base/check.h"
 #include "autograd/random.h"
 #include "autograd/tokens.h"
 #include "models/text/characters.h"
-#include "models/text/lines.h"
 
 namespace plaingrad::char_lm {
 
-using autograd::check;
 using autograd::Rng;
 using autograd::Tokens;
 using models::text::Characters;
@@ -28,48 +21,12 @@ struct File {
 };
 
 // As bytes, or as text without byte order marks and carriage returns.
-inline std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) {
-    std::vector<File> files;
-    for (const std::string& name : names) {
-        std::string text = models::text::read_file(name);
-        check(bytes || text.find('\0') == std::string::npos, name,
-              ": there is a NUL byte in this file; --bytes reads what is no text");
-        if (!bytes) {
-            text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
-            std::erase(text, '\r');
-        }
-        files.push_back({name, std::move(text)});
-    }
-    return files;
-}
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes);
 
-// f(text, number of its first line), for the whole file, or for each of its lines that is not empty.
-template <class F>
-inline void for_each_text(const File& file, bool lines, F f) {
-    if (!lines)
-        return f(file.text, 1);
-    std::istringstream stream(file.text);
-    std::string line;
-    for (int64_t number = 1; std::getline(stream, line); ++number)
-        if (!line.empty())
-            f(line, number);
-}
-
-// All files as one item; or for each line an item: <sos> characters <eos>.
-inline std::vector<Sequence> encode(const std::vector<File>& files, const Characters& characters,
-                                    bool lines) {
-    std::vector<Sequence> items(lines ? 0 : 1);
-    for (const File& file : files)
-        for_each_text(file, lines, [&](const std::string& text, int64_t number) {
-            const Sequence ids = characters.encode(text, file.name, number);
-            if (lines)
-                items.push_back({models::kSos});
-            items.back().insert(items.back().end(), ids.begin(), ids.end());
-            if (lines)
-                items.back().push_back(models::kEos);
-        });
-    return items;
-}
+// All files as one item; or for each line an item: <sos> characters <eos>. Throws Error for a character that
+// is unknown, unless `unknown` counts them: then they are left out.
+std::vector<Sequence> encode(const std::vector<File>& files, const Characters& characters, bool lines,
+                             int64_t* unknown = nullptr);
 
 struct Corpus {
     Characters characters;
@@ -79,63 +36,16 @@ struct Corpus {
 
 // Held out are the last tenth of the text; of lines a tenth chosen by chance, at most 1,000, and the same
 // ones for every seed.
-inline Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines) {
-    Corpus corpus = {bytes ? Characters::all_bytes() : Characters(), lines, {}, {}};
-    for (const File& file : files)
-        if (!bytes)
-            for_each_text(file, lines, [&](const std::string& text, int64_t number) {
-                corpus.characters.add(text, file.name, number);
-            });
-    check(corpus.characters.size() > models::kFirstFreeId + 1, files[0].name,
-          ": one character is all that this text consists of; there is nothing to learn");
-    std::vector<Sequence> items = encode(files, corpus.characters, lines);
-    const std::size_t n = lines ? items.size() : items[0].size();
-    check(n >= 20, files[0].name, ": a text of ", n, lines ? " lines" : " characters",
-          "; at least 20 are needed, as a tenth is held out");
-    if (lines) {
-        const std::size_t training = n - std::min<std::size_t>(1000, n / 10);
-        for (const int64_t i : Rng(0).fork("held out").permutation(static_cast<int64_t>(n)))
-            (corpus.training.size() < training ? corpus.training : corpus.held_out)
-                .push_back(std::move(items[static_cast<std::size_t>(i)]));
-    } else {
-        const auto end = items[0].begin() + static_cast<std::ptrdiff_t>(n * 9 / 10);
-        corpus.training.emplace_back(items[0].begin(), end);
-        corpus.held_out.emplace_back(end, items[0].end());
-    }
-    return corpus;
-}
+Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines);
+// "612 characters to learn from, 68 held out; 13 different characters", on standard error.
+void describe(const Corpus& corpus);
 
-// "612 characters to learn from, 68 held out; 13 different characters"
-inline void describe(const Corpus& corpus) {
-    const auto count = [&](const std::vector<Sequence>& items) {
-        return kit::grouped(static_cast<int64_t>(corpus.lines ? items.size() : items[0].size()));
-    };
-    const std::string unit = corpus.characters.are_bytes() ? "bytes" : "characters";
-    std::cerr << count(corpus.training) << ' ' << (corpus.lines ? "lines" : unit) << " to learn from, "
-              << count(corpus.held_out) << " held out; " << corpus.characters.size() - models::kFirstFreeId
-              << " different " << unit << '\n';
-}
-
-// <sos> or <eos> takes a place.
-inline int64_t context_of_longest(const std::vector<Sequence>& lines) {
-    std::size_t longest = 0;
-    for (const Sequence& line : lines)
-        longest = std::max(longest, line.size() - 1);
-    return static_cast<int64_t>(longest);
-}
+// How many positions the longest line takes, <sos> or <eos> included.
+int64_t context_of_longest(const std::vector<Sequence>& lines);
 
 // Pieces of the context and one more, each of which begins with the last character of the one before: so all
 // characters but the first of an item are predicted once, from those that precede them in their piece.
-inline std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context, int64_t begin = 0) {
-    std::vector<Sequence> pieces;
-    for (const Sequence& item : items)
-        for (auto first = item.begin() + begin; item.end() - first > 1;) {
-            const auto last = first + std::min<int64_t>(context, item.end() - first - 1);
-            pieces.emplace_back(first, last + 1);
-            first = last;
-        }
-    return pieces;
-}
+std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context, int64_t begin = 0);
 
 // All pieces of the training data in random order, again and again. A text is cut elsewhere each time.
 class Batches {
@@ -143,34 +53,11 @@ public:
     Batches(const Corpus& corpus, int64_t context, const Rng& rng)
         : corpus_(corpus), context_(context), rng_(rng) {}
 
-    Tokens next(int64_t rows) {
-        std::vector<Sequence> batch;
-        for (int64_t b = 0; b < rows; ++b) {
-            if (order_.empty())
-                start_round();
-            batch.push_back(pieces_[static_cast<std::size_t>(order_.back())]);
-            order_.pop_back();
-        }
-        return Tokens::padded(batch, models::kPad);
-    }
-
-    // What next would give for so many rows.
-    void skip(int64_t rows) {
-        for (; rows > 0; --rows) {
-            if (order_.empty())
-                start_round();
-            order_.pop_back();
-        }
-    }
+    Tokens next(int64_t rows);
+    void skip(int64_t rows);  // what next would give for so many
 
 private:
-    void start_round() {
-        const Rng random = rng_.fork(rounds_++);
-        const auto spare = static_cast<int64_t>(corpus_.training[0].size()) - context_;
-        const int64_t begin = corpus_.lines ? 0 : random.below(0, std::clamp<int64_t>(spare, 1, context_));
-        pieces_ = cut(corpus_.training, context_, begin);
-        order_ = random.permutation(static_cast<int64_t>(pieces_.size()));
-    }
+    void start_round();
 
     const Corpus& corpus_;
     int64_t context_;

@@ -2,110 +2,38 @@
 // by chance.
 #pragma once
 
-#include <algorithm>
-#include <iostream>
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "autograd/base/check.h"
 #include "autograd/random.h"
-#include "models/text/lines.h"
 
 namespace plaingrad::classify {
-
-using autograd::check;
-using autograd::join;
 
 struct Example {
     std::string label, text;
     std::string where;  // "file:line"
 };
 
-inline bool has_text(const std::string& line) { return line.find_first_not_of(" \t") != std::string::npos; }
+// Lines of label<TAB>text; without a tab the first word is the label. Throws Error naming the file and the
+// line.
+std::vector<Example> read_examples(const std::string& path);
+// Says on standard error how many bytes were no text.
+void report_replaced(const std::string& where, int64_t bytes);
 
-inline std::string trimmed(const std::string& text) {
-    const std::size_t first = text.find_first_not_of(' ');
-    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
+std::vector<std::string> texts_of(const std::vector<Example>& examples);
 
-// The label is what stands before the first tab, or the first word of a line without one.
-inline Example parse_line(const std::string& line, const std::string& where) {
-    const std::size_t start = line.find_first_not_of(' ');
-    const std::size_t tab = line.find('\t', start);
-    const std::size_t end = std::min(tab != std::string::npos ? tab : line.find(' ', start), line.size());
-    Example e = {trimmed(line.substr(start, end - start)), line.substr(std::min(end + 1, line.size())),
-                 where};
-    check(!e.label.empty(), where, ": nothing stands before the tab; a line must be label<TAB>text");
-    check(has_text(e.text), where, ": no text follows the label '", e.label,
-          "'; a line must be label<TAB>text, or the label, a space, and the text");
-    return e;
-}
+// The labels in the order of the alphabet. Throws Error for what cannot be learned: all lines with one label,
+// or a label that has one line alone.
+std::vector<std::string> collect_labels(const std::vector<Example>& examples, const std::string& path);
 
-inline void report_replaced(const std::string& where, int64_t bytes) {
-    if (bytes > 0)
-        std::cerr << "classify: " << where << ": bytes that are no text, read as U+FFFD: " << bytes << '\n';
-}
-
-inline std::vector<Example> read_examples(const std::string& path) {
-    int64_t replaced = 0;
-    const std::vector<std::string> lines = models::text::read_lines_leniently(path, replaced);
-    std::vector<Example> examples;
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        if (has_text(lines[i]))
-            examples.push_back(parse_line(lines[i], join(path, ":", i + 1)));
-    check(!examples.empty(), path, ": there is no line with a label and a text in this file");
-    report_replaced(path, replaced);
-    return examples;
-}
-
-// The labels in the order of the alphabet. What has none, one, or one a single time cannot be learned.
-inline std::vector<std::string> collect_labels(const std::vector<Example>& examples,
-                                               const std::string& path) {
-    std::map<std::string, std::vector<const Example*>> by_label;
-    for (const Example& e : examples)
-        by_label[e.label].push_back(&e);
-    check(by_label.size() > 1, path, ": all lines have the label '", by_label.begin()->first,
-          "'; there is nothing to tell apart");
-    std::vector<std::string> labels;
-    for (const auto& [label, found] : by_label) {
-        check(found.size() > 1, found[0]->where, ": the label '", label,
-              "' has this line alone; at least two are needed: add some, or take this one out");
-        labels.push_back(label);
-    }
-    return labels;
-}
+// Where the example's label stands among them. Throws Error if it does not.
+std::size_t index_of(const Example& example, const std::vector<std::string>& labels);
 
 struct Corpus {
     std::vector<Example> training, held_out;
 };
-
 // Holds out `count` lines, chosen by chance, but never the last text of a label. A text that is held out is
 // not learned from either where it stands a second time.
-inline Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autograd::Rng& rng) {
-    std::map<std::string, std::set<std::string>> left;
-    for (const Example& e : examples)
-        left[e.label].insert(e.text);
-    std::set<std::string> texts;
-    Corpus corpus;
-    std::vector<const Example*> others;
-    for (const int64_t i : rng.permutation(static_cast<int64_t>(examples.size()))) {
-        const Example& e = examples[static_cast<std::size_t>(i)];
-        std::set<std::string>& mine = left[e.label];
-        if (static_cast<int64_t>(corpus.held_out.size()) < count &&
-            (mine.size() > 1 || !mine.contains(e.text))) {
-            corpus.held_out.push_back(e);
-            texts.insert(e.text);
-            mine.erase(e.text);
-        } else {
-            others.push_back(&e);
-        }
-    }
-    for (const Example* e : others)
-        if (!texts.contains(e->text))
-            corpus.training.push_back(*e);
-    return corpus;
-}
+Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autograd::Rng& rng);
 
 }  // namespace plaingrad::classify

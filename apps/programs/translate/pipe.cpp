@@ -12,22 +12,6 @@ using autograd::check;
 using autograd::join;
 using models::Translation;
 
-// The next line, or as much of it as shows that it is too long for a sentence. Throws Error for input that
-// cannot be read.
-bool next_line(std::istream& in, std::string& line, const std::string& name) {
-    line.clear();
-    try {
-        int c = in.rdbuf()->sbumpc();
-        if (c == EOF)
-            return false;
-        for (; c != EOF && c != '\n' && line.size() <= models::text::kLongestLine; c = in.rdbuf()->sbumpc())
-            line.push_back(static_cast<char>(c));
-    } catch (const std::ios_base::failure&) {
-        throw autograd::Error(join(name, ": cannot be read"));
-    }
-    return true;
-}
-
 class Pipe {
 public:
     Pipe(const models::Translator& translator, const PipeOptions& options, const std::string& name)
@@ -35,7 +19,7 @@ public:
 
     void operator()(std::istream& in) {
         std::string line;
-        while (next_line(in, line, name_)) {
+        while (models::text::next_line(in, line, name_, read_ + 1)) {
             add(line);
             if (in.rdbuf()->in_avail() <= 0 || std::ssize(lines_) >= 8 * options_.translation.batch)
                 write();
@@ -49,8 +33,6 @@ public:
 
 private:
     void add(std::string line) {
-        if (read_ == 0 && line.starts_with("\xef\xbb\xbf"))
-            line.erase(0, 3);
         try {
             const std::string where = join(name_, ":", read_ + 1);
             models::text::check_length(line, where);

@@ -1,12 +1,13 @@
-// What classify learns from when it is given no file: what is asked of an assistant, as templates of
-// sentences. The held-out ones are worded otherwise, and no slot is filled there as it was in training.
-#pragma once
+#include "apps/programs/classify/built_in.h"
 
 #include <map>
-#include <string>
-#include <vector>
+#include <set>
 
 namespace plaingrad::classify {
+
+using autograd::Rng;
+
+namespace {
 
 struct Intent {
     std::string label;
@@ -69,5 +70,58 @@ const std::map<std::string, std::vector<std::string>> kSlots = {
     {"room", {"kitchen", "bedroom", "living room", "bathroom", "hall", "garage"}},
     {"topic", {"football", "the election", "science", "the economy", "tennis", "space"}},
 };
+
+// A template with its {slots} filled. The last two values of each slot are for held-out sentences only.
+std::string fill(const std::string& sentence, bool held_out, const Rng& rng) {
+    std::string text;
+    uint64_t draws = 0;
+    for (std::size_t at = 0; at < sentence.size();) {
+        const std::size_t open = std::min(sentence.find('{', at), sentence.size());
+        text += sentence.substr(at, open - at);
+        if (open == sentence.size())
+            break;
+        const std::size_t close = sentence.find('}', open);
+        const std::vector<std::string>& values = kSlots.at(sentence.substr(open + 1, close - open - 1));
+        const auto kept = static_cast<int64_t>(values.size()) - 2;
+        const int64_t value = held_out ? kept + rng.below(draws++, 2) : rng.below(draws++, kept);
+        text += values[static_cast<std::size_t>(value)];
+        at = close + 1;
+    }
+    return text;
+}
+
+// Different ones: a template without a slot gives one, whatever is drawn.
+std::vector<Example> sentences(const std::string& label, const std::vector<std::string>& templates,
+                               bool held_out, uint64_t draws, const Rng& rng) {
+    std::set<std::string> texts;
+    for (const std::string& sentence : templates)
+        for (uint64_t i = 0; i < draws; ++i)
+            texts.insert(fill(sentence, held_out, rng.fork(sentence).fork(i)));
+    std::vector<Example> examples;
+    for (const std::string& text : texts)
+        examples.push_back({label, text, "built in"});
+    return examples;
+}
+
+}  // namespace
+
+Corpus built_in_corpus(const Rng& rng) {
+    Corpus corpus;
+    const auto add = [](std::vector<Example>& to, const std::vector<Example>& more) {
+        to.insert(to.end(), more.begin(), more.end());
+    };
+    for (const Intent& intent : kIntents) {
+        add(corpus.training, sentences(intent.label, intent.training, false, 12, rng));
+        add(corpus.held_out, sentences(intent.label, intent.held_out, true, 8, rng));
+    }
+    return corpus;
+}
+
+std::vector<std::string> built_in_labels() {
+    std::vector<std::string> labels;
+    for (const Intent& intent : kIntents)
+        labels.push_back(intent.label);
+    return labels;
+}
 
 }  // namespace plaingrad::classify

@@ -1,0 +1,110 @@
+#include "apps/programs/char_lm/options.h"
+
+#include <algorithm>
+
+#include "apps/kit/run.h"
+#include "models/presets.h"
+#include "nn/schedule.h"
+
+namespace plaingrad::char_lm {
+
+Settings recipe(const std::string& preset) {
+    // tiny: the small machines' recipe in the README of Karpathy's nanoGPT, but for the learning rate: with
+    // 1e-3, as there, so small a model has not learned enough when the 2,000 steps end.
+    Settings s = {};
+    s.preset = preset;
+    if (preset == "small") {  // the same, config/train_shakespeare_char.py
+        s.layers = s.heads = 6, s.d_model = 384, s.context = 256;
+        s.batch = 64, s.steps = 5000, s.lr = 1e-3, s.dropout = 0.2;
+    } else if (preset == "names") {
+        // Karpathy's makemore, but for a higher rate that falls, and dropout: without them it knows the names
+        // by heart before it is good at new ones.
+        s.d_model = 64, s.context = 16, s.lr = 2e-3, s.dropout = 0.1;
+        s.batch = 32, s.steps = 16'000, s.validate_every = 500;
+    } else if (preset == "demo") {  // 20 seconds on two cores
+        s.layers = 3, s.steps = 1800, s.lr = 4e-3, s.dropout = 0.05;
+    }
+    return s;
+}
+
+static void use_preset(Settings& s, const models::Settings& given) {
+    if (!given.was_given("--preset"))
+        s.preset = given.was_given("--lines") ? "names" : "tiny";
+    s = recipe(s.preset);
+}
+
+kit::Options train_options(Settings& s) {
+    kit::Options options("char_lm train",
+                         "learns from text, of which it holds a tenth out to see how good it is");
+    options.rest("FILE...", "text in UTF-8; several files are one text", s.files, false,
+                 kit::Options::Rest::files);
+    kit::add_run_options(options, s.run);
+    options.add("--lines", "each line is an item of its own, such as a name", s.lines);
+    options.add("--bytes", "bytes instead of characters: any file", s.bytes);
+    options.preset("--preset", "what the other options are unless given; --lines takes names", s.preset,
+                   {"tiny", "small", "names"}, [&s](const models::Settings& given) { use_preset(s, given); });
+    options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
+    options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
+    options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 4096});
+    options.add("--context", "N", "characters to look back on; with --lines never less than the longest line",
+                s.context, {.min = 1, .max = 1 << 16});
+    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
+    options.add("--batch", "N", "pieces of text, or lines, in a step", s.batch, {.min = 1, .max = 1 << 16});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000});
+    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
+    options.add("--validate-every", "N", "steps from one validation to the next", s.validate_every,
+                {.min = 1});
+    options.add("--patience", "N", "end after so many validations without a better one; 0: go on",
+                s.patience);
+    options.add_common(s.seed);
+    options.example("./apps/char_lm train README.md --steps 500 --save readme", "learns from a file");
+    options.example("./apps/char_lm train names.txt --lines", "learns names, and invents some");
+    options.note(
+        "Held out are the last tenth of the text, or a tenth of the lines (at most 1,000) chosen by chance; "
+        "which "
+        "ones does not depend on --seed. The loss is the mean over all that is held out, cut into pieces of "
+        "the "
+        "context, each character predicted from those before it in its piece; with --lines the end of a line "
+        "counts "
+        "as a character.");
+    options.note("Without --save a sample is shown. Ctrl-C finishes the step and saves; --resume goes on.");
+    return options;
+}
+
+models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context) {
+    const auto p = static_cast<autograd::Real>(s.dropout);
+    models::StackConfig config = models::gpt2();
+    config.vocabulary = vocabulary;
+    config.specials = models::StackConfig().specials;  // of Characters
+    config.max_length = context;
+    config.n_layers = s.layers;
+    config.block.n_heads = s.heads;
+    config.block.d_model = s.d_model;
+    config.block.d_ff = 4 * s.d_model;
+    config.block.dropout = {.embeddings = p, .sublayers = p, .attention = p};
+    if (s.preset == "names") {
+        config.tied = false;
+        config.block.init = nn::Init::pytorch;
+    } else {
+        config.block.activation = nn::Activation::gelu;
+        config.block.attention_bias = config.block.feed_forward_bias = config.block.norm_bias = false;
+    }
+    return config;
+}
+
+nn::TrainingOptions training_options(const Settings& s) {
+    const bool names = s.preset == "names";
+    // nanoGPT counts steps from 0, and warms up over one more.
+    const int64_t warmup = std::min<int64_t>(100, s.steps / 10) + 1;
+    return {.steps = s.steps,
+            .learning_rate = nn::CosineSchedule{s.lr, s.steps + 1, warmup, s.lr / 10},
+            .adam = {.beta2 = 0.99,
+                     .weight_decay = names ? 0.01 : 0.1,
+                     .decoupled = true,
+                     .decay_matrices_only = !names},
+            .seed = static_cast<uint64_t>(s.seed),
+            .validate_every = s.validate_every,
+            .patience = s.patience};
+}
+
+}  // namespace plaingrad::char_lm

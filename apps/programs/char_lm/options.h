@@ -1,0 +1,33 @@
+// The settings of `char_lm train`: a row for each, from which options, help, presets and checkpoints follow.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/kit/options.h"
+#include "models/config.h"
+#include "models/run_folder.h"
+#include "nn/training.h"
+
+namespace plaingrad::char_lm {
+
+struct Settings {
+    std::string preset;
+    models::RunSettings run;
+    std::vector<std::string> files;
+    bool lines = false, bytes = false;
+    int64_t layers = 4, heads = 4, d_model = 128, context = 64, batch = 12, steps = 2000;
+    int64_t validate_every = 250, patience = 0, seed = 1;
+    double lr = 3e-3, dropout = 0;
+};
+
+// The values of a preset: tiny, small, names; or of the demo.
+Settings recipe(const std::string& preset);
+
+// The rows, which set `s`.
+kit::Options train_options(Settings& s);
+
+models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context);
+nn::TrainingOptions training_options(const Settings& s);
+
+}  // namespace plaingrad::char_lm

@@ -1,0 +1,20 @@
+// Writing with a trained model, to standard output.
+#pragma once
+
+#include <string>
+
+#include "apps/programs/char_lm/data.h"
+#include "models/writer.h"
+
+namespace plaingrad::char_lm {
+
+struct SampleSettings {
+    std::string prompt = {};
+    int64_t tokens = 400, count = 10, seed = 1;
+    models::SamplingOptions sampling = {.temperature = 0.8};
+};
+
+// What follows the prompt; or lines that begin with it, and how many of them are none of the known ones.
+void write(const models::Writer& w, const SampleSettings& s, const std::vector<Sequence>& known);
+
+}  // namespace plaingrad::char_lm

@@ -1,0 +1,85 @@
+#include "apps/programs/char_lm/train.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "apps/kit/program.h"
+#include "apps/kit/run.h"
+#include "apps/programs/char_lm/loss.h"
+#include "apps/programs/char_lm/sample.h"
+
+namespace plaingrad::char_lm {
+
+using autograd::check;
+using autograd::join;
+
+namespace {
+
+// texts: what the corpus was made of. Returns whether the run has come to its end.
+bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std::string>& texts,
+           const Settings& s, const models::RunFolder& folder) {
+    const int64_t context = w.model.config.max_length;
+    const std::vector<Sequence> all = cut(corpus.held_out, context);
+    // On the way the loss is of every so many of these pieces, if they are many: enough to compare by.
+    constexpr std::size_t kEnough = 16'384;  // characters
+    const std::size_t every = 1 + all.size() * static_cast<std::size_t>(context) / kEnough;
+    std::vector<Sequence> some;
+    for (std::size_t i = 0; i < all.size(); i += every)
+        some.push_back(all[i]);
+
+    nn::TrainingOptions options = training_options(s);
+    options.validation_loss = [&] { return measure(w.model, some).nats; };
+    models::Run run(folder, models::parts_of(w.model, w.metadata(), models::fingerprint(texts)), {},
+                    options.adam);
+    Batches batches(corpus, context, Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
+    batches.skip(run.training.adam.steps() * s.batch);
+    const auto loss_of = [&](Batches& from, const nn::Mode& mode) {
+        const Tokens rows = from.next(s.batch);
+        return nn::StepLoss{mean_loss(w.model, rows, mode), predictions(rows)};
+    };
+    Batches others = batches;
+    const bool ended =
+        kit::train(run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
+                   {.activations = kit::activation_bytes(w.model.config, s.batch * context),
+                    .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
+    if (ended) {
+        print("validation loss", measure(w.model, all), corpus.characters);
+        print("a table of pairs", pair_table_loss(corpus), corpus.characters);
+    }
+    return ended;
+}
+
+}  // namespace
+
+void learn(const std::vector<File>& files, const Settings& s, const models::RunFolder& folder) {
+    if (s.d_model % s.heads != 0)
+        throw kit::UsageError(join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
+    const Corpus corpus = make_corpus(files, s.bytes, s.lines);
+    int64_t context = s.context;
+    check(s.lines || context < static_cast<int64_t>(corpus.training[0].size()), files[0].name, ": --context ",
+          context, " is longer than the text to learn from, which has ", corpus.training[0].size(),
+          " characters");
+    if (s.lines)
+        context =
+            std::max({context, context_of_longest(corpus.training), context_of_longest(corpus.held_out)});
+    constexpr int64_t kMost = 1024;  // attention takes time with the square
+    check(context <= std::max(s.context, kMost), files[0].name,
+          ": with --lines a line is one item, and the longest has ", context - 1, " characters; --context ",
+          context, " allows it");
+    const models::Writer w = {models::LanguageModel(model_config(s, corpus.characters.size(), context),
+                                                    Rng(static_cast<uint64_t>(s.seed)).fork("model")),
+                              corpus.characters, s.lines};
+    kit::announce("char_lm", nn::parameter_count(w.model));
+    describe(corpus);
+    std::vector<std::string> texts;
+    for (const File& file : files)
+        texts.push_back(file.text);
+    if (train(w, corpus, texts, s, folder) && !folder.exists()) {
+        std::cout << '\n';
+        const SampleSettings sample = {
+            .sampling = {.temperature = 0.5}};  // careful: it has not learned for long
+        write(w, sample, corpus.training);
+    }
+}
+
+}  // namespace plaingrad::char_lm

@@ -1,0 +1,12 @@
+// Learning from texts.
+#pragma once
+
+#include "apps/programs/char_lm/data.h"
+#include "apps/programs/char_lm/options.h"
+
+namespace plaingrad::char_lm {
+
+// Trains a model on the files. Says how good it is; without a folder to keep it, it writes a sample.
+void learn(const std::vector<File>& files, const Settings& s, const models::RunFolder& folder);
+
+}  // namespace plaingrad::char_lm

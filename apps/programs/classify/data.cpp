@@ -1,0 +1,112 @@
+#include "apps/programs/classify/data.h"
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "autograd/base/check.h"
+#include "models/settings.h"
+#include "models/text/lines.h"
+
+namespace plaingrad::classify {
+
+using autograd::check;
+using autograd::join;
+using models::text::has_text;
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+// The label is what stands before the first tab, or the first word of a line without one.
+Example parse_line(const std::string& line, const std::string& where) {
+    const std::size_t start = line.find_first_not_of(' ');
+    const std::size_t tab = line.find('\t', start);
+    const std::size_t end = std::min(tab != std::string::npos ? tab : line.find(' ', start), line.size());
+    Example e = {trimmed(line.substr(start, end - start)), line.substr(std::min(end + 1, line.size())),
+                 where};
+    check(!e.label.empty(), where, ": nothing stands before the tab; a line must be label<TAB>text");
+    check(has_text(e.text), where, ": no text follows the label '", e.label,
+          "'; a line must be label<TAB>text, or the label, a space, and the text",
+          e.label.find(',') < e.label.size() ? ", not CSV" : "");
+    return e;
+}
+
+}  // namespace
+
+void report_replaced(const std::string& where, int64_t bytes) {
+    if (bytes > 0)
+        std::cerr << "classify: " << where << ": bytes that are no text, read as U+FFFD: " << bytes << '\n';
+}
+
+std::vector<Example> read_examples(const std::string& path) {
+    int64_t replaced = 0;
+    const std::vector<std::string> lines = models::text::read_lines_leniently(path, replaced);
+    std::vector<Example> examples;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        if (has_text(lines[i]))
+            examples.push_back(parse_line(lines[i], join(path, ":", i + 1)));
+    check(!examples.empty(), path, ": there is no line with a label and a text in this file");
+    report_replaced(path, replaced);
+    return examples;
+}
+
+std::vector<std::string> texts_of(const std::vector<Example>& examples) {
+    std::vector<std::string> texts;
+    for (const Example& e : examples)
+        texts.push_back(e.text);
+    return texts;
+}
+
+std::vector<std::string> collect_labels(const std::vector<Example>& examples, const std::string& path) {
+    std::map<std::string, std::vector<const Example*>> by_label;
+    for (const Example& e : examples)
+        by_label[e.label].push_back(&e);
+    check(by_label.size() > 1, path, ": all lines have the label '", by_label.begin()->first,
+          "'; there is nothing to tell apart");
+    std::vector<std::string> labels;
+    for (const auto& [label, found] : by_label) {
+        check(found.size() > 1, found[0]->where, ": the label '", label,
+              "' has this line alone; at least two are needed: add some, or take this one out");
+        labels.push_back(label);
+    }
+    return labels;
+}
+
+std::size_t index_of(const Example& e, const std::vector<std::string>& labels) {
+    const auto found = std::lower_bound(labels.begin(), labels.end(), e.label);
+    check(found != labels.end() && *found == e.label, e.where, ": the label '", e.label,
+          "' is none of those that were learned: ", models::listed(labels));
+    return static_cast<std::size_t>(found - labels.begin());
+}
+
+Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autograd::Rng& rng) {
+    std::map<std::string, std::set<std::string>> left;
+    for (const Example& e : examples)
+        left[e.label].insert(e.text);
+    std::set<std::string> texts;
+    Corpus corpus;
+    std::vector<const Example*> others;
+    for (const int64_t i : rng.permutation(static_cast<int64_t>(examples.size()))) {
+        const Example& e = examples[static_cast<std::size_t>(i)];
+        std::set<std::string>& mine = left[e.label];
+        if (static_cast<int64_t>(corpus.held_out.size()) < count &&
+            (mine.size() > 1 || !mine.contains(e.text))) {
+            corpus.held_out.push_back(e);
+            texts.insert(e.text);
+            mine.erase(e.text);
+        } else {
+            others.push_back(&e);
+        }
+    }
+    for (const Example* e : others)
+        if (!texts.contains(e->text))
+            corpus.training.push_back(*e);
+    return corpus;
+}
+
+}  // namespace plaingrad::classify

@@ -1,0 +1,75 @@
+#include "apps/programs/classify/options.h"
+
+#include "apps/kit/run.h"
+
+namespace plaingrad::classify {
+
+kit::Options train_options(Settings& s) {
+    kit::Options options("classify train", "learns from a file with a label and a text on each line");
+    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, false,
+                 kit::Options::Rest::files);
+    kit::add_run_options(options, s.run);
+    options.add("--validation", "N|FILE", "lines to hold out, or a file of such (a tenth, at most 500)",
+                s.validation);
+    options.add("--epochs", "N", "how often each text is learned; 0: 15, more if that is not 300 steps",
+                s.epochs, {.max = 1'000'000});
+    options.add("--batch", "N", "texts in a step", s.batch, {.min = 1, .max = 1 << 16});
+    options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
+    options.add("--weight-decay", "X", "weight decay, as in AdamW", s.weight_decay, {.min = 0, .max = 1});
+    options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
+    options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
+    options.add("--d-model", "N", "width of the model; the feed-forward has twice as much", s.d_model,
+                {.min = 1, .max = 8192});
+    options.add("--pooling", "a text is the mean of its positions, or a first one that is added", s.pooling,
+                {"mean", "first"});
+    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.min = 0, .max = 0.99});
+    options.add("--word-dropout", "X", "probability of leaving a word out, but for its parts", s.word_dropout,
+                {.min = 0, .max = 0.99});
+    options.add("--label-smoothing", "X", "part of the target that is spread over all labels",
+                s.label_smoothing, {.min = 0, .max = 0.99});
+    options.add("--min-count", "N",
+                "rarer words are known by their parts alone: beginning, ending, capital, digits",
+                s.reader.min_count, {.min = 1});
+    options.add("--min-pair-count", "N",
+                "pairs of neighbouring words that are as frequent are read too; 0: none", s.reader.pairs);
+    options.add("--max-words", "N", "of longer texts only the first so many words are read",
+                s.reader.max_words, {.min = 1, .max = 1 << 14});
+    options.add("--keep-case", "spell A and a apart; otherwise only their looks tell them apart",
+                s.reader.keep_case);
+    options.add("--patience", "N",
+                "validate after each epoch, keep the best, stop after N no better; 0: train to the end",
+                s.patience);
+    options.add_common(s.seed);
+    options.example("./apps/classify train questions.txt --validation 500 --seed 1",
+                    "learns from all lines but 500, and prints how many of those it gets right");
+    options.note(
+        "Which lines are held out is up to --seed; a text that is held out is not learned from where it "
+        "stands "
+        "again. Without --patience the held-out lines have no part in training: the weights are those after "
+        "the "
+        "last epoch. With it they choose the epoch, and their accuracy is a little too good to be true. "
+        "TREC's 5,452 training questions (six labels) give 86.7 % with these defaults in a minute: "
+        "the mean of --seed 1, 2, 3 with --validation 500, each with its own 500 lines.");
+    options.note("Ctrl-C finishes the step and saves, if there is a folder; --resume goes on.");
+    return options;
+}
+
+models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes) {
+    if (s.d_model % s.heads != 0)
+        throw kit::UsageError(
+            autograd::join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
+    const auto dropout = static_cast<autograd::Real>(s.dropout);
+    return {.stack = {.vocabulary = vocabulary,
+                      .max_length = models::text::Reader::kIdsPerWord * s.reader.max_words,
+                      .n_layers = s.layers,
+                      .final_norm = true,
+                      .block = {.d_model = s.d_model,
+                                .n_heads = s.heads,
+                                .d_ff = 2 * s.d_model,
+                                .norm = models::NormPlacement::pre,
+                                .dropout = {.embeddings = dropout, .sublayers = dropout}}},
+            .classes = classes,
+            .pooling = s.reader.first ? models::Pooling::first : models::Pooling::mean};
+}
+
+}  // namespace plaingrad::classify

@@ -1,0 +1,111 @@
+#include "apps/programs/classify/train.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "apps/kit/program.h"
+#include "apps/kit/run.h"
+#include "apps/programs/classify/evaluate.h"
+#include "nn/schedule.h"
+
+namespace plaingrad::classify {
+
+using autograd::Real;
+using autograd::Rng;
+using autograd::Tensor;
+using autograd::Tokens;
+using models::Classifier;
+using models::Labeller;
+using Sequence = std::vector<int32_t>;
+
+namespace {
+
+constexpr int64_t kEpochs = 15, kLeastSteps = 300;
+
+int64_t steps_per_epoch(const Settings& s, std::size_t examples) {
+    return (static_cast<int64_t>(examples) + s.batch - 1) / s.batch;
+}
+
+nn::TrainingOptions training_options(const Settings& s, std::size_t examples) {
+    const int64_t per_epoch = steps_per_epoch(s, examples);
+    const int64_t steps = s.epochs > 0 ? s.epochs * per_epoch : std::max(kLeastSteps, kEpochs * per_epoch);
+    return {.steps = steps,
+            .learning_rate = nn::CosineSchedule{s.lr, steps, steps / 10},
+            .adam = {.beta2 = 0.98,
+                     .weight_decay = s.weight_decay,
+                     .decoupled = true,
+                     .decay_matrices_only = true},
+            .seed = static_cast<uint64_t>(s.seed),
+            .validate_every = s.patience > 0 ? per_epoch : 0,
+            .patience = s.patience};
+}
+
+nn::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training, const Settings& s,
+                       int64_t step, const nn::Mode& mode) {
+    const auto n = static_cast<int64_t>(training.size()), per_epoch = steps_per_epoch(s, training.size());
+    const int64_t epoch = (step - 1) / per_epoch, first = (step - 1) % per_epoch * s.batch;
+    const Rng rng(static_cast<uint64_t>(s.seed));
+    const std::vector<int64_t> order = rng.fork("order").fork(static_cast<uint64_t>(epoch)).permutation(n);
+    const Rng drop = rng.fork("words").fork(static_cast<uint64_t>(step));
+    std::vector<Sequence> texts;
+    Sequence labels;
+    for (int64_t i = first; i < std::min(first + s.batch, n); ++i) {
+        const Example& e = training[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
+        texts.push_back(l.reader(e.text, s.word_dropout, drop.fork(static_cast<uint64_t>(i))));
+        labels.push_back(static_cast<int32_t>(index_of(e, l.labels)));
+    }
+    const auto size = static_cast<int64_t>(texts.size());
+    const Tokens ids = Tokens::padded(texts, models::kPad);
+    const Tensor logits = l.model(ids, mode);  // (B, classes)
+    return {autograd::cross_entropy(logits, Tokens(size, 1, labels),
+                                    {.label_smoothing = static_cast<Real>(s.label_smoothing)}),
+            static_cast<int64_t>(std::count_if(ids.ids().begin(), ids.ids().end(),
+                                               [](int32_t id) { return id != models::kPad; }))};
+}
+
+// The mean of -log p(label).
+double loss_of(const Labeller& l, const std::vector<Example>& examples) {
+    const std::vector<std::vector<double>> p = l.probabilities(texts_of(examples));
+    double sum = 0;
+    for (std::size_t i = 0; i < examples.size(); ++i)
+        sum -= std::log(std::max(p[i][index_of(examples[i], l.labels)], 1e-30));
+    return sum / static_cast<double>(examples.size());
+}
+
+}  // namespace
+
+Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
+    models::text::Reader reader(texts_of(corpus.training), s.reader);
+    const models::ClassifierConfig config = configure(s, reader.size(), static_cast<int64_t>(labels.size()));
+    Labeller l = {Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")), std::move(reader),
+                  labels};
+    kit::announce("classify", nn::parameter_count(l.model));
+    std::cerr << kit::grouped(static_cast<int64_t>(corpus.training.size())) << " texts to learn from, "
+              << kit::grouped(static_cast<int64_t>(corpus.held_out.size())) << " held out; " << labels.size()
+              << " labels\n";
+    report_cuts(l.reader, corpus.training);
+    report_cuts(l.reader, corpus.held_out);
+    return l;
+}
+
+bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const models::RunFolder& folder) {
+    nn::TrainingOptions options = training_options(s, corpus.training.size());
+    if (s.patience > 0)
+        options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
+    std::vector<std::string> data = texts_of(corpus.training);
+    for (const Example& e : corpus.held_out)
+        data.push_back(e.text);
+    int64_t longest = 0;
+    for (const std::string& text : data)
+        longest = std::max(longest, static_cast<int64_t>(l.reader(text).size()));
+    models::Run run(folder, models::parts_of(l.model, l.metadata(), models::fingerprint(data)), {},
+                    options.adam);
+    return kit::train(
+        run, [&](int64_t step, const nn::Mode& mode) { return step_loss(l, corpus.training, s, step, mode); },
+        options,
+        {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest),
+         .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
+}
+
+}  // namespace plaingrad::classify

@@ -1,0 +1,19 @@
+// Training a classifier on labelled texts.
+#pragma once
+
+#include "apps/programs/classify/data.h"
+#include "apps/programs/classify/options.h"
+#include "models/labeller.h"
+
+namespace plaingrad::classify {
+
+// One that has learned nothing yet, and reads as the training texts make it. Says what it is on standard
+// error.
+models::Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels,
+                              const Settings& s);
+
+// Returns whether the run has come to its end.
+bool train(const models::Labeller& l, const Corpus& corpus, const Settings& s,
+           const models::RunFolder& folder);
+
+}  // namespace plaingrad::classify

@@ -1,0 +1,34 @@
+// From a text to its label: a Classifier, how it reads, and what its classes are called.
+//
+//     const auto label = models::Labeller::load("run");  // of `classify train ... --save run`
+//     std::cout << label("what a lovely evening")[0].name;
+#pragma once
+
+#include "models/classifier.h"
+#include "models/text/reader.h"
+
+namespace plaingrad::models {
+
+struct Label {
+    std::string name;
+    double probability = 0;
+};
+
+struct Labeller {
+    // What `classify train` has saved: a run's folder (see model_file), or one of the files in it. Throws
+    // FileError naming the file for any other.
+    static Labeller load(const std::string& path);
+    // What a saved model says besides its configuration.
+    nn::checkpoint::Metadata metadata() const;
+
+    // All labels, the most probable first.
+    std::vector<Label> operator()(const std::string& text) const;
+    // Of many texts, for each the probabilities in the order of `labels`.
+    std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
+
+    Classifier model;
+    text::Reader reader;
+    std::vector<std::string> labels;  // in the order of the alphabet
+};
+
+}  // namespace plaingrad::models

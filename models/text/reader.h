@@ -1,0 +1,58 @@
+// How a classifier reads a text. There are no pretrained vectors, and of a few thousand lines most words are
+// rare: so a word is read as several ids, and something is known of each, even of one that was never seen:
+//
+//     Who founded Oslo ?
+//     who <^-who> <who->  founded <-ded> <fou->  <^-slo>  ? <-?>  who+founded
+//
+// the word itself if it is frequent enough; its look: how it ends, or where its digits are, and whether it
+// begins with a capital; its beginning, which it shares with its other forms; and at the end frequent pairs
+// of neighbours.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autograd/random.h"
+#include "models/text/vocabulary.h"
+#include "nn/checkpoint/header.h"
+
+namespace plaingrad::models::text {
+
+struct ReaderOptions {
+    int64_t min_count = 2, pairs = 3;  // how often words and pairs must occur to be read; pairs 0: none
+    int64_t max_words = 128;           // of a longer text only the first ones are read
+    bool keep_case = false;
+    bool first = false;  // each text begins with <sos>
+};
+
+class Reader {
+public:
+    static constexpr int64_t kIdsPerWord = 4;  // at most, <sos> included: the last word begins no pair
+
+    Reader(const std::vector<std::string>& training, const ReaderOptions& options);
+
+    // drop: the probability that a word or a pair is left out, as unknown ones are. In training: so that the
+    // parts of words are learned, and none is relied on too much.
+    std::vector<int32_t> operator()(const std::string& text, double drop = 0,
+                                    const autograd::Rng& rng = autograd::Rng(0)) const;
+
+    bool cuts(const std::string& text) const;  // whether the text is longer than what is read
+    int64_t size() const { return vocabulary_.size(); }
+    const ReaderOptions& options() const { return options_; }
+
+    // As metadata of a model, and back: of the options only keep_case is in there. Throws FileError naming
+    // the file.
+    nn::checkpoint::Metadata metadata() const;
+    static Reader from_metadata(const nn::checkpoint::Metadata& metadata, ReaderOptions options,
+                                const std::string& path);
+
+private:
+    std::vector<std::string> words_of(const std::string& text) const;
+    std::string spelled(const std::string& word) const;
+    std::string pair(const std::string& a, const std::string& b) const;
+
+    Vocabulary vocabulary_;
+    ReaderOptions options_;
+};
+
+}  // namespace plaingrad::models::text
