@@ -49,8 +49,10 @@ struct Programs {
          {"train"}},
         {"translate",
          "",
-         {"train", pairs_file, "--validation", pairs_file, "--merges", "30", "--batch-tokens", "256",
-          "--max-length", "32", "--warmup", "4", "--steps", "24", "--average", "2", "--save-every", "3"},
+         {"train",        pairs_file, "--validation", pairs_file, "--merges", "30", "--batch-tokens", "256",
+          "--max-length", "32",       "--layers",     "2",        "--heads",  "2",  "--d-model",      "32",
+          "--d-ff",       "64",       "--warmup",     "4",        "--steps",  "24", "--average",      "2",
+          "--save-every", "3"},
          {"train"}},
     };
 };
@@ -169,4 +171,26 @@ TEST_CASE("a run is resumed with the data that it began with, and no others", "[
             put(programs.labelled, labels());
             put(programs.pairs_file, pairs());
         }
+}
+
+TEST_CASE("runs: a batch that no memory holds is refused before the first step, and nothing is left",
+          "[apps][runs]") {
+    const Programs programs;
+    const std::string run = programs.folder / "run";
+    const std::string longest = programs.folder.write("longest.txt", std::string(200'000, 'a') + "b\n");
+    std::string texts = "a\tword\na\tword word\nb\tword\nb\t";
+    for (int i = 0; i < 200; ++i)
+        texts += "word ";
+    const std::string labelled = programs.folder.write("long.tsv", texts + "\n");
+    for (const auto& [name, arguments] : std::vector<std::pair<std::string, Words>>{
+             {"reverse_task", {"--batch", "1048576", "--d-model", "256", "--heads", "4"}},
+             {"char_lm", {"train", longest, "--batch", "65536", "--context", "4096"}},
+             {"classify", {"train", labelled, "--batch", "65536", "--layers", "20", "--d-model", "256"}}}) {
+        const Result r = plaingrad::tests::run(name, joined(arguments, {"--save", run}));
+        INFO(r.err);
+        CHECK(r.status == 1);
+        CHECK(contains(r.err, "a smaller --batch takes less\n"));
+        CHECK(r.out.empty());
+        CHECK_FALSE(std::filesystem::exists(run));
+    }
 }
