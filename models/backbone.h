@@ -4,10 +4,10 @@
 //     MaskedLanguageModel  no mask but padding, and the output layer: encoder-only, as BERT
 //     Classifier           no mask but padding, and one answer for the whole text: encoder-only
 //
-// Who may see what is the whole difference. With a causal mask a position is computed from those before it,
-// so it can be asked what comes next, and what was computed stays valid as the text grows: it is cached, and
-// the model can write. Without it each position sees both sides: better for understanding a text that is
-// there, but one more token changes everything, and nothing can be cached.
+// The mask is the whole difference. With a causal mask a position is computed from itself and those before
+// it, so it can predict the next token, and its vectors stay valid as the text grows: they are cached, and
+// the model can write. Without a causal mask each position sees both sides. That is better for judging a
+// text that is complete, but one more token changes every vector, and nothing can be cached.
 #pragma once
 
 #include "models/embedding.h"

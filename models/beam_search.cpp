@@ -53,8 +53,8 @@ bool decided(const Search& search, const BeamOptions& o) {
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
 
-// One step of one sentence: its live hypotheses are replaced by their best continuations, those that end put
-// aside.
+// One step of one sentence: its live hypotheses are replaced by their best continuations; those that end go
+// to `done`.
 //
 // How many candidates are enough to leave `beam` live ones? With one end, a hypothesis has one continuation
 // that ends. Take beam 2: of the best 4 candidates at most 2 end, so 2 go on. In general beam + beam * ends.

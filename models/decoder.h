@@ -1,4 +1,9 @@
 // The decoder. "Attention Is All You Need", §3.1, Fig. 1 right.
+//
+// Each layer attends twice. Self-attention relates the tokens written so far to one another; its mask is
+// causal, for a token is predicted from those before it. Cross-attention then looks at the source: its
+// queries come from the target, its keys and values from the encoder's output, which is called the memory.
+// So the memory is computed once for a sentence, however many tokens are written from it.
 #pragma once
 
 #include <vector>
@@ -7,11 +12,12 @@
 
 namespace plaingrad::models {
 
-// Causal self-attention, attention to the encoder's output, feed-forward, each within a residual connection.
+// Causal self-attention, cross-attention to the memory, feed-forward, each within a residual connection.
 struct DecoderLayer {
     DecoderLayer(const StackConfig& config, const Rng& rng);
 
-    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). self, cross: of the two attentions.
+    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). self, cross: masks and mode of the two
+    // attentions.
     Tensor operator()(const Tensor& x, const Tensor& memory, const Pass& self, const Pass& cross) const;
 
     void visit(Visitor& v) const {
@@ -30,12 +36,12 @@ struct DecoderLayer {
 
 struct Decoder : Stack<DecoderLayer> {
     using Stack::Stack;
-    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: from `start`, to decode; then
-    // memory is not read.
+    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: those of `start`, for decoding
+    // token by token; they hold the projected memory, so `memory` itself is not read.
     Tensor operator()(Tensor x, const Tensor& memory, Pass self, Pass cross,
                       AttentionWeights* weights = nullptr, std::vector<LayerCache>* caches = nullptr) const;
 
-    // A cache for each layer, with the projected memory.
+    // A cache for each layer, which holds the keys and values of the memory and no token yet.
     std::vector<LayerCache> start(const Tensor& memory) const;
 };
 

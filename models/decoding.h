@@ -9,12 +9,12 @@ struct Hypothesis {
     std::vector<int32_t> ids;  // what was written after the prompt, without the end
     double log_probability = 0;
     double score = 0;       // log probability / length penalty
-    bool finished = false;  // false: it was cut at the maximum length, and is no whole sentence
+    bool finished = false;  // false: it was cut at the maximum length, and is not a whole sentence
 };
 
-// Always the most probable next token, of equal ones the smaller id, until it is one of the stepper's `ends`,
-// or max_tokens were written, or the model has no position left. Tokens of the stepper's `never` are passed
-// over. One hypothesis for each sentence of the batch. Throws Error for a probability that is not a number.
+// Writes the most probable next token, of equal ones the smaller id, until it is one of the stepper's `ends`,
+// or max_tokens were written, or the model has no position left. Tokens of the stepper's `never` are skipped.
+// Returns one hypothesis for each sentence of the batch. Throws Error for a probability that is not a number.
 std::vector<Hypothesis> greedy(Stepper& stepper, int64_t max_tokens);
 
 struct BeamOptions {
@@ -22,7 +22,7 @@ struct BeamOptions {
     int64_t n_best = 1;  // how many hypotheses to return, at most `beam`
     // score = log p / ((k + length) / (k + 1))^alpha, the end counted in the length. An alpha of 0 compares
     // plain log probabilities, which favours short sentences. k = 5: Wu et al. 2016, equation 14. k = 0: log
-    // p / length^alpha, as fairseq has it; with alpha 1 that is the mean for a token.
+    // p / length^alpha, as in fairseq; with alpha 1 it is the mean log probability of a token.
     double alpha = 0.6;
     double k = 5;
     int64_t max_tokens = 100;  // the end counted
@@ -32,7 +32,7 @@ struct BeamOptions {
 
 // For each sentence of the batch its n_best hypotheses, best first, finished ones before cut ones.
 //
-// Greedy search cannot go back: a token that was the most probable may lead to a worse sentence. Beam search
+// Greedy search cannot take a token back: the most probable one may lead to a worse sentence. Beam search
 // keeps the `beam` most probable beginnings instead of one. At every step each is continued by every token,
 // and of all these continuations the best are kept. One that ends is put aside if it is among the best `beam`
 // of its step.

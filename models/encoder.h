@@ -1,5 +1,5 @@
-// The encoder. "Attention Is All You Need", §3.1, Fig. 1 left. With a causal mask the same stack is what
-// decoder-only models are made of (models/language_model.h): there is nothing to attend to but itself.
+// The encoder. "Attention Is All You Need", §3.1, Fig. 1 left. With a causal mask the same stack is the whole
+// of a decoder-only model (models/language_model.h), which has no source to attend to.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,20 @@
 
 namespace plaingrad::models {
 
-// The attention weights of one forward, one tensor a layer; for looking at, without a graph.
+// The attention weights of one forward pass, a tensor for each layer; for looking at, without a graph.
 struct AttentionWeights {
     std::vector<Tensor> encoder;        // (B, H, S, S)
     std::vector<Tensor> decoder_self;   // (B, H, T, T)
     std::vector<Tensor> decoder_cross;  // (B, H, T, S)
 };
 
-// Room for one layer's weights at the end of a list, or nullptr if nobody wants them.
+// A place for one layer's weights at the end of a list; nullptr if there is no list.
 inline Tensor* next_weights(std::vector<Tensor>* list) { return list ? &list->emplace_back() : nullptr; }
 
-// What decoding keeps of one layer between two steps.
+// What decoding keeps of one layer from one step to the next.
 struct LayerCache {
-    nn::KeyValueCache self;    // of the positions read so far
-    nn::KeyValueCache memory;  // of the encoder's output, which stays; empty where there is no encoder
+    nn::KeyValueCache self;    // of the tokens read so far
+    nn::KeyValueCache memory;  // of the encoder's output, the same in every step; empty without an encoder
 };
 
 // Self-attention, then feed-forward, each within a residual connection.
@@ -44,7 +44,7 @@ struct EncoderLayer {
     Residual residual1, residual2;
 };
 
-// Layers one above the other, and a norm after the last one if the configuration has it.
+// Layers one above the other, and a norm after the last one if the configuration says so.
 template <class Layer>
 struct Stack {
     Stack(const StackConfig& c, const Rng& rng) {
@@ -66,7 +66,7 @@ struct Stack {
 
 struct Encoder : Stack<EncoderLayer> {
     using Stack::Stack;
-    // x (B, S, d_model) -> the same shape. caches: to decode, one a layer.
+    // x (B, S, d_model) -> the same shape. caches: one for each layer, for decoding token by token.
     Tensor operator()(Tensor x, Pass pass, AttentionWeights* weights = nullptr,
                       std::vector<LayerCache>* caches = nullptr) const;
 };

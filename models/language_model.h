@@ -14,7 +14,7 @@ struct LanguageModel {
     // Throws Error for an id outside the vocabulary, or if T is over max_length.
     Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
 
-    // cross_entropy((*this)(ids, mode), targets, options), without all logits in memory.
+    // cross_entropy((*this)(ids, mode), targets, options), but never with all logits in memory at once.
     Tensor loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
                 const CrossEntropyOptions& options = {}) const;
 

@@ -31,11 +31,11 @@ struct MaskedLanguageModel {
 
 struct MaskingOptions {
     int32_t mask = kUnk;              // the id that says "masked"
-    int32_t first_id = kFirstFreeId;  // ids from here on may be masked, and be put at random, ...
-    int32_t end_id = 0;               // ... up to this one, exclusive
-    double rate = 0.15;               // of these positions are selected; of the selected ones
-    double replaced = 0.8;            // become `mask`,
-    double randomised = 0.1;          // a random id, and the rest stay as they are
+    int32_t first_id = kFirstFreeId;  // ids from first_id to end_id, exclusive, may be selected, and may
+    int32_t end_id = 0;               // replace others at random; end_id is usually the vocabulary's size
+    double rate = 0.15;               // the share of positions that are selected; of these
+    double replaced = 0.8;            // so many become `mask`,
+    double randomised = 0.1;          // so many a random id, and the rest stay as they are
 };
 
 // A text and what to predict of it: `targets` holds the original id where a position was selected, and
@@ -45,9 +45,9 @@ struct MaskedTokens {
     Tokens ids, targets;  // (B, T)
 };
 
-// Positions are drawn one by one from rng, by their place; if none was drawn, one is. Padding and reserved
-// ids are never selected. Throws Error for rates outside of [0, 1], for ids without padding or padding that
-// could be drawn, and if there is nothing to select.
+// Whether a position is selected depends on rng and its place alone; if none is, one of them is drawn.
+// Padding and reserved ids are never selected. Throws Error for rates outside of [0, 1], for ids without
+// padding or padding that could be drawn, and if there is nothing to select.
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const Rng& rng);
 
 }  // namespace plaingrad::models

@@ -20,8 +20,9 @@ struct Batch {
 // specials: those of the model's configuration.
 Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials = {});
 
-// The decoder reads the true target up to each position, not what it wrote itself, and predicts the next
-// token: so all positions learn at once. The loss is the mean cross-entropy over all of them but padding.
+// Teacher forcing: at each position the decoder reads the true target up to there, not what it would have
+// written, and predicts the next token. So all positions learn in one pass. The loss is the mean
+// cross-entropy of the tokens; padding does not count.
 nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const Mode& mode,
                              Real label_smoothing = 0);
 

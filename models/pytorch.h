@@ -68,7 +68,7 @@ inline Stacks stacks(const Transformer& model) { return {model.encoder, model.de
 struct LoadOptions {
     NameRules rules = {};  // part of a name in the file -> what PyTorch calls it in the list above
     std::vector<std::string> ignore =
-        {};  // endings of names that are passed over, as the buffer "pos_encoder.pe"
+        {};  // endings of names that are skipped, e.g. of the buffer "pos_encoder.pe"
 };
 StateDict with_options(StateDict state, const LoadOptions& options);
 

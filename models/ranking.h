@@ -1,4 +1,4 @@
-// Of all continuations of some hypotheses the most probable ones.
+// Pruning the beam: of all continuations of some hypotheses the most probable ones.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// What every search does with a stepper: some rows of the batch go on, each with one more token; the others
-// leave it.
+// What every search does with a stepper: in each step some rows of the batch are kept, each with one more
+// token, and the others are dropped.
 #pragma once
 
 #include "models/stepper.h"
@@ -19,14 +19,14 @@ public:
     explicit Rows(Stepper& stepper);
 
     bool empty() const { return kept_.empty(); }
-    // Reads the tokens that were kept, and forgets who was kept -> logits (rows, V) of what follows. Throws
-    // Error for ends outside of the vocabulary.
+    // Reads the tokens of the rows that were kept -> logits (rows, V) of what follows. Then no row is kept.
+    // Throws Error for ends outside of the vocabulary.
     Tensor step();
     // The same, but each row reads the last `count` tokens of its sentence's text, as if nothing had been
     // read before.
     Tensor step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count);
-    // Row `row` of the last logits goes on with this token, which gives it a new row: the result. A row may
-    // go on in several ways, or in none.
+    // Keeps row `row` of the last logits, continued with this token. Returns the row that it will be. A row
+    // may be kept several times with different tokens, or not at all.
     int32_t keep(int32_t row, int32_t token);
     // Which sentence of the batch a row of the last logits belongs to.
     std::size_t sentence(int32_t row) const { return sentences_[static_cast<std::size_t>(row)]; }
@@ -38,7 +38,7 @@ private:
     Stepper& stepper_;
     bool prompts_are_next_ = true;        // nothing has been read
     std::vector<std::size_t> sentences_;  // of the rows
-    std::vector<int32_t> kept_, tokens_;  // who goes on, and with what
+    std::vector<int32_t> kept_, tokens_;  // the rows that were kept, and their tokens
 };
 
 // How many tokens a search can write: the last one need not be read, so it takes no position.

@@ -91,8 +91,7 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
             also(step, loss, better);
     };
     watch_.after_step = [this](const nn::StepReport& report) { keep(report); };
-    // What can't be saved is known before anything is learned; a run that has ended may have other settings
-    // now.
+    // What cannot be saved is known before the first step. (A run that has ended may have other settings.)
     if (done == 0 || has_ended(steps, patience))
         save_last();
     return done + 1;

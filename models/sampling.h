@@ -8,8 +8,8 @@
 namespace plaingrad::models {
 
 struct SamplingOptions {
-    // Logits are divided by it: below 1 more careful, above 1 wilder. 0 is greedy, infinity makes all tokens
-    // alike.
+    // Logits are divided by it: below 1 probable tokens become more probable, above 1 less. 0 is greedy
+    // decoding, infinity makes all tokens equally probable.
     double temperature = 1;
     int64_t top_k = 0;  // only the k most probable tokens; 0: all
     double top_p = 1;   // of these only the most probable ones that together have this probability, the

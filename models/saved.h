@@ -1,6 +1,6 @@
-// A model in a file: safetensors, with the weights under PyTorch's names (models/pytorch.h), and in the
-// metadata the kind of model, its configuration, and what its user adds, its vocabulary for instance. A
-// checkpoint is such a file that also has what training needs to resume.
+// A model in a file: safetensors, with the weights under PyTorch's names (models/pytorch.h). The metadata
+// hold the kind of model, its configuration, and what the program adds, for instance a vocabulary. A
+// checkpoint is such a file with what training needs to resume.
 #pragma once
 
 #include "models/classifier.h"

@@ -1,5 +1,5 @@
-// Ids with a meaning of their own. Which ones they are is a property of a vocabulary, and so of the model
-// that was trained with it: GPT-2 has one (50256, which ends a text), Marian's start is its last id.
+// Ids with a special meaning. They belong to a vocabulary, and so to the model that was trained with it:
+// GPT-2 has one (50256, which ends a text); Marian's start is its last id.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Specials {
     int32_t pad = kPad;                         // fills up short sentences; Tokens::kNoPadding: there is none
     std::vector<int32_t> never = {kPad, kSos};  // no sentence contains them, so none is ever written
 
-    // The one that is written behind sentences to learn from. Throws Error if there is none.
+    // The end that stands behind the sentences of training data. Throws Error if there is none.
     int32_t end() const;
     bool is_end(int32_t id) const;
     bool is_never(int32_t id) const;

@@ -30,11 +30,11 @@ struct Transformer {
     Tensor decode(const Tokens& tgt, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
                   const Mode& mode, AttentionWeights* weights = nullptr) const;
 
-    // Both: teacher forcing. tgt is what the decoder reads, <sos> first.
+    // Both halves, as in training (teacher forcing): tgt is what the decoder reads, the start first.
     Tensor operator()(const Tokens& src, const Tokens& tgt, const Mode& mode,
                       AttentionWeights* weights = nullptr) const;
 
-    // cross_entropy((*this)(src, tgt, mode), targets, options), without all logits in memory.
+    // cross_entropy((*this)(src, tgt, mode), targets, options), but never with all logits in memory at once.
     Tensor loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,
                 const CrossEntropyOptions& options = {}) const;
 

@@ -1,6 +1,5 @@
-// Which sentence pairs are learned from together. A batch is a rectangle: as wide as its longest sentence,
-// and what is shorter is padded. So pairs of like length go together, and a batch has many short pairs or few
-// long ones.
+// Which sentence pairs form a batch. A batch is a rectangle, as wide as its longest sentence; shorter ones
+// are padded. So pairs of similar length go together, and a batch has many short pairs or few long ones.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ struct BatchOptions {
     int64_t batch_tokens = 4096;  // at most so many rows x longest sentence, of either side, padding included
     uint64_t seed = 0;
     int64_t epoch = 0;
-    int64_t bucket = 100'000;  // so many pairs, chosen by chance, are sorted together
+    int64_t bucket = 100'000;  // pairs, drawn at random, that are sorted by length together
     bool shuffle = true;       // false: all pairs by length, the shortest first; for validation
 };
 

@@ -11,7 +11,7 @@
 namespace plaingrad::models::text {
 
 struct BleuOptions {
-    // "13a": raw text is taken apart as WMT's mteval-v13a does, so that scores do not depend on anybody's own
+    // "13a": raw text is split as WMT's mteval-v13a does it, so that scores do not depend on one's own
     // tokens. "none": words are what stands between white space.
     std::string tokens = "13a";
     // What an order of n-grams without a match counts as. "exp": half a match, the next such order a quarter,
@@ -36,8 +36,8 @@ struct BleuScore {
 };
 
 // The score of a whole corpus: counts are summed over all lines before anything is divided. Each reference
-// has a line for each hypothesis. Throws Error for options that there are not, for no references, and if
-// numbers of lines differ.
+// has a line for each hypothesis. Throws Error for unknown options, for no references, and if numbers of
+// lines differ.
 BleuScore bleu(const std::vector<std::string>& hypotheses,
                const std::vector<std::vector<std::string>>& references, const BleuOptions& options = {});
 

@@ -27,8 +27,8 @@ public:
     std::string codes() const { return merges_.text(); }
 
     // From now on only pieces of a vocabulary are written, if their count there is at least `threshold`: it
-    // has lines `piece count`, as WordCounts::text makes them of text with pieces. Any other piece is divided
-    // into those of which its rule made it, and these again, as far as there are rules. Throws Error naming
+    // has lines `piece count`, as WordCounts::text makes them of text with pieces. Any other piece is split
+    // into the two that its rule joined, and these again, as far as there are rules. Throws Error naming
     // `where` and the line.
     void allow_only(std::string_view vocabulary, int64_t threshold, const std::string& where);
 
@@ -38,8 +38,8 @@ public:
     std::string apply(std::string_view line, double dropout = 0,
                       const autograd::Rng& rng = autograd::Rng(0)) const;
 
-    // All pieces that the rules can make, as apply writes them, by their rules; and the characters that the
-    // rules are about.
+    // All pieces that the rules can make, in the order of the rules and as `apply` writes them, and the
+    // characters that occur in rules.
     std::vector<std::string> pieces() const;
 
     // Words again: removes every "@@ ", and "@@" at the end.

@@ -10,7 +10,7 @@
 
 namespace plaingrad::models::text {
 
-// The start of a text that is encoded by itself: GPT-2's pattern
+// Text is cut into pre-tokens, which are encoded one by one. This is the first of a text, by GPT-2's pattern
 //     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 // A byte that is not UTF-8 is taken for a sign, as a comma is. The text is not empty.
 std::string_view first_pre_token(std::string_view text);

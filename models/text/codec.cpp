@@ -42,7 +42,7 @@ Codec Codec::learn(const ParallelText& text, const CodecOptions& options, const 
     return codec;
 }
 
-// Of the pieces that the text is divided into. With dropout also of those that it may be divided into:
+// Of the pieces that the text is split into. With dropout also of those that it may be split into:
 // characters, and whatever a merge makes of them.
 void Codec::make_vocabulary(const ParallelText& text) {
     WordCounts counts;

@@ -16,11 +16,11 @@
 namespace plaingrad::models::text {
 
 struct CodecOptions {
-    std::string pieces = "words";  // what is divided: words, or bytes
-    bool tokenized = false;        // the text is in tokens already, divided by spaces
+    std::string pieces = "words";  // what the pieces are parts of: words, or bytes
+    bool tokenized = false;        // the text is in tokens already, separated by spaces
     bool lower_case = false;       // everything becomes lower case
     int64_t merges = 8000;         // of both languages together; 0: characters, or single bytes
-    int64_t min_count = 1;  // rarer pieces of words are divided again as far as possible, or are unknown
+    int64_t min_count = 1;  // rarer pieces of words are split further as far as possible, or are unknown
     bool dropout = false;   // for `encode` with dropout: the vocabulary has every piece that it may write
 };
 
@@ -37,8 +37,8 @@ public:
     nn::checkpoint::Metadata metadata() const;
     static Codec from_metadata(const nn::checkpoint::Metadata& metadata, const std::string& path);
 
-    // Ids, without start and end; what the vocabulary lacks is kUnk. With a dropout above 0 a word is divided
-    // otherwise for each rng (see MergeDropout).
+    // Ids, without start and end; what the vocabulary lacks is kUnk. With a dropout above 0 words are
+    // split in other ways for each rng (see MergeDropout).
     std::vector<int32_t> encode(const std::string& line, double dropout = 0,
                                 const autograd::Rng& rng = autograd::Rng(0)) const;
     // The pieces that the ids of a line stand for, unknown ones as they are in the line. Not for bytes: none

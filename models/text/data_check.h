@@ -19,7 +19,7 @@ struct UnseenCharacter {
 };
 using UnseenCharacters = std::map<uint32_t, UnseenCharacter>;  // by code point
 
-inline constexpr int64_t kUneven = 9;  // as Moses has it in clean-corpus-n.perl
+inline constexpr int64_t kUneven = 9;  // as in Moses' clean-corpus-n.perl
 
 struct CorpusCheck {
     std::string files;

@@ -39,7 +39,7 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
 // Each byte that cannot be UTF-8 becomes U+FFFD, and is counted in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
 
-// What is longer is no sentence, and would take a processor's day. Throws Error naming `where` ("file:line").
+// A longer line is no sentence, and could take hours. check_length throws Error naming `where` ("file:line").
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 void check_length(std::string_view line, const std::string& where);
 
@@ -53,9 +53,9 @@ struct SentencePair {
 // `source<TAB>target`. Throws Error naming `path` and `number` for a line without exactly one tab.
 SentencePair split_pair(std::string_view line, const std::string& path, int64_t number);
 
-// A file with `source<TAB>target` on every line. Lines without any text are passed over. Throws Error with
+// A file with `source<TAB>target` on every line. Lines without any text are skipped. Throws Error with
 // file and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel is for
-// data that nobody wrote by hand: it goes on where it can.)
+// data that was not written by hand, and skips such lines.)
 std::vector<SentencePair> read_pairs(const std::string& path);
 
 // A line without its CR; throws Error naming `where` ("file:line") if it is not UTF-8 or contains a NUL.

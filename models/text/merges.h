@@ -44,8 +44,8 @@ struct Symbol {
     std::size_t bytes;
 };
 
-// In each round each place where a rule could be applied is passed over with probability p, so that a model
-// reads a word in many ways. Provilkov, Emelianenko & Voita 2020, "BPE-Dropout: Simple and Effective Subword
+// In each round each place where a rule could be applied is skipped with probability p, so that a model reads
+// a word in many ways. Provilkov, Emelianenko & Voita 2020, "BPE-Dropout: Simple and Effective Subword
 // Regularization", §3.1.
 struct MergeDropout {
     double p = 0;
@@ -65,8 +65,8 @@ public:
     };
 
     // Appends a rule for the pair that is most frequent in the words, applies it to them, and so on; of
-    // equally frequent pairs the one whose left, then right symbol is the greatest by its bytes. Ends after
-    // `merges` rules, or when no pair occurs `min_count` times.
+    // equally frequent pairs it takes the one whose left, then right symbol is the greatest, compared by
+    // bytes. Ends after `merges` rules, or when no pair occurs `min_count` times.
     void learn(std::vector<Word> words, int64_t merges, int64_t min_count);
 
     // Appends a rule. A pair that has one already keeps it.

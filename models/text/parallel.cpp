@@ -16,7 +16,7 @@ std::string ParallelText::files() const {
     return source_file == target_file ? source_file : autograd::join(source_file, ", ", target_file);
 }
 
-// Where the pair belongs: among those to learn from, or those that are passed over.
+// Adds the pair to those to learn from, or its line to those that are skipped.
 static void put(ParallelText& text, SentencePair pair) {
     const bool source = has_text(pair.source), target = has_text(pair.target);
     if (source && target)

@@ -22,7 +22,7 @@ struct LineList {
 struct ParallelText {
     std::string source_file, target_file;  // the same for a TSV
     std::vector<SentencePair> pairs = {};  // in the order of their lines, with text on both sides
-    LineList no_text = {}, no_source = {}, no_target = {};  // passed over: nothing on both sides, or on one
+    LineList no_text = {}, no_source = {}, no_target = {};  // skipped: no text on both sides, or on one
     int64_t replaced = 0;                                   // bytes that are not UTF-8, read as U+FFFD
 
     std::string files() const;  // for messages: "a.en, a.de"

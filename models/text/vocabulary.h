@@ -22,7 +22,7 @@ public:
     const std::string& word(int32_t id) const;
     int64_t size() const { return static_cast<int64_t>(words_.size()); }
 
-    // A sentence of words divided by white space, and back.
+    // A sentence of words, separated by spaces and tabs, and back.
     std::vector<int32_t> add_all(std::string_view sentence);
     std::vector<int32_t> encode(std::string_view sentence) const;
     std::string decode(const std::vector<int32_t>& ids) const;

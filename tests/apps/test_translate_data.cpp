@@ -119,9 +119,8 @@ TEST_CASE("translate reports on its data: everything in words", "[apps][translat
     validation.source_file = validation.target_file = "v.tsv";
     const DataCheck check = check_data(training, &validation);
     CHECK(printed(check, true) ==
-          "a.en, a.de: 3 pairs; bytes that are not UTF-8, read as U+FFFD: 1 (line 1); passed over, no text "
-          "on both "
-          "sides: 3 (lines 4, 5, 6); passed over, no source: 1 (line 7); passed over, no target: 1 (line 8); "
+          "a.en, a.de: 3 pairs; bytes that are not UTF-8, read as U+FFFD: 1 (line 1); skipped, no text on "
+          "either side: 3 (lines 4, 5, 6); skipped, no source: 1 (line 7); skipped, no target: 1 (line 8); "
           "one side more than 9 times as long as the other: 1 (line 2)\n"
           "v.tsv: 1 pair; pairs that are in the training data: 1 (line 1); "
           "sources that are in the training data: 1 (line 1)\n");
@@ -129,9 +128,9 @@ TEST_CASE("translate reports on its data: everything in words", "[apps][translat
     CHECK(
         report.starts_with("a.en, a.de: 3 pairs\n"
                            "       1  bytes that are not UTF-8, read as U+FFFD: line 1\n"
-                           "       3  passed over, no text on both sides: lines 4, 5, 6\n"
-                           "       1  passed over, no source: line 7\n"
-                           "       1  passed over, no target: line 8\n"
+                           "       3  skipped, no text on either side: lines 4, 5, 6\n"
+                           "       1  skipped, no source: line 7\n"
+                           "       1  skipped, no target: line 8\n"
                            "       1  one side more than 9 times as long as the other: line 2\n"
                            "       0  duplicates of an earlier pair\n"
                            "v.tsv: 1 pair\n"

@@ -36,7 +36,7 @@ public:
     std::vector<std::vector<int64_t>> batches(const models::text::BatchOptions& options) const;
     models::Batch batch(const std::vector<int64_t>& indices) const;
 
-    // The same pairs, whose words are divided otherwise for each `rng`. A pair that would be too long stays
+    // The same pairs, whose words are split in other ways for each `rng`. A pair that would be too long stays
     // as it was.
     Corpus with_dropout(const Codec& codec, double dropout, const autograd::Rng& rng) const;
 

@@ -52,9 +52,9 @@ std::vector<Finding> findings(const CorpusCheck& c, bool validation) {
     const auto add = [&](const std::string& what, const LineList& lines) {
         all.push_back({what, lines.count, where(lines)});
     };
-    add("passed over, no text on both sides", c.no_text);
-    add("passed over, no source", c.no_source);
-    add("passed over, no target", c.no_target);
+    add("skipped, no text on either side", c.no_text);
+    add("skipped, no source", c.no_source);
+    add("skipped, no target", c.no_target);
     add(join("one side more than ", models::text::kUneven, " times as long as the other"), c.uneven);
     add("duplicates of an earlier pair", c.duplicates);
     if (validation) {

@@ -143,7 +143,7 @@ int score_command(int argc, char** argv) {
                  true);
     add_decoding(options, decoding, unknown);
     options.add_threads();
-    options.example("./apps/translate score run val.en val.de", "nats for a token, and BLEU");
+    options.example("./apps/translate score run val.en val.de", "nats per token, and BLEU");
     options.parse(argc, argv);
     if (words.size() < 2 || words.size() > 3)
         throw kit::UsageError("score needs a model, and two files or one TSV; --help shows more");
@@ -188,9 +188,8 @@ int learn_bpe_command(int argc, char** argv) {
     std::vector<std::string> files;
     int64_t merges = 10'000;
     kit::Options options("translate learn-bpe", "writes the merges of byte-pair encoding to standard output");
-    options.rest("FILE...",
-                 "text in tokens, divided by spaces; of all languages that are to share their pieces", files,
-                 true);
+    options.rest("FILE...", "text in tokens, separated by spaces; of all languages that are to share pieces",
+                 files, true);
     options.add("--merges", "N", "merges", merges, {.max = 10'000'000});
     options.example("./apps/translate learn-bpe --merges 10000 train.tok.en train.tok.de > codes",
                     "the field's codes file");

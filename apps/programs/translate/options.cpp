@@ -8,9 +8,9 @@ namespace plaingrad::translate {
 namespace {
 
 // tiny: Wu et al. 2021 (ACL), "Good for Misconceived Reasons: An Empirical Revisiting on the Need for Visual
-// Context in Multimodal Machine Translation", Transformer-Tiny, as their code has it. quick: the same model,
-// with fewer pieces, smaller steps, and an end after ten minutes; found by trying three. base: "Attention Is
-// All You Need", Table 3.
+// Context in Multimodal Machine Translation", Transformer-Tiny, with the settings of their code. quick: the
+// same model, with fewer pieces, smaller steps, and an end after ten minutes; found by trying three. base:
+// "Attention Is All You Need", Table 3.
 Settings recipe(const std::string& preset) {
     Settings s;
     s.preset = preset;
@@ -34,11 +34,11 @@ void add_data_options(kit::Options& options, Settings& s) {
                 s.text.merges, {.max = 1'000'000});
     options.add("--codes", "FILE", "merges that learn-bpe has written, instead of learning them", s.codes)
         .new_run();
-    options.add("--min-count", "N", "rarer pieces of words are divided further, or unknown", s.text.min_count,
+    options.add("--min-count", "N", "rarer pieces of words are split further, or unknown", s.text.min_count,
                 {.min = 1});
-    options.add("--bpe-dropout", "X", "probability of passing over a merge, in each epoch anew",
+    options.add("--bpe-dropout", "X", "probability of skipping a merge, drawn anew in each epoch",
                 s.bpe_dropout, {.max = 0.99});
-    options.add("--tokenized", "the text is in tokens already, divided by spaces", s.text.tokenized);
+    options.add("--tokenized", "the text is in tokens already, separated by spaces", s.text.tokenized);
     options.add("--lower-case", "everything in lower case", s.text.lower_case);
     options.add("--max-length", "N", "tokens of a sentence, its end counted", s.max_length,
                 {.min = 2, .max = 1 << 14});
@@ -50,7 +50,7 @@ void add_model_options(kit::Options& options, Settings& s) {
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 8192});
     options.add("--d-ff", "N", "width of the feed-forward", s.d_ff, {.min = 1, .max = 1 << 16});
-    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
+    options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
 }
 
 constexpr int64_t kMostSteps = 1'000'000'000;

@@ -58,7 +58,7 @@ TEST_CASE("parallel files: line by line, however they end", "[text]") {
     CHECK(pairs(read(" a\tb ", "\xc3\xa4")) == " a\tb |\xc3\xa4|1;");  // a tab is a character like any other
 }
 
-TEST_CASE("parallel text: lines without text are passed over and counted", "[text]") {
+TEST_CASE("parallel text: lines without text are skipped and counted", "[text]") {
     const ParallelText text = read("a\n\n\nd\n \t\nf\n", "A\nB\n\n\r\nE\nF\n");
     CHECK(pairs(text) == "a|A|1;f|F|6;");
     CHECK(shown(text.no_source) == "2: 2 5");
