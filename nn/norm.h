@@ -15,8 +15,8 @@
 
 namespace plaingrad::nn {
 
-// Another kind is a value here, a case in each of Norm's two functions, and the name of the value where
-// configurations are written to files: models have only Norm.
+// Another kind is a value here with its name, for configurations in files (as kPositionsNames is one), and a
+// case in each of Norm's two functions: models have only Norm.
 enum class NormKind { layer };
 
 struct NormOptions {

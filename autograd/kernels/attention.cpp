@@ -8,8 +8,8 @@
 // L1 cache, the softmax on them there (attention_softmax.h), the weighted sums of value rows by tiles again.
 // Whole rows are kept, as up to 1024 keys a block's scores are 64 KiB, and no sum has to be corrected later.
 //
-// Each score is a chain of fma over d and each output one over the keys (without gemm.cpp's blocks), so a
-// row's bits depend on its query and its allowed keys alone: not on padding, nor on the other queries, nor on
+// Each score is a chain of fma over d, and each output one over every 512 keys, added in order, so a row's
+// bits depend on its query and its allowed keys alone: not on padding, nor on the other queries, nor on
 // whether the keys come from a cache.
 //
 // Masked keys are skipped, not filled with -inf: no NaN of theirs can reach anything. Under a causal mask a
@@ -53,13 +53,24 @@ void scores(const Block& b, const Real* x, int64_t x_row, const Real* keys_t, Re
 // out[t] = Σ_s w[t][s] rows[s], over the keys that query t may see.
 void weighted_sums(const Block& b, const Real* w, const Real* rows, Out out, int64_t out_row) {
     const Attention& a = *b.h.a;
-    Product p = {b.limit(b.count - 1), w, b.width, 1, rows + b.h.key(0), a.kv_row, out, out_row, a.d};
-    if (a.mask.causal)
-        p.staircase = Staircase::end, p.edge = b.first + 1 + a.keys - a.queries;
-    if (a.mask.allowed == nullptr)
-        return product(p, b.count);
-    for (int64_t r = 0; r < b.count; ++r)
-        product_row(p, r, [&](int64_t s) { return b.h.sees(b.first + r, s); });
+    const int64_t keys = b.limit(b.count - 1);
+    for (int64_t first = 0; first == 0 || first < keys; first += kGemmBlockK, out.accumulate = true) {
+        Product p = {smaller(kGemmBlockK, keys - first),
+                     w + first,
+                     b.width,
+                     1,
+                     rows + b.h.key(first),
+                     a.kv_row,
+                     out,
+                     out_row,
+                     a.d};
+        if (a.mask.causal)
+            p.staircase = Staircase::end, p.edge = b.first + 1 + a.keys - a.queries - first;
+        if (a.mask.allowed == nullptr)
+            product(p, b.count);
+        for (int64_t r = 0; a.mask.allowed != nullptr && r < b.count; ++r)
+            product_row(p, r, [&](int64_t s) { return b.h.sees(b.first + r, first + s); });
+    }
 }
 
 void write_weights(const Block& b, Real* weights) {

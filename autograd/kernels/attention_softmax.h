@@ -99,13 +99,12 @@ void softmax_of_scores(const Block& b, Real* statistics) {
     store(shift, at_least(-kLargest, largest));  // a number also where no key is allowed
     for (int64_t r = 0; r < b.count; ++r) {
         Real* row = b.w + r * b.width;
-        Vec sum = zero();
-        for (int64_t s = 0, n = b.limit(r); s < n; s += kLanes) {
-            const Vec e = exp_of(row + s, n - s, scale, shift[r]);
-            store(row + s, e);
-            sum = sum + e;
-        }
-        store(lanes + r * kLanes, sum);
+        const int64_t n = b.limit(r);
+        store(lanes + r * kLanes, sum_terms(n, kLanes, [&](Vec sum, int64_t s) {
+                  const Vec e = exp_of(row + s, n - s, scale, shift[r]);
+                  store(row + s, e);
+                  return sum + e;
+              }));
     }
     store(factor, broadcast(1) / sum_rows(lanes));
     for (int64_t r = 0; r < b.count; ++r) {
@@ -129,13 +128,11 @@ void softmax_backward(const Block& b, const Real* statistics) {
         Real *row = b.w + r * b.width, *drow = b.dw + r * b.width;
         const int64_t n = b.limit(r), t = b.first + r;
         const Real* kept = statistics + 2 * b.h.row(t);
-        Vec dot = zero();
-        for (int64_t s = 0; s < n; s += kLanes) {
-            const Vec w = exp_of(row + s, n - s, scale, kept[0]) * broadcast(kept[1]);
-            store(row + s, w);
-            dot = fma(w, drop(b.h, t, s, load(drow + s, n - s)), dot);
-        }
-        store(lanes + r * kLanes, dot);
+        store(lanes + r * kLanes, sum_terms(n, kLanes, [&](Vec dot, int64_t s) {
+                  const Vec w = exp_of(row + s, n - s, scale, kept[0]) * broadcast(kept[1]);
+                  store(row + s, w);
+                  return fma(w, drop(b.h, t, s, load(drow + s, n - s)), dot);
+              }));
     }
     store(mean, sum_rows(lanes));
     for (int64_t r = 0; r < b.count; ++r) {

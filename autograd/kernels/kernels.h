@@ -170,7 +170,7 @@ struct Kernels {
     // ---- table look-up (lookup.cpp), rows of n; ids are checked by the caller
     // y[i] = dropout(table[ids[i]] * scale + positions[i % length]); positions (length, n), nullptr: none
     void (*gather)(const Lookup&, const int32_t* ids, const Real* table, const Real* positions, Real* y);
-    // dtable[ids[i]] += dy[i] * scale in the order of i; the table's other rows become 0 unless accumulating
+    // dtable[ids[i]] += dy[i] * scale, each row's in the order of i; other rows become 0 unless accumulating
     void (*scatter_add)(const Lookup&, const int32_t* ids, const Real* dy, int64_t table_rows, Out dtable);
 
     // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head

@@ -46,30 +46,39 @@ inline Real row_max(int64_t n, const Real* x) {
 
 constexpr int64_t kChain = 16;  // additions in sequence
 
-// Σ of the terms begin, begin + step, ... < end; add(sum, i) adds term i.
-template <class F>
-[[gnu::always_inline]] inline Vec sum_chain(int64_t begin, int64_t end, int64_t step, const F& add) {
-    Vec sum = zero();
+// sum + Σ of the terms begin, begin + step, ... < end; add(sum, i) adds term i.
+template <class Sum, class F>
+[[gnu::always_inline]] inline Sum sum_chain(int64_t begin, int64_t end, int64_t step, Sum sum, const F& add) {
     for (int64_t i = begin; i < end; i += step)
         sum = add(sum, i);
     return sum;
 }
 // The same with as many terms as one likes: the left half of the tree has the largest power of two of chains.
-template <class F>
-Vec sum_tree(int64_t begin, int64_t end, int64_t step, const F& add) {
+template <class Sum, class F>
+Sum sum_tree(int64_t begin, int64_t end, int64_t step, const Sum& nothing, const F& add) {
     int64_t half = kChain * step;
     if (end - begin <= half)
-        return sum_chain(begin, end, step, add);
+        return sum_chain(begin, end, step, nothing, add);
     while (2 * half < end - begin)
         half *= 2;
-    const Vec left = sum_tree(begin, begin + half, step, add);
-    return left + sum_tree(begin + half, end, step, add);
+    const Sum left = sum_tree(begin, begin + half, step, nothing, add);
+    return left + sum_tree(begin + half, end, step, nothing, add);
 }
 // n / step terms. Most rows are one chain, which stays inline.
+template <class Sum, class F>
+inline Sum sum_terms(int64_t n, int64_t step, const Sum& nothing, const F& add) {
+    return n <= kChain * step ? sum_chain(0, n, step, nothing, add) : sum_tree(0, n, step, nothing, add);
+}
 template <class F>
 inline Vec sum_terms(int64_t n, int64_t step, const F& add) {
-    return n <= kChain * step ? sum_chain(0, n, step, add) : sum_tree(0, n, step, add);
+    return sum_terms(n, step, zero(), add);
 }
+
+// Two sums in one walk over a row.
+struct TwoSums {
+    Vec a = zero(), b = zero();
+    friend TwoSums operator+(const TwoSums& x, const TwoSums& y) { return {x.a + y.a, x.b + y.b}; }
+};
 
 // The 16 partial sums.
 inline Vec row_sums(int64_t n, const Real* x) {

@@ -130,14 +130,12 @@ void row_statistics(int64_t rows, int64_t n, Real eps, const Real* x, Real* stat
         store(sums + r * kLanes, row_sums(n, x + r * n));
     store(mean, sum_rows(sums) / count);
     for (int64_t r = 0; r < rows; ++r) {
-        Vec sum = zero(), square = zero();
-        for (int64_t i = 0; i < n; i += kLanes) {
+        const TwoSums sum = sum_terms(n, kLanes, TwoSums(), [&](const TwoSums& so_far, int64_t i) {
             const Vec d = load(x + r * n + i, n - i, mean[r]) - broadcast(mean[r]);
-            sum = sum + d;
-            square = fma(d, d, square);
-        }
-        store(sums + r * kLanes, sum);
-        store(squares + r * kLanes, square);
+            return TwoSums{so_far.a + d, fma(d, d, so_far.b)};
+        });
+        store(sums + r * kLanes, sum.a);
+        store(squares + r * kLanes, sum.b);
     }
     const Vec rest = sum_rows(sums) / count, variance = sum_rows(squares) / count - rest * rest;
     store(remainder, rest);
@@ -184,17 +182,15 @@ void layer_norm_backward_block(const LayerNorm& o, int64_t first, int64_t last, 
     const int64_t n = o.n;
     for (int64_t r = first; r < last; ++r) {
         const RowStatistics s = kept_statistics(statistics, r);
-        Vec sum = zero(), dot = zero();
-        for (int64_t i = 0; i < n; i += kLanes) {
+        const TwoSums sum = sum_terms(n, kLanes, TwoSums(), [&](const TwoSums& so_far, int64_t i) {
             const Vec d = load(dout + r * n + i, n - i), x_hat = normalised(x + r * n + i, n - i, s);
             const Vec g = d * load(gain + i, n - i);
             store(gains + i, n - i, fma(d, x_hat, load(gains + i, n - i)));
             store(biases + i, n - i, d + load(biases + i, n - i));
-            sum = sum + g;
-            dot = fma(g, x_hat, dot);
-        }
-        store(sums + (r - first) * kLanes, sum);
-        store(dots + (r - first) * kLanes, dot);
+            return TwoSums{so_far.a + g, fma(g, x_hat, so_far.b)};
+        });
+        store(sums + (r - first) * kLanes, sum.a);
+        store(dots + (r - first) * kLanes, sum.b);
     }
     if (dx.data == nullptr && dy.data == nullptr)
         return;

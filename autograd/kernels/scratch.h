@@ -9,7 +9,7 @@
 namespace plaingrad::autograd::kernels {
 
 // One slot a use: two kernels that are active at once on one thread must not share a buffer.
-enum class Scratch { gemm_a, gemm_b, attention, partial, count };
+enum class Scratch { gemm_a, gemm_b, attention, partial, places, count };
 
 // At least n elements, 64-byte aligned, uninitialised, valid on this thread until the next call with
 // the same slot. It grows and is kept until scratch_trim or the thread's end, so a training step soon

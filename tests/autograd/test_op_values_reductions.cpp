@@ -90,10 +90,54 @@ TEST_CASE("values: long sums do not drift", "[ops][values]") {
     CHECK(drift(shift.grad(), rows) <= 1e-6);
     CHECK(drift(mul(gain.grad(), Tensor::from({2}, {-1, 1})), rows) <= 1e-6);
 
+    // Of a token that is nearly all there is, beside two others and padding.
+    std::vector<int32_t> ids(static_cast<std::size_t>(rows), 1);
+    ids[0] = ids[70] = 2, ids.back() = 3;
+    for (const bool again : {false, true}) {
+        Tensor table = leaf(Tensor::zeros({4, 10}));
+        if (again)
+            sum(table * 0).backward();
+        embedding(table, Tokens(1, rows, ids, 3)).backward(reshape(columns, {1, rows, 10}));
+        const Tensor grad = table.grad();
+        CHECK(drift(grad[1], rows - 3) <= 1e-6);
+        CHECK(drift(grad[2], 2) <= 1e-6);
+        CHECK((grad[0].to_vector() == std::vector<Real>(10) && grad[3].to_vector() == std::vector<Real>(10)));
+    }
+
     // 2 * 40,000 equal probabilities: as many targets' gradients, and the logarithm of a long sum.
     const Tensor row = Tensor::full({1, 1'000'000}, Real(0.3));
     CHECK(std::abs(static_cast<double>(cross_entropy(row, Tokens(1, 1, {7})).item()) - std::log(1e6)) <=
           2e-6);
+}
+
+// A row of a million: two thirds of the elements are -1, the others 2, so that mean and variance are known.
+TEST_CASE("values: a long row's statistics do not drift", "[ops][values]") {
+    const int64_t n = 999'999;
+    Tensor x = leaf(Tensor::uninitialized({1, n})), dy = Tensor::uninitialized({1, n});
+    for (int64_t i = 0; i < n; ++i) {
+        x.mutable_data()[i] = i % 3 == 0 ? 2 : -1;         // mean 0, variance 2
+        dy.mutable_data()[i] = i % 9 < 4 ? Real(0.5) : 0;  // mean 2/9, mean of dy x 0.5 (2*2 - 2) / 9 = 1/9
+    }
+    const Tensor y = layer_norm(x, Tensor::ones({n}), Tensor::zeros({n}), 0);
+    y.backward(dy);
+    double worst = 0, worst_grad = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto value = static_cast<double>(x.data()[i]), upstream = static_cast<double>(dy.data()[i]);
+        const double grad = (upstream - 2.0 / 9 - value * (1.0 / 9) / 2) / std::sqrt(2.0);
+        worst = std::max(worst, std::abs(static_cast<double>(y.data()[i]) - value / std::sqrt(2.0)));
+        worst_grad = std::max(worst_grad, std::abs(static_cast<double>(x.grad().data()[i]) - grad));
+    }
+    CHECK(worst <= 1e-6);
+    CHECK(worst_grad <= 1e-6);
+}
+
+// Attention's outputs are chains of 512 keys, as a matrix product's are.
+TEST_CASE("values: attention to a million keys does not drift", "[ops][values]") {
+    const int64_t n = 1'000'003;
+    Tensor q = leaf(random({1, 1, 1}, 1)), k = Tensor::zeros({1, n, 1}),
+           v = Tensor::full({1, n, 1}, Real(0.1));
+    const Tensor out = attention(q, k, v);
+    CHECK(std::abs(static_cast<double>(out.item()) / static_cast<double>(Real(0.1)) - 1) <= 1e-5);
 }
 
 TEST_CASE("values: max takes the first of equal ones, and a NaN wins", "[ops][values]") {
