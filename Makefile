@@ -160,8 +160,11 @@ $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) -Wno-psabi $(ISA_$*) -DPLAINGRAD_KERNELS=kernels_$* -MMD -MP -c $< -o $@
 
-# Programs get -O1, too: what takes time in them is the library's.
-EXTRA = $(if $(filter apps/%,$<),-O1)$(if $(filter %/dispatch.cpp,$<),$(foreach isa,$(ISAS),$(HAVE_$(isa))))
+# Compiling takes longer than most of this code will ever run. -Og, of gcc's levels the fastest to compile (-O0 emits
+# more than it saves), is for programs and for what opens files; -O1 for what only puts kernels in order.
+OPENS = apps/% nn/checkpoint/% models/saved.cpp models/translator.cpp models/pytorch.cpp
+ORDERS = $(filter-out models/text/%,$(filter nn/% models/%,$<))
+EXTRA = $(if $(filter $(OPENS),$<),-Og,$(if $(ORDERS),-O1))$(if $(filter %/dispatch.cpp,$<), $(foreach isa,$(ISAS),$(HAVE_$(isa))))
 $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@

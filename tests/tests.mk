@@ -51,9 +51,9 @@ endif
 
 # gcc 12 sees a string of 32 bytes overflow where one is joined from parts (its bugs 105329 and 105651).
 TEST_WARNINGS = $(if $(CLANG),,-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
-# Tests, but not benchmarks, get -O1 (the last -O counts): they are many and each runs once, so compiling is what takes
+# Tests, but not benchmarks, get -Og (the last -O counts): they are many and each runs once, so compiling is what takes
 # the time. Their arithmetic is the same at any level.
-TEST_OPT = -O1
+TEST_OPT = -Og
 $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o): TEST_OPT =
 # Catch2's own code, compiled once for all variants.
 $(OBJ)/tests/main.o: TEST_OPT = -O0

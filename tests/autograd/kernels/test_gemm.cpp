@@ -270,6 +270,8 @@ TEST_CASE("gemm: an activation equals the composition", "[kernels][gemm]") {
     shapes.insert(shapes.end(), std::begin(kMore), std::end(kMore));
     for (const auto& [m, n, k] : shapes)
         for (const Unary f : {Unary::relu, Unary::gelu, Unary::gelu_tanh, Unary::silu}) {
+            if (m * n * k > 2'000'000 && static_cast<int>(f) != m % 4)
+                continue;  // one function is enough where the emulated fma takes a second
             const int flags = static_cast<int>(f) + static_cast<int>(m);
             Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, true, m > 1 ? 1 : 0);
             if (k > 0)
