@@ -62,6 +62,7 @@ int64_t Rng::below(uint64_t i, int64_t n) const {
 }
 
 std::vector<int64_t> Rng::permutation(int64_t n) const {
+    check(n >= 0, "[permutation] of a negative number of elements: ", n);
     std::vector<int64_t> order(static_cast<std::size_t>(n));
     std::iota(order.begin(), order.end(), int64_t(0));
     for (int64_t i = n - 1; i > 0; --i)

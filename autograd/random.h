@@ -34,7 +34,7 @@ public:
     double normal(uint64_t i) const;   // mean 0, deviation 1 (Box and Muller, of uniform 2i and 2i+1)
     int64_t below(uint64_t i, int64_t n) const;  // in [0, n), unbiased to 2^-64 n. Requires n >= 1.
 
-    // 0 .. n-1 in random order (Fisher and Yates).
+    // 0 .. n-1 in random order (Fisher and Yates). Throws Error for a negative n.
     std::vector<int64_t> permutation(int64_t n) const;
 
     kernels::RandomKey key() const;  // for kernels: autograd/kernels/random.h

@@ -1,7 +1,6 @@
 #include "models/settings.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <sstream>
 
@@ -27,17 +26,9 @@ T within(const Range<T>& range, std::optional<T> value, const std::string& what,
              ": got '", text, "'"));
 }
 
-// A text that sets the same value. Of a real number the shortest: 0.1, not 0.10000000000000001.
+// A text that sets the same value.
 std::string text_of(int64_t value) { return std::to_string(value); }
-std::string text_of(double value) {
-    char text[40];
-    for (int digits = 6; digits <= 17; ++digits) {
-        std::snprintf(text, sizeof text, "%.*g", digits, value);
-        if (nn::checkpoint::parse_real(text) == value)
-            break;
-    }
-    return text;
-}
+std::string text_of(double value) { return nn::checkpoint::to_text(value); }
 std::string text_of(bool value) { return value ? "true" : ""; }
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(const Settings::Words& files) { return listed(files, ","); }

@@ -11,8 +11,11 @@
 namespace plaingrad::nn {
 
 struct Dropout {
-    // rng: any Rng that differs between the layers of a model, e.g. rng.fork("dropout").
-    Dropout(Real rate_, const Rng& rng) : rate(rate_), stream(rng.state()) {}
+    // rng: any Rng that differs between the layers of a model, e.g. rng.fork("dropout"). Throws Error unless
+    // 0 <= rate < 1.
+    Dropout(Real rate_, const Rng& rng) : rate(rate_), stream(rng.state()) {
+        check(rate >= 0 && rate < 1, "[Dropout] the rate must be from 0 to below 1: got ", rate);
+    }
     Tensor operator()(const Tensor& x, const Mode& mode) const {
         return autograd::dropout(x, rate_in(mode), rng_in(mode));
     }

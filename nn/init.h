@@ -14,8 +14,9 @@ enum class Init {
     normal,   // matrices and embeddings N(0, 1/in): standard deviation d^-0.5; biases 0
     pytorch,  // PyTorch's defaults: matrices and biases U(±1/√in), embeddings N(0, 1)
     bert,     // matrices and embeddings N(0, 0.02²), biases 0 (Devlin et al. 2019)
-    gpt2,  // the same, and matrices that write into the residual stream N(0, 0.02²/(2 layers)), so that its
-           // variance does not grow with the depth (Radford et al. 2019, §2.3)
+    // As bert, but matrices that write into the residual stream are N(0, 0.02²/(2 layers)), so that its variance
+    // does not grow with the depth (Radford et al. 2019, §2.3).
+    gpt2,
     count
 };
 inline constexpr const char* kInitNames[] = {"xavier", "normal", "pytorch", "bert", "gpt2"};

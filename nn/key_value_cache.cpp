@@ -30,7 +30,8 @@ void KeyValueCache::select(const std::vector<int32_t>& rows) {
     if (length_ == 0)
         return;
     const int64_t n = static_cast<int64_t>(rows.size());
-    const Tensor table = autograd::reshape(stored_, {stored_.size(0), -1});          // (B, ...)
+    const int64_t width = stored_.size(1) * stored_.size(2);
+    const Tensor table = autograd::reshape(stored_, {stored_.size(0), width});       // (B, ...)
     const Tensor chosen = autograd::embedding(table, autograd::Tokens(1, n, rows));  // (1, n, ...)
     stored_ = chosen.with_shape(stored_.shape().with(0, n));                         // (n, capacity, ...)
 }

@@ -11,9 +11,12 @@ namespace plaingrad::nn {
 using autograd::Tensor;
 
 // Keys | values of one attention layer: (B, capacity, 2*d_model), of which `length()` positions are filled.
+// It writes into its memory, so it is moved and not copied: two caches would share what they append.
 class KeyValueCache {
 public:
     KeyValueCache() = default;
+    KeyValueCache(KeyValueCache&&) = default;
+    KeyValueCache& operator=(KeyValueCache&&) = default;
     explicit KeyValueCache(const Tensor& keys_values)  // (B, S, 2*d_model)
         : stored_(keys_values), length_(keys_values.size(1)) {}
 

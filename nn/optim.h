@@ -114,7 +114,8 @@ private:
 double grad_norm(const std::vector<NamedParameter>& parameters);
 
 // What clipping multiplies the gradients by: max_norm / norm if norm is larger than max_norm, else (and if
-// norm is not finite: check it) 1. Throws Error unless max_norm > 0.
+// norm is not finite: check it) 1. PyTorch divides by norm + 1e-6, so that its gradients come out a little
+// smaller. Throws Error unless max_norm > 0.
 double clip_scale(double norm, double max_norm);
 
 // Scales the gradients themselves by clip_scale of their norm, and returns the norm before. Optimizer::step

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
+#include <iomanip>
+#include <locale>
+#include <sstream>
 
 namespace plaingrad::nn {
 namespace {
@@ -32,26 +34,27 @@ public:
         if (better) {
             training_.best_validation = loss;
             training_.best_step = step;
-            best_.clear();
+            training_.best_weights.clear();
             for (const NamedParameter& p : training_.adam.parameters())
                 if (options_.restore_best)
-                    best_.push_back({p.name, p.tensor.clone()});
+                    training_.best_weights.push_back({p.name, p.tensor.clone()});
         }
         return loss;
     }
 
     bool has_patience() const { return options_.patience == 0 || training_.worse < options_.patience; }
 
+    // If the run has ended: one that was only stopped goes on from its last weights.
     void restore_best() const {
-        if (!best_.empty())
-            copy_values(best_, training_.adam.parameters());
+        const bool ended = training_.adam.steps() >= options_.steps || !has_patience();
+        if (ended && options_.restore_best && !training_.best_weights.empty())
+            copy_values(training_.best_weights, training_.adam.parameters());
     }
 
 private:
     Training& training_;
     const TrainingOptions& options_;
     const Watch& watch_;
-    std::vector<NamedParameter> best_;
 };
 
 // What the batches of a step came to.
@@ -74,12 +77,16 @@ Sum accumulate(int64_t step, const Rng& dropout, const LossOf& loss_of, const Tr
             batch.loss.backward();
             return {loss, batch.tokens, 1, batch.ends_epoch};
         }
+        check(batch.tokens > 0, "[train] step ", step,
+              ": to accumulate batches, each must say of how many tokens "
+              "its loss is the mean: got ",
+              batch.tokens);
         autograd::mul(batch.loss, Tensor(static_cast<Real>(tokens))).backward();
         sum.loss += loss * tokens;
         sum.tokens += batch.tokens;
         sum.ends_epoch = batch.ends_epoch;
     }
-    sum.grad_scale = 1 / static_cast<double>(std::max<int64_t>(1, sum.tokens));
+    sum.grad_scale = 1 / static_cast<double>(sum.tokens);
     sum.loss *= sum.grad_scale;
     return sum;
 }
@@ -99,9 +106,10 @@ StepReport take_step(int64_t step, Training& training, const Rng& dropout, const
     training.adam.zero_grad();
     const Sum now = accumulate(step, dropout, loss_of, options);
     const double norm = grad_norm(parameters) * now.grad_scale;
-    check(std::isfinite(now.loss) && std::isfinite(norm), "[train] step ", step, ": the loss is ", now.loss,
-          " and the gradient's norm ", norm, place_of_failure(parameters),
-          "; a lower learning rate may help");
+    if (!std::isfinite(now.loss) || !std::isfinite(norm))
+        throw autograd::Error(autograd::join("[train] step ", step, ": the loss is ", now.loss,
+                                             " and the gradient's norm ", norm, place_of_failure(parameters),
+                                             "; a lower learning rate may help"));
     const double clip = options.clip > 0 ? clip_scale(norm, options.clip) : 1;
     const double rate = options.learning_rate(step);
     training.adam.step(rate, clip * now.grad_scale);
@@ -120,6 +128,7 @@ TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOp
     check(options.learning_rate && (options.validate_every == 0 || options.validation_loss),
           "[train] a learning rate is needed, and to validate a validation_loss");
     check(options.accumulate >= 1, "[train] a step needs at least one batch: got ", options.accumulate);
+    check(options.clip >= 0, "[train] clip must be a largest norm, or 0 for any: got ", options.clip);
     const Rng dropout = Rng(options.seed).fork("dropout");
     const Clock::time_point start = Clock::now();
     const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -160,14 +169,15 @@ TrainingLog::TrainingLog(std::string text) : text_(std::move(text)) {
 }
 
 void TrainingLog::add(const StepReport& r) {
-    char validation[40] = "", row[240];
-    if (r.validation)
-        std::snprintf(validation, sizeof validation, "%.6g", *r.validation);
     const double took = r.seconds - seconds_;
-    std::snprintf(row, sizeof row, "%lld,%.6g,%s,%.6g,%.6g,%.3f,%.0f\n", static_cast<long long>(r.step),
-                  r.loss, validation, r.learning_rate, r.grad_norm, r.seconds,
-                  static_cast<double>(r.tokens) / (took > 0 ? took : 1));
-    text_ += row;
+    std::ostringstream row;
+    row.imbue(std::locale::classic());  // numbers in a file are the same in every country
+    row << r.step << ',' << r.loss << ',';
+    if (r.validation)
+        row << *r.validation;
+    row << ',' << r.learning_rate << ',' << r.grad_norm << std::fixed << std::setprecision(3) << ','
+        << r.seconds << std::setprecision(0) << ',' << static_cast<double>(r.tokens) / (took > 0 ? took : 1);
+    text_ += row.str() + '\n';
     seconds_ = r.seconds;
 }
 

@@ -20,7 +20,7 @@ namespace plaingrad::nn {
 // What one batch gives.
 struct StepLoss {
     Tensor loss;
-    int64_t tokens = 0;       // how many the loss is the mean of
+    int64_t tokens = 0;       // how many the loss is the mean of; needed if batches are accumulated
     bool ends_epoch = false;  // the last batch of an epoch: the step ends with it, and validation follows
 };
 // The loss of a batch of a step (from 1).
@@ -40,7 +40,7 @@ struct TrainingOptions {
     int64_t validate_every = 0;  // 0: only at the end of epochs
     std::function<double()> validation_loss = {};
     int64_t patience = 0;      // ends when so many in a row are no better; 0: goes on
-    bool restore_best = true;  // when training ends the model has the weights of the best validation
+    bool restore_best = true;  // when the run has ended the model gets the weights of the best validation
 };
 
 // What a step came to.
@@ -75,7 +75,8 @@ struct Training : Validations {
     Training(const std::vector<NamedParameter>& parameters, const AdamOptions& options)
         : adam(parameters, options) {}
 
-    Adam adam;  // its steps are those of the run
+    Adam adam;                                      // its steps are those of the run
+    std::vector<NamedParameter> best_weights = {};  // copies, kept for restore_best and saved nowhere
 };
 
 struct TrainingResult {
@@ -85,15 +86,16 @@ struct TrainingResult {
     int64_t best_step = 0;  // 0: there was no validation
 };
 
-// From where `training` stands. If the watch wants it to stop, training ends with that step. Throws
-// Error at the first loss or gradient that is not finite, naming the first parameter whose gradient is not.
+// From where `training` stands. If the watch wants it to stop, this call ends with that step, and another one
+// resumes. Throws Error at the first loss or gradient that is not finite, naming the first parameter whose
+// gradient is not.
 TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options,
                      const Watch& watch = {});
 // From the beginning.
 TrainingResult train(const std::vector<NamedParameter>& parameters, const LossOf& loss_of,
                      const TrainingOptions& options, const Watch& watch = {});
 
-// A log as CSV: a row for each step that it is given. Tokens a second are those since the row before.
+// A log as CSV: a row for each step. Tokens a second are those of the step, over the time since the row before.
 class TrainingLog {
 public:
     // The rows of a run that is resumed, "" for a new one.

@@ -44,13 +44,14 @@ void remove_leftovers(const std::filesystem::path& target) {
     const std::filesystem::path folder = target.parent_path();
     const std::string begin = target.filename().string() + kAside;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, error)) {
-        const std::string name = entry.path().filename().string();
+    std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
         if (!name.starts_with(begin) || name.find_first_not_of("0123456789-", begin.size()) != name.npos)
             continue;
-        const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        const int file = open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
-            unlink(entry.path().c_str());
+            unlink(entry->path().c_str());
         if (file >= 0)
             close(file);
     }

@@ -204,8 +204,7 @@ int64_t size_of(DType dtype) { return kDTypes[static_cast<int>(dtype)].size; }
 int64_t byte_count(const Entry& entry, const std::string& where) {
     int64_t numbers = 1, bytes = 0;
     bool fits = true, empty = false;
-    for (const int64_t size :
-         entry.shape) {  // with a 1 for each 0: {0, 2^62, 4} has no numbers, but no strides either
+    for (const int64_t size : entry.shape) {  // with a 1 for each 0: {0, 2^62, 4} has no strides either
         empty = empty || size == 0;
         fits = fits && size >= 0 && !__builtin_mul_overflow(numbers, std::max<int64_t>(size, 1), &numbers);
     }

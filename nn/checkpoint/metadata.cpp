@@ -1,9 +1,13 @@
 #include "nn/checkpoint/metadata.h"
 
+#include <clocale>
+#if __has_include(<xlocale.h>)
+#include <xlocale.h>  // where macOS has strtod_l
+#endif
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
@@ -17,29 +21,26 @@ std::optional<int64_t> parse_integer(std::string_view text) {
     return whole ? std::optional(value) : std::nullopt;
 }
 
-// With strtod, as from_chars for real numbers is missing in older libraries. It would also take hexadecimal
+// With strtod_l, as from_chars for real numbers is missing in older libraries. It would also take hexadecimal
 // numbers and leading spaces.
 std::optional<double> parse_real(const std::string& text) {
     constexpr const char* words[] = {"inf", "-inf", "nan", "-nan"};
     const bool word = std::find(std::begin(words), std::end(words), text) != std::end(words);
     if (text.empty() || (!word && text.find_first_not_of("0123456789+-.eE") != std::string::npos))
         return {};
+    static const locale_t kClassic = newlocale(LC_ALL_MASK, "C", nullptr);
     char* stop = nullptr;
-    const double value = std::strtod(text.c_str(), &stop);
+    const double value = strtod_l(text.c_str(), &stop, kClassic);
     return stop == text.c_str() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-std::string to_text(float value) {
+template <class T>
+static std::string shortest(T value) {
     char text[40];
-    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
-    return text;
+    return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general).ptr};
 }
-
-std::string to_text(double value) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.17g", value);
-    return text;
-}
+std::string to_text(float value) { return shortest(value); }
+std::string to_text(double value) { return shortest(value); }
 
 void FieldWriter::operator()(const std::string& name, const std::vector<int32_t>& values) {
     std::string text;

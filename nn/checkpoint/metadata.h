@@ -27,11 +27,12 @@
 
 namespace plaingrad::nn::checkpoint {
 
-// The whole text as a number; nothing if it is none, or too large. A real number may be "inf" or "nan".
+// The whole text as a number; nothing if it is none, or too large. A real number may be "inf" or "nan". As
+// below, the point is a point whatever the host program's locale says.
 std::optional<int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_real(const std::string& text);
 
-// With so many digits that the same number is read again.
+// As few digits as tell the number from all others: 0.1, not 0.10000000000000001.
 std::string to_text(float value);
 std::string to_text(double value);
 
@@ -42,6 +43,7 @@ struct FieldWriter {
     std::string prefix = {};  // of every name
 
     void operator()(const std::string& name, const std::string& value) { metadata[prefix + name] = value; }
+    void operator()(const std::string& name, const char* value) { metadata[prefix + name] = value; }
     void operator()(const std::string& name, int64_t value) { (*this)(name, std::to_string(value)); }
     void operator()(const std::string& name, int32_t value) { (*this)(name, std::to_string(value)); }
     void operator()(const std::string& name, const std::vector<int32_t>& values);  // "4 5 6"

@@ -86,16 +86,16 @@ std::string_view bytes_of(const T* data, int64_t n) {
 std::size_t header_length(std::string_view bytes, int64_t size, const std::string& where) {
     check_file(!bytes.starts_with("PK\x03\x04") && !bytes.starts_with("\x80\x02"), where,
                ": this is a file of torch.save; in Python, safetensors.torch.save_file(state_dict, \"...\") "
-               "writes one ",
-               "that can be read here");
+               "writes one that can be read here");
     check_file(bytes.size() >= kLengthBytes, where, ": ", bytes.size(),
                " bytes are too few for a safetensors file, which begins with 8 for the length of its header");
     uint64_t length = 0;
     std::memcpy(&length, bytes.data(), kLengthBytes);
-    check_file(length <= kLongestHeader, where,
-               ": this is no safetensors file: its first 8 bytes would be the length of a header, and are "
-               "beyond the ",
-               "format's limit of ", kLongestHeader);
+    check_file(
+        length <= kLongestHeader, where,
+        ": this is no safetensors file: its first 8 bytes would be the length of a header, and are beyond "
+        "the format's limit of ",
+        kLongestHeader);
     const uint64_t rest = static_cast<uint64_t>(size) - kLengthBytes;
     check_file(length <= rest, where, ": the header needs ", length, " bytes: there are ", rest,
                "; the file is cut off, or is no safetensors file");
@@ -166,9 +166,10 @@ bool SafeTensors::is_real(const Entry& entry) { return kFloats.contains(entry.dt
 
 const Entry& SafeTensors::at(std::string_view name) const {
     const Entry* entry = find(name);
-    const std::string first = entries().empty() ? "" : join(", the first is ", shown(entries()[0].name));
-    check_file(entry != nullptr, where_, ": there is no tensor ", shown(name), "; this file has ",
-               entries().size(), first);
+    if (entry == nullptr)
+        throw FileError(join(where_, ": there is no tensor ", shown(name), "; this file has ",
+                             entries().size(),
+                             entries().empty() ? "" : ", the first is " + shown(entries()[0].name)));
     return *entry;
 }
 

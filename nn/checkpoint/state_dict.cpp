@@ -12,7 +12,7 @@ namespace {
 using autograd::join;
 
 // Names under a heading; of many the first few, so that a line stays a line.
-struct List {
+struct Listing {
     std::string text;
     int count = 0;
 
@@ -58,7 +58,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 }
 
 // The file's tensor for each of our entries, by names alone; nullptr where it has none.
-std::vector<const Entry*> match_names(const SafeTensors& file, const StateDict& state, List& unexpected) {
+std::vector<const Entry*> match_names(const SafeTensors& file, const StateDict& state, Listing& unexpected) {
     std::unordered_map<std::string, std::size_t> by_name;
     for (std::size_t i = 0; i < state.entries.size(); ++i)
         by_name.emplace(state.entries[i].name, i);
@@ -77,7 +77,7 @@ std::vector<const Entry*> match_names(const SafeTensors& file, const StateDict& 
 
 // The same. Throws FileError with all that does not fit.
 std::vector<const Entry*> match(const SafeTensors& file, const StateDict& state) {
-    List missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
+    Listing missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
     const std::vector<StateEntry>& entries = state.entries;
     const std::vector<const Entry*> found = match_names(file, state, unexpected);
     std::map<Place, std::size_t> first;  // of the names of a weight, that the file has

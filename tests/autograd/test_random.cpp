@@ -173,6 +173,8 @@ TEST_CASE("random: below stays below and is even", "[random]") {
 }
 
 TEST_CASE("random: a permutation is one, and any", "[random]") {
+    CHECK(Rng(6).permutation(0).empty());
+    CHECK_THROWS_AS(Rng(6).permutation(-1), autograd::Error);
     for (const int64_t n : {0, 1, 2, 37, 1000}) {
         std::vector<int64_t> order = Rng(6).permutation(n), sorted = order;
         std::sort(sorted.begin(), sorted.end());

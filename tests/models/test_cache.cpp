@@ -87,6 +87,22 @@ TEST_CASE("cache: and after rows were reordered, repeated and dropped", "[models
 
 TEST_CASE("cache: select before the first step, and twice in a row", "[models][decoding]") {
     compare("paper", sentences({3, 6}, 3), 4, {{0, {1, 0, 1}}, {2, {0, 2}}, {2, {1}}});
+    nn::KeyValueCache cache(Tensor::zeros({2, 3, 4}));
+    cache.select({});
+    cache.select({});  // of no sentence, none
+    CHECK(cache.filled().shape() == Shape({0, 3, 4}));
+    static_assert(!std::is_copy_constructible_v<nn::KeyValueCache>);
+}
+
+TEST_CASE("cache: attention's weights are those of the positions that are filled", "[models][decoding]") {
+    const nn::MultiHeadAttention layer(8, 2, Rng(1));
+    const Tensor x = random({1, 3, 8}, 1);
+    Tensor whole, step;
+    layer(x, {.mask = Mask::causal(), .weights = &whole});  // (1, 2, 3, 3)
+    nn::KeyValueCache cache;
+    for (int64_t t = 0; t < 3; ++t)
+        layer(autograd::slice(x, 1, t, t + 1), {.weights = &step, .first = t, .cache = &cache});
+    CHECK(same_bits(step, autograd::slice(whole, 2, 2, 3)));  // (1, 2, 1, 3)
 }
 
 TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder layers but one",

@@ -25,6 +25,8 @@ TEST_CASE("dropout: evaluation is the identity", "[nn][dropout]") {
     CHECK(layer(x, Mode::eval()).same_memory(x));
     layer(x, step(1));  // training in between changes nothing
     CHECK(same_bits(layer(x, Mode::eval()), x));
+    for (const Real rate : {Real(-0.1), Real(1), Real(1.5), std::numeric_limits<Real>::quiet_NaN()})
+        CHECK_THROWS_AS(Dropout(rate, Rng(1)), autograd::Error);
     const Dropout never(0, Rng(1));
     CHECK(never(x, step(1)).same_memory(x));
 }

@@ -215,6 +215,46 @@ TEST_CASE("training: goes on from where it stood, to the same bits", "[nn][train
                    "[Adam] the number of steps"));
 }
 
+// The best validation is that of step 2; what stops before the end of the run goes on from its last weights.
+TEST_CASE("training: the best weights come at the end of the run, not of a call", "[nn][training]") {
+    const auto options = [](int64_t stop, int64_t& validations) {
+        TrainingOptions o = steps(8);
+        o.stop = stop;
+        o.validate_every = 2;
+        o.validation_loss = [&] { return static_cast<double>(++validations); };
+        return o;
+    };
+    Tiny whole, parts;
+    int64_t of_whole = 0, of_parts = 0;
+    const std::vector<double> expected = whole.train(options(0, of_whole)).losses;
+    Training training(parts.parameters, AdamOptions{.beta2 = 0.98, .eps = 1e-9});
+    std::vector<double> losses;
+    for (const int64_t stop : {3, 5, 0}) {
+        const TrainingResult part = nn::train(training, std::ref(parts), options(stop, of_parts));
+        losses.insert(losses.end(), part.losses.begin(), part.losses.end());
+    }
+    CHECK(losses == expected);
+    CHECK(same_bits(parts.x->to_vector(), whole.x->to_vector()));
+    CHECK(same_bits(whole.x->to_vector(), whole.weights[2]));  // as before step 3
+}
+
+TEST_CASE("training: batches that are accumulated say how many tokens they have", "[nn][training]") {
+    Tiny tiny;
+    TrainingOptions options = steps(1);
+    options.accumulate = 2;
+    const auto loss_of = [&](int64_t, const Mode&) { return StepLoss{autograd::sum(tiny.x.tensor())}; };
+    const auto train = [&] {
+        nn::train(tiny.parameters, loss_of, options);
+        return Tensor();
+    };
+    CHECK(contains(error_of(train), "of how many tokens its loss is the mean: got 0"));
+    options.accumulate = 1;
+    options.clip = -1;
+    CHECK(contains(error_of(train), "clip must be"));
+    options.clip = HUGE_VAL - HUGE_VAL;
+    CHECK(contains(error_of(train), "clip must be"));
+}
+
 TEST_CASE("training: what is not finite is named", "[nn][training]") {
     Tiny good, bad;
     const auto train = [&] {

@@ -1,9 +1,12 @@
 // Values as text: what is written comes back, what is missing stays as it was, what is none is refused by its
 // name.
+#include <clocale>
 #include <cmath>
 #include <limits>
+#include <locale>
 
 #include "nn/checkpoint/metadata.h"
+#include "nn/training.h"
 #include "tests/catch.h"
 #include "tests/nn/checkpoint/files.h"
 
@@ -23,6 +26,8 @@ struct Fields {
     double wide = 0.25;
     std::string word = "default";
     Colour colour = Colour::green;
+    int32_t id = 3;
+    std::vector<int32_t> ids = {1, 2};
 };
 
 template <class F, class Field>
@@ -33,6 +38,8 @@ void visit(F& f, Field& field) {
     field("wide", f.wide);
     field("word", f.word);
     field("colour", f.colour, kColours);
+    field("id", f.id);
+    field("ids", f.ids);
 }
 
 Fields from(const Metadata& metadata) {
@@ -48,13 +55,14 @@ TEST_CASE("metadata: fields come back as they were", "[nn][checkpoint][metadata]
     constexpr double inf = std::numeric_limits<double>::infinity();
     for (const double wide : {1.0 / 3, -inf, inf, 5e-324, -0.0, 1e308}) {
         const Fields given = {
-            std::numeric_limits<int64_t>::min(), false, 1.0f / 3, wide, "à\nb", Colour::blue};
+            std::numeric_limits<int64_t>::min(), false, 1.0f / 3, wide, "à\nb", Colour::blue, -5, {7, 0}};
         Metadata metadata;
         FieldWriter writer{metadata, "x."};
         visit(given, writer);
         CHECK(metadata.at("x.colour") == "blue");
         CHECK(metadata.at("x.on") == "false");
-        CHECK(metadata.size() == 6);
+        CHECK(metadata.at("x.ids") == "7 0");
+        CHECK(metadata.size() == 8);
         const Fields back = from(metadata);
         CHECK(back.count == given.count);
         CHECK(back.on == given.on);
@@ -63,7 +71,43 @@ TEST_CASE("metadata: fields come back as they were", "[nn][checkpoint][metadata]
         CHECK(std::signbit(back.wide) == std::signbit(wide));
         CHECK(back.word == given.word);
         CHECK(back.colour == given.colour);
+        CHECK((back.id == given.id && back.ids == given.ids));
     }
+}
+
+TEST_CASE("metadata: a text is text, and a number as short as it can be", "[nn][checkpoint][metadata]") {
+    Metadata metadata;
+    FieldWriter write{metadata};
+    write("word", "post");
+    write("tenth", 0.1);
+    write("third", 1.0f / 3);
+    CHECK(metadata == Metadata{{"tenth", "0.1"}, {"third", "0.33333334"}, {"word", "post"}});
+}
+
+// As in Germany: 12.345,5. A program may set such a locale for all of its process.
+struct German : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+};
+
+TEST_CASE("metadata: numbers in texts are the same in every country", "[nn][checkpoint][metadata]") {
+    const std::locale before = std::locale::global(std::locale(std::locale::classic(), new German));
+    std::string of_c = std::setlocale(LC_ALL, nullptr);
+    std::setlocale(LC_ALL, "de_DE.UTF-8");  // where it is installed
+    Metadata metadata;
+    FieldWriter write{metadata};
+    write("half", 1234.5);
+    nn::TrainingLog log;
+    log.add({.step = 12345, .loss = 0.5, .tokens = 5000, .seconds = 1});
+    const std::string joined = autograd::join(12345, " ", 0.5);
+    const std::optional<double> parsed = parse_real("1234.5");
+    std::setlocale(LC_ALL, of_c.c_str());
+    std::locale::global(before);
+    CHECK(metadata.at("half") == "1234.5");
+    CHECK(parsed == 1234.5);
+    CHECK(joined == "12345 0.5");
+    CHECK(log.text().ends_with("12345,0.5,,0,0,1.000,5000\n"));
 }
 
 TEST_CASE("metadata: a missing field keeps its default", "[nn][checkpoint][metadata]") {
@@ -88,6 +132,10 @@ TEST_CASE("metadata: what is no such value is refused, naming file and field", "
         CHECK(refused("count", number) == "file: x.count must be a whole number: got \"" + number + "\"");
     for (const std::string number : {"", " 1", "1 ", "x", "0x10", "nan", "1,5", "infinity", "1e"})
         CHECK(refused("wide", number) == "file: x.wide must be a number: got \"" + number + "\"");
+    for (const std::string number : {"2147483648", "-2147483649"})
+        CHECK(refused("id", number) == "file: x.id must be a number below 2^31: got " + number);
+    for (const std::string numbers : {"1 x", "-1", "1 2147483648", "1.5"})
+        CHECK(refused("ids", numbers) == "file: x.ids must be whole numbers from 0: got \"" + numbers + "\"");
     CHECK(refused("on", "1") == "file: x.on has an unknown value \"1\"");
     CHECK(refused("colour", "Red") == "file: x.colour has an unknown value \"Red\"");
     CHECK(refused("colour", std::string(1 << 20, 'r')).size() < 200);
