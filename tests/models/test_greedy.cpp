@@ -117,3 +117,12 @@ TEST_CASE("greedy: on models, the definition's tokens, in a batch too", "[models
     CHECK(ended > 0);
     CHECK(cut > 0);
 }
+
+TEST_CASE("greedy: of equally probable tokens the smaller id", "[models][decoding]") {
+    HandMade stepper(1, [](int32_t, const Ids& read) {
+        return read.size() < 3 ? std::vector<double>{0.1, 0.1, 0.1, 0.1, 0.2, 0.2, 0.2}
+                               : std::vector<double>{0.1, 0.1, 0.4, 0.1, 0.1, 0.1, 0.1};
+    });
+    const Ids ids = greedy(stepper, 9).at(0).ids;
+    CHECK((!ids.empty() && ids == Ids(ids.size(), 4)));
+}

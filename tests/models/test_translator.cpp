@@ -2,14 +2,15 @@
 #include "models/translator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/language_model.h"
 #include "models/pairs.h"
 #include "models/saved.h"
 #include "nn/optim.h"
-#include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
+#include "tests/models/small.h"
 #include "tests/models/text/parallel_text.h"
 
 using namespace plaingrad;  // NOLINT
@@ -133,7 +134,78 @@ TEST_CASE("Translator: what was trained and saved translates again", "[translato
         const Translation cut = t.translate({line})[0];
         CHECK((cut.cut && cut.pieces == 11));
         CHECK_FALSE(t.translate({"one two!"})[0].cut);
+        // A model of 12 positions reads 11 pieces and the end.
+        for (const std::size_t pieces : {std::size_t{11}, std::size_t{12}}) {
+            const std::string exact = line.substr(0, 4 * pieces);
+            REQUIRE(t.codec.encode(exact).size() == pieces);
+            CHECK(t.translate({exact})[0].cut == (pieces == 12));
+        }
     }
+}
+
+TEST_CASE("alignment: by the mean over the heads of the last layer but one, at the position that predicts",
+          "[translator]") {
+    TransformerConfig config = small("paper");
+    config.n_decoder_layers = 3;
+    int64_t changes = 0, crossed = 0;
+    for (uint64_t seed = 1; seed < 9; ++seed) {
+        Transformer model(config, Rng(seed));
+        stir(model, seed);
+        int64_t last = -1;
+        const Sentences sources = {{4, 5, 6, 7, 8, 2}, {9, 4, 2}},
+                        translations = {{5, 6, 7, 8}, {10, 9, 8, 7, 6}};
+        AttentionWeights weights;
+        model(padded(sources), padded({{1, 5, 6, 7}, {1, 10, 9, 8, 7}}), Mode::eval(), &weights);
+        const Tensor mean = autograd::mean(weights.decoder_cross[1], {1});  // (B, T, S)
+        const CrossAttention attention(model, sources, translations);
+        for (int64_t b = 0; b < 2; ++b)
+            for (int64_t t = 0; t < std::ssize(translations[static_cast<std::size_t>(b)]); ++t) {
+                const int64_t length = std::ssize(sources[static_cast<std::size_t>(b)]) - 1;
+                const Real* const row = mean.data() + (b * mean.size(1) + t) * mean.size(2);
+                const int64_t most = attention.most(b, t, length);
+                CHECK(most == std::max_element(row, row + length) - row);
+                changes += most != std::exchange(last, most);
+                std::vector<bool> among(static_cast<std::size_t>(length));
+                CHECK(attention.most(b, t, length, among) == most);  // none of them: all
+                for (int64_t s = 0; s < length; ++s) {
+                    among.assign(among.size(), false);
+                    among[static_cast<std::size_t>(s)] = true;
+                    CHECK(attention.most(b, t, length, among) == s);
+                }
+            }
+        // Sorted by the words of the translation, then of the source, each pair once.
+        const Alignment alignment = align(attention, 0, {0, 0, 1, 2, 2}, {0, 1, 1, 2});
+        CHECK(alignment.size() >= 3);
+        for (std::size_t i = 1; i < alignment.size(); ++i)
+            CHECK(std::pair(alignment[i - 1].second, alignment[i - 1].first) <
+                  std::pair(alignment[i].second, alignment[i].first));
+        crossed += !std::is_sorted(alignment.begin(), alignment.end());
+    }
+    CHECK(changes > 8);  // or it would not matter where one looks
+    CHECK(crossed > 0);
+}
+
+TEST_CASE("Translator: an unknown word is copied from one of the source that is unknown, wherever it attends",
+          "[translator]") {
+    const text::Codec codec =
+        text::Codec::learn(parallel_text({{"a b c d e f", "a b c d e f"}}), {.merges = 0});
+    int64_t copied = 0;
+    for (uint64_t seed = 1; seed < 30; ++seed) {
+        TransformerConfig config = small("paper", codec.size());
+        Transformer model(config, Rng(seed));
+        stir(model);
+        const std::string line = "a b c 猫 d e f";
+        const std::string marked =
+            translate(model, codec, {line}, {.beam = 1, .copy_unknown = false})[0].best[0].text;
+        const std::string text = translate(model, codec, {line}, {.beam = 1})[0].best[0].text;
+        std::string expected = marked;
+        for (std::size_t at = expected.find("<unk>"); at != expected.npos; at = expected.find("<unk>")) {
+            expected.replace(at, 5, "猫");
+            ++copied;
+        }
+        CHECK(text == expected);
+    }
+    CHECK(copied > 20);
 }
 
 TEST_CASE("Translator: files that are none", "[translator][saved]") {
