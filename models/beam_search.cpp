@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "autograd/base/parallel.h"
+#include "autograd/base/portable_math.h"
 #include "models/decoding.h"
 #include "models/ranking.h"
 #include "models/rows.h"
@@ -20,7 +21,8 @@ struct Search {
 // A sentence without any token, when none may be written, counts as one of length 1: there is no mean of
 // nothing.
 double length_penalty(std::size_t tokens, const BeamOptions& o) {
-    return std::pow((o.k + static_cast<double>(std::max<std::size_t>(tokens, 1))) / (o.k + 1), o.alpha);
+    const auto length = static_cast<double>(std::max<std::size_t>(tokens, 1));
+    return autograd::portable::pow((o.k + length) / (o.k + 1), o.alpha);
 }
 
 bool better(const Hypothesis& a, const Hypothesis& b) {

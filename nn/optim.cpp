@@ -5,6 +5,7 @@
 
 #include "autograd/base/float_control.h"
 #include "autograd/base/parallel.h"
+#include "autograd/base/portable_math.h"
 #include "autograd/broadcast.h"
 #include "autograd/kernels/kernels.h"
 
@@ -149,8 +150,8 @@ void Adam::update(const Piece& p, double lr, double grad_scale) const {
                                 .rest1 = real(1 - options_.beta1),
                                 .rest2 = real(1 - options_.beta2),
                                 .eps = real(options_.eps),
-                                .correction1 = real(1 - std::pow(options_.beta1, t)),
-                                .correction2 = real(1 - std::pow(options_.beta2, t)),
+                                .correction1 = real(1 - autograd::portable::pow(options_.beta1, t)),
+                                .correction2 = real(1 - autograd::portable::pow(options_.beta2, t)),
                                 .decay = real(decays ? options_.weight_decay : 0),
                                 .decoupled = options_.decoupled,
                                 .grad_scale = real(grad_scale)};

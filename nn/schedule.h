@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "autograd/base/check.h"
+#include "autograd/base/portable_math.h"
 
 namespace plaingrad::nn {
 
@@ -50,7 +51,7 @@ struct CosineSchedule {
         if (step >= total)
             return lr_end;
         const double done = static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
-        return lr_end + (lr - lr_end) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+        return lr_end + (lr - lr_end) * 0.5 * (1 + autograd::portable::cos(std::numbers::pi * done));
     }
 };
 

@@ -52,6 +52,8 @@ double log(double x) {
     return k * kLn2[0] + (2 * s + (2 * s * rest + k * kLn2[1]));
 }
 
+double pow(double x, double p) { return x == 0 ? 0 : exp(std::fmax(p * log(x), -700)); }
+
 double sin(double x) { return sine(x, 0); }
 double cos(double x) { return sine(x, 1); }
 

@@ -2,9 +2,12 @@
 #include "autograd/storage.h"
 
 #include <algorithm>
+#include <barrier>
 #include <limits>
+#include <thread>
 #include <utility>
 
+#include "autograd/kernels/scratch.h"
 #include "autograd/ops.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -179,4 +182,27 @@ TEST_CASE("tensor: making, reading, copying", "[tensor]") {
     CHECK((contains(from, "(2, 3)") && contains(from, "got 2")));
     const std::string shape = error_of([&] { x.with_shape({4}); });
     CHECK((contains(shape, "(2, 3)") && contains(shape, "(4)")));
+}
+
+// A request for a few elements gets the large buffer that is kept, and after a trim one of its own.
+TEST_CASE("storage: trim also gives back the kernels' working memory, of every thread", "[storage]") {
+    const auto ask = [](int64_t n) { return kernels::scratch(kernels::Scratch::partial, n); };
+    constexpr int64_t kLarge = 1 << 23;
+    std::barrier asked(2), trimmed(2);
+    bool kept = false, released = false;
+    std::thread other([&] {
+        const Real* const large = ask(kLarge);
+        kept = ask(16) == large;
+        asked.arrive_and_wait();
+        trimmed.arrive_and_wait();
+        released = ask(16) != large;
+    });
+    const Real* const large = ask(kLarge);
+    CHECK(ask(16) == large);
+    asked.arrive_and_wait();
+    storage_trim();
+    CHECK(ask(16) != large);
+    trimmed.arrive_and_wait();
+    other.join();
+    CHECK((kept && released));
 }

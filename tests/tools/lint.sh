@@ -76,6 +76,10 @@ text ~ /^namespace [a-z]/ && level(file) < 8 && !begun[file]++ {
 level(file) < 8 && file != "autograd/base/system.cpp" && text ~ /__linux__|__APPLE__|_WIN32/ {
     bad("only autograd/base/system.cpp asks which system it is")
 }
+level(file) >= 2 && level(file) <= 5 && file !~ /^(models\/text\/|autograd\/kernels\/(simd_plain|math)\.h)/ &&
+text ~ /std::(exp|log|pow|sin|cos|tan|tanh|erf|log2|exp2|log1p|expm1)[ \t]*\(/ {
+    bad("C libraries differ in the last bit: autograd/base/portable_math.h has one for all")
+}
 file ~ /\.h$/ && text ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace([^A-Za-z0-9_]|$)/ { bad("no using namespace in a header") }
 ' >>"$found"
 

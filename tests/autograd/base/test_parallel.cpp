@@ -2,6 +2,10 @@
 // several callers; and the processor's rounding control.
 #include "autograd/base/parallel.h"
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -11,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "autograd/base/system.h"
 #include "autograd/ops.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -271,4 +276,22 @@ TEST_CASE("the caller's flushing of subnormals changes no bit and comes back", "
     }
 }
 
+#endif
+
+#if defined(__linux__)
+TEST_CASE("processors: those that this process may run on, not those of the machine", "[parallel]") {
+    cpu_set_t all, one;
+    REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+    CHECK(processors() == CPU_COUNT(&all));
+    CPU_ZERO(&one);
+    for (int cpu = CPU_SETSIZE; cpu-- > 0;)
+        if (CPU_ISSET(cpu, &all)) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+        }
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    const int here = processors();
+    REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
+    CHECK(here == 1);
+}
 #endif

@@ -1,4 +1,4 @@
-// exp, log, sin and cos of our own: right, and the same bits with any compiler on any machine.
+// exp, log, pow, sin and cos of our own: right, and the same bits with any compiler on any machine.
 #include <cmath>
 #include <cstring>
 
@@ -47,6 +47,14 @@ TEST_CASE("portable: exp, log, sin, cos are right in double", "[math]") {
         INFO("function " << r.f << " from " << r.low << " to " << r.high);
         CHECK(worst <= 0x1p-51);
     }
+    namespace p = autograd::portable;
+    for (const double x : {0.5, 0.9, 0.98, 0.999, 1.0, 1.7})
+        for (const double power : {0.6, 1.0, 2.0, 1000.0}) {
+            const double y = std::pow(x, power), error = std::abs(p::pow(x, power) - y) / y;
+            INFO(x << " to the power of " << power);
+            CHECK(error <= std::fmax(1, power * std::abs(std::log(x))) * 0x1p-51);
+        }
+    CHECK((p::pow(0, 3) == 0 && p::pow(1, 7) == 1 && p::pow(0.9, 1e12) < 1e-300));
     CHECK(portable(0, 0) == 1);
     CHECK(portable(1, 1) == 0);
     CHECK(portable(2, 0) == 0);
