@@ -22,8 +22,14 @@ static Sides sides(const ParallelText& text) {
     return all;
 }
 
+static void check_pieces(const CodecOptions& options, const std::string& where) {
+    check(options.pieces == "words" || options.pieces == "bytes", where,
+          ": pieces are of words or of bytes: got '", options.pieces, "'");
+}
+
 Codec Codec::learn(const ParallelText& text, const CodecOptions& options, const std::string& codes,
                    const std::string& codes_file) {
+    check_pieces(options, "[Codec]");
     Codec codec;
     codec.options_ = options;
     if (codec.is_bytes()) {
@@ -97,6 +103,7 @@ Codec Codec::from_metadata(const nn::checkpoint::Metadata& metadata, const std::
     field("pieces", codec.options_.pieces);
     field("tokenized", codec.options_.tokenized);
     field("lower_case", codec.options_.lower_case);
+    check_pieces(codec.options_, path);
     if (codec.is_bytes()) {
         codec.bytes_ = ByteBpe::from_merges(field.required("codes"), path);
         return codec;

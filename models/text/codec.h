@@ -28,7 +28,7 @@ class Codec {
 public:
     // Both languages share one table of pieces, so that names and numbers can be copied. codes: merges that
     // were learned before, as learn-bpe writes them, of the file `codes_file`; if empty, merges are learned
-    // here. Throws Error for codes that cannot be read.
+    // here. Throws Error for unknown pieces, and for codes that cannot be read.
     static Codec learn(const ParallelText& text, const CodecOptions& options, const std::string& codes = "",
                        const std::string& codes_file = "");
 

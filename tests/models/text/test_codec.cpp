@@ -74,3 +74,14 @@ TEST_CASE("codec: bytes that are not UTF-8 come back as they were", "[text][code
         learn(parallel_text({{"caf\xe9 \xff", "k\xfc hl"}}), {.pieces = "bytes", .merges = 2});
     CHECK(codec.decode(codec.encode("caf\xe9 \xff")) == "caf\xe9 \xff");
 }
+
+TEST_CASE("codec: pieces are of words or of bytes, and of nothing else", "[text][codec]") {
+    const ParallelText text = low_and_lower();
+    CHECK_THROWS_AS(learn(text, {.pieces = "syllables"}), autograd::Error);
+    nn::checkpoint::Metadata metadata = learn(text, {.merges = 2}).metadata();
+    metadata.at("translate.pieces") = "syllables";
+    CHECK_THROWS_WITH(Codec::from_metadata(metadata, "file"),
+                      "file: pieces are of words or of bytes: got 'syllables'");
+    metadata.erase("translate.pieces");  // older files have none: words
+    CHECK_FALSE(Codec::from_metadata(metadata, "file").is_bytes());
+}
