@@ -46,7 +46,7 @@ public:
     const char* op() const { return op_; }
     const Shape& shape() const { return shape_; }
     const std::vector<Ref<Node>>& parents() const { return parents_; }
-    // The result, if it is of so few numbers that a picture of the graph can show them; else empty.
+    // The result, if it has so few elements that a picture of the graph can show them; else empty.
     Tensor value() const;
     static constexpr int64_t kShown = 8;
     std::string layer;  // where in a model this op ran, if a NanGuard knew
@@ -95,7 +95,7 @@ private:
 };
 
 // Where an op's backward writes the gradient of one input. Empty if that input needs none.
-// It holds the input's node, not its numbers.
+// It holds the input's node, not its elements.
 class GradSink {
 public:
     explicit GradSink(Ref<Node> node) : node_(std::move(node)) {}
@@ -111,7 +111,7 @@ private:
     Ref<Node> node_;
 };
 
-// Numbers that backward will need. Reading them throws Error if they were changed in the meantime.
+// Elements that backward will need. Reading them throws Error if they were changed in the meantime.
 class Saved {
 public:
     Saved(Ref<Storage> storage, const Shape& shape);

@@ -14,8 +14,8 @@ namespace plaingrad::autograd {
 const char* instruction_set();
 
 // Draws the graph that backward from `root` will walk, an op or leaf a line, with its inputs below it: its
-// name in ops.h, its shape, and its numbers if they are few. What several ops take is drawn once. Inputs that
-// need no gradient are not in the graph. At most `lines` lines.
+// name in ops.h, its shape, and its elements if they are few. What several ops take is drawn once. Inputs
+// that need no gradient are not in the graph. At most `lines` lines.
 //
 //     1 sum () = [5]
 //     └ 2 mul (2) = [1, 4]

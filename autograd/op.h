@@ -20,7 +20,7 @@
 //         });
 //     }
 //
-// The closure's captures are what stays in memory until backward: `sink()`s hold no numbers, `save()`s do.
+// The closure's captures are what stays in memory until backward: `sink()`s hold no elements, `save()`s do.
 // gradcheck.h tells whether the backward is right.
 #pragma once
 

@@ -73,7 +73,7 @@ Tokens argmax(const Tensor& x, int dim = -1);
 
 // ------------------------------------------------------------------------------------------- shape
 
-// The same numbers in another shape; one size may be -1: what is left. Costs nothing.
+// The same elements in another shape; one size may be -1: the rest. Costs nothing.
 Tensor reshape(const Tensor& x, List<int64_t> sizes);
 Tensor squeeze(const Tensor& x, int dim);          // without that dim if its size is 1, else as it is
 Tensor unsqueeze(const Tensor& x, int dim);        // with a dim of size 1, which will be dim `dim`
@@ -182,7 +182,7 @@ inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
-// a = a + b: the handle gets the new tensor. The numbers of the old one stay, for backward and other handles.
+// a = a + b: the handle gets the new tensor. The old one stays, for backward and other handles.
 inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
 inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }

@@ -147,7 +147,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     check(x.rank() >= 1 && weight.rank() == 2 && x.size(-1) == weight.size(1) &&
               (!bias.defined() || bias.shape() == Shape{weight.size(0)}),
           "[linear_cross_entropy] x is ", x.shape(), ", weight is ", weight.shape(), ", bias is ",
-          bias.shape(), "; they must be (..., D), (V, D) and (V)");
+          bias.shape(), "; they must be (..., K), (V, K) and (V)");
     const Targets targets = counted_targets(x.shape().with(-1, weight.size(0)), tokens, options);
     if (Plain::active())
         return plain::linear_cross_entropy(x, weight, bias, tokens, options);

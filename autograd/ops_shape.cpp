@@ -1,4 +1,4 @@
-// Operations that move numbers without changing them.
+// Operations that move elements without changing them.
 #include <algorithm>
 #include <numeric>
 

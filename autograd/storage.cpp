@@ -18,7 +18,7 @@ constexpr int64_t kAlignment = 64;
 // Large buffers are asked for in pages of 2 MiB: with pages of 4 KiB, the rows of a large matrix are a page
 // each, and walking down a column of it misses the processor's table of pages at every step.
 constexpr int64_t kHugePage = int64_t(1) << 21;
-constexpr int64_t kSmallest = 16;  // numbers: one vector
+constexpr int64_t kSmallest = 16;  // elements: one vector
 
 // Size classes in steps of an eighth: at most 12.5 % of a buffer is unused, and some hundred lists reach any
 // size.
@@ -42,7 +42,7 @@ constexpr int64_t kLargest = int64_t(1) << 56;  // beyond it no machine has the 
 
 struct Recycler {
     std::mutex mutex;
-    std::vector<Storage*> waiting[kClasses];
+    std::vector<Storage*> free[kClasses];
     StorageStatistics statistics;
     int64_t most_in_use = 0;  // bytes, so far
     bool poison = false;
@@ -61,39 +61,40 @@ std::align_val_t alignment(int64_t n) {
     return std::align_val_t(static_cast<std::size_t>(large ? kHugePage : kAlignment));
 }
 
-// Gives the waiting buffers back to the system. The mutex is held.
+// Gives the free buffers back to the system. The mutex is held.
 void give_back(Recycler& r) {
-    for (std::vector<Storage*>& waiting : r.waiting) {
-        for (Storage* storage : waiting) {
+    for (std::vector<Storage*>& free : r.free) {
+        for (Storage* storage : free) {
             ::operator delete(storage->data, alignment(storage->capacity));
             delete storage;
         }
-        waiting = {};
+        free = {};
     }
     r.statistics.bytes_recycled = 0;
 }
 
-// Steps of one shape want the same buffers every time; where shapes vary, as batches of sentences do, each
-// brings some of its own, and they would pile up. So there is a limit, beyond which what waits is used for
-// other sizes, or given back: half as much again as was ever in use at once, or a little. What is in use has
-// no limit, and raises it. Training one shape never comes to it after its first step.
+// Steps of one shape want the same buffers every time. Where shapes vary, as batches of sentences do, each
+// shape adds buffers of its own, and they would pile up. So in use and free together are limited to 1.5 times
+// the most that was ever in use at once, and to 64 MiB at least. Beyond that, free buffers serve smaller
+// sizes, or are given back. Memory in use has no limit. Training one shape never reaches it after its first
+// step.
 bool is_beyond_limit(const Recycler& r, int64_t more) {
     constexpr int64_t a_little = int64_t(64) << 20;
     const StorageStatistics& s = r.statistics;
     return s.bytes_in_use + s.bytes_recycled + more > std::max(a_little, r.most_in_use + r.most_in_use / 2);
 }
 
-// At the limit a waiting buffer may be up to half as large again as what is asked for: four classes.
+// At the limit a free buffer may be up to half as large again as what is wanted: four classes.
 constexpr int kLargerClasses = 4;
 
-// A buffer that waits, for who asks for class c; nullptr if there is none.
-Storage* take_waiting(Recycler& r, const SizeClass& c) {
+// A free buffer for class c; nullptr if there is none.
+Storage* take_free(Recycler& r, const SizeClass& c) {
     const bool larger =
-        r.waiting[c.index].empty() && is_beyond_limit(r, c.size * static_cast<int64_t>(sizeof(Real)));
+        r.free[c.index].empty() && is_beyond_limit(r, c.size * static_cast<int64_t>(sizeof(Real)));
     for (int i = c.index; i <= c.index + (larger ? kLargerClasses : 0) && i < kClasses; ++i)
-        if (std::vector<Storage*>& waiting = r.waiting[i]; !waiting.empty()) {
-            Storage* storage = waiting.back();
-            waiting.pop_back();
+        if (std::vector<Storage*>& free = r.free[i]; !free.empty()) {
+            Storage* storage = free.back();
+            free.pop_back();
             r.statistics.bytes_recycled -= bytes(*storage);
             return storage;
         }
@@ -105,11 +106,11 @@ Storage* take_waiting(Recycler& r, const SizeClass& c) {
 Storage* allocate(Recycler& r, int64_t n) {
     const std::size_t size = static_cast<std::size_t>(n) * sizeof(Real);
     void* memory = ::operator new(size, alignment(n), std::nothrow);
-    if (memory == nullptr) {  // what waits here may be what is missing there
+    if (memory == nullptr) {  // free buffers of other sizes may be what the system lacks
         give_back(r);
         memory = ::operator new(size, alignment(n), std::nothrow);
     }
-    check(memory != nullptr, "[storage] out of memory: a tensor of ", n, " numbers was asked for");
+    check(memory != nullptr, "[storage] out of memory: a tensor of ", n, " elements was wanted");
     if (alignment(n) > std::align_val_t(kAlignment))
         prefer_large_pages(memory, size);
     auto* storage = new Storage;
@@ -121,11 +122,11 @@ Storage* allocate(Recycler& r, int64_t n) {
 }  // namespace
 
 Ref<Storage> Storage::make(int64_t n) {
-    check(n <= kLargest, "[storage] out of memory: a tensor of ", n, " numbers was asked for");
+    check(n <= kLargest, "[storage] out of memory: a tensor of ", n, " elements was wanted");
     Recycler& r = recycler();
     const SizeClass c = size_class(n);
     const std::lock_guard lock(r.mutex);
-    Storage* storage = take_waiting(r, c);
+    Storage* storage = take_free(r, c);
     if (storage == nullptr) {
         storage = allocate(r, c.size);
         ++r.statistics.system_calls;
@@ -142,7 +143,7 @@ void Storage::release(Storage* storage) {
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
     storage->version = 0;
-    r.waiting[size_class(storage->capacity).index].push_back(storage);
+    r.free[size_class(storage->capacity).index].push_back(storage);
     r.statistics.bytes_in_use -= bytes(*storage);
     r.statistics.bytes_recycled += bytes(*storage);
 }

@@ -1,9 +1,9 @@
 // The memory of tensors: 64-byte aligned buffers that are recycled.
 //
-// A training step asks for the same sizes again and again. A buffer that is no longer used waits in a list of
-// its size class for the next one who asks, so that after the first of steps of one shape nothing is asked of
-// the system. Where shapes vary, what waits is kept within bounds. Memory is not cleared: an op writes all of
-// its result.
+// A training step needs the same sizes again and again. A buffer that is no longer used goes to the free list
+// of its size class and is handed out again, so that steps of one shape allocate nothing after the first.
+// Where shapes vary, the free lists are kept within bounds. Memory is not cleared: an op writes all of its
+// result.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ struct Storage : Counted {
     // needs is no longer the one that forward saw.
     uint32_t version = 0;
 
-    // Room for n numbers, uninitialised. Throws Error if the system has no memory left.
+    // Room for n elements, uninitialised. Throws Error if the system has no memory left.
     static Ref<Storage> make(int64_t n);
     static void release(Storage* storage);
 };
 
 struct StorageStatistics {
     int64_t bytes_in_use = 0;    // held by tensors now
-    int64_t bytes_recycled = 0;  // waiting for the next tensor
+    int64_t bytes_recycled = 0;  // free, for the next tensor
     int64_t system_calls = 0;    // how often the system was asked for memory
 };
 StorageStatistics storage_statistics();
 
-// Gives the waiting buffers back to the system, and the kernels' working memory. Not while another thread
+// Gives the free buffers back to the system, and the kernels' working memory. Not while another thread
 // computes.
 void storage_trim();
 

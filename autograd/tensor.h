@@ -2,7 +2,7 @@
 //
 // A tensor is a shape, a piece of memory (storage.h) and, if gradients flow through it, a place in the
 // graph of operations that made it (graph.h). Copying a Tensor copies the handle: both share memory and
-// gradient. `clone` copies the numbers. All tensors are dense and row-major.
+// gradient. `clone` copies the elements. All tensors are dense and row-major.
 //
 //     Tensor w = Tensor::from({2, 2}, {1, 2, 3, 4}).require_grad();
 //     Tensor loss = sum(mul(w, w));   // ops.h has all operations
@@ -11,7 +11,7 @@
 //     std::cout << w << w[0];         // print.cpp; rows by number: a copy, which passes gradients on
 //
 // const is of the handle, as with std::shared_ptr: a const Tensor stays a handle of the same memory and the
-// same place in the graph, and the numbers and the gradient there may change through any handle, const or
+// same place in the graph, and the elements and the gradient there may change through any handle, const or
 // not.
 //
 // Threads may share tensors to compute from, each with a graph of its own. What writes must be alone:
@@ -87,9 +87,9 @@ public:
     void backward(const Tensor& start) const;
 
     Tensor detach() const;  // the same memory, outside of the graph
-    Tensor clone() const;   // a copy of the numbers, outside of the graph
+    Tensor clone() const;   // a copy of the elements, outside of the graph
 
-    // The same numbers in the same order in another shape: only the handle changes, so gradient and
+    // The same elements in the same order in another shape: only the handle changes, so gradient and
     // graph are shared too. Throws Error unless the number of elements is equal.
     Tensor with_shape(const Shape& shape) const;
 

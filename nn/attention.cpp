@@ -47,7 +47,8 @@ Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) cons
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
     cache.append(project(x));
     // A causal mask aligns the last query with the last key, so the keys must end where they are filled. One
-    // query alone sees all keys, and reads them where they are; who asks for weights gets no empty columns.
+    // query alone sees all keys, and reads them where they are; weights that are returned have no empty
+    // columns.
     if (x.size(1) > 1 || pass.weights != nullptr)
         return attend(x, cache.filled(), Mask::causal(), pass);
     const std::vector<int32_t> all(static_cast<std::size_t>(x.size(0)), static_cast<int32_t>(cache.length()));

@@ -14,8 +14,8 @@ enum class Init {
     normal,   // matrices and embeddings N(0, 1/in): standard deviation d^-0.5; biases 0
     pytorch,  // PyTorch's defaults: matrices and biases U(±1/√in), embeddings N(0, 1)
     bert,     // matrices and embeddings N(0, 0.02²), biases 0 (Devlin et al. 2019)
-    // As bert, but matrices that write into the residual stream are N(0, 0.02²/(2 layers)), so that its variance
-    // does not grow with the depth (Radford et al. 2019, §2.3).
+    // As bert, but matrices that write into the residual stream are N(0, 0.02²/(2 layers)), so that its
+    // variance does not grow with the depth (Radford et al. 2019, §2.3).
     gpt2,
     count
 };
@@ -25,7 +25,7 @@ static_assert(std::size(kInitNames) == static_cast<std::size_t>(Init::count));
 Tensor uniform(const Shape& shape, double bound, const Rng& rng);     // in [-bound, bound)
 Tensor normal(const Shape& shape, double deviation, const Rng& rng);  // mean 0
 
-// A matrix stored in `shape` that maps `in` numbers to `out`; and the bias after it.
+// A matrix stored in `shape` that maps `in` elements to `out`; and the bias after it.
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng);
 Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng);
 // Makes a matrix of `initial_matrix` fit to write into the residual stream of a stack of n_layers.

@@ -12,7 +12,7 @@ void Visitor::found(std::string_view name, const Parameter& p, bool is_matrix) {
 
 namespace detail {
 
-// "... type_name() [with M = plaingrad::nn::Linear; ...]" -> "Linear". Clang writes "[M = plaingrad::nn::Linear]".
+// "... type_name() [with M = plaingrad::nn::Linear; ...]" -> "Linear". Clang writes "[M = ...]".
 std::string short_type_name(std::string_view text) {
     text.remove_prefix(text.find("M = ") + 4);
     text = text.substr(0, text.find_first_of(";]"));

@@ -23,7 +23,7 @@ struct Range {
     int64_t size() const { return end - begin; }
 };
 
-constexpr int64_t kRange = 1 << 14;  // numbers: some microseconds of Adam
+constexpr int64_t kRange = 1 << 14;  // elements: some microseconds of Adam
 
 // Of all parameters that have a gradient.
 std::vector<Range> ranges(const std::vector<NamedParameter>& parameters) {

@@ -24,7 +24,7 @@ public:
     // Throws Error unless both are finite and the rate is not negative: the weights would be lost.
     void step(double lr, double grad_scale = 1);
 
-    // Forgets the gradients, so that the next backward writes them anew.
+    // Forgets the gradients, so that the next backward overwrites them.
     void zero_grad() { nn::zero_grad(parameters_); }
 
     const std::vector<NamedParameter>& parameters() const { return parameters_; }

@@ -44,7 +44,7 @@ public:
 
     bool has_patience() const { return options_.patience == 0 || training_.worse < options_.patience; }
 
-    // If the run has ended: one that was only stopped goes on from its last weights.
+    // If the run has ended: one that was only stopped resumes from its last weights.
     void restore_best() const {
         const bool ended = training_.adam.steps() >= options_.steps || !has_patience();
         if (ended && options_.restore_best && !training_.best_weights.empty())

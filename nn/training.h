@@ -39,7 +39,7 @@ struct TrainingOptions {
     // without a validation_loss. Smaller is better.
     int64_t validate_every = 0;  // 0: only at the end of epochs
     std::function<double()> validation_loss = {};
-    int64_t patience = 0;      // ends when so many in a row are no better; 0: goes on
+    int64_t patience = 0;      // ends when so many in a row are no better; 0: never for that reason
     bool restore_best = true;  // when the run has ended the model gets the weights of the best validation
 };
 
@@ -95,7 +95,8 @@ TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOp
 TrainingResult train(const std::vector<NamedParameter>& parameters, const LossOf& loss_of,
                      const TrainingOptions& options, const Watch& watch = {});
 
-// A log as CSV: a row for each step. Tokens a second are those of the step, over the time since the row before.
+// A log as CSV: a row for each step. Tokens a second are those of the step, over the time since the row
+// before.
 class TrainingLog {
 public:
     // The rows of a run that is resumed, "" for a new one.

@@ -1,6 +1,7 @@
 // Scaled dot-product attention, "Attention Is All You Need", §3.2.1, equation 1. Part of unit.cpp.
 //
-//   weights = softmax(q kᵀ scale)        per head, over the keys that the mask allows
+//   scores  = q kᵀ scale                 per head
+//   weights = softmax(scores)            over the keys that the mask allows
 //   out     = dropout(weights) v
 //
 // A task is a head of a sentence. Its keys are transposed once, so that 16 of them stand side by side. Then
@@ -44,8 +45,9 @@ Block block(const Head& h, int64_t t, Real* w, Real* dw) {
     return {h, t, smaller(kQueries, h.a->queries - t), w, dw, row_width(h.a->keys)};
 }
 
-// scores = x kᵀ, over the keys that the last query may see, and some more: what comes out there is not read.
-void scores(const Block& b, const Real* x, int64_t x_row, const Real* keys_t, Real* to) {
+// x kᵀ: scores before they are scaled. Over the keys that the last query may see, and some more, which are
+// not read.
+void dot_products(const Block& b, const Real* x, int64_t x_row, const Real* keys_t, Real* to) {
     const int64_t d = b.h.a->d, columns = round_up(b.limit(b.count - 1));
     product({d, x, x_row, 1, keys_t, b.width, {to}, b.width, columns}, b.count);
 }
@@ -110,7 +112,7 @@ void attention(const Attention& a, const Real* q, const Real* k, const Real* v, 
                 fetch_head(head_of(a, task + 1), q, k, v, out);
             for (int64_t t = 0; t < a.queries; t += kQueries) {
                 const Block b = block(h, t, keys_t + a.d * width, nullptr);
-                scores(b, q + h.query(t), a.q_row, keys_t, b.w);
+                dot_products(b, q + h.query(t), a.q_row, keys_t, b.w);
                 softmax_of_scores(b, statistics);
                 if (weights != nullptr)
                     write_weights(b, weights);
@@ -159,8 +161,8 @@ void attention_backward(const Attention& a, const Real* q, const Real* k, const 
                 const int64_t count = smaller(kBackwardQueries, a.queries - first);
                 for (int64_t t = first; t < first + count; t += kQueries) {
                     const Block b = block(h, t, w + (t - first) * width, dw + (t - first) * width);
-                    scores(b, q + h.query(t), a.q_row, keys_t, b.w);
-                    scores(b, dout + h.out(t), h.out_row(), values_t, b.dw);
+                    dot_products(b, q + h.query(t), a.q_row, keys_t, b.w);
+                    dot_products(b, dout + h.out(t), h.out_row(), values_t, b.dw);
                     softmax_backward(b, statistics);
                     if (dq.data != nullptr)
                         weighted_sums(b, b.dw, k, {dq.data + h.query(t), dq.accumulate}, a.q_row);
