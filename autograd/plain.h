@@ -6,6 +6,10 @@
 //
 // Equal up to rounding, dropout's choices included, and with the same bits on any number of threads and any
 // instruction set. Unlike the fused forms, a sentence's bits may depend on how far its batch is padded.
+//
+// Training amplifies the rounding. The losses of ./apps/reverse_task with --plain and without agree to six
+// digits for 90 steps and part soon after; so they do when the learning rate is changed by 3e-8 of itself. In
+// double both agree for longer.
 #pragma once
 
 #include "autograd/ops.h"
