@@ -45,7 +45,8 @@ kit::Options task_options(Settings& s) {
                          "trains a Transformer to reverse sequences, and tests it on unseen ones");
     options.rest("SYMBOL...", "a sequence of 1 to 12 numbers from 0 to 15, to be reversed after training",
                  s.words);
-    options.add("--steps", "N", "training steps", s.steps, {.min = 1});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1})
+        .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "sequences in a step", s.batch, {.min = 1, .max = 1 << 20});
     options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
     options.add("--preset", "how the model is built", s.preset, models::preset_names());

@@ -362,8 +362,10 @@ kit::Options task_options(Settings& s) {
     options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, false,
                  kit::Options::Rest::names);
     options.add("--preset", "how each is trained", s.preset, {"ours", "published"});
-    options.add("--steps", "N", "training steps for each task; 0 is the recipe's", s.steps,
-                {.max = 1'000'000'000});
+    options
+        .add("--steps", "N", "training steps for each task; 0 is the recipe's", s.steps,
+             {.max = 1'000'000'000})
+        .can_not_change("the learning rate falls over all of them");
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
     options.example("./apps/tasks",

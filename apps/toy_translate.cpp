@@ -1,5 +1,7 @@
 // Trains an encoder-decoder Transformer on a handful of sentence pairs, translates them, and then whatever is
 // asked.
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -43,8 +45,8 @@ kit::Options task_options(Settings& s) {
     options.add_files("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data,
                       [](const std::string& file) { return std::vector<std::string>{file}; });
     options.add("--preset", "how the model is built", s.preset, models::preset_names());
-    options.add("--epochs", "N", "how often each pair is learned", s.epochs,
-                {.min = 1, .max = 1'000'000'000});
+    options.add("--epochs", "N", "how often each pair is learned", s.epochs, {.min = 1, .max = 1'000'000'000})
+        .may_change();
     options.add("--lr", "X", "learning rate; 0 is 1e-3, or 1e-4 for models 512 wide", s.lr,
                 {.min = 0, .max = 1});
     options.add("--beam", "N", "width of the beam; 1 is greedy search", s.beam, {.min = 1, .max = 1000})
@@ -258,7 +260,7 @@ std::size_t recite(const Translator& translate, const Corpus& corpus, std::size_
 }
 
 void translate_input(const Translator& translate) {
-    const bool prompt = kit::stdin_is_terminal();
+    const bool prompt = kit::is_terminal(STDIN_FILENO);
     std::cout.flush();
     if (prompt)
         std::cerr << "\nType a sentence; Ctrl-D ends.\n";

@@ -41,7 +41,8 @@ std::string Writer::operator()(const std::string& prompt, const GenerationOption
     if (lines)
         ids.insert(ids.begin(), model.config.specials.start);
     const auto stepper = model.start(Tokens(1, std::ssize(ids), ids));
-    if (!lines)  // the text that it learned from has no end
+    stepper->specials.never.push_back(kUnk);  // which no character has
+    if (!lines)                               // the text that it learned from has no end
         stepper->specials.never.insert(stepper->specials.never.end(), model.config.specials.ends.begin(),
                                        model.config.specials.ends.end());
     GenerationOptions of_items = options;

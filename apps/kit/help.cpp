@@ -1,5 +1,4 @@
 // What --help prints, wrapped by words to the terminal, and what is suggested for a word that was mistyped.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,18 +15,7 @@ using models::Setting;
 
 namespace {
 
-// Columns of the terminal at standard output; 80 elsewhere.
-std::size_t output_width() {
-    winsize size{};
-    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return std::max<std::size_t>(known ? size.ws_col : 80, 40);
-}
-
-// Characters, not bytes.
-std::size_t columns_of(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
+std::size_t output_width() { return static_cast<std::size_t>(std::max(terminal_width(STDOUT_FILENO), 40)); }
 
 // Lines of at most `width` columns; a word that is longer has one of its own. Line breaks of the text and the
 // spaces that a line begins with are kept.
@@ -128,6 +116,7 @@ std::string Options::as_called(std::string text) const {
 
 void Options::print_version() const {
     std::cout << program_.substr(0, program_.find(' ')) << " (plaingrad) " << autograd::version() << '\n';
+    flush_output();
     throw Ended{};
 }
 
@@ -175,6 +164,7 @@ void Options::print_help() {
         std::cout << '\n';
         print_paragraph(note);
     }
+    flush_output();
     throw Ended{};
 }
 

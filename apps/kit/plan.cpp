@@ -54,7 +54,7 @@ double activation_bytes(const models::TransformerConfig& c, int64_t tokens) {
                             c.block.d_ff, c.tgt_vocabulary, tokens);
 }
 
-void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {
+static void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {
     double weights = 0;
     for (const nn::NamedParameter& p : parameters)
         weights += sizeof(Real) * static_cast<double>(p.tensor.numel());
@@ -71,11 +71,11 @@ void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan&
     std::cerr << text << '\n';
 }
 
-void print_time(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, int64_t steps,
-                int64_t batches) {
+void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
+                int64_t steps, int64_t batches) {
     using Clock = std::chrono::steady_clock;
-    constexpr int64_t kMost =
-        4;  // the first one, which fetches its memory, does not count if there is another
+    print_memory(parameters, plan, folder);
+    constexpr int64_t kMost = 4;  // the first, which fetches its memory, does not count if there is another
     double tokens = 0, seconds = 0, measured = 0;
     for (int64_t i = 0; i < kMost && seconds < 1; ++i) {
         const Clock::time_point start = Clock::now();

@@ -23,12 +23,10 @@ struct Plan {
 double activation_bytes(const models::StackConfig& config, int64_t tokens);
 double activation_bytes(const models::TransformerConfig& config, int64_t tokens);
 
-// Throws Error if there is less memory than training takes. folder: whether files are kept.
-void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder);
-
-// From forward and backward of some batches, a second's at most; nothing is learned from them. batches: in
-// the steps that are left.
-void print_time(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, int64_t steps,
-                int64_t batches);
+// What a run takes, on standard error: memory, and files if there is a folder; and, from forward and backward
+// of some batches, a second's at most, from which nothing is learned, the time of so many steps and their
+// batches. Throws Error if there is less memory than that.
+void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
+                int64_t steps, int64_t batches);
 
 }  // namespace plaingrad::kit

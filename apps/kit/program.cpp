@@ -1,8 +1,10 @@
 #include "apps/kit/program.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -25,15 +27,6 @@ void on_interrupt(int signal) {
     interrupt_seen = signal;
     constexpr char text[] = "\nfinishing this step; a second Ctrl-C ends at once\n";
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);  // as a handler may
-}
-
-// Of a program that comes to its end.
-int status_of(const std::function<int()>& body) {
-    try {
-        return body();
-    } catch (const Ended& ended) {
-        return ended.status;
-    }
 }
 
 }  // namespace
@@ -68,7 +61,7 @@ int run(const std::string& program, const char* called, const std::function<int(
     };
     try {
         autograd::instruction_set();  // a wrong PLAINGRAD_ISA: told here, before it could be blamed on a file
-        const int status = status_of(body);
+        const int status = body();
         flush_output();
         return status;
     } catch (const Ended& ended) {
@@ -115,11 +108,19 @@ std::string counted(int64_t n, const std::string& noun) {
     return autograd::join(grouped(n), " ", noun, n == 1 ? "" : "s");
 }
 
-bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
-bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
+std::size_t columns_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+int terminal_width(int descriptor) {
+    winsize size{};
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+bool is_terminal(int descriptor) { return isatty(descriptor) != 0; }
 bool stdout_has_colour() {
     const char* no_colour = std::getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
+    return is_terminal(STDOUT_FILENO) && (no_colour == nullptr || *no_colour == '\0');
 }
 
 }  // namespace plaingrad::kit

@@ -41,8 +41,10 @@ void announce(const std::string& program, int64_t parameters);
 std::string grouped(int64_t n);
 std::string counted(int64_t n, const std::string& noun);  // "1 pair", "29,000 pairs"
 
-bool stderr_is_terminal();
-bool stdin_is_terminal();
+std::size_t columns_of(const std::string& text);  // its characters, not its bytes
+
+int terminal_width(int descriptor);  // columns; 80 for what is no terminal
+bool is_terminal(int descriptor);
 // Whether standard output may show colours: it is a terminal, and NO_COLOR is not set.
 bool stdout_has_colour();
 

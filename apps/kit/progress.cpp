@@ -1,6 +1,5 @@
 #include "apps/kit/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,12 +17,6 @@ constexpr auto kRedraw = std::chrono::milliseconds(50);
 constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: memory is still being fetched
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// Columns of the terminal at standard error; 80 where it does not say.
-int terminal_width() {
-    winsize size{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 }  // namespace
 
@@ -43,7 +36,7 @@ Progress::Progress(int64_t total, int64_t every, int64_t done)
     : total_(total),
       every_(std::max<int64_t>(1, every)),
       done_(done),
-      terminal_(stderr_is_terminal()),
+      terminal_(is_terminal(STDERR_FILENO)),
       start_(Clock::now()),
       drawn_(start_) {}
 
@@ -51,8 +44,6 @@ Progress::~Progress() {
     if (open_)
         std::fputc('\n', stderr);
 }
-
-double Progress::seconds() const { return since(start_); }
 
 void Progress::update(int64_t step, double loss, int64_t tokens) {
     tokens_ += tokens;
@@ -77,7 +68,7 @@ void Progress::note(const std::string& text) {
 }
 
 void Progress::line(int64_t step, double loss) {
-    const double elapsed = seconds(), fraction = static_cast<double>(step) / static_cast<double>(total_);
+    const double elapsed = since(start_), fraction = static_cast<double>(step) / static_cast<double>(total_);
     char numbers[160];
     std::snprintf(numbers, sizeof numbers, "step %*lld/%lld  loss %.6f  %6.0f tokens/s  %s",
                   static_cast<int>(std::to_string(total_).size()), static_cast<long long>(step),
@@ -88,7 +79,7 @@ void Progress::line(int64_t step, double loss) {
     if (step - done_ >= kStepsBeforeEstimate && step < total_)
         text += ", " + duration(elapsed / taken * rest) + " left";
     if (terminal_) {  // the line must not wrap: what has wrapped cannot be drawn over
-        const int room = terminal_width() - 3;  // and a Ctrl-C shows itself as ^C
+        const int room = terminal_width(STDERR_FILENO) - 3;  // and a Ctrl-C shows itself as ^C
         const int width =
             std::min(kBarWidth, room - std::max(kNumbersWidth, static_cast<int>(text.size())) - 1);
         const int full = static_cast<int>(fraction * width);

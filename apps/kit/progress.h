@@ -25,8 +25,6 @@ public:
     // A line of its own, which stays.
     void note(const std::string& text);
 
-    double seconds() const;
-
 private:
     void line(int64_t step, double loss);
 

@@ -36,8 +36,7 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
     if (run.has_ended(steps, patience))
         return {};
     const int64_t done = run.training.adam.steps(), last = run.last_of(steps);
-    print_memory(run.parts.parameters, plan, run.folder.exists());
-    print_time(run.parts.parameters, plan, last - done, (last - done) * batches_in_step);
+    print_plan(run.parts.parameters, plan, run.folder.exists(), last - done, (last - done) * batches_in_step);
     listen_for_interrupt();
     const auto progress = std::make_shared<Progress>(last, plan.plain_lines_every, done);
     return {.on_step = [progress](const nn::StepReport& r) { progress->update(r.step, r.loss, r.tokens); },

@@ -66,14 +66,14 @@ std::string read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     nn::checkpoint::check_file(file.is_open(), path, ": cannot be opened: ", std::strerror(errno));
     const bool regular = std::filesystem::is_regular_file(path, error);
-    const auto size = regular ? std::filesystem::file_size(path, error) : std::size_t{1} << 30;
+    const auto size = regular ? std::filesystem::file_size(path, error) : std::size_t{1} << 28;
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // pieces: a pipe does not say how long it is
     try {
         bytes.reserve(regular ? size : 0);
         while (file.read(piece.data(), std::ssize(piece)), file.gcount() > 0) {
             bytes.append(piece, 0, static_cast<std::size_t>(file.gcount()));
             nn::checkpoint::check_file(regular || bytes.size() <= size, path,
-                                       ": this pipe or device gives more than 1 GiB; has it no end?");
+                                       ": this pipe or device gives more than 256 MiB; has it no end?");
         }
     } catch (const nn::checkpoint::FileError&) {
         throw;
@@ -85,9 +85,16 @@ std::string read_file(const std::string& path) {
     return bytes;
 }
 
+void check_unpacked(std::string_view bytes, const std::string& path) {
+    for (const char* const magic : {"\x1f\x8b", "\xfd\x37zXZ", "\x28\xb5\x2f\xfd", "PK\x03\x04"})
+        nn::checkpoint::check_file(!bytes.starts_with(magic), path,
+                                   ": this file is packed; unpack it first, as with gunzip, unxz or unzip");
+}
+
 template <class Clean>
 static std::vector<std::string> split_lines(std::string_view text, const std::string& path,
                                             const Clean& clean) {
+    check_unpacked(text, path);
     std::vector<std::string> lines;
     for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -122,7 +129,8 @@ bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") !=
 SentencePair split_pair(std::string_view line, const std::string& path, int64_t number) {
     const std::size_t tab = line.find('\t');
     check(tab != std::string_view::npos, path, ":", number,
-          ": there is no tab; a line must be source<TAB>target");
+          ": there is no tab; a line must be source<TAB>target",
+          line.find(',') != line.npos ? ", not CSV" : "");
     check(line.find('\t', tab + 1) == std::string_view::npos, path, ":", number,
           ": there is more than one tab; a line must be source<TAB>target");
     return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1)), number};

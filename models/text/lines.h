@@ -14,8 +14,11 @@ namespace plaingrad::models::text {
 using nn::find_invalid_utf8;
 
 // All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read, is empty, or does not
-// fit into memory; of a pipe or a device, which may have no end, 1 GiB at most.
+// fit into memory; of a pipe or a device, which may have no end, 256 MiB at most.
 std::string read_file(const std::string& path);
+
+// Throws FileError naming `path` for what gzip, xz, zstd or zip have packed, which is no text.
+void check_unpacked(std::string_view bytes, const std::string& path);
 
 // All lines of a file. Throws Error naming the file, and the line where there is one, if it cannot be read,
 // is empty, or is not UTF-8 text.

@@ -292,6 +292,8 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     refused(1, {"eval", model, folder.write("one.txt", "o")}, "one.txt: there is nothing to predict");
     refused(1, {"eval", model, folder.write("empty.txt", "")}, "empty.txt: the file is empty");
 
+    // Whatever is drawn is a character.
+    CHECK(char_lm({"sample", model, "--temperature", "1e9", "--tokens", "300"}).status == 0);
     // What the model does not know is counted and left out.
     const Result known = char_lm({"eval", model, folder.write("known.txt", "once upon a time")});
     const Result other = char_lm({"eval", model, folder.write("other.txt", "once\n uponéX a time")});

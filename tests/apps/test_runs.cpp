@@ -125,7 +125,8 @@ TEST_CASE("every program that trains shows its plan, stops and goes on, and says
     const Programs programs;
     for (const Program& p : programs.all) {
         INFO(p.name);
-        const std::string run = programs.folder / p.name;
+        const std::string name = p.name + std::string(250 - p.name.size(), '_');  // as long as a name may be
+        const std::string run = programs.folder / name;
         const Result r = tests::run(p.name, joined(p.train, {"--save", run, "--stop-after", "2"}));
         INFO(r.err);
         CHECK(r.status == 0);
@@ -151,6 +152,17 @@ TEST_CASE("every program that trains shows its plan, stops and goes on, and says
         const Result again = tests::run(p.name, joined(p.train, {"--save", run}));
         CHECK(again.status == 1);
         CHECK(contains(again.err, "there is a run in this folder already"));
+        const Words too_long = {"--save", programs.folder / std::string(256, 'x')};
+        CHECK(one_line(tests::run(p.name, joined(p.train, too_long)).err, p.name + ": "));
+        // More steps, where the learning rate does not depend on how many there are; else it says why not.
+        const std::string steps = p.name == "classify" || p.name == "toy_translate" ? "--epochs" : "--steps";
+        const Result more =
+            tests::run(p.name, joined(p.begin, {"--resume", run, steps, "1000", "--stop-after", "1"}));
+        const bool may = p.name == "toy_translate" || p.name == "translate";
+        INFO(more.err);
+        CHECK(more.status == (may ? 0 : 2));
+        CHECK(contains(more.err,
+                       may ? "stopped after step 3;" : "as the learning rate falls over all of them"));
     }
 }
 
@@ -193,4 +205,61 @@ TEST_CASE("runs: a batch that no memory holds is refused before the first step, 
         CHECK(r.out.empty());
         CHECK_FALSE(std::filesystem::exists(run));
     }
+}
+
+TEST_CASE("endless and packed input, and none: one line, in bounded memory", "[apps][runs]") {
+    const Programs programs;
+    const Folder& folder = programs.folder;
+    const std::string packed = folder.write("t.gz", "\x1f\x8b\x08 and so on"),
+                      csv = folder.write("t.csv", "a,b c\nd,e f\n");
+    const auto refused = [](const std::string& program, const Words& words, const std::string& part) {
+        const Result r = tests::run(program, words);
+        INFO(program << " " << r.err);
+        CHECK(r.status == 1);
+        CHECK(one_line(r.err, program + ": "));
+        CHECK(contains(r.err, part));
+    };
+    for (const std::string& program : {std::string("char_lm"), std::string("classify")}) {
+        refused(program, {"train", "/dev/zero"}, "/dev/zero: this pipe or device gives more than 256 MiB");
+        refused(program, {"train", packed}, "t.gz: this file is packed; unpack it first");
+    }
+    refused("toy_translate", {"--data", packed}, "t.gz: this file is packed");
+    refused("toy_translate", {"--data", csv},
+            "t.csv:1: there is no tab; a line must be source<TAB>target, not CSV");
+    refused("classify", {"train", csv}, "CSV must become label<TAB>text");
+    refused("char_lm", {"train", folder.write("one", "abc\n"), "--lines"}, "a text of 1 line; at least 20");
+
+    REQUIRE(tests::run("classify", joined(programs.all[4].train, {"--epochs", "1", "--save", folder / "c"}))
+                .status == 0);
+    REQUIRE(tests::run("translate", joined(programs.all[5].train, {"--steps", "1", "--save", folder / "t"}))
+                .status == 0);
+    if (!environment("PLAINGRAD_RUN", "").empty())
+        return;
+    const std::string in = std::filesystem::absolute(apps()).string() + "/", err = folder / "err";
+    for (const std::string& command :
+         {"classify predict " + (folder / "c"), "translate run " + (folder / "t"),
+          std::string("toy_translate --epochs 1")}) {
+        INFO(command);
+        const std::string program = command.substr(0, command.find(' '));
+        for (const auto& [input, error] : {std::pair{" < /dev/zero", "standard input:1: "},
+                                           std::pair{" <&-", "standard input: cannot be read"}}) {
+            const int status = std::system((in + command + input + " > /dev/null 2> " + err).c_str());
+            INFO(content(err));
+            CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));
+            CHECK(contains(content(err), program + ": " + error));
+        }
+    }
+}
+
+TEST_CASE("char_lm with a huge batch answers a signal before its first step", "[apps][runs]") {
+    const Folder folder;
+    const std::string text = folder.write("t", std::string(70'000, 'a') + std::string(70'000, 'b'));
+    Running long_step("char_lm", {"train", text, "--batch", "256", "--context", "2048", "--layers", "1",
+                                  "--d-model", "64"});
+    REQUIRE(long_step.says("memory: "));
+    long_step.interrupt();
+    const Result ended = long_step.wait();
+    INFO(ended.err);
+    CHECK(ended.status == 128 + SIGINT);
+    CHECK_FALSE(contains(ended.err, "speed: "));
 }

@@ -16,6 +16,8 @@ std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) 
     std::vector<File> files;
     for (const std::string& name : names) {
         std::string text = models::text::read_file(name);
+        if (!bytes)
+            models::text::check_unpacked(text, name);
         check(bytes || text.find('\0') == std::string::npos, name,
               ": there is a NUL byte in this file; --bytes reads what is no text");
         if (!bytes) {
@@ -65,7 +67,8 @@ Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines) {
           ": one character is all that this text consists of; there is nothing to learn");
     std::vector<Sequence> items = encode(files, corpus.characters, lines);
     const std::size_t n = lines ? items.size() : items[0].size();
-    check(n >= 20, files[0].name, ": a text of ", n, lines ? " lines" : " characters",
+    check(n >= 20, files[0].name, ": a text of ",
+          kit::counted(static_cast<int64_t>(n), lines ? "line" : "character"),
           "; at least 20 are needed, as a tenth is held out");
     if (lines) {
         const std::size_t training = n - std::min<std::size_t>(1000, n / 10);

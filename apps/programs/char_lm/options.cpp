@@ -50,7 +50,8 @@ kit::Options train_options(Settings& s) {
                 s.context, {.min = 1, .max = 1 << 16});
     options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
     options.add("--batch", "N", "pieces of text, or lines, in a step", s.batch, {.min = 1, .max = 1 << 16});
-    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000})
+        .can_not_change("the learning rate falls over all of them");
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
     options.add("--validate-every", "N", "steps from one validation to the next", s.validate_every,
                 {.min = 1});

@@ -71,7 +71,8 @@ std::vector<std::string> collect_labels(const std::vector<Example>& examples, co
     std::vector<std::string> labels;
     for (const auto& [label, found] : by_label) {
         check(found.size() > 1, found[0]->where, ": the label '", label,
-              "' has this line alone; at least two are needed: add some, or take this one out");
+              "' has this line alone; at least two are needed: add some, or take this one out",
+              label.find(',') < label.size() ? "; CSV must become label<TAB>text" : "");
         labels.push_back(label);
     }
     return labels;

@@ -1,5 +1,7 @@
 // Learns to tell kinds of text apart: an encoder-only Transformer that reads a line and says which label it
 // has.
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 
@@ -128,7 +130,7 @@ int predict_command(int argc, char** argv) {
         report_cuts(l.reader, {{"", text, "the command line"}});
         std::cout << prediction(l, text) << '\n';
     }
-    if (words.size() == 1 && kit::stdin_is_terminal())
+    if (words.size() == 1 && kit::is_terminal(STDIN_FILENO))
         std::cerr << "Type a text; Ctrl-D ends.\n";
     std::ios::sync_with_stdio(false);  // or input that cannot be read seems to have ended
     if (words.size() == 1)

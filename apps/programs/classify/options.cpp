@@ -11,8 +11,10 @@ kit::Options train_options(Settings& s) {
     kit::add_run_options(options, s.run);
     options.add("--validation", "N|FILE", "lines to hold out, or a file of such (a tenth, at most 500)",
                 s.validation);
-    options.add("--epochs", "N", "how often each text is learned; 0: 15, more if that is not 300 steps",
-                s.epochs, {.max = 1'000'000});
+    options
+        .add("--epochs", "N", "how often each text is learned; 0: 15, more if that is not 300 steps",
+             s.epochs, {.max = 1'000'000})
+        .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "texts in a step", s.batch, {.min = 1, .max = 1 << 16});
     options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
     options.add("--weight-decay", "X", "weight decay, as in AdamW", s.weight_decay, {.min = 0, .max = 1});
