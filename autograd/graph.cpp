@@ -94,7 +94,10 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
             if (!node->is_leaf() && node->has_grad_) {
                 const Tensor dout = node->grad();
                 node->zero_grad();  // so that dout is the only handle, and can be passed on as it is
-                node->run(dout);
+                {
+                    const NanGuard::Pause pause;  // a backward of several ops is looked at as one
+                    node->run(dout);
+                }
                 if (const NanGuard* guard = NanGuard::active())
                     guard->after_backward(*node);
             }
@@ -120,10 +123,10 @@ void Node::use_up() {
     zero_grad();
 }
 
-kernels::Out GradSink::open() const { return node_ ? node_->open_grad() : kernels::Out{nullptr}; }
+kernels::Out GradSink::open() const { return *this ? node_->open_grad() : kernels::Out{nullptr}; }
 
 void GradSink::pass(const Tensor& dout) const {
-    if (node_)
+    if (*this)
         node_->add_grad(dout);
 }
 

@@ -94,12 +94,12 @@ private:
     Node* next_ = nullptr;  // in the list of those to be destroyed
 };
 
-// Where an op's backward writes the gradient of one input. Empty if that input needs none.
-// It holds the input's node, not its elements.
+// Where an op's backward writes the gradient of one input. Empty if that input needs none, or needs none any
+// more. It holds the input's node, not its elements.
 class GradSink {
 public:
     explicit GradSink(Ref<Node> node) : node_(std::move(node)) {}
-    explicit operator bool() const { return static_cast<bool>(node_); }
+    explicit operator bool() const { return node_ && node_->is_wanted(); }
     // Where to write; nullptr if this sink is empty. Call it once for each contribution, right before writing
     // all of it.
     kernels::Out open() const;

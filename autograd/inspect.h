@@ -14,8 +14,9 @@ namespace plaingrad::autograd {
 const char* instruction_set();
 
 // Draws the graph that backward from `root` will walk, an op or leaf a line, with its inputs below it: its
-// name in ops.h, its shape, and its elements if they are few. What several ops take is drawn once. Inputs
-// that need no gradient are not in the graph. At most `lines` lines.
+// name in ops.h, its shape, and its elements if they are few. Ops that are made of others show as these: a
+// minimum as neg, maximum, neg. What several ops take is drawn once. Inputs that need no gradient are not in
+// the graph. At most `lines` lines.
 //
 //     1 sum () = [5]
 //     └ 2 mul (2) = [1, 4]
@@ -42,6 +43,18 @@ public:
             names_.emplace_back(detail::node_of(parameter.tensor), parameter.name);
     }
     ~NanGuard() { active_ = before_; }
+
+    // Inside of an op that is made of others: what these compute on the way is not looked at.
+    class Pause {
+    public:
+        Pause() : guard_(std::exchange(active_, nullptr)) {}
+        ~Pause() { active_ = guard_; }
+        Pause(const Pause&) = delete;
+        Pause& operator=(const Pause&) = delete;
+
+    private:
+        NanGuard* guard_;
+    };
     NanGuard(const NanGuard&) = delete;
     NanGuard& operator=(const NanGuard&) = delete;
 

@@ -29,8 +29,8 @@ Tensor div(const Tensor& a, const Tensor& b);  // a / b
 // The larger and the smaller. Of equal ones each gets half of the gradient; a NaN wins.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);  // -maximum(-a, -b)
-// a where the condition is not 0, else b. Nothing passes of the number that is not taken, not even NaN. The
-// condition, for one a comparison, has no gradient.
+// a where the condition is not 0, else b; a -0 becomes 0. Nothing passes of the number that is not taken, not
+// even NaN. The condition, for one a comparison, has no gradient.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 // ------------------------------------------------------------------------- elementwise, one tensor
@@ -42,8 +42,8 @@ Tensor sqrt(const Tensor& x);     // √x
 Tensor tanh(const Tensor& x);     // (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
 Tensor sigmoid(const Tensor& x);  // 1 / (1 + e⁻ˣ)
 Tensor abs(const Tensor& x);      // |x|; its derivative is 0 at 0
-// xᵖ. For x < 0 a number if p is whole, else NaN. Exact for whole and half p, else to |p ln x| times a
-// rounding.
+// xᵖ. For x < 0 a number if p is whole, else NaN. Off by up to p/4 roundings for a whole or half p, whose
+// power is a product; for other p by |p ln x|.
 Tensor pow(const Tensor& x, Real p);
 // min(max(x, low), high); the gradient passes where low <= x <= high. Without a bound: an infinite one.
 Tensor clamp(const Tensor& x, Real low, Real high);

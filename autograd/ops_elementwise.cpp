@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "autograd/broadcast.h"
+#include "autograd/inspect.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
 
@@ -159,7 +160,10 @@ static Tensor power(const Tensor& x, double p) {
 // out = xᵖ           dx = dout p xᵖ⁻¹
 Tensor pow(const Tensor& x, Real exponent) {
     const auto p = static_cast<double>(exponent);
-    const auto raised = [](const Tensor& t, double e) { return e < 0 ? 1 / power(t, -e) : power(t, e); };
+    const auto raised = [](const Tensor& t, double e) {
+        const NanGuard::Pause pause;  // log(0) on the way to 0^0.3
+        return e < 0 ? 1 / power(t, -e) : power(t, e);
+    };
     return with_backward("pow", raised(x.detach(), p), {&x},
                          [p, raised, dx = x.sink(), x = x.save()](const Tensor& dout) {
                              if (p == 0)  // not 0 / 0 at x = 0

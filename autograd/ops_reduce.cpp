@@ -27,23 +27,27 @@ Reduced reduced(const char* name, const Shape& shape, List<int> dims) {
     return left;
 }
 
-// out = scale Σ x over dims        dx = scale dout, repeated along them
-Tensor scaled_sum(const char* op, const Tensor& x, const Reduced& to, bool keep_dims, Real scale) {
+// out = Σ x / n over dims        dx = dout / n, repeated along them
+Tensor sum_over(const char* op, const Tensor& x, const Reduced& to, bool keep_dims, Real n) {
+    const auto divided = [n](const Shape& shape, const Tensor& y, const kernels::Out& by_n) {
+        kernels::cpu().binary(kernels::Binary::div, broadcast_loop(shape, y.shape(), Shape()), y.data(), &n,
+                              by_n);
+    };
     Tensor out = Tensor::uninitialized(to.kept);
-    sum_to(x.shape(), x.data(), to.kept, scale, {out.mutable_data()});
-    out = with_backward(op, out, {&x}, [scale, dx = x.sink(), shape = x.shape()](const Tensor& dout) {
-        kernels::cpu().binary(kernels::Binary::mul, broadcast_loop(shape, dout.shape(), Shape()), dout.data(),
-                              &scale, dx.open());
+    sum_to(x.shape(), x.data(), to.kept, 1, {out.mutable_data()});
+    if (n != 1)
+        divided(to.kept, out, {out.mutable_data()});
+    out = with_backward(op, out, {&x}, [divided, dx = x.sink(), shape = x.shape()](const Tensor& dout) {
+        divided(shape, dout, dx.open());
     });
     return keep_dims ? out : out.with_shape(to.dropped);
 }
 
 Tensor mean_of(const Tensor& x, const Reduced& to, bool keep_dims) {
-    const FloatControl ieee;
     const int64_t n = to.kept.numel() == 0 ? 0 : x.numel() / to.kept.numel();
     check(n > 0 || to.kept.numel() == 0, "[mean] the mean of no numbers is not defined: the shape is ",
           x.shape());
-    return scaled_sum("mean", x, to, keep_dims, n > 0 ? Real(1) / static_cast<Real>(n) : Real(1));
+    return sum_over("mean", x, to, keep_dims, static_cast<Real>(n));
 }
 
 // The largest along a dim, kept as 1, and where they stand.
@@ -67,9 +71,9 @@ struct Largest {
 
 }  // namespace
 
-Tensor sum(const Tensor& x) { return scaled_sum("sum", x, kScalar, false, 1); }
+Tensor sum(const Tensor& x) { return sum_over("sum", x, kScalar, false, 1); }
 Tensor sum(const Tensor& x, List<int> dims, bool keep_dims) {
-    return scaled_sum("sum", x, reduced("sum", x.shape(), dims), keep_dims, 1);
+    return sum_over("sum", x, reduced("sum", x.shape(), dims), keep_dims, 1);
 }
 Tensor mean(const Tensor& x) { return mean_of(x, kScalar, false); }
 Tensor mean(const Tensor& x, List<int> dims, bool keep_dims) {

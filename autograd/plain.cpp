@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/base/float_control.h"
 #include "autograd/kernels/kernels.h"
 
 namespace plaingrad::autograd::plain {
@@ -138,6 +139,7 @@ static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor
 // Attention(Q, K, V) = softmax(Q Kᵀ / √D) V      "Attention Is All You Need", equation 1, per head: §3.2.2
 // A query that may see no key gets zeros.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+    const FloatControl ieee;  // √D is to be rounded the same way everywhere
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
     const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
     const Tensor queries = split_heads(q, H);                     // (B, H, T, D)

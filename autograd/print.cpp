@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ostream>
+#include <sstream>
 #include <string>
 
 #include "autograd/tensor.h"
@@ -16,7 +16,7 @@ constexpr int64_t kEdge = 3;        // elements shown at both ends of a dimensio
 struct Printer {
     const Tensor& x;
     const char* format = "%.4f";
-    std::size_t width = 0;  // of the longest number
+    std::size_t width = 0;  // of the longest number that is shown
 
     std::string text(double number) const {
         char digits[40];
@@ -31,10 +31,8 @@ struct Printer {
         double most = 0, least = 0, nearest_to_0 = HUGE_VAL;
         for (int64_t i = 0; i < x.numel(); ++i) {
             const auto number = static_cast<double>(x.data()[i]);
-            if (!std::isfinite(number)) {
-                width = std::max(width, text(number).size());
+            if (!std::isfinite(number))
                 continue;
-            }
             whole = whole && number == std::floor(number);
             most = std::max(most, number);
             least = std::min(least, number);
@@ -45,13 +43,13 @@ struct Printer {
             format = "%.4e";
         else if (whole)
             format = "%.0f.";
-        width = std::max({width, text(most).size(), least < 0 ? text(least).size() : 0});
     }
 
     // The part that begins with element `offset`, from dimension `dim` on.
-    void print(std::ostream& out, int dim, int64_t offset) const {
+    void print(std::ostream& out, int dim, int64_t offset) {
         if (dim == x.rank()) {
             const std::string number = text(static_cast<double>(x.data()[offset]));
+            width = std::max(width, number.size());
             out << std::string(width - number.size(), ' ') << number;
             return;
         }
@@ -81,6 +79,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) {
         return out << "[empty tensor]";
     Printer printer{x};
     printer.choose_format();
+    std::ostringstream nowhere;
+    printer.print(nowhere, 0, 0);  // finds the width
     printer.print(out, 0, 0);
     return out << "  " << x.shape();
 }

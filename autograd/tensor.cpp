@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "autograd/base/check.h"
+#include "autograd/base/float_control.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/random.h"
 
@@ -31,6 +32,7 @@ Tensor Tensor::arange(double begin, double end, double step) {
     const double count = std::ceil((end - begin) / step);
     check(count < 0x1p53, "[Tensor::arange] from ", begin, " to ", end, " in steps of ", step,
           " is not a number of steps");
+    const FloatControl ieee;
     Tensor out = uninitialized({count > 0 ? static_cast<int64_t>(count) : 0});
     for (int64_t i = 0; i < out.numel(); ++i)
         out.storage_->data[i] = static_cast<Real>(begin + static_cast<double>(i) * step);
@@ -49,6 +51,7 @@ Tensor Tensor::rand(const Shape& shape, const Rng& rng) {
 }
 
 Tensor Tensor::randn(const Shape& shape, const Rng& rng) {
+    const FloatControl ieee;
     Tensor out = uninitialized(shape);
     for (int64_t i = 0; i < out.numel(); ++i)
         out.storage_->data[i] = static_cast<Real>(rng.normal(static_cast<uint64_t>(i)));

@@ -55,6 +55,7 @@ Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng) {
 void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_layers) {
     if (init != Init::gpt2)
         return;
+    const autograd::FloatControl ieee;
     Real* const values = matrix->mutable_data();
     const Real scale = static_cast<Real>(inverse_root(2 * n_layers));
     for (int64_t i = 0; i < matrix->numel(); ++i)

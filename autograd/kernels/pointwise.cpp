@@ -1,4 +1,6 @@
 // Functions of one or two numbers, applied to each element of tensors; dropout; fill. Part of unit.cpp.
+#include <cassert>
+
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/kernels/math.h"
@@ -51,6 +53,9 @@ struct Abs {
 struct Relu {
     static Vec forward(Vec x) { return at_least(0, x); }  // NaN stays NaN
     static Vec derivative(Vec x) { return select(less(zero(), x), broadcast(1), zero()); }
+    static Vec passed(Vec x, Vec dy) {
+        return select(less(zero(), x), dy, zero());
+    }  // 0, not 0 times infinity
 };
 
 // gelu(x)  = x Phi(x)                Phi(x) = P(N <= x), N normal (Hendrycks & Gimpel 2016)
@@ -166,7 +171,11 @@ void unary(Unary function, int64_t n, const Real* x, Real* y) {
 void unary_backward(Unary function, int64_t n, const Real* saved, const Real* dy, Out dx) {
     with_function(function, [&](auto f) {
         parallel_for_vectors(n, [&](int64_t i, int64_t count) {
-            put(dx, i, count, load(dy + i, count) * f.derivative(load(saved + i, count)));
+            const Vec x = load(saved + i, count), d = load(dy + i, count);
+            if constexpr (requires { f.passed(x, d); })
+                put(dx, i, count, f.passed(x, d));
+            else
+                put(dx, i, count, d * f.derivative(x));
         });
     });
 }
@@ -212,7 +221,8 @@ Loop4 merged(const Loop4& loop) {
     return to;
 }
 
-// A row of an operand, by its stride.
+// A row of an operand: in a dense tensor the last dimension of more than one element has stride 1, or is
+// repeated.
 struct Dense {
     const Real* p;
     Vec at(int64_t i, int64_t count) const { return load(p + i, count); }
@@ -221,25 +231,13 @@ struct Repeated {
     Vec value;
     Vec at(int64_t, int64_t) const { return value; }
 };
-struct Strided {
-    const Real* p;
-    int64_t stride;
-    Vec at(int64_t i, int64_t count) const {
-        Real lane[kLanes] = {};
-        for (int64_t k = 0; k < count; ++k)
-            lane[k] = p[(i + k) * stride];
-        return load(lane);
-    }
-};
-
 template <class Visit>
 void with_operand(const Real* p, int64_t stride, const Visit& visit) {
+    assert(stride == 0 || stride == 1);
     if (stride == 1)
         visit(Dense{p});
-    else if (stride == 0)
-        visit(Repeated{broadcast(*p)});
     else
-        visit(Strided{p, stride});
+        visit(Repeated{broadcast(*p)});
 }
 
 // out[i] = op(a[i], b[i]) for the outputs begin ... end - 1, row by row.

@@ -67,6 +67,8 @@ void sum_block(int64_t n, int64_t inner, Real scale, const Real* x, const Out& y
 }
 
 void sum(const Middle& m, Real scale, const Real* x, Out y) {
+    if (m.inner == 0)
+        return;  // no sums, however many rows there are
     const int64_t block = m.inner == 1 ? kSumBlock : kSumRows;
     const int64_t blocks = (m.n + block - 1) / block;
     if (blocks <= 1)

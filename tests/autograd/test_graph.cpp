@@ -133,6 +133,19 @@ TEST_CASE("graph: gradients add up until zero_grad", "[graph]") {
     CHECK(x.grad().item() == 5);
 }
 
+TEST_CASE("graph: a leaf that is frozen after forward collects nothing", "[graph]") {
+    Tensor w = number(2);
+    const Tensor other = number(5);
+    const Tensor y = mul(w, w) + other;
+    w.require_grad(false);
+    y.backward();
+    w.require_grad();
+    CHECK_FALSE(w.has_grad());
+    CHECK(other.grad().item() == 1);
+    mul(w, other).backward();
+    CHECK(w.grad().item() == 5);
+}
+
 TEST_CASE("graph: errors say what was done wrong", "[graph][errors]") {
     const Tensor x = number(3), square = mul(x, x);
     square.backward();

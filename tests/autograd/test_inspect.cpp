@@ -58,6 +58,10 @@ TEST_CASE("print: as PyTorch does, and the shape", "[tensor][print]") {
           "[ nan, -inf,   1.]  (3)");
     CHECK(printed(Tensor::arange(8).with_shape({2, 2, 2})) ==
           "[[[0., 1.],\n  [2., 3.]],\n\n [[4., 5.],\n  [6., 7.]]]  (2, 2, 2)");
+    CHECK(printed(-Tensor::zeros({2})) == "[-0., -0.]  (2)");
+    CHECK(printed(Tensor::from({2}, {Real(-0.0), Real(0.5)})) == "[-0.0000,  0.5000]  (2)");
+    if (autograd::kRealIsDouble)
+        CHECK(printed(Tensor::from({2}, {Real(1e-300), 1})) == "[1.0000e-300,   1.0000e+00]  (2)");
     CHECK(printed(Tensor::zeros({2, 0})) == "[[],\n []]  (2, 0)");
     CHECK(printed(Tensor()) == "[empty tensor]");
     CHECK(printed(Tensor::arange(1001)) == "[   0.,    1.,    2., ...,  998.,  999., 1000.]  (1001)");
@@ -114,6 +118,20 @@ TEST_CASE("NanGuard: names the op and what it was given", "[graph][nan]") {
     };
     CHECK(error_of(backward) == "[NanGuard] backward of sqrt: element 0 of the gradient of leaf (3) is inf");
     CHECK(autograd::log(x).numel() == 2);  // no guard, no error
+}
+
+// pow and the backward of pow and maximum are made of other ops, which are not what a user has called.
+TEST_CASE("NanGuard: an op that is made of others is looked at as one", "[graph][nan]") {
+    const NanGuard guard;
+    const Tensor zero = leaf(Tensor::zeros({2}));
+    CHECK(pow(zero, Real(0.3)).to_vector() == std::vector<Real>{0, 0});  // by way of log(0)
+    const auto backward = [&] {
+        sum(pow(zero, Real(0.5))).backward();
+        return Tensor();
+    };
+    CHECK(error_of(backward) == "[NanGuard] backward of pow: element 0 of the gradient of leaf (2) is inf");
+    const auto forward = [&] { return pow(zero, Real(-1)); };
+    CHECK(contains(error_of(forward), "[NanGuard] pow: element 0 of the output (2) is inf"));
 }
 
 TEST_CASE("NanGuard: names the layer of a model", "[graph][nan]") {

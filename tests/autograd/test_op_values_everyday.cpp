@@ -80,6 +80,12 @@ TEST_CASE("everyday: maximum and minimum share the gradient of equal numbers", "
     CHECK(same(maximum(vec({-1, 2}), 0), {0, 2}));
 }
 
+TEST_CASE("everyday: no gradient passes where relu is flat, not even an infinite one", "[ops][values]") {
+    const Tensor x = leaf(vec({-1, 0, 2}));
+    autograd::relu(x).backward(vec({kInf, kInf, kInf}));
+    CHECK(same(x.grad(), {0, 0, kInf}));
+}
+
 TEST_CASE("everyday: clamp", "[ops][values]") {
     const auto f = [](const Tensor& x) { return clamp(x, -1, 2); };
     const Tensor x = vec({-3, -1, 0, 2, 5, kNan, kInf, -kInf});

@@ -45,6 +45,25 @@ void check_equal(const char* name, const std::vector<Tensor>& inputs, const Comp
 
 }  // namespace
 
+// A rounded 1/n would make it 0.99999994 for n = 41, and an accuracy of 100 % less.
+TEST_CASE("values: the mean of equal numbers is that number", "[ops][values]") {
+    int64_t others = 0;
+    for (int64_t n = 1; n <= 1000; ++n)
+        others += mean(Tensor::ones({n})).item() != 1;
+    CHECK(others == 0);
+    CHECK(mean(Tensor::full({41, 3}, 7), {0}).to_vector() == std::vector<Real>{7, 7, 7});
+    const Tensor x = Tensor::zeros({41}).require_grad();
+    (mean(x) * Real(41)).backward();
+    CHECK(x.grad().to_vector() == std::vector<Real>(41, 1));
+}
+
+TEST_CASE("values: sums of no numbers, and no sums", "[ops][values]") {
+    CHECK(sum(Tensor::zeros({64, 0}), {0}).shape() == Shape{0});
+    CHECK(sum(Tensor::zeros({5, 640, 0}), {1}).shape() == Shape({5, 0}));
+    CHECK(sum(Tensor::zeros({int64_t(1) << 40, 0}), {0}).numel() == 0);  // at once
+    CHECK(sum(Tensor::zeros({0, 3}), {0}).to_vector() == std::vector<Real>{0, 0, 0});
+}
+
 TEST_CASE("values: sums and means", "[ops][values]") {
     const Tensor x = counting({2, 3, 4});  // 12 i + 4 j + k
     CHECK(sum(x).item() == 276);
