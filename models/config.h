@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "models/specials.h"
+#include "models/text/specials.h"
 #include "nn/attention.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"

@@ -32,8 +32,7 @@ struct Batch {
 private:
     using Found = std::vector<std::vector<Hypothesis>>;  // of each sentence, best first
     void add_candidates(const Found& found, std::size_t rank) const;
-    Words copies_for(const Source& source, const Ids& ids, const CrossAttention& attention,
-                     int64_t row) const;
+    Words copies_for(const Source& source, const Ids& ids, const Tensor& attention, int64_t row) const;
 };
 
 void Batch::translate() const {
@@ -65,9 +64,9 @@ void Batch::add_candidates(const Found& found, std::size_t rank) const {
             target_ids.push_back(found[b][rank].ids);
             unknown = unknown || contains(target_ids.back(), kUnk);
         }
-    std::optional<CrossAttention> attention;
+    std::optional<Tensor> attention;  // (B, H, T, S)
     if (!places.empty() && (options.align || (unknown && options.copy_unknown)))
-        attention.emplace(model, source_ids, target_ids);
+        attention = attention_to_source(model, source_ids, target_ids);
     for (std::size_t i = 0; i < places.size(); ++i) {
         const Source& source = sources[places[i]];
         const auto row = static_cast<int64_t>(i);
@@ -78,8 +77,8 @@ void Batch::add_candidates(const Found& found, std::size_t rank) const {
                                             found[places[i]][rank].score};
         if (options.align) {
             const Ids read(source.ids.begin(), source.ids.end() - 1);
-            candidate.alignment = align(*attention, row, codec.words_of(read, source.pieces),
-                                        codec.words_of(target_ids[i], copies));
+            candidate.alignment = text::align(*attention, row, codec.words_of(read, source.pieces),
+                                              codec.words_of(target_ids[i], copies));
         }
         all[source.line].best.push_back(std::move(candidate));
     }
@@ -87,8 +86,7 @@ void Batch::add_candidates(const Found& found, std::size_t rank) const {
 
 // For each unknown token of a translation the piece of the source that it is aligned with: one that is
 // unknown, too, if the source has any.
-Words Batch::copies_for(const Source& source, const Ids& ids, const CrossAttention& attention,
-                        int64_t row) const {
+Words Batch::copies_for(const Source& source, const Ids& ids, const Tensor& attention, int64_t row) const {
     Words copies(ids.size());
     const int64_t length = std::ssize(source.ids) - 1;
     std::vector<bool> unknown;
@@ -97,8 +95,8 @@ Words Batch::copies_for(const Source& source, const Ids& ids, const CrossAttenti
     for (std::size_t t = 0; t < ids.size(); ++t) {
         if (ids[t] != kUnk || length == 0)
             continue;
-        const auto s =
-            static_cast<std::size_t>(attention.most(row, static_cast<int64_t>(t), length, unknown));
+        const auto s = static_cast<std::size_t>(
+            text::most_attended(attention, row, static_cast<int64_t>(t), length, unknown));
         copies[t] = source.pieces.empty() ? codec.decode({source.ids[s]}) : source.pieces[s];
     }
     return copies;
@@ -123,6 +121,21 @@ Source encode(const Transformer& model, const text::Codec& codec, const std::str
 }
 
 }  // namespace
+
+Tensor attention_to_source(const Transformer& model, const std::vector<Ids>& sources,
+                           const std::vector<Ids>& translations) {
+    const autograd::NoGrad no_grad;
+    const Specials& specials = model.config.specials;
+    std::vector<Ids> read = translations;
+    for (Ids& ids : read) {  // the last token is predicted, but not read
+        ids.insert(ids.begin(), specials.start);
+        ids.resize(std::max<std::size_t>(1, ids.size() - 1));
+    }
+    AttentionWeights weights;
+    model(Tokens::padded(sources, specials.pad), Tokens::padded(read, specials.pad), Mode::eval(), &weights);
+    const std::size_t layers = weights.decoder_cross.size();
+    return weights.decoder_cross[layers < 2 ? 0 : layers - 2];
+}
 
 std::vector<Translation> translate(const Transformer& model, const text::Codec& codec, const Words& lines,
                                    const TranslationOptions& options) {

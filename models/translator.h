@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/alignment.h"
+#include "models/text/alignment.h"
 #include "models/text/codec.h"
 #include "models/transformer.h"
 
@@ -27,7 +27,7 @@ struct Translation {
     struct Candidate {
         std::string text;
         double score = 0;
-        Alignment alignment = {};
+        text::Alignment alignment = {};
     };
     std::vector<Candidate> best;  // best first; of a line without text one, which is empty
     bool cut = false;             // the line had more pieces than the model can read: the rest was left out
@@ -40,6 +40,17 @@ struct Translation {
 std::vector<Translation> translate(const Transformer& model, const text::Codec& codec,
                                    const std::vector<std::string>& lines,
                                    const TranslationOptions& options = {});
+
+// The attention to the source (B, H, T, S), of a batch of sentences and translations of them, from one more
+// pass over both. sources end in an end, which translations lack, as they lack the start.
+//
+// Words are aligned by the mean over its heads, in the last layer but one, at the position that predicts a
+// token (Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", §4.1). On 300
+// sentences of Multi30k it agrees with 83 % of the words of which a statistical aligner is sure. The last
+// layer agrees as often; the first one with 4 %, but with 84 % one position later, where the token has been
+// read (Chen et al. 2020, SHIFT-ATT): which position is best depends on the depth.
+Tensor attention_to_source(const Transformer& model, const std::vector<std::vector<int32_t>>& sources,
+                           const std::vector<std::vector<int32_t>>& translations);
 
 struct Translator {
     // What `translate train` has saved: a run's folder (see model_file), or one of the files in it. Throws

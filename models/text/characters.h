@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/specials.h"
+#include "models/text/specials.h"
 
 namespace plaingrad::models::text {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "models/specials.h"
+#include "models/text/specials.h"
 
 namespace plaingrad::models::text {
 

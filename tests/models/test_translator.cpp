@@ -117,7 +117,7 @@ TEST_CASE("Translator: what was trained and saved translates again", "[translato
     }
     SECTION("each word with the words that it comes from") {
         const auto aligned = t.translate({"one two!"}, {.align = true});
-        const Alignment& alignment = aligned[0].best[0].alignment;
+        const text::Alignment& alignment = aligned[0].best[0].alignment;
         std::vector<int64_t> words;
         for (const auto& [source, target] : alignment) {
             CHECK((source >= 0 && source < 2));
@@ -125,7 +125,7 @@ TEST_CASE("Translator: what was trained and saved translates again", "[translato
         }
         CHECK((std::is_sorted(words.begin(), words.end()) && words.front() == 0 && words.back() == 1));
         CHECK(t.translate({"one two!"})[0].best[0].alignment.empty());
-        CHECK(to_string({{0, 0}, {2, 1}}) == "0-0 2-1");
+        CHECK(text::to_string({{0, 0}, {2, 1}}) == "0-0 2-1");
     }
     SECTION("a line that is too long is cut, and says so") {
         std::string line;
@@ -156,25 +156,25 @@ TEST_CASE("alignment: by the mean over the heads of the last layer but one, at t
                         translations = {{5, 6, 7, 8}, {10, 9, 8, 7, 6}};
         AttentionWeights weights;
         model(padded(sources), padded({{1, 5, 6, 7}, {1, 10, 9, 8, 7}}), Mode::eval(), &weights);
-        const Tensor mean = autograd::mean(weights.decoder_cross[1], {1});  // (B, T, S)
-        const CrossAttention attention(model, sources, translations);
+        const Tensor mean = autograd::mean(weights.decoder_cross[1], {1});           // (B, T, S)
+        const Tensor attention = attention_to_source(model, sources, translations);  // (B, H, T, S)
         for (int64_t b = 0; b < 2; ++b)
             for (int64_t t = 0; t < std::ssize(translations[static_cast<std::size_t>(b)]); ++t) {
                 const int64_t length = std::ssize(sources[static_cast<std::size_t>(b)]) - 1;
                 const Real* const row = mean.data() + (b * mean.size(1) + t) * mean.size(2);
-                const int64_t most = attention.most(b, t, length);
+                const int64_t most = text::most_attended(attention, b, t, length);
                 CHECK(most == std::max_element(row, row + length) - row);
                 changes += most != std::exchange(last, most);
                 std::vector<bool> among(static_cast<std::size_t>(length));
-                CHECK(attention.most(b, t, length, among) == most);  // none of them: all
+                CHECK(text::most_attended(attention, b, t, length, among) == most);  // none of them: all
                 for (int64_t s = 0; s < length; ++s) {
                     among.assign(among.size(), false);
                     among[static_cast<std::size_t>(s)] = true;
-                    CHECK(attention.most(b, t, length, among) == s);
+                    CHECK(text::most_attended(attention, b, t, length, among) == s);
                 }
             }
         // Sorted by the words of the translation, then of the source, each pair once.
-        const Alignment alignment = align(attention, 0, {0, 0, 1, 2, 2}, {0, 1, 1, 2});
+        const text::Alignment alignment = text::align(attention, 0, {0, 0, 1, 2, 2}, {0, 1, 1, 2});
         CHECK(alignment.size() >= 3);
         for (std::size_t i = 1; i < alignment.size(); ++i)
             CHECK(std::pair(alignment[i - 1].second, alignment[i - 1].first) <

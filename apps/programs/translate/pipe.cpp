@@ -72,7 +72,7 @@ private:
             else
                 std::cout << c.text;
             if (options_.translation.align)
-                std::cout << " ||| " << models::to_string(c.alignment);
+                std::cout << " ||| " << models::text::to_string(c.alignment);
             std::cout << '\n';
         }
     }
