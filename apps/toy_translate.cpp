@@ -149,7 +149,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
     std::vector<std::string> lines;
     for (const models::Pair& pair : corpus.pairs)
         lines.push_back(corpus.src.decode(pair.src) + '\t' + corpus.tgt.decode(pair.tgt));
-    models::Run run(folder, models::parts_of(model, {}, models::fingerprint(lines)));
+    models::Run run(folder, models::parts_of(model, {}, models::text::fingerprint(lines)));
     const bool ended = kit::train(
         run,
         [&](int64_t step, const nn::Mode& mode) {

@@ -44,6 +44,8 @@ struct Classifier {
         v("output", output);
     }
 
+    static constexpr const char* kKind = "classifier";  // in a saved file
+
     ClassifierConfig config;
     Rng rng;
     Backbone backbone;

@@ -14,7 +14,7 @@ static constexpr const char* kLabels = "classify.labels";  // in the metadata, a
 Labeller Labeller::load(const std::string& path) {
     const std::string file = model_file(path);
     Metadata metadata;
-    Classifier model = load_classifier(file, &metadata);
+    Classifier model = load_model<Classifier>(file, &metadata);
     check_file(metadata.contains(kLabels) && metadata.contains("classify.words"), file,
                ": this classifier was not trained by classify: it has no words or no labels");
     const text::ReaderOptions options = {

@@ -26,6 +26,8 @@ struct LanguageModel {
         v("output", output);
     }
 
+    static constexpr const char* kKind = "language model";  // in a saved file
+
     StackConfig config;
     Rng rng;
     Backbone backbone;

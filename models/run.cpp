@@ -31,16 +31,6 @@ std::string describe(int64_t step, double loss) {
 
 }  // namespace
 
-std::string fingerprint(const std::vector<std::string>& texts) {
-    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-    for (const std::string& text : texts) {
-        for (const char c : text)
-            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-        hash = (hash ^ 0x100) * 0x100000001b3u;  // where one ends
-    }
-    return autograd::join(texts.size(), " texts, ", hash);
-}
-
 Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::AdamOptions& adam)
     : folder(of_run), parts(std::move(of_model)), training(parts.parameters, adam), hooks_(std::move(hooks)) {
     if (!hooks_.describe_validation)

@@ -23,7 +23,7 @@ struct RunParts {
     std::vector<nn::NamedParameter> parameters;
     nn::checkpoint::StateDict state;
     std::function<void(const std::string& path, const Metadata& extra, const nn::Training* training)> save;
-    std::string data = {};  // which data a run began with: it is resumed with no others
+    std::string data = {};  // which data a run began with (text::fingerprint): it is resumed with no others
 };
 // text: what the model's file has to say besides its configuration.
 template <class Model>
@@ -36,9 +36,6 @@ RunParts parts_of(const Model& model, const Metadata& text = {}, const std::stri
             },
             data};
 }
-
-// A number that depends on every byte, for RunParts::data.
-std::string fingerprint(const std::vector<std::string>& texts);
 
 // What a program adds, if it needs to.
 struct RunHooks {

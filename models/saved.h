@@ -7,6 +7,7 @@
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/transformer.h"
+#include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/state_dict.h"
 #include "nn/training.h"
 
@@ -18,9 +19,18 @@ using nn::checkpoint::Metadata;
 // TransformerConfig. A field that is missing keeps its value, so older files can be read. Throws FileError
 // naming `where` and the field if it cannot be read, and Error for a configuration that cannot be built.
 template <class Config>
-Metadata to_metadata(const Config& config);
+Metadata to_metadata(const Config& config) {
+    Metadata metadata;
+    nn::checkpoint::FieldWriter write{metadata, "config."};
+    Config::fields(config, write);
+    return metadata;
+}
 template <class Config>
-void from_metadata(const Metadata& metadata, Config& config, const std::string& where);
+void from_metadata(const Metadata& metadata, Config& config, const std::string& where) {
+    const nn::checkpoint::FieldReader read{metadata, "config.", where};
+    Config::fields(config, read);
+    check_config(config);
+}
 
 // Throws Error for a model that could not be loaded again: its table of sinusoids, which is computed and not
 // in the file, has more than 2^22 numbers, and more than the file. `save` refuses it, too, but training takes
@@ -39,13 +49,11 @@ void save(const std::string& path, const Model& model, const Metadata& extra = {
 // checkpoint. A file is its own. Throws FileError for a folder that has none of them.
 std::string model_file(const std::string& path);
 
-// Throws FileError naming the file if it is not one that `save` wrote for this kind of model. Memory is
-// allocated for no more numbers than the file has. `extra` receives the whole metadata. rng: of the dropout,
-// for a model that is trained on: the one that it was built with.
-LanguageModel load_language_model(const std::string& path, Metadata* extra = nullptr,
-                                  const Rng& rng = Rng(0));
-Classifier load_classifier(const std::string& path, Metadata* extra = nullptr, const Rng& rng = Rng(0));
-Transformer load_transformer(const std::string& path, Metadata* extra = nullptr, const Rng& rng = Rng(0));
+// For the four models. Throws FileError naming the file if it is not one that `save` wrote for this kind of
+// model. Memory is allocated for no more numbers than the file has. `extra` receives the whole metadata. rng:
+// of the dropout, for a model that is trained on: the one that it was built with.
+template <nn::Module Model>
+Model load_model(const std::string& path, Metadata* extra = nullptr, const Rng& rng = Rng(0));
 
 // The weights of a checkpoint or a saved model, into a model that was built as it was.
 void load_weights(const std::string& path, nn::checkpoint::StateDict state);

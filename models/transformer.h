@@ -51,6 +51,8 @@ struct Transformer {
         v("output", output);
     }
 
+    static constexpr const char* kKind = "translation model";  // in a saved file
+
     TransformerConfig config;
     Rng rng;
     InputEmbedding src_embedding, tgt_embedding;

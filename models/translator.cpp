@@ -160,7 +160,7 @@ std::vector<Translation> translate(const Transformer& model, const text::Codec& 
 Translator Translator::load(const std::string& path) {
     const std::string file = model_file(path);
     Metadata metadata;
-    Transformer model = load_transformer(file, &metadata);
+    Transformer model = load_model<Transformer>(file, &metadata);
     text::Codec codec = text::Codec::from_metadata(metadata, file);
     const TransformerConfig& c = model.config;
     nn::checkpoint::check_file(codec.size() == c.src_vocabulary && codec.size() == c.tgt_vocabulary, file,

@@ -12,7 +12,7 @@ static constexpr const char *kVocabulary = "char_lm.vocabulary", *kItems = "char
 Writer Writer::load(const std::string& path) {
     const std::string file = model_file(path);
     Metadata metadata;
-    LanguageModel model = load_language_model(file, &metadata);
+    LanguageModel model = load_model<LanguageModel>(file, &metadata);
     check_file(metadata.contains(kVocabulary) && metadata.contains(kItems), file,
                ": this language model was not trained by char_lm: it has no characters");
     const std::string& items = metadata[kItems];

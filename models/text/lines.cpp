@@ -152,4 +152,14 @@ std::vector<SentencePair> read_pairs(const std::string& path) {
     return pairs;
 }
 
+std::string fingerprint(const std::vector<std::string>& texts) {
+    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+    for (const std::string& text : texts) {
+        for (const char c : text)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+        hash = (hash ^ 0x100) * 0x100000001b3u;  // where one ends
+    }
+    return autograd::join(texts.size(), " texts, ", hash);
+}
+
 }  // namespace plaingrad::models::text

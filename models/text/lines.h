@@ -66,4 +66,7 @@ std::string clean_line(std::string line, const std::string& where);
 // The same of a line that need not be UTF-8.
 std::string clean_line_of_bytes(std::string line, const std::string& where);
 
+// A number that depends on every byte of them: a run is resumed with the texts that it began with.
+std::string fingerprint(const std::vector<std::string>& texts);
+
 }  // namespace plaingrad::models::text

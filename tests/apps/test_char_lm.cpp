@@ -114,7 +114,8 @@ TEST_CASE("char_lm's losses are the means over all that is predicted", "[apps][c
 
     // 40 characters: 16 and 16 and 7 are predicted.
     const std::string text = repeated("abbabaaaba", 4);
-    const models::LanguageModel model = models::load_language_model(path + "/model.safetensors");
+    const models::LanguageModel model =
+        models::load_model<models::LanguageModel>(path + "/model.safetensors");
     double sum = 0;
     for (int begin = 0; begin < 39; begin += 16) {
         std::vector<int32_t> read, next;

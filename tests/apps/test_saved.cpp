@@ -107,18 +107,24 @@ TEST_CASE("saved: a model comes back to the bit, and only as its own kind", "[ki
         stir(model);
         models::save(folder / "lm", model, {{"words", "à b"}});
         nn::checkpoint::Metadata extra;
-        const LanguageModel back = models::load_language_model(folder / "lm", &extra);
+        const LanguageModel back = load_model<LanguageModel>(folder / "lm", &extra);
         CHECK(extra.at("words") == "à b");
         CHECK(hash(nn::parameters(back)) == hash(nn::parameters(model)));
         const Classifier classifier({.stack = small_stack(kind), .classes = 3}, Rng(2));
         stir(classifier);
         models::save(folder / "c", classifier);
-        CHECK(hash(nn::parameters(models::load_classifier(folder / "c"))) ==
-              hash(nn::parameters(classifier)));
+        CHECK(hash(nn::parameters(load_model<Classifier>(folder / "c"))) == hash(nn::parameters(classifier)));
+        const MaskedLanguageModel masked(small_stack(kind), Rng(3));
+        stir(masked);
+        save(folder / "mlm", masked);
+        CHECK(hash(nn::parameters(load_model<MaskedLanguageModel>(folder / "mlm"))) ==
+              hash(nn::parameters(masked)));
     }
-    CHECK(contains(error_of([&] { models::load_classifier(folder / "lm"); }),
+    CHECK(contains(error_of([&] { load_model<MaskedLanguageModel>(folder / "lm"); }),
+                   "lm: this is a saved language model; a saved masked language model is needed"));
+    CHECK(contains(error_of([&] { load_model<Classifier>(folder / "lm"); }),
                    "lm: this is a saved language model; a saved classifier is needed"));
-    CHECK(contains(error_of([&] { models::load_language_model(folder / "c"); }),
+    CHECK(contains(error_of([&] { load_model<LanguageModel>(folder / "c"); }),
                    "c: this is a saved classifier; a saved language model is needed"));
 }
 
@@ -131,7 +137,7 @@ TEST_CASE("saved: as many sinusoids as 16 MiB or the model's numbers, on loading
     const LanguageModel largest(config, Rng(1));
     check_can_save(largest);
     save(folder / "file", largest);
-    CHECK(load_language_model(folder / "file").config.max_length == 1 << 20);
+    CHECK(load_model<LanguageModel>(folder / "file").config.max_length == 1 << 20);
 
     config.max_length += 1;
     const LanguageModel larger(config, Rng(1));
@@ -145,9 +151,9 @@ TEST_CASE("saved: as many sinusoids as 16 MiB or the model's numbers, on loading
     std::string bytes = content(folder / "file");
     bytes.replace(bytes.find("1048576"), 7, "1048577");
     put(folder / "file", bytes);
-    CHECK(refused(error_of([&] { load_language_model(folder / "file"); })));
+    CHECK(refused(error_of([&] { load_model<LanguageModel>(folder / "file"); })));
 
     config.block.positions = nn::Positions::learned;  // these are in the file
     save(folder / "learned", LanguageModel(config, Rng(1)));
-    CHECK(load_language_model(folder / "learned").config.max_length == config.max_length);
+    CHECK(load_model<LanguageModel>(folder / "learned").config.max_length == config.max_length);
 }

@@ -34,7 +34,7 @@ std::string checkpoint(const std::string& path) {
 bool opens(const std::string& path) {
     try {
         nn::checkpoint::Metadata metadata;
-        const models::Transformer model = models::load_transformer(path, &metadata);
+        const models::Transformer model = models::load_model<models::Transformer>(path, &metadata);
         const Codec codec = Codec::from_metadata(metadata, path);
         nn::Training training(nn::parameters(model), {});
         models::load_training(path, training);

@@ -164,10 +164,11 @@ TEST_CASE("translate: the model is the average of the last epochs, older ones ar
     for (int64_t epoch = 1; epoch < 20; ++epoch) {
         const std::string file = f.run + "/epoch-" + std::to_string(epoch) + ".safetensors";
         if (std::filesystem::exists(file))
-            last.push_back(models::load_transformer(file)), newest = epoch;
+            last.push_back(models::load_model<models::Transformer>(file)), newest = epoch;
     }
     REQUIRE((last.size() == 2 && newest >= 3));
-    const auto average = nn::parameters(models::load_transformer(f.run + "/model.safetensors"));
+    const auto average =
+        nn::parameters(models::load_model<models::Transformer>(f.run + "/model.safetensors"));
     const auto one = nn::parameters(last[0]), two = nn::parameters(last[1]);
     double worst = 0, apart = 0;
     for (std::size_t i = 0; i < average.size(); ++i) {

@@ -291,7 +291,7 @@ TEST_CASE("names: a whole model without biases computes what one does whose bias
     load_pytorch(path, other);
     CHECK(equal(model, other));
     save(folder / "saved", model);
-    CHECK(equal(model, load_transformer(folder / "saved")));
+    CHECK(equal(model, load_model<Transformer>(folder / "saved")));
 
     std::vector<Item> all = items(path);
     for (const nn::checkpoint::StateEntry& entry : state_dict(zero).entries)

@@ -11,6 +11,7 @@
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/presets.h"
+#include "models/text/mask_tokens.h"
 #include "models/transformer.h"
 #include "nn/optim.h"
 #include "tests/autograd/values.h"
@@ -234,7 +235,7 @@ inline std::vector<Real> train(const models::MaskedLanguageModel& model, int ste
             for (const int32_t id : s)
                 twice.back().insert(twice.back().end(), 2, id);
         }
-        const models::MaskedTokens masked = models::mask_tokens(
+        const models::text::MaskedTokens masked = models::text::mask_tokens(
             padded(twice), {.end_id = static_cast<int32_t>(model.config.vocabulary), .rate = 0.3}, mode.rng);
         return autograd::cross_entropy(model(masked.ids, mode), masked.targets);
     });

@@ -34,7 +34,7 @@ Tensor in_steps(const LanguageModel& model, const Tokens& text, const std::vecto
     return autograd::concat(parts, 1);
 }
 
-Tokens text(int64_t batch, int64_t length, uint64_t seed) {
+Tokens drawn(int64_t batch, int64_t length, uint64_t seed) {
     return padded(
         sentences(std::vector<int>(static_cast<std::size_t>(batch), static_cast<int>(length)), seed));
 }
@@ -44,7 +44,7 @@ Tokens text(int64_t batch, int64_t length, uint64_t seed) {
 TEST_CASE("language model cache: every way to cut seven tokens", "[models][lm][decoding]") {
     for (const std::string& kind : kStacks) {
         const LanguageModel model = stirred(small_stack(kind));
-        const Tokens ids = text(2, 7, 2);
+        const Tokens ids = drawn(2, 7, 2);
         const Tensor whole = model(ids, kEval);
         for (unsigned cuts = 0; cuts < 64; ++cuts) {  // bit i: a step ends after token i
             std::vector<int64_t> lengths = {1};
@@ -63,7 +63,7 @@ TEST_CASE("language model cache: past its growths, up to the last position", "[m
     for (const std::string& kind : kStacks) {
         INFO(kind);
         const LanguageModel model = stirred(small_stack(kind));
-        const Tokens ids = text(3, 40, 3);
+        const Tokens ids = drawn(3, 40, 3);
         const Tensor whole = model(ids, kEval);
         CHECK(same_bits(in_steps(model, ids, std::vector<int64_t>(40, 1)), whole));
         CHECK(same_bits(in_steps(model, ids, {40}), whole));
@@ -80,7 +80,7 @@ TEST_CASE("language model cache: on every instruction set, at any number of thre
     c.block.n_heads = 4;
     c.block.d_ff = 132;
     const LanguageModel model = stirred(c);
-    const Tokens ids = text(5, 37, 4);
+    const Tokens ids = drawn(5, 37, 4);
     const Tensor whole = model(ids, kEval);
     for_each_isa([&](const std::string& isa) {
         for (const int n : {1, 3}) {
@@ -125,11 +125,11 @@ TEST_CASE("language model cache: what it refuses leaves it as it was", "[models]
         StackConfig c = small_stack(kind);
         c.max_length = 6;
         const LanguageModel model = stirred(c);
-        const Tokens ids = text(2, 6, 7);
+        const Tokens ids = drawn(2, 6, 7);
         const auto stepper = model.start(ids);
-        CHECK(contains(error_of([&] { stepper->step(text(2, 7, 7)); }), "length of 6"));
+        CHECK(contains(error_of([&] { stepper->step(drawn(2, 7, 7)); }), "length of 6"));
         stepper->step(ids.slice(0, 4));
-        CHECK(contains(error_of([&] { stepper->step(text(2, 3, 7)); }), "length of 6"));
+        CHECK(contains(error_of([&] { stepper->step(drawn(2, 3, 7)); }), "length of 6"));
         CHECK(contains(error_of([&] { stepper->step(Tokens(2, 1, {4, 11})); }), "id 11"));
         CHECK(contains(error_of([&] { stepper->step(Tokens(1, 1, {4})); }), "batch"));
         CHECK(contains(error_of([&] { stepper->step(Tokens(3, 1, {4, 5, 6})); }), "batch"));

@@ -82,8 +82,8 @@ TEST_CASE("gradients: masked language models of every kind", "[models][mlm][grad
     for (const std::string& kind : kStacks) {
         const MaskedLanguageModel model(tiny_stack(kind), Rng(21));
         stir(model);
-        const MaskedTokens masked =
-            mask_tokens(padded({{6, 5, 4, 4, 6}, {4, 5, 6}}), {.end_id = 7, .rate = 0.6}, Rng(23));
+        const text::MaskedTokens masked =
+            text::mask_tokens(padded({{6, 5, 4, 4, 6}, {4, 5, 6}}), {.end_id = 7, .rate = 0.6}, Rng(23));
         check_gradients("masked language model, " + kind, nn::parameters(model), [&] {
             return autograd::cross_entropy(model(masked.ids, Mode::train(Rng(22))), masked.targets);
         });

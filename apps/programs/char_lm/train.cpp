@@ -7,6 +7,7 @@
 #include "apps/kit/run.h"
 #include "apps/programs/char_lm/loss.h"
 #include "apps/programs/char_lm/sample.h"
+#include "models/text/lines.h"
 
 namespace plaingrad::char_lm {
 
@@ -29,7 +30,7 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
 
     nn::TrainingOptions options = training_options(s);
     options.validation_loss = [&] { return measure(w.model, some).nats; };
-    models::Run run(folder, models::parts_of(w.model, w.metadata(), models::fingerprint(texts)), {},
+    models::Run run(folder, models::parts_of(w.model, w.metadata(), models::text::fingerprint(texts)), {},
                     options.adam);
     Batches batches(corpus, context, Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);

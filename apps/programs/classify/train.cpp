@@ -7,6 +7,7 @@
 #include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
+#include "models/text/lines.h"
 #include "nn/schedule.h"
 
 namespace plaingrad::classify {
@@ -99,7 +100,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     int64_t longest = 0;
     for (const std::string& text : data)
         longest = std::max(longest, static_cast<int64_t>(l.reader(text).size()));
-    models::Run run(folder, models::parts_of(l.model, l.metadata(), models::fingerprint(data)), {},
+    models::Run run(folder, models::parts_of(l.model, l.metadata(), models::text::fingerprint(data)), {},
                     options.adam);
     return kit::train(
         run, [&](int64_t step, const nn::Mode& mode) { return step_loss(l, corpus.training, s, step, mode); },

@@ -74,8 +74,9 @@ int train_command(int argc, char** argv) {
     const Codec codec = folder.resumes() ? Codec::from_metadata(folder.checkpoint, folder.last())
                                          : learn_text(s, texts.training);
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
-    const Transformer model = folder.resumes() ? models::load_transformer(folder.last(), nullptr, rng)
-                                               : Transformer(model_config(s, codec.size()), rng);
+    const Transformer model = folder.resumes()
+                                  ? models::load_model<models::Transformer>(folder.last(), nullptr, rng)
+                                  : Transformer(model_config(s, codec.size()), rng);
     kit::announce("translate", nn::parameter_count(model));
     const Corpus corpus(texts.training, codec, model.config.specials, s.max_length, too_long(s));
     std::optional<Corpus> validation;

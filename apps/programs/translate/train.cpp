@@ -24,7 +24,7 @@ void average(const std::vector<std::string>& files, const Transformer& into) {
     const std::vector<nn::NamedParameter> parameters = nn::parameters(into);
     std::vector<std::vector<double>> sums(parameters.size());
     for (const std::string& file : files) {
-        const Transformer one = models::load_transformer(file);
+        const Transformer one = models::load_model<models::Transformer>(file);
         const std::vector<nn::NamedParameter> values = nn::parameters(one);
         for (std::size_t i = 0; i < values.size(); ++i) {
             const std::vector<autograd::Real> x = values[i].tensor.to_vector();

@@ -1,15 +1,15 @@
 // What a masked language model is trained on: which tokens are selected, what becomes of them, what counts.
+#include "models/text/mask_tokens.h"
+
 #include <cmath>
 
-#include "models/masked_language_model.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
+using namespace text;       // NOLINT
 using namespace tests;      // NOLINT
-
-using autograd::Tokens;
 
 namespace {
 
