@@ -15,6 +15,7 @@ CSV     ?=#          CSV=1: benchmarks print values separated by commas
 DATA    ?= data/multi30k#  where bench-multi30k finds its text
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
+UNITY   ?= yes#      no: compiles each file by itself, for those who edit the library and build again and again
 PCH     ?= $(if $(findstring ccache,$(CXX)),no,yes)#  no: without precompiled headers; ccache has no use for them
 # CXX, CPPFLAGS, CXXFLAGS, LDFLAGS: as everywhere. CI=true or WERROR=1: warnings are errors.
 
@@ -107,11 +108,20 @@ KIT_SRC    := $(call find,apps/kit,*.cpp)
 APPS       := $(sort $(patsubst apps/%.cpp,%,$(wildcard apps/*.cpp)) $(patsubst apps/programs/%/main.cpp,%,$(wildcard apps/programs/*/main.cpp)))
 PART_SRC   := $(filter-out %/main.cpp,$(call find,apps/programs,*.cpp)) $(call find,apps/programs,*.txt)
 
+# A folder is compiled as one file, which includes its .cpp files: most of the compiler's time went into reading the same
+# headers and instantiating the same templates for each of them. (So a name in an unnamed namespace is one in its folder.)
+# The kernels' unit.cpp does so by itself, and what stands beside it is compiled as it is.
+ifeq ($(UNITY),no)
+objects = $(1:%.cpp=$(OBJ)/%.o)
+else
+objects = $(patsubst %/,$(OBJ)/%/folder.o,$(sort $(dir $(1))))
+endif
+of_kernels  = $(filter autograd/kernels/%,$(LIB_SRC))
 KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
-LIB_OBJ    := $(KERNEL_OBJ) $(LIB_SRC:%.cpp=$(OBJ)/%.o)  # the slow ones first
-KIT_OBJ    := $(KIT_SRC:%.cpp=$(OBJ)/%.o)
+LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels),$(LIB_SRC))) $(of_kernels:%.cpp=$(OBJ)/%.o)  # the slow ones first
+KIT_OBJ    := $(call objects,$(KIT_SRC))
 KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
-PART_OBJ   := $(patsubst %.txt,$(OBJ)/%.o,$(PART_SRC:%.cpp=$(OBJ)/%.o))
+PART_OBJ   := $(call objects,$(filter %.cpp,$(PART_SRC))) $(patsubst %.txt,$(OBJ)/%.o,$(filter %.txt,$(PART_SRC)))
 PARTS      := $(if $(PART_SRC),$(OUT)/libprograms.a)
 PROGRAMS   := $(APPS:%=$(APPS_IN)/%)
 MAIN_SRC   := $(wildcard apps/*.cpp apps/programs/*/main.cpp)
@@ -162,12 +172,20 @@ $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 
 # Compiling takes longer than most of this code will ever run. -Og, of gcc's levels the fastest to compile (-O0 emits
 # more than it saves), is for programs and for what opens files; -O1 for what only puts kernels in order.
-OPENS = apps/% nn/checkpoint/% models/saved.cpp models/translator.cpp models/pytorch.cpp
-ORDERS = $(filter-out models/text/%,$(filter nn/% models/%,$<))
-EXTRA = $(if $(filter $(OPENS),$<),-Og,$(if $(ORDERS),-O1))$(if $(filter %/dispatch.cpp,$<), $(foreach isa,$(ISAS),$(HAVE_$(isa))))
+EXTRA = $(if $(filter $(OBJ)/apps/% $(OBJ)/nn/checkpoint/%,$@),-Og,$(if $(filter $(OBJ)/nn/% $(OBJ)/models/%,$@),-O1))
+EXTRA += $(if $(filter %/dispatch.cpp,$<),$(foreach isa,$(ISAS),$(HAVE_$(isa))))
+compile = $(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
 $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
-	$(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
+	$(compile)
+
+.PRECIOUS: $(OUT)/folders/%.cpp
+in = $(foreach file,$(LIB_SRC) $(KIT_SRC) $(filter %.cpp,$(PART_SRC)),$(if $(filter $(1)/,$(dir $(file))),$(file)))
+$(OUT)/folders/%.cpp: FORCE
+	@$(call write,$(foreach file,$(call in,$*),$(call include,"$(file)")))
+$(OBJ)/%/folder.o: $(OUT)/folders/%.cpp $(OUT)/flags
+	$(call say,c++)
+	$(compile)
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ))
 
@@ -269,4 +287,5 @@ compile_commands.json: FORCE  ## what clangd and other tools read
 
 help:  ## this list
 	@awk '/^[a-z0-9_.-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' $(firstword $(MAKEFILE_LIST)) tests/tests.mk
-	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder;  V=1 shows the commands'
+	@echo '  UNITY=no: each file by itself, for who edits and builds again and again;  V=1 shows the commands'
+	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder'

@@ -5,7 +5,7 @@
 namespace plaingrad::autograd {
 namespace {
 
-int64_t rows_of(const Tensor& x) { return x.size(-1) > 0 ? x.numel() / x.size(-1) : 0; }
+int64_t count_rows(const Tensor& x) { return x.size(-1) > 0 ? x.numel() / x.size(-1) : 0; }
 
 // A function of rows, whose gradient is one of its output's. Another dim is moved to the end and back.
 Tensor along(const char* op, const Tensor& x, int dim, decltype(kernels::Kernels::softmax) forward,
@@ -13,9 +13,9 @@ Tensor along(const char* op, const Tensor& x, int dim, decltype(kernels::Kernels
     if (x.shape().index(dim) != x.rank() - 1)
         return transpose(along(op, transpose(x, dim, -1), -1, forward, backward), dim, -1);
     Tensor y = Tensor::uninitialized(x.shape());
-    forward(rows_of(x), x.size(-1), x.data(), y.mutable_data());
+    forward(count_rows(x), x.size(-1), x.data(), y.mutable_data());
     return with_backward(op, y, {&x}, [backward, dx = x.sink(), y = y.save()](const Tensor& dy) {
-        backward(rows_of(dy), dy.size(-1), y.data(), dy.data(), dx.open());
+        backward(count_rows(dy), dy.size(-1), y.data(), dy.data(), dx.open());
     });
 }
 

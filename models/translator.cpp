@@ -20,7 +20,7 @@ struct Source {
 };
 
 // Sentences that are translated together, and how.
-struct Batch {
+struct SourceBatch {
     const Transformer& model;
     const text::Codec& codec;
     const TranslationOptions& options;
@@ -35,7 +35,7 @@ private:
     Words copies_for(const Source& source, const Ids& ids, const Tensor& attention, int64_t row) const;
 };
 
-void Batch::translate() const {
+void SourceBatch::translate() const {
     BeamOptions beam = {.beam = options.beam,
                         .n_best = options.n_best,
                         .alpha = options.alpha,
@@ -53,7 +53,7 @@ void Batch::translate() const {
 }
 
 // The candidates of one rank, of the sentences that have so many.
-void Batch::add_candidates(const Found& found, std::size_t rank) const {
+void SourceBatch::add_candidates(const Found& found, std::size_t rank) const {
     std::vector<std::size_t> places;
     std::vector<Ids> source_ids, target_ids;
     bool unknown = false;
@@ -86,7 +86,8 @@ void Batch::add_candidates(const Found& found, std::size_t rank) const {
 
 // For each unknown token of a translation the piece of the source that it is aligned with: one that is
 // unknown, too, if the source has any.
-Words Batch::copies_for(const Source& source, const Ids& ids, const Tensor& attention, int64_t row) const {
+Words SourceBatch::copies_for(const Source& source, const Ids& ids, const Tensor& attention,
+                              int64_t row) const {
     Words copies(ids.size());
     const int64_t length = std::ssize(source.ids) - 1;
     std::vector<bool> unknown;
@@ -151,8 +152,8 @@ std::vector<Translation> translate(const Transformer& model, const text::Codec& 
                      [](const Source& a, const Source& b) { return a.ids.size() < b.ids.size(); });
     const auto batch = static_cast<std::size_t>(options.batch);
     for (std::size_t begin = 0; begin < sources.size(); begin += batch)
-        Batch{model, codec, options,
-              std::span(sources).subspan(begin, std::min(batch, sources.size() - begin)), all}
+        SourceBatch{model, codec, options,
+                    std::span(sources).subspan(begin, std::min(batch, sources.size() - begin)), all}
             .translate();
     return all;
 }

@@ -42,7 +42,6 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
         text.replace(at, from.size(), to);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_stop(char c) { return c == '.' || c == ','; }
 // All of ASCII but the apostrophe, comma, hyphen and full stop; a space counts.
 bool is_punctuation(char c) {

@@ -5,12 +5,15 @@
 #include "nn/utf8.h"
 
 namespace plaingrad::models::text {
+namespace {
 
 enum class Kind { letter, number, space, sign };
 
-static Kind kind(char32_t c) {
+Kind kind(char32_t c) {
     return is_letter(c) ? Kind::letter : is_number(c) ? Kind::number : is_space(c) ? Kind::space : Kind::sign;
 }
+
+}  // namespace
 
 std::string_view first_pre_token(std::string_view text) {
     for (const std::string_view contraction : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})

@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "models/text/unicode.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models::text {
@@ -11,7 +12,6 @@ namespace {
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }  // of a UTF-8 letter
 
 std::string lower(std::string word) {

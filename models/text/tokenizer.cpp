@@ -17,18 +17,20 @@ namespace {
 constexpr std::string_view kJoiner = "\xef\xbf\xad", kCode = "\xef\xbc\x85";  // U+FFED, U+FF05
 
 // Between two tokens the joiner stands at the lesser one; at the second if they are equal.
-enum class Kind { symbol, number, word };
+enum class TokenKind { symbol, number, word };
 
-Kind kind_of(char32_t c) { return is_letter(c) ? Kind::word : is_number(c) ? Kind::number : Kind::symbol; }
+TokenKind kind_of(char32_t c) {
+    return is_letter(c) ? TokenKind::word : is_number(c) ? TokenKind::number : TokenKind::symbol;
+}
 
 // How many bytes the token that begins a text has.
 std::size_t token_length(std::string_view text) {
     const CodePoint first = first_code_point(text);
-    const Kind kind = kind_of(first.code);
+    const TokenKind kind = kind_of(first.code);
     std::size_t length = first.length;
-    while (kind != Kind::symbol && length < text.size()) {
+    while (kind != TokenKind::symbol && length < text.size()) {
         const CodePoint next = first_code_point(text.substr(length));
-        if (kind_of(next.code) != kind && !(kind == Kind::word && is_mark(next.code)))
+        if (kind_of(next.code) != kind && !(kind == TokenKind::word && is_mark(next.code)))
             break;
         length += next.length;
     }
@@ -61,7 +63,7 @@ std::string decoded(const std::string& token) {
 
 std::string tokenize(std::string_view line) {
     std::string tokens;
-    Kind before = Kind::symbol;
+    TokenKind before = TokenKind::symbol;
     bool adjacent = false;  // to a token, with no space between
     for (std::size_t at = 0, length = 0; at < line.size(); at += length) {
         if (adjacent && line[at] == ' ' && at + 1 < line.size()) {
