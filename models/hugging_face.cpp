@@ -52,11 +52,7 @@ std::string bert_name(std::string name) {
     if (name.starts_with("bert.pooler.") || name.starts_with("cls.seq_relationship.") ||
         name.ends_with(".position_ids"))
         return "";
-    for (const auto& [old, now] :
-         NameRules{{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}})
-        if (const std::size_t at = name.find(old); at != name.npos)
-            name.replace(at, old.size(), now);
-    return name;
+    return replaced(name, {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}});
 }
 
 // Queries, keys and values, whose projections are the columns of one matrix here, as three entries.
@@ -106,10 +102,6 @@ StateDict bert_state_dict(const MaskedLanguageModel& model) {
     return state;
 }
 
-Metadata load_gpt2(const std::string& path, const LanguageModel& model) {
-    return load(path, gpt2_state_dict(model));
-}
-
 Metadata load_bert(const std::string& path, const MaskedLanguageModel& model) {
     const StateDict state = bert_state_dict(model);
     Metadata metadata = load(path, state);
@@ -119,14 +111,6 @@ Metadata load_bert(const std::string& path, const MaskedLanguageModel& model) {
     for (int64_t i = 0; i < positions.numel(); ++i)
         p[i] += types.data()[i % types.size(1)];
     return metadata;
-}
-
-void save_gpt2(const std::string& path, const LanguageModel& model, const Metadata& metadata) {
-    save(path, gpt2_state_dict(model), metadata);
-}
-
-void save_bert(const std::string& path, const MaskedLanguageModel& model, const Metadata& metadata) {
-    save(path, bert_state_dict(model), metadata);
 }
 
 }  // namespace plaingrad::models

@@ -25,9 +25,16 @@ StateDict bert_state_dict(const MaskedLanguageModel& model);
 
 // These give back the metadata, and throw FileError as load_pytorch does. A text of one sentence always gets
 // BERT's vector for the first: load_bert adds it to the positions, save_bert writes zeros for both.
-Metadata load_gpt2(const std::string& path, const LanguageModel& model);
+inline Metadata load_gpt2(const std::string& path, const LanguageModel& model) {
+    return load(path, gpt2_state_dict(model));
+}
 Metadata load_bert(const std::string& path, const MaskedLanguageModel& model);
-void save_gpt2(const std::string& path, const LanguageModel& model, const Metadata& metadata = {});
-void save_bert(const std::string& path, const MaskedLanguageModel& model, const Metadata& metadata = {});
+inline void save_gpt2(const std::string& path, const LanguageModel& model, const Metadata& metadata = {}) {
+    save(path, gpt2_state_dict(model), metadata);
+}
+inline void save_bert(const std::string& path, const MaskedLanguageModel& model,
+                      const Metadata& metadata = {}) {
+    save(path, bert_state_dict(model), metadata);
+}
 
 }  // namespace plaingrad::models

@@ -14,23 +14,23 @@ const NameRules kPyTorch = {
     {"in_proj.", "in_proj_"},
 };
 
-void replace(std::string& text, const std::string& from, const std::string& to) {
-    if (const std::size_t at = text.find(from); at != text.npos)
-        text.replace(at, from.size(), to);
-}
-
 }  // namespace
+
+std::string replaced(std::string name, const NameRules& rules) {
+    for (const auto& [from, to] : rules)
+        if (const std::size_t at = name.find(from); at != name.npos)
+            name.replace(at, from.size(), to);
+    return name;
+}
 
 std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
                                 bool transposed) {
     std::vector<StateEntry> found;
     for (const nn::NamedParameter& p : parameters) {
-        std::string name = p.name;
-        for (const auto& [from, to] : rules)
-            replace(name, from, to);
+        std::string name = replaced(p.name, rules);
         for (const char* const ours : {"gain", "table"})
             if (name.ends_with(ours))
-                replace(name, ours, "weight");
+                name = replaced(name, {{ours, "weight"}});
         found.push_back({name, p.tensor, transposed && p.is_matrix});
     }
     return found;
@@ -52,9 +52,7 @@ StateDict with_options(StateDict state, const LoadOptions& options) {
         for (const std::string& end : options.ignore)
             if (name.ends_with(end))
                 return std::string();
-        for (const auto& [from, to] : options.rules)
-            replace(name, from, to);
-        return before(name);
+        return before(replaced(name, options.rules));
     };
     return state;
 }

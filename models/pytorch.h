@@ -40,6 +40,7 @@ using nn::checkpoint::StateEntry;
 
 // Part of one of our paths -> what the file has there. Of each rule the first occurrence counts.
 using NameRules = std::vector<std::pair<std::string, std::string>>;
+std::string replaced(std::string name, const NameRules& rules);
 // Entries in the order of visit. Parameters that come to have one name stand side by side in one entry;
 // `gain` and `table` become `weight`. transposed: the matrices of Linear are (out, in) in the file.
 std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,

@@ -22,10 +22,9 @@ int32_t Rows::keep(int32_t row, int32_t token) {
 
 // The batch shrinks as sentences end: the stepper's rows become those that were kept.
 void Rows::select() {
-    bool same = kept_.size() == sentences_.size();
-    for (std::size_t i = 0; i < kept_.size(); ++i)
-        same = same && kept_[i] == static_cast<int32_t>(i);
-    if (same)
+    std::vector<int32_t> all(sentences_.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (kept_ == all)
         return;
     stepper_.select(kept_);
     std::vector<std::size_t> sentences;

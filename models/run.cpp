@@ -2,26 +2,11 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <sstream>
 
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models {
 namespace {
-
-// The rows of a log up to a step: what comes after it is done once more.
-std::string rows_up_to(const std::string& path, int64_t step) {
-    std::error_code none;
-    if (!std::filesystem::exists(path, none))
-        return "";
-    std::istringstream lines(nn::checkpoint::read_file(path));
-    std::string rows, line;
-    std::getline(lines, line);
-    rows = line + '\n';
-    while (std::getline(lines, line) && nn::checkpoint::parse_integer(line.substr(0, line.find(','))) <= step)
-        rows += line + '\n';
-    return rows;
-}
 
 std::string describe(int64_t step, double loss) {
     char text[80];
@@ -48,7 +33,8 @@ Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::A
     load_training(folder.last(), training);
     read("validation", validation);
     read("loss", loss_);
-    log_ = nn::TrainingLog(rows_up_to(folder.log(), training.adam.steps()));
+    if (std::error_code none; std::filesystem::exists(folder.log(), none))
+        log_ = nn::TrainingLog(nn::checkpoint::read_file(folder.log()), training.adam.steps());
 }
 
 bool Run::has_ended(int64_t steps, int64_t patience) const {
@@ -109,8 +95,10 @@ void Run::keep(const nn::StepReport& report) {
     if (hooks_.after_step)
         hooks_.after_step(report);
     if (report.validation || report.ends_epoch || stopped_ || report.step == last_ ||
-        (folder.run.save_every > 0 && report.step % folder.run.save_every == 0))
+        (folder.run.save_every > 0 && report.step % folder.run.save_every == 0)) {
+        nn::checkpoint::replace_file(folder.log(), {log_.text()});
         save_last();
+    }
 }
 
 void Run::save_last() {
@@ -122,7 +110,6 @@ void Run::save_last() {
     write("data", parts.data);
     write("loss", loss_);
     write("validation", validation);
-    nn::checkpoint::replace_file(folder.log(), {log_.text()});
     parts.save(folder.last(), all, &training);
 }
 

@@ -28,7 +28,6 @@ struct RunParts {
 // text: what the model's file has to say besides its configuration.
 template <class Model>
 RunParts parts_of(const Model& model, const Metadata& text = {}, const std::string& data = "") {
-    check_can_save(model);
     return {nn::parameters(model), state_dict(model),
             [&model, text](const std::string& path, Metadata extra, const nn::Training* training) {
                 extra.insert(text.begin(), text.end());

@@ -36,9 +36,8 @@ public:
     std::string file(const std::string& name) const;
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
-    std::string model() const {
-        return file("model.safetensors");
-    }  // what was learned, when the run has ended
+    // What was learned, when the run has ended.
+    std::string model() const { return file("model.safetensors"); }
     std::string log() const { return file("log.csv"); }
 
     RunSettings run = {};

@@ -150,17 +150,13 @@ Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
 }
 
 template <nn::Module Model>
-void check_can_save(const Model& model) {
-    check_size(model.config, amount_of(state_dict(model)));
-}
-template <nn::Module Model>
 void save(const std::string& path, const Model& model, const Metadata& extra, const nn::Training* training) {
-    check_can_save(model);
+    StateDict state = state_dict(model);
+    check_size(model.config, amount_of(state));
     Metadata metadata = extra;
     metadata.merge(to_metadata(model.config));
     metadata.emplace(kKind, Model::kKind);
     metadata.emplace(kVersion, std::to_string(kOurVersion));
-    StateDict state = state_dict(model);
     if (training != nullptr) {
         for (const StateEntry& entry : optimizer_state(*training).entries)
             state.entries.push_back(entry);
@@ -178,10 +174,6 @@ template LanguageModel load_model(const std::string&, Metadata*, const Rng&);
 template MaskedLanguageModel load_model(const std::string&, Metadata*, const Rng&);
 template Classifier load_model(const std::string&, Metadata*, const Rng&);
 template Transformer load_model(const std::string&, Metadata*, const Rng&);
-template void check_can_save(const LanguageModel&);
-template void check_can_save(const MaskedLanguageModel&);
-template void check_can_save(const Classifier&);
-template void check_can_save(const Transformer&);
 
 std::string model_file(const std::string& path) {
     std::error_code none;

@@ -32,14 +32,10 @@ void from_metadata(const Metadata& metadata, Config& config, const std::string& 
     check_config(config);
 }
 
-// Throws Error for a model that could not be loaded again: its table of sinusoids, which is computed and not
-// in the file, has more than 2^22 numbers, and more than the file. `save` refuses it, too, but training takes
-// hours: programs check it before the first step.
-template <nn::Module Model>
-void check_can_save(const Model& model);
-
 // For the four models. Writes the file anew, or leaves the old one as it was. training: for a checkpoint.
-// Throws FileError naming the file and the cause.
+// Throws FileError naming the file and the cause, and Error for a model that could not be loaded again: its
+// table of sinusoids, which is computed and not in the file, has more than 2^22 numbers, and more than the
+// file.
 template <nn::Module Model>
 void save(const std::string& path, const Model& model, const Metadata& extra = {},
           const nn::Training* training = nullptr);

@@ -17,14 +17,10 @@ Writer Writer::load(const std::string& path) {
                ": this language model was not trained by char_lm: it has no characters");
     const std::string& items = metadata[kItems];
     check_file(items == "lines" || items == "text", file, ": ", kItems, " is neither text nor lines");
-    try {
-        text::Characters characters = text::Characters::from_description(metadata[kVocabulary]);
-        check_file(characters.size() == model.config.vocabulary, "the model has ", model.config.vocabulary,
-                   " ids, its characters have ", characters.size());
-        return {std::move(model), std::move(characters), items == "lines"};
-    } catch (const autograd::Error& error) {
-        throw nn::checkpoint::FileError(autograd::join(file, ": ", error.what()));
-    }
+    text::Characters characters = text::Characters::from_description(metadata[kVocabulary], file);
+    check_file(characters.size() == model.config.vocabulary, file, ": the model has ",
+               model.config.vocabulary, " ids, its characters have ", characters.size());
+    return {std::move(model), std::move(characters), items == "lines"};
 }
 
 Metadata Writer::metadata() const {

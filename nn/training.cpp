@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <iomanip>
 #include <locale>
 #include <sstream>
@@ -163,9 +164,14 @@ TrainingResult train(const std::vector<NamedParameter>& parameters, const LossOf
     return train(training, loss_of, options, watch);
 }
 
-TrainingLog::TrainingLog(std::string text) : text_(std::move(text)) {
-    if (text_.empty())
-        text_ = "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n";
+TrainingLog::TrainingLog(const std::string& text, int64_t step) {
+    std::istringstream lines(text);
+    std::string line;
+    if (!std::getline(lines, line))
+        line = "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s";
+    text_ = line + '\n';
+    while (std::getline(lines, line) && std::atoll(line.c_str()) <= step)
+        text_ += line + '\n';
 }
 
 void TrainingLog::add(const StepReport& r) {

@@ -99,8 +99,9 @@ TrainingResult train(const std::vector<NamedParameter>& parameters, const LossOf
 // before.
 class TrainingLog {
 public:
-    // The rows of a run that is resumed, "" for a new one.
-    explicit TrainingLog(std::string text = "");
+    // Of a run that is resumed from `step`: the text of its log, whose later rows go, as those steps are done
+    // once more. "" for a new run.
+    explicit TrainingLog(const std::string& text = "", int64_t step = 0);
     void add(const StepReport& report);
     const std::string& text() const { return text_; }
 

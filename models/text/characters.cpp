@@ -4,11 +4,13 @@
 
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
+#include "nn/checkpoint/file.h"
 #include "nn/checkpoint/header.h"
 
 namespace plaingrad::models::text {
 
 using autograd::check;
+using nn::checkpoint::check_file;
 
 // What a description is, or starts with.
 static const std::string kBytes = "bytes", kCharacters = "characters:";
@@ -100,14 +102,15 @@ std::string Characters::description() const {
     return bytes_ ? kBytes : text;
 }
 
-Characters Characters::from_description(const std::string& text) {
+Characters Characters::from_description(const std::string& text, const std::string& path) {
     if (text == kBytes)
         return all_bytes();
-    check(text.starts_with(kCharacters), "[characters] a description is '", kBytes, "', or starts with '",
-          kCharacters, "'");
+    check_file(text.starts_with(kCharacters), path, ": [characters] a description is '", kBytes,
+               "', or starts with '", kCharacters, "'");
     Characters all;
-    all.add(std::string_view(text).substr(kCharacters.size()), "[characters]");
-    check(all.description() == text, "[characters] a description has each character once, in order");
+    all.add(std::string_view(text).substr(kCharacters.size()), path + ": [characters]");
+    check_file(all.description() == text, path,
+               ": [characters] a description has each character once, in order");
     return all;
 }
 

@@ -36,10 +36,10 @@ public:
     const std::string& decode(int32_t id) const;
     std::string decode(const std::vector<int32_t>& ids) const;
 
-    // As UTF-8 text, for the metadata of a file, and back. Throws Error for what `description` cannot have
-    // written.
+    // As UTF-8 text, for the metadata of a file, and back. Throws FileError naming `path` for what
+    // `description` cannot have written.
     std::string description() const;
-    static Characters from_description(const std::string& description);
+    static Characters from_description(const std::string& description, const std::string& path);
 
 private:
     int32_t find(std::string_view symbol) const;  // its id, or kUnk

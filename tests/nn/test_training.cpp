@@ -324,7 +324,10 @@ TEST_CASE("training: the log has a row for each step, and goes on", "[nn][traini
         "1,2.5,,0.001,0.25,0.500,200\n"
         "2,1.25,3,0.002,4,0.750,400\n";
     CHECK(log.text() == text);
-    TrainingLog resumed(text);
+    TrainingLog resumed(text, 2);
+    CHECK(resumed.text() == text);
     resumed.add({.step = 3, .seconds = 0.25});
     CHECK(resumed.text() == text + "3,0,,0,0,0.250,0\n");
+    CHECK(TrainingLog(resumed.text(), 2).text() == text);  // step 3 is done once more
+    CHECK(TrainingLog(text, 0).text() == TrainingLog().text());
 }

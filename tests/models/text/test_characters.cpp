@@ -89,21 +89,21 @@ TEST_CASE("characters name what they cannot encode, and where it stands", "[text
 TEST_CASE("characters go into a description and come back", "[text]") {
     for (const Characters& characters :
          {of("zu ä€\n\"\\"), of("bytes"), Characters::all_bytes(), Characters()}) {
-        const Characters again = Characters::from_description(characters.description());
+        const Characters again = Characters::from_description(characters.description(), "file");
         CHECK(again.description() == characters.description());
         CHECK(again.size() == characters.size());
         CHECK(again.are_bytes() == characters.are_bytes());
     }
-    CHECK(Characters::from_description(of("äa").description()).encode("aä", "text") == Ids{4, 5});
+    CHECK(Characters::from_description(of("äa").description(), "file").encode("aä", "text") == Ids{4, 5});
     for (const std::string wrong : {"", "byte", "characters", "abc"})
         CHECK(complaint([&] {
-                  Characters::from_description(wrong);
-              }).starts_with("[characters] a description is"));
+                  Characters::from_description(wrong, "file");
+              }).starts_with("file: [characters] a description is"));
     for (const std::string wrong : {"characters:ba", "characters:aa"})
         CHECK(complaint([&] {
-                  Characters::from_description(wrong);
-              }).starts_with("[characters] a description has"));
+                  Characters::from_description(wrong, "file");
+              }).starts_with("file: [characters] a description has"));
     CHECK(complaint([&] {
-              Characters::from_description("characters:\xff");
-          }).starts_with("[characters]:1: byte 1 "));
+              Characters::from_description("characters:\xff", "file");
+          }).starts_with("file: [characters]:1: byte 1 "));
 }
