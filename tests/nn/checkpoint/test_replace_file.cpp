@@ -328,7 +328,7 @@ TEST_CASE("saving: what cannot be a safetensors file is refused, and nothing tou
     CHECK(contains(error({{"x", Integers{{int64_t(1) << 32, int64_t(1) << 32}, {}}}}), "64 bits"));
 }
 
-TEST_CASE("saving: a header of the greatest length", "[nn][checkpoint]") {
+TEST_CASE("saving: a header of the greatest length", "[nn][checkpoint][slow]") {
     const Folder folder;
     const std::string value(100'000'000 - std::string(R"({"__metadata__":{"k":""}})").size(), 'x');
     write(folder / "f", {}, {{"k", value}});
