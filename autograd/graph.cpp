@@ -24,11 +24,6 @@ Node::Node(const char* op, const Shape& shape, std::vector<Ref<Node>> parents)
 Tensor Node::grad() const { return Tensor(shape_, grad_); }
 Tensor Node::value() const { return Tensor(shape_, value_); }
 
-void Node::zero_grad() {
-    grad_ = {};
-    has_grad_ = false;
-}
-
 void Node::set_wanted(bool wanted) {
     wanted_ = wanted;
     if (!wanted)
@@ -36,18 +31,17 @@ void Node::set_wanted(bool wanted) {
 }
 
 kernels::Out Node::open_grad() {
-    if (!has_grad_)
+    const bool accumulate = has_grad();
+    if (!accumulate)
         grad_ = Storage::make(shape_.numel());
-    return {grad_->data, std::exchange(has_grad_, true)};
+    return {grad_->data, accumulate};
 }
 
 void Node::add_grad(const Tensor& grad) {
-    if (!has_grad_ && grad.storage_->references == 1) {
+    if (!has_grad() && grad.storage_->references == 1)
         grad_ = grad.storage_;
-        has_grad_ = true;
-        return;
-    }
-    sum_to(grad.shape(), grad.data(), grad.shape(), 1, open_grad());  // a copy
+    else
+        sum_to(grad.shape(), grad.data(), grad.shape(), 1, open_grad());  // a copy
 }
 
 // Destroying a node drops its parents and its closure's tensors, and so other nodes. Were those
@@ -91,7 +85,7 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
     const FloatControl ieee;  // also for what closures compute outside of kernels
     try {
         for (Ref<Node>& node : nodes) {
-            if (!node->is_leaf() && node->has_grad_) {
+            if (!node->is_leaf() && node->has_grad()) {
                 const Tensor dout = node->grad();
                 node->zero_grad();  // so that dout is the only handle, and can be passed on as it is
                 {

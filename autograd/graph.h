@@ -39,8 +39,6 @@ public:
     // op: its name in ops.h, a literal; "leaf" for a leaf.
     Node(const char* op, const Shape& shape, std::vector<Ref<Node>> parents);
     virtual ~Node() = default;
-    Node(const Node&) = delete;
-    Node& operator=(const Node&) = delete;
 
     // ---- for looking at (inspect.h)
     const char* op() const { return op_; }
@@ -55,11 +53,11 @@ public:
     // False for a leaf that is frozen: it takes no part in the graphs of later ops.
     bool is_wanted() const { return wanted_; }
     void set_wanted(bool wanted);
-    bool has_grad() const { return has_grad_; }
+    bool has_grad() const { return static_cast<bool>(grad_); }
     // The collected gradient. Requires has_grad().
     Tensor grad() const;
     // Its memory is free for others until the next gradient comes.
-    void zero_grad();
+    void zero_grad() { grad_ = {}; }
 
     // Where to put a gradient: the first writer since zero_grad overwrites, later ones accumulate.
     // So nothing is ever cleared, and the order of the additions is the order of backward.
@@ -87,7 +85,6 @@ private:
     std::vector<Ref<Node>> parents_;
     Ref<Storage> value_;
     Ref<Storage> grad_;
-    bool has_grad_ = false;
     bool wanted_ = true;
     bool used_ = false;     // backward has run through it
     uint64_t seen_ = 0;     // the last walk that found it

@@ -28,17 +28,15 @@ struct Printer {
     // are very large, very small, or both.
     void choose_format() {
         bool whole = true;
-        double most = 0, least = 0, nearest_to_0 = HUGE_VAL;
+        double largest = 0, nearest_to_0 = HUGE_VAL;
         for (int64_t i = 0; i < x.numel(); ++i) {
             const auto number = static_cast<double>(x.data()[i]);
             if (!std::isfinite(number))
                 continue;
             whole = whole && number == std::floor(number);
-            most = std::max(most, number);
-            least = std::min(least, number);
+            largest = std::max(largest, std::abs(number));
             nearest_to_0 = number == 0 ? nearest_to_0 : std::min(nearest_to_0, std::abs(number));
         }
-        const double largest = std::max(most, -least);
         if (largest > 1e8 || (!whole && (largest / nearest_to_0 > 1000 || nearest_to_0 < 1e-4)))
             format = "%.4e";
         else if (whole)

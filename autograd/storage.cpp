@@ -113,10 +113,7 @@ Storage* allocate(Recycler& r, int64_t n) {
     check(memory != nullptr, "[storage] out of memory: a tensor of ", n, " elements was wanted");
     if (alignment(n) > std::align_val_t(kAlignment))
         prefer_large_pages(memory, size);
-    auto* storage = new Storage;
-    storage->data = static_cast<Real*>(memory);
-    storage->capacity = n;
-    return storage;
+    return new Storage{{}, static_cast<Real*>(memory), n};
 }
 
 }  // namespace

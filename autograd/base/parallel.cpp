@@ -106,8 +106,6 @@ public:
         }
     }
     ~Pool() { stop(); }
-    Pool(const Pool&) = delete;
-    Pool& operator=(const Pool&) = delete;
 
     int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -196,12 +194,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f) {
     check(grain >= 1, "[parallel_for] chunks must have at least one element: got a grain of ", grain);
     if (begin >= end)
         return;
-    if (end - begin <= grain) {
-        const FloatControl ieee;
-        return f(begin, end);
-    }
     Job job = {f, begin, end, grain};
-    if (inside_parallel_for || pool()->threads() == 1) {
+    if (job.chunks == 1 || inside_parallel_for || pool()->threads() == 1) {
         const FloatControl ieee;
         for (int64_t chunk = 0; chunk < job.chunks; ++chunk)
             job.run(chunk);
