@@ -62,8 +62,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false);
 // -------------------------------------------------------------------------------------- reductions
 
 Tensor sum(const Tensor& x);                                          // Σ x, a scalar
-Tensor sum(const Tensor& x, List<int> dims, bool keep_dims = false);  // over some dims
-Tensor mean(const Tensor& x);                                         // Σ x / n
+Tensor sum(const Tensor& x, List<int> dims, bool keep_dims = false);  // over some dims; {}: over none
+Tensor mean(const Tensor& x);                                         // Σ x / n; throws Error for n = 0
 Tensor mean(const Tensor& x, List<int> dims, bool keep_dims = false);
 // The largest along one dim, which must not be empty. The gradient goes to the first of equal ones.
 Tensor max(const Tensor& x, int dim, bool keep_dim = false);
@@ -79,7 +79,8 @@ Tensor squeeze(const Tensor& x, int dim);          // without that dim if its si
 Tensor unsqueeze(const Tensor& x, int dim);        // with a dim of size 1, which will be dim `dim`
 Tensor permute(const Tensor& x, List<int> order);  // out dim i is x's dim order[i]
 Tensor transpose(const Tensor& x, int dim_a, int dim_b);
-Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end);  // x[..., begin:end, ...]
+// x[..., begin:end, ...]; 0 <= begin <= end <= size, and no negative numbers as in Python
+Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end);
 Tensor concat(List<Tensor> parts, int dim);
 Tensor stack(List<Tensor> parts, int dim = 0);  // of equal shapes, along a new dim
 // Slices of this size; the last is the rest.
@@ -91,9 +92,8 @@ Tensor softmax(const Tensor& x, int dim = -1);      // eˣ / Σ eˣ
 Tensor log_softmax(const Tensor& x, int dim = -1);  // x - ln Σ eˣ
 
 struct CrossEntropyOptions {
-    std::optional<int32_t> ignore =
-        {};                    // targets with this id are not counted; default: the targets' own pad
-    Real label_smoothing = 0;  // s: the target gets 1 - s, and s is spread over all V evenly
+    std::optional<int32_t> ignore = {};  // targets with this id do not count; default: the targets' own pad
+    Real label_smoothing = 0;            // s: the target gets 1 - s, and s is spread over all V evenly
 };
 // The mean over the counted targets of -Σ_v target_v log softmax(logits)_v, a scalar, summed in double.
 // logits (B, T, V) with targets (B, T), or rows (N, V) with N targets of any shape.

@@ -25,7 +25,7 @@ Gemm dense(int64_t m, int64_t n, int64_t k, bool a_transposed, bool b_transposed
 
 // Everything but the last two dims, and the way back.
 Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.rank() - 2); }
-Shape join(const Shape& lead, int64_t rows, int64_t columns) {
+Shape with_matrix(const Shape& lead, int64_t rows, int64_t columns) {
     int64_t sizes[Shape::kMaxRank];
     int64_t* end = std::copy(lead.begin(), lead.end(), sizes);
     *end++ = rows;
@@ -64,7 +64,7 @@ void pass_products(const Gemm& g, const Tensor& a, const Tensor& b, const Shape&
                    const GradSink& sink) {
     if (leading(to) == lead)
         return multiply(g, a, b, lead, sink.open());
-    const Tensor products = Tensor::uninitialized(join(lead, g.m, g.n));
+    const Tensor products = Tensor::uninitialized(with_matrix(lead, g.m, g.n));
     multiply(g, a, b, lead, {products.mutable_data()});
     pass_sum(products, 1, to, sink);
 }
@@ -84,7 +84,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
         return matmul(rows, b, b_transposed).with_shape(a.shape().with(-1, n));
     }
     const Shape lead = broadcast_shapes("matmul", leading(a.shape()), leading(b.shape()));
-    Tensor out = Tensor::uninitialized(join(lead, m, n));
+    Tensor out = Tensor::uninitialized(with_matrix(lead, m, n));
     multiply(dense(m, n, k, false, b_transposed), a, b, lead, {out.mutable_data()});
     return with_backward(
         "matmul", out, {&a, &b},

@@ -38,8 +38,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f);
 // affinity, where the system has one).
 int thread_count();
 
-// Sets it. Not while another thread computes. Throws Error unless 1 <= n <= 1024, or if called by a chunk
-// of a parallel_for.
+// Sets it. Not while another thread computes. Throws Error unless 1 <= n <= 1024, or if called by one of
+// several chunks that threads work on.
 void set_thread_count(int n);
 
 }  // namespace plaingrad::autograd

@@ -6,6 +6,7 @@
 namespace plaingrad::autograd {
 
 // How many processors this process may run on, at least 1: in a container that was given one of 64 it is one.
+// (A quota of time, as docker's --cpus, is not seen.)
 int processors();
 
 // Asks for large pages, which make reading faster; without them the memory is the same.
