@@ -268,7 +268,7 @@ const Case kCases[] = {
          cpu().residual(rows * n, Real(0.5), {1, 2}, ones.data(), x.data(), sum.data());
          Row factors, expected;
          for (std::size_t i = 0; i < x.size(); ++i) {
-             factors.push_back(kept[i] > 1 ? 2 : 0);  // which ones: test_pointwise.cpp has the hash in scalars
+             factors.push_back(kept[i] > 1 ? 2 : 0);  // which ones: see test_pointwise.cpp
              expected.push_back(1 + factors[i] * static_cast<double>(x[i]));
          }
          b.add(kept, factors), b.add(sum, expected);
