@@ -22,6 +22,9 @@ using nn::Shape;
 using nn::Tensor;
 using nn::Tokens;
 using nn::Visitor;
+using text::contains;
+using text::Specials;
+using enum text::SpecialId;  // kPad, kSos, kEos, kUnk, kFirstFreeId
 
 enum class NormPlacement {
     post,  // Norm(x + Sublayer(x)): the paper, §3.1

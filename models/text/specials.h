@@ -7,7 +7,7 @@
 
 #include "autograd/base/check.h"
 
-namespace plaingrad::models {
+namespace plaingrad::models::text {
 
 // What the vocabularies of models/text reserve: no word and no character has one of these.
 enum SpecialId : int32_t { kPad = 0, kSos = 1, kEos = 2, kUnk = 3, kFirstFreeId = 4 };
@@ -46,4 +46,4 @@ inline int32_t Specials::end() const {
 inline bool Specials::is_end(int32_t id) const { return contains(ends, id); }
 inline bool Specials::is_never(int32_t id) const { return contains(never, id); }
 
-}  // namespace plaingrad::models
+}  // namespace plaingrad::models::text

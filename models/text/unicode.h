@@ -10,7 +10,7 @@ bool is_letter(char32_t c);  // general category L: letters, in all writing syst
 bool is_mark(char32_t c);    // M: what combines with the letter before it, as an accent
 bool is_number(char32_t c);  // N: digits, and others such as U+00BD
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_space(char32_t c);   // the property White_Space
+bool is_space(char32_t c);  // the property White_Space
 
 // The simple mapping: of one character, whatever its neighbours are.
 char32_t to_lower(char32_t c);

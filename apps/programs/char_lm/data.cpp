@@ -48,10 +48,10 @@ std::vector<Sequence> encode(const std::vector<File>& files, const Characters& c
         for_each_text(file, lines, [&](const std::string& text, int64_t number) {
             const Sequence ids = characters.encode(text, file.name, number, unknown);
             if (lines)
-                items.push_back({models::kSos});
+                items.push_back({models::text::kSos});
             items.back().insert(items.back().end(), ids.begin(), ids.end());
             if (lines)
-                items.back().push_back(models::kEos);
+                items.back().push_back(models::text::kEos);
         });
     return items;
 }
@@ -63,7 +63,7 @@ Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines) {
             for_each_text(file, lines, [&](const std::string& text, int64_t number) {
                 corpus.characters.add(text, file.name, number);
             });
-    check(corpus.characters.size() > models::kFirstFreeId + 1, files[0].name,
+    check(corpus.characters.size() > models::text::kFirstFreeId + 1, files[0].name,
           ": one character is all that this text consists of; there is nothing to learn");
     std::vector<Sequence> items = encode(files, corpus.characters, lines);
     const std::size_t n = lines ? items.size() : items[0].size();
@@ -89,8 +89,8 @@ void describe(const Corpus& corpus) {
     };
     const std::string unit = corpus.characters.are_bytes() ? "bytes" : "characters";
     std::cerr << count(corpus.training) << ' ' << (corpus.lines ? "lines" : unit) << " to learn from, "
-              << count(corpus.held_out) << " held out; " << corpus.characters.size() - models::kFirstFreeId
-              << " different " << unit << '\n';
+              << count(corpus.held_out) << " held out; "
+              << corpus.characters.size() - models::text::kFirstFreeId << " different " << unit << '\n';
 }
 
 int64_t context_of_longest(const std::vector<Sequence>& lines) {
@@ -119,7 +119,7 @@ Tokens Batches::next(int64_t rows) {
         batch.push_back(pieces_[static_cast<std::size_t>(order_.back())]);
         order_.pop_back();
     }
-    return Tokens::padded(batch, models::kPad);
+    return Tokens::padded(batch, models::text::kPad);
 }
 
 void Batches::skip(int64_t rows) {

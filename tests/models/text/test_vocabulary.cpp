@@ -13,11 +13,11 @@ using Ids = std::vector<int32_t>;
 TEST_CASE("a new vocabulary has the four reserved words", "[text]") {
     const Vocabulary vocabulary;
     CHECK(vocabulary.size() == 4);
-    CHECK(models::kPad == 0);
-    CHECK(models::kSos == 1);
-    CHECK(models::kEos == 2);
-    CHECK(models::kUnk == 3);
-    CHECK(models::kFirstFreeId == 4);
+    CHECK(models::text::kPad == 0);
+    CHECK(models::text::kSos == 1);
+    CHECK(models::text::kEos == 2);
+    CHECK(models::text::kUnk == 3);
+    CHECK(models::text::kFirstFreeId == 4);
     CHECK(vocabulary.word(0) == "<pad>");
     CHECK(vocabulary.word(1) == "<sos>");
     CHECK(vocabulary.word(2) == "<eos>");
