@@ -129,12 +129,15 @@ public:
     Running& operator=(const Running&) = delete;
 
     void interrupt(int signal = SIGINT) const { kill(pid_, signal); }
+    bool runs() const {
+        siginfo_t info{};
+        return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+               info.si_pid == 0;
+    }
     // Waits until `text` stands on standard error; false if the program ends before.
     bool says(const std::string& text) {
         while (content(folder_ / "err").find(text) == std::string::npos) {
-            siginfo_t info{};
-            if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
-                info.si_pid != 0)
+            if (!runs())
                 return content(folder_ / "err").find(text) != std::string::npos;
             usleep(5000);
         }

@@ -1,4 +1,5 @@
 // What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, info.
+#include "nn/checkpoint/safetensors.h"
 #include "tests/apps/translator.h"
 
 using namespace plaingrad;  // NOLINT
@@ -8,6 +9,7 @@ namespace {
 
 struct Program {
     std::string name, folder;  // whose run it is in that of --save
+    int64_t steps;             // of the run
     Words train;               // a small run, without --save
     Words begin = {};          // the words before the options of --resume
 };
@@ -31,24 +33,29 @@ struct Programs {
     std::vector<Program> all = {
         {"reverse_task",
          "",
+         150,
          {"--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--steps", "150", "--batch",
           "8", "--save-every", "20"}},
         {"toy_translate",
          "",
+         120,
          {"--data", pairs_file, "--preset", "article", "--epochs", "60", "--save-every", "9"}},
-        {"tasks", "sort", {"sort", "--steps", "100", "--save-every", "10"}},
+        {"tasks", "sort", 100, {"sort", "--steps", "100", "--save-every", "10"}},
         {"char_lm",
          "",
+         400,
          {"train", text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16", "--steps",
           "400", "--batch", "4", "--validate-every", "60", "--save-every", "25"},
          {"train"}},
         {"classify",
          "",
+         440,
          {"train", labelled, "--validation", "20", "--epochs", "40", "--d-model", "16", "--batch", "8",
           "--patience", "40"},
          {"train"}},
         {"translate",
          "",
+         24,
          {"train",        pairs_file, "--validation", pairs_file, "--merges", "30", "--batch-tokens", "256",
           "--max-length", "32",       "--layers",     "2",        "--heads",  "2",  "--d-model",      "32",
           "--d-ff",       "64",       "--warmup",     "4",        "--steps",  "24", "--average",      "2",
@@ -63,6 +70,12 @@ std::string folder_of(const Program& p, const std::string& run) {
 
 std::string file(const Program& p, const std::string& run, const std::string& name) {
     return content(folder_of(p, run) + "/" + name);
+}
+
+// The step of the last row of its log, which is written with each checkpoint.
+int64_t logged_steps(const Program& p, const std::string& run) {
+    const Words rows = lines_of(file(p, run, "log.csv"));
+    return rows.size() < 2 ? 0 : std::stoll(rows.back());
 }
 
 // A log without its last two columns, the times.
@@ -88,21 +101,17 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
         const Result first = tests::run(p.name, joined(p.train, {"--save", whole}));
         INFO(first.err);
         REQUIRE(first.status <= 1);  // 1: so little was learned that the task is not done
-        int killed = 0;
-        for (int i = 0; i < 3; ++i) {
-            std::error_code none;
-            const bool begun = std::filesystem::exists(folder_of(p, run) + "/last.safetensors", none);
+        for (int64_t i = 1; i <= 3; ++i) {
             Running now(p.name,
-                        begun ? joined(p.begin, {"--resume", run}) : joined(p.train, {"--save", run}));
-            if (begun)
-                REQUIRE(now.says("speed: "));
-            while (!std::filesystem::exists(folder_of(p, run) + "/last.safetensors", none))
-                usleep(1000);
-            usleep(static_cast<unsigned>(2'000 * (i + 1)));
+                        i > 1 ? joined(p.begin, {"--resume", run}) : joined(p.train, {"--save", run}));
+            while (logged_steps(p, run) < i * p.steps / 5 && now.runs())
+                usleep(500);
+            usleep(static_cast<unsigned>(1'000 * i));  // the row stands there before its checkpoint does
             now.interrupt(SIGKILL);
-            killed += now.wait().status == 128 + SIGKILL ? 1 : 0;
+            CHECK(now.wait().status == 128 + SIGKILL);
+            const auto checkpoint = nn::checkpoint::read(folder_of(p, run) + "/last.safetensors");
+            CHECK(std::stoll(checkpoint.metadata().at("training.steps")) > 0);
         }
-        CHECK(killed == 3);
         const Result last = tests::run(p.name, joined(p.begin, {"--resume", run, "--threads", "1"}));
         INFO(last.err);
         CHECK(last.status == first.status);

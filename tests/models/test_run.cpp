@@ -57,6 +57,10 @@ struct Program {
     int64_t saved_step = 0;
 };
 
+std::vector<Real> weights_of(const std::string& path) {
+    return values(nn::parameters(load_model<LanguageModel>(path)));
+}
+
 }  // namespace
 
 TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the same files",
@@ -82,6 +86,9 @@ TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the s
         CHECK((content(folder / "parts" + name) == content(folder / "whole" + name) &&
                !content(folder / "whole" + name).empty()));
     }
+    // What was learned is the best weights, and they are not the last ones.
+    CHECK(content(folder / "whole/model.safetensors") == content(folder / "whole/best.safetensors"));
+    CHECK(weights_of(folder / "whole/best.safetensors") != weights_of(folder / "whole/last.safetensors"));
     const std::string log = content(folder / "parts/log.csv");
     CHECK(std::count(log.begin(), log.end(), '\n') == 13);  // a heading and 12 rows
     CHECK(nn::checkpoint::read(folder / "whole/model.safetensors").metadata().at("count.text") == "4 5 6");
