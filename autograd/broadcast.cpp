@@ -35,7 +35,7 @@ kernels::Loop4 broadcast_loop(const Shape& out, const Shape& a, const Shape& b) 
     return loop;
 }
 
-// One run of neighbouring dims after the other is summed away, the last first.
+// Each run of adjacent dims is summed in one call, starting with the last run.
 void sum_to(const Shape& from, const Real* x, const Shape& to, Real scale, kernels::Out y) {
     int64_t sizes[kRank], wanted[kRank];
     pad_front(from, sizes);

@@ -7,13 +7,13 @@
 
 namespace plaingrad::autograd {
 
-// The loop over `out` in which a and b repeat along their dims of size 1 and their missing ones.
+// The loop over `out` in which a and b repeat along their dims of size 1 and their missing dims.
 kernels::Loop4 broadcast_loop(const Shape& out, const Shape& a, const Shape& b);
 
 // y (`to`) = scale * the sum of x (`from`) over the dims that `to` lacks or has as 1.
 // `to` must broadcast to `from`.
 void sum_to(const Shape& from, const Real* x, const Shape& to, Real scale, kernels::Out y);
-// The same into the gradient of an input of shape `to`; nothing if the sink is empty.
+// Adds the same to the gradient of an input of shape `to`. Does nothing if the sink is empty.
 void pass_sum(const Tensor& dout, Real scale, const Shape& to, const GradSink& sink);
 
 }  // namespace plaingrad::autograd

@@ -1,11 +1,11 @@
-// Is a backward right? Compares it with differences of the forward. For your own ops too.
+// Checks a backward against finite differences of its forward, for your own ops too.
 //
 //     const GradcheckResult r = gradcheck([](const std::vector<Tensor>& x) { return mul(x[0], x[1]); },
 //                                         {Tensor::from({2}, {1, 2}), Tensor::from({2}, {3, 4})});
 //     if (!r.ok) std::cerr << r.message;
 //
-// Build with -DPLAINGRAD_REAL=double for a check that means something: in float, the difference of two nearly
-// equal losses has few digits left.
+// Build with -DPLAINGRAD_REAL=double for a meaningful check: in float, the difference of two nearly equal
+// losses has few correct digits left.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct GradcheckResult {
 };
 
 // f must be a function of its inputs alone (dropout: with a fixed rng). Its output, of any shape, is
-// multiplied by a random tensor and summed: a plain sum is blind, the gradient of Σ softmax(x) being 0.
-// Every element of every input is checked.
+// multiplied by a random tensor and summed: a plain sum would prove nothing for softmax, where its gradient
+// is 0. Every element of every input is checked.
 GradcheckResult gradcheck(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 

@@ -41,12 +41,12 @@ void Node::add_grad(const Tensor& grad) {
     if (!has_grad() && grad.storage_->references == 1)
         grad_ = grad.storage_;
     else
-        sum_to(grad.shape(), grad.data(), grad.shape(), 1, open_grad());  // a copy
+        sum_to(grad.shape(), grad.data(), grad.shape(), 1, open_grad());  // copies the first, adds later ones
 }
 
-// Destroying a node drops its parents and its closure's tensors, and so other nodes. Were those
-// destroyed on the spot, a long chain would overflow the stack; so they queue up, and whoever came
-// first works the queue off.
+// Destroying a node drops its parents and its closure's tensors, and with them other nodes. Recursive
+// destruction would overflow the stack on a long chain, so nodes are queued and the outermost call empties
+// the queue.
 void Node::release(Node* node) {
     thread_local Node* queue = nullptr;
     thread_local bool working = false;
@@ -59,7 +59,8 @@ void Node::release(Node* node) {
     working = false;
 }
 
-// The root and everything before it, latest first.
+// The root and every node that it depends on. They are sorted by number, largest first: a consumer has a
+// larger number than what it consumes, so each gradient is complete before its node runs.
 std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
     const uint64_t walk = ++walks_made;
     std::vector<Ref<Node>> nodes = {root};
@@ -67,7 +68,8 @@ std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         check(!nodes[i]->used_, "[backward] this part of the graph was used up by an earlier backward; ",
               "run forward again, or add the losses and call backward once");
-        for (const Ref<Node>& parent : nodes[i].get()->parents_) {  // in the node: nodes may move
+        // push_back may reallocate `nodes`; parents_ belongs to the Node, which stays put.
+        for (const Ref<Node>& parent : nodes[i].get()->parents_) {
             if (std::exchange(parent->seen_, walk) != walk)
                 nodes.push_back(parent);
         }
@@ -79,7 +81,7 @@ std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
 
 void Node::backward(const Ref<Node>& root, const Tensor& start) {
     std::vector<Ref<Node>> nodes = reachable(root);
-    sum_to(start.shape(), start.data(), start.shape(), 1, root->open_grad());  // a copy
+    sum_to(start.shape(), start.data(), start.shape(), 1, root->open_grad());  // adds if a leaf has one
 
     const NoGrad no_grad;
     const FloatControl ieee;  // also for what closures compute outside of kernels
@@ -87,19 +89,19 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
         for (Ref<Node>& node : nodes) {
             if (!node->is_leaf() && node->has_grad()) {
                 const Tensor dout = node->grad();
-                node->zero_grad();  // so that dout is the only handle, and can be passed on as it is
+                node->zero_grad();  // so that dout is the only handle, and its memory can be passed on
                 {
-                    const NanGuard::Pause pause;  // a backward of several ops is looked at as one
+                    const NanGuard::Pause pause;  // NanGuard (inspect.h) checks only the whole backward
                     node->run(dout);
                 }
                 if (const NanGuard* guard = NanGuard::active())
                     guard->after_backward(*node);
             }
-            node->use_up();  // what it saved is freed now, while later nodes run, not at the end
+            node->use_up();  // frees what it saved before the remaining nodes run
             node = {};
         }
     } catch (...) {
-        // Half of the gradients have come: another backward must not add to them.
+        // Some gradients are incomplete: another backward must not add to them.
         for (const Ref<Node>& node : nodes)
             if (node)
                 node->use_up();

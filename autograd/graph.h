@@ -2,7 +2,7 @@
 //
 // Every op with an input that needs a gradient leaves a node: its inputs' nodes, and a function that
 // turns the gradient of the output into gradients of the inputs. Nodes are numbered as they are made, so
-// an output's number is always larger than its inputs': backward is a loop over numbers, downwards.
+// an output's number is always larger than its inputs': backward visits the nodes in descending order.
 //
 // Nothing here recurses. A chain of a million operations is built, differentiated and destroyed
 // with a few words of stack.
@@ -40,14 +40,14 @@ public:
     Node(const char* op, const Shape& shape, std::vector<Ref<Node>> parents);
     virtual ~Node() = default;
 
-    // ---- for looking at (inspect.h)
+    // ---- for inspection (inspect.h)
     const char* op() const { return op_; }
     const Shape& shape() const { return shape_; }
     const std::vector<Ref<Node>>& parents() const { return parents_; }
     // The result, if it has so few elements that a picture of the graph can show them; else empty.
     Tensor value() const;
     static constexpr int64_t kShown = 8;
-    std::string layer;  // where in a model this op ran, if a NanGuard knew
+    std::string layer;  // the layer that ran this op; set only while a NanGuard (inspect.h) is alive
 
     bool is_leaf() const { return leaf_; }
     // False for a leaf that is frozen: it takes no part in the graphs of later ops.
@@ -56,14 +56,14 @@ public:
     bool has_grad() const { return static_cast<bool>(grad_); }
     // The collected gradient. Requires has_grad().
     Tensor grad() const;
-    // Its memory is free for others until the next gradient comes.
+    // Releases the gradient's memory; the next gradient allocates again.
     void zero_grad() { grad_ = {}; }
 
     // Where to put a gradient: the first writer since zero_grad overwrites, later ones accumulate.
     // So nothing is ever cleared, and the order of the additions is the order of backward.
     kernels::Out open_grad();
-    // Adds a gradient of this node's size. The first one to come is taken over without a copy if nobody holds
-    // another handle of its memory.
+    // Adds a gradient of this node's size. The first one is adopted without a copy if no other handle refers
+    // to its memory.
     void add_grad(const Tensor& grad);
 
     static void release(Node* node);
@@ -91,8 +91,8 @@ private:
     Node* next_ = nullptr;  // in the list of those to be destroyed
 };
 
-// Where an op's backward writes the gradient of one input. Empty if that input needs none, or needs none any
-// more. It holds the input's node, not its elements.
+// Where an op's backward writes the gradient of one input. Empty if that input needs none, or has been frozen
+// since. It holds the input's node, not its elements.
 class GradSink {
 public:
     explicit GradSink(Ref<Node> node) : node_(std::move(node)) {}
@@ -100,8 +100,8 @@ public:
     // Where to write; nullptr if this sink is empty. Call it once for each contribution, right before writing
     // all of it.
     kernels::Out open() const;
-    // Passes dout on unchanged, as one contribution; nothing if this sink is empty. Call it after all else
-    // that reads dout: its memory may now be this input's gradient.
+    // Passes dout on unchanged, as one contribution; does nothing if this sink is empty. Call it last, after
+    // every read of dout: its memory may then hold this input's gradient.
     void pass(const Tensor& dout) const;
 
 private:
@@ -123,7 +123,8 @@ private:
     uint32_t version_;
 };
 
-// A switch of this thread: on while an object of the class `Switch`, which derives from this, lives.
+// A per-thread flag, on while an object of type `Switch` exists. Switch derives from ThreadSwitch<Switch>
+// (CRTP).
 template <class Switch>
 class ThreadSwitch {
 public:
@@ -138,7 +139,7 @@ private:
     bool before_;
 };
 
-// While one lives, ops on this thread leave no nodes: evaluation costs no memory.
+// While a NoGrad exists, ops on this thread create no nodes, so evaluation keeps nothing for backward.
 struct NoGrad : ThreadSwitch<NoGrad> {};
 
 }  // namespace plaingrad::autograd

@@ -18,7 +18,7 @@ void print_numbers(std::ostream& out, const Tensor& x) {
     out << ']';
 }
 
-// The place of the first number that is none, or -1.
+// The index of the first element that is NaN or infinite, or -1.
 int64_t first_bad(const Tensor& x) {
     for (int64_t i = 0; i < x.numel(); ++i)
         if (!std::isfinite(x.data()[i]))

@@ -1,4 +1,4 @@
-// Looking inside: what runs the ops, a picture of a graph, and a guard that finds the first NaN.
+// Inspection: which kernels run, a picture of a graph, and a guard that finds the first NaN.
 #pragma once
 
 #include <iosfwd>
@@ -13,10 +13,10 @@ namespace plaingrad::autograd {
 // The set of kernels in use: "avx512", "avx2", "neon" or "baseline".
 const char* instruction_set();
 
-// Draws the graph that backward from `root` will walk, an op or leaf a line, with its inputs below it: its
-// name in ops.h, its shape, and its elements if they are few. Ops that are made of others show as these: a
-// minimum as neg, maximum, neg. What several ops take is drawn once. Inputs that need no gradient are not in
-// the graph. At most `lines` lines.
+// Draws the graph that backward from `root` will walk: one op or leaf a line, with its inputs below it. A
+// line gives the op's name in ops.h, its shape, and its elements if there are few. Composite ops appear as
+// their parts: minimum as neg, maximum, neg. A node that several ops use is drawn once. Inputs that need no
+// gradient are not in the graph. At most `lines` lines.
 //
 //     1 sum () = [5]
 //     └ 2 mul (2) = [1, 4]
@@ -25,14 +25,14 @@ const char* instruction_set();
 void print_graph(const Tensor& root, std::ostream& out, int lines = 100);
 void print_graph(const Tensor& root);  // to standard output
 
-// While one lives, each op of this thread looks at what it computed, in forward and in backward, and throws
-// Error at the first number that is NaN or infinite. The message names the op, and if the guard knows the
-// names of a model's parameters, the layer:
+// While a NanGuard exists, each op of this thread checks its results, in forward and in backward, and throws
+// Error at the first element that is NaN or infinite. The message names the op, and also the layer if the
+// guard was given a model's parameters:
 //
 //     autograd::NanGuard guard(nn::parameters(model));
 //     [NanGuard] softmax in encoder.layers.1.self_attention: element 7 of the output (2, 4, 9) is nan
 //
-// A layer is told by its parameters: an op without any runs in the module of the layer that ran before.
+// Parameters identify a layer. An op without any is attributed to the module of the layer that ran before it.
 class NanGuard {
 public:
     NanGuard() : before_(std::exchange(active_, this)) {}
@@ -44,7 +44,7 @@ public:
     }
     ~NanGuard() { active_ = before_; }
 
-    // Inside of an op that is made of others: what these compute on the way is not looked at.
+    // Inside a composite op: intermediate results are not checked.
     class Pause {
     public:
         Pause() : guard_(std::exchange(active_, nullptr)) {}

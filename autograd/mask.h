@@ -2,13 +2,13 @@
 //
 //     Mask::none()                     everything
 //     Mask::padding(src)               no padding among the keys: self-attention of src, or attention to it
-//     Mask::causal()                   nothing that comes later
+//     Mask::causal()                   no later positions
 //     Mask::padding(tgt).and_causal()  both: a decoder's self-attention
 //     Mask::allowed(B, T, S, pairs)    any pattern, 1 where query t may see key s
 //
-// "Allowed" polarity throughout. A mask hides keys, never queries: a padded query still computes something,
-// which the loss ignores. Masked keys are skipped, not filled with a large negative number, so nothing that
-// stands there (not even NaN) reaches any output or gradient; a query that may see no key gives zeros.
+// 1 always means allowed. A mask hides keys, never queries: a padded query still computes something, which
+// the loss ignores. Masked keys are skipped, not filled with a large negative number, so their contents (even
+// NaN) reach no output or gradient. A query that may see no key gives zeros.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ public:
     // last ones (as in decoding with a cache): query t sees keys up to t + (keys - queries).
     Mask and_causal() const;
 
-    // Throws Error naming both if this mask does not fit the sizes of an attention.
+    // Throws Error, naming both sizes, if this mask does not fit those of an attention.
     void check_fits(int64_t batch, int64_t queries, int64_t keys) const;
     kernels::AttentionMask view() const;  // points into this mask
 

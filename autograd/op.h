@@ -20,8 +20,8 @@
 //         });
 //     }
 //
-// The closure's captures are what stays in memory until backward: `sink()`s hold no elements, `save()`s do.
-// gradcheck.h tells whether the backward is right.
+// What the closure captures stays in memory until backward: `save()` keeps elements, `sink()` does not.
+// gradcheck.h checks whether the backward is right.
 #pragma once
 
 #include <optional>
@@ -51,9 +51,10 @@ private:
 
 }  // namespace detail
 
-// Ends every op: `out`, with a node if an input needs a gradient (and no NoGrad lives). `op` is its name, a
-// literal. `backward(const Tensor& dout)` writes into the `sink()` of each input that has one. It must not
-// capture `out` itself, which would own the closure that owns it: capture `out.save()`.
+// Every op ends with this call. It returns `out`, and attaches a node if an input needs a gradient and no
+// NoGrad is active. `op` is the op's name, a literal. `backward(const Tensor& dout)` writes into the `sink()`
+// of each input that has one. It must not capture `out`: a reference cycle would leak both. Capture
+// `out.save()` instead.
 template <class Backward>
 Tensor with_backward(const char* op, Tensor out, List<const Tensor*> inputs, Backward backward) {
     std::vector<Ref<Node>> parents = detail::parents_of(op, out, inputs);

@@ -1,6 +1,6 @@
-// The table of all operations. Each is differentiable in every Tensor it takes, comparisons excepted.
+// The table of all operations. Each is differentiable in every Tensor it takes, except comparisons.
 //
-// Errors: all throw autograd::Error with the shapes when these don't fit. Dimensions count from 0, or from
+// Every op throws autograd::Error, naming the shapes, if they do not fit. Dimensions count from 0, or from
 // the end if negative.
 //
 //     B batch · S source length · T target length · H heads · D size of a head · V vocabulary
@@ -26,11 +26,11 @@ Tensor add(const Tensor& a, const Tensor& b);  // a + b
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b
 Tensor mul(const Tensor& a, const Tensor& b);  // a b
 Tensor div(const Tensor& a, const Tensor& b);  // a / b
-// The larger and the smaller. Of equal ones each gets half of the gradient; a NaN wins.
+// The larger and the smaller. Equal operands get half of the gradient each. NaN if either is NaN.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);  // -maximum(-a, -b)
-// a where the condition is not 0, else b; a -0 becomes 0. Nothing passes of the number that is not taken, not
-// even NaN. The condition, for one a comparison, has no gradient.
+// a where the condition is not 0, else b. Negative zero becomes 0. The operand that is not selected has no
+// influence, even if it is NaN. The condition, usually a comparison, has no gradient.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 // ------------------------------------------------------------------------- elementwise, one tensor
@@ -42,10 +42,10 @@ Tensor sqrt(const Tensor& x);     // √x
 Tensor tanh(const Tensor& x);     // (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
 Tensor sigmoid(const Tensor& x);  // 1 / (1 + e⁻ˣ)
 Tensor abs(const Tensor& x);      // |x|; its derivative is 0 at 0
-// xᵖ. For x < 0 a number if p is whole, else NaN. Off by up to p/4 roundings for a whole or half p, whose
-// power is a product; for other p by |p ln x|.
+// xᵖ. For x < 0 the result is NaN unless p is an integer. For an integer or half-integer p (repeated
+// multiplication) the error is at most p/4 roundings; otherwise it grows as |p ln x|.
 Tensor pow(const Tensor& x, Real p);
-// min(max(x, low), high); the gradient passes where low <= x <= high. Without a bound: an infinite one.
+// min(max(x, low), high); the gradient passes where low <= x <= high. Pass ±infinity for no bound.
 Tensor clamp(const Tensor& x, Real low, Real high);
 Tensor relu(const Tensor& x);       // max(0, x)
 Tensor silu(const Tensor& x);       // x sigmoid(x)
@@ -55,8 +55,8 @@ Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_ta
 
 // ---------------------------------------------------------------------------------------- products
 
-// a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. With two tensors of rank 2 or with
-// b of rank 2 this is one product. b_transposed: b is given as (..., N, K).
+// a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. If b has rank 2 this is a single
+// product. b_transposed: b is given as (..., N, K).
 Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false);
 
 // -------------------------------------------------------------------------------------- reductions
@@ -65,25 +65,25 @@ Tensor sum(const Tensor& x);                                          // Σ x, a
 Tensor sum(const Tensor& x, List<int> dims, bool keep_dims = false);  // over some dims; {}: over none
 Tensor mean(const Tensor& x);                                         // Σ x / n; throws Error for n = 0
 Tensor mean(const Tensor& x, List<int> dims, bool keep_dims = false);
-// The largest along one dim, which must not be empty. The gradient goes to the first of equal ones.
+// The largest element along one dim, which must not be empty. The gradient goes to the first of equal maxima.
 Tensor max(const Tensor& x, int dim, bool keep_dim = false);
-// Where along one dim the largest stands, the first of equal ones; a NaN is the largest.
+// The index of the largest element along one dim, the first of equal ones. NaN counts as the largest.
 // (V) -> (1, 1), (N, V) -> (N, 1), (B, T, V) -> (B, T); another dim likewise.
 Tokens argmax(const Tensor& x, int dim = -1);
 
 // ------------------------------------------------------------------------------------------- shape
 
-// The same elements in another shape; one size may be -1: the rest. Costs nothing.
+// The same elements in another shape. One size may be -1, which is inferred. Does not copy.
 Tensor reshape(const Tensor& x, List<int64_t> sizes);
 Tensor squeeze(const Tensor& x, int dim);          // without that dim if its size is 1, else as it is
-Tensor unsqueeze(const Tensor& x, int dim);        // with a dim of size 1, which will be dim `dim`
+Tensor unsqueeze(const Tensor& x, int dim);        // with a new dim of size 1 at index `dim`
 Tensor permute(const Tensor& x, List<int> order);  // out dim i is x's dim order[i]
 Tensor transpose(const Tensor& x, int dim_a, int dim_b);
-// x[..., begin:end, ...]; 0 <= begin <= end <= size, and no negative numbers as in Python
+// x[..., begin:end, ...]; 0 <= begin <= end <= size. Unlike in Python, negative indices are errors.
 Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end);
 Tensor concat(List<Tensor> parts, int dim);
 Tensor stack(List<Tensor> parts, int dim = 0);  // of equal shapes, along a new dim
-// Slices of this size; the last is the rest.
+// Consecutive slices of this size; the last may be smaller.
 std::vector<Tensor> split(const Tensor& x, int64_t size, int dim = 0);
 
 // ----------------------------------------------------------------------------------- softmax, loss
@@ -114,8 +114,8 @@ Tensor embedding(const Tensor& table, const Tokens& ids);
 // above.
 Tensor gather(const Tensor& x, const Tokens& ids);
 
-// Each element is 0 with probability p, else x / (1-p). Which ones is a function of rng and the element's
-// place. p = 0 returns x. Throws Error unless 0 <= p < 1.
+// Each element is 0 with probability p, else x / (1-p). Which elements are dropped is a function of rng and
+// the element's index. p = 0 returns x. Throws Error unless 0 <= p < 1.
 Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 
 // ----------------------------------------------------- fused: each equals the composition it names
@@ -135,8 +135,8 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation f);
 
-// cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: some
-// hundred rows at a time, whose gradients are computed in forward already.
+// cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: it
+// processes a few hundred rows at a time and computes their gradients already in forward.
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
                             const CrossEntropyOptions& options = {});
 
@@ -168,7 +168,8 @@ struct AttentionOptions {
 //     weights = dropout(softmax(scores over the allowed keys))
 //     out     = matmul(weights, v)                      // (T, D)
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
-// The same on columns that stand side by side, as one projection leaves them; so do their gradients.
+// The same for q, k, v packed side by side in one tensor, as one joint projection produces them. Their
+// gradients are packed the same way.
 //     self_attention(qkv)   = attention(q, k, v)    qkv = q | k | v  (B, T, 3*H*D)
 //     cross_attention(q, kv) = attention(q, k, v)   q (B, T, H*D), kv = k | v  (B, S, 2*H*D)
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {});
@@ -182,13 +183,13 @@ inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
-// a = a + b: the handle gets the new tensor. The old one stays, for backward and other handles.
+// a = a + b: the handle now refers to a new tensor. The old one is unchanged, for backward and other handles.
 inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 inline Tensor& operator-=(Tensor& a, const Tensor& b) { return a = a - b; }
 inline Tensor& operator*=(Tensor& a, const Tensor& b) { return a = a * b; }
 inline Tensor& operator/=(Tensor& a, const Tensor& b) { return a = a / b; }
 
-// Comparisons, broadcast as above: 1 where true, else 0, without a graph. With NaN only != is true.
+// Comparisons, broadcast as above: 1 where true, else 0, without a graph. For NaN only != is true.
 Tensor operator<(const Tensor& a, const Tensor& b);
 Tensor operator<=(const Tensor& a, const Tensor& b);
 Tensor operator==(const Tensor& a, const Tensor& b);

@@ -1,10 +1,10 @@
 // Scaled dot-product attention (§3.2.1), all heads in one op. The kernel: kernels/attention.cpp.
 //
-// It equals the composition in ops.h and plain.cpp, which keeps the scores of all heads, (B, H, T, S), twice
-// over, reads and writes them some ten times, and copies the columns of each head together first. The kernel
-// takes some queries at a time, whose scores stay in the cache, and reads q, k and v where the projections
-// left them: in three tensors, in one, or k and v in one. So there are three ops. Each says where its
-// operands and their gradients begin; all else they share.
+// It equals the composition in ops.h. The implementation in plain.cpp stores two (B, H, T, S) tensors, reads
+// and writes them about ten times, and first copies each head's columns into a contiguous block. The kernel
+// processes a few queries at a time, whose scores stay in the cache, and reads q, k and v where the
+// projections left them: in three tensors, in one, or with k and v in one. So there are three ops. Each says
+// where its operands and their gradients begin; everything else is shared.
 #include <cmath>
 
 #include "autograd/op.h"
@@ -22,7 +22,8 @@ void check_options(const Tensor& q, int64_t width, const Tensor& k, const Attent
     o.mask.check_fits(q.size(0), q.size(1), k.size(1));
 }
 
-// q and k: the tensors in whose rows q and k stand. It points into the mask, which the closure keeps, too.
+// q, k: the tensors that contain the queries and keys. The result points into the mask, so the closure keeps
+// the mask alive.
 kernels::Attention sizes_of(const Tensor& q, const Tensor& k, int64_t width, const AttentionOptions& o) {
     const FloatControl ieee;
     const int64_t d = width / o.n_heads;
@@ -61,8 +62,9 @@ kernels::Out from_column(const kernels::Out& out, int64_t first) {
     return {out.data == nullptr ? nullptr : out.data + first, out.accumulate};
 }
 
-// dq, for a kernel that writes dq of some queries after dk and dv of others: where they share memory that is
-// to be overwritten, as in attention(x, x, x), that would lose what is there. All are added to zeros instead.
+// The kernel interleaves writes to dq, dk and dv. If dq shares memory with dk or dv, as in
+// attention(x, x, x), overwriting would lose gradients. So that memory is zeroed first and everything
+// accumulates.
 kernels::Out beside(kernels::Out dq, const kernels::Out& dk, const kernels::Out& dv, int64_t numel) {
     if (dq.data == nullptr || dq.accumulate || (dq.data != dk.data && dq.data != dv.data))
         return dq;
@@ -72,7 +74,7 @@ kernels::Out beside(kernels::Out dq, const kernels::Out& dk, const kernels::Out&
 
 }  // namespace
 
-// The gradients of all three, with w and m as above:
+// The gradients of all three inputs, with w and m as above:
 // dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
     check(q.rank() == 3 && k.rank() == 3 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
@@ -94,7 +96,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
                          });
 }
 
-// qkv = q | k | v, columns side by side; so are their gradients.
+// qkv = q | k | v, columns side by side; the gradient has the same layout.
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
     check(qkv.rank() == 3 && qkv.size(2) % 3 == 0, "[self_attention] qkv is ", qkv.shape(),
           "; it must be q | k | v, (B, T, 3*H*D)");
@@ -116,7 +118,7 @@ Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
                          });
 }
 
-// kv = k | v, and so are their gradients.
+// kv = k | v, columns side by side; the gradient has the same layout.
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
     check(q.rank() == 3 && kv.rank() == 3 && q.size(0) == kv.size(0) && 2 * q.size(2) == kv.size(2),
           "[cross_attention] q is ", q.shape(), ", kv is ", kv.shape(),

@@ -71,9 +71,9 @@ Tensor cross_entropy(const Tensor& logits, const Tokens& tokens, const CrossEntr
 //     cross_entropy(linear_transposed(x, weight, bias), targets)
 //
 // The logits of a whole batch are often the largest matrix of a training step (4096 x 10,000 are 164 MB,
-// touched six times). So a chunk of rows is taken at a time: its logits, its losses, and at once its
-// gradients, while the logits are near. Kept for backward are the gradients, which only wait for dloss; as
-// that is nearly always 1, they are ready then.
+// read or written six times). So the op processes a chunk of rows at a time: its logits, its losses, and
+// immediately its gradients, while the logits are in the cache. The gradients are kept for backward, which
+// multiplies them by dloss; that is nearly always 1, and then they are ready.
 //
 // loss = mean over counted rows of -Σ target log softmax(x @ weightᵀ + bias)
 // dlogits = (softmax(logits) - target) / counted
@@ -82,10 +82,10 @@ namespace {
 
 // A block of the matrix product's sums, so that dweight adds up as the product over all rows does.
 constexpr int64_t kChunkRows = kernels::kGemmBlockK;
-// So few that their logits are still in the L2 cache when the loss is known and the gradient's turn comes.
+// Few enough rows that their logits are still in the L2 cache when the gradient reads them.
 constexpr int64_t kRowsAtOnce = 8;
 
-// Room for a gradient that somebody wants.
+// Memory for a gradient, if it is needed.
 Tensor gradient_of(const Tensor& x) {
     return x.needs_grad() && !NoGrad::active() ? Tensor::uninitialized(x.shape()) : Tensor();
 }
@@ -97,7 +97,7 @@ struct OutputLoss {
     const int64_t v = weight.size(0), d = weight.size(1);
     Tensor losses = Tensor::uninitialized({x.shape().without(-1).numel()});
     Tensor dx = gradient_of(x), dweight = gradient_of(weight), dbias = gradient_of(bias);
-    // Of all chunks so far: in double, as thousands of them would drift.
+    // The sum over all chunks so far: in double, because rounding errors of thousands would add up.
     std::vector<double> bias_sum = std::vector<double>(dbias.defined() ? static_cast<std::size_t>(v) : 0);
 
     // Rows first .. first + n: their losses, and in place of the logits (n, V) the logits' gradient.

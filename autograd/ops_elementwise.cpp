@@ -19,7 +19,8 @@ Tensor binary(Binary f, const char* name, const Tensor& a, const Tensor& b) {
     return out;
 }
 
-// (dout f b), summed to the shape `to`, into `sink`; without a temporary if nothing was broadcast.
+// Writes f(dout, b), summed over the broadcast dims to shape `to`, into `sink`. Needs a temporary only if
+// something was broadcast.
 void pass(Binary f, const Tensor& dout, const Saved& b, const Shape& to, const GradSink& sink) {
     if (sink && to == dout.shape())
         kernels::cpu().binary(f, broadcast_loop(to, to, b.shape()), dout.data(), b.data(), sink.open());
@@ -101,7 +102,7 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng) {
     });
 }
 
-// ---- what is chosen by comparing
+// ---- comparison and selection
 
 Tensor operator<(const Tensor& a, const Tensor& b) { return binary(Binary::less, "<", a, b); }
 Tensor operator==(const Tensor& a, const Tensor& b) { return binary(Binary::equal, "==", a, b); }
@@ -142,7 +143,7 @@ Tensor clamp(const Tensor& x, Real low, Real high) {
     return where(raised > high, high, raised);
 }
 
-// xᵖ for p >= 0, without a graph: squares of squares for the whole part of p, a root for a half
+// xᵖ for p >= 0, without a graph: repeated squaring for the integer part of p, a square root for a half
 static Tensor power(const Tensor& x, double p) {
     const double whole = std::floor(p), rest = p - whole;
     if (!(rest == 0 || rest == 0.5) || p > 0x1p53)
@@ -161,7 +162,7 @@ static Tensor power(const Tensor& x, double p) {
 Tensor pow(const Tensor& x, Real exponent) {
     const auto p = static_cast<double>(exponent);
     const auto raised = [](const Tensor& t, double e) {
-        const NanGuard::Pause pause;  // log(0) on the way to 0^0.3
+        const NanGuard::Pause pause;  // 0^0.3 = exp(0.3 log 0): the intermediate -inf must not trip the guard
         return e < 0 ? 1 / power(t, -e) : power(t, e);
     };
     return with_backward("pow", raised(x.detach(), p), {&x},

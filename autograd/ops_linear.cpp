@@ -1,8 +1,8 @@
 // Linear layers: rows times a weight, plus a bias, and the function after it. The kernel: kernels/gemm.cpp.
 //
 // Each equals a composition of matmul, add and activation (plain.cpp). The kernel adds the bias and applies
-// the function to each tile of the product while that is still in the cache; the composition would read and
-// write the whole result once more for each of them.
+// the function to each tile of the product while that is still in the cache. The composition reads and writes
+// the whole result once more for each of the two.
 #include "autograd/op.h"
 #include "autograd/ops.h"
 #include "autograd/plain.h"
@@ -13,8 +13,8 @@ namespace {
 using kernels::Gemm;
 using kernels::Unary;
 
-// What of the weight x is multiplied with: columns first ... first + n of w (K, ...), and these of the bias;
-// or all of a w that is given transposed, as (n, K).
+// The part of the weight that multiplies x: columns first ... first + n - 1 of w (K, ...) and of the bias, or
+// all of a transposed w (n, K).
 struct Columns {
     int64_t n, first = 0;
     bool transposed = false;
@@ -34,7 +34,8 @@ void gemm(Gemm g, const Tensor& a, const Real* b, kernels::Out c) {
     kernels::cpu().gemm(g, a.data(), b, c.data);
 }
 
-// y (M, N) = f(x (M, K) @ w (K, N) + bias (N)); what was before f goes to `before`. Both may be nullptr.
+// y (M, N) = f(x (M, K) @ w (K, N) + bias (N)). `before` receives the input of f. f and `before` may be
+// nullptr.
 Tensor forward(const Columns& columns, const Tensor& x, const Tensor& w, const Tensor& bias,
                const Unary* f = nullptr, Real* before = nullptr) {
     Tensor y = Tensor::uninitialized(x.shape().with(-1, columns.n));
@@ -136,8 +137,8 @@ Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias,
 
 // ---- with an activation f
 //
-// Its derivative is taken from what was before f; relu's can be told from what is behind it, too. So the
-// second tensor of the hidden size, the largest of a layer, is needed for the others alone.
+// Backward needs the input of f for its derivative. For relu the output is enough. So only the other
+// functions keep a second tensor of the hidden size, the largest of a layer.
 namespace {
 
 struct Hidden {
@@ -154,7 +155,7 @@ Hidden hidden(const Tensor& x, const Tensor& w, const Tensor& bias, Unary f) {
     return {forward(whole, x, w, bias, &f, before.mutable_data()), before};
 }
 
-// The values again: as they were kept, or computed.
+// f(x w + bias) for backward: as kept, or computed again.
 Tensor again(Unary f, const Saved& kept) {
     if (f == Unary::relu)
         return kept.tensor();
@@ -165,7 +166,7 @@ Tensor again(Unary f, const Saved& kept) {
 
 }  // namespace
 
-// y = f(x @ weight + bias)      d = dy f', and on as linear
+// y = f(x @ weight + bias)      d = dy f', then as in linear
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
     check_linear("linear_activation", x.shape(), weight, bias);
     if (Plain::active())
@@ -183,8 +184,8 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
 }
 
 // h = f(x @ w1 + b1)         out = h @ w2 + b2
-// dh = dout @ w2ᵀ, d = dh f', and on as linear for both
-// It exists for memory: the composition keeps h and what was before f for backward, this one of them.
+// dh = dout @ w2ᵀ, d = dh f', then as in linear for both layers
+// It exists to save memory: for backward the composition keeps h and the input of f, this op only one.
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation activation) {
     check_linear("feed_forward", x.shape(), w1, b1);

@@ -1,4 +1,4 @@
-// Embedding: rows of a table by token id, by itself and with all that a model does at its input.
+// Embedding: rows of a table by token id, alone and fused with the other operations at a model's input.
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"

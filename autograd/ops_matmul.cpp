@@ -23,7 +23,7 @@ Gemm dense(int64_t m, int64_t n, int64_t k, bool a_transposed, bool b_transposed
             .b_transposed = b_transposed};
 }
 
-// Everything but the last two dims, and the way back.
+// leading() drops the last two dims; with_matrix() appends them again.
 Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.rank() - 2); }
 Shape with_matrix(const Shape& lead, int64_t rows, int64_t columns) {
     int64_t sizes[Shape::kMaxRank];
@@ -33,7 +33,7 @@ Shape with_matrix(const Shape& lead, int64_t rows, int64_t columns) {
     return Shape(sizes, lead.rank() + 2);
 }
 
-// Where a matrix of the broadcast leading dims begins in an operand: its number there.
+// Maps a matrix index in the broadcast result to the index of that matrix in an operand.
 int64_t number_of(int64_t matrix, const int64_t sizes[4], const int64_t strides[4]) {
     int64_t at = 0;
     for (int dim = 3; dim >= 0; matrix /= sizes[dim], --dim)
@@ -41,11 +41,11 @@ int64_t number_of(int64_t matrix, const int64_t sizes[4], const int64_t strides[
     return at;
 }
 
-// Products of fewer fmas than this (16 us of one core) run side by side, a thread each; larger ones follow
-// each other, and the kernel spreads each over the threads. One chunk is worth half a microsecond at least.
+// Products of fewer fmas than this (16 us on one core) run in parallel, one thread each. Larger ones run one
+// after the other, each split over the threads. A chunk takes at least half a microsecond.
 constexpr int64_t kSmallProduct = 1 << 21, kChunkWork = 1 << 16;
 
-// c (lead, m, n) = op(a) @ op(b), of every pair of matrices that broadcasting the leading dims makes.
+// c (lead, m, n) = op(a) @ op(b), for every pair of matrices that broadcasting the leading dims yields.
 void multiply(Gemm g, const Tensor& a, const Tensor& b, const Shape& lead, kernels::Out c) {
     g.accumulate = c.accumulate;
     const kernels::Loop4 loop = broadcast_loop(lead, leading(a.shape()), leading(b.shape()));
@@ -59,7 +59,8 @@ void multiply(Gemm g, const Tensor& a, const Tensor& b, const Shape& lead, kerne
     });
 }
 
-// The same into the gradient of an operand of shape `to`, summed over the dims along which it was repeated.
+// Multiplies, and adds the products to the gradient of an operand of shape `to`, summed over its broadcast
+// dims.
 void pass_products(const Gemm& g, const Tensor& a, const Tensor& b, const Shape& lead, const Shape& to,
                    const GradSink& sink) {
     if (leading(to) == lead)
@@ -72,7 +73,8 @@ void pass_products(const Gemm& g, const Tensor& a, const Tensor& b, const Shape&
 }  // namespace
 
 // out (..., M, N) = a (..., M, K) @ b (..., K, N)      or with b (..., N, K), transposed: a @ bᵀ
-// da = dout @ bᵀ       db = aᵀ @ dout (transposed: doutᵀ @ a)       each summed over its broadcast dims
+// da = dout @ bᵀ,  db = aᵀ @ dout      or with b transposed: da = dout @ b,  db = doutᵀ @ a
+// Each is summed over its broadcast dims.
 Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
     check(a.rank() >= 2 && b.rank() >= 2, "[matmul] at least two dimensions are needed: a is ", a.shape(),
           ", b is ", b.shape());

@@ -1,4 +1,4 @@
-// Layer normalisation (Ba, Kiros & Hinton 2016), by itself and at the end of a residual connection. The
+// Layer normalisation (Ba, Kiros & Hinton 2016), alone and fused with a residual connection before it. The
 // formulas: kernels/rows.cpp.
 #include "autograd/op.h"
 #include "autograd/ops.h"
@@ -10,7 +10,7 @@ namespace {
 // out = x̂ gain + bias,  x̂ = (s - mean) rstd,  s = x + dropout(y), or x without a y
 // ds = rstd (g - mean(g) - x̂ mean(g x̂)) with g = dout gain;   dgain = Σ dout x̂,  dbias = Σ dout
 // dx = ds,  dy = ds where y was kept
-// Kept: s and three numbers a row. x̂ is computed again: cheaper than keeping a second s.
+// Backward keeps s and three numbers a row. It computes x̂ again, which is cheaper than keeping it.
 Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor& gain, const Tensor& bias,
                   kernels::LayerNorm o) {
     o.n = x.size(-1);

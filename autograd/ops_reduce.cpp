@@ -50,7 +50,7 @@ Tensor mean_of(const Tensor& x, const Reduced& to, bool keep_dims) {
     return sum_over("mean", x, to, keep_dims, static_cast<Real>(n));
 }
 
-// The largest along a dim, kept as 1, and where they stand.
+// The largest elements along a dim, kept with size 1, and their indices.
 struct Largest {
     kernels::Middle m;
     Tensor values;
@@ -80,7 +80,7 @@ Tensor mean(const Tensor& x, List<int> dims, bool keep_dims) {
     return mean_of(x, reduced("mean", x.shape(), dims), keep_dims);
 }
 
-// out = max over dim        dx = dout where the (first) maximum stood, else 0
+// out = max over dim        dx = dout at the first maximum, else 0
 Tensor max(const Tensor& x, int dim, bool keep_dim) {
     Largest largest("max", x, dim);
     const Tensor out =

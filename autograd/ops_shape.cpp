@@ -9,7 +9,7 @@
 namespace plaingrad::autograd {
 namespace {
 
-// How far apart neighbours along a dimension are.
+// The distance between consecutive elements along a dimension.
 int64_t stride(const Shape& shape, int dim) {
     int64_t numbers = 1;
     for (int i = dim + 1; i < shape.rank(); ++i)
@@ -17,7 +17,7 @@ int64_t stride(const Shape& shape, int dim) {
     return numbers;
 }
 
-// Copies a tensor of shape `part` out of a larger one, from where the part begins in it; and into one.
+// Copies a tensor of shape `part` out of a larger one, whose pointer is where the part begins; and into one.
 void copy_from(const Shape& whole, const Real* from, const Shape& part, kernels::Out to) {
     kernels::cpu().copy(broadcast_loop(part, whole, part), from, to);
 }
@@ -27,7 +27,7 @@ void copy_into(const Shape& whole, kernels::Out to, const Shape& part, const Rea
 
 }  // namespace
 
-// The handle alone changes: gradient and graph are shared, so there is no backward to write.
+// Only the handle changes: gradient and graph are shared, so there is no backward to write.
 Tensor reshape(const Tensor& x, List<int64_t> sizes) {
     std::vector<int64_t> full(sizes.begin(), sizes.end());
     const auto open = std::find(full.begin(), full.end(), -1);
@@ -91,7 +91,7 @@ Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end) {
     });
 }
 
-// out = parts side by side along dim        dpart = dout where that part stands
+// out = parts side by side along dim        dpart = the slice of dout at that part's position
 Tensor concat(List<Tensor> parts, int dim) {
     check(!parts.empty(), "[concat] at least one tensor is needed");
     const Shape& first = parts[0].shape();

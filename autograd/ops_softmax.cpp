@@ -7,7 +7,8 @@ namespace {
 
 int64_t count_rows(const Tensor& x) { return x.size(-1) > 0 ? x.numel() / x.size(-1) : 0; }
 
-// A function of rows, whose gradient is one of its output's. Another dim is moved to the end and back.
+// Applies a function of rows whose derivative needs only its output y, so y alone is saved for backward.
+// A dim other than the last is transposed to the end and back.
 Tensor along(const char* op, const Tensor& x, int dim, decltype(kernels::Kernels::softmax) forward,
              decltype(kernels::Kernels::softmax_backward) backward) {
     if (x.shape().index(dim) != x.rank() - 1)
@@ -39,8 +40,8 @@ Tensor mse_loss(const Tensor& x, const Tensor& target) {
     return mean(difference * difference);
 }
 
-// A logit is how far class 1 is ahead of class 0, so that both have their place in a softmax over two:
-// sigmoid(x) = eˣ / (e⁰ + eˣ). Finite where log(sigmoid(x)) is not.
+// A logit x is class 1's score minus class 0's, so sigmoid(x) = eˣ / (e⁰ + eˣ) is a softmax over (0, x).
+// Computed this way the loss stays finite where sigmoid(x) underflows.
 Tensor bce_with_logits(const Tensor& logits, const Tensor& target) {
     check(logits.shape() == target.shape(), "[bce_with_logits] the logits are ", logits.shape(),
           ", the target is ", target.shape(), "; they must be equal");

@@ -1,3 +1,5 @@
+// Each fused op written with primitive ops, one equation of the paper a line; backward comes from the graph.
+// The symbols of a formula are those of its paper; the comments name the sizes as ops.h does.
 #include "autograd/plain.h"
 
 #include <cmath>
@@ -36,7 +38,7 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
     return activation(plain::linear(x, weight, bias), f);  // (..., N)
 }
 
-// FFN(x) = max(0, x W1 + b1) W2 + b2      "Attention Is All You Need", equation 2
+// FFN(x) = f(x W1 + b1) W2 + b2      "Attention Is All You Need", equation 2, where f is ReLU, max(0, ·)
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation f) {
     const Tensor hidden = plain::linear_activation(x, w1, b1, f);  // (..., d_ff)
@@ -45,7 +47,7 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
 
 // ------------------------------------------------------------------------------------------------ loss
 
-// loss = mean over the counted targets t of -((1 - s) log p_t + s/V Σ_v log p_v),  p = softmax(logits)
+// loss = mean over the counted targets y of -((1 - s) log p_y + s/V Σ_v log p_v),  p = softmax(logits)
 // Label smoothing s: Szegedy et al. 2016, §7.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
     const int32_t ignore = options.ignore.value_or(targets.pad());
@@ -117,9 +119,9 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
     return permute(heads, {0, 2, 1, 3});                                                    // (B, H, T, D)
 }
 
-// In a matrix product a NaN meets everything, for 0 times NaN is NaN. So that one behind a mask reaches
-// nothing, in backward either, the products below are of finite numbers, and NaN is added where one may be
-// seen.
+// In a matrix product a masked NaN would still spread, because 0 * NaN is NaN. So the products below replace
+// non-finite elements by 0, and NaN is added back only where the mask lets it be seen. This protects backward
+// too.
 static Tensor finite(const Tensor& x) { return where(x - x == 0, x, 0); }
 
 // Q Kᵀ      q (B, H, T, D), k (B, H, S, D) -> (B, H, T, S)
@@ -129,7 +131,7 @@ static Tensor dot_products(const Tensor& q, const Tensor& k) {
     return matmul(finite(q), finite(k), true) + flaws;                                  // (B, H, T, S)
 }
 
-// W V       weights (B, H, T, S), v (B, H, S, D), allowed (B, 1, T, S) -> (B, H, T, D)
+// A V, with the weights A (B, H, T, S), v (B, H, S, D), allowed (B, 1, T, S) -> (B, H, T, D)
 static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor& allowed) {
     const Tensor flaws = matmul(allowed, v - v != 0);  // (B, H, T, D)
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
@@ -139,7 +141,7 @@ static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor
 // Attention(Q, K, V) = softmax(Q Kᵀ / √D) V      "Attention Is All You Need", equation 1, per head: §3.2.2
 // A query that may see no key gets zeros.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
-    const FloatControl ieee;  // √D is to be rounded the same way everywhere
+    const FloatControl ieee;  // √D must be rounded the same way everywhere
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
     const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
     const Tensor queries = split_heads(q, H);                     // (B, H, T, D)

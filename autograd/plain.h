@@ -1,22 +1,23 @@
 // The plain form of every fused op: the composition of primitive ops that it equals, as a textbook has it.
 //
-// ops.h names the composition, this file is it, and it runs: while a Plain lives, the fused ops of the thread
-// compute through it, forward and backward, and so does every model. Tests hold both together. What fusing
-// gains, in time and memory, is what `make bench-plain` measures.
+// ops.h names each composition; plain.cpp implements it. While a Plain object exists, the fused ops of this
+// thread use it, forward and backward, and so does every model. Tests compare the two forms, and
+// `make bench-plain` measures what fusing gains in time and memory.
 //
-// Equal up to rounding, dropout's choices included, and with the same bits on any number of threads and any
-// instruction set. Unlike the fused forms, a sentence's bits may depend on how far its batch is padded.
+// The forms are equal up to rounding, and dropout drops the same elements. The plain form too gives the same
+// bits on any number of threads and any instruction set. Unlike with the fused ops, a sentence's bits may
+// depend on how far its batch is padded.
 //
-// Training amplifies the rounding. The losses of ./apps/reverse_task with --plain and without agree to six
-// digits for 90 steps and part soon after; so they do when the learning rate is changed by 3e-8 of itself. In
-// double both agree for longer.
+// Training amplifies rounding differences. The losses of ./apps/reverse_task with and without --plain agree
+// to six digits for 90 steps and diverge soon after; a relative change of 3e-8 in the learning rate does the
+// same. In double they agree for longer.
 #pragma once
 
 #include "autograd/ops.h"
 
 namespace plaingrad::autograd {
 
-// While one lives, ops on this thread run in their plain form.
+// While a Plain exists, ops on this thread run in their plain form.
 struct Plain : ThreadSwitch<Plain> {};
 
 // Arguments and results as in ops.h, whose functions check them.

@@ -10,8 +10,8 @@
 namespace plaingrad::autograd {
 namespace {
 
-constexpr int64_t kCutFrom = 1000;  // elements, from which on a tensor is not shown whole
-constexpr int64_t kEdge = 3;        // elements shown at both ends of a dimension that is cut
+constexpr int64_t kCutFrom = 1000;  // tensors with at least this many elements are shortened
+constexpr int64_t kEdge = 3;        // entries shown at both ends of a shortened dimension
 
 struct Printer {
     const Tensor& x;

@@ -40,7 +40,7 @@ Rng Rng::from_state(uint64_t state) {
     return rng;
 }
 
-// Two forks are the same with the probability with which two random 64-bit numbers are.
+// Two forks collide with the same probability as two random 64-bit numbers.
 Rng Rng::fork(std::string_view name) const { return from_state(mix(mix(key_ ^ hash(name)) + kGolden)); }
 Rng Rng::fork(uint64_t number) const { return from_state(mix(mix(key_ + kGolden * (number + 1)) ^ kGolden)); }
 

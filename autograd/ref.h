@@ -1,7 +1,7 @@
 // A counted reference to an object that counts its own references.
 //
-// As std::shared_ptr, but one pointer wide, and the type says how its last reference is dropped:
-// a Storage goes back to the recycler, a Node is taken apart without recursion.
+// Like std::shared_ptr, but one pointer wide, and the type decides what happens when the last reference is
+// dropped: a Storage goes back to the recycler, a Node is destroyed without recursion.
 #pragma once
 
 #include <atomic>

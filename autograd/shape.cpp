@@ -9,7 +9,7 @@ namespace plaingrad::autograd {
 
 Shape::Shape(const int64_t* sizes, int rank) : rank_(rank) {
     check(rank <= kMaxRank, "[shape] at most ", kMaxRank, " dimensions: got ", rank);
-    int64_t product = 1;  // of the sizes that are not 0: strides are products of some of them
+    int64_t product = 1;  // of the nonzero sizes only: strides are products of some of them
     for (int i = 0; i < rank; ++i) {
         check(sizes[i] >= 0, "[shape] a size must not be negative: got ", sizes[i], " in dimension ", i);
         check(sizes[i] == 0 || !__builtin_mul_overflow(product, sizes[i], &product),

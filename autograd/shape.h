@@ -18,7 +18,7 @@ public:
 
     int rank() const { return rank_; }
     int64_t numel() const { return numel_; }
-    // The size of a dimension; negative ones count from the end: shape[-1] is the last.
+    // The size of a dimension. Negative indices count from the end: shape[-1] is the last.
     // Throws Error if there is no such dimension.
     int64_t operator[](int dim) const { return sizes_[index(dim)]; }
     // The same dimension counted from the front, 0 <= result < rank.

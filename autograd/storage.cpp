@@ -15,8 +15,8 @@ namespace plaingrad::autograd {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// Large buffers are asked for in pages of 2 MiB: with pages of 4 KiB, the rows of a large matrix are a page
-// each, and walking down a column of it misses the processor's table of pages at every step.
+// Large buffers request pages of 2 MiB. With pages of 4 KiB, each row of a large matrix is on a page of its
+// own, and reading down a column misses the TLB at every step.
 constexpr int64_t kHugePage = int64_t(1) << 21;
 constexpr int64_t kSmallest = 16;  // elements: one vector
 
@@ -61,7 +61,7 @@ std::align_val_t alignment(int64_t n) {
     return std::align_val_t(static_cast<std::size_t>(large ? kHugePage : kAlignment));
 }
 
-// Gives the free buffers back to the system. The mutex is held.
+// Returns the free buffers to the system. Requires the mutex.
 void give_back(Recycler& r) {
     for (std::vector<Storage*>& free : r.free) {
         for (Storage* storage : free) {
@@ -73,18 +73,18 @@ void give_back(Recycler& r) {
     r.statistics.bytes_recycled = 0;
 }
 
-// Steps of one shape want the same buffers every time. Where shapes vary, as batches of sentences do, each
-// shape adds buffers of its own, and they would pile up. So in use and free together are limited to 1.5 times
-// the most that was ever in use at once, and to 64 MiB at least. Beyond that, free buffers serve smaller
-// sizes, or are given back. Memory in use has no limit. Training one shape never reaches it after its first
-// step.
+// Steps of one shape need the same buffers every time. If shapes vary, as batches of sentences do, each shape
+// adds buffers of its own, and free ones would accumulate. So used and free memory together are limited to
+// 1.5 times the largest amount ever in use, but at least 64 MiB. Beyond that, free buffers serve smaller
+// sizes or are returned to the system. Memory in use is not limited. Training with one shape never reaches
+// the limit after its first step.
 bool is_beyond_limit(const Recycler& r, int64_t more) {
     constexpr int64_t a_little = int64_t(64) << 20;
     const StorageStatistics& s = r.statistics;
     return s.bytes_in_use + s.bytes_recycled + more > std::max(a_little, r.most_in_use + r.most_in_use / 2);
 }
 
-// At the limit a free buffer may be up to half as large again as what is wanted: four classes.
+// At the limit a free buffer may be up to 1.5 times as large as requested: four classes.
 constexpr int kLargerClasses = 4;
 
 // A free buffer for class c; nullptr if there is none.

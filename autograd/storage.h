@@ -1,9 +1,8 @@
 // The memory of tensors: 64-byte aligned buffers that are recycled.
 //
 // A training step needs the same sizes again and again. A buffer that is no longer used goes to the free list
-// of its size class and is handed out again, so that steps of one shape allocate nothing after the first.
-// Where shapes vary, the free lists are kept within bounds. Memory is not cleared: an op writes all of its
-// result.
+// of its size class and is reused, so that steps of one shape allocate nothing after the first. If shapes
+// vary, the total size of the free lists is bounded. Memory is not cleared: an op writes all of its result.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +31,11 @@ struct StorageStatistics {
 };
 StorageStatistics storage_statistics();
 
-// Gives the free buffers back to the system, and the kernels' working memory. Not while another thread
+// Returns the free buffers and the kernels' working memory to the system. Do not call it while another thread
 // computes.
 void storage_trim();
 
-// For tests: new buffers are filled with NaN, so that whoever reads before writing is found out.
+// For tests: fills new buffers with NaN, which exposes reads of uninitialised memory.
 void storage_poison(bool on);
 
 }  // namespace plaingrad::autograd

@@ -8,13 +8,13 @@
 //     Tensor loss = sum(mul(w, w));   // ops.h has all operations
 //     loss.backward();
 //     w.grad();                       // 2 w
-//     std::cout << w << w[0];         // print.cpp; rows by number: a copy, which passes gradients on
+//     std::cout << w << w[0];         // print.cpp; w[0] copies row 0, and gradients flow back through it
 //
-// const is of the handle, as with std::shared_ptr: a const Tensor stays a handle of the same memory and the
-// same place in the graph, and the elements and the gradient there may change through any handle, const or
-// not.
+// const applies to the handle, not to the elements, as with std::shared_ptr: a const Tensor always refers to
+// the same memory and the same place in the graph, but its elements and gradient can change through any
+// handle, const or not.
 //
-// Threads may share tensors to compute from, each with a graph of its own. What writes must be alone:
+// Threads may read the same tensors, each building its own graph. A writer needs exclusive access:
 // mutable_data and its pointer, zero_grad, and backward, which writes into all leaves that it reaches.
 #pragma once
 
@@ -59,38 +59,39 @@ public:
     // Throws Error for an empty tensor.
     const Real* data() const { return (defined() ? storage_ : no_storage())->data; }
     // For writing in place. A backward that still needs the old values throws if this was called after
-    // forward; what is written later through an older pointer is not noticed.
+    // forward. It cannot notice a later write through a pointer from an earlier call.
     Real* mutable_data() const;
     std::vector<Real> to_vector() const;
     Real item() const;  // the number of a tensor with one element; throws Error for more
 
-    // Number i along the first dimension, -1 the last: a copy, to read from; its gradient comes back here.
+    // Index i along the first dimension; -1 is the last. Returns a copy: writing to it does not change this
+    // tensor; gradients flow back.
     Tensor operator[](int64_t i) const;
 
-    // Makes this tensor a leaf that collects gradients; or with false, and for all handles of this leaf, one
-    // that no longer does: ops compute no gradient for it, and what it had collected is forgotten. Returns
-    // it. Throws Error if it came from an op or is empty.
+    // true: makes this tensor a leaf that collects gradients. false: freezes the leaf, for all its handles:
+    // ops compute no gradient for it, and the gradient it has is dropped. Returns this tensor. Throws Error
+    // if it came from an op or is empty.
     Tensor& require_grad(bool wanted = true);
     bool needs_grad() const { return node_ && node_->is_wanted(); }
 
     // The gradient that backward left in this leaf, in its shape. It stays until zero_grad; another
-    // backward before that adds to it, in the same memory: clone() it to keep it. Throws Error if none has
-    // come, or if this is not a leaf.
+    // backward before that adds to it, in the same memory, so clone() it to keep it. Throws Error if there
+    // is no gradient, or if this is not a leaf.
     Tensor grad() const;
     bool has_grad() const;
     void zero_grad() const;
 
-    // From this tensor of one element, or any tensor with a gradient of its own shape to start from,
-    // back to every leaf. It uses the graph up: a second backward needs a second forward. If it throws, the
-    // leaves' gradients are of no use: zero_grad() them.
+    // Propagates gradients from this tensor back to every leaf. The tensor must have one element; otherwise
+    // pass `start`, a gradient of its shape. Backward consumes the graph: a second one needs a second
+    // forward. If it throws, the leaves' gradients are incomplete: zero_grad() them.
     void backward() const;
     void backward(const Tensor& start) const;
 
     Tensor detach() const;  // the same memory, outside of the graph
     Tensor clone() const;   // a copy of the elements, outside of the graph
 
-    // The same elements in the same order in another shape: only the handle changes, so gradient and
-    // graph are shared too. Throws Error unless the number of elements is equal.
+    // The same elements in the same order, in another shape. Only the handle differs, so gradient and
+    // graph are shared too. Throws Error unless the numbers of elements are equal.
     Tensor with_shape(const Shape& shape) const;
 
     // Whether both are handles of the same memory, as tied weights are.
@@ -114,8 +115,8 @@ private:
     Ref<Node> node_;
 };
 
-// As NumPy and PyTorch print it: rows in brackets, columns in line, and of each dimension of a large tensor
-// the first three and the last three; then the shape.
+// Prints as NumPy and PyTorch do: rows in brackets, aligned columns, and only the first and last three
+// entries of each dimension if the tensor is large; then the shape.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 }  // namespace plaingrad::autograd

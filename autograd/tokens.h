@@ -6,7 +6,7 @@
 
 namespace plaingrad::autograd {
 
-// What it was made of is checked, and nothing changes it later: ops may trust its sizes.
+// The constructor checks the ids, and the object is immutable: ops may trust its sizes.
 class Tokens {
 public:
     static constexpr int32_t kNoPadding = -1;
@@ -30,7 +30,7 @@ public:
     // The id of sentence b at position t. Throws Error outside of them.
     int32_t at(int64_t b, int64_t t) const;
 
-    // How many ids there are beside `ignored`. Throws Error in the name of `op` if one of them is not below
+    // The number of ids other than `ignored`. Throws Error in the name of `op` if one of them is not below
     // the size of the vocabulary.
     int64_t count(const char* op, int64_t vocabulary, int32_t ignored) const;
 

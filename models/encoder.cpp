@@ -9,7 +9,7 @@ Mask hiding_padding(const Tokens& ids) {
     return Mask::key_counts(lengths);
 }
 
-nn::AttentionOptions attention_options(const StackConfig& c) {
+nn::MultiHeadOptions attention_options(const StackConfig& c) {
     return {.dropout = c.block.dropout.attention, .bias = c.block.attention_bias, .init = c.block.init};
 }
 

@@ -76,7 +76,7 @@ struct Encoder : Stack<EncoderLayer> {
 Mask hiding_padding(const Tokens& ids);
 
 // What both stacks make their parts from.
-nn::AttentionOptions attention_options(const StackConfig& config);
+nn::MultiHeadOptions attention_options(const StackConfig& config);
 nn::FeedForwardOptions feed_forward_options(const StackConfig& config);
 
 }  // namespace plaingrad::models

@@ -14,7 +14,7 @@ static Linear joint_projection(int64_t d, const Rng& rng, const LinearOptions& o
 }
 
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
-                                       const AttentionOptions& options)
+                                       const MultiHeadOptions& options)
     : in_proj(joint_projection(d_model, rng, {.bias = options.bias, .init = options.init})),
       out_proj(d_model, d_model, rng.fork("out_proj"), {.bias = options.bias, .init = options.init}),
       dropout(options.dropout, rng.fork("dropout")),

@@ -10,7 +10,7 @@
 
 namespace plaingrad::nn {
 
-struct AttentionOptions {
+struct MultiHeadOptions {
     Real dropout = 0;  // of the attention weights; the paper has none there
     bool bias = true;
     Init init = Init::xavier;
@@ -36,7 +36,7 @@ struct Pass {
 struct MultiHeadAttention {
     // Throws Error unless d_model is a multiple of n_heads.
     MultiHeadAttention(int64_t d_model, int64_t n_heads, const Rng& rng,
-                       const AttentionOptions& options = {});
+                       const MultiHeadOptions& options = {});
 
     // Self-attention: x (B, T, d_model) -> (B, T, d_model).
     Tensor operator()(const Tensor& x, const Pass& pass) const;

@@ -1,4 +1,4 @@
-// The functions that may stand between two linear layers.
+// The activation functions between two linear layers.
 #pragma once
 
 namespace plaingrad::autograd {

@@ -15,8 +15,8 @@ struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// A value and how to print it. Without its type, so that each `check` costs the compiler a few pointers and
-// not a string stream of its own, which was a sixth of what the compiler did for most files.
+// A value and how to print it, with its type erased, so that each `check` compiles to a few pointers and not
+// to a string stream of its own, which took a sixth of the compile time of most files.
 struct Part {
     template <class T>
     Part(const T& v)
@@ -37,7 +37,7 @@ std::string join(const Parts&... parts) {
     return join(std::initializer_list<Part>{parts...});
 }
 
-// Throws Error made of all parts unless `condition` holds. The parts are put together only then.
+// Throws Error made of all parts unless `condition` holds. The parts are converted to text only then.
 template <class... Parts>
 inline void check(bool condition, const Parts&... parts) {
     if (!condition) [[unlikely]]

@@ -4,7 +4,7 @@
 // subnormals to zero" for its threads. Results would then depend on who calls us, and on which
 // thread a chunk runs. Subnormals stay on here, and the caller's setting comes back afterwards.
 //
-// parallel_for and backward see to it themselves; what computes a number outside of them has a FloatControl.
+// parallel_for and backward do this themselves; code that computes outside of them creates a FloatControl.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A list as an argument: std::span, which a list in place, {0, 1}, can be given for, too.
+// A list as an argument: a std::span that also accepts a braced list, {0, 1}.
 #pragma once
 
 #include <initializer_list>

@@ -1,17 +1,16 @@
 // The thread pool behind parallel_for.
 //
-// Workers are guests, not partners: the caller works through the chunks whether or not anybody comes
-// to help, closes the gate when no chunk is left, and waits only for those who are inside. A worker
-// that the system wakes too late finds the gate closed and goes back to waiting, so a busy machine
-// costs speed but never a stall.
+// The caller never depends on a worker: it processes the chunks whether or not a worker joins, closes the
+// gate when no chunk is left, and waits only for the workers that are inside. A worker that the system wakes
+// too late finds the gate closed and goes back to waiting, so a busy machine costs speed but never a stall.
 //
-// On 16 or 64 cores (by calculation; two were measured): all take their chunks from one counter, a cache line
-// that moves from core to core in about a tenth of a microsecond, so chunks of ten microseconds keep a
-// hundred cores supplied, and two more writes let each of them in and out. What runs out first is work:
-// chunks depend on the size of a problem alone wherever a sum could cross them, and a small model's rows make
-// a dozen. (The matrix product's tasks, which no sum crosses, depend on the threads.) Nor is a chunk tied to
-// a core: where memory belongs to one of several processors, half of it would be far away, which a fixed
-// range a thread would mend.
+// On 16 or 64 cores (calculated; only two were measured): all threads take chunks from one counter, a cache
+// line that moves between cores in about a tenth of a microsecond, so chunks of ten microseconds keep a
+// hundred cores busy; two more writes let each worker in and out. Work runs out first: wherever a sum could
+// cross chunks, their number depends only on the size of the problem, and the rows of a small model make a
+// dozen. (No sum crosses the matrix product's tasks, so they depend on the threads.) Chunks are not tied to
+// cores either: on a NUMA machine half of the memory would be remote, which a fixed range per thread would
+// avoid.
 #include "autograd/base/parallel.h"
 
 #include <algorithm>
@@ -35,13 +34,13 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-// How long a thread looks again and again before it yields, and yields before it sleeps. Between two
-// operations of a training step there are some microseconds, and a wake-up from sleep costs about 30: staying
-// awake for 20 pays, and an idle program still uses no processor.
+// How often a thread spins before it yields, and yields before it sleeps. A few microseconds pass between two
+// operations of a training step, and waking up costs about 30: spinning for 20 pays, and an idle program
+// still uses no processor time.
 constexpr int kSpins = 1000;  // 10 to 40 ns each
 constexpr int kYields = 20;
 
-// Tells the processor that this is a waiting loop: it saves power, and lets its other half work.
+// Tells the processor that this is a spin loop: it saves power and lets the core's other hardware thread run.
 void pause() {
 #if defined(__x86_64__)
     asm volatile("pause");
@@ -60,8 +59,8 @@ void wait_a_little(int64_t tries) {
 
 thread_local bool inside_parallel_for = false;
 
-// One parallel_for: the chunks, and the number of the next one to take. (A number, and not where it begins:
-// each thread takes one too many, and beyond `end` that sum could overflow.)
+// One parallel_for: the chunks, and the index of the next one to take. (An index rather than its begin: each
+// thread takes one too many, and a begin beyond `end` could overflow.)
 struct Job {
     RangeFunction f;
     int64_t begin, end, grain;
@@ -109,7 +108,7 @@ public:
 
     int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-    // False if the pool is busy with another thread's job: then the caller is on its own.
+    // False if the pool is busy with another thread's job: then the caller works alone.
     bool run(Job& job) {
         const std::unique_lock lock(one_caller_, std::try_to_lock);
         if (!lock.owns_lock())

@@ -28,9 +28,9 @@ private:
 // any order, and returns when all are done. The chunks are a function of the arguments alone, never
 // of the number of threads: a kernel that writes each result from one chunk, or adds partial results
 // in chunk order, gives the same bits on any machine.
-// A call from inside f, where there are several chunks and threads, runs on the calling thread; from inside a
-// single chunk it uses all threads, as if it stood alone. An exception thrown by f is rethrown here, once the
-// other threads have stopped. Throws Error unless grain >= 1.
+// A nested call from inside f runs on the calling thread if there are several chunks and threads; inside a
+// single chunk it uses all threads. An exception thrown by f is rethrown here, once the other threads have
+// stopped. Throws Error unless grain >= 1.
 void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f);
 
 // How many threads a parallel_for that is called here uses, including the caller's. At start:
@@ -38,8 +38,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f);
 // affinity, where the system has one).
 int thread_count();
 
-// Sets it. Not while another thread computes. Throws Error unless 1 <= n <= 1024, or if called by one of
-// several chunks that threads work on.
+// Sets that number. Do not call it while another thread computes. Throws Error unless 1 <= n <= 1024, or if
+// called from one of several chunks of a parallel_for.
 void set_thread_count(int n);
 
 }  // namespace plaingrad::autograd

@@ -6,7 +6,7 @@
 namespace plaingrad::autograd::portable {
 namespace {
 
-// Constants in parts: the first have so many zeros at the end that their product with a small integer is
+// Constants in parts: the first parts end in enough zero bits that their product with a small integer is
 // exact.
 constexpr double kLn2[] = {0x1.62e42feep-1, 0x1.a39ef35793c76p-33};
 constexpr double kHalfPi[] = {0x1.921fb544p0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};

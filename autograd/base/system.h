@@ -1,4 +1,4 @@
-// What not every system offers, with what is done elsewhere. Only system.cpp asks which system it is.
+// System features that are not portable, with fallbacks. Only system.cpp tests which system it is on.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 namespace plaingrad::autograd {
 
 // How many processors this process may run on, at least 1: in a container that was given one of 64 it is one.
-// (A quota of time, as docker's --cpus, is not seen.)
+// (A CPU time quota, such as docker's --cpus, is not considered.)
 int processors();
 
-// Asks for large pages, which make reading faster; without them the memory is the same.
+// Requests large pages, which make access faster. Without them the memory works all the same.
 void prefer_large_pages(void* memory, std::size_t bytes);
 
 }  // namespace plaingrad::autograd

@@ -4,22 +4,24 @@
 //   weights = softmax(scores)            over the keys that the mask allows
 //   out     = dropout(weights) v
 //
-// A task is a head of a sentence. Its keys are transposed once, so that 16 of them stand side by side. Then
-// come blocks of 16 queries: their scores by register tiles (product.h) into a small buffer that stays in the
-// L1 cache, the softmax on them there (attention_softmax.h), the weighted sums of value rows by tiles again.
-// Whole rows are kept, as up to 1024 keys a block's scores are 64 KiB, and no sum has to be corrected later.
+// A task is one head of one sentence. Its keys are transposed once, so that 16 of them are adjacent. Then it
+// processes blocks of 16 queries: register tiles (product.h) write their scores into a small buffer that
+// stays in the L1 or L2 cache, the softmax works on them there (attention_softmax.h), and tiles again compute
+// the weighted sums of value rows. Rows of scores are kept whole: with 1024 keys a block's scores are only
+// 64 KiB, and no sum has to be rescaled later.
 //
 // Each score is a chain of fma over d, and each output one over every 512 keys, added in order, so a row's
 // bits depend on its query and its allowed keys alone: not on padding, nor on the other queries, nor on
 // whether the keys come from a cache.
 //
-// Masked keys are skipped, not filled with -inf: no NaN of theirs can reach anything. Under a causal mask a
-// tile's rows end one after the other; tiles above the diagonal are left out. A pattern of allowed pairs goes
-// row by row. A query with no allowed key gives zeros.
+// Masked keys are skipped, not filled with -inf, so a NaN in one cannot spread. Under a causal mask each row
+// of a tile ends one key after the row above; tiles above the diagonal are skipped. A pattern of allowed
+// pairs is processed row by row. A query with no allowed key gives zeros.
 //
-// Backward computes the weights again, from two numbers a query that forward kept: storing them costs
-// (queries x keys) a head, and reading them back is not faster. It takes 64 queries at a time: their weights
-// and gradients of scores stay in the L2 cache until keys and values have got theirs.
+// Backward computes the weights again, from two numbers per query that forward kept: storing the weights
+// would cost (queries x keys) a head, and reading them back is not faster. It processes 64 queries at a time:
+// their weights and score gradients stay in the L2 cache until the gradients of keys and values have used
+// them.
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/attention_softmax.h"
 #include "autograd/kernels/gemm_pack.h"
@@ -30,11 +32,11 @@ namespace {
 
 constexpr int64_t kBackwardQueries = 4 * kQueries;
 
-// Rows of the next head that are asked for while one is worked on. Those of a short sentence are too few, and
-// too far apart, for a processor to guess them: with 16 words, forward waited a third of its time.
+// Rows of the next head that are prefetched while one is computed. Those of a short sentence are too few, and
+// too far apart, for the hardware prefetcher: with 16 words, forward waited a third of its time.
 constexpr int64_t kFetchedRows = 2 * kLanes;
 
-// Of a row of scores: an odd number of Vecs, so that a column of them spreads over all sets of the cache.
+// The width of a row of scores: an odd number of Vecs, so that a column spreads over all sets of the cache.
 inline int64_t row_width(int64_t keys) { return (round_up(keys) / kLanes | 1) * kLanes; }
 
 // Heads per chunk: eight steps of the products' sums are as much work as a number elsewhere.
@@ -83,7 +85,7 @@ void write_weights(const Block& b, Real* weights) {
                 b.h.sees(b.first + r, s) ? b.w[r * b.width + s] : Real(0);
 }
 
-// Inline, for gcc takes a function that only prefetches for one without effect, and leaves out its calls.
+// Inline, because gcc treats a function that only prefetches as having no effect, and removes its calls.
 [[gnu::always_inline]] inline void fetch(const Real* x, int64_t first, int64_t rows, int64_t d, int64_t row) {
     for (int64_t r = 0; x != nullptr && r < smaller(rows, kFetchedRows); ++r)
         for (int64_t i = 0; i < d; i += kLanes)

@@ -53,8 +53,8 @@ struct Block {
     int64_t limit(int64_t r) const { return h.limit(first + r); }
 };
 
-// exp(scale x - shift) for 16 of a row's scores. From n on there are none, whatever is in memory: 0, but not
-// as exp(-inf), whose last step rounds to a subnormal number, for which a processor takes 100 cycles.
+// exp(scale x - shift) for 16 of a row's scores. Lanes from n on give 0, whatever is in memory. They are not
+// computed as exp(-inf): its last step rounds to a subnormal number, which costs a processor 100 cycles.
 inline Vec exp_of(const Real* row, int64_t n, Vec scale, Real shift) {
     const Vec x = load(row) * scale - broadcast(shift);
     if (n >= kLanes)
@@ -68,7 +68,7 @@ inline Vec drop(const Head& h, int64_t t, int64_t s, Vec x) {
     return h.drop_out(x, h.row(t) * h.a->keys + s);
 }
 
-// Where the mask is a pattern of pairs: row[s] = value for the hidden ones.
+// If the mask is a pattern of pairs: row[s] = value for the hidden keys.
 void hide(const Block& b, Real* rows, Real value) {
     for (int64_t r = 0; b.h.a->mask.allowed != nullptr && r < b.count; ++r)
         for (int64_t s = 0; s < b.limit(r); ++s)
@@ -82,8 +82,8 @@ inline void clear_rows(Real* lanes, int64_t count) {
         store(lanes + r * kLanes, zero());
 }
 
-// Scores become weights; of each query the largest score and 1 / Σ exp are kept for backward. `lanes` is what
-// is to be reduced, 16 numbers a row.
+// Turns scores into weights; the largest score and 1 / Σ exp of each query are kept for backward. `lanes`
+// holds what is reduced, 16 numbers per row.
 void softmax_of_scores(const Block& b, Real* statistics) {
     alignas(64) Real lanes[kQueries * kLanes], shift[kQueries], factor[kQueries];
     clear_rows(lanes, b.count);
@@ -116,8 +116,8 @@ void softmax_of_scores(const Block& b, Real* statistics) {
     }
 }
 
-// With m the dropout factors, dscores = scale w (dw m - Σ w dw m). Scores become weights after dropout, and
-// gradients of the weights become those of q kᵀ.
+// With m the dropout factors, dscores = scale w (dw m - Σ w dw m). In place, scores become the weights after
+// dropout, and the gradients of the weights become those of q kᵀ.
 void softmax_backward(const Block& b, const Real* statistics) {
     alignas(64) Real lanes[kQueries * kLanes], mean[kQueries];
     clear_rows(lanes, b.count);

@@ -1,8 +1,8 @@
 // The matrix product, c = op(a) @ op(b): where a Transformer spends its time.
 //
-// How it gets fast, one step after the other (make bench-staircase measures it here). GFLOP/s at 1024 x 1024
-// x 1024 on one core of an AMD EPYC (Zen 4), whose fma units do 117 with either instruction set (figures
-// further down: Zen 5, which does 260 with AVX-512):
+// How it gets fast, step by step (`make bench-staircase` measures it on your machine). GFLOP/s at 1024 x 1024
+// x 1024 on one core of an AMD EPYC (Zen 4), whose fma units peak at 117 with either instruction set. The
+// figures below this comment are of a Zen 5 core, which peaks at 260 with AVX-512.
 //
 //                                                       AVX-512   AVX2
 //   1  three loops: row times column                       0.6     0.6
@@ -12,28 +12,28 @@
 //   5  b packed (gemm_pack.h)                              108     104
 //   6  two threads                                         208
 //
-// 1  Walking down a column of b, every number comes from another cache line and another page, and each
-//    fma waits four cycles for the one before.
-// 2  With k outside of j, rows are walked along, and the numbers of a row do not wait for each other:
-//    the compiler makes vectors. But each fma now loads and stores an element of c, and a core can
-//    load and store only about as often as it can fma.
+// 1  Going down a column of b, every element comes from another cache line and another page, and each fma
+//    waits four cycles for the previous one.
+// 2  With k outside of j, the inner loop goes along rows, whose elements do not depend on each other, so
+//    the compiler vectorizes it. But each fma now loads and stores an element of c, and a core can load
+//    and store only about as often as it can fma.
 // 3  So c stays in registers, as many rows x columns as fit: the 6 + 4 loads of one k feed 24 fmas. Now
-//    the arithmetic is the limit as long as a and b arrive in time.
-// 4  They do if they come from a near cache: 512 ks at a time (kGemmBlockK), a panel of b as wide as a
-//    tile is used for kTaskRows rows before the next one is needed.
-// 5  Rows of b may be a page or more apart, and such distances make a panel collide with itself in the
-//    cache. A copy in the order of use costs one pass over the panel and has neither problem. Where b or a
-//    are transposed, packing is also what turns them around. It does not pay where rows are short or
-//    little is computed with each number: there the operand is read in place.
-// 6  Threads take tasks, parts of c, and compute each for all k. A task packs for itself: that costs each
-//    thread some more copying, but none ever waits for another, and c and the panels stay with one core.
-//    And while a panel is worked on, each tile asks for a part of what comes next, a line with each k.
+//    arithmetic is the limit, as long as a and b arrive in time.
+// 4  They do if they come from a near cache: with k in blocks of 512 (kGemmBlockK), a panel of b as wide as
+//    a tile is used for kTaskRows rows before the next panel is needed.
+// 5  Rows of b may be a page or more apart, and at such distances the lines of a panel evict each other from
+//    the cache. Copying the panel in the order of use costs one pass over it and has neither problem. If a
+//    or b is transposed, packing also transposes it back. Packing does not pay if rows are short or each
+//    element is used only a few times: then the operand is read in place.
+// 6  Threads take tasks, parts of c, and compute each for all k. Each task packs for itself. That costs some
+//    extra copying, but no thread ever waits for another, and c and the panels stay in one core's cache.
+//    Meanwhile each tile prefetches part of the next panel, one cache line per step of k.
 //
-// One row is another matter: gemm_thin.h.
+// A single row has its own path: gemm_thin.h.
 //
-// Each element's bits are the same on every path: it is the chain that kernels.h describes, and none of
-// these steps touches it. They decide when and where a chain runs, never what is in it: k is not split
-// among threads, and lanes are columns, so no lane ever meets another.
+// Each element's bits are the same on every path. An element is the chain of fmas that kernels.h describes;
+// these steps decide when and where a chain runs, never what is in it. k is not split among threads, and each
+// SIMD lane is one column, so there is no sum across lanes.
 #include <cassert>
 
 #include "autograd/base/parallel.h"
@@ -46,43 +46,44 @@
 namespace plaingrad::autograd::kernels {
 namespace {
 
-// A task's rows at most: each panel of b that a task packs must be used by many of them. 384 x 512 floats of
-// a are 768 KiB, which together with a panel (128 KiB) fit into an L2 cache of 1 MiB. With half of it, 2048^3
-// is 2 % slower: a line of b then comes from far away twice as often.
+// The most rows of a task: each panel of b that a task packs should be used by many rows. 384 x 512 floats of
+// a are 768 KiB, which together with a panel (128 KiB) fit into an L2 cache of 1 MiB. With half as many rows,
+// 2048^3 is 2 % slower: each cache line of b is then loaded from L3 or memory twice as often.
 constexpr int64_t kTaskRows = 64 * kTileRows;
 
-// A task's part of c is about as large as this at most, and at least: numbers of a and b are used as often as
-// it is wide and high. Below the second, threads would wait for memory more than they compute.
+// Approximate upper and lower limits for the size of a task's part of c. An element of a is reused once per
+// column, one of b once per row; below kSmallestTask threads wait for memory more than they compute.
 constexpr int64_t kLargestTask = 1 << 17;
 constexpr int64_t kSmallestTask = 1 << 13;
 
 // The least work of a task: 2^17 fmas take a microsecond, three times what it takes to hand them out.
 constexpr int64_t kTaskWork = 1 << 17;
 
-// Tasks for each thread, if the product is not so small or so large that it decides: with two, a thread that
-// was disturbed is helped by the others, and each task is still about as large as it can be. (Twice as many
-// cost 512 x 512 x 6400 with a transposed a 8 %.)
+// Tasks per thread, unless the limits on the size of a task decide. With two, the other threads can take over
+// from one that was interrupted, and tasks are still nearly as large as possible. (Twice as many cost
+// 512 x 512 x 6400 with a transposed a 8 %.)
 constexpr int64_t kThreadTasks = 2;
 
-// A part of c is best so many times as wide as it is high if a is transposed: a is packed for the whole part,
-// so it has to stay in the L2 cache while all of b's columns pass, each panel of which is needed only once.
+// The best ratio of width to height for a task's part of c if a is transposed. a is packed for the whole
+// part, so it must stay in the L2 cache while all columns of b pass; each panel of b is needed only once.
 constexpr int64_t kTransposedAspect = 4;
 
-// Rows of b up to so long are read where they lie: 512 x 512 x 512 runs at 257 GFLOP/s instead of 249. A
-// panel of longer ones collides with itself in the L2 cache, and is packed. (What tiles have asked for
-// collides as well if the distance is a power of two, which is why n = 2048 stays 10 % below the peak. Tried:
-// all panels of a task packed at once, row by row, and tiles that copy the next panel themselves. Both are
-// slower.) A panel of one Vec takes a single line of each row, so there packing pays earlier (92 and 120 at
-// 1024^3).
+// Rows of b up to this length are read in place: 512 x 512 x 512 runs at 257 GFLOP/s instead of 249. With
+// longer rows the lines of a panel evict each other from the L2 cache, so it is packed. (Prefetched lines
+// evict each other too if the distance is a power of two, which is why n = 2048 stays 10 % below the peak.
+// Two alternatives were slower: packing all panels of a task at once, row by row, and tiles that copy the
+// next panel themselves.) A panel of one Vec uses a single cache line of each row, so there packing pays
+// earlier (120 instead of 92 GFLOP/s at 1024^3).
 constexpr int64_t kInPlaceRow = kTileVecs > 1 ? 1024 : 256;
 
-// And so are any for so few rows: each number of a packed panel is used once for every tile of rows, and 16
-// times are not worth the copy (64 x 5000 x 512: 190 GFLOP/s instead of 168).
+// With at most this many rows of a, rows of b of any length are read in place. Each element of a packed panel
+// is used once per tile of rows, and 16 uses are not worth the copy (64 x 5000 x 512: 190 GFLOP/s instead of
+// 168).
 constexpr int64_t kInPlaceRows = 16 * kTileRows;
 
-// Up to so many columns, a transposed a is read where it lies if its rows are no longer than kInPlaceRow:
-// turning it around costs 0.04 ns a number, as much as five columns of fmas. (An a that is not transposed is
-// never packed: a tile reads 6 rows of it side by side, 16 numbers of each line one after the other.)
+// Up to this many columns, a transposed a is read in place if its rows are no longer than kInPlaceRow:
+// transposing it costs 0.04 ns an element, as much as five columns of fmas. (An a that is not transposed is
+// never packed: a tile reads 6 rows of it in parallel, all 16 elements of each cache line in order.)
 constexpr int64_t kInPlaceColumns = 128;
 
 struct GemmProblem {
@@ -92,7 +93,7 @@ struct GemmProblem {
     Real* c;
 };
 
-// What is worked on: these rows and columns of c, and these k.
+// A range of rows and columns of c, and of k.
 struct GemmBlock {
     int64_t row, rows, column, columns, k, depth;
 
@@ -146,9 +147,9 @@ void finish_block(const GemmProblem& p, const GemmBlock& block) {
     activate(g, block.rows, block.columns, p.c + at, before);
 }
 
-// What tile number `tile` of a block fetches for the next one, a line with each k: the first tiles a strip of
-// b each, those after them a strip of a, if that is transposed and the next block has other ks. (Of the same
-// block, a tile asks for the rows of a that come after its own.)
+// What tile `tile` of a block prefetches for the next block, one cache line per step of k. Each of the first
+// tiles prefetches a strip of b; each of those after them a strip of a, if a is transposed and the next block
+// starts a new range of k. (Within its block, a tile prefetches the rows of a that follow its own.)
 GemmAhead ahead_of(const GemmProblem& p, const GemmBlock& now, const GemmBlock& next, int64_t tile) {
     if (next.depth <= 0 || now.rows <= kTileVecs * kTileRows)  // too few tiles for a panel
         return {};
@@ -170,7 +171,7 @@ void multiply(const GemmProblem& p, const GemmBlock& block, const GemmBlock& nex
     }
 }
 
-// op(a) of the block: where it lies, or packed.
+// op(a) of the block, in place or packed.
 GemmLeft left_of(const GemmProblem& p, const GemmBlock& block) {
     const int64_t ld = p.g.lda;
     if (!p.g.a_transposed)
@@ -183,8 +184,8 @@ GemmLeft left_of(const GemmProblem& p, const GemmBlock& block) {
     return {.at = packed, .row = row, .step = 1, .tile = kTileRows * row};
 }
 
-// A panel of op(b): where it lies, or packed. In place only whole Vecs: beyond the last column there may be
-// nothing to read.
+// A panel of op(b), in place or packed. In place requires whole Vecs: memory beyond the last column may not
+// be readable.
 GemmRight right_of(const GemmProblem& p, const GemmBlock& panel) {
     const Real* const b = right_at(p, panel);
     const int64_t ld = p.g.ldb;
@@ -217,7 +218,7 @@ void multiply_part(const GemmProblem& p, GemmBlock part) {
     }
 }
 
-// The same for one row.
+// multiply_part for m == 1.
 void multiply_thin(const GemmProblem& p, GemmBlock part) {
     alignas(64) Real sum[kThinColumns];
     for (part.k = 0; part.k < p.g.k; part.k += part.depth) {
@@ -235,11 +236,11 @@ void multiply_thin(const GemmProblem& p, GemmBlock part) {
     }
 }
 
-// How c is cut into tasks: bands of rows times ranges of columns, all about the same size. What is in a
-// number of c does not depend on it, so it may depend on the threads: few large tasks read a and b less
-// often. 64 threads have two each from c = 1024 x 1024 on, and one each at 512 x 512; cutting it finer would
-// make each core read more of a and b than it can compute with. (The blocks of k could be computed side by
-// side and added in order, with the same bits, for as much memory as there are blocks.)
+// How c is split into tasks: bands of rows times ranges of columns, all about the same size. The split does
+// not change the value of any element, so it may depend on the number of threads: a few large tasks read a
+// and b less often. 64 threads have two tasks each from c = 1024 x 1024 on, and one each at 512 x 512; with a
+// finer split, reading a and b would take each core longer than computing. (The blocks of k could be computed
+// in parallel and added in order, with the same bits, but would need a copy of c for each block.)
 struct GemmTasks {
     int64_t m, n;
     int64_t rows = ceil_div(m, kTileRows), columns = ceil_div(n, kTileColumns);  // in tiles

@@ -11,8 +11,8 @@ constexpr int64_t gemm_min(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t gemm_max(int64_t a, int64_t b) { return a > b ? a : b; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Between two packed rows of a: were they a power of two apart, the rows of a tile would meet in one set
-// of the L1 cache.
+// The gap between two packed rows of a. If they were a power of two apart, the rows of a tile would share
+// one set of the L1 cache.
 constexpr int64_t kPackGap = kLanes;
 
 // Up to 16 rows of up to 16 numbers from `from` on; what is missing reads as 0.

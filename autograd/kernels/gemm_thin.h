@@ -1,15 +1,15 @@
 // One row times a matrix, as in decoding, where a sentence grows by one word at a time.
 //
-// Each number of b is used once, so only one thing counts: that b arrives. A register tile walks down 64
-// columns, and each step of k leads it to another page, where no prefetcher follows. So b is read as it lies,
-// a few of its rows at a time from end to end, while the sums wait in the L1 cache. Each sum is still the
-// same chain: its ks come in order, and what other sums do in between does not matter.
+// Each element of b is used once, so the time it takes to read b is the limit. A register tile goes down 64
+// columns, and each step of k is on another page, where no hardware prefetcher follows. So b is read in
+// memory order, a few of its rows at a time from end to end, while the sums stay in the L1 cache. Each sum is
+// still the same chain: it takes every k in order, and other sums in between do not matter.
 //
 // 1 x 5000 x 512 runs at 52 GFLOP/s instead of 44 (one core, Zen 5). With two rows, tiles are faster already.
 //
-// If b is transposed, squares of it are turned around in registers. That takes 64 permutations of two
-// registers for 256 numbers, one a cycle, and sets the limit, 32 GFLOP/s; 28 are reached (packing first:
-// 14). Libraries that reach 60 add up 16 partial sums of each element, which is another order of additions.
+// If b is transposed, squares of it are transposed in registers. That takes 64 permutations of two registers
+// for 256 elements, one a cycle, which limits it to 32 GFLOP/s; it reaches 28 (packing first: 14). Libraries
+// that reach 60 add 16 partial sums of each element, which is another order of additions.
 #pragma once
 
 #include "autograd/kernels/gemm_pack.h"
@@ -17,14 +17,14 @@
 namespace plaingrad::autograd::kernels {
 namespace {
 
-// Sums at once: with the lines of b that pass by they stay in an L1 cache of 32 KiB.
+// Sums computed at once: together with the cache lines of b being read they fit into an L1 cache of 32 KiB.
 constexpr int64_t kThinColumns = 1024;
 
-// Rows of b at once, the next ones being asked for meanwhile: 8 without asking are slower by a fifth.
+// Rows of b read at once, while the next rows are prefetched: 8 without prefetching are slower by a fifth.
 constexpr int kThinSteps = 4;
 
-// Columns of a transposed b at once: two chains of fma side by side, and no more rows than prefetchers
-// follow.
+// Columns of a transposed b read at once: two independent chains of fma, and no more rows than hardware
+// prefetchers follow.
 constexpr int64_t kThinStrip = 2 * kLanes;
 
 // sum[j] += a[0] b[0][j] + ... + a[steps - 1] b[steps - 1][j], added in this order.

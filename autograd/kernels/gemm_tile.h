@@ -26,7 +26,7 @@ constexpr int kTileVecs = kVecRegisters == 32 ? 4 : 1;
 constexpr int64_t kTileColumns = kTileVecs * kLanes;
 
 // Rows of op(a): element (i, k) is at[i * row + k * step], and the next tile's rows are `tile` further.
-// Packed and unpacked operands differ in nothing but these numbers.
+// Packed and unpacked operands differ only in these numbers.
 struct GemmLeft {
     const Real* at;
     int64_t row, step, tile;
@@ -38,7 +38,7 @@ struct GemmRight {
     int64_t step;
 };
 
-// What will be needed next: one cache line at `at` and each `step` after it, fetched one with each k.
+// What will be needed next: the cache lines at `at` and each `step` after it; each k prefetches one.
 struct GemmAhead {
     const Real* at = nullptr;
     int64_t step = 0;
@@ -73,7 +73,7 @@ template <int rows, int vecs>
 #pragma GCC unroll 32
         for (int j = 0; j < vecs; ++j) {
             sum[i][j] = zero();
-            __builtin_prefetch(to.c + i * to.ld + j * kLanes, 1);  // on its way while k passes
+            __builtin_prefetch(to.c + i * to.ld + j * kLanes, 1);  // arrives during the loop over k
         }
     for (; k > 0; --k) {
         Vec bs[vecs];

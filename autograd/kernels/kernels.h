@@ -1,4 +1,4 @@
-// The table of all kernels: every loop over numbers that the library runs.
+// The table of all kernels: the SIMD loops behind the operations.
 //
 // A kernel takes raw pointers and sizes and knows no Tensor. The same source is compiled once per
 // instruction set (unit.cpp); the set of kernels that fits this processor is picked at start
@@ -47,8 +47,8 @@ struct Gemm {
 // Functions of two numbers:
 //     max                the larger; NaN if one is NaN
 //     less, equal        1 where a < b, a == b, else 0
-//     keep, drop         keep: a where b is not 0, else 0; drop: a where b is 0, else 0. Nothing of a passes
-//                        else, not even NaN.
+//     keep, drop         keep: a where b is not 0, else 0; drop: a where b is 0, else 0. Where the result is
+//                        0, a has no influence, even if it is NaN.
 enum class Binary { add, sub, mul, div, max, less, equal, keep, drop, count };
 
 // Four loops over `size`; each operand moves by its own strides (0 repeats it: broadcasting).
@@ -75,9 +75,9 @@ struct AttentionMask {
 };
 
 // q and out (batch, queries, heads * d), k and v (batch, keys, heads * d): head h is columns h*d to h*d + d,
-// so that the projections are read where they are and nothing is transposed. The rows of q, and those of k
-// and v, may be further apart than their width: one projection can give two or all three, side by side.
-// A gradient lies as its operand does.
+// so that the projections are read in place and nothing is transposed. The rows of q, and those of k and v,
+// may be further apart than their width: one projection can produce two or all three, side by side. A
+// gradient has the layout of its operand.
 struct Attention {
     int64_t batch, heads, queries, keys, d;
     int64_t q_row, kv_row;  // from one position's row to the next; those of out are heads * d apart
@@ -109,7 +109,7 @@ struct LayerNorm {
 // One update of Adam (Kingma & Ba 2015, algorithm 1) or AdamW (decoupled decay).
 struct Adam {
     Real lr, beta1, beta2;
-    Real rest1, rest2;  // 1 - beta, from doubles: 1 - 0.999f would be off by 1e-5 of itself
+    Real rest1, rest2;  // 1 - beta, from doubles: 1 - 0.999f would have a relative error of 1e-5
     Real eps;
     Real correction1, correction2;  // 1 - beta^step
     Real decay = 0;                 // weight decay
@@ -130,7 +130,7 @@ struct Kernels {
     void (*unary_backward)(Unary, int64_t n, const Real* saved, const Real* dy, Out dx);
     // out[i,j,k,l] = a[...] op b[...], over the loops; out is dense, and may be an operand of its own shape
     void (*binary)(Binary, const Loop4&, const Real* a, const Real* b, Out out);
-    // y = x where kept, scaled by 1/(1-p), else 0; which ones depends on key and i alone
+    // y = x / (1-p) where kept, else 0; whether element i is kept depends only on key and i
     void (*dropout)(int64_t n, Real p, RandomKey, const Real* x, Out y);
     // sum = x + dropout(y): the residual connection
     void (*residual)(int64_t n, Real p, RandomKey, const Real* x, const Real* y, Real* sum);
@@ -163,7 +163,7 @@ struct Kernels {
     // of the sum x + dropout(y), which is written; statistics (rows, 3): two-part mean and 1/sqrt
     void (*layer_norm)(const LayerNorm&, const Real* x, const Real* y, const Real* gain, const Real* bias,
                        Real* sum, Real* out, Real* statistics);
-    // s: x, or the sum. Any of dx, dy, dgain, dbias may have data == nullptr: not wanted.
+    // s: x, or the sum. Any of dx, dy, dgain, dbias may have data == nullptr: it is not computed.
     void (*layer_norm_backward)(const LayerNorm&, const Real* s, const Real* gain, const Real* statistics,
                                 const Real* dout, Out dx, Out dy, Out dgain, Out dbias);
 
@@ -194,8 +194,8 @@ constexpr bool unary_saves_output(Unary f) {
     return f == Unary::exp || f == Unary::sqrt || f == Unary::tanh || f == Unary::sigmoid;
 }
 
-// K is cut into blocks of this size, on every path and machine: changing it changes bits. 512 rows
-// of a panel of 4 Vecs are 128 KiB, well inside L2, and measured best.
+// k is split into blocks of this size, on every path and machine: changing it changes bits. 512 rows
+// of a panel of 4 Vecs are 128 KiB, well inside L2, and were the fastest.
 constexpr int64_t kGemmBlockK = 512;
 
 // The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor
@@ -209,7 +209,7 @@ void use(const char* name);
 const char* const* available();
 
 // Frees the working memory that this thread's kernels keep; other threads free theirs when they next need
-// some. Not inside a kernel.
+// some. Must not be called from inside a kernel.
 void scratch_trim();
 
 }  // namespace plaingrad::autograd::kernels

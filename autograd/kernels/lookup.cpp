@@ -1,4 +1,4 @@
-// Rows of a table by their numbers, and gradients back into the rows. Part of unit.cpp.
+// Rows of a table by index, and gradients back into the rows. Part of unit.cpp.
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/random.h"
 #include "autograd/kernels/row.h"
@@ -48,8 +48,8 @@ Terms sorted(const Lookup& o, const int32_t* ids, int64_t table_rows) {
     return {ends, places};
 }
 
-// What the terms add up to, from `sum` on, one after the other as long as there are few; the sums of many are
-// added as a tree, as 1000 alike in sequence would be off by 1e-5, 10⁶ by 1e-2.
+// The sum of the terms, starting from `sum`. Few are added in sequence. Many are added as a tree: 1000 equal
+// terms in sequence would be off by 1e-5, 10⁶ by 1e-2.
 constexpr int64_t kFewTerms = 64;
 
 template <class F>
@@ -61,7 +61,7 @@ Vec sum_of_places(int64_t terms, Vec sum, const F& add) {
            });
 }
 
-// Threads share out the columns: an id that is nearly all there is would be one thread's work.
+// Threads divide the columns, not the ids: a very frequent id would leave all work to one thread.
 constexpr int64_t kTableColumns = 4 * kLanes;
 
 void scatter_add(const Lookup& o, const int32_t* ids, const Real* dy, int64_t table_rows, Out dtable) {

@@ -2,16 +2,16 @@
 //
 // Each function brings its argument into a small interval, evaluates a polynomial there, and undoes
 // the first step. There is no branch on the data: where a function has two formulas, both are
-// computed and each lane picks one. With only exactly rounded operations and explicit fma, every
+// computed and each lane picks one. With only correctly rounded operations and explicit fma, every
 // instruction set gives the same bits.
 //
 // The coefficients are minimax: they make the largest error on the interval as small as possible
 // (Remez's algorithm, in 40 digits, on the weighted error that the comment names), rounded to float
 // one after the other, with the rest fitted again each time. The "largest error" of a function is the
 // one that was measured on every 31st float against double, in ulp: the distance of two neighbouring
-// floats at the result, 0.5 being perfect. tests/autograd/kernels/test_math.cpp holds them.
+// floats at the result, 0.5 being perfect. tests/autograd/kernels/test_math.cpp checks these bounds.
 //
-// In the double build, which is there for exactness, they are the C library's functions.
+// In the double build, whose purpose is accuracy, they are the C library's functions.
 #pragma once
 
 #include "autograd/kernels/simd.h"
@@ -40,7 +40,7 @@ inline Vec with_sign_of(Vec x, Vec magnitude) {
 // 2^n for -126 <= n <= 127: n goes into the exponent's bits.
 inline Vec power_of_two(Int n) { return from_bits((n + int_broadcast(127)) << 23); }
 
-// x, but at least or at most the bound. NaN stays NaN: min and max return the second if in doubt.
+// x, but at least or at most the bound. NaN stays NaN: min and max return the second operand for NaN.
 inline Vec at_least(Real bound, Vec x) { return max(broadcast(bound), x); }
 inline Vec at_most(Real bound, Vec x) { return min(broadcast(bound), x); }
 

@@ -1,4 +1,4 @@
-// The fastest this processor can do fmas, as a yardstick for the matrix product.
+// The peak rate of fmas on this processor, as a yardstick for the matrix product.
 #include "autograd/kernels/kernels.h"
 #include "autograd/kernels/simd.h"
 

@@ -149,13 +149,13 @@ inline void for_vectors(int64_t begin, int64_t end, const F& f) {
         f(i, end - i);
 }
 
-// The same, by all threads. A chunk of kGrainNumbers takes microseconds, more than handing it over.
+// The same, on all threads. A chunk of kGrainNumbers takes microseconds, more than handing it to a thread.
 template <class F>
 void parallel_for_vectors(int64_t n, const F& f) {
     parallel_for(0, n, kGrainNumbers, [&](int64_t begin, int64_t end) { for_vectors(begin, end, f); });
 }
 
-// By the calling thread: a row that a matrix product has just finished (gemm.cpp).
+// On the calling thread: a row that a matrix product has just finished (gemm.cpp).
 void unary_row(Unary function, int64_t n, const Real* x, Real* y) {
     with_function(function, [&](auto f) {
         for_vectors(0, n,
@@ -199,8 +199,8 @@ void fill(int64_t n, Real value, Real* y) {
 
 // ---- two numbers to one, with broadcasting
 
-// Removes loops of one step and joins neighbours that one longer loop can do: (2, 3, 4, 5) of two
-// dense operands is one row of 120. The loops that remain are the last ones.
+// Removes loops of one step and merges adjacent loops where possible: (2, 3, 4, 5) of two dense operands
+// becomes one row of 120. The remaining loops are the innermost ones.
 Loop4 merged(const Loop4& loop) {
     Loop4 to = {{1, 1, 1, 1}, {0, 0, 0, 0}, {0, 0, 0, 0}};
     int at = 4;

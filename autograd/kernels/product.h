@@ -3,12 +3,12 @@
 //
 //   staircase_end                   staircase_begin
 //   row 0   x x x x . . .           row 0   x x x x x x x      x   seen: in the chain of the row's sums
-//   row 1   x x x x x . .           row 1   . x x x x x x      .   not read: what stands there may be NaN
+//   row 1   x x x x x . .           row 1   . x x x x x x      .   not read: it may be NaN
 //   row 2   x x x x x x .           row 2   . . x x x x x
 //
-// What all rows of a tile see is one loop, as in any matrix product; of the steps only a triangle is left,
-// whose size is known when the tile is compiled. Each number is one chain of fma over what its row sees, from
-// zero and in order, whatever tile it is in.
+// Everything that all rows of a tile see is one loop, as in any matrix product. Only a triangle remains,
+// whose size is known at compile time. Each result is one chain of fma over what its row sees, from zero and
+// in order, whatever tile it is in.
 #pragma once
 
 #include "autograd/kernels/kernels.h"

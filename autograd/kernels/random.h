@@ -30,16 +30,16 @@ inline Int hash(RandomKey key, Int counter) {
                int_broadcast(kMultiplier2));
 }
 
-// The counter has 32 bits; elements from 2^32 on belong to later blocks, each with a key of its own.
-// Also the first gets a new one, in which each bit depends on all bits of the old: `hash` does little
-// with key.b, and the masks of two keys that differ in a bit or two would resemble each other.
+// The counter has 32 bits; elements from 2^32 on belong to later blocks, each with a key of its own. The
+// first block gets a new key too, in which each bit depends on all bits of the old one: `hash` mixes key.b
+// only weakly, and the masks of two keys that differ in a bit or two would resemble each other.
 inline RandomKey key_of_block(RandomKey key, uint32_t block) {
     const uint32_t b = mix(key.b ^ mix(key.a ^ (block + 0x9e3779b9u)));
     return {mix(key.a ^ b), b};
 }
 
 // For the elements first ... first + 15 of a block, by its key: 0 if dropped, 1/(1-p) if kept. 0 <= p <= 1.
-// What decides are the first 24 bits of the hash against p * 2^24, rounded, as integers.
+// Compares the first 24 bits of the hash with p * 2^24, rounded, as integers.
 inline Vec keep_scale_in_block(RandomKey key, uint32_t first, Real p) {
     const auto threshold = static_cast<int32_t>(static_cast<double>(p) * 16777216.0 + 0.5);
     const Int hashes = hash(key, int_broadcast(first) + lane_numbers());
@@ -59,8 +59,8 @@ inline Vec keep_scale(RandomKey key, int64_t first_element, Real p) {
     return select(first_of((int64_t(1) << 32) - first), here, next);
 }
 
-// Dropout with one key and rate. What belongs to the first block, which is nearly always all there is, is
-// computed once.
+// Dropout with one key and rate. The key of the first block, which is nearly always the only one, is computed
+// once.
 class DropOut {
 public:
     DropOut(RandomKey key = {}, Real p = 0) : key_(key), first_block_(key_of_block(key, 0)), p_(p) {}

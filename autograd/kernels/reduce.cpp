@@ -6,7 +6,7 @@
 namespace plaingrad::autograd::kernels {
 namespace {
 
-// ---- copy: the one mover behind permute, slice, concat and their gradients
+// ---- copy: the kernel behind permute, slice, concat and their gradients
 
 void copy_row(int64_t n, const Real* from, int64_t from_stride, Real* to, int64_t to_stride,
               bool accumulate) {
@@ -32,9 +32,8 @@ void copy(const Loop4& loop, const Real* from, Out to) {
 
 // ---- sum over the middle of (outer, n, inner)
 //
-// The middle is cut into fixed blocks, whose sums are partial results, added as a tree (row.h): threads can
-// share one long sum without changing its bits. A sum of one block needs no partial results: they would be
-// as large as the result.
+// The middle is split into fixed blocks, whose sums are partial results, added as a tree (row.h). So threads
+// can share one long sum without changing its bits. A sum of a single block needs no partial results.
 
 constexpr int64_t kSumBlock = 4096;  // numbers of a contiguous sum
 constexpr int64_t kSumRows = 64;     // rows of a sum over columns
@@ -96,8 +95,8 @@ void sum(const Middle& m, Real scale, const Real* x, Out y) {
     });
 }
 
-// In double: a gradient of 1e20 must not overflow the norm, nor many small ones be lost in it. On one thread:
-// who has many numbers calls it for pieces of them.
+// Sums in double: a gradient of 1e20 must not overflow the norm, nor many small ones be lost in it. It runs
+// on one thread; a caller with many elements splits them into pieces.
 double sum_of_squares(int64_t n, const Real* x) {
     double lane[kLanes] = {};
     const auto add = [&lane](const Real* values) {
@@ -105,7 +104,7 @@ double sum_of_squares(int64_t n, const Real* x) {
             lane[l] = lane[l] + static_cast<double>(values[l]) * static_cast<double>(values[l]);
     };
     double total = 0;
-    parallel_for(0, 1, 1, [&](int64_t, int64_t) {  // one task: for its rounding modes, not for its threads
+    parallel_for(0, 1, 1, [&](int64_t, int64_t) {  // one chunk: for its rounding mode, not for its threads
         int64_t i = 0;
         for (; i + kLanes <= n; i += kLanes)
             add(x + i);

@@ -3,10 +3,10 @@
 // A row's sum is kept in 16 partial sums, element i in lane i mod 16, and these are added by one fixed
 // tree at the end: the bits depend on the row alone. Lanes beyond the end contribute an exact 0.
 //
-// Every addition rounds, and where the terms are alike, always in the same direction: 10⁷ times 0.1, a
-// block of 4096 after the other, was off by 2e-5. So no more than 16 additions follow each other (64 in the
-// sums over many rows of layer norm's gain and bias), which is 2e-7 at most. What these chains give is added
-// as a binary tree, whose depth grows with the logarithm of the length only.
+// Every addition rounds, and if the terms are equal, always in the same direction: 0.1 added 10⁷ times, in
+// sequential blocks of 4096, was off by 2e-5. So a chain has at most 16 additions (64 in the sums over many
+// rows of layer norm's gain and bias), an error of at most 2e-7. The chains are added as a binary tree, whose
+// depth grows only with the logarithm of the length.
 #pragma once
 
 #include "autograd/base/parallel.h"
@@ -53,7 +53,7 @@ template <class Sum, class F>
         sum = add(sum, i);
     return sum;
 }
-// The same with as many terms as one likes: the left half of the tree has the largest power of two of chains.
+// The same for any number of terms: the left half of the tree has the largest power of two of chains.
 template <class Sum, class F>
 Sum sum_tree(int64_t begin, int64_t end, int64_t step, const Sum& nothing, const F& add) {
     int64_t half = kChain * step;
@@ -74,7 +74,7 @@ inline Vec sum_terms(int64_t n, int64_t step, const F& add) {
     return sum_terms(n, step, zero(), add);
 }
 
-// Two sums in one walk over a row.
+// Two sums in one pass over a row.
 struct TwoSums {
     Vec a = zero(), b = zero();
     friend TwoSums operator+(const TwoSums& x, const TwoSums& y) { return {x.a + y.a, x.b + y.b}; }
@@ -155,7 +155,7 @@ inline void put(const Out& out, int64_t at, int64_t n, Vec value) {
     store(to, n, out.accumulate ? load(to, n) + value : value);
 }
 
-// Walks over the rows (the three outer loops) and keeps the operands' offsets.
+// Iterates over the rows (the three outer loops) and keeps the operands' offsets.
 class RowWalk {
 public:
     RowWalk(const Loop4& loop, int64_t row) : loop_(loop) {

@@ -48,9 +48,8 @@ void log_softmax_backward(int64_t rows, int64_t n, const Real* y, const Real* dy
 //      loss = log Σ exp(x) - (1-s) x[target] - s mean(x)
 //      dx   = scale * (exp(x) / Σ exp(x) - s/n - (1-s) [v == target])
 //
-// log Σ exp(x) = max + rest is kept as these two numbers: added up, where the logits are large, they would
-// lose the digits that make up a small loss, and a probability would be off by 2.5e-4 at logits of 10⁴, by
-// 0.3 at 10⁷.
+// log Σ exp(x) = max + rest is kept as these two numbers. With large logits their sum would lose the digits
+// of a small loss, and a probability would be off by 2.5e-4 at logits of 10⁴, by 0.3 at 10⁷.
 
 void cross_entropy(int64_t rows, int64_t n, const Real* logits, const int32_t* targets, int32_t ignore,
                    Real smoothing, Real* loss, Real* statistics) {
@@ -93,11 +92,11 @@ void cross_entropy_backward(int64_t rows, int64_t n, const Real* logits, const i
 //
 // The variance is the corrected two-pass one: with d = x - m for the rounded mean m, the remainder
 // c = mean(d) is not quite 0, and var = mean(d²) - c². On rows with a mean of 1000 and a spread of
-// 0.01 the one-pass formula loses every digit, the plain two-pass most; this loses none.
+// 0.01 the one-pass formula loses every digit and the plain two-pass one most of them; this loses none.
 //
-// Short rows are taken 16 at a time: their reductions become one (row.h), and so do the root and the
-// quotient. With long ones memory is the limit, which has less to wait for if one row is read while another
-// is written.
+// Short rows are processed 16 at a time: their reductions are combined into one (row.h), and so are the
+// square root and the quotient. For long rows memory is the limit, so they are processed one by one: reading
+// one row overlaps with writing another.
 
 constexpr int64_t kNormRows = kLanes;
 constexpr int64_t kShortRow = 256;
@@ -154,7 +153,7 @@ void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* ga
     const int64_t n = o.n;
     const Real* const from = y != nullptr ? sum : x;
     const auto block = [&](int64_t first, int64_t last) {
-        const DropOut drop_out(o.key, o.p);  // a local copy: another would be loaded again after every store
+        const DropOut drop_out(o.key, o.p);  // a local, which the compiler need not reload after every store
         for (int64_t r = first; y != nullptr && r < last; ++r)
             for (int64_t i = 0; i < n; i += kLanes) {
                 const int64_t at = r * n + i;
@@ -173,7 +172,7 @@ void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* ga
                  [&](int64_t begin, int64_t end) { for_norm_rows(n, begin, end, block); });
 }
 
-// Rows first ... last - 1, at most 16: added to the gains and biases, and their dx, and dy if x was a sum.
+// Rows first ... last - 1, at most 16: adds to dgain and dbias, and writes dx, and dy if x was a sum.
 void layer_norm_backward_block(const LayerNorm& o, int64_t first, int64_t last, const Real* x,
                                const Real* gain, const Real* statistics, const Real* dout, Out dx, Out dy,
                                Real* gains, Real* biases) {
@@ -213,7 +212,7 @@ void layer_norm_backward_block(const LayerNorm& o, int64_t first, int64_t last, 
     }
 }
 
-// Rows whose gain and bias gradients are summed into one partial result: fixed, so that the bits are.
+// The number of rows whose gain and bias gradients make one partial result: fixed, to fix the bits.
 constexpr int64_t kGainRows = 64;
 
 void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, const Real* statistics,

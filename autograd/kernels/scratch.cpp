@@ -25,8 +25,8 @@ struct Buffer {
 
 std::atomic<uint64_t> trims = 0;
 
-// Plain data and a guard that empties them when the thread ends. The main thread's guard dies before
-// objects of static duration, which may compute still: they find empty buffers.
+// Plain data, and a guard that empties the buffers when the thread ends. The main thread's guard is destroyed
+// before objects of static duration. These may still compute: they find empty buffers.
 thread_local Buffer buffers[static_cast<int>(Scratch::count)];
 struct Guard {
     ~Guard() {

@@ -5,13 +5,13 @@
 //   NEON      four of 4
 //   else      sixteen plain numbers (simd_plain.h): the baseline, and the double build
 //
-// Sixteen lanes everywhere is what makes results equal to the bit across instruction sets: a sum over
-// a row always has the same 16 partial sums. Every operation here is one that IEEE 754 rounds
-// exactly (+ - * / sqrt fma, comparisons, conversions), so a kernel written with them has no choice.
+// Sixteen lanes everywhere make results bitwise equal on all instruction sets: a sum over a row always
+// has the same 16 partial sums. IEEE 754 defines the result of every operation here (+ - * / sqrt fma,
+// comparisons, conversions), so a kernel written with them gives the same bits everywhere.
 //
-// A register is a vector type of the compiler's (gcc and clang have the same), with the operators that
-// numbers have. An instruction set adds what they lack; a Pair of registers, or of Pairs, has all of it
-// on both halves.
+// A register is a vector type of the compiler (gcc and clang have the same one), with the operators that
+// numbers have. Each instruction set adds the missing operations; a Pair of registers, or of Pairs, applies
+// all of them to both halves.
 //
 // Included only by the files of unit.cpp, inside an unnamed namespace per instruction set: no
 // function of it may be shared between objects compiled with different flags.
@@ -118,7 +118,7 @@ constexpr int kVecRegisters = 8;
 inline Reals fma(Reals a, Reals b, Reals c) { return vfmaq_f32(c, a, b); }
 inline Reals fnma(Reals a, Reals b, Reals c) { return vfmsq_f32(c, a, b); }
 inline Reals sqrt(Reals a) { return vsqrtq_f32(a); }
-// What is out of int32's range, or NaN, gives INT32_MIN as on x86; vcvtnq alone would saturate.
+// Values out of int32's range, and NaN, give INT32_MIN as on x86; vcvtnq alone would saturate.
 inline Words to_int(Reals a) {
     return vcaltq_f32(a, vdupq_n_f32(2147483648.0f)) ? (Words)vcvtnq_s32_f32(a) : Words() + 0x80000000u;
 }

@@ -1,8 +1,8 @@
-// What simd.h wants of a register, for one plain number: the baseline that runs on any machine, and the
-// double build.
+// The operations that simd.h needs of a register, for one plain number: the baseline that runs on any
+// machine, and the double build.
 //
-// In float every operation rounds as the instructions do, fma included, so the bits are the same; there is
-// no promise of speed. In double it serves to check gradients.
+// In float every operation rounds as the instructions do, fma included, so the bits are the same; it need not
+// be fast. In double it serves to check gradients.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ inline Real from_bits(Words a) {
 inline Real to_real(Words a) { return static_cast<Real>(static_cast<Signed>(a)); }
 
 // Nearest, ties to even. Adding 2^23 (2^52 in double) pushes the fraction out of the mantissa; from
-// there on numbers are whole. What is out of int32's range, or NaN, gives INT32_MIN as on x86.
+// there on numbers are whole. Values out of int32's range, and NaN, give INT32_MIN as on x86.
 inline Words to_int(Real a) {
     constexpr Real whole_from = kRealIsDouble ? Real(4503599627370496.0) : Real(8388608.0);
     const Real magnitude = a < 0 ? -a : a;

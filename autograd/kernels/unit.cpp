@@ -4,7 +4,7 @@
 // Everything but the table is in an unnamed namespace: if two objects compiled for different
 // processors shared a function, the linker would keep one of them, perhaps the one that this
 // processor cannot run. For the same reason no file here includes a standard header with code in
-// it. `make lint` looks into the objects to see that it stays so.
+// it. `make lint` inspects the objects to enforce this.
 #include "autograd/kernels/kernels.h"
 //
 #include "autograd/kernels/simd.h"
