@@ -2,7 +2,7 @@
 
 namespace plaingrad::nn {
 
-// W_Q | W_K | W_V, each with initial values of its own.
+// W_Q | W_K | W_V, each with initial values of its own. d is d_model.
 static Linear joint_projection(int64_t d, const Rng& rng, const LinearOptions& options) {
     const autograd::NoGrad no_grad;
     Linear q(d, d, rng.fork("q_proj"), options);
@@ -46,9 +46,9 @@ Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) cons
     check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
     cache.append(project(x));
-    // A causal mask aligns the last query with the last key, so the keys must end where they are filled. One
-    // query alone sees all keys, and reads them where they are; weights that are returned have no empty
-    // columns.
+    // A causal mask aligns the last query with the last key, so with several queries only the filled part of
+    // the cache is passed. A single query sees all keys and reads the cache in place. Requested weights also
+    // need the filled part, to have no empty columns.
     if (x.size(1) > 1 || pass.weights != nullptr)
         return attend(x, cache.filled(), Mask::causal(), pass);
     const std::vector<int32_t> all(static_cast<std::size_t>(x.size(0)), static_cast<int32_t>(cache.length()));

@@ -1,7 +1,8 @@
 // Multi-head attention. "Attention Is All You Need", §3.2.2, Fig. 2 right.
 //
-// One softmax gives each position one weighted mean of the others: it can attend to one thing well. Several
-// heads, each in d_model / H dimensions of its own, attend to several things at the cost of one wide head.
+// One softmax gives each position one weighted mean of the others, so a single head can attend well to only
+// one thing. Several heads, each in d_model / H dimensions of its own, attend to several things at the cost
+// of one wide head.
 #pragma once
 
 #include "nn/dropout.h"
@@ -16,23 +17,23 @@ struct MultiHeadOptions {
     Init init = Init::xavier;
 };
 
-// What an attention is given besides its vectors. Layers hand it on unread.
+// The arguments of an attention besides its vectors. Layers pass them on without reading them.
 struct Pass {
     Mask mask = Mask::none();
     Mode mode = Mode::eval();
     Tensor* weights = nullptr;  // receives the attention weights (B, H, T, S)
-    int64_t first = 0;          // where x begins in its sentence: the position of its first token
-    // Decoding. Self-attention: of the `first` positions before x; those of x are appended, and each sees all
-    // positions up to itself (`mask` is not read). Attention to a memory: of the memory, which is then not
-    // read.
+    int64_t first = 0;          // the position of x's first token in its sentence
+    // For decoding. Self-attention: holds the keys and values of positions 0 .. first-1; those of x are
+    // appended, each position sees all positions up to itself, and `mask` is ignored. Cross-attention: holds
+    // those of the projected memory, and the argument `memory` is ignored.
     KeyValueCache* cache = nullptr;
 };
 
 // MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O,  head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i)
 //
-// The projections stand side by side in one matrix, W_Q | W_K | W_V, and in each of these the heads': head i
-// is its columns i*D to i*D + D. So self-attention takes one product, and as the attention op reads heads
-// where they are, nothing is split, transposed or merged.
+// The projections are side by side in one matrix, W_Q | W_K | W_V, and so are the heads within each of these:
+// head i is columns i*D to i*D + D. So self-attention needs only one product for all three. The attention op
+// reads the heads in place: nothing is split, transposed or merged.
 struct MultiHeadAttention {
     // Throws Error unless d_model is a multiple of n_heads.
     MultiHeadAttention(int64_t d_model, int64_t n_heads, const Rng& rng,

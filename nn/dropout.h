@@ -1,9 +1,8 @@
 // Dropout, Srivastava et al. 2014: in training, each element is 0 with probability `rate`, else divided by
 // 1 - rate; in evaluation nothing happens. "Attention Is All You Need", §5.4.
 //
-// No element can then rely on another one being there, so that what is learned holds in more than one way.
-// The division keeps each element's mean where it is: (1 - rate) x / (1 - rate) = x, and so evaluation needs
-// no correction.
+// No element can then rely on the presence of another, which makes the model learn redundant features. The
+// division preserves each element's mean, (1 - rate) x / (1 - rate) = x, so evaluation needs no correction.
 #pragma once
 
 #include "nn/module.h"
@@ -20,12 +19,12 @@ struct Dropout {
         return autograd::dropout(x, rate_in(mode), rng_in(mode));
     }
 
-    // What the fused ops take in place of the call above.
+    // Arguments for the fused ops, which replace the call above.
     Real rate_in(const Mode& mode) const { return mode.training ? rate : 0; }
     Rng rng_in(const Mode& mode) const { return mode.rng.fork(stream); }
 
     Real rate;
-    uint64_t stream;  // which of the step's random streams is this layer's
+    uint64_t stream;  // this layer's stream among the random streams of a step
 };
 
 }  // namespace plaingrad::nn

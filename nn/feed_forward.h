@@ -1,7 +1,7 @@
 // Position-wise feed-forward network. "Attention Is All You Need", §3.3, equation 2.
 //
-// Attention mixes positions; this works on each position by itself, with the same weights for all. Between
-// its two matrices is the only function of the layer that bends: without it, they would be one.
+// Attention mixes positions; this network processes each position independently, with the same weights for
+// all. The activation between its two matrices is the nonlinearity: without it, the two would be one matrix.
 #pragma once
 
 #include "nn/dropout.h"

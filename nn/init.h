@@ -1,8 +1,8 @@
-// Initial values of parameters, each a function of the Rng and the element's number.
+// Initial values of parameters, each a function of the Rng and the element's index.
 //
-// They are random, or all elements of a layer would get one gradient and stay alike; and of such a size that
-// vectors neither grow nor shrink from layer to layer. A sum of `in` products has `in` times the variance of
-// one: hence 1/√in.
+// They are random, because equal elements of a layer would get equal gradients and stay equal. They are
+// scaled so that vectors neither grow nor shrink from layer to layer: a sum of `in` products has `in` times
+// the variance of one product, hence 1/√in.
 #pragma once
 
 #include "nn/module.h"
@@ -28,7 +28,7 @@ Tensor normal(const Shape& shape, double deviation, const Rng& rng);  // mean 0
 // A matrix stored in `shape` that maps `in` elements to `out`; and the bias after it.
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng);
 Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng);
-// Makes a matrix of `initial_matrix` fit to write into the residual stream of a stack of n_layers.
+// Scales a matrix of `initial_matrix` that writes into the residual stream of a stack of n_layers.
 void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_layers);
 // A table of vectors (count, d).
 Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng);

@@ -1,7 +1,7 @@
 // The keys and values that decoding keeps, so that each token is computed once.
 //
-// With a causal mask a position is computed from itself and those before it. Later tokens change nothing
-// there: its keys and values stay valid, and the next token needs only its own query.
+// With a causal mask a position is computed from itself and those before it. Later tokens do not change it:
+// its keys and values stay valid, and the next token needs only its own query.
 #pragma once
 
 #include "autograd/tensor.h"
@@ -11,7 +11,8 @@ namespace plaingrad::nn {
 using autograd::Tensor;
 
 // Keys | values of one attention layer: (B, capacity, 2*d_model), of which `length()` positions are filled.
-// It writes into its memory, so it is moved and not copied: two caches would share what they append.
+// It can be moved but not copied: a copy would share its memory, and each would overwrite the other's new
+// positions.
 class KeyValueCache {
 public:
     KeyValueCache() = default;

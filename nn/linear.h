@@ -1,4 +1,4 @@
-// y = x W + b: each output is a weighted sum of all inputs, and what a model knows is mostly in such weights.
+// y = x W + b: each output is a weighted sum of all inputs. Most of a model's parameters are such weights.
 #pragma once
 
 #include "nn/init.h"
@@ -11,8 +11,8 @@ struct LinearOptions {
 };
 
 // x (..., in) -> (..., out). The weight is (in, out) in memory, so that the formula reads as in the paper.
-// rng.fork gives each part random numbers of its own, so that a part that is added or left out changes no
-// other's.
+// rng.fork gives each part random numbers of its own, so adding or removing one part does not change those of
+// the others.
 struct Linear {
     Linear(int64_t in, int64_t out, const Rng& rng, const LinearOptions& o = {})
         : weight(initial_matrix(o.init, {in, out}, in, out, rng.fork("weight"))),

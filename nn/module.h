@@ -1,4 +1,4 @@
-// What all layers and models have in common. There is no base class: a module is a struct with
+// What all layers and models have in common. There is no base class. A module is a struct with
 //
 //     a constructor        that takes sizes, options, and an Rng for the initial values
 //     operator()           forward, const
@@ -31,7 +31,7 @@ using autograd::Shape;
 using autograd::Tensor;
 using autograd::Tokens;
 
-// Stands in the compiler's message where a module is copied by mistake.
+// Its name appears in the compiler's message if a module is copied by mistake.
 struct a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight {};
 
 // A trained tensor. It can be moved but not copied: a copy of a Tensor shares its memory, so a copied
@@ -51,7 +51,7 @@ public:
     Parameter(const Parameter&,
               a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight = {}) = delete;
 
-    // Frozen, as `freeze` does it, if this one is.
+    // The result is frozen (see `freeze`) if this parameter is.
     Parameter share() const {
         Parameter other;
         other.tensor_ = tensor_;
@@ -65,8 +65,8 @@ private:
     Tensor tensor_;
 };
 
-// Whether forward trains or evaluates. An argument, not a switch inside the layers: dropout cannot be left
-// on by mistake, and two threads may evaluate one model.
+// Whether forward trains or evaluates. It is an argument, not a switch inside the layers: dropout cannot be
+// left on by mistake, and two threads may evaluate one model.
 struct Mode {
     static Mode eval() { return {false, Rng(0)}; }
     // rng: of this step, e.g. Rng(seed).fork(step). Dropout masks are functions of it, of the layer's
@@ -83,7 +83,7 @@ struct NamedParameter {
     bool is_matrix = false;  // of a Linear: (in, out), which files and PyTorch have as (out, in)
 };
 
-// A module on the way through a model.
+// A module that a traversal of a model visits.
 struct NamedModule {
     std::string name;            // "encoder.layers.0"; "" for the model itself
     std::string type;            // "EncoderLayer"
@@ -107,8 +107,8 @@ std::string type_name() {
 }
 }  // namespace detail
 
-// Walks over a model. A module's `visit` tells it the members; what it does with them is up to the class that
-// derives from it. Absent parameters are passed over; a tied one is found under each of its names.
+// Traverses a model. A module's `visit` names the members; a derived class decides what to do with them.
+// Absent parameters are skipped; a tied one is visited under each of its names.
 class Visitor {
 public:
     virtual ~Visitor() = default;
@@ -164,7 +164,7 @@ private:
     void enter(const NamedModule& m) override;
     void line(const std::string& name, const std::string& what);
 
-    std::vector<std::string> open_;        // the modules that the last line stands in
+    std::vector<std::string> open_;        // the modules that enclose the last line
     std::vector<NamedParameter> printed_;  // so far
 };
 
@@ -182,7 +182,7 @@ std::vector<NamedParameter> all_parameters(const M& module) {
     return std::move(collector.all);
 }
 
-// Of parameters that are one tensor only the first.
+// Keeps only the first of the parameters that share a tensor.
 std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>& parameters);
 
 // All parameters of a model, each once.
@@ -191,8 +191,8 @@ std::vector<NamedParameter> parameters(const M& module) {
     return unique_parameters(all_parameters(module));
 }
 
-// f(name, module) for each module of type M in `root`, itself included: to look at all of them, or to change
-// them if `root` is not const.
+// Calls f(name, module) for each module of type M in `root`, itself included. If `root` is not const, f may
+// change them.
 //     for_each_module<Dropout>(model, [](const std::string&, Dropout& d) { d.rate = 0; });
 template <Module M, Module Root, class F>
 void for_each_module(Root& root, const F& f) {
@@ -231,8 +231,8 @@ void zero_grad(const M& module) {
     zero_grad(parameters(module));
 }
 
-// Frozen parameters keep their values: no gradient is computed for them, and no optimizer moves them. They
-// are counted and saved as before. With false, what was frozen learns again.
+// Frozen parameters keep their values: no gradient is computed for them, and no optimizer changes them. They
+// are still counted and saved. false unfreezes them.
 //     freeze(model.encoder);  // train the rest
 void freeze(const std::vector<NamedParameter>& parameters, bool frozen = true);
 template <Module M>
@@ -240,8 +240,8 @@ void freeze(const M& module, bool frozen = true) {
     freeze(parameters(module), frozen);
 }
 
-// A model with weights of its own that are equal now, none of them frozen. Model must keep what it was made
-// from, as `config` and `rng`, and be made from these two.
+// A copy of a model, with weights of its own, none of them frozen. Model must have the members `config` and
+// `rng`, and a constructor that takes these two.
 template <class Model>
 Model clone(const Model& model) {
     Model copy(model.config, model.rng);

@@ -1,12 +1,12 @@
-// Norms: they bring each vector to one size, whatever the layers before it have made of it. Sums of many
-// layers would else grow or shrink with the depth, and a learning rate that suits one layer would not suit
-// the next.
+// Norms rescale each vector to a fixed size, whatever the layers before it did. Otherwise the sums of many
+// layers would grow or shrink with the depth, and a learning rate that suits one layer would not suit the
+// next.
 //
 // Layer normalisation, Ba, Kiros & Hinton 2016: each vector to mean 0 and variance 1, then a gain and a bias.
 //
-// The variance is divided by d, and eps = 1e-5 stands inside the root, as in PyTorch: [1, 0, 0, 0] becomes
-// [1.7320, -0.5773, -0.5773, -0.5773]. (A variant that is often seen, with the unbiased deviation and eps
-// outside of the root, gives [1.5, -0.5, -0.5, -0.5].)
+// The variance is divided by d, and eps = 1e-5 is inside the root, as in PyTorch: [1, 0, 0, 0] becomes
+// [1.7320, -0.5773, -0.5773, -0.5773]. (A common variant, with the unbiased deviation and eps outside of the
+// root, gives [1.5, -0.5, -0.5, -0.5].)
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ enum class NormKind { layer };
 
 struct NormOptions {
     NormKind kind = NormKind::layer;
-    Real eps = Real(1e-5);  // keeps the division finite where a vector is constant
+    Real eps = Real(1e-5);  // keeps the division finite if a vector is constant
     bool bias = true;
 };
 

@@ -15,8 +15,9 @@ namespace kernels = autograd::kernels;
 
 namespace {
 
-// Numbers begin .. end of one parameter. A model has many small parameters and a few large ones: cut into
-// pieces they are one loop for all threads instead of one loop each, most of them too short for two.
+// Elements begin .. end of one parameter. A model has many small parameters and a few large ones. Split into
+// ranges, they are one loop for all threads; with a loop per parameter, most would be too short for two
+// threads.
 struct Range {
     std::size_t parameter;
     int64_t begin, end;
@@ -117,7 +118,7 @@ Sgd::Sgd(const std::vector<NamedParameter>& parameters, const SgdOptions& option
           options.momentum);
 }
 
-// Without a kernel of its own: the loop waits for memory, whatever the instruction set.
+// Sgd has no kernel: memory limits the loop, whatever the instruction set.
 void Sgd::update(const Piece& p, double lr, double grad_scale) const {
     const Real rate = real(lr), scale = real(grad_scale), decay = real(options_.weight_decay);
     const Real momentum = real(options_.momentum);

@@ -1,10 +1,11 @@
-// What moves the weights: gradient descent (Sgd), Adam and AdamW; and clipping of gradients.
+// Optimizers: gradient descent (Sgd), Adam and AdamW; and clipping of gradients.
 //
-// The gradient g says how the loss rises with each weight, so a step goes the other way. With momentum the
-// steps follow a running sum of the gradients: what changes its sign from batch to batch cancels out, what
-// does not adds up. Adam also keeps the mean of the squares, and divides by its root: each weight then moves
-// by about the learning rate, whether its gradients are large or small. (In a Transformer they differ by
-// orders of magnitude between embeddings, norms and matrices, and no single rate of Sgd suits them all.)
+// The gradient g says how the loss rises with each weight, so a step goes in the opposite direction. With
+// momentum the steps follow a running sum of the gradients: components that change sign from batch to batch
+// cancel, consistent ones add up. Adam also keeps a running average of the squares and divides by its root:
+// each weight then moves by about the learning rate, whether its gradients are large or small. (In a
+// Transformer they differ by orders of magnitude between embeddings, norms and matrices, and no single rate
+// of Sgd suits them all.)
 #pragma once
 
 #include "nn/module.h"
@@ -12,8 +13,8 @@
 namespace plaingrad::nn {
 
 // What all optimizers have in common. A parameter without a gradient, because none has reached it or because
-// it is frozen, stays as it is, and so does what the optimizer keeps of it, as in PyTorch. A tied weight
-// takes one step.
+// it is frozen, does not change, and neither does its optimizer state, as in PyTorch. A tied weight takes one
+// step.
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
@@ -21,17 +22,17 @@ public:
     // One update, at the rate of the options.
     void step() { step(lr_); }
     // At this rate, e.g. from a schedule, with every gradient multiplied by grad_scale, e.g. by clip_scale.
-    // Throws Error unless both are finite and the rate is not negative: the weights would be lost.
+    // Throws Error unless both are finite and the rate is not negative: the step would destroy the weights.
     void step(double lr, double grad_scale = 1);
 
-    // Forgets the gradients, so that the next backward overwrites them.
+    // Drops the gradients, so that the next backward overwrites them.
     void zero_grad() { nn::zero_grad(parameters_); }
 
     const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
-    // What a run that is resumed needs besides the weights. First, running means and the like, "mean." and
-    // "square." or "velocity." before the parameter's name, as handles: to be written to a file and read back
-    // into. Then how many steps were taken, and how many of them moved each parameter.
+    // State to save for resuming, besides the weights. First the running averages, named "mean.", "square."
+    // or "velocity." + parameter name; the tensors are handles, so loading can write into them. Then the
+    // number of steps taken, and the number of steps that moved each parameter.
     const std::vector<NamedParameter>& state() const { return state_; }
     int64_t steps() const { return steps_; }
     const std::vector<int64_t>& steps_of_each() const { return steps_of_each_; }
@@ -41,13 +42,13 @@ public:
 
 protected:
     // Throws Error for an empty tensor, and unless lr and weight_decay are finite and not negative. `kept`:
-    // the names of what the rule keeps of each weight, which begins as zeros.
+    // the names of the tensors that the rule keeps for each parameter, which begin as zeros.
     Optimizer(const char* name, const std::vector<NamedParameter>& parameters, double lr, double weight_decay,
               const std::vector<const char*>& kept);
     Optimizer(Optimizer&&) = default;
     Optimizer& operator=(Optimizer&&) = default;
 
-    // n weights of one parameter, their gradients, and what is kept of them.
+    // n weights of one parameter, their gradients, and their optimizer state.
     struct Piece {
         int64_t n;
         const Real* grad;
@@ -71,11 +72,11 @@ struct SgdOptions {
     double lr = 1e-2;
     double momentum = 0;      // μ; 0.9 is usual
     double weight_decay = 0;  // added to the gradient: g += decay w
-    bool nesterov = false;    // looks ahead: the step is g + μ v (Sutskever et al. 2013)
+    bool nesterov = false;    // the step is g + μ v (Sutskever et al. 2013)
 };
 
 // Stochastic gradient descent, as torch.optim.SGD:
-//     v = μ v + g,  w -= lr v        (without momentum: w -= lr g)
+//     v = μ v + g,  w -= lr v        v: the velocity (without momentum: w -= lr g)
 class Sgd : public Optimizer {
 public:
     // Throws Error for options out of range: lr < 0, momentum outside [0, 1), decay < 0, nesterov without
@@ -89,8 +90,10 @@ private:
 
 struct AdamOptions {
     double lr = 1e-3;
-    double beta1 = 0.9, beta2 = 0.999;  // the Transformer paper (§5.3) has 0.98
-    double eps = 1e-8;                  // and 1e-9
+    // Kingma & Ba's defaults. The Transformer paper (§5.3) has beta2 = 0.98, which averages over about 50
+    // steps instead of 1000 and so adapts faster, and eps = 1e-9.
+    double beta1 = 0.9, beta2 = 0.999;
+    double eps = 1e-8;
     double weight_decay = 0;
     bool decoupled = false;            // AdamW (Loshchilov & Hutter 2019): decay apart from the gradient
     bool decay_matrices_only = false;  // decay only what has two or more dims: no biases, no norms
@@ -98,8 +101,8 @@ struct AdamOptions {
 
 // Kingma & Ba 2015, algorithm 1, with bias correction:
 //     m = β1 m + (1-β1) g,  v = β2 v + (1-β2) g²,  w -= lr m/(1-β1^t) / (√(v/(1-β2^t)) + eps)
-// m and v begin at 0, so after t steps they hold only a share of 1 - β^t of the gradients' weight: the
-// division makes means of them from the first step on.
+// m and v ("mean.", "square.") are running averages of g and g², the paper's moments. They begin at 0, so
+// after t steps their weights sum to 1 - β^t. Dividing by that removes the bias toward 0.
 class Adam : public Optimizer {
 public:
     // Throws Error for options out of range: lr < 0, betas outside [0, 1), eps <= 0, decay < 0.
@@ -113,13 +116,13 @@ private:
 // √Σ g² over all gradients, in double; a tied weight counts once.
 double grad_norm(const std::vector<NamedParameter>& parameters);
 
-// What clipping multiplies the gradients by: max_norm / norm if norm is larger than max_norm, else (and if
-// norm is not finite: check it) 1. PyTorch divides by norm + 1e-6, so that its gradients come out a little
+// The factor by which clipping scales the gradients: max_norm / norm if norm > max_norm; 1 if norm is smaller
+// or not finite (which the caller must check). PyTorch divides by norm + 1e-6, so its gradients are slightly
 // smaller. Throws Error unless max_norm > 0.
 double clip_scale(double norm, double max_norm);
 
-// Scales the gradients themselves by clip_scale of their norm, and returns the norm before. Optimizer::step
-// with clip_scale does the same without touching them all once more.
+// Scales the gradients by clip_scale of their norm, and returns their norm before. Optimizer::step with
+// clip_scale has the same effect without another pass over the gradients.
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
 
 }  // namespace plaingrad::nn

@@ -1,9 +1,9 @@
-// Where in the sentence a vector stands. "Attention Is All You Need", §3.5.
+// The position of a vector in its sentence. "Attention Is All You Need", §3.5.
 //
-// Attention takes its keys as a set: without this, a sentence and any other order of its words would be the
-// same to it. Sinusoids of many wavelengths name each position, and k positions further is the same rotation
-// everywhere, which a matrix can learn; a learned table assumes nothing, but knows nothing of positions that
-// no training text had.
+// Attention treats its keys as a set: without positions, it could not tell the order of the words. Sinusoids
+// of many wavelengths encode each position, and moving k positions is the same rotation everywhere, which a
+// matrix can learn. A learned table assumes nothing, but learns nothing about positions that are beyond the
+// end of every training text.
 #pragma once
 
 #include "nn/init.h"
@@ -21,8 +21,8 @@ static_assert(std::size(kPositionsNames) == static_cast<std::size_t>(Positions::
 struct PositionalEncoding {
     PositionalEncoding(Positions kind, int64_t max_length, int64_t d, const Rng& rng,
                        Init init = Init::xavier);
-    // The encodings of positions first .. first + length - 1 -> (length, d), to be added to what stands
-    // there. Throws Error if that goes beyond max_length.
+    // The encodings of positions first .. first + length - 1 -> (length, d), to be added to the vectors
+    // there. Throws Error for positions beyond max_length.
     Tensor at(int64_t length, int64_t first = 0) const;
     // x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d)
     Tensor operator()(const Tensor& x, int64_t first = 0) const { return x + at(x.size(1), first); }

@@ -1,8 +1,8 @@
 // Learning rates as functions of the step, which counts from 1.
 //
-// They rise first (warm-up), because the gradients of a fresh model are large and Adam's means are of few of
-// them: full steps would spoil what no later step repairs, most of all where the norms come after the
-// sub-layers. They fall later, because a minimum is approached only in small steps.
+// They rise first (warm-up), because the gradients of a new model are large and Adam's averages cover only a
+// few of them: full steps would do damage that later steps cannot repair, above all in models with the norms
+// after the sub-layers. They fall later, because only small steps come close to a minimum.
 #pragma once
 
 #include <algorithm>

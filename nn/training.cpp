@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Validates now and then, and keeps the best weights.
+// Runs the validations, and keeps the best weights.
 class Validation {
 public:
     Validation(Training& training, const TrainingOptions& options, const Watch& watch)
@@ -58,7 +58,7 @@ private:
     const Watch& watch_;
 };
 
-// What the batches of a step came to.
+// The results of the batches of a step.
 struct Sum {
     double loss = 0;  // mean over the tokens
     int64_t tokens = 0;
@@ -66,8 +66,8 @@ struct Sum {
     bool ends_epoch = false;
 };
 
-// Forward and backward of a step. Several batches have different numbers of tokens, and the gradient is to be
-// that of the mean over all: so each passes on the gradient of its sum.
+// Forward and backward of a step. Its batches have different numbers of tokens, and the gradient should be
+// that of the mean over all tokens. So each batch contributes the gradient of its sum.
 Sum accumulate(int64_t step, const Rng& dropout, const LossOf& loss_of, const TrainingOptions& options) {
     Sum sum;
     for (int64_t i = 0; i < options.accumulate && !sum.ends_epoch; ++i) {
@@ -92,7 +92,7 @@ Sum accumulate(int64_t step, const Rng& dropout, const LossOf& loss_of, const Tr
     return sum;
 }
 
-// " in encoder.layers.0.norm1.gain", if it can be told.
+// " in encoder.layers.0.norm1.gain", if the parameter is known.
 std::string place_of_failure(const std::vector<NamedParameter>& parameters) {
     for (const NamedParameter& p : parameters)
         if (p.tensor.has_grad() && !std::isfinite(grad_norm({p})))

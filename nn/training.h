@@ -1,5 +1,5 @@
-// The loop that trains a model: forward, backward, clip, step, and now and then a validation. It draws
-// nothing and saves nothing: a progress line, a log, signals and checkpoints hang on its Watch.
+// The loop that trains a model: forward, backward, clip, step, and validations in between. It prints nothing
+// and saves nothing: progress lines, logs, signals and checkpoints are callbacks of its Watch.
 //
 //     Training training(parameters(model), {.beta2 = 0.98});
 //     train(training,
@@ -17,7 +17,7 @@
 
 namespace plaingrad::nn {
 
-// What one batch gives.
+// The result of one batch.
 struct StepLoss {
     Tensor loss;
     int64_t tokens = 0;       // how many the loss is the mean of; needed if batches are accumulated
@@ -35,15 +35,15 @@ struct TrainingOptions {
     int64_t accumulate = 1;  // batches in a step: their gradient is that of the mean over all their tokens
     uint64_t seed = 0;       // of dropout
 
-    // Validation: every so many steps, at the end of epochs, and after the last step of the run; never
-    // without a validation_loss. Smaller is better.
+    // Validation: after every validate_every steps, at the end of epochs, and after the last step of the run;
+    // never without a validation_loss. Smaller is better.
     int64_t validate_every = 0;  // 0: only at the end of epochs
     std::function<double()> validation_loss = {};
-    int64_t patience = 0;      // ends when so many in a row are no better; 0: never for that reason
+    int64_t patience = 0;      // ends the run after this many validations without improvement; 0: never
     bool restore_best = true;  // when the run has ended the model gets the weights of the best validation
 };
 
-// What a step came to.
+// The results of a step.
 struct StepReport {
     int64_t step = 0;
     double loss = 0;  // the mean over its tokens
@@ -55,7 +55,7 @@ struct StepReport {
     bool ends_epoch = false;
 };
 
-// Who looks on. Each function may be missing.
+// Callbacks that observe a run. Each may be empty.
 struct Watch {
     std::function<void(const StepReport& report)> on_step = {};  // before the validation
     std::function<void(int64_t step, double loss, bool better)> on_validation = {};
@@ -63,14 +63,14 @@ struct Watch {
     std::function<bool()> should_stop = {};  // asked once after each step, e.g. whether Ctrl-C was pressed
 };
 
-// How the validations of a run went.
+// The state of a run's validations.
 struct Validations {
     double best_validation = std::numeric_limits<double>::infinity();
     int64_t best_step = 0;  // 0: there was no validation
     int64_t worse = 0;      // validations since the best one
 };
 
-// Where a run stands, besides the weights: what must be saved for it to be resumed to the same bits.
+// The state of a run besides the weights: what must be saved to resume it with the same bits.
 struct Training : Validations {
     Training(const std::vector<NamedParameter>& parameters, const AdamOptions& options)
         : adam(parameters, options) {}
@@ -86,9 +86,9 @@ struct TrainingResult {
     int64_t best_step = 0;  // 0: there was no validation
 };
 
-// From where `training` stands. If the watch wants it to stop, this call ends with that step, and another one
-// resumes. Throws Error at the first loss or gradient that is not finite, naming the first parameter whose
-// gradient is not.
+// Continues from the state `training`. If the watch stops it, this call ends after that step, and another
+// call resumes. Throws Error at the first loss or gradient that is not finite, naming the first parameter
+// whose gradient is not.
 TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options,
                      const Watch& watch = {});
 // From the beginning.
@@ -99,8 +99,8 @@ TrainingResult train(const std::vector<NamedParameter>& parameters, const LossOf
 // before.
 class TrainingLog {
 public:
-    // Of a run that is resumed from `step`: the text of its log, whose later rows go, as those steps are done
-    // once more. "" for a new run.
+    // For a run that is resumed from `step`: the text of its log. Later rows are dropped, because those steps
+    // are repeated. "" for a new run.
     explicit TrainingLog(const std::string& text = "", int64_t step = 0);
     void add(const StepReport& report);
     const std::string& text() const { return text_; }
