@@ -276,7 +276,7 @@ TEST_CASE("gemm: an activation equals the composition", "[kernels][gemm]") {
             Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, true, m > 1 ? 1 : 0);
             if (k > 0)
                 problem.a.front() = kNaN;
-            on_each_isa([&] {
+            on_each_isa([&, m = m, n = n] {  // clang 14 captures no structured binding
                 INFO(problem.name() << ", function " << static_cast<int>(f));
                 const std::vector<Real> sum = problem.run();
                 std::vector<Real> expected = sum;
