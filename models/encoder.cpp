@@ -1,3 +1,4 @@
+// The encoder's layers. The formulas: nn/attention.h, nn/feed_forward.h, models/residual.h.
 #include "models/encoder.h"
 
 namespace plaingrad::models {
@@ -5,7 +6,7 @@ namespace plaingrad::models {
 Mask hiding_padding(const Tokens& ids) {
     const std::vector<int32_t> lengths = ids.lengths();
     for (std::size_t b = 0; b < lengths.size(); ++b)
-        check(lengths[b] > 0, "[encoder] text ", b, " of the batch has no token");
+        check(lengths[b] > 0, "[encoder] sequence ", b, " of the batch is empty; leave it out");
     return Mask::key_counts(lengths);
 }
 
@@ -25,6 +26,7 @@ EncoderLayer::EncoderLayer(const StackConfig& c, const Rng& rng)
       feed_forward(c.block.d_model, c.block.d_ff, rng.fork("feed_forward"), feed_forward_options(c)),
       residual1(c, rng.fork("residual1")),
       residual2(c, rng.fork("residual2")) {
+    // GPT-2's initial values: smaller in the matrices that write into the residual stream (nn/init.h).
     nn::scale_residual_projection(c.block.init, self_attention.out_proj.weight, c.n_layers);
     nn::scale_residual_projection(c.block.init, feed_forward.linear2.weight, c.n_layers);
 }

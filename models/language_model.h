@@ -18,7 +18,7 @@ struct LanguageModel {
     Tensor loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
                 const CrossEntropyOptions& options = {}) const;
 
-    // Writing on (models/stepper.h) from these prompts (B, T), all of one length.
+    // Starts generation from these prompts (B, T), all of one length (models/stepper.h).
     std::unique_ptr<Stepper> start(const Tokens& prompts) const;
 
     void visit(Visitor& v) const {

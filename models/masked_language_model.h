@@ -10,7 +10,7 @@ struct MaskedLanguageModel {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
     MaskedLanguageModel(const StackConfig& config, const Rng& rng);
 
-    // ids (B, T), some of them masked -> logits (B, T, V); row t says what stands at position t, from all
+    // ids (B, T), some of them masked -> logits (B, T, V); row t predicts the token at position t, from all
     // positions. Padding is hidden as keys. Throws Error for a text without any token.
     Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
 

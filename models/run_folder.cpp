@@ -57,7 +57,7 @@ void RunFolder::lock() {
     nn::checkpoint::check_can_replace(last());  // which also removes what a killed run was writing
     for (const std::string& there : {last(), best(), model()})
         check(resumes_ || !fs::exists(there, none), path,
-              ": there is a run in this folder already; --resume ", top, " goes on with it");
+              ": there is a run in this folder already; continue it with --resume ", top);
 }
 
 void RunFolder::make() {

@@ -12,7 +12,7 @@ using nn::checkpoint::Metadata;
 
 // Where a run is kept, and how often.
 struct RunSettings {
-    std::string save = {}, resume = {};  // the folder of a new run, or of one that goes on; or neither
+    std::string save = {}, resume = {};  // the folder of a new run, or of one to resume; or neither
     int64_t save_every = 0;              // steps from one checkpoint to the next; 0: only after validations
     int64_t stop_after = 0;  // steps of this call, for another one to resume; 0: all that are left
 };

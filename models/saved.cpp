@@ -17,7 +17,7 @@ using nn::checkpoint::SafeTensors;
 
 namespace {
 
-constexpr const char* kTraining = "training.";    // the names of what stands beside the weights
+constexpr const char* kTraining = "training.";    // the prefix of metadata besides the model's
 constexpr const char* kOptimizer = "optimizer.";  // the names of its tensors begin so
 constexpr const char* kKind = "plaingrad.model";  // which one: its kKind
 

@@ -168,7 +168,7 @@ std::string Settings::changeable() const {
 void Settings::resume(Text kept, Text path) {
     for (const auto& [row, value] : asked_)
         if (row->on_resume == OnResume::kept || row->on_resume == OnResume::new_run)
-            throw SettingError(join("--resume goes on with the run as it began: ", row->name,
+            throw SettingError(join("--resume continues the run as it began: ", row->name,
                                     " can't be given again", row->reason.empty() ? "" : ", as ", row->reason,
                                     "; these can: ", changeable()));
     std::vector<Words> parts(1);  // settings, and the words of each list

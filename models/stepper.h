@@ -19,7 +19,7 @@ public:
     virtual ~Stepper() = default;
 
     // The tokens (B, T) that come next, T >= 1, without padding -> logits (B, T, V): row t is about what
-    // follows token t, to the bit what the model computes from the whole text. Throws Error for another B, an
+    // follows token t, with the same bits as computed from the whole text. Throws Error for another B, an
     // id outside of the vocabulary, or beyond max_length positions; then nothing has changed.
     virtual Tensor step(const Tokens& tokens) = 0;
     // Sentence i of the batch becomes what sentence rows[i] was: reorders, repeats, drops. Throws Error for a

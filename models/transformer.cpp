@@ -38,6 +38,7 @@ Tensor Transformer::operator()(const Tokens& src, const Tokens& tgt, const Mode&
 
 Tensor Transformer::loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,
                          const CrossEntropyOptions& options) const {
+    // As in `decode`, but without its output layer: output.loss never has all logits in memory.
     const Tensor memory = encode(src, mode);    // (B, S, d_model)
     const Tensor x = tgt_embedding(tgt, mode);  // (B, T, d_model)
     const Pass self = {.mask = Mask::padding(tgt).and_causal(), .mode = mode};

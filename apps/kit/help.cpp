@@ -151,7 +151,7 @@ void Options::print_help() {
         print_presets();
     if (find("--resume") != nullptr) {
         std::cout << '\n';
-        print_paragraph("--resume goes on with a run as it began. These options may be given again: " +
+        print_paragraph("--resume continues a run as it began. These options may be given again: " +
                         changeable() + (names_files_ ? ", and files that have moved." : "."));
     }
     if (!examples_.empty())

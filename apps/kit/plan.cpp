@@ -65,7 +65,7 @@ static void print_memory(const std::vector<nn::NamedParameter>& parameters, cons
         text += join(" or decoding ", mib(plan.decoding));
     text += join(": ", mib(sum), " MiB");
     const double there = available_memory();
-    autograd::check(sum < there, text, ", but there are ", mib(there), "; ", plan.advice);
+    autograd::check(sum < there, text, ", but only ", mib(there), " MiB are available; ", plan.advice);
     if (folder)  // the one to resume from has the optimizer's two numbers for each weight, too
         text += join("; files up to ", mib(weights * static_cast<double>(plan.files + 2)), " MiB");
     std::cerr << text << '\n';

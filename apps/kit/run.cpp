@@ -30,7 +30,8 @@ void add_run_options(Options& options, models::RunSettings& run) {
 
 namespace {
 
-// Says what is to come, and gives the progress line, which ends when the Watch and its copies are gone.
+// Prints the plan, and returns a Watch with the progress line, which ends when the Watch and its copies are
+// destroyed.
 nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Plan& plan,
                     int64_t batches_in_step) {
     if (run.has_ended(steps, patience))
@@ -42,19 +43,19 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
     return {.on_step = [progress](const nn::StepReport& r) { progress->update(r.step, r.loss, r.tokens); },
             .on_validation =
                 [progress, &run](int64_t, double, bool better) {
-                    progress->note(run.validation + (better ? "" : "  (no better)"));
+                    progress->note(run.validation + (better ? "" : "  (no improvement)"));
                 },
             .should_stop = interrupted};
 }
 
 // After the last step of this call.
 bool finish(models::Run& run, bool has_ended) {
-    const std::string resume = run.folder.exists() ? "; --resume " + run.folder.top + " goes on\n" : "\n";
+    const std::string how = run.folder.exists() ? "; continue with --resume " + run.folder.top + "\n" : "\n";
     if (interrupted() && run.folder.exists())
-        std::cerr << "saved" << resume;
+        std::cerr << "saved" << how;
     stop_listening_for_interrupt();
     if (!has_ended)
-        std::cerr << "stopped after step " << run.last() << resume;
+        std::cerr << "stopped after step " << run.last() << how;
     else if (const int64_t step = run.finish(); step > 0)
         std::cerr << "saved " << run.folder.model() << ", with the weights of step " << step << '\n';
     return has_ended;

@@ -10,7 +10,7 @@
 
 namespace plaingrad::models::text {
 
-// (word of the source, word of the translation): what stands between spaces, counted from 0.
+// (word of the source, word of the translation). Words are separated by spaces and numbered from 0.
 using Alignment = std::vector<std::pair<int64_t, int64_t>>;
 
 // As the field writes it: "0-0 2-1".

@@ -12,7 +12,7 @@ namespace plaingrad::models::text {
 
 struct BleuOptions {
     // "13a": raw text is split as WMT's mteval-v13a does it, so that scores do not depend on one's own
-    // tokens. "none": words are what stands between white space.
+    // tokens. "none": words are separated by white space.
     std::string tokens = "13a";
     // What an order of n-grams without a match counts as. "exp": half a match, the next such order a quarter,
     // and so on. "floor": a tenth. "add-k": all orders but the first get one more match and one more n-gram.

@@ -14,7 +14,7 @@
 
 namespace plaingrad::models::text {
 
-// A word is what stands between spaces. It begins as its characters, the last of them with "</w>" behind it
+// Words are separated by spaces. A word begins as its characters, the last of them with "</w>" appended
 // (in codes of version 0.1 that is a symbol of its own). A byte that is not UTF-8 counts as a character.
 class Bpe {
 public:

@@ -20,11 +20,11 @@ using Pieces = std::vector<std::string_view>;
 // no-break spaces, belongs to words.
 Pieces split_at_spaces(std::string_view line);
 
-// The words of a text and how often each stands there.
+// The words of a text and how often each occurs.
 class WordCounts {
 public:
     void add(std::string_view word);       // an empty one is no word, and does not count
-    void add_line(std::string_view line);  // what stands between its spaces
+    void add_line(std::string_view line);  // its words, separated by spaces
 
     int64_t size() const { return static_cast<int64_t>(counts_.size()); }
     const std::string& word(int64_t i) const { return words_.word(static_cast<int32_t>(i) + kFirstFreeId); }

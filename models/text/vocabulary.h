@@ -34,7 +34,7 @@ private:
     std::unordered_map<std::string, int32_t> ids_;
 };
 
-// The words of a sentence: what stands between spaces and tabs.
+// The words of a sentence, separated by spaces and tabs.
 std::vector<std::string> split_words(std::string_view sentence);
 
 }  // namespace plaingrad::models::text

@@ -227,7 +227,7 @@ TEST_CASE("char_lm keeps the best model, and stops when patience ends", "[apps][
         train(file, {"--steps", "5000", "--validate-every", "5", "--patience", "4", "--save", model}));
     INFO(r.out << r.err);
     CHECK(r.status == 0);
-    CHECK(contains(r.err, "(no better)"));
+    CHECK(contains(r.err, "(no improvement)"));
     CHECK_FALSE(contains(r.err, "step 5000"));
     const Result measured = char_lm({"eval", model, folder.write("last.txt", repeated("dcba", 10))});
     CHECK(figure(measured, "loss") == figure(r, "validation loss"));
@@ -244,7 +244,7 @@ TEST_CASE("char_lm saves when it is interrupted", "[apps][char_lm]") {
     INFO(r.err);
     CHECK(r.status == 130);
     CHECK(r.out.empty());
-    CHECK(contains(r.err, "saved; --resume " + model + " goes on\n"));
+    CHECK(contains(r.err, "saved; continue with --resume " + model + "\n"));
     CHECK(r.err.ends_with("char_lm: interrupted\n"));
     CHECK(char_lm({"sample", model, "--tokens", "5"}).status == 0);
 

@@ -341,7 +341,7 @@ TEST_CASE("the settings of a run are kept, and come back when it is resumed", "[
         return std::string();
     };
     CHECK(error({"--resume", "r", "--width", "1"}, kept) ==
-          "--resume goes on with the run as it began: --width can't be given again; these can: --steps, "
+          "--resume continues the run as it began: --width can't be given again; these can: --steps, "
           "--resume, "
           "--stop-after");
     CHECK(error({"--save", "r"}, kept).find("--save can't be given again") != std::string::npos);

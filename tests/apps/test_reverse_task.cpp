@@ -102,8 +102,8 @@ TEST_CASE("reverse_task reverses 2000 unseen sequences, and the one that is aske
     CHECK(examples == 4);
 
     CHECK(contains(r.out,
-                   "Where the decoder looks in 5 3 9 while it writes each symbol (down):\n"
-                   "cross-attention, layer "));
+                   "Cross-attention for 5 3 9 (rows: output symbols, columns: input symbols)\n"
+                   "layer "));
     CHECK(mass(r) >= 0.6);
     CHECK(has("        5  3  9"));
     for (const char* label : {"    9 ", "    3 ", "    5 ", "<eos> "})

@@ -142,7 +142,7 @@ TEST_CASE("every program that trains shows its plan, stops and goes on, and says
         CHECK(contains(r.err, "memory: weights "));
         CHECK(contains(r.err, " MiB; files up to "));
         CHECK(contains(r.err, " tokens/s; 2 steps: "));
-        CHECK(r.err.ends_with("stopped after step 2; --resume " + folder_of(p, run) + " goes on\n") ==
+        CHECK(r.err.ends_with("stopped after step 2; continue with --resume " + folder_of(p, run) + "\n") ==
               p.folder.empty());
         CHECK(lines_of(file(p, run, "log.csv")).size() == 3);
         const Result info = tests::run(p.name, {"info", folder_of(p, run)});

@@ -114,7 +114,7 @@ TEST_CASE("tasks trained too little ends with its table and status 1", "[apps][t
     INFO(r.out << r.err);
     CHECK(r.status == 1);
     CHECK(r.err.ends_with("\ntasks: short of the figure: copy, reverse, sort, add; more --steps may help\n"));
-    CHECK(contains(r.out, "\n* by a recipe of our own"));
+    CHECK(contains(r.out, "\n* trained with our own recipe"));
     const std::vector<Words> rows = table(r);
     REQUIRE(rows.size() == 4);
     // minGPT's adder has 400,128: we have four reserved ids more, in the embedding and in the output.

@@ -128,7 +128,7 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
         many.append("a ");
     const std::string large = f.folder.write("large", many + "\tb\n");
     refused(1, train({large, "--save", f.run, "--batch-tokens", "16777216", "--max-length", "16384"}),
-            ", but there are ");
+            ", but only ");
     CHECK(!std::filesystem::exists(f.run));  // what was refused leaves no trace
     refused(1, translate({"run", f.data}), f.data);
     refused(1, translate({"run", f.folder.path}), "no model in it");

@@ -119,9 +119,9 @@ TEST_CASE("watch: a line for the first step and the last, and for each validatio
     CHECK(lines[2].starts_with("step 1/7  loss 0.000000"));
     CHECK(lines[3] == "step 2  validation loss 3.0000");
     CHECK(lines[4] == "step 4  validation loss 1.0000");
-    CHECK(lines[5] == "step 6  validation loss 2.0000  (no better)");
+    CHECK(lines[5] == "step 6  validation loss 2.0000  (no improvement)");
     CHECK(lines[6].starts_with("step 7/7  loss "));
-    CHECK(lines[7] == "step 7  validation loss 5.0000  (no better)");
+    CHECK(lines[7] == "step 7  validation loss 5.0000  (no improvement)");
 }
 
 TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]") {

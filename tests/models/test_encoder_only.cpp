@@ -195,7 +195,7 @@ TEST_CASE("encoders: a text without any token is refused by all that read it who
     const Tokens ids = padded({{4, 5}, {}});
     const auto refused = [](const std::string& error) {
         INFO(error);
-        return contains(error, "text 1 of the batch has no token");
+        return contains(error, "sequence 1 of the batch is empty");
     };
     const MaskedLanguageModel masked(small_stack("bert"), Rng(1));
     const Classifier classes({.stack = small_stack("bert"), .classes = 3}, Rng(1));
@@ -229,8 +229,8 @@ TEST_CASE("encoder-only models: what they refuse", "[models][mlm][classifier]") 
     CHECK(contains(error_of([&] {
                        model(padded({{4, 5}, {}, {4}}), kEval);
                    }),
-                   "text 1 of the batch has no token"));
-    CHECK(contains(error_of([&] { model(Tokens(1, 0, {}), kEval); }), "text 0 of the batch has no token"));
+                   "sequence 1 of the batch is empty"));
+    CHECK(contains(error_of([&] { model(Tokens(1, 0, {}), kEval); }), "sequence 0 of the batch is empty"));
     CHECK(contains(error_of([&] { model(padded(sentences({5}, 1)), kEval); }), "length of 4"));
     CHECK(contains(error_of([&] { masked(padded(sentences({5}, 1)), kEval); }), "length of 4"));
     CHECK(contains(error_of([&] { model(padded({{4, 11}}), kEval); }), "id 11"));

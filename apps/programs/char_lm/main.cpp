@@ -22,10 +22,10 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     kit::Options options("char_lm", "learns to write from a text, and writes");
     options.commands(commands);
     options.add_common(s.seed);
-    options.example("./apps/char_lm", "learns a text of its own for 20 seconds, and goes on with it");
+    options.example("./apps/char_lm", "learns a built-in text for 18 seconds, and continues it");
     options.example("./apps/char_lm train README.md --steps 500 --save readme",
                     "learns from a file, character by character");
-    options.example("./apps/char_lm sample readme --prompt 'The '", "goes on with it");
+    options.example("./apps/char_lm sample readme --prompt 'The '", "continues the prompt");
     options.parse(argc, argv);
     learn({{"the built-in text", std::string(log_book)}}, s, models::RunFolder("char_lm", {}, options));
     return 0;
@@ -46,10 +46,11 @@ int sample_command(int argc, char** argv) {
     SampleSettings s;
     std::vector<std::string> words;
     kit::Options options("char_lm sample", "writes with a saved model");
-    options.rest("MODEL [FILE...]", "with the lines that it has learned, the new ones are counted", words,
+    options.rest("MODEL [FILE...]",
+                 "MODEL: a saved model; FILE: its training lines, to count how many samples are new", words,
                  true);
     options.add("--prompt", "TEXT", "how it begins", s.prompt).allow_empty();
-    options.add("--tokens", "N", "characters to write; of a line, at most", s.tokens);
+    options.add("--tokens", "N", "characters to write; of each line, at most", s.tokens);
     options.add("--count", "N", "lines to write, with a model of lines", s.count);
     options.add("--temperature", "X", "below 1 more careful, above 1 wilder; 0: always the most probable",
                 s.sampling.temperature);
@@ -57,7 +58,7 @@ int sample_command(int argc, char** argv) {
     options.add("--top-p", "P", "only the most probable that reach this probability together",
                 s.sampling.top_p, {.min = 1e-6, .max = 1});
     options.add_common(s.seed, "of what is drawn");
-    options.example("./apps/char_lm sample readme --prompt 'The ' --tokens 100", "goes on with it");
+    options.example("./apps/char_lm sample readme --prompt 'The ' --tokens 100", "continues the prompt");
     options.parse(argc, argv);
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());

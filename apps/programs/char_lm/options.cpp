@@ -35,28 +35,27 @@ static void use_preset(Settings& s, const models::Settings& given) {
 
 kit::Options train_options(Settings& s) {
     kit::Options options("char_lm train",
-                         "learns from text, of which it holds a tenth out to see how good it is");
+                         "learns from text, and holds out a tenth of it to measure the result");
     options.rest("FILE...", "text in UTF-8; several files are one text", s.files, false,
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
-    options.add("--lines", "each line is an item of its own, such as a name", s.lines);
+    options.add("--lines", "each line is a separate text, such as a name", s.lines);
     options.add("--bytes", "bytes instead of characters: any file", s.bytes);
-    options.preset("--preset", "what the other options are unless given; --lines takes names", s.preset,
+    options.preset("--preset", "defaults for the other options; --lines selects names", s.preset,
                    {"tiny", "small", "names"}, [&s](const models::Settings& given) { use_preset(s, given); });
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 4096});
     options.add("--context", "N", "characters to look back on; with --lines never less than the longest line",
                 s.context, {.min = 1, .max = 1 << 16});
-    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.max = 0.99});
+    options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
     options.add("--batch", "N", "pieces of text, or lines, in a step", s.batch, {.min = 1, .max = 1 << 16});
     options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000})
         .can_not_change("the learning rate falls over all of them");
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
     options.add("--validate-every", "N", "steps from one validation to the next", s.validate_every,
                 {.min = 1});
-    options.add("--patience", "N", "end after so many validations without a better one; 0: go on",
-                s.patience);
+    options.add("--patience", "N", "stop after N validations without improvement; 0: never", s.patience);
     options.add_common(s.seed);
     options.example("./apps/char_lm train README.md --steps 500 --save readme", "learns from a file");
     options.example("./apps/char_lm train names.txt --lines", "learns names, and invents some");
@@ -68,7 +67,7 @@ kit::Options train_options(Settings& s) {
         "context, each character predicted from those before it in its piece; with --lines the end of a line "
         "counts "
         "as a character.");
-    options.note("Without --save a sample is shown. Ctrl-C finishes the step and saves; --resume goes on.");
+    options.note("Without --save a sample is shown. Ctrl-C finishes the step and saves; --resume continues.");
     return options;
 }
 

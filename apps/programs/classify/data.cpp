@@ -22,7 +22,7 @@ std::string trimmed(const std::string& text) {
     return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-// The label is what stands before the first tab, or the first word of a line without one.
+// The label is the text before the first tab, or the first word of a line without a tab.
 Example parse_line(const std::string& line, const std::string& where) {
     const std::size_t start = line.find_first_not_of(' ');
     const std::size_t tab = line.find('\t', start);

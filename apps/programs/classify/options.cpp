@@ -9,11 +9,11 @@ kit::Options train_options(Settings& s) {
     options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, false,
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
-    options.add("--validation", "N|FILE", "lines to hold out, or a file of such (a tenth, at most 500)",
-                s.validation);
+    options.add("--validation", "N|FILE",
+                "lines to hold out, or a file of such lines (default: a tenth, at most 500)", s.validation);
     options
-        .add("--epochs", "N", "how often each text is learned; 0: 15, more if that is not 300 steps",
-             s.epochs, {.max = 1'000'000})
+        .add("--epochs", "N", "how often each text is learned; 0: 15, or enough for 300 steps", s.epochs,
+             {.max = 1'000'000})
         .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "texts in a step", s.batch, {.min = 1, .max = 1 << 16});
     options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
@@ -22,28 +22,30 @@ kit::Options train_options(Settings& s) {
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model; the feed-forward has twice as much", s.d_model,
                 {.min = 1, .max = 8192});
-    options.add("--pooling", "a text is the mean of its positions, or a first one that is added", s.pooling,
-                {"mean", "first"});
-    options.add("--dropout", "X", "probability of dropping a number", s.dropout, {.min = 0, .max = 0.99});
-    options.add("--word-dropout", "X", "probability of leaving a word out, but for its parts", s.word_dropout,
+    options.add("--pooling", "represent a text by the mean of its positions, or by an added first one",
+                s.pooling, {"mean", "first"});
+    options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.min = 0, .max = 0.99});
+    options.add("--word-dropout", "X", "probability of dropping a word but keeping its parts", s.word_dropout,
                 {.min = 0, .max = 0.99});
     options.add("--label-smoothing", "X", "part of the target that is spread over all labels",
                 s.label_smoothing, {.min = 0, .max = 0.99});
     options.add("--min-count", "N",
-                "rarer words are known by their parts alone: beginning, ending, capital, digits",
+                "know rarer words only by their parts: beginning, ending, capital, digits",
                 s.reader.min_count, {.min = 1});
     options.add("--min-pair-count", "N",
-                "pairs of neighbouring words that are as frequent are read too; 0: none", s.reader.pairs);
-    options.add("--max-words", "N", "of longer texts only the first so many words are read",
-                s.reader.max_words, {.min = 1, .max = 1 << 14});
-    options.add("--keep-case", "spell A and a apart; otherwise only their looks tell them apart",
+                "also read pairs of adjacent words that occur at least N times; 0: none", s.reader.pairs);
+    options.add("--max-words", "N", "read only the first N words of a text", s.reader.max_words,
+                {.min = 1, .max = 1 << 14});
+    options.add("--keep-case", "distinguish A and a in spelling; otherwise case is only a separate feature",
                 s.reader.keep_case);
-    options.add("--patience", "N",
-                "validate after each epoch, keep the best, stop after N no better; 0: train to the end",
-                s.patience);
+    options.add(
+        "--patience", "N",
+        "validate after each epoch, keep the best, stop after N without improvement; 0: train to the end",
+        s.patience);
     options.add_common(s.seed);
-    options.example("./apps/classify train questions.txt --validation 500 --seed 1",
-                    "learns from all lines but 500, and prints how many of those it gets right");
+    options.example(
+        "./apps/classify train questions.txt --validation 500 --seed 1",
+        "holds out 500 lines, learns from the rest, and prints how many of the 500 it gets right");
     options.note(
         "Which lines are held out is up to --seed; a text that is held out is not learned from where it "
         "stands "
@@ -52,7 +54,7 @@ kit::Options train_options(Settings& s) {
         "last epoch. With it they choose the epoch, and their accuracy is a little too good to be true. "
         "TREC's 5,452 training questions (six labels) give 86.7 % with these defaults in a minute: "
         "the mean of --seed 1, 2, 3 with --validation 500, each with its own 500 lines.");
-    options.note("Ctrl-C finishes the step and saves, if there is a folder; --resume goes on.");
+    options.note("Ctrl-C finishes the step and saves, if there is a folder; --resume continues.");
     return options;
 }
 

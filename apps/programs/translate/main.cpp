@@ -36,7 +36,7 @@ Codec learn_text(const Settings& s, const ParallelText& text) {
     std::cerr << "vocabulary: " << kit::grouped(codec.size());
     if (codes.empty() && codec.merges() < options.merges)
         std::cerr << "; merges: only " << kit::grouped(codec.merges()) << " of "
-                  << kit::grouped(options.merges) << ", for no other pair is there twice";
+                  << kit::grouped(options.merges) << "; no other pair occurs twice";
     std::cerr << '\n';
     check(codec.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
           options.min_count, " times, so the vocabulary is empty; a smaller --min-count keeps more");
@@ -90,10 +90,11 @@ int train_command(int argc, char** argv) {
 
 void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown) {
     options.add("--beam", "N", "width of the beam; 1: greedy", o.beam, {.min = 1, .max = 1000});
-    options.add("--alpha", "X", "length penalty, log p / length^X; 0: none, more: longer sentences", o.alpha,
+    options.add("--alpha", "X",
+                "length penalty, log p / length^X; 0: none; larger values favour longer sentences", o.alpha,
                 {.max = 10});
     options.add("--batch", "N", "sentences at a time", o.batch, {.min = 1, .max = 1 << 16});
-    options.add("--unknown", "what becomes of a word that the model has never seen", unknown,
+    options.add("--unknown", "what to write for a word that the model has never seen", unknown,
                 {"copy", "mark"});
 }
 
@@ -105,15 +106,15 @@ int run_command(int argc, char** argv) {
     options.rest("MODEL [FILE]", "a run's folder or a saved model; what to translate", words, true);
     add_decoding(options, pipe.translation, unknown);
     options.add("--n-best", "N",
-                "so many translations of each, as `line ||| translation ||| score`, lines counted from 0",
+                "N translations of each line, as `line ||| translation ||| score`; lines are numbered from 0",
                 pipe.translation.n_best, {.min = 1, .max = 1000});
     options.add("--scores", "the score before each translation, and a tab", pipe.scores);
-    options.add("--align", "which word of the line each word comes from, behind the translation: ||| 0-0 2-1",
+    options.add("--align",
+                "append word alignments to each translation: `||| source-target ...`, e.g. ||| 0-0 2-1",
                 pipe.translation.align);
     options.add_threads();
     options.example("echo 'A man is riding a bicycle.' | ./apps/translate run run", "translates a sentence");
-    options.note(
-        "Words are what stands between spaces, counted from 0, the line's before the translation's.");
+    options.note("In alignments, words are separated by spaces and numbered from 0.");
     options.parse(argc, argv);
     if (words.size() > 2)
         throw kit::UsageError("run takes a model and at most one file; --help shows more");
@@ -161,7 +162,7 @@ int score_command(int argc, char** argv) {
 
 int info_command(int argc, char** argv) {
     std::vector<std::string> words;
-    kit::Options options("translate info", "says what a saved model holds");
+    kit::Options options("translate info", "shows what a saved model contains");
     options.rest("MODEL", "a run's folder or a file", words, true);
     options.parse(argc, argv);
     if (words.size() > 1)
@@ -224,7 +225,7 @@ int main(int argc, char** argv) {
                                 {{"train", "learns, and keeps everything in a folder", train_command},
                                  {"run", "translates standard input or a file", run_command},
                                  {"score", "measures a model: loss and BLEU", score_command},
-                                 {"info", "says what a saved model holds", info_command},
-                                 {"learn-bpe", "learns byte-pair encoding alone", learn_bpe_command}});
+                                 {"info", "shows what a saved model contains", info_command},
+                                 {"learn-bpe", "only learns byte-pair encoding", learn_bpe_command}});
     });
 }

@@ -26,7 +26,7 @@ Settings recipe(const std::string& preset) {
 }
 
 void add_data_options(kit::Options& options, Settings& s) {
-    options.preset("--preset", "what the other options are unless given", s.preset, {"tiny", "quick", "base"},
+    options.preset("--preset", "defaults for the other options", s.preset, {"tiny", "quick", "base"},
                    [&s](const models::Settings&) { s = recipe(s.preset); });
     options.add("--pieces", "what rare words become: pieces of words, or bytes", s.text.pieces,
                 {"words", "bytes"});
@@ -34,15 +34,16 @@ void add_data_options(kit::Options& options, Settings& s) {
                 s.text.merges, {.max = 1'000'000});
     options.add("--codes", "FILE", "merges that learn-bpe has written, instead of learning them", s.codes)
         .new_run();
-    options.add("--min-count", "N", "rarer pieces of words are split further, or unknown", s.text.min_count,
+    options.add("--min-count", "N",
+                "split subwords seen fewer than N times further, or treat them as unknown", s.text.min_count,
                 {.min = 1});
     options.add("--bpe-dropout", "X", "probability of skipping a merge, drawn anew in each epoch",
                 s.bpe_dropout, {.max = 0.99});
     options.add("--tokenized", "the text is in tokens already, separated by spaces", s.text.tokenized);
     options.add("--lower-case", "everything in lower case", s.text.lower_case);
-    options.add("--max-length", "N", "tokens of a sentence, its end counted", s.max_length,
+    options.add("--max-length", "N", "tokens of a sentence, including its end", s.max_length,
                 {.min = 2, .max = 1 << 14});
-    options.add("--too-long", "what to do with longer ones", s.too_long, {"drop", "cut", "refuse"});
+    options.add("--too-long", "what to do with longer sentences", s.too_long, {"drop", "cut", "refuse"});
 }
 
 void add_model_options(kit::Options& options, Settings& s) {
@@ -66,12 +67,10 @@ void add_learning_options(kit::Options& options, Settings& s) {
     options.add("--label-smoothing", "X", "part of the target that is spread over all words",
                 s.label_smoothing, {.max = 0.99});
     options.add("--clip", "X", "largest norm of the gradient; 0: any", s.clip);
-    options
-        .add("--patience", "N", "end after so many epochs without a better validation; 0: go on", s.patience)
+    options.add("--patience", "N", "stop after N epochs without improvement; 0: never", s.patience)
         .may_change();
     options
-        .add("--average", "N", "epochs at the end of which the model is the average", s.average,
-             {.min = 1, .max = 1000})
+        .add("--average", "N", "average the weights of the last N epochs", s.average, {.min = 1, .max = 1000})
         .may_change();
     options.add("--beam", "N", "width of the beam for the BLEU at the end", s.beam, {.min = 1, .max = 1000})
         .may_change();
@@ -103,17 +102,17 @@ kit::Options train_options(Settings& s) {
                  s.files, false, kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
     options
-        .add_files("--validation", "SOURCE,TARGET", "sentences to measure by, after each epoch; or a TSV",
+        .add_files("--validation", "SOURCE,TARGET", "sentences for validation after each epoch; or a TSV",
                    s.validation, two_files)
         .may_change();
     add_data_options(options, s);
     add_model_options(options, s);
     add_learning_options(options, s);
-    options.add("--check-data", "only look at the data, and say what is found", s.check_data).new_run();
+    options.add("--check-data", "only check the data and report what is found", s.check_data).new_run();
     options.add_common(s.seed);
     options.example("./apps/translate train train.en train.de --validation val.en,val.de --save run",
                     "learns, and keeps everything in run/");
-    options.example("./apps/translate train --resume run", "goes on after Ctrl-C, or whatever happened");
+    options.example("./apps/translate train --resume run", "continues after Ctrl-C, or whatever happened");
     options.note(
         "tiny and quick have 4 + 4 layers, 128 wide, for tens of thousands of sentences; quick is trained in "
         "ten "
