@@ -6,15 +6,16 @@
 namespace plaingrad::models {
 
 struct Hypothesis {
-    std::vector<int32_t> ids;  // what was written after the prompt, without the end
+    std::vector<int32_t> ids;  // the generated tokens after the prompt, without the end
     double log_probability = 0;
     double score = 0;       // log probability / length penalty
     bool finished = false;  // false: it was cut at the maximum length, and is not a whole sentence
 };
 
-// Writes the most probable next token, of equal ones the smaller id, until it is one of the stepper's `ends`,
-// or max_tokens were written, or the model has no position left. Tokens of the stepper's `never` are skipped.
-// Returns one hypothesis for each sentence of the batch. Throws Error for a probability that is not a number.
+// Appends the most probable next token, ties going to the smaller id, until it is one of the stepper's
+// `ends`, or max_tokens were generated, or the model has no position left. Tokens of the stepper's `never`
+// are skipped. Returns one hypothesis for each sentence of the batch. Throws Error for a probability that is
+// not a number.
 std::vector<Hypothesis> greedy(Stepper& stepper, int64_t max_tokens);
 
 struct BeamOptions {
@@ -30,7 +31,7 @@ struct BeamOptions {
     std::vector<int64_t> max_tokens_of = {};
 };
 
-// For each sentence of the batch its n_best hypotheses, best first, finished ones before cut ones.
+// For each sentence of the batch its n_best hypotheses, best first, finished before unfinished ones.
 //
 // Greedy search cannot take a token back: the most probable one may lead to a worse sentence. Beam search
 // keeps the `beam` most probable beginnings instead of one. At every step each is continued by every token,

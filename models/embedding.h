@@ -14,7 +14,7 @@ namespace plaingrad::models {
 // Embedding (times √d_model), plus position, (norm,) dropout. §5.4
 struct InputEmbedding {
     InputEmbedding(const StackConfig& config, const Rng& rng);
-    // ids (B, T), of which the first stands at position `first` -> (B, T, d_model)
+    // ids (B, T), the first of them at position `first` -> (B, T, d_model)
     Tensor operator()(const Tokens& ids, const Mode& mode, int64_t first = 0) const;
     void visit(Visitor& v) const {
         v("tokens", tokens);
@@ -41,7 +41,7 @@ struct OutputLayer {
         return autograd::linear(x, transposed, bias);
     }
     Tensor transposed() const { return autograd::transpose(table, 0, 1); }  // (d_model, V)
-    // The cross-entropy of the logits, which never stand in memory all at once.
+    // The cross-entropy of the logits, which are never all in memory at once.
     Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options) const {
         return autograd::linear_cross_entropy(x, table, bias, targets, options);
     }

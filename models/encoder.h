@@ -11,7 +11,7 @@
 
 namespace plaingrad::models {
 
-// The attention weights of one forward pass, a tensor for each layer; for looking at, without a graph.
+// The attention weights of one forward pass, a tensor for each layer, for inspection: without a graph.
 struct AttentionWeights {
     std::vector<Tensor> encoder;        // (B, H, S, S)
     std::vector<Tensor> decoder_self;   // (B, H, T, T)

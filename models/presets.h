@@ -1,8 +1,9 @@
 // The ways in which the tutorials of this field build the Transformer, each as one configuration value.
 //
-// Where they differ: positions, scaling, which matrices are shared, where dropout stands, which layers have a
-// bias, and where the norm is placed. Vocabularies are set to the tutorial's, or left 0 for the data to
-// decide. Beside `paper` ("Attention Is All You Need") and `prenorm` (the same with the norm first) they are
+// Where they differ: positions, scaling, which matrices are shared, where dropout is applied, which layers
+// have a bias, and where the norm is placed. Vocabularies are set to the tutorial's, or left 0 for the data
+// to decide. Beside `paper` ("Attention Is All You Need") and `prenorm` (the same with the norm first) they
+// are
 //
 //     article             "Transformer. Implementing a Transformer Architecture from scratch in PyTorch"
 //     notebook            "Transformer from Scratch. Based on 'Attention Is All You Need'"

@@ -41,7 +41,7 @@ using nn::checkpoint::StateEntry;
 // Part of one of our paths -> what the file has there. Of each rule the first occurrence counts.
 using NameRules = std::vector<std::pair<std::string, std::string>>;
 std::string replaced(std::string name, const NameRules& rules);
-// Entries in the order of visit. Parameters that come to have one name stand side by side in one entry;
+// Entries in the order of visit. Parameters that get the same name are side by side in one entry;
 // `gain` and `table` become `weight`. transposed: the matrices of Linear are (out, in) in the file.
 std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
                                 bool transposed);
@@ -73,9 +73,8 @@ struct LoadOptions {
 };
 StateDict with_options(StateDict state, const LoadOptions& options);
 
-// Throws FileError that lists what is missing from the file, what it has too much, and what has another
-// shape; then the model is as it was. Gives back the metadata. The prefixes "module." and "_orig_mod." do not
-// count.
+// Returns the metadata. Ignores the prefixes "module." and "_orig_mod.". Throws FileError that lists entries
+// which are missing from the file, superfluous, or of another shape; then the model is unchanged.
 template <nn::Module M>
 Metadata load_pytorch(const std::string& path, const M& module, const LoadOptions& options = {}) {
     return load(path, with_options(state_dict(module), options));

@@ -1,4 +1,4 @@
-// Pruning the beam: of all continuations of some hypotheses the most probable ones.
+// Pruning the beam: the most probable of all continuations of some hypotheses.
 #pragma once
 
 #include <span>

@@ -38,7 +38,7 @@ RunParts parts_of(const Model& model, const Metadata& text = {}, const std::stri
 
 // What a program adds, if it needs to.
 struct RunHooks {
-    std::function<Metadata()> state = {};  // where its data stand, if the number of steps does not tell
+    std::function<Metadata()> state = {};  // its position in the data, unless steps imply it
     std::function<std::string(int64_t step, double loss)> describe_validation = {};
     std::function<void(const nn::StepReport& report)> after_step = {};  // before a checkpoint is written
     std::function<void()> finish = {};  // writes what was learned, in place of the best weights
@@ -46,7 +46,7 @@ struct RunHooks {
 
 class Run {
 public:
-    // The folder outlives it. When the folder resumes a run, it stands where the checkpoint does.
+    // The folder outlives it. When the folder resumes a run, this run continues from the checkpoint.
     // adam: by default the paper's, §5.3.
     Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks = {},
         const nn::AdamOptions& adam = {.beta2 = 0.98, .eps = 1e-9});
@@ -74,7 +74,7 @@ public:
     RunParts parts;
     nn::Training training;
     std::vector<double> losses;  // of the steps of this call
-    std::string validation;      // what was said of the last one
+    std::string validation;      // the message about the last one
 
 private:
     void keep(const nn::StepReport& report);

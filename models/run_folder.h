@@ -1,4 +1,4 @@
-// The folder of a training run: what is in it, and that only one run writes there.
+// The folder of a training run: its files, and a lock, so that only one run writes there.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ using nn::checkpoint::Metadata;
 struct RunSettings {
     std::string save = {}, resume = {};  // the folder of a new run, or of one to resume; or neither
     int64_t save_every = 0;              // steps from one checkpoint to the next; 0: only after validations
-    int64_t stop_after = 0;  // steps of this call, for another one to resume; 0: all that are left
+    int64_t stop_after = 0;              // steps of this call; another call can resume; 0: all that are left
 };
 
 // While this object, or its process, exists, no other run can have the folder. Without `save` and `resume`
@@ -26,7 +26,7 @@ public:
     // it can't be written. within: a folder in that folder, for a program with several runs.
     RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
               const std::string& within = "");
-    // What was refused leaves no trace: a folder that this run has made goes, if nothing is in it.
+    // A refused run leaves no trace: removes a folder that this run has made, if it is empty.
     ~RunFolder();
     RunFolder(const RunFolder&) = delete;
     RunFolder& operator=(const RunFolder&) = delete;

@@ -12,7 +12,7 @@ struct SamplingOptions {
     // decoding, infinity makes all tokens equally probable.
     double temperature = 1;
     int64_t top_k = 0;  // only the k most probable tokens; 0: all
-    double top_p = 1;   // of these only the most probable ones that together have this probability, the
+    double top_p = 1;   // of these only the most probable that together have this probability, the
                         // one that reaches it included (nucleus sampling, Holtzman et al. 2020)
     std::vector<int32_t> never = {};  // ids that are not drawn; `generate` adds those of the stepper
 };

@@ -54,7 +54,7 @@ Model load_model(const std::string& path, Metadata* extra = nullptr, const Rng& 
 // The weights of a checkpoint or a saved model, into a model that was built as it was.
 void load_weights(const std::string& path, nn::checkpoint::StateDict state);
 
-// Where the run of a checkpoint stood, for a Training of the model that was loaded from it. Throws FileError
+// The state of a checkpoint's run, for a Training of the model that was loaded from it. Throws FileError
 // naming the file if it is no checkpoint, or not one of such a model; then `training` is as it was.
 void load_training(const std::string& path, nn::Training& training);
 

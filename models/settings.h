@@ -72,7 +72,7 @@ public:
 
     using Text = const std::string&;
 
-    // `value` holds the default, and receives what is given.
+    // `value` holds the default, and receives the given value.
     Setting& add(Text name, Text argument, Text help, int64_t& value, IntegerRange range = {});
     Setting& add(Text name, Text argument, Text help, double& value, RealRange range = {});
     Setting& add(Text name, Text argument, Text help, std::string& value);
@@ -108,7 +108,7 @@ protected:
     void set_all(std::vector<Given> given);
 
     std::deque<Setting> rows_;  // whose elements stay where they are
-    std::vector<Given> asked_;  // by who calls, not by a checkpoint
+    std::vector<Given> asked_;  // by the caller, not by a checkpoint
     Setting* preset_ = nullptr;
     Words preset_choices_;
 
@@ -121,7 +121,7 @@ private:
     template <class T>
     Setting& row(Text name, Text argument, Text help, T& value, const std::function<T(Text)>& parse);
 
-    std::vector<Given> given_;  // by the checkpoint, and then by who calls
+    std::vector<Given> given_;  // by the checkpoint, and then by the caller
     std::function<void(const Settings&)> apply_preset_;
     std::vector<List> lists_{1};  // the rest, and the rows of files
 };

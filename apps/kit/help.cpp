@@ -1,4 +1,4 @@
-// What --help prints, wrapped by words to the terminal, and what is suggested for a word that was mistyped.
+// The text of --help, wrapped to the terminal, and suggestions for mistyped words.
 #include <unistd.h>
 
 #include <algorithm>

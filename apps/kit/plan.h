@@ -1,5 +1,4 @@
-// What is said before the first step of a training run: what it takes in memory and files, and when it will
-// end.
+// The plan printed before the first step of a training run: memory, disk space, and when it will end.
 #pragma once
 
 #include <functional>
@@ -23,9 +22,9 @@ struct Plan {
 double activation_bytes(const models::StackConfig& config, int64_t tokens);
 double activation_bytes(const models::TransformerConfig& config, int64_t tokens);
 
-// What a run takes, on standard error: memory, and files if there is a folder; and, from forward and backward
-// of some batches, a second's at most, from which nothing is learned, the time of so many steps and their
-// batches. Throws Error if there is less memory than that.
+// Prints to standard error what a run needs: memory, and disk space if there is a folder. It also estimates
+// the time of this many steps and their batches, from forward and backward of some batches, which take at
+// most a second and do not change the model. Throws Error if there is not enough memory.
 void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
                 int64_t steps, int64_t batches);
 

@@ -1,4 +1,4 @@
-// What every program does the same way: ending with the right status, answering Ctrl-C, saying what it
+// What every program does the same way: ending with the right status, answering Ctrl-C, printing what it
 // runs on.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace plaingrad::kit {
 
 // Runs `body` and returns the program's exit status: what body returns; 1 with one line on standard error for
 // an autograd::Error (bad data); 2 for a UsageError (bad command line); 130 after Ctrl-C, 143 after SIGTERM;
-// 141, and not a word, if nobody reads standard output any more (`| head`). `called` is argv[0], for usage
+// 141, without a message, if nobody reads standard output any more (`| head`). `called` is argv[0], for usage
 // texts.
 int run(const std::string& program, const char* called, const std::function<int()>& body);
 
@@ -26,10 +26,10 @@ const std::string& called();
 // program at once.
 void listen_for_interrupt();
 bool interrupted();
-// Ctrl-C ends the program at once again: nothing is lost any more, and who sits at a prompt expects it.
+// Restores the default: Ctrl-C ends the program at once, as a user at a prompt expects. Nothing can be lost.
 void stop_listening_for_interrupt();
 
-// Thrown by whoever stops because interrupted() is true; `run` turns it into the status.
+// Thrown by code that stops because interrupted() is true; `run` turns it into the status.
 struct Interrupted {
     int signal = SIGINT;
 };

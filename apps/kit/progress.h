@@ -1,5 +1,5 @@
-// The progress of a training run, on standard error: one line that moves on a terminal, a plain line now and
-// then elsewhere.
+// The progress of a training run, on standard error: one updated line on a terminal, occasional plain lines
+// elsewhere.
 #pragma once
 
 #include <chrono>

@@ -16,7 +16,7 @@ using autograd::join;
 void add_run_options(Options& options, models::RunSettings& run) {
     constexpr int64_t most = 1'000'000'000;
     options.add("--save", "FOLDER", "where the model, checkpoints and a log are kept", run.save).new_run();
-    options.add("--resume", "FOLDER", "go on with the run that was saved there, to the same bits", run.resume)
+    options.add("--resume", "FOLDER", "continue the run that was saved there, with the same bits", run.resume)
         .this_call();
     options
         .add("--save-every", "N", "steps from one checkpoint to the next; 0: only after validations",

@@ -1,5 +1,5 @@
-// A training run on the terminal, the same for every program: what it will take, a progress line, a line for
-// each validation, Ctrl-C, and how it goes on.
+// A training run on the terminal, the same for every program: its plan, a progress line, a line for
+// each validation, Ctrl-C, and how to resume it.
 //
 //     Settings s;                                          // with a models::RunSettings
 //     kit::Options options = train_options(s);             // with kit::add_run_options
@@ -41,7 +41,7 @@ Command info_command(const std::string& program, Options (*train_options)(Settin
                 return info(program, argc, argv, train_options(settings));
             }};
 }
-// A program that does nothing else: trains with its words and options, or says what a run is.
+// A program that does nothing else: trains with its words and options, or describes a run (`info`).
 template <class Settings>
 int run_trainer(const std::string& program, int argc, char** argv, Options (*train_options)(Settings&),
                 int (*train)(Settings&, Options&)) {
