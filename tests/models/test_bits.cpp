@@ -128,11 +128,11 @@ void check_same(const std::vector<Run>& a, const std::vector<Run>& b) {
 
 TEST_CASE("bits: models with one stack, at any number of threads", "[models][bits][lm][mlm][classifier]") {
     const int batch = autograd::kRealIsDouble ? 2 : 32;
-    const std::vector<Run> expected = one_stack_runs_at_one_thread(20, batch);
+    const std::vector<Run> expected = one_stack_runs_at_one_thread(5, batch);
     for (const int n : {2, 3, 4, 8}) {
         INFO(n << " threads");
         const Threads threads(n);
-        check_same(one_stack_runs(20, batch), expected);
+        check_same(one_stack_runs(5, batch), expected);
     }
 }
 
