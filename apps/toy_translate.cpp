@@ -43,8 +43,10 @@ kit::Options task_options(Settings& s) {
                  "translate each after training; without any, translate standard input line by line",
                  s.words);
     options.add("--pairs", "the built-in sentences to learn", s.corpus, {"en-fr", "en-es"});
-    options.add_files("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data,
-                      [](const std::string& file) { return std::vector<std::string>{file}; });
+    options
+        .add_files("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data,
+                   [](const std::string& file) { return std::vector<std::string>{file}; })
+        .may_change();
     options.add("--preset", "how the model is built", s.preset, models::preset_names());
     options.add("--epochs", "N", "how often each pair is learned", s.epochs, {.min = 1, .max = 1'000'000'000})
         .may_change();
@@ -159,7 +161,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
         {.steps = steps, .learning_rate = nn::ConstantSchedule{lr}, .seed = static_cast<uint64_t>(s.seed)},
         {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1)),
          .plain_lines_every = std::max<int64_t>(1, steps / 10)});
-    if (!run.losses.empty())
+    if (ended && !run.losses.empty())
         std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "
                   << s.epochs << " epochs\n";
     return ended;

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "models/saved.h"
+#include "models/text/lines.h"
 
 namespace plaingrad::models {
 
@@ -54,8 +55,10 @@ std::vector<std::vector<double>> Labeller::probabilities(const std::vector<std::
     std::vector<std::vector<double>> all;
     for (std::size_t first = 0; first < texts.size(); first += kAtOnce) {
         std::vector<std::vector<int32_t>> ids;
-        for (std::size_t i = first; i < std::min(first + kAtOnce, texts.size()); ++i)
+        for (std::size_t i = first; i < std::min(first + kAtOnce, texts.size()); ++i) {
+            check(text::has_text(texts[i]), "[Labeller] text ", i, " has no words; leave it out");
             ids.push_back(reader(texts[i]));
+        }
         const Tensor logits = model(Tokens::padded(ids, model.config.stack.specials.pad), Mode::eval());
         const Tensor p = autograd::softmax(logits);  // (B, classes)
         for (const Real* row = p.data(); row != p.data() + p.numel(); row += labels.size())

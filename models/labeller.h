@@ -21,7 +21,7 @@ struct Labeller {
     // What a saved model says besides its configuration.
     nn::checkpoint::Metadata metadata() const;
 
-    // All labels, the most probable first.
+    // All labels, the most probable first. Throws Error, as `probabilities` does, for a text without words.
     std::vector<Label> operator()(const std::string& text) const;
     // Of many texts, for each the probabilities in the order of `labels`.
     std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;

@@ -1,5 +1,6 @@
 #include "models/run.h"
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -75,6 +76,8 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
 
 bool Run::after_step(nn::StepReport report) {
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    autograd::check(std::isfinite(report.loss + report.grad_norm), "[train] step ", report.step,
+                    ": the loss is ", report.loss, ", and the gradient's norm ", report.grad_norm);
     if (watch_.on_step)
         watch_.on_step(report);
     keep(report);

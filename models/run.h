@@ -50,6 +50,7 @@ public:
     // adam: by default the paper's, §5.3.
     Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks = {},
         const nn::AdamOptions& adam = {.beta2 = 0.98, .eps = 1e-9});
+    Run(Run&&) = delete;  // its watch knows where it is
 
     // Returns whether the run has come to its end, and not only this call. Of the watch, `after_step` is the
     // run's.

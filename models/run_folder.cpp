@@ -24,6 +24,8 @@ RunFolder::RunFolder(const std::string& of_program, const std::string& folder, b
 RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
                      const std::string& within)
     : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
+    if (of_run.save_every < 0 || of_run.stop_after < 0 || (of_run.stop_after > 0 && !exists()))
+        throw SettingError("--stop-after needs --save or --resume; no number may be negative");
     if (!within.empty() && exists()) {
         path = (fs::path(path) / within).string();
         resumes_ = resumes_ && fs::exists(last());
@@ -34,7 +36,7 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
         checkpoint = nn::checkpoint::read(last()).metadata();
         settings.resume(FieldReader{checkpoint, program + ".", last()}.required("arguments"), last());
     }
-    arguments = settings.kept();
+    arguments = exists() ? settings.kept() : "";
     run = of_run;  // which is one of the settings
 }
 
@@ -49,15 +51,20 @@ void RunFolder::lock() {
         if (!resumes_)
             make();
         opened_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        const bool busy = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        locked_ = opened_ >= 0 && !busy;
-        check(!busy, path, ": another run is writing into this folder");
+        locked_ = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) == 0;
+        const int why = locked_ ? 0 : errno;
+        check(why != EWOULDBLOCK, path, ": another run is writing into this folder");
         check(!resumes_ || fs::exists(last(), none), path, ": there is no run in this folder (", last(), ")");
-    } while (locked_ && !is_mine());  // its owner may have removed the folder between opening and locking
-    nn::checkpoint::check_can_replace(last());  // which also removes what a killed run was writing
-    for (const std::string& there : {last(), best(), model()})
-        check(resumes_ || !fs::exists(there, none), path,
+        if (why == ENOLCK || why == EOPNOTSUPP)
+            break;  // a file system without locks: better unlocked than not at all
+        check(locked_ || why == ENOENT, path,
+              ": this folder cannot be locked: ", std::generic_category().message(why));
+    } while (!is_mine());  // its owner may have removed the folder between opening and locking
+    for (const std::string& there : {last(), best(), model(), log()}) {
+        nn::checkpoint::check_can_replace(there);  // which also removes what a killed run was writing
+        check(resumes_ || !fs::exists(there, none), there,
               ": there is a run in this folder already; continue it with --resume ", top);
+    }
 }
 
 void RunFolder::make() {

@@ -28,8 +28,7 @@ public:
               const std::string& within = "");
     // A refused run leaves no trace: removes a folder that this run has made, if it is empty.
     ~RunFolder();
-    RunFolder(const RunFolder&) = delete;
-    RunFolder& operator=(const RunFolder&) = delete;
+    RunFolder(RunFolder&&) = delete;  // nor copied
 
     bool exists() const { return !path.empty(); }
     bool resumes() const { return resumes_; }

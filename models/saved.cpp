@@ -153,10 +153,12 @@ template <nn::Module Model>
 void save(const std::string& path, const Model& model, const Metadata& extra, const nn::Training* training) {
     StateDict state = state_dict(model);
     check_size(model.config, amount_of(state));
-    Metadata metadata = extra;
-    metadata.merge(to_metadata(model.config));
+    Metadata metadata = to_metadata(model.config);
     metadata.emplace(kKind, Model::kKind);
     metadata.emplace(kVersion, std::to_string(kOurVersion));
+    for (const auto& [name, text] : extra)  // what was loaded may be given again: the model's own is newer
+        if (!name.starts_with("config.") && !name.starts_with(kTraining))
+            metadata.emplace(name, text);
     if (training != nullptr) {
         for (const StateEntry& entry : optimizer_state(*training).entries)
             state.entries.push_back(entry);

@@ -151,8 +151,7 @@ std::string Settings::kept() const {
     for (const List& list : lists_) {
         add("--");
         for (const std::string& word : list.kind == Rest::this_call ? Words() : *list.words)
-            add(list.kind == Rest::names ? word
-                                         : std::filesystem::absolute(word).lexically_normal().string());
+            add(list.kind == Rest::names ? word : std::filesystem::absolute(word).string());
     }
     return lines;
 }

@@ -27,18 +27,16 @@ void Options::add_common(int64_t& seed, const std::string& of) {
 }
 
 void Options::add_threads() {
-    const auto nothing = [] { return ""; };
-    const auto set_threads = [](const std::string& text) {
-        autograd::set_thread_count(static_cast<int>(parse_integer("--threads", text, {1, 1024})));
+    const auto add_row = [&](const char* name, const char* argument, const char* help, auto set) {
+        rows_.push_back({name, argument, help, set, [] { return ""; }, [] {}});
+        rows_.back().this_call();
     };
-    rows_.push_back({"--threads", "N",
-                     "how many threads to use; the results do not depend on it (all processors)", set_threads,
-                     nothing, [] {}});
-    rows_.back().this_call();
-    rows_.push_back({"--plain", "",
-                     "compute each fused op as the textbook composes it: slower, equal up to rounding",
-                     [](const std::string&) { static const autograd::Plain until_the_end; }, nothing, [] {}});
-    rows_.back().this_call();
+    add_row("--threads", "N", "how many threads to use; the results do not depend on it (all processors)",
+            [](const std::string& text) {
+                autograd::set_thread_count(static_cast<int>(parse_integer("--threads", text, {1, 1024})));
+            });
+    add_row("--plain", "", "compute each fused op as the textbook composes it: slower, equal up to rounding",
+            [](const std::string&) { static const autograd::Plain until_the_end; });
 }
 
 // The option at argv[i], and its value, which may be the word behind it: then i is that one's.
@@ -73,6 +71,8 @@ void Options::parse(int argc, char** argv) {
         if (options_end || word.size() < 2 || word[0] != '-' || number) {
             if (rest_ == nullptr)
                 throw UsageError(join("unexpected argument '", word, "'; --help shows what is possible"));
+            if (names_files_ && word.empty())
+                throw UsageError("the name of a file is empty");
             words.push_back(word);
         } else if (word == "--help" || word == "-h") {
             print_help();

@@ -14,17 +14,16 @@ namespace plaingrad::kit {
 using autograd::join;
 
 void add_run_options(Options& options, models::RunSettings& run) {
-    constexpr int64_t most = 1'000'000'000;
     options.add("--save", "FOLDER", "where the model, checkpoints and a log are kept", run.save).new_run();
     options.add("--resume", "FOLDER", "continue the run that was saved there, with the same bits", run.resume)
         .this_call();
     options
         .add("--save-every", "N", "steps from one checkpoint to the next; 0: only after validations",
-             run.save_every, {.max = most})
+             run.save_every, {.max = 1'000'000'000})
         .may_change();
     options
         .add("--stop-after", "N", "end this call after so many steps, to resume later; 0: not before the end",
-             run.stop_after, {.max = most})
+             run.stop_after, {.max = 1'000'000'000})
         .this_call();
 }
 
@@ -78,7 +77,7 @@ int64_t begin(models::Run& run, int64_t steps, const Plan& plan) {
 
 bool end(models::Run& run) { return finish(run, run.stop()); }
 
-void print_run(const std::string& program, const std::string& path, Options& train) {
+bool print_run(const std::string& program, const std::string& path, Options& train) {
     std::error_code none;
     const std::string last = (std::filesystem::path(path) / "last.safetensors").string();
     const std::string file = std::filesystem::exists(last, none) ? last : models::model_file(path);
@@ -86,22 +85,21 @@ void print_run(const std::string& program, const std::string& path, Options& tra
     const nn::checkpoint::FieldReader training{metadata, "training.", file},
         run{metadata, program + ".", file};
     if (!training.has("steps") || !run.has("arguments"))
-        return;
+        return false;
     int64_t steps = 0, best_step = 0, worse = 0, epoch = -1;
     double best = 0, loss = 0;
     std::string validation;
     training("steps", steps), training("best_step", best_step), training("worse", worse);
-    training("best_validation", best);
-    run("epoch", epoch), run("loss", loss), run("validation", validation);
+    training("best_validation", best), run("epoch", epoch), run("loss", loss), run("validation", validation);
     std::cout << "training: step " << steps << (epoch >= 0 ? join(", epoch ", epoch + 1) : "")
               << (steps > 0 ? join(", loss ", loss) : "") << '\n';
     if (!validation.empty())
         std::cout << "last validation: " << validation << '\n';
     if (best_step > 0)
-        std::cout << "best validation: loss " << best << " at step " << best_step << "; " << worse
-                  << " since\n";
+        std::cout << join("best validation: loss ", best, " at step ", best_step, "; ", worse, " since\n");
     train.resume(run.required("arguments"), file);
     std::cout << "settings: " << train.changed() << '\n';
+    return true;
 }
 
 int info(const std::string& program, int argc, char** argv, Options train) {
@@ -109,7 +107,9 @@ int info(const std::string& program, int argc, char** argv, Options train) {
     Options options(program + " info", "says how far a run is, and its settings");
     options.rest("FOLDER", "of --save", words, true);
     options.parse(argc, argv);
-    print_run(program, words[0], train);
+    if (words.size() > 1)
+        throw UsageError("info takes one folder: got " + models::listed(words));
+    autograd::check(print_run(program, words[0], train), words[0], ": this is no checkpoint of ", program);
     return 0;
 }
 

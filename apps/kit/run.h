@@ -30,8 +30,8 @@ int64_t begin(models::Run& run, int64_t steps, const Plan& plan);
 bool end(models::Run& run);
 
 // What `info` says of a run: how far it is, its best validation, and its settings, which the rows of `train`
-// explain. `path`: a run's folder, or a file; nothing is said of one that is no checkpoint.
-void print_run(const std::string& program, const std::string& path, Options& train);
+// explain. `path`: a run's folder, or a file. False, and nothing is said, if it is no such checkpoint.
+bool print_run(const std::string& program, const std::string& path, Options& train);
 // The command itself, of programs that say no more: info FOLDER.
 int info(const std::string& program, int argc, char** argv, Options train);
 template <class Settings>

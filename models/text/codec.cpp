@@ -23,8 +23,8 @@ static Sides sides(const ParallelText& text) {
 }
 
 static void check_pieces(const CodecOptions& options, const std::string& where) {
-    check(options.pieces == "words" || options.pieces == "bytes", where,
-          ": pieces are of words or of bytes: got '", options.pieces, "'");
+    nn::checkpoint::check_file(options.pieces == "words" || options.pieces == "bytes", where,
+                               ": pieces are of words or of bytes: got '", options.pieces, "'");
 }
 
 Codec Codec::learn(const ParallelText& text, const CodecOptions& options, const std::string& codes,
@@ -114,7 +114,8 @@ Codec Codec::from_metadata(const nn::checkpoint::Metadata& metadata, const std::
         end = std::min(words.find('\n', begin), words.size());
         const std::string word = words.substr(begin, end - begin);
         const int64_t before = codec.vocabulary_.size();
-        check(codec.vocabulary_.add(word) == before, path, ": its vocabulary has '", word, "' twice");
+        nn::checkpoint::check_file(codec.vocabulary_.add(word) == before, path, ": its vocabulary has '",
+                                   word, "' twice");
     }
     field("min_count", codec.options_.min_count);
     if (field.has("min_count"))

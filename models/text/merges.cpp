@@ -209,15 +209,15 @@ void Merges::read(std::string_view text, const std::string& where, bool closed) 
     const bool first_is_version = lines[0].starts_with(kVersion);
     version =
         first_is_version ? lines[0].substr(kVersion.size(), lines[0].find(" -") - kVersion.size()) : "0.1";
-    check(version == "0.1" || version == "0.2", where, ":1: merges of version 0.1 or 0.2 are expected: got '",
-          version, "'");
+    nn::checkpoint::check_file(version == "0.1" || version == "0.2", where,
+                               ":1: merges of version 0.1 or 0.2 are expected: got '", version, "'");
     for (std::size_t i = first_is_version ? 1 : 0; i < lines.size(); ++i) {
         const Pieces pair = split_at_spaces(lines[i]);
-        check(pair.size() == 2, where, ":", i + 1, ": a line has two symbols with a space between: got ",
-              pair.size());
+        nn::checkpoint::check_file(pair.size() == 2, where, ":", i + 1,
+                                   ": a line has two symbols with a space between: got ", pair.size());
         for (const std::string_view symbol : pair)
-            check(!closed || symbols.id(symbol) != kUnk, where, ":", i + 1, ": '", symbol,
-                  "' is neither a byte nor what a line above makes");
+            nn::checkpoint::check_file(!closed || symbols.id(symbol) != kUnk, where, ":", i + 1, ": '",
+                                       symbol, "' is neither a byte nor what a line above makes");
         add(pair[0], pair[1]);
     }
 }

@@ -132,7 +132,11 @@ nn::checkpoint::Metadata Reader::metadata() const {
 Reader Reader::from_metadata(const nn::checkpoint::Metadata& metadata, ReaderOptions options,
                              const std::string& path) {
     const nn::checkpoint::FieldReader field{metadata, "classify.", path};
-    options.keep_case = field.required("case") == "kept";
+    const std::string& spelling = field.required("case");
+    options.keep_case = spelling == "kept";
+    nn::checkpoint::check_file(options.keep_case || spelling == "lower", path,
+                               ": classify.case must be kept or lower: got ",
+                               nn::checkpoint::shown(spelling));
     Reader reader({}, options);
     std::istringstream words(field.required("words"));
     for (std::string word; std::getline(words, word);)

@@ -191,7 +191,92 @@ TEST_CASE("a run is resumed with the data that it began with, and no others", "[
             put(programs.text, pairs());
             put(programs.labelled, labels());
             put(programs.pairs_file, pairs());
+            if (p.name != "classify")
+                continue;
+            put(programs.labelled, "two" + labels().substr(3));  // one label is another
+            CHECK(contains(tests::run(p.name, {"train", "--resume", run}).err,
+                           "the run began with other data"));
+            put(programs.labelled, labels());
+            CHECK(contains(tests::run(p.name, {"train", "--resume", run, "--validation", "19"}).err,
+                           "the run began with other data"));  // or another border
         }
+}
+
+TEST_CASE("a run is resumed from another folder, and where its files have another name", "[apps][runs]") {
+    const Programs programs;
+    const Folder& folder = programs.folder;
+    std::filesystem::create_directories(folder / "a/b");
+    std::filesystem::create_directory_symlink(folder / "a/b", folder / "link");
+    std::filesystem::copy(programs.text, folder / "a/only.txt");
+    const auto begin = [&](const std::string& program, const Words& words) {
+        const Result r = tests::run(program, joined(words, {"--save", folder / program, "--stop-after", "1"}),
+                                    {.folder = folder.path});
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+    };
+    const auto goes_on = [&](const std::string& program, const Words& words) {
+        const Result r =
+            tests::run(program, joined(words, {"--resume", folder / program, "--stop-after", "1"}));
+        INFO(r.err);
+        CHECK(r.status == 0);
+    };
+    begin("classify",
+          {"train", "labelled.tsv", "--validation", "labelled.tsv", "--d-model", "16", "--patience", "9"});
+    goes_on("classify", {"train"});
+    std::filesystem::copy(programs.labelled, folder / "other.tsv");
+    goes_on("classify", {"train", "--validation", folder / "other.tsv"});
+    begin("toy_translate", {"--data", "pairs.tsv"});
+    std::filesystem::rename(programs.pairs_file, folder / "moved.tsv");
+    goes_on("toy_translate", {"--data", folder / "moved.tsv"});
+    begin("char_lm",
+          {"train", "link/../only.txt", "--layers", "1", "--heads", "1", "--d-model", "8"});  // a/only.txt
+    goes_on("char_lm", {"train"});
+
+    std::filesystem::rename(folder / "a/only.txt", folder / "\xff");  // a name that no checkpoint can keep
+    const Words small = {"train", folder / "\xff", "--layers", "1",       "--heads",
+                         "1",     "--d-model",     "8",        "--steps", "1"};
+    CHECK(tests::run("char_lm", small).status == 0);
+    CHECK(tests::run("char_lm", joined(small, {"--save", folder / "ff"})).status == 1);
+    for (const Words& nothing : {Words{"char_lm", ""}, Words{"classify", ""}, Words{"translate", "", ""}}) {
+        const Result r = tests::run(nothing[0], joined({"train"}, joined({nothing.begin() + 1, nothing.end()},
+                                                                         {"--save", folder / "no"})));
+        INFO(r.err);
+        CHECK(r.status == 2);
+        CHECK(contains(r.err, "is empty"));
+    }
+}
+
+TEST_CASE("info says what is no run of the program", "[apps][runs]") {
+    const Programs programs;
+    const std::string run = programs.folder / "run";
+    const Program& reverse = programs.all[0];
+    REQUIRE(tests::run(reverse.name, joined(reverse.train, {"--save", run, "--stop-after", "1"})).status ==
+            0);
+    for (const char* program : {"char_lm", "classify", "toy_translate", "tasks"}) {
+        const Result r = tests::run(program, {"info", run});
+        INFO(r.err);
+        CHECK(r.status == 1);
+        CHECK(one_line(r.err, std::string(program) + ": " + run + ": this is no checkpoint of " + program));
+        CHECK(tests::run(program, {"info", run, run}).status == 2);
+    }
+    CHECK(tests::run("char_lm", {"info", programs.text}).status == 1);
+}
+
+TEST_CASE("what only makes sense together is refused alone", "[apps][runs]") {
+    const Programs programs;
+    const std::string run = programs.folder / "run";
+    for (const Program& p : programs.all)
+        if (p.name != "translate") {  // which needs --save anyway
+            const Result r = tests::run(p.name, joined(p.train, {"--stop-after", "1"}));
+            INFO(p.name << r.err);
+            CHECK(r.status == 2);
+            CHECK(contains(r.err, "--stop-after needs --save or --resume"));
+        }
+    const Result mt =
+        tests::run("translate", {"train", programs.pairs_file, "--save", run, "--patience", "1"});
+    CHECK(mt.status == 2);
+    CHECK(contains(mt.err, "--patience needs --validation"));
+    CHECK_FALSE(std::filesystem::exists(run));
 }
 
 TEST_CASE("runs: a batch that no memory holds is refused before the first step, and nothing is left",

@@ -1,6 +1,7 @@
 // Models in files: the configuration comes back as it was, and what cannot be one is refused by its key.
 #include "models/saved.h"
 
+#include "models/labeller.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
@@ -126,6 +127,45 @@ TEST_CASE("saved: a model comes back to the bit, and only as its own kind", "[ki
                    "lm: this is a saved language model; a saved classifier is needed"));
     CHECK(contains(error_of([&] { load_model<LanguageModel>(folder / "c"); }),
                    "c: this is a saved classifier; a saved language model is needed"));
+}
+
+TEST_CASE("saved: what a file says besides its model overrules nothing of it", "[kit][saved]") {
+    const Folder folder;
+    const LanguageModel first(small_stack("gpt2"), Rng(1));
+    const nn::Training training(nn::parameters(first), {});
+    models::save(folder / "first", first, {{"words", "à b"}}, &training);
+    nn::checkpoint::Metadata all;
+    load_model<LanguageModel>(folder / "first", &all);
+    REQUIRE(all.contains("training.steps"));
+    StackConfig deeper = first.config;
+    deeper.n_layers += 1;
+    const LanguageModel second(deeper, Rng(2));
+    models::save(folder / "second", second, all);
+    const LanguageModel back = load_model<LanguageModel>(folder / "second", &all);
+    CHECK(hash(nn::parameters(back)) == hash(nn::parameters(second)));
+    CHECK(all.at("words") == "à b");
+    CHECK_FALSE(all.contains("training.steps"));  // it is no checkpoint
+    models::save(folder / "third", Classifier({.stack = deeper, .classes = 2}, Rng(3)), all);
+    CHECK(load_model<Classifier>(folder / "third").config.classes == 2);
+}
+
+TEST_CASE("saved: a Labeller whose text has no words, and one whose file says nonsense", "[kit][saved]") {
+    const Folder folder;
+    const text::Reader reader({"a lovely day", "an awful day"}, {.max_words = 4});
+    StackConfig stack = small_stack("bert");
+    stack.specials = {};
+    stack.vocabulary = reader.size();
+    stack.max_length = 4 * text::Reader::kIdsPerWord;
+    const Labeller l = {Classifier({.stack = stack, .classes = 2}, Rng(1)), reader, {"bad", "good"}};
+    CHECK(l("a day").size() == 2);
+    for (const char* text : {"", " \t", "\r"})
+        CHECK(contains(error_of([&] { l.probabilities({"a", text}); }), "[Labeller] text 1 has no words"));
+    nn::checkpoint::Metadata metadata = l.metadata();
+    models::save(folder / "good", l.model, metadata);
+    CHECK(Labeller::load(folder / "good").labels == l.labels);
+    metadata["classify.case"] = "upper";
+    models::save(folder / "upper", l.model, metadata);
+    CHECK_THROWS_AS(Labeller::load(folder / "upper"), nn::checkpoint::FileError);
 }
 
 // A file of 2 KB must not make a table of sinusoids of a gigabyte; and what cannot be loaded is not saved.

@@ -1,6 +1,8 @@
 // A training run without a terminal: its folder, and that it stops and is resumed to the same bits.
 #include "models/run.h"
 
+#include <sys/resource.h>
+
 #include <cmath>
 
 #include "nn/checkpoint/safetensors.h"
@@ -109,6 +111,62 @@ TEST_CASE("run: a setting that a checkpoint keeps comes back, and one that may c
     other.run.resume = folder / "run";
     other.data = "other";
     CHECK(contains(error_of([&] { other(); }), "the run began with other data"));
+}
+
+TEST_CASE("run: a step that came to no number is not saved", "[models][run]") {
+    const Folder folder;
+    Settings none;
+    const RunFolder run("p", {.save = folder / "run", .save_every = 1}, none);
+    const LanguageModel model(small_stack("gpt2"), Rng(1));
+    Run learning(run, parts_of(model));
+    learning.begin(10);
+    const std::string before = content(run.last());
+    for (const nn::StepReport& report : {nn::StepReport{.step = 1, .loss = std::nan("")},
+                                         nn::StepReport{.step = 1, .loss = 1, .grad_norm = INFINITY}})
+        CHECK(contains(error_of([&] { learning.after_step(report); }), "step 1: "));
+    CHECK(content(run.last()) == before);
+    CHECK(learning.after_step({.step = 1, .loss = 1, .grad_norm = 1}));
+    static_assert(!std::is_move_constructible_v<Run>);  // its watch knows where it is
+}
+
+TEST_CASE("run: what is in a folder that is no run's stays as it is", "[models][run]") {
+    const Folder folder;
+    Settings none;
+    folder.write("log.csv", "mine");
+    CHECK(contains(error_of([&] { RunFolder("p", {.save = folder.path}, none); }),
+                   "log.csv: there is a run in this folder already"));
+    CHECK(content(folder / "log.csv") == "mine");
+    for (const RunSettings& wrong :
+         {RunSettings{.save = folder / "a", .save_every = -1},
+          RunSettings{.save = folder / "a", .stop_after = -1}, RunSettings{.stop_after = 1}})
+        CHECK_THROWS_AS(RunFolder("p", wrong, none), SettingError);
+    CHECK_FALSE(fs::exists(folder / "a"));
+    for (const char* name : {"best.safetensors", "model.safetensors"}) {  // where no file can be
+        INFO(name);
+        const std::string run = folder / ("run-" + std::string(name));
+        Program first;
+        first.run = {.save = run, .stop_after = 1};
+        CHECK_FALSE(first());
+        fs::create_directories(run + "/" + name);
+        Program again;
+        again.run.resume = run;
+        CHECK(contains(error_of([&] { again(); }), name));
+        CHECK(again.saved_step == 0);
+        CHECK(nn::checkpoint::read(run + "/last.safetensors").metadata().at("training.steps") == "1");
+    }
+}
+
+// With no file to be opened any more the folder cannot be locked, and two runs could write into it.
+TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
+    const Folder folder;
+    Settings none;
+    rlimit usual{};
+    getrlimit(RLIMIT_NOFILE, &usual);
+    const rlimit no_more = {0, usual.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &no_more);
+    const std::string error = error_of([&] { RunFolder("p", {.save = folder / "run"}, none); });
+    setrlimit(RLIMIT_NOFILE, &usual);
+    CHECK(contains(error, "run: this folder cannot be locked: Too many open files"));
 }
 
 TEST_CASE("run: a folder is one run's, and what is refused leaves no trace", "[models][run]") {

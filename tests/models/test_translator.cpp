@@ -230,6 +230,18 @@ TEST_CASE("Translator: files that are none", "[translator][saved]") {
     const text::Codec codec = text::Codec::learn(parallel_text({{"a", "b"}}), {.merges = 2});
     save(folder / "other_text", model, codec.metadata());
     refused(folder / "other_text", "the model has 9 ids, its vocabulary 6");
+    for (const auto& [key, value] :
+         std::vector<std::pair<std::string, std::string>>{{"pieces", "letters"},
+                                                          {"codes", "a"},
+                                                          {"codes", "#version: 9\na b\n"},
+                                                          {"vocabulary", "a\na\n"}}) {
+        INFO(key << " " << value);
+        nn::checkpoint::Metadata damaged = codec.metadata();
+        damaged["translate." + key] = value;
+        save(folder / "damaged", model, damaged);
+        CHECK_THROWS_AS(Translator::load(folder / "damaged"), nn::checkpoint::FileError);
+        refused(folder / "damaged", "");
+    }
     StackConfig stack = {.vocabulary = 9, .n_layers = 1, .block = config.block};
     save(folder / "language", LanguageModel(stack, Rng(1)));
     refused(folder / "language", "this is a saved language model; a saved translation model is needed");

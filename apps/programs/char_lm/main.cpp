@@ -36,7 +36,7 @@ int train_command(int argc, char** argv) {
     kit::Options options = train_options(s);
     options.parse(argc, argv);
     if (s.run.resume.empty() && s.files.empty())
-        throw kit::UsageError("an argument is missing: FILE...; ./apps/char_lm train --help shows more");
+        throw kit::UsageError("an argument is missing: FILE...; --help shows more");
     const models::RunFolder folder("char_lm", s.run, options);
     learn(read_files(s.files, s.bytes), s, folder);
     return 0;

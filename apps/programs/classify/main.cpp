@@ -65,7 +65,7 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
 
 // --validation as a number of lines, or as a file.
 Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
-    if (s.validation.find_first_not_of("-0123456789") != std::string::npos)
+    if (!is_number(s.validation))
         return {examples, read_examples(s.validation)};
     const auto n = static_cast<int64_t>(examples.size());
     const int64_t count = s.validation.empty() ? std::min<int64_t>(500, n / 10)

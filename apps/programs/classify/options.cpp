@@ -1,16 +1,26 @@
 #include "apps/programs/classify/options.h"
 
+#include <filesystem>
+
 #include "apps/kit/run.h"
 
 namespace plaingrad::classify {
+
+bool is_number(const std::string& text) { return text.find_first_not_of("-0123456789") == text.npos; }
 
 kit::Options train_options(Settings& s) {
     kit::Options options("classify train", "learns from a file with a label and a text on each line");
     options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, false,
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
-    options.add("--validation", "N|FILE",
-                "lines to hold out, or a file of such lines (default: a tenth, at most 500)", s.validation);
+    options
+        .add("--validation", "N|FILE",
+             "lines to hold out, or a file of such lines (default: a tenth, at most 500)",
+             s.validation)
+        .may_change()  // where the file has moved
+        .set = [&s](const std::string& text) {
+        s.validation = is_number(text) ? text : std::filesystem::absolute(text).string();
+    };
     options
         .add("--epochs", "N", "how often each text is learned; 0: 15, or enough for 300 steps", s.epochs,
              {.max = 1'000'000})

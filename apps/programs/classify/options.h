@@ -21,6 +21,7 @@ struct Settings {
 };
 
 // The rows, which set `s`.
+bool is_number(const std::string& text);  // lines to hold out, and no file
 kit::Options train_options(Settings& s);
 
 // The model that they describe. Throws UsageError if there is none.

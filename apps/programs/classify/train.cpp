@@ -94,12 +94,15 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     nn::TrainingOptions options = training_options(s, corpus.training.size());
     if (s.patience > 0)
         options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
-    std::vector<std::string> data = texts_of(corpus.training);
-    for (const Example& e : corpus.held_out)
-        data.push_back(e.text);
+    std::vector<std::string> data;
     int64_t longest = 0;
-    for (const std::string& text : data)
-        longest = std::max(longest, static_cast<int64_t>(l.reader(text).size()));
+    for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
+        for (const Example& e : *part) {
+            data.push_back(e.label + '\t' + e.text);
+            longest = std::max(longest, std::ssize(l.reader(e.text)));
+        }
+        data.emplace_back();  // where it ends
+    }
     models::Run run(folder, models::parts_of(l.model, l.metadata(), models::text::fingerprint(data)), {},
                     options.adam);
     return kit::train(

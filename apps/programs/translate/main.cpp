@@ -5,8 +5,8 @@
 //     echo "A man is riding a bicycle." | ./apps/translate run run
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include "apps/kit/program.h"
 #include "apps/kit/run.h"
@@ -64,6 +64,8 @@ int train_command(int argc, char** argv) {
     options.parse(argc, argv);
     if (s.run.resume.empty())
         check_settings(s);
+    if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
+        throw kit::UsageError("--patience needs --validation: there is nothing to be better");
     if (s.check_data && s.run.resume.empty()) {
         read_texts(s);
         return 0;
@@ -128,7 +130,8 @@ int run_command(int argc, char** argv) {
     const auto translator = models::Translator::load(words[0]);
     std::ios::sync_with_stdio(false);  // or it cannot be told how much input is waiting
     if (words.size() == 2) {
-        std::istringstream text(models::text::read_file(words[1]));
+        std::ifstream text(words[1], std::ios::binary);
+        check(text.is_open(), words[1], ": cannot be opened");
         translate_lines(translator, pipe, text, words[1]);
     } else {
         translate_lines(translator, pipe, std::cin, "standard input");
@@ -164,6 +167,7 @@ int info_command(int argc, char** argv) {
     std::vector<std::string> words;
     kit::Options options("translate info", "shows what a saved model contains");
     options.rest("MODEL", "a run's folder or a file", words, true);
+    options.add_threads();
     options.parse(argc, argv);
     if (words.size() > 1)
         throw kit::UsageError(join("info takes one model: '", words[1], "' is too much"));
@@ -193,6 +197,7 @@ int learn_bpe_command(int argc, char** argv) {
     options.rest("FILE...", "text in tokens, separated by spaces; of all languages that are to share pieces",
                  files, true);
     options.add("--merges", "N", "merges", merges, {.max = 10'000'000});
+    options.add_threads();
     options.example("./apps/translate learn-bpe --merges 10000 train.tok.en train.tok.de > codes",
                     "the field's codes file");
     options.parse(argc, argv);
