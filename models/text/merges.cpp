@@ -8,6 +8,7 @@
 
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text {
 
