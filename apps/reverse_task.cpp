@@ -271,8 +271,10 @@ int main_program(Settings& settings, kit::Options& options) {
     const Sequence asked = parse_sequence(settings.words);
     const models::RunFolder folder("reverse_task", settings.run, options);
     const Rng rng(static_cast<uint64_t>(settings.seed));
-    const models::Transformer model(configure(settings), rng.fork("model"));
-    kit::announce("reverse_task", nn::parameter_count(model));
+    const models::TransformerConfig config = configure(settings);
+    kit::check_memory(models::least_parameters(config));
+    const models::Transformer model(config, rng.fork("model"));
+    kit::announce(kit::name(), nn::parameter_count(model));
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
     if (!train(model, settings, held_out, folder))
         return 0;
@@ -298,7 +300,7 @@ int main_program(Settings& settings, kit::Options& options) {
     }
     if (reversed < kHeldOut) {
         std::cout.flush();
-        std::cerr << "reverse_task: " << kHeldOut - reversed << " of " << kHeldOut
+        std::cerr << kit::name() << ": " << kHeldOut - reversed << " of " << kHeldOut
                   << " held-out sequences came out wrong; more --steps may help\n";
         return 1;
     }

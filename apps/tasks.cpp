@@ -400,7 +400,7 @@ Outcome learn(const Model& model, const Task& task, const Recipe& recipe, const 
               const models::RunFolder& folder) {
     const auto start = std::chrono::steady_clock::now();
     const int64_t parameters = nn::parameter_count(model);
-    kit::announce("tasks " + task.name, parameters);
+    kit::announce(kit::name() + " " + task.name, parameters);
     const Data data(task.questions, rng);
     if (!train(model, recipe, data, rng, folder))
         return {};
@@ -473,7 +473,7 @@ int main_program(Settings& s, kit::Options& options) {
         table += "* trained with our own recipe, shown above below the published one\n";
     std::cout << table << std::flush;
     if (!missed.empty())
-        std::cerr << "tasks: short of the figure: " << missed << "; more --steps may help\n";
+        std::cerr << kit::name() << ": short of the figure: " << missed << "; more --steps may help\n";
     return missed.empty() ? 0 : 1;
 }
 

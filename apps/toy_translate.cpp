@@ -237,7 +237,7 @@ private:
         for (int32_t id = models::kFirstFreeId; id < corpus_.src.size(); ++id)
             if (id < models::kFirstFreeId + kMost)
                 known.append(known.empty() ? "" : " ").append(corpus_.src.word(id));
-        std::cerr << "toy_translate: unknown: " << unknown << "; the words it knows: " << known
+        std::cerr << kit::name() << ": unknown: " << unknown << "; the words it knows: " << known
                   << (corpus_.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
     }
 
@@ -275,12 +275,11 @@ void translate_input(const Translator& translate) {
             break;
         const std::string where = autograd::join("standard input:", number);
         try {
-            models::text::check_length(line, where);
             translate.print(models::text::clean_line(line, where), where);
         } catch (const autograd::Error& error) {
-            if (!prompt)
+            if (!prompt)  // there one may try again
                 throw;
-            std::cerr << "toy_translate: " << error.what() << '\n';  // at the prompt one may try again
+            std::cerr << kit::name() << ": " << kit::as_line(error.what()) << '\n';
         }
     }
     if (prompt)
@@ -298,9 +297,10 @@ int main_program(Settings& s, kit::Options& options) {
                                                 : s.corpus == "en-fr" ? kEnglishFrench
                                                                       : kEnglishSpanish;
     const Corpus corpus(sentences, shares_embeddings(models::preset(s.preset)), built_in ? "" : s.data[0]);
-    const models::Transformer model(configure(s.preset, corpus),
-                                    Rng(static_cast<uint64_t>(s.seed)).fork("model"));
-    kit::announce("toy_translate", nn::parameter_count(model));
+    const models::TransformerConfig config = configure(s.preset, corpus);
+    kit::check_memory(models::least_parameters(config));
+    const models::Transformer model(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));
+    kit::announce(kit::name(), nn::parameter_count(model));
     if (!train(model, corpus, s, folder))
         return 0;
 
@@ -320,7 +320,7 @@ int main_program(Settings& s, kit::Options& options) {
         translate_input(translate);
     if (built_in && right < corpus.pairs.size()) {
         std::cout.flush();
-        std::cerr << "toy_translate: not all sentences came out right; more --epochs may help\n";
+        std::cerr << kit::name() << ": not all sentences came out right; more --epochs may help\n";
         return 1;
     }
     return 0;

@@ -6,6 +6,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/float_control.h"
+#include "autograd/base/hash.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/kernels/kernels.h"
 
@@ -22,14 +23,6 @@ uint64_t mix(uint64_t z) {
 
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio: spreads consecutive counters
 
-// FNV-1a, for names.
-uint64_t hash(std::string_view text) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (const char c : text)
-        h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return h;
-}
-
 }  // namespace
 
 Rng::Rng(uint64_t seed) : key_(mix(seed + kGolden)) {}
@@ -41,7 +34,9 @@ Rng Rng::from_state(uint64_t state) {
 }
 
 // Two forks collide with the same probability as two random 64-bit numbers.
-Rng Rng::fork(std::string_view name) const { return from_state(mix(mix(key_ ^ hash(name)) + kGolden)); }
+Rng Rng::fork(std::string_view name) const {
+    return from_state(mix(mix(key_ ^ Hash().add(name).value) + kGolden));
+}
 Rng Rng::fork(uint64_t number) const { return from_state(mix(mix(key_ + kGolden * (number + 1)) ^ kGolden)); }
 
 // Two rounds with the key in both: with one, the streams of two keys would be the same sequence shifted.

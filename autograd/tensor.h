@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <vector>
 
@@ -43,6 +44,8 @@ public:
     static Tensor full(const Shape& shape, Real value);
     // Throws Error unless there are exactly shape.numel() values.
     static Tensor from(const Shape& shape, List<Real> values);
+    // Element i is f(i), in row-major order; f is called from several threads.
+    static Tensor from_function(const Shape& shape, const std::function<double(uint64_t i)>& f);
     // begin, begin + step, ... before end, in one dimension. Throws Error for a step of 0.
     static Tensor arange(double begin, double end, double step = 1);
     static Tensor arange(double end) { return arange(0, end); }

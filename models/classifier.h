@@ -3,6 +3,7 @@
 
 #include "models/backbone.h"
 #include "nn/linear.h"
+#include "nn/pooling.h"
 
 namespace plaingrad::models {
 
@@ -30,6 +31,7 @@ struct ClassifierConfig {
 
 // Returns its argument. Throws Error for a classifier that cannot be built.
 const ClassifierConfig& check_config(const ClassifierConfig& config);
+double least_parameters(const ClassifierConfig& config);
 
 struct Classifier {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built, also
@@ -52,9 +54,5 @@ struct Classifier {
     nn::Dropout dropout;  // of the pooled vector, at the rate of the sub-layers
     nn::Linear output;    // d_model -> classes
 };
-
-// x (B, T, d_model) -> (B, d_model): the mean over the first lengths[b] positions of each text. Later
-// positions are ignored but must be finite. Throws Error unless there is a length from 1 to T for each text.
-Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths);
 
 }  // namespace plaingrad::models

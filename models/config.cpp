@@ -1,11 +1,22 @@
 #include "models/config.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace plaingrad::models {
 
-static void check_rate(const char* name, Real rate) {
-    check(rate >= 0 && rate < 1, "[config] dropout.", name, " must be in [0, 1): got ", rate);
+// Another id would be looked up, or written, where there is none.
+static void check_specials(const Specials& s, int64_t vocabulary) {
+    const auto check_ids = [&](const char* name, const std::vector<int32_t>& ids) {
+        for (const int32_t id : ids)
+            check(id >= 0 && id < vocabulary, "[config] the vocabulary has the ids 0 to ", vocabulary - 1,
+                  ": got ", name, " = ", id);
+    };
+    check_ids("start", {s.start});
+    check_ids("ends", s.ends);
+    check_ids("never", s.never);
+    if (s.pad != Tokens::kNoPadding)
+        check_ids("pad", {s.pad});
 }
 
 static void check_block(const BlockConfig& c) {
@@ -15,18 +26,39 @@ static void check_block(const BlockConfig& c) {
           " must be a multiple of n_heads = ", c.n_heads);
     check(c.norm_eps > 0 && std::isfinite(c.norm_eps), "[config] norm_eps must be positive and finite: got ",
           c.norm_eps);
-    check_rate("embeddings", c.dropout.embeddings);
-    check_rate("sublayers", c.dropout.sublayers);
-    check_rate("feed_forward", c.dropout.feed_forward);
-    check_rate("attention", c.dropout.attention);
+    const auto& [embeddings, sublayers, feed_forward, attention] = c.dropout;
+    for (const auto& [name, rate] :
+         {std::pair("embeddings", embeddings), std::pair("sublayers", sublayers),
+          std::pair("feed_forward", feed_forward), std::pair("attention", attention)})
+        check(rate >= 0 && rate < 1, "[config] dropout.", name, " must be in [0, 1): got ", rate);
 }
 
 const StackConfig& check_config(const StackConfig& c) {
     check(c.vocabulary >= 1, "[config] the vocabulary must not be empty: got ", c.vocabulary);
     check(c.max_length >= 1, "[config] max_length must be at least 1: got ", c.max_length);
     check(c.n_layers >= 0, "[config] n_layers must not be negative: got ", c.n_layers);
+    check_specials(c.specials, c.vocabulary);
     check_block(c.block);
     return c;
+}
+
+// rows: of the embedding. Attention has four matrices of d² numbers, a feed-forward two of d · d_ff.
+static double least_parameters(const BlockConfig& c, int64_t rows, int64_t max_length, double layers) {
+    const auto d = static_cast<double>(c.d_model), d_ff = static_cast<double>(c.d_ff);
+    const double positions = c.positions == nn::Positions::learned ? static_cast<double>(max_length) : 0;
+    return (static_cast<double>(rows) + positions) * d + layers * (4 * d * d + 2 * d * d_ff);
+}
+
+double least_parameters(const StackConfig& c) {
+    return least_parameters(c.block, c.vocabulary, c.max_length, static_cast<double>(c.n_layers));
+}
+
+// The decoder's layers have a second attention.
+double least_parameters(const TransformerConfig& c) {
+    const auto d = static_cast<double>(c.block.d_model), decoder = static_cast<double>(c.n_decoder_layers);
+    return least_parameters(c.block, std::max(c.src_vocabulary, c.tgt_vocabulary), c.max_length,
+                            static_cast<double>(c.n_encoder_layers) + decoder) +
+           decoder * 4 * d * d;
 }
 
 static StackConfig stack(const TransformerConfig& c, int64_t vocabulary, int64_t n_layers, bool tied) {

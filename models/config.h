@@ -134,6 +134,11 @@ inline nn::NormOptions norm_options(const StackConfig& c) {
 // Returns its argument. Throws Error, naming the field, for a stack that cannot be built.
 const StackConfig& check_config(const StackConfig& config);
 
+// How many numbers its large parameters have; those that are left out (norms, biases, an output layer of its
+// own) are few or as many as others. It is known before anything is allocated. In double, which holds any
+// product of sizes.
+double least_parameters(const StackConfig& config);
+
 // Two stacks. The defaults are the base model of "Attention Is All You Need", Table 3.
 struct TransformerConfig {
     int64_t src_vocabulary = 0, tgt_vocabulary = 0;  // ids are 0 .. vocabulary - 1
@@ -161,6 +166,7 @@ struct TransformerConfig {
 };
 
 const TransformerConfig& check_config(const TransformerConfig& config);
+double least_parameters(const TransformerConfig& config);
 
 StackConfig encoder_stack(const TransformerConfig& config);
 StackConfig decoder_stack(const TransformerConfig& config);

@@ -16,13 +16,6 @@ const NameRules kPyTorch = {
 
 }  // namespace
 
-std::string replaced(std::string name, const NameRules& rules) {
-    for (const auto& [from, to] : rules)
-        if (const std::size_t at = name.find(from); at != name.npos)
-            name.replace(at, from.size(), to);
-    return name;
-}
-
 std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
                                 bool transposed) {
     std::vector<StateEntry> found;
@@ -45,16 +38,6 @@ StateDict state_dict(const Transformer& model) {
     rules.push_back({"encoder.", "transformer.encoder."});
     rules.push_back({"decoder.", "transformer.decoder."});
     return {.entries = renamed(all_parameters(model), rules, true)};
-}
-
-StateDict with_options(StateDict state, const LoadOptions& options) {
-    state.canonical = [before = state.canonical, options](std::string name) {
-        for (const std::string& end : options.ignore)
-            if (name.ends_with(end))
-                return std::string();
-        return before(replaced(name, options.rules));
-    };
-    return state;
 }
 
 }  // namespace plaingrad::models

@@ -35,12 +35,12 @@ namespace plaingrad::models {
 
 using Metadata = nn::checkpoint::Metadata;
 using nn::all_parameters;
+using nn::checkpoint::LoadOptions;
+using nn::checkpoint::NameRules;
+using nn::checkpoint::replaced;
 using nn::checkpoint::StateDict;
 using nn::checkpoint::StateEntry;
 
-// Part of one of our paths -> what the file has there. Of each rule the first occurrence counts.
-using NameRules = std::vector<std::pair<std::string, std::string>>;
-std::string replaced(std::string name, const NameRules& rules);
 // Entries in the order of visit. Parameters that get the same name are side by side in one entry;
 // `gain` and `table` become `weight`. transposed: the matrices of Linear are (out, in) in the file.
 std::vector<StateEntry> renamed(const std::vector<nn::NamedParameter>& parameters, const NameRules& rules,
@@ -65,16 +65,9 @@ struct Stacks {
 };
 inline Stacks stacks(const Transformer& model) { return {model.encoder, model.decoder}; }
 
-// For files whose names differ.
-struct LoadOptions {
-    NameRules rules = {};  // part of a name in the file -> what PyTorch calls it in the list above
-    std::vector<std::string> ignore =
-        {};  // endings of names that are skipped, e.g. of the buffer "pos_encoder.pe"
-};
-StateDict with_options(StateDict state, const LoadOptions& options);
-
-// Returns the metadata. Ignores the prefixes "module." and "_orig_mod.". Throws FileError that lists entries
-// which are missing from the file, superfluous, or of another shape; then the model is unchanged.
+// options: for a file whose names differ from those above. Returns the metadata. Ignores the prefixes
+// "module." and "_orig_mod.". Throws FileError that lists entries which are missing from the file,
+// superfluous, or of another shape; then the model is unchanged.
 template <nn::Module M>
 Metadata load_pytorch(const std::string& path, const M& module, const LoadOptions& options = {}) {
     return load(path, with_options(state_dict(module), options));

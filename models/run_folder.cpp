@@ -60,11 +60,15 @@ void RunFolder::lock() {
         check(locked_ || why == ENOENT, path,
               ": this folder cannot be locked: ", std::generic_category().message(why));
     } while (!is_mine());  // its owner may have removed the folder between opening and locking
-    for (const std::string& there : {last(), best(), model(), log()}) {
-        nn::checkpoint::check_can_replace(there);  // which also removes what a killed run was writing
-        check(resumes_ || !fs::exists(there, none), there,
-              ": there is a run in this folder already; continue it with --resume ", top);
-    }
+    for (const char* const name : {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv"})
+        claim(name);
+}
+
+void RunFolder::claim(const std::string& name) const {
+    std::error_code none;
+    nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
+    check(resumes_ || !fs::exists(file(name), none), file(name),
+          ": there is a run in this folder already; continue it with --resume ", top);
 }
 
 void RunFolder::make() {

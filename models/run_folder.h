@@ -33,6 +33,9 @@ public:
     bool exists() const { return !path.empty(); }
     bool resumes() const { return resumes_; }
     std::string file(const std::string& name) const;
+    // For a file that the program will write there. Throws Error if it cannot be written, or if a new run
+    // would overwrite it.
+    void claim(const std::string& name) const;
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
     // What was learned, when the run has ended.

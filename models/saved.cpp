@@ -40,36 +40,27 @@ Amount amount_of(const SafeTensors& file) {
             static_cast<double>((entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype));
     return amount;
 }
-Amount amount_of(const StateDict& state) {
-    Amount amount = {.tensors = static_cast<double>(state.entries.size())};
-    for (const StateEntry& entry : state.entries)
-        amount.numbers += static_cast<double>(entry.tensor.numel());
-    return amount;
-}
 
-// Throws Error unless a model of these sizes can have come from this file: its large parameters, which bound
-// the others, must be in there, and more than one tensor for each layer. In double, which holds any product
-// of sizes. more: numbers of other parts of the model.
-void check_size(const StackConfig& c, const Amount& there, double more = 0) {
-    const auto d = static_cast<double>(c.block.d_model), d_ff = static_cast<double>(c.block.d_ff);
-    const double table = static_cast<double>(c.max_length) * d;
-    const bool learned = c.block.positions == nn::Positions::learned;
-    check(learned || table <= std::max(kSinusoids, there.numbers), "max_length = ", c.max_length,
+// Throws Error unless a model of these sizes can have come from this file: its large parameters must be in
+// there, and more than one tensor for each layer. stack: any of its stacks.
+void check_size(double least, double layers, const StackConfig& stack, const Amount& there) {
+    const double table = static_cast<double>(stack.max_length) * static_cast<double>(stack.block.d_model);
+    const bool learned = stack.block.positions == nn::Positions::learned;
+    check(learned || table <= std::max(kSinusoids, there.numbers), "max_length = ", stack.max_length,
           " makes a table of positions that is larger than the model");
-    const double least = static_cast<double>(c.vocabulary) * d + (learned ? table : 0) +
-                         static_cast<double>(c.n_layers) * (4 * d * d + 2 * d * d_ff) + more;
-    check(least <= there.numbers && static_cast<double>(c.n_layers) <= there.tensors,
+    check(least <= there.numbers && layers <= there.tensors,
           "the tensors are too few for the sizes in the metadata");
 }
+void check_size(const StackConfig& c, const Amount& there) {
+    check_size(least_parameters(c), static_cast<double>(c.n_layers), c, there);
+}
 void check_size(const ClassifierConfig& c, const Amount& there) {
-    check_size(c.stack, there, static_cast<double>(c.classes) * static_cast<double>(c.stack.block.d_model));
+    check_size(least_parameters(c), static_cast<double>(c.stack.n_layers), c.stack, there);
 }
 void check_size(const TransformerConfig& c, const Amount& there) {
-    const double d = static_cast<double>(c.block.d_model), d_ff = static_cast<double>(c.block.d_ff);
-    check_size(encoder_stack(c), there, static_cast<double>(c.n_decoder_layers) * (8 * d * d + 2 * d * d_ff));
-    StackConfig all = decoder_stack(c);
-    all.n_layers += c.n_encoder_layers;
-    check_size(all, there);
+    check_size(least_parameters(c),
+               static_cast<double>(c.n_encoder_layers) + static_cast<double>(c.n_decoder_layers),
+               encoder_stack(c), there);
 }
 
 // What a run that is resumed needs, besides weights and moments. The losses that are compared are kept to the
@@ -152,7 +143,8 @@ Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
 template <nn::Module Model>
 void save(const std::string& path, const Model& model, const Metadata& extra, const nn::Training* training) {
     StateDict state = state_dict(model);
-    check_size(model.config, amount_of(state));
+    check_size(model.config,
+               {static_cast<double>(nn::parameter_count(model)), static_cast<double>(state.entries.size())});
     Metadata metadata = to_metadata(model.config);
     metadata.emplace(kKind, Model::kKind);
     metadata.emplace(kVersion, std::to_string(kOurVersion));

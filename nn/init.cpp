@@ -3,28 +3,15 @@
 #include <cmath>
 
 #include "autograd/base/float_control.h"
-#include "autograd/base/parallel.h"
 
 namespace plaingrad::nn {
 
-// f(i) for every element i; on all threads, as GPT-2's 124 million normal numbers take seconds.
-template <class F>
-static Tensor filled(const Shape& shape, const F& f) {
-    Tensor x = Tensor::uninitialized(shape);
-    Real* values = x.mutable_data();
-    autograd::parallel_for(0, x.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-            values[i] = static_cast<Real>(f(static_cast<uint64_t>(i)));
-    });
-    return x;
-}
-
 Tensor uniform(const Shape& shape, double bound, const Rng& rng) {
-    return filled(shape, [&](uint64_t i) { return bound * (2 * rng.uniform(i) - 1); });
+    return Tensor::from_function(shape, [&](uint64_t i) { return bound * (2 * rng.uniform(i) - 1); });
 }
 
 Tensor normal(const Shape& shape, double deviation, const Rng& rng) {
-    return filled(shape, [&](uint64_t i) { return deviation * rng.normal(i); });
+    return Tensor::from_function(shape, [&](uint64_t i) { return deviation * rng.normal(i); });
 }
 
 constexpr double kSmallDeviation = 0.02;

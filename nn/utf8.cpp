@@ -1,5 +1,7 @@
 #include "nn/utf8.h"
 
+#include <algorithm>
+
 namespace plaingrad::nn {
 
 std::size_t utf8_length(std::string_view text) {
@@ -26,6 +28,11 @@ std::size_t find_invalid_utf8(std::string_view text) {
         at += length;
     }
     return std::string_view::npos;
+}
+
+std::size_t columns_of(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 CodePoint first_code_point(std::string_view text) {

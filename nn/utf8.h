@@ -13,6 +13,9 @@ std::size_t utf8_length(std::string_view text);
 // The position of the first byte that cannot be UTF-8, or npos.
 std::size_t find_invalid_utf8(std::string_view text);
 
+// How many characters a text has that is UTF-8.
+std::size_t columns_of(std::string_view text);
+
 // The first character of a text that is not empty; U+FFFD, of one byte, if it is not UTF-8.
 struct CodePoint {
     char32_t code;

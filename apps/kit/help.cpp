@@ -8,11 +8,12 @@
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "autograd/base/version.h"
+#include "models/text/edit_distance.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::kit {
 
 using models::Setting;
-
 namespace {
 
 std::size_t output_width() { return static_cast<std::size_t>(std::max(terminal_width(STDOUT_FILENO), 40)); }
@@ -23,7 +24,7 @@ Options::Words wrapped(const std::string& text, std::size_t width) {
     Options::Words lines;
     std::istringstream paragraphs(text);
     for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-        if (columns_of(paragraph) <= width) {
+        if (nn::columns_of(paragraph) <= width) {
             lines.push_back(paragraph);
             continue;
         }
@@ -31,7 +32,7 @@ Options::Words wrapped(const std::string& text, std::size_t width) {
         std::istringstream words(paragraph);
         std::string line;
         for (std::string word; words >> word;) {
-            if (!line.empty() && columns_of(line) + 1 + columns_of(word) > width)
+            if (!line.empty() && nn::columns_of(line) + 1 + nn::columns_of(word) > width)
                 lines.push_back(std::exchange(line, ""));
             line += (line.empty() ? indent : " ") + word;
         }
@@ -57,23 +58,6 @@ void print_row(const std::string& left, const std::string& right, std::size_t wi
     std::cout << '\n';
 }
 
-// How many letters must be inserted, dropped, replaced or swapped with their neighbours (optimal string
-// alignment).
-std::size_t distance(const std::string& a, const std::string& b) {
-    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i)
-        for (std::size_t j = 0; j <= b.size(); ++j) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-        }
-    return d[a.size()][b.size()];
-}
-
 }  // namespace
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& words) {
@@ -81,7 +65,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
     std::size_t least = 3;
     for (const std::string& candidate : words)
         if (word.size() < 40 && candidate.size() > 2 * least - 2)
-            if (const std::size_t d = distance(word, candidate); d < least)
+            if (const std::size_t d = models::text::edit_distance(word, candidate); d < least)
                 least = d, nearest = &candidate;
     return nearest == nullptr ? ";" : "; did you mean " + *nearest + "?";
 }
@@ -116,8 +100,6 @@ std::string Options::as_called(std::string text) const {
 
 void Options::print_version() const {
     std::cout << program_.substr(0, program_.find(' ')) << " (plaingrad) " << autograd::version() << '\n';
-    flush_output();
-    throw Ended{};
 }
 
 void Options::print_help() {
@@ -164,8 +146,6 @@ void Options::print_help() {
         std::cout << '\n';
         print_paragraph(note);
     }
-    flush_output();
-    throw Ended{};
 }
 
 }  // namespace plaingrad::kit

@@ -1,5 +1,6 @@
 #include "apps/kit/options.h"
 
+#include "apps/kit/program.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "autograd/plain.h"
@@ -74,10 +75,10 @@ void Options::parse(int argc, char** argv) {
             if (names_files_ && word.empty())
                 throw UsageError("the name of a file is empty");
             words.push_back(word);
-        } else if (word == "--help" || word == "-h") {
-            print_help();
-        } else if (word == "--version") {
-            print_version();
+        } else if (word == "--help" || word == "-h" || word == "--version") {
+            word == "--version" ? print_version() : print_help();
+            flush_output();
+            throw Ended{};
         } else if (word == "--") {
             options_end = true;
         } else {

@@ -17,10 +17,9 @@ using models::parse_integer;
 using models::parse_real;
 
 // A command of a program: ./apps/char_lm train.
-using CommandMain = std::function<int(int argc, char** argv)>;
 struct Command {
     std::string name, summary;
-    CommandMain run;
+    std::function<int(int argc, char** argv)> run;
 };
 
 // Thrown where a program has done all that it was asked for: `run` (apps/kit/program.h) gives back the
@@ -55,8 +54,8 @@ public:
 
 private:
     Given read(int argc, char** argv, int& i);
-    [[noreturn]] void print_help();
-    [[noreturn]] void print_version() const;
+    void print_help();
+    void print_version() const;
     std::string as_called(std::string text = {}) const;
     void print_presets();
 

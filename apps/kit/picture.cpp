@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "apps/kit/program.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kCell = 3;  // columns of a cell: a square, nearly
 
 std::string padded(const std::string& text, std::size_t width) {
-    const std::size_t used = columns_of(text);
+    const std::size_t used = nn::columns_of(text);
     return (used < width ? std::string(width - used, ' ') : "") + text;
 }
 
@@ -33,9 +33,9 @@ void draw_heat_map(std::ostream& out, const std::vector<std::string>& row_labels
                    bool colour) {
     std::size_t margin = 0, cell_width = kCell;
     for (const std::string& label : row_labels)
-        margin = std::max(margin, columns_of(label));
+        margin = std::max(margin, nn::columns_of(label));
     for (const std::string& label : column_labels)
-        cell_width = std::max(cell_width, columns_of(label) + 1);
+        cell_width = std::max(cell_width, nn::columns_of(label) + 1);
     out << std::string(margin, ' ') << ' ';
     for (const std::string& label : column_labels)
         out << padded(label, cell_width);

@@ -15,17 +15,8 @@
 namespace plaingrad::kit {
 
 using autograd::join;
-using autograd::Real;
 
 namespace {
-
-// Batches have many shapes, and buffers that wait to be used again may be half as much again
-// (autograd/storage.cpp).
-double activation_bytes(double layers, int64_t d_model, int64_t d_ff, int64_t vocabulary, int64_t tokens) {
-    return 1.5 * sizeof(Real) *
-           (static_cast<double>(tokens) * layers * static_cast<double>(7 * d_model + d_ff) +
-            512.0 * static_cast<double>(vocabulary));
-}
 
 // What this process may have: the machine's memory, or less if a limit or a container says so.
 double available_memory() {
@@ -43,29 +34,42 @@ std::string mib(double bytes) { return grouped(static_cast<int64_t>(bytes / (1 <
 
 }  // namespace
 
+// Batches have many shapes, and buffers that wait to be used again may be half as much again
+// (autograd/storage.cpp).
 double activation_bytes(const models::StackConfig& c, int64_t tokens) {
-    return activation_bytes(static_cast<double>(c.n_layers), c.block.d_model, c.block.d_ff, c.vocabulary,
-                            tokens);
+    const double of_layers = static_cast<double>(tokens) * static_cast<double>(c.n_layers) *
+                             static_cast<double>(7 * c.block.d_model + c.block.d_ff);
+    return 1.5 * sizeof(autograd::Real) * (of_layers + 512.0 * static_cast<double>(c.vocabulary));
 }
 
 // A decoder layer, with three sub-layers, counts twice.
 double activation_bytes(const models::TransformerConfig& c, int64_t tokens) {
-    return activation_bytes(static_cast<double>(c.n_encoder_layers + 2 * c.n_decoder_layers), c.block.d_model,
-                            c.block.d_ff, c.tgt_vocabulary, tokens);
+    models::StackConfig all = decoder_stack(c);
+    all.n_layers = c.n_encoder_layers + 2 * c.n_decoder_layers;
+    return activation_bytes(all, tokens);
+}
+
+static void check_available(double bytes, const std::string& what, const char* advice) {
+    const double there = available_memory();
+    autograd::check(bytes < there, what, ", but only ", mib(there), " MiB are available; ", advice);
+}
+
+void check_memory(double parameters) {
+    const double weights = sizeof(autograd::Real) * parameters;
+    check_available(4 * weights,
+                    join("memory: weights at least ", mib(weights), " MiB, in training four times that"),
+                    "fewer layers, or a smaller width, take less");
 }
 
 static void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {
-    double weights = 0;
-    for (const nn::NamedParameter& p : parameters)
-        weights += sizeof(Real) * static_cast<double>(p.tensor.numel());
+    const double weights = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
     const double sum = 4 * weights + std::max(plan.activations, plan.decoding);
     std::string text = join("memory: weights ", mib(weights), " MiB, gradients ", mib(weights),
                             ", optimizer ", mib(2 * weights), ", activations about ", mib(plan.activations));
     if (plan.decoding > 0)
         text += join(" or decoding ", mib(plan.decoding));
     text += join(": ", mib(sum), " MiB");
-    const double there = available_memory();
-    autograd::check(sum < there, text, ", but only ", mib(there), " MiB are available; ", plan.advice);
+    check_available(sum, text, plan.advice);
     if (folder)  // the one to resume from has the optimizer's two numbers for each weight, too
         text += join("; files up to ", mib(weights * static_cast<double>(plan.files + 2)), " MiB");
     std::cerr << text << '\n';
@@ -73,17 +77,16 @@ static void print_memory(const std::vector<nn::NamedParameter>& parameters, cons
 
 void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
                 int64_t steps, int64_t batches) {
-    using Clock = std::chrono::steady_clock;
     print_memory(parameters, plan, folder);
     constexpr int64_t kMost = 4;  // the first, which fetches its memory, does not count if there is another
     double tokens = 0, seconds = 0, measured = 0;
     for (int64_t i = 0; i < kMost && seconds < 1; ++i) {
-        const Clock::time_point start = Clock::now();
+        const auto start = std::chrono::steady_clock::now();
         const nn::StepLoss loss = plan.batch(i);
         loss.loss.backward();
         if (i == 1)
             tokens = seconds = measured = 0;
-        seconds += std::chrono::duration<double>(Clock::now() - start).count();
+        seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         tokens += static_cast<double>(loss.tokens);
         measured += 1;
     }

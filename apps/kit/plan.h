@@ -22,6 +22,10 @@ struct Plan {
 double activation_bytes(const models::StackConfig& config, int64_t tokens);
 double activation_bytes(const models::TransformerConfig& config, int64_t tokens);
 
+// Before a model is built: throws Error if there is not enough memory to train so many parameters, which
+// models::least_parameters knows.
+void check_memory(double parameters);
+
 // Prints to standard error what a run needs: memory, and disk space if there is a folder. It also estimates
 // the time of this many steps and their batches, from forward and backward of some batches, which take at
 // most a second and do not change the model. Throws Error if there is not enough memory.

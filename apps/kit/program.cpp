@@ -53,10 +53,7 @@ int run(const std::string& program, const char* called, const std::function<int(
         constexpr std::size_t kBegin = 500, kEnd = 300;
         if (text.size() > kBegin + kEnd)
             text = text.substr(0, kBegin) + " [...] " + text.substr(text.size() - kEnd);
-        for (char& c : text)  // file names and arguments may hold line breaks; the message is one line
-            if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-                c = '?';
-        std::cerr << program << ": " << text << '\n';
+        std::cerr << (called_as.empty() ? program : name()) << ": " << as_line(text) << '\n';
         return status;
     };
     try {
@@ -77,7 +74,14 @@ int run(const std::string& program, const char* called, const std::function<int(
     }
 }
 
+std::string as_line(std::string text) {
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    std::replace_if(text.begin(), text.end(), is_control, '?');
+    return text;
+}
+
 const std::string& called() { return called_as; }
+std::string name() { return called_as.substr(called_as.rfind('/') + 1); }
 
 void listen_for_interrupt() {
     std::signal(SIGINT, on_interrupt);
@@ -92,9 +96,9 @@ void stop_listening_for_interrupt() {
 bool interrupted() { return interrupt_seen != 0; }
 
 void announce(const std::string& program, int64_t parameters) {
-    const int threads = autograd::thread_count();
-    std::cerr << program << ": " << autograd::instruction_set() << ", " << threads
-              << (threads == 1 ? " thread, " : " threads, ") << grouped(parameters) << " parameters\n";
+    std::cerr << program << ": " << autograd::instruction_set() << ", "
+              << counted(autograd::thread_count(), "thread") << ", " << grouped(parameters)
+              << " parameters\n";
 }
 
 std::string grouped(int64_t n) {
@@ -106,11 +110,6 @@ std::string grouped(int64_t n) {
 
 std::string counted(int64_t n, const std::string& noun) {
     return autograd::join(grouped(n), " ", noun, n == 1 ? "" : "s");
-}
-
-std::size_t columns_of(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 int terminal_width(int descriptor) {

@@ -18,8 +18,13 @@ int run(const std::string& program, const char* called, const std::function<int(
 // gone: to be called now and then by a program that writes for as long as it is read.
 void flush_output();
 
-// How `run` was told that the program was called, "./apps/classify" or "plaingrad-classify"; "" before.
+// A text for the terminal, as one line: what would be a command to it, such as a line break, becomes '?'.
+std::string as_line(std::string text);
+
+// How `run` was told that the program was called, "./apps/classify" or "plaingrad-classify"; "" before. And
+// its name, "classify" or "plaingrad-classify", with which its messages begin.
 const std::string& called();
+std::string name();
 
 // After listen_for_interrupt, the first Ctrl-C (or SIGTERM, as `kill` and machines that shut down send it)
 // makes interrupted() true, so that a training loop can finish its step, and says so; the second one ends the
@@ -40,8 +45,6 @@ void announce(const std::string& program, int64_t parameters);
 // 1234567 -> "1,234,567"
 std::string grouped(int64_t n);
 std::string counted(int64_t n, const std::string& noun);  // "1 pair", "29,000 pairs"
-
-std::size_t columns_of(const std::string& text);  // its characters, not its bytes
 
 int terminal_width(int descriptor);  // columns; 80 for what is no terminal
 bool is_terminal(int descriptor);

@@ -16,8 +16,6 @@ constexpr int kBarWidth = 24, kNumbersWidth = 66;  // the bar at its longest; wh
 constexpr auto kRedraw = std::chrono::milliseconds(50);
 constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: memory is still being fetched
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 }  // namespace
 
 std::string duration(double seconds) {
@@ -68,7 +66,8 @@ void Progress::note(const std::string& text) {
 }
 
 void Progress::line(int64_t step, double loss) {
-    const double elapsed = since(start_), fraction = static_cast<double>(step) / static_cast<double>(total_);
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double fraction = static_cast<double>(step) / static_cast<double>(total_);
     char numbers[160];
     std::snprintf(numbers, sizeof numbers, "step %*lld/%lld  loss %.6f  %6.0f tokens/s  %s",
                   static_cast<int>(std::to_string(total_).size()), static_cast<long long>(step),

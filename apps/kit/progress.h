@@ -16,8 +16,7 @@ public:
     // last.
     Progress(int64_t total, int64_t every, int64_t done = 0);
     ~Progress();
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
+    Progress(Progress&&) = delete;  // nor copied
 
     // After step `step` (from 1), with its loss and how many target tokens it learned from.
     void update(int64_t step, double loss, int64_t tokens);

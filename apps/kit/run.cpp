@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
@@ -11,6 +12,7 @@
 
 namespace plaingrad::kit {
 
+namespace fs = std::filesystem;
 using autograd::join;
 
 void add_run_options(Options& options, models::RunSettings& run) {
@@ -79,8 +81,8 @@ bool end(models::Run& run) { return finish(run, run.stop()); }
 
 bool print_run(const std::string& program, const std::string& path, Options& train) {
     std::error_code none;
-    const std::string last = (std::filesystem::path(path) / "last.safetensors").string();
-    const std::string file = std::filesystem::exists(last, none) ? last : models::model_file(path);
+    const std::string last = (fs::path(path) / "last.safetensors").string();
+    const std::string file = fs::exists(last, none) ? last : models::model_file(path);
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(file).metadata();
     const nn::checkpoint::FieldReader training{metadata, "training.", file},
         run{metadata, program + ".", file};
@@ -94,22 +96,33 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     std::cout << "training: step " << steps << (epoch >= 0 ? join(", epoch ", epoch + 1) : "")
               << (steps > 0 ? join(", loss ", loss) : "") << '\n';
     if (!validation.empty())
-        std::cout << "last validation: " << validation << '\n';
+        std::cout << "last validation: " << as_line(validation) << '\n';
     if (best_step > 0)
         std::cout << join("best validation: loss ", best, " at step ", best_step, "; ", worse, " since\n");
     train.resume(run.required("arguments"), file);
-    std::cout << "settings: " << train.changed() << '\n';
+    std::cout << "settings: " << as_line(train.changed()) << '\n';
     return true;
 }
 
 int info(const std::string& program, int argc, char** argv, Options train) {
+    std::error_code none;
     std::vector<std::string> words;
     Options options(program + " info", "says how far a run is, and its settings");
     options.rest("FOLDER", "of --save", words, true);
     options.parse(argc, argv);
     if (words.size() > 1)
         throw UsageError("info takes one folder: got " + models::listed(words));
-    autograd::check(print_run(program, words[0], train), words[0], ": this is no checkpoint of ", program);
+    // A folder that is no run, but has some in it, as of tasks.
+    std::set<std::string> runs;
+    for (const auto& entry : fs::directory_iterator(words[0], none))
+        if (fs::exists(entry.path() / "last.safetensors", none))
+            runs.insert(entry.path().string());
+    if (runs.empty() || fs::exists(fs::path(words[0]) / "last.safetensors", none))
+        runs = {words[0]};
+    for (const std::string& run : runs) {
+        std::cout << (run == words[0] ? "" : as_line(run) + "\n");
+        autograd::check(print_run(program, run, train), run, ": this is no checkpoint of ", program);
+    }
     return 0;
 }
 

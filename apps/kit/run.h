@@ -32,7 +32,7 @@ bool end(models::Run& run);
 // What `info` says of a run: how far it is, its best validation, and its settings, which the rows of `train`
 // explain. `path`: a run's folder, or a file. False, and nothing is said, if it is no such checkpoint.
 bool print_run(const std::string& program, const std::string& path, Options& train);
-// The command itself, of programs that say no more: info FOLDER.
+// The command itself, of programs that say no more: info FOLDER, of a run or of several.
 int info(const std::string& program, int argc, char** argv, Options train);
 template <class Settings>
 Command info_command(const std::string& program, Options (*train_options)(Settings&)) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "autograd/base/check.h"
+#include "autograd/base/hash.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::models::text {
@@ -14,19 +15,22 @@ namespace plaingrad::models::text {
 using autograd::check;
 using autograd::join;
 
-std::string clean_line_of_bytes(std::string line, const std::string& where) {
+std::string clean_line(std::string line, const std::string& where, int64_t& replaced, InvalidUtf8 rule) {
+    check(line.size() <= kLongestLine, where, ": a line of ", line.size(), " bytes; a sentence has at most ",
+          kLongestLine);
     if (!line.empty() && line.back() == '\r')
         line.pop_back();
     check(line.find('\0') == std::string::npos, where,
           ": this line contains a NUL byte; is this a text file?");
-    return line;
+    return rule == InvalidUtf8::keep ? line : replace_invalid_utf8(line, replaced);
 }
 
 std::string clean_line(std::string line, const std::string& where) {
     const std::size_t invalid = find_invalid_utf8(line);
     check(invalid == std::string_view::npos, where, ": byte ", invalid + 1,
           " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8");
-    return clean_line_of_bytes(std::move(line), where);
+    int64_t replaced = 0;
+    return clean_line(std::move(line), where, replaced);
 }
 
 bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number) {
@@ -41,6 +45,8 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
         throw autograd::Error(join(name, ": cannot be read"));
     }
     line.erase(0, number == 1 && line.starts_with("\xef\xbb\xbf") ? 3 : 0);
+    if (number == 1)
+        check_unpacked(line, name);
     return true;
 }
 
@@ -106,22 +112,16 @@ static std::vector<std::string> split_lines(std::string_view text, const std::st
 }
 
 std::vector<std::string> lines_of(std::string_view text, const std::string& path) {
-    return split_lines(text, path, clean_line);
+    return split_lines(text, path,
+                       [](const auto& line, const auto& where) { return clean_line(line, where); });
 }
 
 std::vector<std::string> read_lines(const std::string& path) { return lines_of(read_file(path), path); }
 
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced, InvalidUtf8 rule) {
-    return split_lines(read_file(path), path, [&](std::string line, const std::string& where) {
-        check_length(line, where);
-        line = clean_line_of_bytes(std::move(line), where);
-        return rule == InvalidUtf8::keep ? line : replace_invalid_utf8(line, replaced);
+    return split_lines(read_file(path), path, [&](const std::string& line, const std::string& where) {
+        return clean_line(line, where, replaced, rule);
     });
-}
-
-void check_length(std::string_view line, const std::string& where) {
-    check(line.size() <= kLongestLine, where, ": a line of ", line.size(), " bytes; a sentence has at most ",
-          kLongestLine);
 }
 
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != std::string_view::npos; }
@@ -153,13 +153,10 @@ std::vector<SentencePair> read_pairs(const std::string& path) {
 }
 
 std::string fingerprint(const std::vector<std::string>& texts) {
-    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-    for (const std::string& text : texts) {
-        for (const char c : text)
-            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-        hash = (hash ^ 0x100) * 0x100000001b3u;  // where one ends
-    }
-    return autograd::join(texts.size(), " texts, ", hash);
+    autograd::Hash hash;
+    for (const std::string& text : texts)
+        hash.add(text).add(0x100);  // where one ends
+    return join(texts.size(), " texts, ", hash.value);
 }
 
 }  // namespace plaingrad::models::text

@@ -20,6 +20,16 @@ std::string read_file(const std::string& path);
 // Throws FileError naming `path` for what gzip, xz, zstd or zip have packed, which is no text.
 void check_unpacked(std::string_view bytes, const std::string& path);
 
+// A line without its CR. Throws Error naming `where` ("file:line") if it is not UTF-8, if it contains a NUL,
+// or if it is longer than any sentence, and could take hours.
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+std::string clean_line(std::string line, const std::string& where);
+// The same of a line that need not be UTF-8: each byte that cannot be becomes U+FFFD, and is counted; or
+// stays as it is, for models that read bytes.
+enum class InvalidUtf8 { replace, keep };
+std::string clean_line(std::string line, const std::string& where, int64_t& replaced,
+                       InvalidUtf8 rule = InvalidUtf8::replace);
+
 // All lines of a file. Throws Error naming the file, and the line where there is one, if it cannot be read,
 // is empty, or is not UTF-8 text.
 std::vector<std::string> read_lines(const std::string& path);
@@ -27,24 +37,18 @@ std::vector<std::string> read_lines(const std::string& path);
 // last line break.
 std::vector<std::string> lines_of(std::string_view text, const std::string& path);
 
-// The same for files that are not UTF-8 throughout: each byte that cannot be becomes U+FFFD, and is counted;
-// or stays as it is, for models that read bytes.
-// A line may have kLongestLine bytes.
-enum class InvalidUtf8 { replace, keep };
+// The same for files that are not UTF-8 throughout.
 std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& replaced,
                                               InvalidUtf8 rule = InvalidUtf8::replace);
 
 // The next line of a stream that is `name`, the first one (number 1) without a byte order mark; false at the
-// end. Of a line that is too long only its first kLongestLine + 1 bytes: see check_length. Throws Error if it
-// cannot be read. std::cin needs std::ios::sync_with_stdio(false), or its end and its failure are the same.
+// end. Of a line that is too long only its first kLongestLine + 1 bytes, which clean_line refuses. Throws
+// Error if it cannot be read, or is packed. std::cin needs std::ios::sync_with_stdio(false), or its end and
+// its failure are the same.
 bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number);
 
 // Each byte that cannot be UTF-8 becomes U+FFFD, and is counted in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
-
-// A longer line is no sentence, and could take hours. check_length throws Error naming `where` ("file:line").
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-void check_length(std::string_view line, const std::string& where);
 
 // Whether there is anything but spaces, tabs and CR.
 bool has_text(std::string_view line);
@@ -60,11 +64,6 @@ SentencePair split_pair(std::string_view line, const std::string& path, int64_t 
 // file and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel is for
 // data that was not written by hand, and skips such lines.)
 std::vector<SentencePair> read_pairs(const std::string& path);
-
-// A line without its CR; throws Error naming `where` ("file:line") if it is not UTF-8 or contains a NUL.
-std::string clean_line(std::string line, const std::string& where);
-// The same of a line that need not be UTF-8.
-std::string clean_line_of_bytes(std::string line, const std::string& where);
 
 // A number that depends on every byte of them: a run is resumed with the texts that it began with.
 std::string fingerprint(const std::vector<std::string>& texts);

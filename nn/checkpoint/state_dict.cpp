@@ -120,6 +120,23 @@ void unpack(const Tensor& values, const StateEntry& entry) {
 
 }  // namespace
 
+std::string replaced(std::string name, const NameRules& rules) {
+    for (const auto& [from, to] : rules)
+        if (const std::size_t at = name.find(from); at != name.npos)
+            name.replace(at, from.size(), to);
+    return name;
+}
+
+StateDict with_options(StateDict state, const LoadOptions& options) {
+    state.canonical = [before = state.canonical, options](std::string name) {
+        for (const std::string& end : options.ignore)
+            if (name.ends_with(end))
+                return std::string();
+        return before(replaced(name, options.rules));
+    };
+    return state;
+}
+
 std::string without_wrappers(std::string name) {
     const std::string compiled = "_orig_mod.", parallel = "module.";
     while (name.find(compiled) != name.npos)

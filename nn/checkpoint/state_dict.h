@@ -31,6 +31,18 @@ struct StateDict {
     std::function<std::string(std::string name)> canonical = without_wrappers;
 };
 
+// Part of a name -> what stands there instead. Of each rule the first occurrence counts.
+using NameRules = std::vector<std::pair<std::string, std::string>>;
+std::string replaced(std::string name, const NameRules& rules);
+
+// For files whose names differ from those of the entries.
+struct LoadOptions {
+    NameRules rules = {};  // part of a name in the file -> of the entry's
+    std::vector<std::string> ignore =
+        {};  // endings of names that are skipped, e.g. of the buffer "pos_encoder.pe"
+};
+StateDict with_options(StateDict state, const LoadOptions& options);
+
 struct SaveOptions {
     // A tied weight under the first of its names alone, as transformers' save_pretrained has it: for
     // safetensors.torch.load_model. (load_state_dict wants every name.)

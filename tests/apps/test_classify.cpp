@@ -286,8 +286,8 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
     for (const std::size_t i : {std::size_t{5}, std::size_t{6}})  // columns stay under each other
         CHECK(std::count_if(lines[i].begin(), lines[i].end(), [](char c) { return (c & 0xc0) != 0x80; }) ==
               std::count_if(lines[4].begin(), lines[4].end(), [](char c) { return (c & 0xc0) != 0x80; }));
-    const Result p = classify(
-        {"predict", model}, {.input = std::string("caf\xe9 cr\xc3\xa8me\nun d\0ux trois quatre cinq\n", 38)});
+    const Result p =
+        classify({"predict", model}, {.input = "caf\xe9 cr\xc3\xa8me\nun d\xffux trois quatre cinq\n"});
     CHECK(p.status == 0);
     CHECK(lines_of(p.out).size() == 2);
     CHECK(p.out.starts_with(label + "\t" + label + "=0."));

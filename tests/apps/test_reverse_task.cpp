@@ -71,6 +71,9 @@ TEST_CASE("a program tells its version, and is named in its help as it was calle
         CHECK(contains(help.out, "usage: plaingrad-reverse_task [options]"));
         CHECK(contains(help.out, "\n  plaingrad-reverse_task 5 3 9\n"));
         CHECK_FALSE(contains(help.out, "./apps"));
+        const Result wrong =
+            run("reverse_task", {"--nothing"}, {.called = "/usr/bin/plaingrad-reverse_task"});
+        CHECK(wrong.err.starts_with("plaingrad-reverse_task: unknown option '--nothing'"));
     }
 }
 

@@ -1,4 +1,6 @@
 // What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, info.
+#include <cstring>
+
 #include "nn/checkpoint/safetensors.h"
 #include "tests/apps/translator.h"
 
@@ -175,6 +177,73 @@ TEST_CASE("every program that trains shows its plan, stops and goes on, and says
     }
 }
 
+TEST_CASE("every program that trains: SIGTERM saves, and the run goes on from there", "[apps][runs]") {
+    const Programs programs;
+    for (const Program& p : programs.all) {
+        INFO(p.name);
+        const std::string run = programs.folder / p.name;
+        const std::string steps = p.name == "classify" || p.name == "toy_translate" ? "--epochs" : "--steps";
+        Running now(p.name, joined(p.train, {steps, "100000", "--save", run}));
+        while (logged_steps(p, run) == 0 && now.runs())
+            usleep(500);
+        now.interrupt(SIGTERM);
+        const Result stopped = now.wait();
+        INFO(stopped.err);
+        CHECK(stopped.status == 128 + SIGTERM);
+        CHECK(contains(stopped.err, "saved; continue with --resume "));
+        CHECK(stopped.err.ends_with(p.name + ": terminated\n"));
+        const int64_t done = logged_steps(p, run);
+        CHECK(done > 0);
+        const Result on = tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"}));
+        INFO(on.err);
+        CHECK(on.status == 0);
+        CHECK(logged_steps(p, run) == done + 1);
+    }
+}
+
+TEST_CASE("a run that cannot be saved leaves no folder, and no file of somebody else is lost",
+          "[apps][runs]") {
+    const Programs programs;
+    for (const Program& p : programs.all) {
+        INFO(p.name);
+        const std::string run = programs.folder / p.name;
+        const Result full = tests::run(p.name, joined(p.train, {"--save", run}), {.largest_file = 4096});
+        INFO(full.err);
+        CHECK(full.status == 1);
+        CHECK(full.err.ends_with("File too large; a file that was there is unchanged\n"));
+        CHECK_FALSE(std::filesystem::exists(run));
+    }
+    const std::string run = programs.folder / "translate";
+    for (const std::string name : {"epochs.csv", "epoch-1.safetensors"}) {
+        std::filesystem::create_directories(run);
+        put(run + "/" + name, "mine");
+        const Result r = tests::run("translate", joined(programs.all[5].train, {"--save", run}));
+        INFO(r.err);
+        CHECK(r.status == 1);
+        CHECK(one_line(r.err, "translate: " + run + "/" + name + ": there is a run in this folder already"));
+        CHECK(content(run + "/" + name) == "mine");
+        std::filesystem::remove_all(run);
+    }
+}
+
+TEST_CASE("a model that no memory holds is refused before it is built", "[apps][runs]") {
+    const Programs programs;
+    const std::string run = programs.folder / "run";
+    for (const auto& [name, words] : std::vector<std::pair<std::string, Words>>{
+             {"reverse_task", {"--layers", "100", "--d-model", "4096", "--heads", "1", "--d-ff", "65536"}},
+             {"char_lm", {"train", programs.text, "--layers", "100", "--d-model", "4096", "--context", "9"}},
+             {"classify", {"train", programs.labelled, "--layers", "100", "--d-model", "8192"}},
+             {"translate",
+              {"train", programs.pairs_file, "--layers", "100", "--d-model", "8192", "--d-ff", "65536"}}}) {
+        const Result r = tests::run(name, joined(words, {"--save", run}));
+        INFO(r.err);
+        CHECK(r.status == 1);
+        CHECK(contains("\n" + r.err, "\n" + name + ": memory: weights at least "));
+        CHECK(r.err.ends_with(" MiB are available; fewer layers, or a smaller width, take less\n"));
+        CHECK_FALSE(std::filesystem::exists(run));
+    }
+}
+
 TEST_CASE("a run is resumed with the data that it began with, and no others", "[apps][runs]") {
     const Programs programs;
     for (const Program& p : programs.all)
@@ -260,6 +329,32 @@ TEST_CASE("info says what is no run of the program", "[apps][runs]") {
         CHECK(tests::run(program, {"info", run, run}).status == 2);
     }
     CHECK(tests::run("char_lm", {"info", programs.text}).status == 1);
+
+    const std::string lm = programs.folder / "lm", last = lm + "/last.safetensors";
+    REQUIRE(
+        tests::run("char_lm", joined(programs.all[3].train, {"--save", lm, "--stop-after", "60"})).status ==
+        0);
+    std::string bytes = content(last);
+    const std::size_t at = bytes.find("validation loss");
+    REQUIRE(at != bytes.npos);
+    put(last, bytes.replace(at, 6, "\\u001b"));  // a terminal would take it for a command
+    const Result r = tests::run("char_lm", {"info", lm});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.out, "\nlast validation: step 60  ?tion loss "));
+}
+
+TEST_CASE("tasks info: each run in the folder, or one of them", "[apps][runs]") {
+    const Folder folder;
+    const Words few = {"--steps", "2", "--save", folder / "run"};
+    REQUIRE(tests::run("tasks", joined({"copy", "sort"}, few)).status <= 1);
+    const Result one = tests::run("tasks", {"info", folder / "run/sort"}),
+                 all = tests::run("tasks", {"info", folder / "run"});
+    INFO(all.out << all.err);
+    CHECK(all.status == 0);
+    CHECK(one.out.starts_with("training: step 2, loss "));
+    CHECK(all.out.starts_with((folder / "run/copy") + "\ntraining: step 2, loss "));
+    CHECK(all.out.ends_with((folder / "run/sort") + "\n" + one.out));
 }
 
 TEST_CASE("what only makes sense together is refused alone", "[apps][runs]") {
@@ -305,7 +400,8 @@ TEST_CASE("endless and packed input, and none: one line, in bounded memory", "[a
     const Programs programs;
     const Folder& folder = programs.folder;
     const std::string packed = folder.write("t.gz", "\x1f\x8b\x08 and so on"),
-                      csv = folder.write("t.csv", "a,b c\nd,e f\n");
+                      csv = folder.write("t.csv", "a,b c\nd,e f\n"),
+                      nul = folder.write("nul", std::string("one\0two\n", 8));
     const auto refused = [](const std::string& program, const Words& words, const std::string& part) {
         const Result r = tests::run(program, words);
         INFO(program << " " << r.err);
@@ -318,6 +414,15 @@ TEST_CASE("endless and packed input, and none: one line, in bounded memory", "[a
         refused(program, {"train", packed}, "t.gz: this file is packed; unpack it first");
     }
     refused("toy_translate", {"--data", packed}, "t.gz: this file is packed");
+    refused("toy_translate", {"--data", "/dev/zero"}, "/dev/zero: this pipe or device gives more than 256");
+    const std::string no_run = folder / "no";
+    refused("translate", {"train", packed, packed, "--save", no_run}, "t.gz: this file is packed");
+    refused("translate", {"train", "/dev/zero", "--save", no_run}, "/dev/zero: this pipe or device gives");
+    CHECK_FALSE(std::filesystem::exists(no_run));
+    for (const char* opens : {"char_lm sample", "classify predict", "translate run", "translate info"}) {
+        const Words words = {std::string(opens, std::strchr(opens, ' ')), std::strchr(opens, ' ') + 1};
+        refused(words[0], {words[1], "/dev/zero"}, "/dev/zero: this is a pipe or a device; a file is needed");
+    }
     refused("toy_translate", {"--data", csv},
             "t.csv:1: there is no tab; a line must be source<TAB>target, not CSV");
     refused("classify", {"train", csv}, "CSV must become label<TAB>text");
@@ -335,8 +440,11 @@ TEST_CASE("endless and packed input, and none: one line, in bounded memory", "[a
           std::string("toy_translate --epochs 1")}) {
         INFO(command);
         const std::string program = command.substr(0, command.find(' '));
-        for (const auto& [input, error] : {std::pair{" < /dev/zero", "standard input:1: "},
-                                           std::pair{" <&-", "standard input: cannot be read"}}) {
+        for (const auto& [input, error] : std::vector<std::pair<std::string, std::string>>{
+                 {" < /dev/zero", "standard input:1: a line of 1048577 bytes"},
+                 {" < " + packed, "standard input: this file is packed"},
+                 {" < " + nul, "standard input:1: this line contains a NUL byte"},
+                 {" <&-", "standard input: cannot be read"}}) {
             const int status = std::system((in + command + input + " > /dev/null 2> " + err).c_str());
             INFO(content(err));
             CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));

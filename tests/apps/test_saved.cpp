@@ -70,6 +70,9 @@ TEST_CASE("saved: a configuration that is none is refused, naming the key", "[ki
                                                           {"norm_eps", "inf"},
                                                           {"norm_eps", "-inf"},
                                                           {"norm_eps", "1e60"},
+                                                          {"start", "11"},
+                                                          {"ends", "1000000"},
+                                                          {"pad", "-7"},
                                                           {"dropout.attention", "2"}}) {
         nn::checkpoint::Metadata bad = good;
         bad.at("config." + key) = value;

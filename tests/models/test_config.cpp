@@ -50,6 +50,14 @@ TEST_CASE("config: what cannot be built is refused, naming the field", "[models]
         {"dropout.feed_forward", [](auto& c) { c.block.dropout.feed_forward = 2; }},
         {"dropout.attention", [nan](auto& c) { c.block.dropout.attention = nan; }},
         {"11 and 12", [](auto& c) { c.tgt_vocabulary = 12; }},
+        {"start = 11", [](auto& c) { c.specials.start = 11; }},
+        {"ends = 1000000",
+         [](auto& c) {
+             c.specials.ends = {kEos, 1'000'000};
+         }},
+        {"ends = -1", [](auto& c) { c.specials.ends = {-1}; }},
+        {"pad = 11", [](auto& c) { c.specials.pad = 11; }},
+        {"never = 11", [](auto& c) { c.specials.never = {11}; }},
     };
     CHECK(error_of([] { check_config(small("paper")); }) == "");
     for (const Row& r : rows) {

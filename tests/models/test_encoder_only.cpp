@@ -169,28 +169,6 @@ TEST_CASE("classifier: alone, in any batch, with any padding: the same bits", "[
         }
 }
 
-TEST_CASE("classifier: long texts are pooled to the same bits, too", "[models][classifier]") {
-    const Tensor x = random({1, 1100, 5}, 6);  // over two blocks of a matrix product
-    for (const int32_t n : {1, 511, 512, 513, 1024, 1099}) {
-        INFO(n);
-        const Tensor pooled = mean_of_tokens(x, {n});
-        CHECK(same_bits(pooled, mean_of_tokens(autograd::slice(x, 1, 0, n), {n})));
-        const Tensor real = autograd::slice(x, 1, 0, n);
-        CHECK(worst_error(pooled, autograd::mean(real, {1})) < 1e-5);
-    }
-}
-
-TEST_CASE("classifier: the mean is of lengths that the texts have", "[models][classifier]") {
-    const Tensor x = random({2, 3, 4}, 6);
-    for (const std::vector<int32_t>& bad :
-         {std::vector<int32_t>{3, 0}, {3, -1}, {3, 4}, {3}, {3, 3, 3}, std::vector<int32_t>{}}) {
-        const std::string error = error_of([&] { mean_of_tokens(x, bad); });
-        CHECK(contains(error, "[mean_of_tokens] "));
-    }
-    CHECK(mean_of_tokens(x, {3, 1}).shape() == Shape({2, 4}));
-    CHECK(contains(error_of([&] { mean_of_tokens(random({2, 3}, 1), {1, 1}); }), "[mean_of_tokens] "));
-}
-
 TEST_CASE("encoders: a text without any token is refused by all that read it whole", "[models]") {
     const Tokens ids = padded({{4, 5}, {}});
     const auto refused = [](const std::string& error) {

@@ -2,6 +2,7 @@
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
+#include "nn/pooling.h"
 #include "nn/positional_encoding.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -193,4 +194,26 @@ TEST_CASE("layers: the shapes that the tutorials print", "[nn][layers]") {
     CHECK(Embedding(1000, 512, Rng(6))(Tokens(2, 10, std::vector<int32_t>(20, 7))).shape() ==
           Shape({2, 10, 512}));
     CHECK(Linear(512, 1000, Rng(7))(x).shape() == Shape({2, 10, 1000}));
+}
+
+TEST_CASE("pooling: long texts are pooled to the same bits, too", "[nn][layers]") {
+    const Tensor x = random({1, 1100, 5}, 6);  // over two blocks of a matrix product
+    for (const int32_t n : {1, 511, 512, 513, 1024, 1099}) {
+        INFO(n);
+        const Tensor pooled = mean_of_tokens(x, {n});
+        CHECK(same_bits(pooled, mean_of_tokens(autograd::slice(x, 1, 0, n), {n})));
+        const Tensor real = autograd::slice(x, 1, 0, n);
+        CHECK(worst_error(pooled, autograd::mean(real, {1})) < 1e-5);
+    }
+}
+
+TEST_CASE("pooling: the mean is of lengths that the texts have", "[nn][layers]") {
+    const Tensor x = random({2, 3, 4}, 6);
+    for (const std::vector<int32_t>& bad :
+         {std::vector<int32_t>{3, 0}, {3, -1}, {3, 4}, {3}, {3, 3, 3}, std::vector<int32_t>{}}) {
+        const std::string error = error_of([&] { mean_of_tokens(x, bad); });
+        CHECK(contains(error, "[mean_of_tokens] "));
+    }
+    CHECK(mean_of_tokens(x, {3, 1}).shape() == Shape({2, 4}));
+    CHECK(contains(error_of([&] { mean_of_tokens(random({2, 3}, 1), {1, 1}); }), "[mean_of_tokens] "));
 }

@@ -84,7 +84,7 @@ int eval_command(int argc, char** argv) {
     const std::vector<Sequence> items =
         encode(read_files(words, w.characters.are_bytes()), w.characters, w.lines, &unknown);
     if (unknown > 0)
-        std::cerr << "char_lm: characters that the model does not know, which are left out: "
+        std::cerr << kit::name() << ": characters that the model does not know, which are left out: "
                   << kit::grouped(unknown) << '\n';
     const int64_t context = w.model.config.max_length;
     check(!w.lines || context_of_longest(items) <= context, words[0], ": the longest line has ",

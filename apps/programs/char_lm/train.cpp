@@ -67,10 +67,11 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
     check(context <= std::max(s.context, kMost), files[0].name,
           ": with --lines a line is one item, and the longest has ", context - 1, " characters; --context ",
           context, " allows it");
-    const models::Writer w = {models::LanguageModel(model_config(s, corpus.characters.size(), context),
-                                                    Rng(static_cast<uint64_t>(s.seed)).fork("model")),
+    const models::StackConfig config = model_config(s, corpus.characters.size(), context);
+    kit::check_memory(models::least_parameters(config));
+    const models::Writer w = {models::LanguageModel(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
                               corpus.characters, s.lines};
-    kit::announce("char_lm", nn::parameter_count(w.model));
+    kit::announce(kit::name(), nn::parameter_count(w.model));
     describe(corpus);
     std::vector<std::string> texts;
     for (const File& file : files)

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "apps/kit/program.h"
 #include "autograd/base/check.h"
 #include "models/settings.h"
 #include "models/text/lines.h"
@@ -40,7 +41,8 @@ Example parse_line(const std::string& line, const std::string& where) {
 
 void report_replaced(const std::string& where, int64_t bytes) {
     if (bytes > 0)
-        std::cerr << "classify: " << where << ": bytes that are no text, read as U+FFFD: " << bytes << '\n';
+        std::cerr << kit::name() << ": " << where << ": bytes that are no text, read as U+FFFD: " << bytes
+                  << '\n';
 }
 
 std::vector<Example> read_examples(const std::string& path) {

@@ -24,7 +24,7 @@ void report_cuts(const models::text::Reader& reader, const std::vector<Example>&
     const auto cut = std::count_if(examples.begin(), examples.end(),
                                    [&](const Example& e) { return reader.cuts(e.text); });
     if (cut > 0)
-        std::cerr << "classify: texts of more than " << reader.options().max_words
+        std::cerr << kit::name() << ": texts of more than " << reader.options().max_words
                   << " words, of which only these are read: " << cut << '\n';
 }
 
@@ -43,11 +43,8 @@ void predict_lines(const Labeller& l, std::istream& in, const std::string& name)
     std::string line;
     for (int64_t number = 1; models::text::next_line(in, line, name, number); ++number) {
         const std::string where = autograd::join(name, ":", number);
-        models::text::check_length(line, where);
         int64_t replaced = 0;
-        for (std::size_t nul; (nul = line.find('\0')) != std::string::npos; ++replaced)
-            line.replace(nul, 1, "\xef\xbf\xbd");  // an answer for every line, whatever it holds
-        line = models::text::clean_line(models::text::replace_invalid_utf8(line, replaced), where);
+        line = models::text::clean_line(line, where, replaced);
         report_replaced(where, replaced);
         report_cuts(l.reader, {{"", line, where}});
         std::cout << (models::text::has_text(line) ? prediction(l, line) : "") << '\n';

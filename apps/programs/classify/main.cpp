@@ -57,7 +57,7 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     }
     if (c.accuracy() < 0.9) {
         std::cout.flush();
-        std::cerr << "classify: less than 90 % of the held-out sentences came out right\n";
+        std::cerr << kit::name() << ": less than 90 % of the held-out sentences came out right\n";
         return 1;
     }
     return 0;
@@ -91,7 +91,8 @@ int train_on(const std::string& path, const Settings& s, const models::RunFolder
     if (!train(l, corpus, s, folder))
         return 0;
     if (corpus.held_out.empty())
-        std::cerr << "classify: no line is held out, so nothing is measured; --validation N holds out N\n";
+        std::cerr << kit::name()
+                  << ": no line is held out, so nothing is measured; --validation N holds out N\n";
     else
         print(evaluate(l, corpus.held_out));
     return 0;

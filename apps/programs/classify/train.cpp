@@ -79,9 +79,10 @@ double loss_of(const Labeller& l, const std::vector<Example>& examples) {
 Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     models::text::Reader reader(texts_of(corpus.training), s.reader);
     const models::ClassifierConfig config = configure(s, reader.size(), static_cast<int64_t>(labels.size()));
+    kit::check_memory(models::least_parameters(config));
     Labeller l = {Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")), std::move(reader),
                   labels};
-    kit::announce("classify", nn::parameter_count(l.model));
+    kit::announce(kit::name(), nn::parameter_count(l.model));
     std::cerr << kit::grouped(static_cast<int64_t>(corpus.training.size())) << " texts to learn from, "
               << kit::grouped(static_cast<int64_t>(corpus.held_out.size())) << " held out; " << labels.size()
               << " labels\n";

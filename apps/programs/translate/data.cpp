@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "apps/kit/program.h"
+#include "autograd/base/hash.h"
 
 namespace plaingrad::translate {
 
@@ -89,14 +90,14 @@ Corpus Corpus::with_dropout(const Codec& codec, double dropout, const autograd::
 }
 
 std::string Corpus::fingerprint() const {
-    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-    const auto add = [&](int32_t id) { hash = (hash ^ static_cast<uint32_t>(id)) * 0x100000001b3u; };
+    autograd::Hash hash;
+    const auto add = [&](int32_t id) { hash.add(static_cast<uint32_t>(id)); };
     for (const models::Pair& pair : pairs_) {
         std::for_each(pair.src.begin(), pair.src.end(), add);
         std::for_each(pair.tgt.begin(), pair.tgt.end(), add);
         add(-1);
     }
-    return join(pairs_.size(), " pairs, ", hash);
+    return join(pairs_.size(), " pairs, ", hash.value);
 }
 
 Cursor::Cursor(const Corpus& corpus, const Codec& codec, int64_t batch_tokens, double bpe_dropout,

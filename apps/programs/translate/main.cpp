@@ -71,15 +71,19 @@ int train_command(int argc, char** argv) {
         return 0;
     }
     const models::RunFolder folder("translate", s.run, options);
+    for (const char* const also : {"epochs.csv", "epoch-1.safetensors"})
+        folder.claim(also);
     check_settings(s);
     const Texts texts = read_texts(s);
     const Codec codec = folder.resumes() ? Codec::from_metadata(folder.checkpoint, folder.last())
                                          : learn_text(s, texts.training);
     const autograd::Rng rng = autograd::Rng(static_cast<uint64_t>(s.seed)).fork("model");
+    const models::TransformerConfig config = model_config(s, codec.size());
+    kit::check_memory(models::least_parameters(config));
     const Transformer model = folder.resumes()
                                   ? models::load_model<models::Transformer>(folder.last(), nullptr, rng)
-                                  : Transformer(model_config(s, codec.size()), rng);
-    kit::announce("translate", nn::parameter_count(model));
+                                  : Transformer(config, rng);
+    kit::announce(kit::name(), nn::parameter_count(model));
     const Corpus corpus(texts.training, codec, model.config.specials, s.max_length, too_long(s));
     std::optional<Corpus> validation;
     if (texts.validation)

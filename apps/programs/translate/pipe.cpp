@@ -32,18 +32,16 @@ public:
     }
 
 private:
-    void add(std::string line) {
+    void add(const std::string& line) {
         try {
-            const std::string where = join(name_, ":", read_ + 1);
-            models::text::check_length(line, where);
-            line = models::text::clean_line_of_bytes(std::move(line), where);
+            const auto rule = translator_.codec.is_bytes() ? models::text::InvalidUtf8::keep
+                                                           : models::text::InvalidUtf8::replace;
+            lines_.push_back(models::text::clean_line(line, join(name_, ":", read_ + 1), replaced_, rule));
         } catch (const autograd::Error&) {
             write();  // the lines before it
             throw;
         }
         ++read_;
-        lines_.push_back(translator_.codec.is_bytes() ? line
-                                                      : models::text::replace_invalid_utf8(line, replaced_));
     }
 
     // Translates the lines that were added.

@@ -208,6 +208,21 @@ TEST_CASE("bytes that cannot be UTF-8 are replaced, one by one, and counted", "[
     CHECK(replaced == 300000);
 }
 
+TEST_CASE("a line is cleaned by one rule, wherever it is read", "[text]") {
+    int64_t replaced = 0;
+    CHECK(clean_line("a\xff\r", "f:2", replaced) == "a\xef\xbf\xbd");
+    CHECK(clean_line("a\xff\r", "f:2", replaced, InvalidUtf8::keep) == "a\xff");
+    CHECK(replaced == 1);
+    for (const InvalidUtf8 rule : {InvalidUtf8::replace, InvalidUtf8::keep}) {
+        CHECK_THROWS_WITH(clean_line(std::string("a\0b", 3), "f:3", replaced, rule),
+                          "f:3: this line contains a NUL byte; is this a text file?");
+        CHECK_THROWS_WITH(clean_line(std::string(kLongestLine + 1, 'a'), "f:4", replaced, rule),
+                          "f:4: a line of 1048577 bytes; a sentence has at most 1048576");
+    }
+    CHECK_THROWS_WITH(clean_line(std::string(kLongestLine + 1, 'a'), "f:5"),
+                      "f:5: a line of 1048577 bytes; a sentence has at most 1048576");
+}
+
 TEST_CASE("lines are read leniently where they are not UTF-8 throughout", "[text]") {
     int64_t replaced = 0;
     const auto leniently = [&replaced](const std::string& content) {
