@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <iostream>
+#include <memory>
 
 #include "autograd/base/check.h"
 #include "autograd/base/hash.h"
@@ -37,8 +39,10 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
     line.clear();
     try {
         int c = in.rdbuf()->sbumpc();
-        if (c == EOF)
+        if (c == EOF) {  // not every library's std::cin throws if it cannot be read
+            check(&in != &std::cin || std::ferror(stdin) == 0, name, ": cannot be read");
             return false;
+        }
         for (; c != EOF && c != '\n' && line.size() <= kLongestLine; c = in.rdbuf()->sbumpc())
             line.push_back(static_cast<char>(c));
     } catch (const std::ios_base::failure&) {
@@ -69,15 +73,16 @@ std::string read_file(const std::string& path) {
     std::error_code error;
     nn::checkpoint::check_file(!std::filesystem::is_directory(path, error), path,
                                ": this is a directory; a text file is needed");
-    std::ifstream file(path, std::ios::binary);
-    nn::checkpoint::check_file(file.is_open(), path, ": cannot be opened: ", std::strerror(errno));
+    const auto shut = [](std::FILE* f) { std::fclose(f); };
+    const std::unique_ptr<std::FILE, decltype(shut)> file(std::fopen(path.c_str(), "rb"), shut);
+    nn::checkpoint::check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
     const bool regular = std::filesystem::is_regular_file(path, error);
     const auto size = regular ? std::filesystem::file_size(path, error) : std::size_t{1} << 28;
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // pieces: a pipe does not say how long it is
     try {
         bytes.reserve(regular ? size : 0);
-        while (file.read(piece.data(), std::ssize(piece)), file.gcount() > 0) {
-            bytes.append(piece, 0, static_cast<std::size_t>(file.gcount()));
+        while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), file.get())) {
+            bytes.append(piece, 0, n);
             nn::checkpoint::check_file(regular || bytes.size() <= size, path,
                                        ": this pipe or device gives more than 256 MiB; has it no end?");
         }
@@ -86,7 +91,7 @@ std::string read_file(const std::string& path) {
     } catch (const std::exception&) {  // bad_alloc, or length_error
         throw nn::checkpoint::FileError(join(path, ": its ", size, " bytes do not fit into memory"));
     }
-    nn::checkpoint::check_file(!file.bad(), path, ": cannot be read to its end");
+    nn::checkpoint::check_file(std::ferror(file.get()) == 0, path, ": cannot be read to its end");
     nn::checkpoint::check_file(!bytes.empty(), path, ": the file is empty");
     return bytes;
 }

@@ -97,11 +97,13 @@ void sync_folder(const std::string& target) {
 
 InputFile::InputFile(const std::string& path) : path_(path) {
     check_regular(path);
-    file_.open(path, std::ios::binary | std::ios::ate);
-    size_ = file_.tellg();  // -1 if it is not open
-    check_file(size_ >= 0, path, ": cannot be opened: ", std::strerror(errno));
-    file_.seekg(0);
+    struct stat now = {};
+    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    check_file(file_ >= 0 && fstat(file_, &now) == 0, path, ": cannot be opened: ", std::strerror(errno));
+    size_ = now.st_size;
 }
+
+InputFile::~InputFile() { close(file_); }
 
 void InputFile::append_to(std::string& bytes, int64_t n) {
     const std::size_t before = bytes.size();
@@ -110,10 +112,17 @@ void InputFile::append_to(std::string& bytes, int64_t n) {
     } catch (const std::exception&) {
         throw FileError(join(path_, ": its ", size_, " bytes do not fit into memory"));
     }
-    file_.read(bytes.data() + before, n);
-    at_ += file_.gcount();
-    check_file(file_.gcount() == n, path_, ": ended after ", at_, " of ", size_,
-               " bytes; is another program writing to it?");
+    char* to = bytes.data() + before;
+    for (const int64_t end = at_ + n; at_ < end;) {
+        const ssize_t got =
+            ::read(file_, to, static_cast<std::size_t>(std::min<int64_t>(end - at_, 1 << 30)));
+        if (got < 0 && errno == EINTR)
+            continue;
+        check_file(got > 0, path_, ": ended after ", at_, " of ", size_,
+                   " bytes; is another program writing to it?");
+        at_ += got;
+        to += got;
+    }
 }
 
 std::string read_file(const std::string& path) {

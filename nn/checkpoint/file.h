@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,13 +29,16 @@ void check_file(bool condition, const Parts&... parts) {
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
+    ~InputFile();
+    InputFile(const InputFile&) = delete;
+    InputFile& operator=(const InputFile&) = delete;
     int64_t size() const { return size_; }
     int64_t left() const { return size_ - at_; }    // bytes that were not read
     void append_to(std::string& bytes, int64_t n);  // the next n bytes; requires n <= left()
 
 private:
     std::string path_;
-    std::ifstream file_;
+    int file_ = -1;  // a descriptor: a stream's read does not fail everywhere when the system's does
     int64_t size_ = 0, at_ = 0;
 };
 
