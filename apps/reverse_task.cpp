@@ -47,20 +47,19 @@ kit::Options task_options(Settings& s) {
                  s.words);
     options.add("--steps", "N", "training steps", s.steps, {.min = 1})
         .can_not_change("the learning rate falls over all of them");
-    options.add("--batch", "N", "sequences in a step", s.batch, {.min = 1, .max = 1 << 20});
+    options.add("--batch", "N", "sequences per step", s.batch, {.min = 1, .max = 1 << 20});
     options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
-    options.add("--preset", "how the model is built", s.preset, models::preset_names());
-    options.add("--positions", "instead of the preset's", s.positions, {"sinusoidal", "learned"});
-    options.add("--d-model", "N", "width of the model; 0 is the preset's", s.d_model,
-                {.min = 0, .max = 4096});
-    options.add("--heads", "N", "attention heads; 0 is the preset's", s.n_heads, {.min = 0, .max = 4096});
-    options.add("--d-ff", "N", "width of the feed-forward; 0 is the preset's", s.d_ff,
+    options.add("--preset", "configuration of the model", s.preset, models::preset_names());
+    options.add("--positions", "positional encoding, instead of the preset's", s.positions,
+                {"sinusoidal", "learned"});
+    options.add("--d-model", "N", "width of the model; 0: the preset's", s.d_model, {.min = 0, .max = 4096});
+    options.add("--heads", "N", "attention heads; 0: the preset's", s.n_heads, {.min = 0, .max = 4096});
+    options.add("--d-ff", "N", "width of the feed-forward layers; 0: the preset's", s.d_ff,
                 {.min = 0, .max = 1 << 16});
-    options.add("--layers", "N", "layers of each stack; 0 is the preset's", s.n_layers,
-                {.min = 0, .max = 100});
+    options.add("--layers", "N", "layers of each stack; 0: the preset's", s.n_layers, {.min = 0, .max = 100});
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    options.example("./apps/reverse_task", "trains for some seconds; ends with 2000/2000");
+    options.example("./apps/reverse_task", "trains for a few seconds; ends with 2000/2000");
     options.example("./apps/reverse_task 5 3 9", "the same, then reverses this sequence: 9 3 5");
     options.note(
         "Exit status: 0 if every held-out sequence is reversed, 1 if not, 2 for a wrong command line.");

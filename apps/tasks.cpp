@@ -1,5 +1,5 @@
-// Four classic tasks, each learned from nothing: copying, reversing, sorting, adding. Between them they use
-// all three families of models, and each stands beside the figure that somebody has published.
+// Four classic tasks, each learned from scratch: copying, reversing, sorting, adding. Together they use all
+// three families of models. Each result is printed beside a published one.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -39,7 +39,7 @@ enum class Family { encoder_decoder, encoder_only, decoder_only };
 struct Questions {
     int64_t symbols, length, answer_length;
     Sequence (*solve)(Sequence question);
-    int64_t tested, required;  // how many the test asks, and how many of them must be right
+    int64_t tested, required;  // questions in the test, and how many must be answered right
 };
 
 struct Shape {
@@ -51,7 +51,7 @@ struct Shape {
 struct Recipe {
     Shape model;
     int64_t steps, batch;
-    double lr, lowest_lr = 0;  // half a cosine leads from lr to 0, or as far as to lowest_lr
+    double lr, lowest_lr = 0;  // half a cosine leads from lr to 0, but not below lowest_lr
     int64_t warmup = 0;        // steps
     nn::AdamOptions adam = {};
     double clip = 1;
@@ -74,7 +74,7 @@ Sequence sorted(Sequence question) {
     return question;
 }
 
-// 4 7 8 5 -> 1 3 2, as 47 + 85 = 132. There are no signs: each place has its meaning.
+// 4 7 8 5 -> 1 3 2, as 47 + 85 = 132. There are no signs: the position tells what a digit means.
 Sequence added(Sequence question) {
     const auto digit = [&](std::size_t i) { return question[i] - models::kFirstFreeId; };
     const int32_t sum = 10 * (digit(0) + digit(2)) + digit(1) + digit(3), zero = models::kFirstFreeId;
@@ -86,8 +86,8 @@ constexpr nn::AdamOptions kMinGptAdam = {
     .beta2 = 0.95, .weight_decay = 0.1, .decoupled = true, .decay_matrices_only = true};
 constexpr double kNoClip = std::numeric_limits<double>::infinity();
 
-// {layers, heads, width, d_ff, dropout, init}, steps, batch, lr, lowest_lr, warmup, adam, clip. Ours are for
-// where the published one takes minutes (copy, add) or misses its figure from some seeds (sort).
+// {layers, heads, width, d_ff, dropout, init}, steps, batch, lr, lowest_lr, warmup, adam, clip. We use our
+// own recipe where the published one takes minutes (copy, add) or misses its figure with some seeds (sort).
 constexpr Recipe kPublishedCopy = {
     {2, 8, 512, 2048, Real(0.1)}, 400, 80, 1.1e-3, 0, 400, kPaperAdam, kNoClip};
 constexpr Recipe kCopy = {{1, 4, 64, 256}, 400, 64, 3e-3, 0, 40, kPaperAdam};
@@ -101,7 +101,7 @@ constexpr Recipe kAdd = {{2, 4, 128, 512, 0, Init::gpt2}, 1000, 128, 2e-3, 0, 10
 
 const std::vector<Task> kTasks = {
     {"copy",
-     "10 symbols, as they are",
+     "10 symbols, unchanged",
      Family::encoder_decoder,
      {10, 10, 10, copied, 10'000, 10'000},
      "no figure, harvardnlp",
@@ -136,7 +136,7 @@ const std::vector<Task> kTasks = {
 
 // --------------------------------------------------------------------------------------------------- data
 
-// The questions have numbers, 0 to symbols^length - 1, of which their symbols are the digits.
+// The questions are numbered from 0 to symbols^length - 1. The digits of its number are a question's symbols.
 int64_t count(const Questions& q) {
     int64_t n = 1;
     for (int64_t i = 0; i < q.length; ++i)
@@ -164,8 +164,8 @@ public:
     Pairs test() const { return draw(rng_.fork("test"), true, questions_.tested); }
 
 private:
-    // Which questions are for the test alone. Where there are few (add), exactly as many as it asks;
-    // elsewhere a quarter of all, by a hash as in minGPT's demo.
+    // Whether a question is for the test only. Where there are few questions (add), exactly as many are as
+    // the test has; elsewhere a quarter, chosen by a hash, as in minGPT's demo.
     bool held_out(int64_t number) const {
         return few_ ? order_[static_cast<std::size_t>(number)] < questions_.tested
                     : rng_.fork("split").bits(static_cast<uint64_t>(number)) % 4 == 0;
@@ -174,7 +174,7 @@ private:
         Pairs pairs;
         for (uint64_t i = 0; static_cast<int64_t>(pairs.size()) < size; ++i) {
             const int64_t drawn = rng.below(i, count(questions_));
-            const int64_t number = few_ && test ? static_cast<int64_t>(i) : drawn;  // all of a few, in turn
+            const int64_t number = few_ && test ? static_cast<int64_t>(i) : drawn;  // each of a few, in turn
             if (held_out(number) == test)
                 pairs.push_back(question(questions_, number));
         }
@@ -219,7 +219,7 @@ models::StackConfig one_stack(models::StackConfig config, const Questions& q, co
 
 // What a model of each family learns, and how it answers.
 
-// The decoder continues <sos> by the answer and <eos>, from what the encoder has made of the question.
+// The encoder reads the question; the decoder continues <sos> with the answer and <eos>.
 nn::StepLoss loss(const models::Transformer& model, const Pairs& pairs, const nn::Mode& mode) {
     return models::teacher_forcing(model, models::make_batch(pairs), mode);
 }
@@ -229,13 +229,13 @@ std::vector<Sequence> answers(const models::Transformer& model, const Tokens& qu
     std::vector<Sequence> all;
     for (const models::Hypothesis& h : models::greedy(*stepper, length + 1)) {
         all.push_back(h.ids);
-        if (!h.finished)  // without its end an answer is wrong, whatever it says
+        if (!h.finished)  // an answer without <eos> is wrong
             all.back().push_back(models::kPad);
     }
     return all;
 }
 
-// Each position predicts the answer's symbol there: all are predicted at once, and nothing is masked.
+// Each position sees the whole question and predicts the answer's symbol at that position, all at once.
 nn::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
     const models::Batch batch = models::make_batch(pairs);
     const Tensor logits = model(batch.src, mode);                       // (B, T, V)
@@ -254,10 +254,10 @@ std::vector<Sequence> answers(const models::MaskedLanguageModel& model, const To
     return all;
 }
 
-// One text, question and answer; the loss counts the answer alone, as nobody can foresee the question.
+// Question and answer are one text. The loss counts only the answer, as the question cannot be predicted.
 nn::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
     std::vector<Sequence> texts;
-    Sequence targets;  // of all rows; padding where the loss is not to look
+    Sequence targets;  // of all rows; padding where the loss must not count
     for (const models::Pair& pair : pairs) {
         texts.push_back(pair.src);
         texts.back().insert(texts.back().end(), pair.tgt.begin(), pair.tgt.end() - 1);
@@ -293,7 +293,8 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
          .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
 }
 
-// "0 2 1  ->  0 1 2", or "47 + 85 = 132". What has learned little may answer with a reserved id.
+// "0 2 1  ->  0 1 2", or "47 + 85 = 132". After little training, an answer may contain reserved ids, which
+// are printed as "?".
 std::string example(const Sequence& question, const Sequence& answer, bool sum) {
     const auto text = [&](auto begin, auto end) {
         std::string words;
@@ -310,10 +311,10 @@ std::string example(const Sequence& question, const Sequence& answer, bool sum) 
            text(answer.begin(), answer.end());
 }
 
-// How many answers are right. Shows two.
+// Returns how many answers are right, and prints two of them.
 template <class Model>
 int64_t test(const Model& model, const Task& task, const Data& data) {
-    constexpr std::size_t kBatch = 500;  // a few at a time, which keeps memory small
+    constexpr std::size_t kBatch = 500;  // few at a time, to keep memory small
     const Pairs all = data.test();
     int64_t right = 0;
     for (std::size_t i = 0; i < all.size(); i += kBatch) {
@@ -361,31 +362,29 @@ kit::Options task_options(Settings& s) {
                          "learns to copy, reverse, sort and add, with three families of Transformers");
     options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, false,
                  kit::Options::Rest::names);
-    options.add("--preset", "how each is trained", s.preset, {"ours", "published"});
+    options.add("--preset", "how each task is trained", s.preset, {"ours", "published"});
     options
-        .add("--steps", "N", "training steps for each task; 0 is the recipe's", s.steps,
-             {.max = 1'000'000'000})
+        .add("--steps", "N", "training steps for each task; 0: the recipe's", s.steps, {.max = 1'000'000'000})
         .can_not_change("the learning rate falls over all of them");
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
     options.example("./apps/tasks",
                     "all four, in 12 seconds; ends with a table of published figures and ours");
-    options.example("./apps/tasks copy add", "these two");
+    options.example("./apps/tasks copy add", "only these two");
     options.example("./apps/tasks sort --preset published",
-                    "with the model, steps, batch and rate of its source");
+                    "with the model, steps, batch size and learning rate of its source");
     std::string recipes;
     for (const Task& task : kTasks)
         recipes += describe(task, task.ours) + '\n';
     options.note(
         recipes +
-        "The test asks what training has never seen: of the 10,000 sums 1,000 are held out, of all else a "
-        "quarter. (There are but 729 questions to sort: the test draws 5,000 times from some 180.) The "
-        "published recipes are followed with new data in each step, four reserved ids, and for reverse "
-        "BERT's "
-        "output layers.");
+        "The test consists of questions that training has not seen: 1,000 of the 10,000 sums are held out, "
+        "and a quarter of all questions for the other tasks. (There are only 729 questions to sort; the test "
+        "draws 5,000 times from some 180 of them.) The published recipes are followed with three changes: "
+        "each step has new data, four ids are reserved, and reverse has BERT's output layers.");
     options.note(
-        "Exit status: 0 if every figure is reached (for copy: all right), 1 if not, 2 for a wrong command "
-        "line.");
+        "Exit status: 0 if every published figure is reached (for copy: if all answers are right), 1 if not, "
+        "2 for a wrong command line.");
     return options;
 }
 
@@ -435,7 +434,8 @@ std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) 
     return row.str();
 }
 
-// Each task is a run of its own, in a folder in the folder; the first one tells which tasks there are.
+// Each task is a run of its own, in a subfolder. The first one holds the settings, and with them the names of
+// all tasks.
 void read_settings(Settings& s, kit::Options& options) {
     for (const Task& task : kTasks)
         if (std::filesystem::exists(std::filesystem::path(s.run.resume) / task.name / "last.safetensors")) {
@@ -470,10 +470,11 @@ int main_program(Settings& s, kit::Options& options) {
             missed += (missed.empty() ? "" : ", ") + task.name;
     }
     if (table.find(" * ") != std::string::npos)
-        table += "* trained with our own recipe, shown above below the published one\n";
+        table += "* trained with our own recipe, listed above under the published one\n";
     std::cout << table << std::flush;
     if (!missed.empty())
-        std::cerr << kit::name() << ": short of the figure: " << missed << "; more --steps may help\n";
+        std::cerr << kit::name() << ": published figure not reached: " << missed
+                  << "; more --steps may help\n";
     return missed.empty() ? 0 : 1;
 }
 

@@ -1,5 +1,5 @@
-// Trains an encoder-decoder Transformer on a handful of sentence pairs, translates them, and then whatever is
-// asked.
+// Trains an encoder-decoder Transformer on a handful of sentence pairs, translates them, and then any
+// sentence that is typed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,40 +38,40 @@ struct Settings {
 
 // The command-line options; parsing them fills `s`.
 kit::Options task_options(Settings& s) {
-    kit::Options options("toy_translate", "learns to translate a few sentences, from nothing");
+    kit::Options options("toy_translate", "learns to translate a few sentences from scratch");
     options.rest("SENTENCE...",
                  "translate each after training; without any, translate standard input line by line",
                  s.words);
     options.add("--pairs", "the built-in sentences to learn", s.corpus, {"en-fr", "en-es"});
     options
-        .add_files("--data", "FILE", "learn these instead: a line is source<TAB>target, in UTF-8", s.data,
+        .add_files("--data", "FILE", "learn these instead: lines of source<TAB>target, in UTF-8", s.data,
                    [](const std::string& file) { return std::vector<std::string>{file}; })
         .may_change();
-    options.add("--preset", "how the model is built", s.preset, models::preset_names());
-    options.add("--epochs", "N", "how often each pair is learned", s.epochs, {.min = 1, .max = 1'000'000'000})
+    options.add("--preset", "configuration of the model", s.preset, models::preset_names());
+    options.add("--epochs", "N", "passes over all pairs", s.epochs, {.min = 1, .max = 1'000'000'000})
         .may_change();
-    options.add("--lr", "X", "learning rate; 0 is 1e-3, or 1e-4 for models 512 wide", s.lr,
+    options.add("--lr", "X", "learning rate; 0: 1e-3, or 1e-4 for models at least 512 wide", s.lr,
                 {.min = 0, .max = 1});
-    options.add("--beam", "N", "width of the beam; 1 is greedy search", s.beam, {.min = 1, .max = 1000})
+    options.add("--beam", "N", "width of the beam; 1: greedy search", s.beam, {.min = 1, .max = 1000})
         .this_call();
-    options.add("--n-best", "N", "translations to show for each sentence", s.n_best, {.min = 1, .max = 1000})
+    options.add("--n-best", "N", "translations to print for each sentence", s.n_best, {.min = 1, .max = 1000})
         .this_call();
     options
-        .add("--alpha", "X", "length penalty: score = log p / ((5 + length) / 6)^X", s.alpha,
+        .add("--alpha", "X", "length penalty: score = log p / ((5 + length) / 6)^X; 0: none", s.alpha,
              {.min = 0, .max = 10})
         .this_call();
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
     options.example("./apps/toy_translate",
-                    "learns five English-French pairs; ends with 5/5, then asks for sentences");
+                    "learns five English-French pairs; ends with 5/5, then prompts for sentences");
     options.example("./apps/toy_translate --pairs en-es \"the cat is black\"", "el gato es negro");
     options.example("./apps/toy_translate --preset chapter --pairs en-es",
                     "44 million parameters, 100 epochs, beam 3: about 20 seconds on two cores");
     options.example("printf 'one\\tun\\ntwo\\tdeux\\n' > p.tsv && ./apps/toy_translate --data p.tsv two",
                     "deux");
     options.note(
-        "Exit status: 0, or 1 if a built-in sentence came out wrong or for bad data, 2 for a wrong command "
-        "line.");
+        "Exit status: 0; 1 if a built-in sentence is translated wrongly, or for bad data; 2 for a wrong "
+        "command line.");
     return options;
 }
 
@@ -90,12 +90,12 @@ const std::vector<SentencePair> kEnglishSpanish = {{"hello world", "hola mundo"}
                                                    {"this is a book", "este es un libro"},
                                                    {"what is your name", "como te llamas"}};
 
-// Words that occur, put together in a way that does not.
+// Known words in new combinations.
 const std::vector<std::string> kUnseenEnglish = {"i love cat", "this is a cat"};
 
-constexpr int64_t kLongest = 2000;  // words of a sentence; attention takes time with their square
+constexpr int64_t kLongest = 2000;  // words in a sentence; the time of attention grows with its square
 
-// Sentences as ids, and the vocabularies that made them. Models that share a table need one for both
+// Sentences as ids, and their vocabularies. A model with shared embeddings needs one vocabulary for both
 // languages.
 struct Corpus {
     std::vector<models::Pair> pairs;
@@ -108,7 +108,7 @@ struct Corpus {
             const auto length =
                 static_cast<int64_t>(std::max(pairs.back().src.size(), pairs.back().tgt.size()));
             autograd::check(length <= kLongest, path, ":", s.line, ": a sentence of ", length,
-                            " words; at most ", kLongest, " are possible; one line is one sentence");
+                            " words; at most ", kLongest, " are possible; each line is one sentence");
             longest = std::max(longest, length);
         }
         if (shared)
@@ -182,13 +182,13 @@ public:
                                               .max_tokens = 2 * corpus_.longest + 10})[0];
     }
 
-    // Translations to standard output, one a line; what is unknown to standard error.
-    // indent: before each but the first.
+    // Prints translations to standard output, one per line, each but the first after `indent`; and unknown
+    // words to standard error.
     void print(const std::string& sentence, const std::string& where, const std::string& indent = "") const {
         const std::string words = known_words(sentence);
         const std::vector<int32_t> ids = corpus_.src.encode(words);
         autograd::check(static_cast<int64_t>(ids.size()) <= model_.config.max_length, where,
-                        ": a sentence of ", ids.size(), " words is longer than this model's ",
+                        ": a sentence of ", ids.size(), " words is longer than this model's limit of ",
                         model_.config.max_length);
         if (ids.empty()) {
             std::cout << '\n';
@@ -210,7 +210,8 @@ public:
     }
 
 private:
-    // "Hello World!" -> "hello world", where the words as they stand are unknown and these are known.
+    // Replaces an unknown word by its lower-case form without punctuation, if that is known:
+    // "Hello World!" -> "hello world".
     std::string known_words(const std::string& sentence) const {
         std::string words;
         for (const std::string& word : models::text::split_words(sentence)) {
@@ -224,7 +225,7 @@ private:
         return words;
     }
 
-    // Each unknown word once, and the words that it may be instead.
+    // Lists the unknown words, each once, and the known ones.
     void report_unknown(const std::string& words) const {
         constexpr int32_t kMost = 40;
         std::string unknown, known;
@@ -237,7 +238,7 @@ private:
         for (int32_t id = models::kFirstFreeId; id < corpus_.src.size(); ++id)
             if (id < models::kFirstFreeId + kMost)
                 known.append(known.empty() ? "" : " ").append(corpus_.src.word(id));
-        std::cerr << kit::name() << ": unknown: " << unknown << "; the words it knows: " << known
+        std::cerr << kit::name() << ": unknown words: " << unknown << "; known words: " << known
                   << (corpus_.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
     }
 
@@ -246,7 +247,7 @@ private:
     const Settings& settings_;
 };
 
-// Translates what was learned; returns how many came out right, their ends included.
+// Translates the sentences of the training data. Returns how many translations are right, <eos> included.
 std::size_t recite(const Translator& translate, const Corpus& corpus, std::size_t show) {
     std::size_t right = 0;
     for (std::size_t i = 0; i < corpus.pairs.size(); ++i) {
@@ -287,7 +288,7 @@ void translate_input(const Translator& translate) {
 }
 
 int main_program(Settings& s, kit::Options& options) {
-    std::ios::sync_with_stdio(false);  // or input that cannot be read seems to have ended
+    std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
     if (s.n_best > s.beam)
         throw kit::UsageError(
             autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));

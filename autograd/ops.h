@@ -68,7 +68,7 @@ Tensor mean(const Tensor& x, List<int> dims, bool keep_dims = false);
 // The largest element along one dim, which must not be empty. The gradient goes to the first of equal maxima.
 Tensor max(const Tensor& x, int dim, bool keep_dim = false);
 // The index of the largest element along one dim, the first of equal ones. NaN counts as the largest.
-// (V) -> (1, 1), (N, V) -> (N, 1), (B, T, V) -> (B, T); another dim likewise.
+// (N) -> (1, 1), (M, N) -> (M, 1), (B, T, N) -> (B, T); another dim likewise.
 Tokens argmax(const Tensor& x, int dim = -1);
 
 // ------------------------------------------------------------------------------------------- shape
@@ -95,8 +95,8 @@ struct CrossEntropyOptions {
     std::optional<int32_t> ignore = {};  // targets with this id do not count; default: the targets' own pad
     Real label_smoothing = 0;            // s: the target gets 1 - s, and s is spread over all V evenly
 };
-// The mean over the counted targets of -Σ_v target_v log softmax(logits)_v, a scalar, summed in double.
-// logits (B, T, V) with targets (B, T), or rows (N, V) with N targets of any shape.
+// The mean over the counted targets of -Σ_i target_i log softmax(logits)_i, a scalar, summed in double.
+// logits (B, T, V) with targets (B, T), or rows (M, V) with M targets of any shape.
 // Throws Error for an id outside 0 .. V-1 (with its place), or if no target is counted.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Each fused op written with primitive ops, one equation of the paper a line; backward comes from the graph.
-// The symbols of a formula are those of its paper; the comments name the sizes as ops.h does.
+// Each fused op written with primitive ops, one equation per line; backward comes from the graph.
+// The comments name the sizes as ops.h does, and the attention's queries, keys and values q, k and v.
 #include "autograd/plain.h"
 
 #include <cmath>
@@ -47,20 +47,20 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
 
 // ------------------------------------------------------------------------------------------------ loss
 
-// loss = mean over the counted targets y of -((1 - s) log p_y + s/V Σ_v log p_v),  p = softmax(logits)
+// loss = mean over the counted targets y of -((1 - s) log p_y + s/V Σ_i log p_i),  p = softmax(logits)
 // Label smoothing s: Szegedy et al. 2016, §7.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
     const int32_t ignore = options.ignore.value_or(targets.pad());
     const Tokens ids(targets.batch(), targets.length(), targets.ids(), ignore);
-    Tensor counted = Tensor::ones({static_cast<int64_t>(ids.ids().size())});  // (N), 0 where ignored
+    Tensor counted = Tensor::ones({static_cast<int64_t>(ids.ids().size())});  // (M), 0 where ignored
     for (int64_t i = 0; i < counted.numel(); ++i)
         counted.mutable_data()[i] = ids.ids()[static_cast<std::size_t>(i)] != ignore;
-    const Tensor rows = reshape(logits, {counted.numel(), -1});               // (N, V)
-    const Tensor log_p = log_softmax(where(unsqueeze(counted, 1), rows, 0));  // (N, V)
-    const Tensor of_target = gather(log_p, ids);                              // (N), 0 where ignored
-    const Tensor of_all = where(counted, mean(log_p, {1}), 0);                // (N)
+    const Tensor rows = reshape(logits, {counted.numel(), -1});               // (M, V)
+    const Tensor log_p = log_softmax(where(unsqueeze(counted, 1), rows, 0));  // (M, V)
+    const Tensor of_target = gather(log_p, ids);                              // (M), 0 where ignored
+    const Tensor of_all = where(counted, mean(log_p, {1}), 0);                // (M)
     const Real s = options.label_smoothing;
-    const Tensor log_q = s == 0 ? of_target : (1 - s) * of_target + s * of_all;  // (N)
+    const Tensor log_q = s == 0 ? of_target : (1 - s) * of_target + s * of_all;  // (M)
     return -sum(log_q) / sum(counted);                                           // ()
 }
 
@@ -124,21 +124,21 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
 // too.
 static Tensor finite(const Tensor& x) { return where(x - x == 0, x, 0); }
 
-// Q Kᵀ      q (B, H, T, D), k (B, H, S, D) -> (B, H, T, S)
+// q kᵀ      q (B, H, T, D), k (B, H, S, D) -> (B, H, T, S)
 static Tensor dot_products(const Tensor& q, const Tensor& k) {
     const auto flaw = [](const Tensor& x) { return sum(x - x, {-1}, true).detach(); };  // 0, or NaN
     const Tensor flaws = flaw(q) + transpose(flaw(k), 2, 3);                            // (B, H, T, S)
     return matmul(finite(q), finite(k), true) + flaws;                                  // (B, H, T, S)
 }
 
-// A V, with the weights A (B, H, T, S), v (B, H, S, D), allowed (B, 1, T, S) -> (B, H, T, D)
+// w v      weights w (B, H, T, S), v (B, H, S, D), allowed (B, 1, T, S) -> (B, H, T, D)
 static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor& allowed) {
     const Tensor flaws = matmul(allowed, v - v != 0);  // (B, H, T, D)
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
     return matmul(weights, finite(v)) + where(flaws > 0, nan, Tensor::zeros(flaws.shape()));  // (B, H, T, D)
 }
 
-// Attention(Q, K, V) = softmax(Q Kᵀ / √D) V      "Attention Is All You Need", equation 1, per head: §3.2.2
+// attention(q, k, v) = softmax(q kᵀ / √D) v      "Attention Is All You Need", equation 1, per head: §3.2.2
 // A query that may see no key gets zeros.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
     const FloatControl ieee;  // √D must be rounded the same way everywhere

@@ -1,4 +1,5 @@
-// What the models with one stack have in common: token ids in, a vector for each position out.
+// What the models with one stack have in common: token ids in, a vector for each position out. They have one
+// text only, of length T, which is S in the encoder's comments.
 //
 //     LanguageModel        a causal mask, and the output layer: decoder-only, as GPT
 //     MaskedLanguageModel  no mask but padding, and the output layer: encoder-only, as BERT

@@ -36,7 +36,7 @@ void finish(Search& search, const std::vector<int32_t>& ids, double log_probabil
     search.done.insert(std::upper_bound(search.done.begin(), search.done.end(), h, better), h);
 }
 
-// Hypotheses still live are returned as unfinished.
+// Returns the live hypotheses, too, as unfinished ones.
 void end_search(Search& search, const BeamOptions& o) {
     for (const Live& l : search.live)
         finish(search, l.ids, l.log_probability, false, o);
@@ -54,13 +54,13 @@ bool decided(const Search& search, const BeamOptions& o) {
                         [&](const Live& l) { return l.log_probability / longest > worst; });
 }
 
-// One step of one sentence: its live hypotheses are replaced by their best continuations; those that end go
-// to `done`.
+// One step of one sentence: replaces its live hypotheses by their best continuations. Those that end go to
+// `done`.
 //
-// How many candidates are enough to leave `beam` live ones? With one end, a hypothesis has one continuation
-// that ends. Take beam 2: of the best 4 candidates at most 2 end, so 2 are left. In general the number is
-// beam + beam * ends. Beam 1 needs only one candidate: if that one ends, so does the search. An end that is
-// worse than `beam` other candidates does not count: it would not have been kept.
+// How many candidates are enough to leave `beam` live ones? With one end token, each hypothesis has one
+// continuation that ends. Take beam 2: at most 2 of the best 4 candidates end, so 2 are left. In general the
+// number is beam + beam * ends. Beam 1 needs only one candidate: if that one ends, so does the search. A
+// candidate that ends but is not among the best `beam` is dropped, like any other of its rank.
 void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
     const std::size_t enough = beam == 1 ? 1 : beam + beam * specials.ends.size();

@@ -1,4 +1,4 @@
-// The encoder-only classifier: what kind of text is this?
+// The encoder-only classifier: which class does a text belong to?
 #pragma once
 
 #include "models/backbone.h"

@@ -85,8 +85,8 @@ const TransformerConfig& check_config(const TransformerConfig& c) {
     check_config(decoder_stack(c));
     const bool embeddings_tied = c.tying == Tying::source_target || c.tying == Tying::all;
     check(!embeddings_tied || c.src_vocabulary == c.tgt_vocabulary,
-          "[config] to share embeddings both vocabularies must be the same: got ", c.src_vocabulary, " and ",
-          c.tgt_vocabulary);
+          "[config] to share embeddings, both vocabularies must have the same size: got ", c.src_vocabulary,
+          " and ", c.tgt_vocabulary);
     return c;
 }
 

@@ -34,7 +34,7 @@ enum class NormPlacement {
 inline constexpr const char* kNormPlacementNames[] = {"post", "pre"};
 static_assert(std::size(kNormPlacementNames) == static_cast<std::size_t>(NormPlacement::count));
 
-// Which of the three matrices that translate between ids and vectors are one and the same.
+// Which of the three matrices between ids and vectors (two embeddings, and the output layer) are shared.
 enum class Tying {
     none,
     source_target,  // the two embeddings
@@ -55,8 +55,8 @@ struct DropoutRates {
 
 // Each configuration has one visit of its fields, `fields(config, field)`, which calls field("name",
 // config.member) for each of them, with the names of the values for an enum. Saving, loading and printing are
-// such visits (FieldWriter and FieldReader of nn/checkpoint/metadata.h, for instance). A field that is added
-// must be added to the visit: a test counts them. Config is the struct or const of it.
+// such visits (FieldWriter and FieldReader of nn/checkpoint/metadata.h, for instance). A new field must be
+// added to the visit: a test counts the fields. Config is the struct, const or not.
 
 // What the layers of a model are made of, in every family. The defaults are the paper's, Table 3.
 struct BlockConfig {

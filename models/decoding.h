@@ -27,7 +27,7 @@ struct BeamOptions {
     double alpha = 0.6;
     double k = 5;
     int64_t max_tokens = 100;  // the end counted
-    // For each sentence a number of its own, from 1 to max_tokens; none: max_tokens for all.
+    // A limit for each sentence, from 1 to max_tokens. Empty: max_tokens for all.
     std::vector<int64_t> max_tokens_of = {};
 };
 
@@ -35,8 +35,8 @@ struct BeamOptions {
 //
 // Greedy search cannot take a token back: the most probable one may lead to a worse sentence. Beam search
 // keeps the `beam` most probable beginnings instead of one. At every step each is continued by every token,
-// and of all these continuations the best are kept. One that ends is put aside if it is among the best `beam`
-// of its step.
+// and the best of all these continuations are kept. A continuation that ends is set aside if it is among the
+// best `beam` of its step.
 //
 // A sentence is done when `beam` hypotheses have ended and the best continuation of some step was among them.
 // (fairseq stops at the first condition alone. But when a model is nearly certain of one long sentence, the

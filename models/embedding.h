@@ -35,8 +35,8 @@ struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
     Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
-    // The same bits, given the transposed table: a decoder multiplies few rows many times, and transposes it
-    // once.
+    // The same bits from the transposed table. A decoder, which multiplies few rows many times, transposes
+    // the table once.
     Tensor operator()(const Tensor& x, const Tensor& transposed) const {
         return autograd::linear(x, transposed, bias);
     }
@@ -50,7 +50,7 @@ struct OutputLayer {
         v("bias", bias);
     }
 
-    nn::Parameter table;  // (V, d_model), like an embedding's, so that it can be one
+    nn::Parameter table;  // (V, d_model), like an embedding's, so that the two can be shared
     nn::Parameter bias;   // (V), or absent
 };
 

@@ -21,7 +21,7 @@ struct AttentionWeights {
 // A place for one layer's weights at the end of a list; nullptr if there is no list.
 inline Tensor* next_weights(std::vector<Tensor>* list) { return list ? &list->emplace_back() : nullptr; }
 
-// What decoding keeps of one layer from one step to the next.
+// What decoding keeps for one layer from one step to the next.
 struct LayerCache {
     nn::KeyValueCache self;    // of the tokens read so far
     nn::KeyValueCache memory;  // of the encoder's output, the same in every step; empty without an encoder
@@ -30,7 +30,7 @@ struct LayerCache {
 // Self-attention, then feed-forward, each within a residual connection.
 struct EncoderLayer {
     EncoderLayer(const StackConfig& config, const Rng& rng);
-    // x (B, S, d_model) -> the same shape
+    // x (B, S, d_model) -> the same shape. S: the length of the text that is read, source or not.
     Tensor operator()(const Tensor& x, const Pass& pass) const;
     void visit(Visitor& v) const {
         v("self_attention", self_attention);
@@ -72,10 +72,10 @@ struct Encoder : Stack<EncoderLayer> {
 };
 
 // The mask of an encoder that reads whole texts, ids (B, S): padding is hidden as keys. Throws Error for a
-// text without any token, of which nothing could be said.
+// text without any token.
 Mask hiding_padding(const Tokens& ids);
 
-// What both stacks make their parts from.
+// The options of the layers in both stacks.
 nn::MultiHeadOptions attention_options(const StackConfig& config);
 nn::FeedForwardOptions feed_forward_options(const StackConfig& config);
 

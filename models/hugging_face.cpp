@@ -34,8 +34,8 @@ const NameRules kBert = {
     {"backbone.encoder.layers.", "bert.encoder.layer."},
 };
 
-// GPT2Model's files lack the prefix that GPT2LMHeadModel's have. attn.bias and attn.masked_bias are causal
-// masks.
+// GPT2Model's files lack the prefix "transformer." of GPT2LMHeadModel's. attn.bias and attn.masked_bias are
+// causal masks.
 std::string gpt2_name(std::string name) {
     name = nn::checkpoint::without_wrappers(std::move(name));
     if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias"))
@@ -55,7 +55,7 @@ std::string bert_name(std::string name) {
     return replaced(name, {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}});
 }
 
-// Queries, keys and values, whose projections are the columns of one matrix here, as three entries.
+// Our projections of queries, keys and values are the columns of one matrix. Makes three entries of them.
 void split_in_proj(const StateEntry& entry, std::size_t at, int64_t d_model, std::vector<StateEntry>& out) {
     int64_t first = 0;
     for (const char* const name : {"query.", "key.", "value."}) {
@@ -75,7 +75,7 @@ StateDict gpt2_state_dict(const LanguageModel& model) {
     check(c.block.norm == NormPlacement::pre && c.block.activation == nn::Activation::gelu_tanh &&
               !c.block.scale_embeddings,
           "[gpt2_state_dict] GPT-2 has its norms before the sub-layers, GELU's tanh form and embeddings that "
-          "are not scaled, and this model does not; begin its configuration with gpt2()");
+          "are not scaled, unlike this model; start its configuration from gpt2()");
     return {.entries = renamed(all_parameters(model), kGpt2, false), .canonical = gpt2_name};
 }
 
@@ -85,8 +85,8 @@ StateDict bert_state_dict(const MaskedLanguageModel& model) {
               c.block.activation == nn::Activation::gelu && c.block.positions == nn::Positions::learned &&
               !c.block.scale_embeddings,
           "[bert_state_dict] BERT has its norms after the sub-layers and none at the end, GELU, learned "
-          "positions and embeddings that are not scaled, and this model does not; begin its configuration "
-          "with bert()");
+          "positions and embeddings that are not scaled, unlike this model; start its configuration from "
+          "bert()");
     StateDict state = {.entries = {}, .canonical = bert_name};
     for (const StateEntry& entry : renamed(all_parameters(model), kBert, true)) {
         const std::size_t at = entry.name.find("in_proj.");
@@ -95,7 +95,7 @@ StateDict bert_state_dict(const MaskedLanguageModel& model) {
         else
             split_in_proj(entry, at, c.block.d_model, state.entries);
     }
-    if (c.block.output_bias)  // has two names in newer versions
+    if (c.block.output_bias)  // newer versions of transformers also save it under this second name
         state.entries.push_back({"cls.predictions.decoder.bias", model.output.bias});
     state.entries.push_back(
         {"bert.embeddings.token_type_embeddings.weight", Tensor::zeros({2, c.block.d_model})});

@@ -1,11 +1,11 @@
-// Weights of Hugging Face's GPT-2 and BERT, under the names that they have there.
+// Loads and saves the weights of GPT-2 and BERT under the names that they have at Hugging Face.
 //
 //     const LanguageModel model(gpt2(), Rng(0));
 //     load_gpt2("gpt2/model.safetensors", model);    # GPT2LMHeadModel's, or GPT2Model's
 //     save_bert("model.safetensors", masked_model);  # in Python: BertForMaskedLM(...).load_state_dict(...)
 //
-// Only names and layouts differ from those of models/pytorch.h: GPT-2 has its matrices as (in, out), as we
-// do; BERT as (out, in), with queries, keys and values apart.
+// Only names and layouts differ from those of models/pytorch.h: GPT-2 stores its matrices as (in, out), as we
+// do; BERT as (out, in), with separate matrices for queries, keys and values.
 #pragma once
 
 #include "models/language_model.h"
@@ -23,8 +23,9 @@ StateDict gpt2_state_dict(const LanguageModel& model);
 // position: the last entry holds the two, (2, d_model), which our model lacks.
 StateDict bert_state_dict(const MaskedLanguageModel& model);
 
-// These give back the metadata, and throw FileError as load_pytorch does. A text of one sentence always gets
-// BERT's vector for the first: load_bert adds it to the positions, save_bert writes zeros for both.
+// The loaders return the metadata, and throw FileError as load_pytorch does. In a text of one sentence, BERT
+// adds its vector for the first sentence to every position: load_bert adds it to the table of positions, and
+// save_bert writes zeros for both vectors.
 inline Metadata load_gpt2(const std::string& path, const LanguageModel& model) {
     return load(path, gpt2_state_dict(model));
 }

@@ -10,7 +10,7 @@ namespace plaingrad::models {
 
 using nn::checkpoint::check_file;
 
-static constexpr const char* kLabels = "classify.labels";  // in the metadata, a line each
+static constexpr const char* kLabels = "classify.labels";  // in the metadata, one per line
 
 Labeller Labeller::load(const std::string& path) {
     const std::string file = model_file(path);

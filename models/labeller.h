@@ -1,4 +1,4 @@
-// From a text to its label: a Classifier, how it reads, and what its classes are called.
+// From a text to its label: a Classifier with its text reader and the names of its classes.
 //
 //     const auto label = models::Labeller::load("run");  // of `classify train ... --save run`
 //     std::cout << label("what a lovely evening")[0].name;
@@ -18,7 +18,7 @@ struct Labeller {
     // What `classify train` has saved: a run's folder (see model_file), or one of the files in it. Throws
     // FileError naming the file for any other.
     static Labeller load(const std::string& path);
-    // What a saved model says besides its configuration.
+    // For a saved model: what its file has besides the configuration.
     nn::checkpoint::Metadata metadata() const;
 
     // All labels, the most probable first. Throws Error, as `probabilities` does, for a text without words.
@@ -28,7 +28,7 @@ struct Labeller {
 
     Classifier model;
     text::Reader reader;
-    std::vector<std::string> labels;  // in the order of the alphabet
+    std::vector<std::string> labels;  // in alphabetical order
 };
 
 }  // namespace plaingrad::models

@@ -1,4 +1,4 @@
-// The decoder-only language model: what comes next? Radford et al. 2018, 2019 (GPT, GPT-2).
+// The decoder-only language model predicts the next token. Radford et al. 2018, 2019 (GPT, GPT-2).
 #pragma once
 
 #include "models/backbone.h"

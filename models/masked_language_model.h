@@ -1,4 +1,4 @@
-// The encoder-only masked language model: what stood here? Devlin et al. 2019 (BERT), §3.1.
+// The encoder-only masked language model predicts tokens that are masked. Devlin et al. 2019 (BERT), §3.1.
 #pragma once
 
 #include "models/backbone.h"

@@ -15,8 +15,8 @@ Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials) {
 
 nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const Mode& mode,
                              Real label_smoothing) {
-    // Cutting off the last position drops the end of the longest sentences only; of shorter ones it drops
-    // padding. The decoder then reads their end and predicts padding, which the loss ignores.
+    // Without the last position, the longest sentences lose their end, and the others only padding. For the
+    // latter the decoder also reads the end and predicts padding, which the loss ignores.
     const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);
     const Tokens predicted = batch.tgt.slice(1, batch.tgt.length());
     int64_t tokens = 0;

@@ -15,7 +15,7 @@ struct Pair {
 
 struct Batch {
     Tokens src;  // (B, S)
-    Tokens tgt;  // (B, T + 1): the start first, an end last, then padding; T: what the decoder reads
+    Tokens tgt;  // (B, T + 1): start, sentence, end, padding; the decoder reads T of them
 };
 // specials: those of the model's configuration.
 Batch make_batch(const std::vector<Pair>& pairs, const Specials& specials = {});

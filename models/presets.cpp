@@ -21,7 +21,7 @@ const std::vector<Preset>& presets() {
         // output.
         {"paper", {.tying = Tying::all}},
 
-        // Scaled embeddings and three separate matrices; dropout inside the feed-forward too. Toy size.
+        // Scaled embeddings and three separate matrices; dropout also inside the feed-forward. Toy size.
         {"article",
          {.n_encoder_layers = 2,
           .n_decoder_layers = 2,
@@ -40,15 +40,14 @@ const std::vector<Preset>& presets() {
                     .scale_embeddings = false,
                     .dropout = {.embeddings = 0, .sublayers = 0}}}},
 
-        // Learned positions, tables of its own for source and target; dropout on attention weights, inside
-        // the feed-forward and on sub-layers, but not on embeddings. Made for reversing sequences.
+        // Learned positions, separate tables for source and target; dropout on attention weights, inside the
+        // feed-forward and on sub-layers, but not on embeddings. Made for reversing sequences.
         {"blog", blog(128, nn::Positions::learned)},
-        // The same task, from scratch: sinusoids, and a wider feed-forward.
+        // The same task in the blog's version from scratch: sinusoids, and a wider feed-forward.
         {"blog-scratch", blog(256, nn::Positions::sinusoidal)},
 
-        // The paper's sizes without scaling or sharing. That tutorial masks padded target *queries*; here, as
-        // everywhere in this library, padding is hidden as keys, and the loss ignores what padded queries
-        // compute.
+        // The paper's sizes without scaling or sharing. The tutorial masks padded *queries* of the target; we
+        // hide padded keys, as everywhere in this library, and the loss ignores padded queries.
         {"summary", {.src_vocabulary = 5000, .tgt_vocabulary = 5000, .block = {.scale_embeddings = false}}},
 
         // Everything shared, no bias in attention and output, no dropout; short sentences.

@@ -1,8 +1,8 @@
-// The ways in which the tutorials of this field build the Transformer, each as one configuration value.
+// The ways in which well-known tutorials build the Transformer, each as one configuration.
 //
 // Where they differ: positions, scaling, which matrices are shared, where dropout is applied, which layers
-// have a bias, and where the norm is placed. Vocabularies are set to the tutorial's, or left 0 for the data
-// to decide. Beside `paper` ("Attention Is All You Need") and `prenorm` (the same with the norm first) they
+// have a bias, and where the norm is placed. Vocabularies have the tutorial's size, or 0, to be set from the
+// data. Beside `paper` ("Attention Is All You Need") and `prenorm` (the same with the norm first) they
 // are
 //
 //     article             "Transformer. Implementing a Transformer Architecture from scratch in PyTorch"
@@ -28,7 +28,8 @@ struct Preset {
 const std::vector<Preset>& presets();
 std::vector<std::string> preset_names();
 
-// The two families with one stack, at the size in which they became known; set the fields that differ.
+// The two families with one stack, in the sizes that made them known. Set the fields that differ in your
+// model.
 StackConfig gpt2();  // for LanguageModel: GPT-2 small, Radford et al. 2019
 StackConfig bert();  // for MaskedLanguageModel, and Classifier's stack: BERT base, Devlin et al. 2019
 

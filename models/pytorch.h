@@ -1,4 +1,4 @@
-// Weights from PyTorch and to PyTorch, under the names that they have there.
+// Loads and saves weights under the names that they have in PyTorch.
 //
 //     load_pytorch("model.safetensors", model);          # in Python: save_file(model.state_dict(), ...)
 //     save_pytorch("model.safetensors", model);          # model.load_state_dict(load_file(...), strict=True)
@@ -11,17 +11,19 @@
 //                           src_embedding.*, tgt_embedding.*     torch.nn.Embedding
 //                           src_positions.*, tgt_positions.*     torch.nn.Embedding, if they are learned
 //                           output.*                             torch.nn.Linear
-//     LanguageModel         encoder.*                            torch.nn.TransformerEncoder
-//     MaskedLanguageModel   embedding.*, positions.*, embedding_norm.*, output.*
-//     Classifier            transform.*, norm.*                  (MaskedLanguageModel only)
+//     LanguageModel, MaskedLanguageModel, Classifier
+//                           encoder.*                            torch.nn.TransformerEncoder
+//                           embedding.*, positions.*, output.*   as in a Transformer
+//                           embedding_norm.*                     torch.nn.LayerNorm, if there is one
+//                           transform.*, norm.*                  of a MaskedLanguageModel: Linear, LayerNorm
 //     a layer of nn/        Linear, Embedding, LayerNorm, MultiheadAttention
 //
 // torch.nn.Transformer has a norm after each stack in post-norm, too: that is `final_norms = true` here.
 // Without them it takes its stacks as custom_encoder and custom_decoder.
 //
-// Layouts: PyTorch's Linear has its weight as (out, in), ours is (in, out); the projections of queries, keys
-// and values are one matrix there. Other names and layouts are a map of your own: models/hugging_face.cpp
-// has two.
+// Layouts: PyTorch's Linear has its weight as (out, in), ours as (in, out); PyTorch has the projections of
+// queries, keys and values in one matrix. For other names and layouts, write a map of your own:
+// models/hugging_face.cpp has two.
 #pragma once
 
 #include <string>

@@ -27,9 +27,9 @@ public:
         if (best_.size() == count_)
             worst_ = best_.back().log_probability;
     }
-    // A log probability of a next token up to which `add` would reject every candidate of a hypothesis with
-    // this log probability. The difference is rounded, so it is moved down by two steps: then it is never too
-    // large.
+    // `add` rejects every continuation of a hypothesis with this log probability by a token whose log
+    // probability is at most the result. The difference is rounded, so it is moved down by two floating-point
+    // steps: then it is never too large.
     Real rejected(double log_probability) const {
         constexpr Real lowest = -std::numeric_limits<Real>::infinity();
         return std::nextafter(std::nextafter(static_cast<Real>(worst_ - log_probability), lowest), lowest);
@@ -42,8 +42,8 @@ private:
     std::vector<Candidate> best_;
 };
 
-// Nearly every token of a vocabulary is rejected. Blocks of them are compared at once, with a constant size,
-// which lets the compiler use vectors. NaN counts as more than any limit.
+// Nearly every token of a vocabulary is rejected. So they are compared in blocks of constant size, for which
+// the compiler uses vector instructions. NaN counts as above any limit.
 constexpr int64_t kBlock = 32;
 
 bool all_rejected(const Real* log_p, Real limit) {

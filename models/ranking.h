@@ -21,9 +21,9 @@ struct Live {
     double log_probability;
 };
 
-// log_p (rows, V): of the next token. The best `count` >= 1 candidates, fewer if no more have a probability;
-// best first, of equal ones the earlier hypothesis and the smaller id. Tokens of specials.never are no
-// candidates. Throws Error for a probability that is not a number.
+// log_p (rows, V): of the next token. Returns the best `count` >= 1 candidates, or fewer if no others have a
+// probability above 0; best first, ties going to the earlier hypothesis and the smaller id. Tokens of
+// specials.never are no candidates. Throws Error for a probability that is not a number.
 std::vector<Candidate> best_candidates(std::span<const Live> hypotheses, const Tensor& log_p,
                                        std::size_t count, const Specials& specials);
 

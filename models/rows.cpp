@@ -20,7 +20,7 @@ int32_t Rows::keep(int32_t row, int32_t token) {
     return static_cast<int32_t>(kept_.size()) - 1;
 }
 
-// The batch shrinks as sentences end: the stepper's rows become those that were kept.
+// Tells the stepper which rows were kept: the batch shrinks as sentences end.
 void Rows::select() {
     std::vector<int32_t> all(sentences_.size());
     std::iota(all.begin(), all.end(), 0);
@@ -52,8 +52,8 @@ Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t c
 Tensor Rows::read(const Tokens& tokens) {
     const Tensor logits = stepper_.step(tokens);  // (rows, T, V)
     for (const int32_t end : stepper_.specials.ends)
-        check(end >= 0 && end < logits.size(2), "[decoding] the end ", end, " is no id of a vocabulary of ",
-              logits.size(2), "; set the specials of the configuration");
+        check(end >= 0 && end < logits.size(2), "[decoding] the end ", end,
+              " is not an id of a vocabulary of ", logits.size(2), "; set the specials of the configuration");
     kept_.clear();
     tokens_.clear();
     const int64_t rows = logits.size(0), length = logits.size(1);

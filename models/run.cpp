@@ -28,7 +28,7 @@ Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::A
     read("data", data);
     autograd::check(
         data == parts.data, folder.last(),
-        ": the run began with other data or another validation than these files; it can only go on "
+        ": the run began with other training or validation data than these files; it can only continue "
         "with the same");
     load_weights(folder.last(), parts.state);
     load_training(folder.last(), training);
@@ -68,7 +68,8 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
             also(step, loss, better);
     };
     watch_.after_step = [this](const nn::StepReport& report) { keep(report); };
-    // What cannot be saved is known before the first step. (A run that has ended may have other settings.)
+    // Saves before the first step, so that a run that cannot save fails at once. (And again when the run has
+    // ended, as this call may have other settings.)
     if (done == 0 || has_ended(steps, patience))
         save_last();
     return done + 1;
@@ -84,8 +85,8 @@ bool Run::after_step(nn::StepReport report) {
     return !stopped_;
 }
 
-// What is needed to resume is written last: a run that is killed before does all this once more, with the
-// same result.
+// The file to resume from is written last: a run that is killed before does all this again, with the same
+// result.
 void Run::keep(const nn::StepReport& report) {
     losses.push_back(report.loss);
     loss_ = report.loss;

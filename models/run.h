@@ -1,11 +1,11 @@
-// A training run, the same for every program: it keeps a log and checkpoints in its folder, and can be
-// stopped or killed at any moment and resumed to the same bits. It has no terminal: progress and signals hang
-// on the nn::Watch.
+// A training run, the same for every program: it keeps a log and checkpoints in its folder. It can be stopped
+// or killed at any moment, and resumed with the same bits. It knows no terminal: an nn::Watch shows progress
+// and reacts to signals.
 //
-//     models::Settings settings;                                    // a row for each
+//     models::Settings settings;  // with a row for each setting
 //     const models::RunFolder folder("mine", {.save = "run", .save_every = 100}, settings);
 //     const models::LanguageModel model(config, rng);
-//     models::Run run(folder, models::parts_of(model));  // with .resume: as the folder's run was left
+//     models::Run run(folder, models::parts_of(model));  // with .resume: loads the checkpoint
 //     if (run.train(loss_of, {.steps = 1000, .learning_rate = schedule}))  // false if it was stopped
 //         run.finish();                                                    // run/model.safetensors
 #pragma once
@@ -18,14 +18,14 @@
 
 namespace plaingrad::models {
 
-// What a run must know of its model: its weights, how a file has them, and how such a file is written.
+// What a run must know about its model: its parameters, their names in a file, and how to write that file.
 struct RunParts {
     std::vector<nn::NamedParameter> parameters;
     nn::checkpoint::StateDict state;
     std::function<void(const std::string& path, const Metadata& extra, const nn::Training* training)> save;
-    std::string data = {};  // which data a run began with (text::fingerprint): it is resumed with no others
+    std::string data = {};  // identifies the data (text::fingerprint); a run resumes with the same data only
 };
-// text: what the model's file has to say besides its configuration.
+// text: what the model's file has besides the configuration.
 template <class Model>
 RunParts parts_of(const Model& model, const Metadata& text = {}, const std::string& data = "") {
     return {nn::parameters(model), state_dict(model),
@@ -36,7 +36,7 @@ RunParts parts_of(const Model& model, const Metadata& text = {}, const std::stri
             data};
 }
 
-// What a program adds, if it needs to.
+// What a program can add to a run.
 struct RunHooks {
     std::function<Metadata()> state = {};  // its position in the data, unless steps imply it
     std::function<std::string(int64_t step, double loss)> describe_validation = {};
@@ -50,24 +50,24 @@ public:
     // adam: by default the paper's, §5.3.
     Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks = {},
         const nn::AdamOptions& adam = {.beta2 = 0.98, .eps = 1e-9});
-    Run(Run&&) = delete;  // its watch knows where it is
+    Run(Run&&) = delete;  // its watch points to it
 
-    // Returns whether the run has come to its end, and not only this call. Of the watch, `after_step` is the
-    // run's.
+    // Returns whether the run has come to its end, and not only this call. The run sets the watch's
+    // `after_step` itself.
     bool train(const nn::LossOf& loss_of, nn::TrainingOptions options, nn::Watch watch = {});
-    // Then: gives the model the best weights, or leaves it the last if there was no validation, and saves it.
-    // Returns the step that they are of, or 0 if nothing was saved here.
+    // To be called then: loads the best weights into the model, or keeps the last if there was no validation,
+    // and saves it. Returns the step of these weights, or 0 if nothing was saved here.
     int64_t finish();
 
-    // Where the loop is the program's own (see apps/reverse_task.cpp): steps from begin() to last(), as long
-    // as after_step() returns true; then stop(), which returns what train() does. patience: of
-    // TrainingOptions.
+    // For a program with a loop of its own (see apps/reverse_task.cpp), instead of train(): steps from
+    // begin() to last(), as long as after_step() returns true; then stop(), which returns what train() does.
+    // patience: as in TrainingOptions.
     int64_t begin(int64_t steps, nn::Watch watch = {}, int64_t patience = 0);
     int64_t last() const { return last_; }
     bool after_step(nn::StepReport report);  // its seconds are measured here
     bool stop();
 
-    // Of a run of so many steps: whether it has ended already, and the last step of this call.
+    // For a run of so many steps: whether it has ended already, and the last step of this call.
     bool has_ended(int64_t steps, int64_t patience) const;
     int64_t last_of(int64_t steps) const;
 

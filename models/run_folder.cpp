@@ -20,7 +20,7 @@ using nn::checkpoint::FieldReader;
 RunFolder::RunFolder(const std::string& of_program, const std::string& folder, bool resumes)
     : program(of_program), path(folder), top(folder), resumes_(resumes) {}
 
-// The other constructor is done when this one throws, so that the destructor runs.
+// Delegates to the other constructor, so that the destructor runs if this one throws.
 RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
                      const std::string& within)
     : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
@@ -31,13 +31,13 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
         resumes_ = resumes_ && fs::exists(last());
     }
     if (exists())
-        lock();  // before anything is read that another run may be about to change
+        lock();  // before reading anything that another run may be changing
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         settings.resume(FieldReader{checkpoint, program + ".", last()}.required("arguments"), last());
     }
     arguments = exists() ? settings.kept() : "";
-    run = of_run;  // which is one of the settings
+    run = of_run;  // only now: settings.resume may have changed it
 }
 
 RunFolder::~RunFolder() { leave(); }
@@ -56,7 +56,7 @@ void RunFolder::lock() {
         check(why != EWOULDBLOCK, path, ": another run is writing into this folder");
         check(!resumes_ || fs::exists(last(), none), path, ": there is no run in this folder (", last(), ")");
         if (why == ENOLCK || why == EOPNOTSUPP)
-            break;  // a file system without locks: better unlocked than not at all
+            break;  // a file system without locks: runs unlocked
         check(locked_ || why == ENOENT, path,
               ": this folder cannot be locked: ", std::generic_category().message(why));
     } while (!is_mine());  // its owner may have removed the folder between opening and locking
@@ -77,7 +77,7 @@ void RunFolder::make() {
         made_.push_back(folder.string());
     fs::create_directories(path, error);
     check(!error && fs::is_directory(path), path,
-          ": no folder can be made there: ", error ? error.message() : "there is a file of this name");
+          ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
 }
 
 bool RunFolder::is_mine() const {
@@ -90,7 +90,7 @@ void RunFolder::leave() {
     std::error_code none;
     if (is_mine())
         for (const std::string& folder : made_)
-            fs::remove(folder, none);  // not if there is something in it
+            fs::remove(folder, none);  // only if it is empty
     made_.clear();
     if (opened_ >= 0)
         close(opened_);

@@ -10,23 +10,23 @@ namespace plaingrad::models {
 
 using nn::checkpoint::Metadata;
 
-// Where a run is kept, and how often.
+// Where a run is saved, and how often.
 struct RunSettings {
     std::string save = {}, resume = {};  // the folder of a new run, or of one to resume; or neither
-    int64_t save_every = 0;              // steps from one checkpoint to the next; 0: only after validations
+    int64_t save_every = 0;              // steps between checkpoints; 0: only after validations
     int64_t stop_after = 0;              // steps of this call; another call can resume; 0: all that are left
 };
 
-// While this object, or its process, exists, no other run can have the folder. Without `save` and `resume`
-// there is none, and nothing is kept.
+// While this object, or its process, exists, no other run can use the folder. Without `save` and `resume`
+// there is no folder, and nothing is saved.
 class RunFolder {
 public:
-    // Makes the folder for a new run, if need be. When it resumes one, sets the settings to what that began
-    // with. Throws Error if another run holds the folder, if it has no run to resume, or one already, or if
-    // it can't be written. within: a folder in that folder, for a program with several runs.
+    // For a new run, makes the folder if necessary. To resume a run, restores the settings that it began
+    // with. Throws Error if another run uses the folder, if it has no run to resume or already has one, or if
+    // it cannot be written. within: a subfolder, for a program with several runs.
     RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
               const std::string& within = "");
-    // A refused run leaves no trace: removes a folder that this run has made, if it is empty.
+    // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.
     ~RunFolder();
     RunFolder(RunFolder&&) = delete;  // nor copied
 
@@ -38,13 +38,13 @@ public:
     void claim(const std::string& name) const;
     std::string last() const { return file("last.safetensors"); }  // to resume from
     std::string best() const { return file("best.safetensors"); }  // of the best validation
-    // What was learned, when the run has ended.
+    // The model, once the run has ended.
     std::string model() const { return file("model.safetensors"); }
     std::string log() const { return file("log.csv"); }
 
     RunSettings run = {};
     std::string program, path;
-    std::string top;             // what `resume` is given
+    std::string top;             // the folder to give to `resume`
     std::string arguments = {};  // the settings as a checkpoint keeps them
     Metadata checkpoint = {};    // of `last`, when it resumes
 
@@ -57,7 +57,7 @@ private:
 
     bool resumes_, locked_ = false;
     int opened_ = -1;
-    std::vector<std::string> made_;  // the folders that were not there, the innermost first
+    std::vector<std::string> made_;  // the folders that did not exist, the innermost first
 };
 
 }  // namespace plaingrad::models

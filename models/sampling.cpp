@@ -43,9 +43,9 @@ int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const Sam
     if (ids.size() == 1 || logits[ids[0]] == std::numeric_limits<Real>::infinity())
         return ids[0];
 
-    // The library's softmax, not the C library's exp: the same text on every machine.
+    // Our own softmax, not the C library's exp: it gives the same text on every machine.
     std::vector<Real> scaled;
-    for (const int32_t id : ids)  // largest first: at most 0, whatever the temperature
+    for (const int32_t id : ids)  // minus the largest logit: at most 0, whatever the temperature
         scaled.push_back(static_cast<Real>(
             (static_cast<double>(logits[id]) - static_cast<double>(logits[ids[0]])) / o.temperature));
     const Tensor p = autograd::softmax(Tensor::from({static_cast<int64_t>(scaled.size())}, scaled));
@@ -70,16 +70,16 @@ std::vector<std::vector<int32_t>> generate(Stepper& stepper, const Rng& rng, con
     check(max_tokens >= 0, "[generate] max_tokens must not be negative: got ", max_tokens);
     SamplingOptions sampling = o.sampling;
     sampling.never.insert(sampling.never.end(), stepper.specials.never.begin(), stepper.specials.never.end());
-    std::vector<std::vector<int32_t>> texts;  // each prompt and what came after it
+    std::vector<std::vector<int32_t>> texts;  // each prompt and its continuation
     for (int64_t b = 0; b < stepper.prompts.batch(); ++b)
         for (int64_t t = 0; t < prompt; ++t)
             (t == 0 ? texts.emplace_back() : texts.back()).push_back(stepper.prompts.at(b, t));
 
     Rows rows(stepper);
-    int64_t positions = prompt;  // that have been read after this step
+    int64_t positions = prompt;  // how many have been read after this step
     for (int64_t i = 0; i < max_tokens && !rows.empty(); ++i, ++positions) {
         const bool full = positions > max_length;
-        if (full)  // the newer half is read again, at the positions from 0 on; of a prompt all that fits
+        if (full)  // reads the newer half again, from position 0 on; or as much of a prompt as fits
             positions = i == 0 ? max_length : std::max<int64_t>(1, max_length / 2);
         const Tensor logits = full ? rows.step_anew(texts, positions) : rows.step();  // (rows, V)
         for (int32_t r = 0; r < logits.size(0); ++r) {

@@ -1,4 +1,4 @@
-// From a model to text: one token after the other, each drawn from the model's distribution.
+// From a model to text: token by token, each drawn from the model's distribution.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 namespace plaingrad::models {
 
 struct SamplingOptions {
-    // Logits are divided by it: below 1 probable tokens become more probable, above 1 less. 0 is greedy
-    // decoding, infinity makes all tokens equally probable.
+    // The logits are divided by it. Below 1, probable tokens become more probable; above 1, less. 0 is greedy
+    // decoding; infinity makes all tokens equally probable.
     double temperature = 1;
     int64_t top_k = 0;  // only the k most probable tokens; 0: all
     double top_p = 1;   // of these only the most probable that together have this probability, the
@@ -31,10 +31,10 @@ struct GenerationOptions {
     bool slide = true;
 };
 
-// What each of the stepper's prompts is continued by, up to one of the stepper's `ends`, which is left out.
-// Token i of sentence b is drawn with number i of rng.fork(b), so a sentence does not depend on the others of
-// its batch. on_token, if given, is called with each token as it is drawn. Of a prompt over max_length the
-// end is read, if the context may slide; if not, Error.
+// Returns the continuation of each of the stepper's prompts, up to one of the stepper's `ends`, which is left
+// out. Token i of sentence b is drawn with number i of rng.fork(b), so a sentence does not depend on the
+// others in its batch. on_token, if given, is called with each token as it is drawn. Of a prompt longer than
+// max_length, only the end is read if `slide` is true; otherwise throws Error.
 std::vector<std::vector<int32_t>> generate(
     Stepper& stepper, const Rng& rng, const GenerationOptions& options = {},
     const std::function<void(int64_t b, int32_t token)>& on_token = {});

@@ -17,19 +17,19 @@ using nn::checkpoint::SafeTensors;
 
 namespace {
 
-constexpr const char* kTraining = "training.";    // the prefix of metadata besides the model's
-constexpr const char* kOptimizer = "optimizer.";  // the names of its tensors begin so
-constexpr const char* kKind = "plaingrad.model";  // which one: its kKind
+constexpr const char* kTraining = "training.";    // prefix of the metadata for resuming
+constexpr const char* kOptimizer = "optimizer.";  // prefix of the optimizer's tensors
+constexpr const char* kKind = "plaingrad.model";  // the model's kKind
 
-// Files of a newer version say so, instead of seeming broken. (Without it: version 1.)
+// So that a file of a newer version is recognised, and not reported as broken. Files without it: version 1.
 constexpr const char* kVersion = "plaingrad.version";
 constexpr int64_t kOurVersion = 1;
 
-// Sinusoids are computed, not read, so nothing in the file bounds their number: a table may have 16 MiB, or
-// as many numbers as the file.
+// Sinusoids are computed, not read, so nothing in the file limits their table: it may have so many numbers
+// (16 MiB), or as many as the file.
 constexpr double kSinusoids = 1 << 22;
 
-// How much a file holds of a model.
+// How many numbers and tensors a file has.
 struct Amount {
     double numbers = 0, tensors = 0;
 };
@@ -63,8 +63,8 @@ void check_size(const TransformerConfig& c, const Amount& there) {
                encoder_stack(c), there);
 }
 
-// What a run that is resumed needs, besides weights and moments. The losses that are compared are kept to the
-// last bit.
+// What a run needs to resume, besides weights and moments. The best loss is saved to the last bit, as later
+// losses are compared with it.
 struct Standing : nn::Validations {
     int64_t steps = 0;
     std::vector<int32_t> steps_of_each = {};  // of each parameter, if they differ
@@ -88,7 +88,7 @@ Standing standing_of(const nn::Training& training) {
     return standing;
 }
 
-// What the optimizer keeps of each weight. Reading it from a checkpoint passes over the weights,
+// The optimizer's tensors. Reading them from a checkpoint ignores the weights,
 StateDict optimizer_state(const nn::Training& training) {
     StateDict state;
     state.canonical = [](std::string name) { return name.starts_with(kOptimizer) ? name : std::string(); };
@@ -96,7 +96,7 @@ StateDict optimizer_state(const nn::Training& training) {
         state.entries.push_back({autograd::join(kOptimizer, moment.name), moment.tensor});
     return state;
 }
-// and reading the weights passes over it.
+// and reading the weights ignores the optimizer's.
 void read_weights(const SafeTensors& file, StateDict state) {
     state.canonical = [](std::string name) { return name.starts_with(kOptimizer) ? std::string() : name; };
     nn::checkpoint::load(file, state);
@@ -123,8 +123,7 @@ template <nn::Module Model>
 Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
     const SafeTensors file = nn::checkpoint::read(path);
     const FieldReader field{file.metadata(), "", path};
-    check_file(field.has(kKind), path,
-               ": this file holds tensors, but was not saved by a program of plaingrad; a saved ",
+    check_file(field.has(kKind), path, ": this file holds tensors, but plaingrad has not saved it; a saved ",
                Model::kKind, " is needed");
     const std::string& saved = field.required(kKind);
     check_file(saved == Model::kKind, path, ": this is a saved ", saved, "; a saved ", Model::kKind,
@@ -148,7 +147,7 @@ void save(const std::string& path, const Model& model, const Metadata& extra, co
     Metadata metadata = to_metadata(model.config);
     metadata.emplace(kKind, Model::kKind);
     metadata.emplace(kVersion, std::to_string(kOurVersion));
-    for (const auto& [name, text] : extra)  // what was loaded may be given again: the model's own is newer
+    for (const auto& [name, text] : extra)  // may come from a loaded file; the model's own entries are newer
         if (!name.starts_with("config.") && !name.starts_with(kTraining))
             metadata.emplace(name, text);
     if (training != nullptr) {
@@ -187,7 +186,7 @@ void load_training(const std::string& path, nn::Training& training) {
     const SafeTensors file = nn::checkpoint::read(path);
     const FieldReader reader{file.metadata(), kTraining, path};
     check_file(reader.has("steps"), path,
-               ": this is a saved model, but no checkpoint to go on from: training.steps is missing");
+               ": this is a saved model, but not a checkpoint to resume from: training.steps is missing");
     Standing standing;
     standing.visit(reader);
     const std::size_t parameters = training.adam.parameters().size();

@@ -1,6 +1,6 @@
-// A model in a file: safetensors, with the weights under PyTorch's names (models/pytorch.h). The metadata
-// hold the kind of model, its configuration, and what the program adds, for instance a vocabulary. A
-// checkpoint is such a file with what training needs to resume.
+// A model in a safetensors file, with the weights under PyTorch's names (models/pytorch.h). The metadata hold
+// the kind of model, its configuration, and what the program adds, for instance a vocabulary. A checkpoint is
+// such a file with everything that training needs to resume.
 #pragma once
 
 #include "models/classifier.h"
@@ -32,30 +32,30 @@ void from_metadata(const Metadata& metadata, Config& config, const std::string& 
     check_config(config);
 }
 
-// For the four models. Writes the file anew, or leaves the old one as it was. training: for a checkpoint.
-// Throws FileError naming the file and the cause, and Error for a model that could not be loaded again: its
-// table of sinusoids, which is computed and not in the file, has more than 2^22 numbers, and more than the
-// file.
+// For the four models. Replaces the file; if that fails, the old one is unchanged. training: for a
+// checkpoint. Throws FileError naming the file and the cause. Throws Error for a model that could not be
+// loaded again: one whose table of sinusoids, which is computed and not in the file, has more than 2^22
+// numbers, and more than the file.
 template <nn::Module Model>
 void save(const std::string& path, const Model& model, const Metadata& extra = {},
           const nn::Training* training = nullptr);
 
-// The file to open of what a program has saved. Of a run's folder: model.safetensors, which is there when the
-// run has ended; or else best.safetensors, of the best validation; or else last.safetensors, the last
-// checkpoint. A file is its own. Throws FileError for a folder that has none of them.
+// The file to open when a program is given `path`. For a run's folder: model.safetensors, which exists once
+// the run has ended; or else best.safetensors, of the best validation; or else last.safetensors, the last
+// checkpoint. For a file: itself. Throws FileError for a folder that has none of them.
 std::string model_file(const std::string& path);
 
 // For the four models. Throws FileError naming the file if it is not one that `save` wrote for this kind of
 // model. Memory is allocated for no more numbers than the file has. `extra` receives the whole metadata. rng:
-// of the dropout, for a model that is trained on: the one that it was built with.
+// for dropout, if training continues: the one that the model was built with.
 template <nn::Module Model>
 Model load_model(const std::string& path, Metadata* extra = nullptr, const Rng& rng = Rng(0));
 
-// The weights of a checkpoint or a saved model, into a model that was built as it was.
+// Loads the weights of a checkpoint or a saved model into a model of the same configuration.
 void load_weights(const std::string& path, nn::checkpoint::StateDict state);
 
-// The state of a checkpoint's run, for a Training of the model that was loaded from it. Throws FileError
-// naming the file if it is no checkpoint, or not one of such a model; then `training` is as it was.
+// Loads the training state of a checkpoint, for a Training of the model that was loaded from it. Throws
+// FileError naming the file if it is not a checkpoint of such a model; then `training` is unchanged.
 void load_training(const std::string& path, nn::Training& training);
 
 }  // namespace plaingrad::models

@@ -14,7 +14,7 @@ using nn::checkpoint::check_file;
 
 namespace {
 
-// bounded: whether there is a largest number worth telling.
+// bounded: whether the message names the largest number.
 template <class T>
 T within(const Range<T>& range, std::optional<T> value, const std::string& what, const std::string& text,
          bool bounded) {
@@ -33,7 +33,7 @@ std::string text_of(bool value) { return value ? "true" : ""; }
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(const Settings::Words& files) { return listed(files, ","); }
 
-// As it stands on a command line.
+// As on a command line.
 std::string as_words(const Setting& row, const char* equals) {
     return row.argument.empty() ? row.name : row.name + equals + row.get();
 }
@@ -118,7 +118,7 @@ bool Settings::was_given(Text name) const {
     return std::any_of(given_.begin(), given_.end(), [&](const Given& g) { return g.first->name == name; });
 }
 
-// Everything to its default, to what the preset says, and then to what is given.
+// Sets everything to its default, then to the preset's values, then to what is given.
 void Settings::set_all(std::vector<Given> given) {
     given_ = std::move(given);
     for (const Setting& row : rows_)
@@ -167,7 +167,7 @@ std::string Settings::changeable() const {
 void Settings::resume(Text kept, Text path) {
     for (const auto& [row, value] : asked_)
         if (row->on_resume == OnResume::kept || row->on_resume == OnResume::new_run)
-            throw SettingError(join("--resume continues the run as it began: ", row->name,
+            throw SettingError(join("--resume continues the run with its settings: ", row->name,
                                     " can't be given again", row->reason.empty() ? "" : ", as ", row->reason,
                                     "; these can: ", changeable()));
     std::vector<Words> parts(1);  // settings, and the words of each list
@@ -187,7 +187,7 @@ void Settings::resume(Text kept, Text path) {
     }
     all.insert(all.end(), asked_.begin(), asked_.end());
     Words* const rest = lists_[0].words;
-    const Words rest_given = rest != nullptr ? *rest : Words();  // a preset may set everything anew
+    const Words rest_given = rest != nullptr ? *rest : Words();  // a preset may reset everything
     try {
         set_all(all);
     } catch (const SettingError& error) {

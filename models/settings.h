@@ -1,7 +1,7 @@
-// The settings of a training run, a row for each: its name and range, the variable that it sets, whose value
-// is the default, and whether it may change when the run is resumed. From the rows follow the options of a
-// program and their help (apps/kit/options.h), what a checkpoint keeps of them, and what may be set when a
-// run is resumed.
+// The settings of a training run, one row each: its name and range, the variable that it sets, whose value is
+// the default, and whether it may change when the run is resumed. Everything else follows from the rows: the
+// options of a program and their help (apps/kit/options.h), what a checkpoint keeps, and what may be set when
+// a run is resumed.
 //
 //     Settings settings;
 //     settings.add("--lr", "X", "highest learning rate", lr, {.max = 1});
@@ -20,8 +20,8 @@
 
 namespace plaingrad::models {
 
-// A value that its row does not allow, or a setting that cannot be given. It is no autograd::Error: not the
-// data is wrong but what was asked, and a program ends with status 2.
+// A value that its row does not allow, or a setting that cannot be given. It is not an autograd::Error: the
+// command is wrong, not the data, so a program ends with status 2.
 struct SettingError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -42,8 +42,8 @@ std::string listed(const std::vector<std::string>& words, const char* between = 
 enum class OnResume {
     kept,        // the checkpoint knows the value; it can't be given again
     may_change,  // the checkpoint knows the value; it may be given again
-    this_call,   // of one call alone: not kept, and may be given
-    new_run,     // of the run's first call alone: not kept, and can't be given
+    this_call,   // for one call only: not kept; may be given in every call
+    new_run,     // for the run's first call only: not kept; can't be given again
 };
 
 struct Setting {
@@ -51,10 +51,10 @@ struct Setting {
     std::function<void(const std::string&)> set;
     std::function<std::string()> get;  // a text that sets the same value
     std::function<void()> reset;       // back to the default
-    bool may_be_empty = false;  // else an empty text is refused: usually a shell variable that is not set
+    bool may_be_empty = false;  // else an empty text is refused: it often comes from an unset shell variable
     OnResume on_resume = OnResume::kept;
-    std::string reason = {};  // why it can't change, where one would expect that it can
-    std::string base = {};    // the value before those that are given: the default, or the preset's
+    std::string reason = {};  // why it can't change, if one would expect that it can
+    std::string base = {};    // the value if none is given: the default, or the preset's
 
     Setting& may_change() { return on_resume = OnResume::may_change, *this; }
     Setting& this_call() { return on_resume = OnResume::this_call, *this; }
@@ -78,26 +78,27 @@ public:
     Setting& add(Text name, Text argument, Text help, std::string& value);
     Setting& add(Text name, Text help, bool& value);                               // a switch
     Setting& add(Text name, Text help, std::string& value, const Words& choices);  // one of a few words
-    // Files, which `split` finds in the argument. A checkpoint keeps their absolute names.
+    // Files, whose names `split` finds in the argument. A checkpoint keeps absolute names.
     Setting& add_files(Text name, Text argument, Text help, Words& files,
                        const std::function<Words(Text)>& split);
-    // One of a few words, by which `apply` chooses what the other variables are unless given: it is called
-    // first.
+    // One of a few words. `apply` sets the other variables to this preset's values; then those that were
+    // given are set.
     Setting& preset(Text name, Text help, std::string& value, const Words& choices,
                     const std::function<void(const Settings&)>& apply);
-    // What has no name, such as the files to learn from. A checkpoint keeps it if it names the work.
+    // The positional arguments, such as the files to learn from. A checkpoint keeps them, except for
+    // this_call.
     enum class Rest { this_call, names, files };
     void rest(Words& words, Rest kind) { lists_[0] = {"", &words, kind}; }
 
     bool was_given(Text name) const;
 
-    // The settings of a run, for its checkpoint: a setting a line, --steps=9 or --lower-case; behind "--" the
-    // rest, and behind another "--" the files of each row of files.
+    // The settings of a run, for its checkpoint. One setting per line, --steps=9 or --lower-case; then "--"
+    // and the positional arguments; then, for each row of files, "--" and the files.
     std::string kept() const;
-    // Sets everything again to what a checkpoint keeps, and then to what was given. Throws SettingError for
-    // what can't be given again, and FileError naming `path` for lines that `kept` cannot have written.
+    // Sets everything to what a checkpoint keeps, and then to what was given. Throws SettingError for what
+    // can't be given again, and FileError naming `path` for lines that `kept` cannot have written.
     void resume(Text kept, Text path);
-    // Those that are kept and differ from the preset's values: "--steps 9 --lower-case".
+    // The kept settings that differ from the preset's values: "--steps 9 --lower-case".
     std::string changed() const;
     std::string changeable() const;  // with --resume: "--steps, --threads"
 
@@ -107,8 +108,8 @@ protected:
     Setting* find(Text name);
     void set_all(std::vector<Given> given);
 
-    std::deque<Setting> rows_;  // whose elements stay where they are
-    std::vector<Given> asked_;  // by the caller, not by a checkpoint
+    std::deque<Setting> rows_;  // a deque: its elements never move
+    std::vector<Given> asked_;  // given by the caller, not by a checkpoint
     Setting* preset_ = nullptr;
     Words preset_choices_;
 
@@ -121,7 +122,7 @@ private:
     template <class T>
     Setting& row(Text name, Text argument, Text help, T& value, const std::function<T(Text)>& parse);
 
-    std::vector<Given> given_;  // by the checkpoint, and then by the caller
+    std::vector<Given> given_;  // by the checkpoint, then by the caller
     std::function<void(const Settings&)> apply_preset_;
     std::vector<List> lists_{1};  // the rest, and the rows of files
 };

@@ -8,11 +8,10 @@
 namespace plaingrad::models {
 namespace {
 
-// Ids to vectors, the layers with a cache for each, vectors to logits. Only the layers differ between the
-// models.
+// Ids to vectors, layers with a cache each, vectors to logits. The models differ only in the layers.
 class CachedStepper final : public Stepper {
 public:
-    // x (B, T, d_model), which begins at position `first` -> (B, T, d_model). source_lengths: (B), or empty.
+    // x (B, T, d_model), beginning at position `first` -> (B, T, d_model). source_lengths: (B), or empty.
     using Layers = std::function<Tensor(const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
                                         const std::vector<int32_t>& source_lengths)>;
 

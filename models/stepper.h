@@ -12,15 +12,15 @@
 
 namespace plaingrad::models {
 
-// A batch of sentences in the middle of being written. It is used up by one search. Its model must outlive it
-// and not change meanwhile.
+// A batch of sentences that are being generated, for one search. The model must outlive it and must not
+// change meanwhile.
 class Stepper {
 public:
     virtual ~Stepper() = default;
 
-    // The tokens (B, T) that come next, T >= 1, without padding -> logits (B, T, V): row t is about what
-    // follows token t, with the same bits as computed from the whole text. Throws Error for another B, an
-    // id outside of the vocabulary, or beyond max_length positions; then nothing has changed.
+    // The next tokens (B, T), T >= 1, without padding -> logits (B, T, V): row t predicts what follows token
+    // t, with the same bits as if computed from the whole text. Throws Error for another B, for an id outside
+    // the vocabulary, or beyond max_length positions; then nothing has changed.
     virtual Tensor step(const Tokens& tokens) = 0;
     // Sentence i of the batch becomes what sentence rows[i] was: reorders, repeats, drops. Throws Error for a
     // row that does not exist.

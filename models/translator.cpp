@@ -15,8 +15,8 @@ using Words = std::vector<std::string>;
 
 struct Source {
     std::size_t line;
-    Ids ids = {};       // an end last
-    Words pieces = {};  // if some are unknown
+    Ids ids = {};       // with an end
+    Words pieces = {};  // empty if all are known
 };
 
 // Sentences that are translated together, and how.
@@ -25,7 +25,7 @@ struct SourceBatch {
     const text::Codec& codec;
     const TranslationOptions& options;
     std::span<const Source> sources;
-    std::vector<Translation>& all;  // of all lines
+    std::vector<Translation>& all;  // the results, for all lines
 
     void translate() const;
 
@@ -52,7 +52,7 @@ void SourceBatch::translate() const {
         add_candidates(found, static_cast<std::size_t>(rank));
 }
 
-// The candidates of one rank, of the sentences that have so many.
+// Adds the candidates of one rank, for the sentences that have so many.
 void SourceBatch::add_candidates(const Found& found, std::size_t rank) const {
     std::vector<std::size_t> places;
     std::vector<Ids> source_ids, target_ids;
@@ -84,8 +84,8 @@ void SourceBatch::add_candidates(const Found& found, std::size_t rank) const {
     }
 }
 
-// For each unknown token of a translation the piece of the source that it is aligned with: one that is
-// unknown, too, if the source has any.
+// For each unknown token of a translation, the piece of the source that it is aligned with: an unknown one if
+// the source has any.
 Words SourceBatch::copies_for(const Source& source, const Ids& ids, const Tensor& attention,
                               int64_t row) const {
     Words copies(ids.size());
@@ -103,7 +103,7 @@ Words SourceBatch::copies_for(const Source& source, const Ids& ids, const Tensor
     return copies;
 }
 
-// Notes in `translation` how much of the line is read, and what is unknown in it.
+// Records in `translation` how much of the line is read, and which of its pieces are unknown.
 Source encode(const Transformer& model, const text::Codec& codec, const std::string& line, std::size_t number,
               Translation& translation) {
     Source source = {number, codec.encode(line)};

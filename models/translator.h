@@ -1,4 +1,4 @@
-// From text to text: a Transformer, and the codec that its sentences were encoded with.
+// From text to text: a Transformer with the codec of its sentences.
 //
 //     const auto translate = models::Translator::load("run");  // of `translate train ... --save run`
 //     std::cout << translate("A man is riding a bicycle.");
@@ -14,13 +14,13 @@
 namespace plaingrad::models {
 
 struct TranslationOptions {
-    int64_t beam = 5;          // width of the beam; 1: greedy
+    int64_t beam = 5;          // width of the beam; 1: greedy search
     double alpha = 1;          // length penalty: score = log p / length^alpha; 0: none
     int64_t n_best = 1;        // translations of each sentence, at most `beam`
     int64_t batch = 64;        // sentences that are translated together
     bool align = false;        // with alignments
-    bool copy_unknown = true;  // a word that is unknown becomes the word of the source that it is aligned
-                               // with; false: "<unk>"
+    bool copy_unknown = true;  // writes for an unknown word the word of the source that it is aligned with;
+                               // false: "<unk>"
 };
 
 struct Translation {
@@ -29,26 +29,26 @@ struct Translation {
         double score = 0;
         text::Alignment alignment = {};
     };
-    std::vector<Candidate> best;  // best first; of a line without text one, which is empty
+    std::vector<Candidate> best;  // best first; for a line without text, one that is empty
     bool cut = false;             // the line had more pieces than the model can read: the rest was left out
-    int64_t pieces = 0;           // of the line, as far as it was read
-    std::vector<std::string> unknown = {};  // those of them that the model has never seen
+    int64_t pieces = 0;           // how many pieces of the line were read
+    std::vector<std::string> unknown = {};  // those that the model has never seen
 };
 
-// One for each line. Lines of about the same length are translated together, which changes no bit of any of
-// them. Throws Error for options that beam_search refuses.
+// Returns one translation for each line. Lines of similar length are translated together, which changes no
+// bit of the result. Throws Error for options that beam_search refuses.
 std::vector<Translation> translate(const Transformer& model, const text::Codec& codec,
                                    const std::vector<std::string>& lines,
                                    const TranslationOptions& options = {});
 
-// The attention to the source (B, H, T, S), of a batch of sentences and translations of them, from one more
-// pass over both. sources end in an end, which translations lack, as they lack the start.
+// The attention to the source, (B, H, T, S), of a batch of sentences and their translations, from one more
+// pass over both. The sources have an end; the translations have neither start nor end.
 //
-// Words are aligned by the mean over its heads, in the last layer but one, at the position that predicts a
-// token (Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", §4.1). On 300
-// sentences of Multi30k it agrees with 83 % of the words of which a statistical aligner is sure. The last
-// layer agrees as often; the first one with 4 %, but with 84 % one position later, where the token has been
-// read (Chen et al. 2020, SHIFT-ATT): which position is best depends on the depth.
+// It is that of the last layer but one, at the position that predicts a token. Words are aligned by its mean
+// over the heads (Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", §4.1).
+// On 300 sentences of Multi30k, this agrees with 83 % of the words that a statistical aligner is sure of. The
+// last layer agrees as often. The first agrees with 4 %; but with 84 % one position later, where the token
+// has been read (Chen et al. 2020, SHIFT-ATT). So the best position depends on the depth.
 Tensor attention_to_source(const Transformer& model, const std::vector<std::vector<int32_t>>& sources,
                            const std::vector<std::vector<int32_t>>& translations);
 
@@ -59,7 +59,7 @@ struct Translator {
 
     // The best translation of one line.
     std::string operator()(const std::string& line) const;
-    // Of many lines, and more than the best.
+    // Translations of many lines, and more than the best.
     std::vector<Translation> translate(const std::vector<std::string>& lines,
                                        const TranslationOptions& options = {}) const {
         return models::translate(model, codec, lines, options);

@@ -30,15 +30,15 @@ Metadata Writer::metadata() const {
 std::string Writer::operator()(const std::string& prompt, const GenerationOptions& options, const Rng& rng,
                                const std::function<void(const std::string&)>& on_character) const {
     const std::string line_break = characters.contains("\n") ? "\n" : characters.decode(kFirstFreeId);
-    const bool begins = prompt.empty() && !lines;  // a text begins as after a line break
+    const bool begins = prompt.empty() && !lines;  // the start of a text is like the start of a line
     std::vector<int32_t> ids = characters.encode(begins ? line_break : prompt, "the prompt");
     autograd::check(!lines || std::ssize(ids) < model.config.max_length, "the prompt has ", ids.size(),
                     " characters; the model takes ", model.config.max_length - 1);
     if (lines)
         ids.insert(ids.begin(), model.config.specials.start);
     const auto stepper = model.start(Tokens(1, std::ssize(ids), ids));
-    stepper->specials.never.push_back(kUnk);  // which no character has
-    if (!lines)                               // the text that it learned from has no end
+    stepper->specials.never.push_back(kUnk);  // no character has this id
+    if (!lines)                               // the model has seen no end of a text
         stepper->specials.never.insert(stepper->specials.never.end(), model.config.specials.ends.begin(),
                                        model.config.specials.ends.end());
     GenerationOptions of_items = options;

@@ -2,14 +2,15 @@
 
 namespace plaingrad::nn {
 
-// W_Q | W_K | W_V, each with initial values of its own. d is d_model.
-static Linear joint_projection(int64_t d, const Rng& rng, const LinearOptions& options) {
+// W_Q | W_K | W_V, each with initial values of its own.
+static Linear joint_projection(int64_t d_model, const Rng& rng, const LinearOptions& options) {
     const autograd::NoGrad no_grad;
-    Linear q(d, d, rng.fork("q_proj"), options);
-    const Linear k(d, d, rng.fork("k_proj"), options), v(d, d, rng.fork("v_proj"), options);
-    q.weight = Parameter(autograd::concat({q.weight, k.weight, v.weight}, 1));  // (d, 3*d)
+    Linear q(d_model, d_model, rng.fork("q_proj"), options);
+    const Linear k(d_model, d_model, rng.fork("k_proj"), options);
+    const Linear v(d_model, d_model, rng.fork("v_proj"), options);
+    q.weight = Parameter(autograd::concat({q.weight, k.weight, v.weight}, 1));  // (d_model, 3*d_model)
     if (options.bias)
-        q.bias = Parameter(autograd::concat({q.bias, k.bias, v.bias}, 0));  // (3*d)
+        q.bias = Parameter(autograd::concat({q.bias, k.bias, v.bias}, 0));  // (3*d_model)
     return q;
 }
 
@@ -37,8 +38,9 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, con
 }
 
 Tensor MultiHeadAttention::project(const Tensor& memory) const {
-    const int64_t d = out_proj.weight->size(0);
-    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, d, 2 * d);  // (B, S, 2*d_model)
+    const int64_t width = out_proj.weight->size(0);  // d_model
+    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, width,
+                                    2 * width);  // (B, S, 2*d_model)
 }
 
 Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) const {
@@ -57,9 +59,9 @@ Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) cons
 
 Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys_values, const Mask& mask,
                                   const Pass& pass) const {
-    const int64_t d = out_proj.weight->size(0);
+    const int64_t width = out_proj.weight->size(0);  // d_model
     const Rng rng = dropout.rng_in(pass.mode);
-    const Tensor q = autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, d);  // (B, T, d_model)
+    const Tensor q = autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width);  // (B, T, d_model)
     const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, pass, rng));
     return out_proj(heads);  // (B, T, d_model)
 }

@@ -29,7 +29,7 @@ struct Pass {
     KeyValueCache* cache = nullptr;
 };
 
-// MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O,  head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i)
+// MultiHead(q, k, v) = Concat(head_1, ..., head_H) W_O,  head_i = attention(q W_Q_i, k W_K_i, v W_V_i)
 //
 // The projections are side by side in one matrix, W_Q | W_K | W_V, and so are the heads within each of these:
 // head i is columns i*D to i*D + D. So self-attention needs only one product for all three. The attention op

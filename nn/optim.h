@@ -72,11 +72,11 @@ struct SgdOptions {
     double lr = 1e-2;
     double momentum = 0;      // μ; 0.9 is usual
     double weight_decay = 0;  // added to the gradient: g += decay w
-    bool nesterov = false;    // the step is g + μ v (Sutskever et al. 2013)
+    bool nesterov = false;    // the step is g + μ u (Sutskever et al. 2013)
 };
 
 // Stochastic gradient descent, as torch.optim.SGD:
-//     v = μ v + g,  w -= lr v        v: the velocity (without momentum: w -= lr g)
+//     u = μ u + g,  w -= lr u        u: the velocity (without momentum: w -= lr g)
 class Sgd : public Optimizer {
 public:
     // Throws Error for options out of range: lr < 0, momentum outside [0, 1), decay < 0, nesterov without

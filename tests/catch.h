@@ -1,5 +1,5 @@
-// Catch2, version 3 or 2, whichever is installed. Every test includes this and not Catch2 itself, and
-// uses what both have: to look into a text, `contains` below, as the matcher for it has two names.
+// Catch2, version 3 or 2, whichever is installed. Every test includes this and not Catch2 itself, and uses
+// only what both have. To search in a text there is `contains` below, as the matcher's name differs.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ inline bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace plaingrad::tests
 
-// Leaves a test case that cannot run here. It is counted: neither as passed nor as failed.
+// Leaves a test case that cannot run here. It counts as skipped.
 #if !defined(SKIP)
 #define SKIP(...)                           \
     do {                                    \

@@ -1,4 +1,4 @@
-// Files for tests: a folder that comes and goes, what stands in a file.
+// Files for tests: a temporary folder, and the content of files.
 #pragma once
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// The tests' main. It adds one thing to Catch2's own: each finished test case is noted in the file
-// that PLAINGRAD_COUNTS names, so that tests/tools/run_tests.sh can sum over several binaries, and
-// knows how far one came that crashed.
+// The tests' main. It adds one thing to Catch2's own: it records each finished test case in the file that
+// PLAINGRAD_COUNTS names, so that tests/tools/run_tests.sh can sum over several binaries, and knows how far
+// a binary came that has crashed.
 #define CATCH_CONFIG_RUNNER  // version 2: the implementation is compiled here, and only here
 #include "tests/catch.h"
 //

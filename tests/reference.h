@@ -1,5 +1,5 @@
-// The formulas of the library as one would write them on paper: one row or one head, in double, without
-// a thought for speed. The kernels are measured against these.
+// The formulas of the library as on paper: for one row or one head, in double, without regard to speed. The
+// kernels are compared with these.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ inline double total(const Row& x) {
     return sum;
 }
 
-// eˣ / Σ eˣ; the largest is taken out first, which changes nothing but the range.
+// eˣ / Σ eˣ; the largest x is subtracted first, which avoids overflow and changes nothing else.
 inline Row softmax(Row x) {
     double largest = -HUGE_VAL, sum = 0;
     for (const double value : x)
@@ -42,8 +42,8 @@ inline Row log_softmax(Row x) {
     return x;
 }
 
-// The mean over the rows whose target is not `ignore` of -Σ_v target_v log softmax_v, where the target
-// gets 1 - s, and s is spread over all.
+// The mean over the rows whose target is not `ignore` of -Σ_i target_i log softmax_i, where the target gets
+// 1 - s, and s is spread over all.
 inline double cross_entropy(const std::vector<Row>& logits, const std::vector<int32_t>& targets,
                             int32_t ignore = -1, double s = 0) {
     double sum = 0;

@@ -1,4 +1,4 @@
-// The programs in READMEs print what it says, and an installed library can be used as it says.
+// The programs in the README print what it says, and an installed library can be used as it says.
 #include <cstdlib>
 #include <string>
 
@@ -6,7 +6,7 @@
 
 using namespace plaingrad;  // NOLINT
 
-TEST_CASE("README: its programs compile as they stand and print what it says", "[apps][readme]") {
+TEST_CASE("README: its programs compile and print what it says", "[apps][readme]") {
     REQUIRE(std::system("sh tests/tools/readme.sh README.md") == 0);
     REQUIRE(std::system("sh tests/tools/readme.sh nn/README.md") == 0);
 }

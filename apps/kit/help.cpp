@@ -18,8 +18,8 @@ namespace {
 
 std::size_t output_width() { return static_cast<std::size_t>(std::max(terminal_width(STDOUT_FILENO), 40)); }
 
-// Lines of at most `width` columns; a word that is longer has one of its own. Line breaks of the text and the
-// spaces that a line begins with are kept.
+// The text in lines of at most `width` columns; a longer word gets a line of its own. Keeps the text's own
+// line breaks and indentation.
 Options::Words wrapped(const std::string& text, std::size_t width) {
     Options::Words lines;
     std::istringstream paragraphs(text);
@@ -46,7 +46,7 @@ void print_paragraph(const std::string& text, std::size_t indent = 0) {
         std::cout << std::string(indent, ' ') << line << '\n';
 }
 
-// `left` in a column of its own, as far as it fits, and `right` beside it.
+// `left` in a column of this width, and `right` beside it; or below, if `left` is wider.
 void print_row(const std::string& left, const std::string& right, std::size_t width) {
     std::cout << "  " << left;
     bool fits = left.size() <= width;
@@ -86,7 +86,8 @@ void Options::print_presets() {
     }
 }
 
-// `text` with "./apps/classify" as the program was called; without a text, "./apps/classify train" so.
+// `text`, in which "./apps/classify" becomes the name by which the program was called. Without a text, that
+// name and the command, as in "plaingrad-classify train".
 std::string Options::as_called(std::string text) const {
     const std::string program = program_.substr(0, program_.find(' '));
     const std::string here = (program.find('/') == program.npos ? "./apps/" : "./") + program;
@@ -127,13 +128,13 @@ void Options::print_help() {
         print_row(o.argument.empty() ? o.name : o.name + " " + o.argument,
                   value.empty() ? o.help : o.help + " (" + value + ")", width);
     }
-    print_row("--help", "this text", width);
-    print_row("--version", "the version of plaingrad", width);
+    print_row("--help", "print this help", width);
+    print_row("--version", "print the version of plaingrad", width);
     if (preset_ != nullptr)
         print_presets();
     if (find("--resume") != nullptr) {
         std::cout << '\n';
-        print_paragraph("--resume continues a run as it began. These options may be given again: " +
+        print_paragraph("--resume continues a run with its settings. These options may be given again: " +
                         changeable() + (names_files_ ? ", and files that have moved." : "."));
     }
     if (!examples_.empty())

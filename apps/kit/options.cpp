@@ -22,8 +22,8 @@ void Options::rest(const std::string& argument, const std::string& help, Words& 
     names_files_ = kind == Rest::files;
 }
 
-void Options::add_common(int64_t& seed, const std::string& of) {
-    add("--seed", "N", of, seed);
+void Options::add_common(int64_t& seed, const std::string& help) {
+    add("--seed", "N", help, seed);
     add_threads();
 }
 
@@ -32,7 +32,7 @@ void Options::add_threads() {
         rows_.push_back({name, argument, help, set, [] { return ""; }, [] {}});
         rows_.back().this_call();
     };
-    add_row("--threads", "N", "how many threads to use; the results do not depend on it (all processors)",
+    add_row("--threads", "N", "number of threads; the results do not depend on it (all processors)",
             [](const std::string& text) {
                 autograd::set_thread_count(static_cast<int>(parse_integer("--threads", text, {1, 1024})));
             });
@@ -40,7 +40,7 @@ void Options::add_threads() {
             [](const std::string&) { static const autograd::Plain until_the_end; });
 }
 
-// The option at argv[i], and its value, which may be the word behind it: then i is that one's.
+// The option at argv[i] and its value. If the value is the next word, moves i to it.
 Options::Given Options::read(int argc, char** argv, int& i) {
     const std::string word = argv[i], name = word.substr(0, word.find('='));
     const bool has_value = name.size() < word.size();

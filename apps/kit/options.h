@@ -22,7 +22,7 @@ struct Command {
     std::function<int(int argc, char** argv)> run;
 };
 
-// Thrown where a program has done all that it was asked for: `run` (apps/kit/program.h) gives back the
+// Thrown when a program has finished early, for example after --help: `run` (apps/kit/program.h) returns the
 // status.
 struct Ended {
     int status = 0;
@@ -32,24 +32,24 @@ class Options : public models::Settings {
 public:
     Options(std::string program, std::string summary);
 
-    // What may stand besides options, e.g. ("SYMBOL...", "a sequence to reverse", words). required: at least
-    // one word.
+    // The positional arguments, e.g. ("SYMBOL...", "a sequence to reverse", words). required: at least one
+    // must be given.
     void rest(const std::string& argument, const std::string& help, Words& words, bool required = false,
               Rest kind = Rest::this_call);
     // The program's commands, for the help.
     void commands(const std::vector<Command>& all) { commands_ = all; }
-    // A line to paste, and what it does.
+    // A command to paste, and what it does.
     void example(const std::string& command, const std::string& effect) {
         examples_.emplace_back(command, effect);
     }
     // A paragraph at the end of the help.
     void note(const std::string& text) { notes_.push_back(text); }
 
-    // --threads and --plain, which every program has; and for those that draw numbers, --seed.
+    // Every program has --threads and --plain; one that draws random numbers also has --seed.
     void add_threads();
-    void add_common(int64_t& seed, const std::string& of = "of initial weights, data and dropout");
+    void add_common(int64_t& seed, const std::string& help = "random seed of weights, data and dropout");
 
-    // Throws UsageError; for --help prints it and throws Ended.
+    // Throws UsageError for a wrong command line. For --help and --version, prints the text and throws Ended.
     void parse(int argc, char** argv);
 
 private:
@@ -67,15 +67,15 @@ private:
     Words notes_;
 };
 
-// Runs the command that the first word names, with the words after it; `otherwise`, with all of them and the
-// commands, which its help lists, if there is none or it is an option. For another word throws UsageError,
-// listing the commands, unless a program takes words.
+// Runs the command that the first word names, with the words after it. If there is no word, or the first is
+// an option, runs `otherwise` with all words, and with the commands for its help. Any other first word also
+// goes to `otherwise` if the program takes positional arguments (takes_words); else it is a UsageError that
+// lists the commands.
 using Otherwise = std::function<int(int argc, char** argv, const std::vector<Command>& commands)>;
 int run_command(int argc, char** argv, const Otherwise& otherwise, const std::vector<Command>& commands,
                 bool takes_words = false);
 
-// "; did you mean --steps?", if one of the words differs from `word` by a letter or two, or by two that are
-// swapped; else ";".
+// "; did you mean --steps?", if one of `words` is at most two typing errors away from `word`; else ";".
 std::string suggestion(const std::string& word, const std::vector<std::string>& words);
 
 }  // namespace plaingrad::kit

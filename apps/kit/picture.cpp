@@ -8,7 +8,7 @@
 namespace plaingrad::kit {
 namespace {
 
-constexpr std::size_t kCell = 3;  // columns of a cell: a square, nearly
+constexpr std::size_t kCell = 3;  // columns of a cell, which makes it nearly square
 
 std::string padded(const std::string& text, std::size_t width) {
     const std::size_t used = nn::columns_of(text);

@@ -8,8 +8,8 @@
 
 namespace plaingrad::kit {
 
-// A grid of numbers between 0 and 1: (rows, columns), with a label for each. In greys from black (0) to white
-// (1) if `colour`, else in characters, the fuller the larger.
+// Draws a matrix of numbers between 0 and 1, (rows, columns), with a label for each row and each column: in
+// greys from black (0) to white (1) if `colour`, else in block characters, denser for larger numbers.
 void draw_heat_map(std::ostream& out, const std::vector<std::string>& row_labels,
                    const std::vector<std::string>& column_labels, const std::vector<double>& values,
                    bool colour);

@@ -18,7 +18,7 @@ using autograd::join;
 
 namespace {
 
-// What this process may have: the machine's memory, or less if a limit or a container says so.
+// The memory that this process may use: the machine's, or less under a resource limit or in a container.
 double available_memory() {
     double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
     rlimit limit{};
@@ -34,15 +34,15 @@ std::string mib(double bytes) { return grouped(static_cast<int64_t>(bytes / (1 <
 
 }  // namespace
 
-// Batches have many shapes, and buffers that wait to be used again may be half as much again
-// (autograd/storage.cpp).
+// The factor 1.5 is for buffers kept for reuse (autograd/storage.cpp): batches have many shapes, so these may
+// take half as much memory again.
 double activation_bytes(const models::StackConfig& c, int64_t tokens) {
     const double of_layers = static_cast<double>(tokens) * static_cast<double>(c.n_layers) *
                              static_cast<double>(7 * c.block.d_model + c.block.d_ff);
     return 1.5 * sizeof(autograd::Real) * (of_layers + 512.0 * static_cast<double>(c.vocabulary));
 }
 
-// A decoder layer, with three sub-layers, counts twice.
+// A decoder layer has three sub-layers, and counts as two layers.
 double activation_bytes(const models::TransformerConfig& c, int64_t tokens) {
     models::StackConfig all = decoder_stack(c);
     all.n_layers = c.n_encoder_layers + 2 * c.n_decoder_layers;
@@ -58,7 +58,7 @@ void check_memory(double parameters) {
     const double weights = sizeof(autograd::Real) * parameters;
     check_available(4 * weights,
                     join("memory: weights at least ", mib(weights), " MiB, in training four times that"),
-                    "fewer layers, or a smaller width, take less");
+                    "fewer layers, or a smaller width, need less");
 }
 
 static void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {
@@ -70,7 +70,7 @@ static void print_memory(const std::vector<nn::NamedParameter>& parameters, cons
         text += join(" or decoding ", mib(plan.decoding));
     text += join(": ", mib(sum), " MiB");
     check_available(sum, text, plan.advice);
-    if (folder)  // the one to resume from has the optimizer's two numbers for each weight, too
+    if (folder)  // last.safetensors also holds two numbers per weight for the optimizer
         text += join("; files up to ", mib(weights * static_cast<double>(plan.files + 2)), " MiB");
     std::cerr << text << '\n';
 }
@@ -78,7 +78,7 @@ static void print_memory(const std::vector<nn::NamedParameter>& parameters, cons
 void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
                 int64_t steps, int64_t batches) {
     print_memory(parameters, plan, folder);
-    constexpr int64_t kMost = 4;  // the first, which fetches its memory, does not count if there is another
+    constexpr int64_t kMost = 4;  // the first also fetches its memory: not counted if there is a second
     double tokens = 0, seconds = 0, measured = 0;
     for (int64_t i = 0; i < kMost && seconds < 1; ++i) {
         const auto start = std::chrono::steady_clock::now();

@@ -10,15 +10,15 @@ namespace plaingrad::kit {
 
 struct Plan {
     double activations = 0;  // bytes, of the largest batch
-    double decoding = 0;     // bytes; not at the same time
+    double decoding = 0;     // bytes; never needed at the same time as the activations
     int64_t files = 3;       // how many models the folder will hold
-    const char* advice = "a smaller --batch takes less";
-    std::function<nn::StepLoss(int64_t i)> batch = {};  // of batches like the run's, to measure their time
-    int64_t plain_lines_every = 100;                    // of the progress, where it does not go to a terminal
+    const char* advice = "a smaller --batch needs less";
+    std::function<nn::StepLoss(int64_t i)> batch = {};  // the loss of batches like the run's, to time them
+    int64_t plain_lines_every = 100;                    // steps between progress lines outside a terminal
 };
 
-// Bytes that backward needs of so many tokens: for each token and layer seven vectors and one of the
-// feed-forward (measured, as are the 512 positions whose logits are in memory together).
+// Estimates how many bytes the forward pass over `tokens` keeps for backward: per token and layer, seven
+// vectors of d_model and one of d_ff; and the logits of 512 positions. The seven and the 512 are measured.
 double activation_bytes(const models::StackConfig& config, int64_t tokens);
 double activation_bytes(const models::TransformerConfig& config, int64_t tokens);
 
@@ -26,9 +26,9 @@ double activation_bytes(const models::TransformerConfig& config, int64_t tokens)
 // models::least_parameters knows.
 void check_memory(double parameters);
 
-// Prints to standard error what a run needs: memory, and disk space if there is a folder. It also estimates
-// the time of this many steps and their batches, from forward and backward of some batches, which take at
-// most a second and do not change the model. Throws Error if there is not enough memory.
+// Prints to standard error what a run needs: memory, disk space if there is a folder, and time. The time is
+// estimated from forward and backward passes over a few batches, for about a second; they do not change the
+// model. Throws Error if there is not enough memory.
 void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
                 int64_t steps, int64_t batches);
 

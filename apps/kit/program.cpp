@@ -25,8 +25,8 @@ void on_interrupt(int signal) {
     if (interrupt_seen)
         std::_Exit(128 + signal);
     interrupt_seen = signal;
-    constexpr char text[] = "\nfinishing this step; a second Ctrl-C ends at once\n";
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);  // as a handler may
+    constexpr char text[] = "\nfinishing this step; a second Ctrl-C quits at once\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);  // signal-safe
 }
 
 }  // namespace
@@ -36,20 +36,20 @@ void flush_output() {
         return;
     pollfd output = {STDOUT_FILENO, POLLOUT, 0};
     if (poll(&output, 1, 0) == 1 &&
-        (output.revents & POLLERR) != 0)  // what only a pipe without a reader says
+        (output.revents & POLLERR) != 0)  // only a pipe without a reader reports this
         throw Ended{128 + SIGPIPE};
     throw autograd::Error("the output could not be written");
 }
 
 int run(const std::string& program, const char* called, const std::function<int()>& body) {
     called_as = called == nullptr ? "" : called;
-    // A pipe whose reader has gone makes writing fail, instead of killing a training that writes elsewhere,
-    // too; so does a file that reaches the limit of a file's size.
+    // Writing to a pipe without a reader, or beyond the size limit of files, must fail and not kill the
+    // process: a training run still has to save its checkpoint.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     const auto complain = [&](std::string text, int status) {
         std::cout.flush();
-        // What was given may be a line of a megabyte; the end of a message says what to do.
+        // A message may quote a line of a megabyte; its middle is cut, as its end says what to do.
         constexpr std::size_t kBegin = 500, kEnd = 300;
         if (text.size() > kBegin + kEnd)
             text = text.substr(0, kBegin) + " [...] " + text.substr(text.size() - kEnd);
@@ -57,7 +57,7 @@ int run(const std::string& program, const char* called, const std::function<int(
         return status;
     };
     try {
-        autograd::instruction_set();  // a wrong PLAINGRAD_ISA: told here, before it could be blamed on a file
+        autograd::instruction_set();  // reports a wrong PLAINGRAD_ISA, before a file could get the blame
         const int status = body();
         flush_output();
         return status;
@@ -68,7 +68,7 @@ int run(const std::string& program, const char* called, const std::function<int(
     } catch (const Interrupted& stop) {
         return complain(stop.signal == SIGTERM ? "terminated" : "interrupted", 128 + stop.signal);
     } catch (const std::bad_alloc&) {
-        return complain("out of memory; a smaller input, model or batch takes less", 1);
+        return complain("out of memory; a smaller input, model or batch needs less", 1);
     } catch (const std::exception& error) {
         return complain(error.what(), 1);
     }

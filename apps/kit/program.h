@@ -14,8 +14,8 @@ namespace plaingrad::kit {
 // texts.
 int run(const std::string& program, const char* called, const std::function<int()>& body);
 
-// Writes what std::cout has not written yet. Throws Error if that fails, or Ended if the pipe's reader has
-// gone: to be called now and then by a program that writes for as long as it is read.
+// Flushes std::cout. Throws Error if that fails, or Ended if the reader of the pipe has gone; so a program
+// that writes without end calls it now and then.
 void flush_output();
 
 // A text for the terminal, as one line: what would be a command to it, such as a line break, becomes '?'.
@@ -26,12 +26,13 @@ std::string as_line(std::string text);
 const std::string& called();
 std::string name();
 
-// After listen_for_interrupt, the first Ctrl-C (or SIGTERM, as `kill` and machines that shut down send it)
-// makes interrupted() true, so that a training loop can finish its step, and says so; the second one ends the
-// program at once.
+// After listen_for_interrupt, the first Ctrl-C (or SIGTERM, sent by `kill` or at shutdown) prints a message
+// and makes interrupted() true, so that a training loop can finish its step. The second one ends the program
+// at once.
 void listen_for_interrupt();
 bool interrupted();
-// Restores the default: Ctrl-C ends the program at once, as a user at a prompt expects. Nothing can be lost.
+// Restores the default, for a prompt where nothing can be lost: Ctrl-C ends the program at once. Throws
+// Interrupted if a signal has come in the meantime.
 void stop_listening_for_interrupt();
 
 // Thrown by code that stops because interrupted() is true; `run` turns it into the status.

@@ -12,9 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBarWidth = 24, kNumbersWidth = 66;  // the bar at its longest; what to keep free for the rest
+constexpr int kBarWidth = 24, kNumbersWidth = 66;  // in columns: the longest bar; room for the numbers
 constexpr auto kRedraw = std::chrono::milliseconds(50);
-constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: memory is still being fetched
+constexpr int64_t kStepsBeforeEstimate = 5;  // the first steps are slower: they fetch memory
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void Progress::update(int64_t step, double loss, int64_t tokens) {
         if (step == total_ || Clock::now() - drawn_ >= kRedraw) {
             std::fputc('\r', stderr);
             line(step, loss);
-            std::fputs("\033[K", stderr);  // clears what a longer line has left
+            std::fputs("\033[K", stderr);  // clears the rest of a longer line
             open_ = true;
             drawn_ = Clock::now();
         }
@@ -77,8 +77,9 @@ void Progress::line(int64_t step, double loss) {
     const auto taken = static_cast<double>(step - done_), rest = static_cast<double>(total_ - step);
     if (step - done_ >= kStepsBeforeEstimate && step < total_)
         text += ", " + duration(elapsed / taken * rest) + " left";
-    if (terminal_) {  // the line must not wrap: what has wrapped cannot be drawn over
-        const int room = terminal_width(STDERR_FILENO) - 3;  // and a Ctrl-C shows itself as ^C
+    if (terminal_) {
+        // The line must not wrap, or it could not be overwritten. 3: one column free, and "^C" after Ctrl-C.
+        const int room = terminal_width(STDERR_FILENO) - 3;
         const int width =
             std::min(kBarWidth, room - std::max(kNumbersWidth, static_cast<int>(text.size())) - 1);
         const int full = static_cast<int>(fraction * width);

@@ -16,23 +16,22 @@ namespace fs = std::filesystem;
 using autograd::join;
 
 void add_run_options(Options& options, models::RunSettings& run) {
-    options.add("--save", "FOLDER", "where the model, checkpoints and a log are kept", run.save).new_run();
-    options.add("--resume", "FOLDER", "continue the run that was saved there, with the same bits", run.resume)
+    options.add("--save", "FOLDER", "folder for the model, checkpoints and a log", run.save).new_run();
+    options.add("--resume", "FOLDER", "continue the run in this folder, with the same bits", run.resume)
         .this_call();
     options
-        .add("--save-every", "N", "steps from one checkpoint to the next; 0: only after validations",
-             run.save_every, {.max = 1'000'000'000})
+        .add("--save-every", "N", "steps between checkpoints; 0: only after validations", run.save_every,
+             {.max = 1'000'000'000})
         .may_change();
     options
-        .add("--stop-after", "N", "end this call after so many steps, to resume later; 0: not before the end",
+        .add("--stop-after", "N", "stop this call after N steps, to resume later; 0: run to the end",
              run.stop_after, {.max = 1'000'000'000})
         .this_call();
 }
 
 namespace {
 
-// Prints the plan, and returns a Watch with the progress line, which ends when the Watch and its copies are
-// destroyed.
+// Prints the plan, and returns a Watch with the progress line, which lives as long as a copy of the Watch.
 nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Plan& plan,
                     int64_t batches_in_step) {
     if (run.has_ended(steps, patience))
@@ -107,8 +106,8 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
 int info(const std::string& program, int argc, char** argv, Options train) {
     std::error_code none;
     std::vector<std::string> words;
-    Options options(program + " info", "says how far a run is, and its settings");
-    options.rest("FOLDER", "of --save", words, true);
+    Options options(program + " info", "shows the progress and the settings of a run");
+    options.rest("FOLDER", "the folder given to --save", words, true);
     options.parse(argc, argv);
     if (words.size() > 1)
         throw UsageError("info takes one folder: got " + models::listed(words));
@@ -121,7 +120,7 @@ int info(const std::string& program, int argc, char** argv, Options train) {
         runs = {words[0]};
     for (const std::string& run : runs) {
         std::cout << (run == words[0] ? "" : as_line(run) + "\n");
-        autograd::check(print_run(program, run, train), run, ": this is no checkpoint of ", program);
+        autograd::check(print_run(program, run, train), run, ": this is not a checkpoint of ", program);
     }
     return 0;
 }

@@ -14,7 +14,7 @@ using autograd::check;
 using autograd::Rng;
 using Indices = std::vector<int64_t>;
 
-// As many as fit, from `begin` on.
+// The end of the batch that begins at `begin`: it has as many pairs as fit.
 Indices::const_iterator end_of_batch(Indices::const_iterator begin, Indices::const_iterator end,
                                      const std::vector<PairLength>& lengths, int64_t batch_tokens) {
     int64_t widest = 0;
@@ -27,7 +27,7 @@ Indices::const_iterator end_of_batch(Indices::const_iterator begin, Indices::con
         check(widest <= batch_tokens || at != begin, "[batches] pair ", *at, " has ", widest,
               " tokens on one side, and a batch at most ", batch_tokens,
               "; raise batch_tokens, or drop or cut long pairs");
-        if (at - begin >= batch_tokens / std::max<int64_t>(widest, 1))  // as a quotient: no product too large
+        if (at - begin >= batch_tokens / std::max<int64_t>(widest, 1))  // a product could overflow
             break;
     }
     return at;

@@ -20,7 +20,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What stands between white space; to Python that includes U+001C to U+001F, separators of records
+// Splits at white space as Python does, for which it includes U+001C to U+001F, the separators of records.
 Words split(std::string_view text) {
     Words words;
     bool inside = false;
@@ -43,14 +43,14 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }
 
 bool is_stop(char c) { return c == '.' || c == ','; }
-// All of ASCII but the apostrophe, comma, hyphen and full stop; a space counts.
+// ASCII punctuation and the space, but not the apostrophe, comma, hyphen and full stop.
 bool is_punctuation(char c) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     return c >= ' ' && c <= '~' && !letter && !is_digit(c) && !is_stop(c) && c != '\'' && c != '-';
 }
 
-// A space between the two characters of each pair that `fits`, from left to right and none in two pairs, and
-// `before` and `after` around them.
+// Puts a space between the two characters of each pair that `fits`, and `before` and `after` around them.
+// Goes from left to right; pairs do not overlap.
 template <class Fits>
 std::string separate(const std::string& line, const Fits& fits, std::string_view before,
                      std::string_view after) {
@@ -91,7 +91,7 @@ void count(BleuScore& sum, const Words& hypothesis, const std::vector<Words>& re
         }));
     for (std::size_t order = 0; order < 4; ++order) {
         const auto n = static_cast<std::ptrdiff_t>(order) + 1;
-        Counts wanted;  // the most often that one reference has it
+        Counts wanted;  // of each n-gram, the largest count in one reference
         for (const Words& reference : references)
             for (const auto& [ngram, times] : count_ngrams(reference, n))
                 wanted[ngram] = std::max(wanted[ngram], times);
@@ -111,8 +111,8 @@ void check_options(const BleuOptions& o) {
 
 }  // namespace
 
-// Each rule is one pass from left to right over what the rule before made. They may look at bytes: all that
-// they know is ASCII. Other punctuation stays where it is, and so does &apos;.
+// Each rule is one pass from left to right over the result of the rule before. The rules concern only ASCII,
+// so they can look at bytes. Other punctuation is not split off, and neither is &apos;.
 Words tokenize_13a(std::string_view text) {
     std::string line(text.substr(0, text.find_last_not_of(" \t\n\v\f\r\x1c\x1d\x1e\x1f") + 1));
     constexpr std::string_view replacements[][2] = {{"<skipped>", ""}, {"-\n", ""},    {"\n", " "},
@@ -124,7 +124,7 @@ Words tokenize_13a(std::string_view text) {
     for (const char c : line)
         spaced += is_punctuation(c) ? std::string{' ', c, ' '} : std::string{c};
     line = spaced + ' ';
-    // Full stops and commas, if not within a number, and a hyphen behind one.
+    // Split off full stops and commas, except within a number, and a hyphen after a digit.
     line = separate(
         line, [](char a, char b) { return !is_digit(a) && is_stop(b); }, "", " ");
     line = separate(
@@ -161,7 +161,7 @@ BleuScore bleu_from_counts(BleuScore s, const BleuOptions& o) {
     s.bp = s.hyp_len >= s.ref_len ? 1 : s.hyp_len > 0 ? std::exp(1 - ratio) : 0;
     if (s.matches == std::array<int64_t, 4>{})
         return s;
-    double missing = 1, logs = 0;  // what an order without matches has; sum of ln of the precisions
+    double missing = 1, logs = 0;  // matches of an order that has none; sum of ln of the precisions
     std::size_t orders = 0;
     for (; orders < 4; ++orders) {
         const int64_t k = o.smoothing == "add-k" && orders > 0 ? 1 : 0;
@@ -186,7 +186,7 @@ std::string signature(const BleuOptions& o, std::size_t n_references) {
                 "|version:2.6.0");
 }
 
-// The score, the precisions, bp, the ratio of the lengths and the lengths.
+// Prints score, precisions, bp, ratio of the lengths, and lengths.
 static std::string print(const char* format, int decimals, const BleuScore& s) {
     const double ratio = s.ref_len > 0 ? static_cast<double>(s.hyp_len) / static_cast<double>(s.ref_len) : 0;
     char text[200];

@@ -12,7 +12,7 @@ using autograd::check;
 
 static constexpr std::string_view kEnd = "</w>", kMore = "@@";
 
-// Of a word with kEnd behind it.
+// word: with kEnd appended.
 Pieces Bpe::characters(std::string_view word) const {
     const std::size_t end = word.size() - kEnd.size();
     Pieces pieces;
@@ -53,14 +53,14 @@ void Bpe::allow_only(std::string_view vocabulary, int64_t threshold, const std::
         int64_t count = 0;
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
         check(parts.size() == 2 && error == std::errc() && end == number.data() + number.size(), where, ":",
-              i + 1, ": a line is a piece, a space and its count: got '", lines[i], "'");
+              i + 1, ": a line must be a piece, a space and its count: got '", lines[i], "'");
         if (count >= threshold)
             allowed_->emplace(parts[0]);
     }
 }
 
 void Bpe::append(std::string_view piece, const char* word_end, std::string& out) const {
-    const auto left = static_cast<std::size_t>(word_end - piece.data());  // of the word
+    const auto left = static_cast<std::size_t>(word_end - piece.data());  // how many bytes of the word
     const std::string written = std::string(piece.substr(0, left)).append(piece.size() < left ? kMore : "");
     const Merges::Rule* rule = !allowed_ || allowed_->contains(written) ? nullptr : merges_.maker(piece);
     if (rule != nullptr) {
@@ -73,7 +73,7 @@ void Bpe::append(std::string_view piece, const char* word_end, std::string& out)
 }
 
 std::string Bpe::apply(std::string_view line, double dropout, const autograd::Rng& rng) const {
-    check(dropout >= 0 && dropout <= 1, "[Bpe] dropout is a probability, from 0 to 1: got ", dropout);
+    check(dropout >= 0 && dropout <= 1, "[Bpe] dropout must be a probability, from 0 to 1: got ", dropout);
     MergeDropout skips{dropout, rng};
     const Pieces words = split_at_spaces(line);
     if (words.empty())

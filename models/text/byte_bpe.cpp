@@ -21,7 +21,7 @@ std::string_view first_pre_token(std::string_view text) {
             return text.substr(0, contraction.size());
     const std::size_t start = text.starts_with(' ') && text.size() > 1 ? 1 : 0;
     const Kind first = kind(nn::first_code_point(text.substr(start)).code);
-    std::size_t last = 0, end = start;  // of the characters of one kind with the first
+    std::size_t last = 0, end = start;  // of the run of characters of the first one's kind
     while (end < text.size()) {
         const auto [code, length] = nn::first_code_point(text.substr(end));
         if (kind(code) != first)
@@ -29,7 +29,7 @@ std::string_view first_pre_token(std::string_view text) {
         last = end;
         end += length;
     }
-    // White space before something else is without its last character, unless there is only one.
+    // The last character of white space belongs to the word after it, unless it is the only one.
     const bool shorter = first == Kind::space && end < text.size() && last > 0;
     return text.substr(0, shorter ? last : end);
 }

@@ -12,7 +12,7 @@ namespace plaingrad::models::text {
 using autograd::check;
 using nn::checkpoint::check_file;
 
-// What a description is, or starts with.
+// A description is the first of these, or starts with the second.
 static const std::string kBytes = "bytes", kCharacters = "characters:";
 
 // The character that starts at `at`. The text is UTF-8.
@@ -105,12 +105,12 @@ std::string Characters::description() const {
 Characters Characters::from_description(const std::string& text, const std::string& path) {
     if (text == kBytes)
         return all_bytes();
-    check_file(text.starts_with(kCharacters), path, ": [characters] a description is '", kBytes,
-               "', or starts with '", kCharacters, "'");
+    check_file(text.starts_with(kCharacters), path, ": [characters] a description must be '", kBytes,
+               "', or start with '", kCharacters, "'");
     Characters all;
     all.add(std::string_view(text).substr(kCharacters.size()), path + ": [characters]");
     check_file(all.description() == text, path,
-               ": [characters] a description has each character once, in order");
+               ": [characters] a description must have each character once, in order");
     return all;
 }
 

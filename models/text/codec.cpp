@@ -14,7 +14,7 @@ using autograd::Rng;
 using Ids = std::vector<int32_t>;
 using Sides = std::vector<const std::string*>;
 
-// Each sentence, the source of a pair before its target.
+// All sentences, the source of each pair before its target.
 static Sides sides(const ParallelText& text) {
     Sides all;
     for (const SentencePair& pair : text.pairs)
@@ -24,7 +24,7 @@ static Sides sides(const ParallelText& text) {
 
 static void check_pieces(const CodecOptions& options, const std::string& where) {
     nn::checkpoint::check_file(options.pieces == "words" || options.pieces == "bytes", where,
-                               ": pieces are of words or of bytes: got '", options.pieces, "'");
+                               ": pieces must be words or bytes: got '", options.pieces, "'");
 }
 
 Codec Codec::learn(const ParallelText& text, const CodecOptions& options, const std::string& codes,
@@ -48,8 +48,8 @@ Codec Codec::learn(const ParallelText& text, const CodecOptions& options, const 
     return codec;
 }
 
-// Of the pieces that the text is split into. With dropout also of those that it may be split into:
-// characters, and whatever a merge makes of them.
+// The vocabulary has the pieces that the text is split into. With dropout, also those that it may be split
+// into: characters, and all that a merge can make.
 void Codec::make_vocabulary(const ParallelText& text) {
     WordCounts counts;
     const auto count = [&](double dropout) {
@@ -123,7 +123,7 @@ Codec Codec::from_metadata(const nn::checkpoint::Metadata& metadata, const std::
     return codec;
 }
 
-// Words and symbols, one space between any two: how many there were says nothing about what a sentence means.
+// Words and symbols, separated by one space: the number of spaces does not change a sentence's meaning.
 std::string Codec::words(const std::string& line) const {
     std::string text;
     for (const std::string& word : split_words(line))
@@ -165,7 +165,7 @@ std::string Codec::decode_bytes(const Ids& ids) const {
         if (id >= kFirstFreeId && id - kFirstFreeId < bytes_.end_of_text())
             bytes.push_back(id - kFirstFreeId);
     std::string text = bytes_.decode(bytes);
-    for (char& c : text)  // whatever a model writes becomes one line of text
+    for (char& c : text)  // whatever a model writes, the result is one line
         c = c == '\n' || c == '\r' || c == '\0' ? ' ' : c;
     return text;
 }
@@ -181,7 +181,7 @@ std::vector<int64_t> Codec::words_of(const Ids& ids, const std::vector<std::stri
 
 int64_t Codec::merges() const {
     const std::string lines = codes();
-    return std::count(lines.begin(), lines.end(), '\n') - 1;  // the first one says the version
+    return std::count(lines.begin(), lines.end(), '\n') - 1;  // the first line is the version
 }
 
 }  // namespace plaingrad::models::text

@@ -8,7 +8,7 @@
 namespace plaingrad::models::text {
 namespace {
 
-// f(character, code point) for each. A byte that is not UTF-8 counts as U+FFFD.
+// Calls f(character, code point) for each character. A byte that is not UTF-8 counts as U+FFFD.
 template <class F>
 void for_each_character(std::string_view text, F f) {
     while (!text.empty()) {
@@ -18,8 +18,8 @@ void for_each_character(std::string_view text, F f) {
     }
 }
 
-// What a corpus has. Of sentences their hashes: that two of a million different ones are taken for the same
-// has a probability of 3e-8.
+// What a corpus contains. Sentences are stored as hashes: the probability that any two of a million different
+// ones have the same hash is 3e-8.
 class Contents {
 public:
     bool add(const SentencePair& pair) {  // whether the pair is new
@@ -28,7 +28,7 @@ public:
         for_each_character(pair.target, [&](std::string_view, uint32_t code) { target_[code] = true; });
         return pairs_.insert(hash_(pair.source + '\t' + pair.target)).second;
     }
-    // Notes what of this pair is there, and which characters are not.
+    // Records in `found` whether this corpus has the pair and its source, and which characters it lacks.
     void look_up(const SentencePair& pair, CorpusCheck& found) const {
         if (pairs_.contains(hash_(pair.source + '\t' + pair.target)))
             found.pairs_learned.add(pair.line);

@@ -78,13 +78,13 @@ std::string read_file(const std::string& path) {
     nn::checkpoint::check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
     const bool regular = std::filesystem::is_regular_file(path, error);
     const auto size = regular ? std::filesystem::file_size(path, error) : std::size_t{1} << 28;
-    std::string bytes, piece(std::size_t{1} << 20, '\0');  // pieces: a pipe does not say how long it is
+    std::string bytes, piece(std::size_t{1} << 20, '\0');  // in pieces, as the length of a pipe is not known
     try {
         bytes.reserve(regular ? size : 0);
         while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), file.get())) {
             bytes.append(piece, 0, n);
             nn::checkpoint::check_file(regular || bytes.size() <= size, path,
-                                       ": this pipe or device gives more than 256 MiB; has it no end?");
+                                       ": this pipe or device has more than 256 MiB; is it endless?");
         }
     } catch (const nn::checkpoint::FileError&) {
         throw;
@@ -98,8 +98,9 @@ std::string read_file(const std::string& path) {
 
 void check_unpacked(std::string_view bytes, const std::string& path) {
     for (const char* const magic : {"\x1f\x8b", "\xfd\x37zXZ", "\x28\xb5\x2f\xfd", "PK\x03\x04"})
-        nn::checkpoint::check_file(!bytes.starts_with(magic), path,
-                                   ": this file is packed; unpack it first, as with gunzip, unxz or unzip");
+        nn::checkpoint::check_file(
+            !bytes.starts_with(magic), path,
+            ": this file is compressed; unpack it first, e.g. with gunzip, unxz or unzip");
 }
 
 template <class Clean>
@@ -150,8 +151,8 @@ std::vector<SentencePair> read_pairs(const std::string& path) {
             continue;
         pairs.push_back(split_pair(line, path, number));
         const SentencePair& pair = pairs.back();
-        check(has_text(pair.source), path, ":", number, ": nothing stands before the tab");
-        check(has_text(pair.target), path, ":", number, ": nothing stands after the tab");
+        check(has_text(pair.source), path, ":", number, ": there is no text before the tab");
+        check(has_text(pair.target), path, ":", number, ": there is no text after the tab");
     }
     check(!pairs.empty(), path, ": there are no sentence pairs in this file");
     return pairs;
@@ -160,7 +161,7 @@ std::vector<SentencePair> read_pairs(const std::string& path) {
 std::string fingerprint(const std::vector<std::string>& texts) {
     autograd::Hash hash;
     for (const std::string& text : texts)
-        hash.add(text).add(0x100);  // where one ends
+        hash.add(text).add(0x100);  // marks the end of a text
     return join(texts.size(), " texts, ", hash.value);
 }
 

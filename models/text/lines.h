@@ -1,4 +1,4 @@
-// Text files as people have them: UTF-8 lines, with or without a byte order mark, ending in LF or CRLF.
+// Text files as users have them: lines of UTF-8, with or without a byte order mark, ending in LF or CRLF.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace plaingrad::models::text {
 using nn::find_invalid_utf8;
 
 // All bytes of a file. Throws nn::checkpoint::FileError naming it if it cannot be read, is empty, or does not
-// fit into memory; of a pipe or a device, which may have no end, 256 MiB at most.
+// fit into memory; or if it is a pipe or device, which may have no end, with more than 256 MiB.
 std::string read_file(const std::string& path);
 
-// Throws FileError naming `path` for what gzip, xz, zstd or zip have packed, which is no text.
+// Throws FileError naming `path` if these bytes were compressed by gzip, xz, zstd or zip.
 void check_unpacked(std::string_view bytes, const std::string& path);
 
 // A line without its CR. Throws Error naming `where` ("file:line") if it is not UTF-8, if it contains a NUL,
@@ -30,11 +30,11 @@ enum class InvalidUtf8 { replace, keep };
 std::string clean_line(std::string line, const std::string& where, int64_t& replaced,
                        InvalidUtf8 rule = InvalidUtf8::replace);
 
-// All lines of a file. Throws Error naming the file, and the line where there is one, if it cannot be read,
-// is empty, or is not UTF-8 text.
+// All lines of a file. Throws Error naming the file, and the line if possible, if it cannot be read, is
+// empty, or is not UTF-8 text.
 std::vector<std::string> read_lines(const std::string& path);
-// Those of a text that was read from a file: without a byte order mark, and without the empty rest after the
-// last line break.
+// The lines of a text that was read from a file: without a byte order mark, and without the empty line after
+// the last line break.
 std::vector<std::string> lines_of(std::string_view text, const std::string& path);
 
 // The same for files that are not UTF-8 throughout.
@@ -47,7 +47,7 @@ std::vector<std::string> read_lines_leniently(const std::string& path, int64_t& 
 // its failure are the same.
 bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number);
 
-// Each byte that cannot be UTF-8 becomes U+FFFD, and is counted in `replaced`.
+// Replaces each byte that is not UTF-8 by U+FFFD, and counts it in `replaced`.
 std::string replace_invalid_utf8(std::string_view text, int64_t& replaced);
 
 // Whether there is anything but spaces, tabs and CR.
@@ -60,12 +60,13 @@ struct SentencePair {
 // `source<TAB>target`. Throws Error naming `path` and `number` for a line without exactly one tab.
 SentencePair split_pair(std::string_view line, const std::string& path, int64_t number);
 
-// A file with `source<TAB>target` on every line. Lines without any text are skipped. Throws Error with
-// file and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel is for
-// data that was not written by hand, and skips such lines.)
+// Reads a file with `source<TAB>target` on every line. Skips lines without any text. Throws Error with file
+// and line for a line without exactly one tab, or with nothing on one side of it. (read_parallel, for data
+// that was not written by hand, skips lines with nothing on one side.)
 std::vector<SentencePair> read_pairs(const std::string& path);
 
-// A number that depends on every byte of them: a run is resumed with the texts that it began with.
+// A short text that changes if any byte of the texts changes: a run must resume with the data that it began
+// with.
 std::string fingerprint(const std::vector<std::string>& texts);
 
 }  // namespace plaingrad::models::text

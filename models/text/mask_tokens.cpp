@@ -5,8 +5,8 @@ namespace plaingrad::models::text {
 using autograd::check;
 using autograd::Rng;
 
-// What a selected id becomes. Three numbers of the stream belong to each position: 3i says whether it is
-// selected, 3i+1 what happens to it, 3i+2 which random id it gets.
+// What a selected id becomes. Each position i has three random numbers: 3i decides whether it is selected,
+// 3i+1 what happens to it, 3i+2 which random id it gets.
 static int32_t masked(int32_t id, uint64_t i, const MaskingOptions& o, const Rng& rng) {
     const double fate = rng.uniform(3 * i + 1);
     if (fate < o.replaced)

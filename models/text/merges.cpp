@@ -54,8 +54,8 @@ uint64_t key(int32_t left, int32_t right) {
     return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
 }
 
-// Where `here(i)` holds, symbols i and i + 1 become one; of two places that overlap the first counts: x x x
-// becomes xx x.
+// Merges symbols i and i + 1 wherever `here(i)` is true. Of two overlapping places, the first one counts: x x
+// x becomes xx x.
 template <class Here>
 void merge(std::vector<Symbol>& word, int32_t merged, Here here) {
     std::size_t size = 0;
@@ -68,14 +68,14 @@ void merge(std::vector<Symbol>& word, int32_t merged, Here here) {
     word.resize(size);
 }
 
-// The words while rules are learned, and how often each pair stands in them. It is fast because a rule
-// changes only the words that have its pair, and only the pairs of these are counted again.
+// The words while rules are learned, and how often each pair occurs in them. It is fast because a rule
+// changes only the words that have its pair, and only the pairs of these words are counted again.
 class Learner {
 public:
     struct Pair {
         int32_t left = 0, right = 0;
-        int64_t count = 0, ordered = 0;  // ordered: what count is in order_
-        std::vector<std::size_t> words;  // all that have it, and some that had it
+        int64_t count = 0, ordered = 0;  // ordered: the count that order_ has
+        std::vector<std::size_t> words;  // all that have the pair, and some that had it
     };
 
     Learner(const Vocabulary& symbols, std::vector<Merges::Word> words, int64_t min_count)
@@ -85,7 +85,7 @@ public:
         update_order();
     }
 
-    // The first of all pairs in the order of learning; null if none is frequent enough.
+    // The next pair to learn; null if none is frequent enough.
     const Pair* first() const { return order_.empty() ? nullptr : order_.rbegin()->pair; }
 
     void apply(const Pair& pair, int32_t merged) {
@@ -114,8 +114,8 @@ private:
         }
     };
 
-    // Adds the pairs of a word to the counts, or with sign -1 takes them away. Only those with the symbol
-    // `merged` may be new in it.
+    // Adds the pairs of a word to the counts, or with sign -1 subtracts them. Only pairs with the symbol
+    // `merged` can be new in it.
     void count(std::size_t w, int64_t sign, int32_t merged) {
         const std::vector<Symbol>& word = words_[w].symbols;
         for (std::size_t i = 1; i < word.size(); ++i) {
@@ -145,7 +145,7 @@ private:
 
     std::vector<Merges::Word> words_;
     int64_t min_count_;
-    std::unordered_map<uint64_t, Pair> pairs_;  // which do not move when more come
+    std::unordered_map<uint64_t, Pair> pairs_;  // their addresses are stable
     std::vector<Pair*> changed_;                // since the last update_order, some twice
     std::set<Ordered, Less> order_;
 };
@@ -153,7 +153,7 @@ private:
 }  // namespace
 
 void Merges::learn(std::vector<Word> words, int64_t merges, int64_t min_count) {
-    check(merges >= 0 && min_count >= 1, "[learn] at least 0 merges, of pairs that occur at least once: got ",
+    check(merges >= 0 && min_count >= 1, "[learn] merges must be at least 0, and min_count at least 1: got ",
           merges, " and ", min_count);
     Learner learner(symbols, std::move(words), min_count);
     for (const Learner::Pair* pair = nullptr; merges > 0 && (pair = learner.first()) != nullptr; --merges) {
@@ -211,14 +211,14 @@ void Merges::read(std::string_view text, const std::string& where, bool closed) 
     version =
         first_is_version ? lines[0].substr(kVersion.size(), lines[0].find(" -") - kVersion.size()) : "0.1";
     nn::checkpoint::check_file(version == "0.1" || version == "0.2", where,
-                               ":1: merges of version 0.1 or 0.2 are expected: got '", version, "'");
+                               ":1: merges must be of version 0.1 or 0.2: got '", version, "'");
     for (std::size_t i = first_is_version ? 1 : 0; i < lines.size(); ++i) {
         const Pieces pair = split_at_spaces(lines[i]);
         nn::checkpoint::check_file(pair.size() == 2, where, ":", i + 1,
-                                   ": a line has two symbols with a space between: got ", pair.size());
+                                   ": a line must have two symbols with a space between: got ", pair.size());
         for (const std::string_view symbol : pair)
             nn::checkpoint::check_file(!closed || symbols.id(symbol) != kUnk, where, ":", i + 1, ": '",
-                                       symbol, "' is neither a byte nor what a line above makes");
+                                       symbol, "' is neither a byte nor made by a line above");
         add(pair[0], pair[1]);
     }
 }

@@ -1,5 +1,5 @@
-// What both kinds of byte-pair encoding have in common: rules by which two neighbouring symbols become one.
-// Bpe and ByteBpe say of what words consist at the beginning.
+// What both kinds of byte-pair encoding share: rules that merge two adjacent symbols into one. Bpe and
+// ByteBpe decide which symbols a word consists of before any merge.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace plaingrad::models::text {
 // Parts of one text, without copies of them.
 using Pieces = std::vector<std::string_view>;
 
-// What stands between the spaces of a line. CR and LF at its ends count as spaces; all else, such as tabs and
+// Splits a line at its spaces. CR and LF at both ends count as spaces. Everything else, such as tabs and
 // no-break spaces, belongs to words.
 Pieces split_at_spaces(std::string_view line);
 
 // The words of a text and how often each occurs.
 class WordCounts {
 public:
-    void add(std::string_view word);       // an empty one is no word, and does not count
-    void add_line(std::string_view line);  // its words, separated by spaces
+    void add(std::string_view word);       // an empty word is ignored
+    void add_line(std::string_view line);  // words separated by spaces
 
     int64_t size() const { return static_cast<int64_t>(counts_.size()); }
     const std::string& word(int64_t i) const { return words_.word(static_cast<int32_t>(i) + kFirstFreeId); }
     int64_t count(int64_t i) const { return counts_[static_cast<std::size_t>(i)]; }
 
-    // A line `word count` for each, by falling count; of equal ones first what was added first.
+    // A line `word count` for each word, in order of decreasing count; ties in the order of adding.
     std::string text() const;
 
 private:
@@ -38,14 +38,14 @@ private:
     std::vector<int64_t> counts_;
 };
 
-// A part of a word: its id in Merges::symbols, kUnk if it is not there.
+// A part of a word: its id in Merges::symbols, or kUnk; and its length.
 struct Symbol {
     int32_t id;
     std::size_t bytes;
 };
 
-// In each round each place where a rule could be applied is skipped with probability p, so that a model reads
-// a word in many ways. Provilkov, Emelianenko & Voita 2020, "BPE-Dropout: Simple and Effective Subword
+// In each round, each place where a rule applies is skipped with probability p, so that a model sees many
+// splits of a word. Provilkov, Emelianenko & Voita 2020, "BPE-Dropout: Simple and Effective Subword
 // Regularization", §3.1.
 struct MergeDropout {
     double p = 0;
@@ -64,34 +64,34 @@ public:
         int64_t count;
     };
 
-    // Appends a rule for the pair that is most frequent in the words, applies it to them, and so on; of
-    // equally frequent pairs it takes the one whose left, then right symbol is the greatest, compared by
-    // bytes. Ends after `merges` rules, or when no pair occurs `min_count` times.
+    // Appends a rule for the most frequent pair in the words, applies it to them, and repeats. Of equally
+    // frequent pairs it takes the one whose left, then right symbol is the greatest, compared by bytes. Ends
+    // after `merges` rules, or when no pair occurs `min_count` times.
     void learn(std::vector<Word> words, int64_t merges, int64_t min_count);
 
-    // Appends a rule. A pair that has one already keeps it.
+    // Appends a rule. If the pair already has one, that one keeps its rank.
     void add(std::string_view left, std::string_view right);
 
-    // In rounds: of all rules that neighbouring symbols have the first one is applied at all its places, from
-    // left to right. Ends when there is none.
+    // In each round, applies the first of all rules that match adjacent symbols, at all its places from left
+    // to right. Ends when no rule matches.
     void apply(std::vector<Symbol>& word, MergeDropout& dropout) const;
 
-    // The first rule that makes a symbol; null if none does.
+    // The first rule that makes this symbol; null if none does.
     const Rule* maker(std::string_view symbol) const;
 
-    // The field's file of codes: `#version: 0.2`, then `left right` for each rule. Files of version 0.1 have
-    // no such first line. Reading appends the rules. Throws Error naming `where` and the line for one that is
-    // not like this; if `closed` also for symbols that are neither in `symbols` nor made by a line above.
+    // A codes file as of subword-nmt: `#version: 0.2`, then `left right` for each rule. Files of version 0.1
+    // lack the first line. `read` appends the rules. It throws Error naming `where` and the line for any
+    // other format; and, if `closed`, for a symbol that is neither in `symbols` nor made by a line above.
     std::string text() const;
     void read(std::string_view text, const std::string& where, bool closed);
 
-    Vocabulary symbols;  // those of rules, and what else was added
+    Vocabulary symbols;  // those of the rules, and others that were added
     std::string version = "0.2";
 
 private:
     std::vector<Rule> rules_;
-    std::unordered_map<uint64_t, int32_t> ranks_;  // of pairs: places in rules_
-    std::unordered_map<int32_t, int32_t> makers_;  // of symbols: places in rules_
+    std::unordered_map<uint64_t, int32_t> ranks_;  // of pairs: indices of rules_
+    std::unordered_map<int32_t, int32_t> makers_;  // of symbols: indices of rules_
 };
 
 }  // namespace plaingrad::models::text

@@ -16,7 +16,7 @@ std::string ParallelText::files() const {
     return source_file == target_file ? source_file : autograd::join(source_file, ", ", target_file);
 }
 
-// Adds the pair to those to learn from, or its line to those that are skipped.
+// Adds the pair, or its line number to the skipped ones.
 static void put(ParallelText& text, SentencePair pair) {
     const bool source = has_text(pair.source), target = has_text(pair.target);
     if (source && target)
@@ -35,7 +35,7 @@ ParallelText read_parallel(const std::string& source_file, const std::string& ta
     std::vector<std::string> source = read_lines_leniently(source_file, text.replaced, rule);
     std::vector<std::string> target = read_lines_leniently(target_file, text.replaced, rule);
     check(source.size() == target.size(), source_file, " has ", source.size(), " lines, ", target_file,
-          " has ", target.size(), "; line i of one must be what line i of the other means");
+          " has ", target.size(), "; line i of one must be the translation of line i of the other");
     for (std::size_t i = 0; i < source.size(); ++i)
         put(text, {std::move(source[i]), std::move(target[i]), static_cast<int64_t>(i) + 1});
     return checked(std::move(text));

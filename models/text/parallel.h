@@ -1,4 +1,4 @@
-// Parallel text: sentences of one language, and of each what it is in another.
+// Parallel text: sentences in one language with their translations in another.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace plaingrad::models::text {
 
-// Lines that have something in common: how many there are, and the numbers of the first few.
+// A set of lines: how many there are, and the numbers of the first few.
 struct LineList {
     static constexpr std::size_t kFirst = 5;
 
@@ -22,7 +22,7 @@ struct LineList {
 struct ParallelText {
     std::string source_file, target_file;  // the same for a TSV
     std::vector<SentencePair> pairs = {};  // in the order of their lines, with text on both sides
-    LineList no_text = {}, no_source = {}, no_target = {};  // skipped: no text on both sides, or on one
+    LineList no_text = {}, no_source = {}, no_target = {};  // skipped: without text on both sides or one
     int64_t replaced = 0;                                   // bytes that are not UTF-8, read as U+FFFD
 
     std::string files() const;  // for messages: "a.en, a.de"

@@ -20,7 +20,7 @@ std::string lower(std::string word) {
     return word;
 }
 
-// Runs of letters and digits are words, and so is every other sign: "Who's he?" is  Who ' s he ?
+// Runs of letters and digits are words, and so is every other character: "Who's he?" is  Who ' s he ?
 std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> words;
     bool open = false;  // the last word may grow
@@ -36,8 +36,8 @@ std::vector<std::string> split(const std::string& text) {
     return words;
 }
 
-// No word of a text can be spelled like one of its parts, for < and > are words by themselves; and none has a
-// space in it, as pairs have.
+// The parts of words are written with < and >, and pairs with a space, so that no word of a text is spelled
+// like one: < and > are always words of their own.
 std::string look(const std::string& word) {
     if (std::any_of(word.begin(), word.end(), is_digit)) {
         std::string digits;
@@ -114,7 +114,7 @@ std::vector<int32_t> Reader::operator()(const std::string& text, double drop,
     const std::vector<std::string> words = words_of(text);
     for (const std::string& word : words) {
         add(spelled(word), drop);
-        ids.push_back(vocabulary_.id(look(word)));  // <unk> if need be: no word is passed over
+        ids.push_back(vocabulary_.id(look(word)));  // <unk> if unknown: every word gets an id
         add(beginning(word), 0);
     }
     for (std::size_t i = 1; i < words.size(); ++i)
@@ -123,7 +123,7 @@ std::vector<int32_t> Reader::operator()(const std::string& text, double drop,
 }
 
 nn::checkpoint::Metadata Reader::metadata() const {
-    std::string words;  // a line each: none has a line break in it
+    std::string words;  // one per line: no word has a line break
     for (int32_t id = kFirstFreeId; id < size(); ++id)
         words += vocabulary_.word(id) + '\n';
     return {{"classify.words", words}, {"classify.case", options_.keep_case ? "kept" : "lower"}};

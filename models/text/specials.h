@@ -1,5 +1,5 @@
 // Ids with a special meaning. They belong to a vocabulary, and so to the model that was trained with it:
-// GPT-2 has one (50256, which ends a text); Marian's start is its last id.
+// GPT-2 has a single one (50256, which ends a text); in Marian, the start is the last id.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace plaingrad::models::text {
 
-// What the vocabularies of models/text reserve: no word and no character has one of these.
+// The ids that the vocabularies of models/text reserve: no word and no character has one of these.
 enum SpecialId : int32_t { kPad = 0, kSos = 1, kEos = 2, kUnk = 3, kFirstFreeId = 4 };
 
-// What a model's configuration says of its vocabulary. The defaults fit the vocabularies of models/text.
+// The special ids in a model's configuration. The defaults fit the vocabularies of models/text.
 struct Specials {
     int32_t start = kSos;                       // what a decoder reads before a sentence's first token
     std::vector<int32_t> ends = {kEos};         // each of them ends a sentence
-    int32_t pad = kPad;                         // fills up short sentences; Tokens::kNoPadding: there is none
-    std::vector<int32_t> never = {kPad, kSos};  // no sentence contains them, so none is ever written
+    int32_t pad = kPad;                         // pads short sentences; Tokens::kNoPadding: there is none
+    std::vector<int32_t> never = {kPad, kSos};  // occur in no sentence, so they are never generated
 
-    // The end that stands behind the sentences of training data. Throws Error if there is none.
+    // The end of the sentences in the training data. Throws Error if there is none.
     int32_t end() const;
     bool is_end(int32_t id) const;
     bool is_never(int32_t id) const;
@@ -40,7 +40,7 @@ inline bool contains(const std::vector<int32_t>& ids, int32_t id) {
     return false;
 }
 inline int32_t Specials::end() const {
-    autograd::check(!ends.empty(), "[Specials] these have no end; set `ends` in the configuration");
+    autograd::check(!ends.empty(), "[Specials] there is no end; set `ends` in the configuration");
     return ends.front();
 }
 inline bool Specials::is_end(int32_t id) const { return contains(ends, id); }

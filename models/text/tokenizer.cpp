@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::string_view kJoiner = "\xef\xbf\xad", kCode = "\xef\xbc\x85";  // U+FFED, U+FF05
 
-// Between two tokens the joiner stands at the lesser one; at the second if they are equal.
+// Of two tokens, the lesser one gets the joiner; the second if they are equal.
 enum class TokenKind { symbol, number, word };
 
 TokenKind kind_of(char32_t c) {
     return is_letter(c) ? TokenKind::word : is_number(c) ? TokenKind::number : TokenKind::symbol;
 }
 
-// How many bytes the token that begins a text has.
+// The length in bytes of the first token of a text.
 std::size_t token_length(std::string_view text) {
     const CodePoint first = first_code_point(text);
     const TokenKind kind = kind_of(first.code);
@@ -45,7 +45,7 @@ std::string encoded(char32_t c) {
     return std::string(kCode).append(digits, end);
 }
 
-// A token without joiners -> its text.
+// The text of a token without joiners.
 std::string decoded(const std::string& token) {
     uint32_t c = 0;
     const char* end = token.data() + token.size();

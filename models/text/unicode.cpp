@@ -13,7 +13,7 @@ namespace plaingrad::models::text {
 namespace {
 
 struct Class {
-    char32_t end;  // of the run that begins where the one before ends
+    char32_t end;  // of a run that begins at the end of the one before
     char letter;
 };
 struct Cased {
@@ -21,7 +21,7 @@ struct Cased {
     int delta;
 };
 
-// The first run that ends behind c; null behind all runs.
+// The first run that ends after c; null after the last run.
 template <class Run>
 const Run* find(const std::vector<Run>& runs, char32_t c) {
     const auto run =
@@ -59,7 +59,7 @@ bool is(char letter, char32_t c) {
     return class_of(c, runs) == letter;
 }
 
-// C: cased; I: ignored in the search for a cased letter; o: neither.
+// C: cased; I: ignored when looking for a cased letter; o: neither.
 char casing(char32_t c) {
     static const std::vector<Class> runs = read_classes(kCasing);
     return class_of(c, runs);
@@ -97,7 +97,7 @@ char32_t to_lower(char32_t c) {
 
 std::string lower_case(std::string_view text) {
     std::string lower;
-    bool behind_cased = false;  // the last character that is not ignored
+    bool behind_cased = false;  // whether the last character that is not ignored is cased
     for (std::size_t at = 0; at < text.size();) {
         const auto [code, length] = nn::first_code_point(text.substr(at));
         const std::string_view character = text.substr(at, length);

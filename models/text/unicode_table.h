@@ -1,9 +1,9 @@
-// Unicode's classes and lower case, as a program wrote them: only unicode.cpp reads this.
+// Generated tables of Unicode's classes and lower case, for unicode.cpp only.
 #pragma once
 
 namespace plaingrad::models::text {
 
-// All code points from 0 on, in runs of one class: its letter (o: none), and how many. Written by Python
+// All code points from 0 on, as runs of one class: its letter (o: none), and how many. Written by Python
 // 3.11:
 //   from itertools import groupby; from unicodedata import category
 //   kind = lambda c: category(chr(c))[0] if category(chr(c))[0] in "LMN" else "o"

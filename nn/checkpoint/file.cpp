@@ -15,7 +15,7 @@ namespace {
 
 using autograd::join;
 
-// Not of a pipe: to open one that nobody writes to would never return.
+// Refuses pipes: opening one that nobody writes to would never return.
 void check_regular(const std::string& path) {
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -24,7 +24,7 @@ void check_regular(const std::string& path) {
                ": this is a pipe or a device; a file is needed");
 }
 
-// The file that a name stands for: what is at the end of its links, which need not exist.
+// The file at the end of a name's symbolic links. It need not exist.
 std::string follow_links(const std::string& path) {
     std::error_code error;
     std::filesystem::path file = path;
@@ -35,11 +35,11 @@ std::string follow_links(const std::string& path) {
     return file.string();
 }
 
-// The names of the new files beside `target`. The process and a number behind it, as others may save it at
-// this moment.
+// The names of the new files beside `target`. They end with the process and a number, as others may save the
+// same file at the same time.
 constexpr const char* kAside = ".tmp-";
 
-// Removes those of processes that were killed. One that is still written is locked.
+// Removes new files that killed processes have left. One that is still being written is locked.
 void remove_leftovers(const std::filesystem::path& target) {
     const std::filesystem::path folder = target.parent_path();
     const std::string begin = target.filename().string() + kAside;
@@ -57,7 +57,7 @@ void remove_leftovers(const std::filesystem::path& target) {
     }
 }
 
-// Under the first name that is free, and locked.
+// Makes a new file under the first free name, and locks it.
 int open_aside(const std::string& target, std::string& name) {
     for (int i = 0;; ++i) {
         name = join(target, kAside, getpid(), "-", i);
@@ -67,13 +67,13 @@ int open_aside(const std::string& target, std::string& name) {
         struct stat now = {};
         if (file < 0 || flock(file, LOCK_EX) != 0 || fstat(file, &now) != 0 || now.st_nlink > 0)
             return file;
-        close(file);  // before it was locked, another save has taken it for a leftover
+        close(file);  // another save has removed it as a leftover, before it was locked
     }
 }
 
 int write_all(int file, std::string_view bytes) {
     while (!bytes.empty()) {
-        // macOS takes less than 2 GiB at once.
+        // macOS writes less than 2 GiB at once.
         const ssize_t n = ::write(file, bytes.data(), std::min<std::size_t>(bytes.size(), 1 << 30));
         if (n < 0 && errno != EINTR)
             return -1;
@@ -82,8 +82,8 @@ int write_all(int file, std::string_view bytes) {
     return 0;
 }
 
-// A rename is on the disk when its folder is. Until then a power cut may bring back the old file, which is
-// whole: so it is no failure if this cannot be done, as in a folder that may not be listed.
+// A rename is on the disk once its folder is. Until then a power cut may bring back the old file, which is
+// complete. So it is not an error if this fails, for example in a folder that may not be listed.
 void sync_folder(const std::string& target) {
     const std::string folder = std::filesystem::path(target).parent_path().string();
     const int opened = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -134,7 +134,8 @@ std::string read_file(const std::string& path) {
 
 namespace {
 
-// `write` has the new file, and returns -1 if it fails; `keep`: whether it takes the old one's place then.
+// `write` writes the new file and returns -1 if it fails. keep: whether the new file then replaces the old
+// one.
 template <class Write>
 void replace_with(const std::string& path, bool keep, const Write& write) {
     check_regular(path);
@@ -142,7 +143,7 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
     remove_leftovers(target);
     std::string aside;
     int file = -1, lock = -1, failed = 0;
-    // After a step that failed no other is done, and its reason is what the user is told.
+    // After a step has failed, no other is done, and the error gives its reason.
     const auto step = [&](const auto& call) {
         if (failed == 0 && call() < 0)
             failed = errno;
@@ -150,9 +151,9 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
     struct stat old = {};
     const bool is_new = stat(target.c_str(), &old) != 0;
     if (!is_new)
-        step([&] { return access(target.c_str(), W_OK); });  // rename would not ask
+        step([&] { return access(target.c_str(), W_OK); });  // rename would not check this
     step([&] { return file = open_aside(target, aside); });
-    step([&] { return lock = fcntl(file, F_DUPFD_CLOEXEC, 0); });  // holds the lock until it has its name
+    step([&] { return lock = fcntl(file, F_DUPFD_CLOEXEC, 0); });  // holds the lock until the file is renamed
     step([&] { return write(file); });
     if (!is_new)
         step([&] { return fchmod(file, old.st_mode & 07777); });

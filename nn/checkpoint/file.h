@@ -1,4 +1,4 @@
-// Whole files: read in one piece, and replaced so that a crash at any moment leaves the old one or the new.
+// Whole files: read at once, and replaced so that a crash at any moment leaves the old one or the new one.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace plaingrad::nn::checkpoint {
 
-// A file that cannot be read or written, is damaged, or does not fit. It is an Error of its own, because a
-// program that runs for long may live on after one: the fault is in the file, not in the program.
+// A file that cannot be read or written, is damaged, or does not fit. It is an Error of its own, so that a
+// long-running program can continue after one: the fault is in the file, not in the program.
 struct FileError : autograd::Error {
     using Error::Error;
 };
@@ -23,9 +23,9 @@ void check_file(bool condition, const Parts&... parts) {
         throw FileError(autograd::join(parts...));
 }
 
-// A file that is read from its beginning, piece by piece: so that what it says of itself can be held against
-// its real size before memory is taken for it. Throws FileError naming the file and the system's reason; also
-// for directories, pipes and devices, and for what does not fit into memory.
+// A file that is read from its beginning, piece by piece, so that the sizes in its header can be checked
+// against its real size before memory is allocated. Throws FileError naming the file and the system's reason;
+// also for directories, pipes and devices, and for what does not fit into memory.
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
@@ -33,7 +33,7 @@ public:
     InputFile(const InputFile&) = delete;
     InputFile& operator=(const InputFile&) = delete;
     int64_t size() const { return size_; }
-    int64_t left() const { return size_ - at_; }    // bytes that were not read
+    int64_t left() const { return size_ - at_; }    // bytes not read yet
     void append_to(std::string& bytes, int64_t n);  // the next n bytes; requires n <= left()
 
 private:
@@ -42,18 +42,17 @@ private:
     int64_t size_ = 0, at_ = 0;
 };
 
-// All of it.
+// All bytes of a file.
 std::string read_file(const std::string& path);
 
-// Writes all pieces, one after the other, to a new file beside `path`, waits until the disk has them, and
-// only then gives it the name, and the permissions that the old file had. Symbolic links are followed, also
-// to a file that does not exist yet. What saves of this file that were killed have left beside it is removed.
-// Throws FileError naming the file and the system's reason; then the old file is as it was, and the new one
-// is gone.
+// Writes all pieces to a new file beside `path`, waits until they are on the disk, and only then renames it
+// to `path`, with the permissions of the old file. Follows symbolic links, also to a file that does not exist
+// yet. Removes new files that killed processes have left. Throws FileError naming the file and the system's
+// reason; then the old file is unchanged, and the new one is removed.
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
 
-// Training may take hours: this does all of the above but writing, and so finds what would keep the result
-// from being saved, also a name that is too long with what is behind it meanwhile.
+// Does all of the above except writing, to find out before hours of training whether the result can be saved;
+// for example, whether the name is too long with the suffix of the new file.
 void check_can_replace(const std::string& path);
 
 }  // namespace plaingrad::nn::checkpoint

@@ -24,8 +24,8 @@ constexpr std::string_view kEscapes = "\"\\/bfnrt", kEscaped = "\"\\/\b\f\n\r\t"
 
 unsigned byte(char c) { return static_cast<unsigned char>(c); }
 
-// Takes the text to pieces from its start; each function says what must come next, after any white space.
-// There is no recursion, so no depth that a file could choose.
+// Parses the text from its start; each function reads what must come next, after any white space. There is no
+// recursion, so a file cannot choose its depth.
 class Reader {
 public:
     Reader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
@@ -115,7 +115,7 @@ private:
         const uint32_t first = hex4();
         if (first >> 11 != 0x1b)  // not d800 to dfff
             return first;
-        // A character beyond U+FFFF is two of them.
+        // A character beyond U+FFFF is two such escapes.
         const bool pair = first < 0xdc00 && next() == '\\' && next() == 'u';
         const uint32_t second = pair ? hex4() : 0;
         require(second >> 10 == 0x37, "half of a surrogate pair stands alone");
@@ -204,7 +204,7 @@ int64_t size_of(DType dtype) { return kDTypes[static_cast<int>(dtype)].size; }
 int64_t byte_count(const Entry& entry, const std::string& where) {
     int64_t numbers = 1, bytes = 0;
     bool fits = true, empty = false;
-    for (const int64_t size : entry.shape) {  // with a 1 for each 0: {0, 2^62, 4} has no strides either
+    for (const int64_t size : entry.shape) {  // counts a 0 as 1: {0, 2^62, 4} is also too large
         empty = empty || size == 0;
         fits = fits && size >= 0 && !__builtin_mul_overflow(numbers, std::max<int64_t>(size, 1), &numbers);
     }
@@ -218,7 +218,8 @@ std::string quote(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out = "\"";
     for (const char c : text) {
-        const std::size_t i = c == '/' ? kEscaped.npos : kEscaped.find(c);  // a slash may, but need not
+        const std::size_t i =
+            c == '/' ? kEscaped.npos : kEscaped.find(c);  // a slash may be escaped, but need not be
         if (i != kEscaped.npos)
             out.append({'\\', kEscapes[i]});
         else if (byte(c) < 0x20)
@@ -232,7 +233,7 @@ std::string quote(std::string_view text) {
 std::string shown(std::string_view text) {
     std::size_t length = std::min<std::size_t>(text.size(), 100);
     while (length > 0 && length < text.size() && (byte(text[length]) & 0xc0) == 0x80)
-        --length;  // not through a character
+        --length;  // do not cut a character
     return quote(text.substr(0, length)) + (length < text.size() ? "..." : "");
 }
 
@@ -255,12 +256,13 @@ Header parse_header(std::string_view text, int64_t data_bytes, const std::string
     return header;
 }
 
-// With std::to_string, as a stream would write 1,000 in some countries.
+// Uses std::to_string, as a stream would write 1,000 in some locales.
 std::string format_header(const Header& header) {
     std::string text;
-    const auto item = [&](const std::string& part) {  // of a list: with a comma, unless it is the first
-        text.append(text.back() == '{' || text.back() == '[' ? "" : ",").append(part);
-    };
+    const auto item =
+        [&](const std::string& part) {  // an item of a list, after a comma unless it is the first
+            text.append(text.back() == '{' || text.back() == '[' ? "" : ",").append(part);
+        };
     text.append(header.metadata.empty() ? "{" : "{\"__metadata__\":{");
     for (const auto& [key, value] : header.metadata)
         item(quote(key).append(":").append(quote(value)));

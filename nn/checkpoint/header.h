@@ -21,7 +21,7 @@ struct Entry {
     std::string name;
     DType dtype = DType::F32;
     std::vector<int64_t> shape = {};  // any number of sizes; none for a scalar
-    int64_t begin = 0, end = 0;       // its bytes, counted from the end of the header
+    int64_t begin = 0, end = 0;       // the position of its bytes after the header
 };
 
 using Metadata = std::map<std::string, std::string>;
@@ -31,18 +31,20 @@ struct Header {
     Metadata metadata;
 };
 
-// Throws FileError naming `where` (the file) unless the text is as above, and the tensors fill `data_bytes`
-// without holes or overlaps. White space may stand around everything; a key that comes twice, or a dtype or
-// field that is not known, may not.
+// Throws FileError naming `where` (the file) unless the text is as above and the tensors fill `data_bytes`
+// without holes or overlaps. White space is allowed everywhere; duplicate keys and unknown dtypes or fields
+// are not.
 Header parse_header(std::string_view text, int64_t data_bytes, const std::string& where);
 
-// The text, filled up with spaces to a multiple of 8.
+// The text, padded with spaces to a multiple of 8 bytes.
 std::string format_header(const Header& header);
 
-// What its shape and dtype come to. Throws FileError for a negative size, or if 64 bits cannot hold it.
+// The number of bytes for its shape and dtype. Throws FileError for a negative size, or if 64 bits cannot
+// hold it.
 int64_t byte_count(const Entry& entry, const std::string& where);
 
-// As a JSON string with its quotes. `shown` is for messages: a name in a file may have megabytes.
+// The text as a JSON string with quotes. `shown` shortens it for messages: a name in a file may have
+// megabytes.
 std::string quote(std::string_view text);
 std::string shown(std::string_view text);
 

@@ -1,5 +1,5 @@
-// Values in a file's metadata, where everything is text: numbers, switches, words. One visit of the fields of
-// a struct both writes and reads them:
+// Numbers, switches and words in a file's metadata, where everything is text. One visit of a struct's fields
+// both writes and reads them:
 //
 //     template <class Config, class Field>
 //     void visit_fields(Config& config, Field& field) {
@@ -27,12 +27,12 @@
 
 namespace plaingrad::nn::checkpoint {
 
-// The whole text as a number; nothing if it is none, or too large. A real number may be "inf" or "nan". As
-// below, the point is a point whatever the host program's locale says.
+// The whole text as a number; no value if it is not a number, or too large. A real number may be "inf" or
+// "nan". The decimal point is "." here and below, whatever the host program's locale.
 std::optional<int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_real(const std::string& text);
 
-// As few digits as tell the number from all others: 0.1, not 0.10000000000000001.
+// The fewest digits that identify the number: 0.1, not 0.10000000000000001.
 std::string to_text(float value);
 std::string to_text(double value);
 
@@ -62,8 +62,8 @@ struct FieldWriter {
     }
 };
 
-// Each call throws FileError, naming the file and the field, for a text that is no such value. A real number
-// is not NaN.
+// Each call throws FileError, naming the file and the field, for a text that is not such a value. NaN is
+// refused.
 struct FieldReader {
     const Metadata& metadata;
     std::string prefix = {};  // of every name
@@ -82,7 +82,7 @@ struct FieldReader {
     }
 
     bool has(const std::string& name) const { return find(name) != nullptr; }
-    // For fields without which there is nothing to go on with.
+    // For fields that must be there.
     const std::string& required(const std::string& name) const;
     template <class Value>
     Value required_as(const std::string& name) const {

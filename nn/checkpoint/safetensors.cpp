@@ -25,9 +25,9 @@ static_assert(std::endian::native == std::endian::little, "numbers go to the fil
 bool is_utf8(std::string_view text) { return nn::find_invalid_utf8(text) == text.npos; }
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr uint64_t kLongestHeader = 100'000'000;  // the reference implementation takes no longer one
+constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the reference implementation
 
-// What a file may hold that C++ has no type for.
+// Numbers in files for which C++ has no type.
 struct Half {  // sign, 5 bits of exponent, 10 of fraction
     uint16_t bits;
     operator float() const {
@@ -68,7 +68,7 @@ const Copies<int64_t> kIntegers = {
     {DType::I16, copy<int16_t>},  {DType::U16, copy<uint16_t>}, {DType::I32, copy<int32_t>},
     {DType::U32, copy<uint32_t>}, {DType::I64, copy<int64_t>},  {DType::U64, copy<uint64_t>}};
 
-// How an entry is copied, whose dtype must be one of these.
+// How to copy an entry, whose dtype must be one of these.
 template <class Out>
 auto copy_of(const Entry& entry, const Copies<Out>& copies, const char* numbers, const std::string& where) {
     const auto found = copies.find(entry.dtype);
@@ -209,7 +209,7 @@ void write(const std::string& path, const std::vector<Item>& items, const Metada
         sources.push_back(source_of(item, path));
         check(names.insert(item.name).second, path, ": two tensors have the name ", shown(item.name));
     }
-    // As the reference does: the widest types first, so that all are aligned, and then by name.
+    // In the reference's order: the widest types first, so that all are aligned, and then by name.
     std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) {
         return std::tie(b.entry.dtype, a.entry.name) < std::tie(a.entry.dtype, b.entry.name);
     });

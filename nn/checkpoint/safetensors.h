@@ -5,7 +5,7 @@
 //     file.tensor("norm.gain");
 //     file.metadata().at("epoch");
 //
-// Such a file is the length of its header in 8 bytes, the header (header.h), and the numbers, row-major and
+// A file has the length of its header in 8 bytes, the header (header.h), and the numbers, row-major and
 // little-endian, one tensor after the other.
 #pragma once
 
@@ -29,11 +29,11 @@ struct Integers {
     std::vector<int64_t> values;
 };
 
-// A whole file in memory, of which everything was checked.
+// A whole file in memory, after all checks.
 class SafeTensors {
 public:
-    // From the bytes of a file. Throws FileError naming `where` unless they are a safetensors file to the
-    // last one.
+    // From the bytes of a file. Throws FileError naming `where` unless all of them together are a valid
+    // safetensors file.
     SafeTensors(std::string bytes, std::string where);
 
     const std::string& path() const { return where_; }
@@ -41,7 +41,7 @@ public:
     const std::vector<Entry>& entries() const { return header_.entries; }  // in the order of the file
     const Entry* find(std::string_view name) const;                        // nullptr if there is none
 
-    // Whether `tensor` can read it: it holds floating-point numbers.
+    // Whether `tensor` can read it, which means that it has floating-point numbers.
     static bool is_real(const Entry& entry);
 
     // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws FileError for a name that is not
@@ -65,8 +65,8 @@ private:
     std::unordered_map<std::string, std::size_t> by_name_;  // of the header's entries
 };
 
-// Throws FileError naming the file if it cannot be read, or is no safetensors file. The header is read and
-// held against the file's size before memory is taken for the rest.
+// Throws FileError naming the file if it cannot be read, or is not a safetensors file. The header is checked
+// against the file's size before memory is allocated for the rest.
 SafeTensors read(const std::string& path);
 
 // A tensor to write: as F32 (F64 in the double build), or as I64.
@@ -76,8 +76,8 @@ struct Item {
 };
 
 // Replaces the file in one step (file.h). Names and metadata are UTF-8. Throws Error naming the file if it
-// cannot be written; if two tensors have one name, or one is called "__metadata__"; if a Tensor is empty, or
-// Integers has not as many values as its shape says.
+// cannot be written; if two tensors have the same name, or one is called "__metadata__"; if a Tensor is
+// empty, or if Integers do not have as many values as their shape says.
 void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata = {});
 
 }  // namespace plaingrad::nn::checkpoint

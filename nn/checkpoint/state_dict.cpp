@@ -11,7 +11,7 @@ namespace {
 
 using autograd::join;
 
-// Names under a heading; of many the first few, so that a line stays a line.
+// Names under a heading; only the first few of many, to keep the line short.
 struct Listing {
     std::string text;
     int count = 0;
@@ -25,7 +25,7 @@ struct Listing {
     }
 };
 
-// Where an entry's numbers are: the same for all names of a tied weight.
+// Where an entry's numbers are in memory: the same for all names of a tied weight.
 using Place = std::pair<const Real*, int64_t>;
 Place place_of(const StateEntry& entry) { return {entry.tensor.data(), entry.first}; }
 
@@ -51,13 +51,13 @@ Tensor read_entry(const SafeTensors& file, const Entry& in_file, const StateEntr
     return entry.transposed ? autograd::transpose(values, 0, 1) : values;
 }
 
-// NaN, too, is the same as itself.
+// A NaN equals itself here.
 bool same_bytes(const Tensor& a, const Tensor& b) {
     return a.shape() == b.shape() &&
            std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.numel()) * sizeof(Real)) == 0;
 }
 
-// The file's tensor for each of our entries, by names alone; nullptr where it has none.
+// The file's tensor for each of our entries, by name only; nullptr if the file has none.
 std::vector<const Entry*> match_names(const SafeTensors& file, const StateDict& state, Listing& unexpected) {
     std::unordered_map<std::string, std::size_t> by_name;
     for (std::size_t i = 0; i < state.entries.size(); ++i)
@@ -75,12 +75,12 @@ std::vector<const Entry*> match_names(const SafeTensors& file, const StateDict& 
     return found;
 }
 
-// The same. Throws FileError with all that does not fit.
+// The same. Throws FileError that lists everything that does not fit.
 std::vector<const Entry*> match(const SafeTensors& file, const StateDict& state) {
     Listing missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
     const std::vector<StateEntry>& entries = state.entries;
     const std::vector<const Entry*> found = match_names(file, state, unexpected);
-    std::map<Place, std::size_t> first;  // of the names of a weight, that the file has
+    std::map<Place, std::size_t> first;  // the first name of each weight that the file has
     for (std::size_t i = 0; i < entries.size(); ++i)
         if (found[i] != nullptr)
             first.emplace(place_of(entries[i]), i);

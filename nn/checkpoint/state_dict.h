@@ -1,5 +1,5 @@
 // Between a model's parameters and the tensors of a file, which may have other names and other layouts. The
-// maps themselves are elsewhere (models/pytorch.h): here is what all of them need.
+// maps themselves are elsewhere (models/pytorch.h); this is their common part.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 namespace plaingrad::nn::checkpoint {
 
 // One tensor of a file: one of ours, transposed or not, or some of its columns. (Ours are (in, out),
-// PyTorch's are (out, in); and BERT has queries, keys and values apart, which here are columns of one
-// matrix.)
+// PyTorch's are (out, in); and BERT has separate matrices for queries, keys and values, which here are
+// columns of one.)
 struct StateEntry {
     std::string name;
     Tensor tensor;  // a handle: reading a file writes into it
@@ -21,13 +21,14 @@ struct StateEntry {
     int64_t first = 0, columns = -1;  // of the last dimension; -1: all
 };
 
-// Without what torch.compile and DistributedDataParallel put into names: "module._orig_mod.layers.0.weight".
+// The name without the prefixes of torch.compile and DistributedDataParallel:
+// "module._orig_mod.layers.0.weight".
 std::string without_wrappers(std::string name);
 
 struct StateDict {
     std::vector<StateEntry> entries;
-    // For a name in a file that none of the entries has: the entry's name that it stands for, where names
-    // vary; "" is passed over, as a buffer that holds no weights.
+    // Maps a name in a file that no entry has to the name of its entry, where names vary; or to "" if it is
+    // to be ignored, such as a buffer without weights.
     std::function<std::string(std::string name)> canonical = without_wrappers;
 };
 
@@ -44,23 +45,23 @@ struct LoadOptions {
 StateDict with_options(StateDict state, const LoadOptions& options);
 
 struct SaveOptions {
-    // A tied weight under the first of its names alone, as transformers' save_pretrained has it: for
-    // safetensors.torch.load_model. (load_state_dict wants every name.)
+    // Writes a tied weight only under the first of its names, as transformers' save_pretrained does, for
+    // safetensors.torch.load_model. (load_state_dict needs every name.)
     bool tied_once = false;
 };
 
-// What stands in the file: a new tensor, without a graph.
+// The entry's content in the file: a new tensor, without a graph.
 Tensor packed(const StateEntry& entry);
 
-// Writes every entry, and so a tied weight under each of its names unless the options say otherwise.
+// Writes every entry: a tied weight under each of its names, unless the options say otherwise.
 void save(const std::string& path, const StateDict& state, const Metadata& metadata = {},
           const SaveOptions& options = {});
 
-// Reads every entry, and gives back the metadata. Of the names of one tied weight some may be missing from
-// the file; those that are there must hold the same bytes. Throws FileError that lists what is missing, what
-// is too much, and what has another shape; then nothing was changed.
+// Reads every entry, and returns the metadata. The file may lack some of the names of a tied weight; those
+// that it has must hold the same bytes. Throws FileError that lists entries which are missing, superfluous,
+// or of another shape; then nothing has changed.
 Metadata load(const std::string& path, const StateDict& state);
-// The same of a file that was read before.
+// The same for a file that has been read.
 void load(const SafeTensors& file, const StateDict& state);
 
 }  // namespace plaingrad::nn::checkpoint

@@ -1,4 +1,4 @@
-// Runs a program as a user does, and gives back what it printed and how it ended.
+// Runs a program as a user does, and returns what it printed and its exit status.
 #pragma once
 
 #include <fcntl.h>
@@ -35,8 +35,8 @@ inline std::string environment(const char* name, const char* otherwise) {
 // The folder of the programs under test.
 inline std::string apps() { return environment("PLAINGRAD_APPS", "apps"); }
 
-// Whether the programs are built to be fast. Sanitized or emulated ones are much slower: they get shorter
-// trainings, where the claim allows.
+// Whether the programs are built to be fast. Sanitized or emulated ones are much slower: they train for fewer
+// steps, where the check allows it.
 inline bool fast_build() {
     for (const char* variant : {"asan", "tsan", "double"})
         if (apps().find("/" + std::string(variant) + "/") != std::string::npos)
@@ -45,7 +45,7 @@ inline bool fast_build() {
 }
 
 struct Result {
-    int status = -1;  // the exit status, or 128 + the signal, as a shell says it
+    int status = -1;  // the exit status, or 128 + the signal, as in a shell
     std::string out, err;
 };
 
@@ -53,13 +53,13 @@ struct With {
     std::string input = "";               // on standard input
     Words env = {};                       // NAME=value
     std::string out = "";                 // the file that is standard output, e.g. /dev/full
-    bool no_reader = false;               // standard output is a pipe that nobody reads
+    bool no_reader = false;               // standard output is a pipe without a reader
     std::string folder = "";              // where it runs, if not here
-    std::string called = "";              // argv[0], if not ./apps/NAME
-    rlim_t largest_file = RLIM_INFINITY;  // bytes that a file may have
+    std::string called = "";              // argv[0]; default: ./apps/NAME
+    rlim_t largest_file = RLIM_INFINITY;  // the limit on a file's size, in bytes
 };
 
-// A program that runs. Its streams are files, so that it never waits for us nor we for it.
+// A running program. Its streams are files, so that neither side ever waits for the other.
 class Running {
 public:
     Running(const std::string& program, const Words& arguments, const With& with = {}) {
@@ -134,7 +134,7 @@ public:
         return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
                info.si_pid == 0;
     }
-    // Waits until `text` stands on standard error; false if the program ends before.
+    // Waits until `text` appears on standard error; false if the program ends before.
     bool says(const std::string& text) {
         while (content(folder_ / "err").find(text) == std::string::npos) {
             if (!runs())
@@ -173,8 +173,8 @@ inline Result run(const std::string& program, const Words& arguments, const With
     return Running(program, arguments, with).wait();
 }
 
-// Standard output on a full disk is an error, in one line; a pipe that nobody reads any more (`| head`) is
-// none: the program ends without a word, as if by SIGPIPE.
+// Standard output on a full disk is an error, in one line. A pipe whose reader has gone (`| head`) is not:
+// the program ends without a message, as if by SIGPIPE.
 inline void check_lost_output(const std::string& program, const Words& arguments,
                               const std::string& input = "") {
     const std::string error = "the output could not be written\n";

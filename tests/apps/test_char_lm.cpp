@@ -36,7 +36,7 @@ Words train(const std::string& file, const Words& more = {}) {
                   more);
 }
 
-// "abcabcabc..." of n times.
+// "abc" n times.
 std::string repeated(const std::string& piece, int n) {
     std::string text;
     for (int i = 0; i < n; ++i)
@@ -59,12 +59,12 @@ TEST_CASE("char_lm learns its own text", "[.][slow][apps][char_lm]") {
     INFO(r.out << r.err);
     CHECK(r.status == 0);
     CHECK(figure(r, "validation loss") < 1.3);
-    CHECK(figure(r, "a table of pairs") > 2);
+    CHECK(figure(r, "a bigram table") > 2);
     CHECK(r.out.size() > 500);
     CHECK(contains(r.out, "Wind "));
 }
 
-TEST_CASE("char_lm learns a text, saves, goes on with it, and measures", "[apps][char_lm]") {
+TEST_CASE("char_lm learns a text, saves the model, continues the text, and evaluates", "[apps][char_lm]") {
     const Folder folder;
     const std::string text = repeated("der Bär\nißt 1 €!\n", 40);
     const std::string file = folder.write("text.txt", "\xef\xbb\xbf" + text), model = folder / "run";
@@ -74,7 +74,7 @@ TEST_CASE("char_lm learns a text, saves, goes on with it, and measures", "[apps]
     CHECK(contains(trained.err, "612 characters to learn from, 68 held out; 13 different characters\n"));
     CHECK(contains(trained.err, "saved " + model + "/model.safetensors, with the weights of step 80\n"));
     CHECK(figure(trained, "validation loss") < 0.3);
-    CHECK(figure(trained, "a table of pairs") > 0.3);
+    CHECK(figure(trained, "a bigram table") > 0.3);
     CHECK(lines_of(trained.out).size() == 2);  // no sample
 
     const Words greedy = {"sample", model, "--prompt", "der B", "--tokens", "60", "--temperature", "0"};
@@ -101,16 +101,15 @@ TEST_CASE("char_lm learns a text, saves, goes on with it, and measures", "[apps]
     CHECK(figure(measured, "loss") == figure(trained, "validation loss"));
 }
 
-TEST_CASE("char_lm's losses are the means over all that is predicted", "[apps][char_lm]") {
+TEST_CASE("char_lm's losses are means over all predictions", "[apps][char_lm]") {
     const Folder folder;
     const std::string path = folder / "run", piece = "ab";
     const Result r =
         char_lm(train(folder.write("text.txt", repeated(piece, 50)), {"--steps", "3", "--save", path}));
     INFO(r.out << r.err);
-    // 90 characters to learn from: b follows a 45 times of 45, a follows b 44 times of 44; and each once
-    //    more.
+    // The 90 training characters: b follows all 45 a's, a follows 44 b's; plus one each.
     const double expected = -(5 * std::log(46.0 / 47) + 4 * std::log(45.0 / 46)) / 9;
-    CHECK(figure(r, "a table of pairs") == Approx(expected).margin(6e-5));
+    CHECK(figure(r, "a bigram table") == Approx(expected).margin(6e-5));
 
     // 40 characters: 16 and 16 and 7 are predicted.
     const std::string text = repeated("abbabaaaba", 4);
@@ -133,7 +132,7 @@ TEST_CASE("char_lm's losses are the means over all that is predicted", "[apps][c
     CHECK(contains(measured.out, " over 39\n"));
 }
 
-TEST_CASE("char_lm gives the same with the same seed, for any number of threads", "[apps][char_lm]") {
+TEST_CASE("char_lm gives the same results with the same seed, for any number of threads", "[apps][char_lm]") {
     const Folder folder;
     const std::string file = folder.write("text.txt", repeated("once upon a time, ", 30));
     int runs = 0;
@@ -218,8 +217,8 @@ TEST_CASE("char_lm learns lines, and invents new ones", "[apps][char_lm]") {
             "the longest has 1500 characters; --context 1501 allows it");
 }
 
-TEST_CASE("char_lm keeps the best model, and stops when patience ends", "[apps][char_lm]") {
-    // What is learned from the first part is wrong for the last: the loss there rises from some moment on.
+TEST_CASE("char_lm keeps the best model, and stops when its patience ends", "[apps][char_lm]") {
+    // What the model learns from the first part is wrong for the last, so the loss there rises after a while.
     const Folder folder;
     const std::string file = folder.write("text.txt", repeated("abcd", 90) + repeated("dcba", 10));
     const std::string model = folder / "run";
@@ -262,8 +261,8 @@ TEST_CASE("char_lm says what is wrong with a text", "[apps][char_lm]") {
         refused(1, train(file, joined({"--save", model}, more)), file + part);
     };
     wrong("", ": the file is empty");
-    wrong("\xef\xbb\xbf", ": one character is all");
-    wrong(repeated("a", 100), ": one character is all that this text consists of");
+    wrong("\xef\xbb\xbf", ": this text consists of one character only");
+    wrong(repeated("a", 100), ": this text consists of one character only");
     wrong("short", ": a text of 5 characters; at least 20 are needed");
     wrong("a\nb\nc", ": a text of 3 lines; at least 20 are needed", {"--lines"});
     wrong(
@@ -277,7 +276,7 @@ TEST_CASE("char_lm says what is wrong with a text", "[apps][char_lm]") {
     refused(1, train(folder / "none.txt", {"--save", model}), "none.txt: cannot be opened: ");
     refused(1, train(folder / "", {"--save", model}), ": this is a directory");
     const std::string good = folder.write("good.txt", repeated("good ", 20));
-    refused(1, train(good, {"--save", good}), "no folder can be made there");
+    refused(1, train(good, {"--save", good}), "this folder cannot be made");
     CHECK_FALSE(std::filesystem::exists(model));
 }
 
@@ -288,19 +287,19 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     REQUIRE(char_lm(train(file, {"--steps", "2", "--save", model})).status == 0);
     refused(1, {"sample", model, "--prompt", "a tinxy"},
             "the prompt:1: character 6 of this line is \"x\", which is not ");
-    refused(2, {"sample", model, file}, "FILE is for models that learned with --lines");
+    refused(2, {"sample", model, file}, "FILE is for models trained with --lines");
     refused(1, {"sample", model, "--prompt", "a\xff"}, "the prompt:1: byte 2 of this line is not UTF-8");
     refused(1, {"eval", model, folder.write("one.txt", "o")}, "one.txt: there is nothing to predict");
     refused(1, {"eval", model, folder.write("empty.txt", "")}, "empty.txt: the file is empty");
 
-    // Whatever is drawn is a character.
+    // Whatever is drawn is a known character.
     CHECK(char_lm({"sample", model, "--temperature", "1e9", "--tokens", "300"}).status == 0);
-    // What the model does not know is counted and left out.
+    // Unknown characters are counted and left out.
     const Result known = char_lm({"eval", model, folder.write("known.txt", "once upon a time")});
     const Result other = char_lm({"eval", model, folder.write("other.txt", "once\n uponéX a time")});
     CHECK((other.status == 0 && other.out == known.out && known.err.empty() &&
            contains(known.out, "over 15\n")));
-    CHECK(other.err == "char_lm: characters that the model does not know, which are left out: 3\n");
+    CHECK(other.err == "char_lm: characters that the model does not know, left out: 3\n");
     CHECK(char_lm({"eval", model, folder.write("none.txt", "XYZ")}).status == 1);
 
     const std::string whole = content(model + "/model.safetensors");
@@ -320,7 +319,7 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     refused(1, {"sample", folder / "other"}, "other: the model has 10 ids, its characters have 7");
     models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
                  {{"char_lm.vocabulary", "letters"}, {"char_lm.items", "text"}});
-    refused(1, {"sample", folder / "other"}, "other: [characters] a description is ");
+    refused(1, {"sample", folder / "other"}, "other: [characters] a description must be ");
     models::save(folder / "other", models::Classifier({.stack = config, .classes = 2}, models::Rng(1)));
     refused(1, {"eval", folder / "other", file},
             "other: this is a saved classifier; a saved language model is needed");
@@ -339,7 +338,7 @@ TEST_CASE("char_lm refuses wrong command lines", "[apps][char_lm]") {
     refused(2, {"train", file, "--dropout", "1"}, "--dropout needs a number from 0 to 0.99: got '1'");
     refused(2, {"train", file, "--context", "0"}, "--context needs a whole number from 1 ");
     refused(2, {"train", file, "--steps", "0"}, "--steps needs ");
-    refused(1, {"train", file, "--save", folder / "./text.txt"}, "no folder can be made there");
+    refused(1, {"train", file, "--save", folder / "./text.txt"}, "this folder cannot be made");
     refused(1, {"train", file, "--context", "60000"},
             "--context 60000 is longer than the text to learn from");
     refused(2, {"sample", "model", "--temperature", "-1"}, "--temperature needs ");

@@ -1,4 +1,4 @@
-// classify, run as a user runs it: train, predict, eval, its built-in sentences, and what it refuses.
+// classify, run as a user runs it: train, predict, eval, the built-in sentences, and errors.
 #include <algorithm>
 #include <cstring>
 #include <sstream>
@@ -13,7 +13,7 @@ namespace {
 
 Result classify(const Words& arguments, const With& with = {}) { return run("classify", arguments, with); }
 
-// Two kinds of text that one word tells apart, with a tab or without.
+// Two labels, each told by one word; lines with a tab or without.
 std::string moods(int lines) {
     const Words things = {"day", "road", "house", "song", "meal", "idea", "plan"};
     std::string text;
@@ -40,7 +40,7 @@ Result train(const std::string& file, const Words& more = {}) {
     return classify(words);
 }
 
-// Refused: nothing on standard output, one line on standard error that contains all parts.
+// An error: nothing on standard output, one line on standard error that contains all parts.
 void refused(const Result& r, int status, const Words& parts) {
     INFO(r.err);
     CHECK(r.status == status);
@@ -90,7 +90,7 @@ Report parse(const std::string& out) {
     for (std::size_t i = 0; i < classes; ++i) {
         const Words row = blanks(lines.at(5 + i)), figures = blanks(lines.at(7 + classes + i));
         report.matrix.emplace_back();
-        for (std::size_t j = 2; j < row.size(); ++j)  // behind the row's number and label
+        for (std::size_t j = 2; j < row.size(); ++j)  // after the row's number and label
             report.matrix.back().push_back(row[j] == "." ? 0 : std::stoi(row[j]));
         report.precision.push_back(figures.at(1));
         report.recall.push_back(figures.at(2));
@@ -130,7 +130,7 @@ void consistent(const Report& r) {
 
 }  // namespace
 
-TEST_CASE("classify tells sentences that are worded otherwise", "[apps][classify]") {
+TEST_CASE("classify tells sentences that are worded differently", "[apps][classify]") {
     if (!fast_build())
         return;
     const Result r = classify({});
@@ -172,14 +172,14 @@ TEST_CASE("classify trains, saves, predicts and evaluates", "[apps][classify]") 
     const Words first = fields(lines[0]);
     REQUIRE(first.size() == 3);
     CHECK(std::stod(first[1].substr(5)) + std::stod(first[2].substr(4)) == Approx(1).margin(0.00011));
-    // A pipe: the same answers, a line for each line.
+    // Through a pipe: the same answers, one line each.
     const Result pipe = classify({"predict", model}, {.input = "\xef\xbb\xbf"
                                                                "a lovely evening\r\n\nan AWFUL one"});
     CHECK(pipe.out == lines[0] + "\n\n" + lines[1] + "\n");
     CHECK(pipe.err.empty());
 }
 
-TEST_CASE("classify gives the same for any number of threads, and another seed holds out others",
+TEST_CASE("classify gives the same results for any number of threads, and another seed holds out other lines",
           "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("moods.tsv", moods(60));
@@ -200,7 +200,7 @@ TEST_CASE("classify gives the same for any number of threads, and another seed h
     CHECK(losses(with(more, folder / "four", {"--seed", "2"})) != losses(one));
 }
 
-TEST_CASE("classify holds out lines, a file, or nothing, and never all that it knows of a label",
+TEST_CASE("classify holds out lines, a file, or nothing, and never all texts of a label",
           "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("moods.tsv", moods(40));
@@ -226,10 +226,10 @@ TEST_CASE("classify holds out lines, a file, or nothing, and never all that it k
     CHECK((texts[0] == 1 || texts[0] == 2));
     CHECK(texts[1] == 1);
     CHECK(texts[2] == 0);
-    CHECK(contains(all.out, " -"));  // there is no recall of nothing
+    CHECK(contains(all.out, " -"));  // recall is undefined without texts
 }
 
-TEST_CASE("classify does not learn from a text that is held out where it stands again", "[apps][classify]") {
+TEST_CASE("classify does not learn from other copies of a held-out text", "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("d", "a\tx y\na\tx y\na\tz y\nb\tu v\nb\tw v\n");
     int fewer = 0;
@@ -246,7 +246,7 @@ TEST_CASE("classify does not learn from a text that is held out where it stands 
 TEST_CASE("a saved classifier is the one that was trained, whatever the options", "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("d", moods(40));
-    // Some labels are wrong, and training is short: so the tables are not those of a good model.
+    // Some labels are wrong, and training is short, so that the model makes mistakes.
     std::string texts = moods(40);
     for (int i = 0; i < 9; ++i)
         texts += "glad Such An AWFUL plan number " + std::to_string(i) + "\n";
@@ -278,8 +278,8 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
         train(folder.write("d", data), {"--save", model, "--max-words", "4", "--validation", "6"});
     INFO(r.out << r.err);
     CHECK(r.status == 0);
-    CHECK(contains(r.err, "classify: " + (folder / "d") + ": bytes that are no text, read as U+FFFD: 12\n"));
-    CHECK(contains(r.err, "texts of more than 4 words, of which only these are read: "));
+    CHECK(contains(r.err, "classify: " + (folder / "d") + ": bytes that are not text, read as U+FFFD: 12\n"));
+    CHECK(contains(r.err, "texts of more than 4 words, read only that far: "));
     CHECK(contains(r.out, "xxxxxxxxxxx…"));
     const Words lines = lines_of(r.out);
     REQUIRE(lines.size() > 6);
@@ -291,8 +291,8 @@ TEST_CASE("classify reads bytes that are not UTF-8, long texts, and any labels",
     CHECK(p.status == 0);
     CHECK(lines_of(p.out).size() == 2);
     CHECK(p.out.starts_with(label + "\t" + label + "=0."));
-    CHECK(contains(p.err, "classify: standard input:1: bytes that are no text, read as U+FFFD: 1\n"));
-    CHECK(contains(p.err, "classify: standard input:2: bytes that are no text, read as U+FFFD: 1\n"));
+    CHECK(contains(p.err, "classify: standard input:1: bytes that are not text, read as U+FFFD: 1\n"));
+    CHECK(contains(p.err, "classify: standard input:2: bytes that are not text, read as U+FFFD: 1\n"));
     CHECK(contains(p.err, "texts of more than 4 words"));
 }
 
@@ -305,16 +305,16 @@ TEST_CASE("classify says what is wrong with a file, and writes nothing", "[apps]
     bad("", {": the file is empty"});
     bad("\n  \n", {"there is no line with a label and a text"});
     bad("a one\na two\n", {"all lines have the label 'a'", "nothing to tell apart"});
-    bad("a one\nb two\na three\n", {"d:2: the label 'b' has this line alone"});
+    bad("a one\nb two\na three\n", {"d:2: the label 'b' has only this line"});
     bad("a one\nb\na three\n", {"d:2: no text follows the label 'b'"});
     bad("a one\nb\t  \na three\n", {"d:2: no text follows the label 'b'"});
-    bad("a one\n\tb two\n", {"d:2: nothing stands before the tab"});
+    bad("a one\n\tb two\n", {"d:2: there is no label before the tab"});
     bad("a one\nb tw" + std::string(1, '\0') + "o\n", {"d:2: ", "NUL"});
     refused(train(folder / "missing", {"--save", model}), 1, {"missing: cannot be opened"});
     refused(train(folder / "", {"--save", model}), 1, {"this is a directory"});
 
     const std::string good = folder.write("good", moods(20));
-    refused(train(good, {"--save", good}), 1, {"no folder can be made there"});
+    refused(train(good, {"--save", good}), 1, {"this folder cannot be made"});
     refused(train(good, {"--save", model, "--validation", folder.write("v", "glad x\nmad y\n")}), 1,
             {"v:2: the label 'mad' does not occur in "});
     CHECK_FALSE(std::filesystem::exists(model));
@@ -336,14 +336,14 @@ TEST_CASE("classify says what is wrong with a command line", "[apps][classify]")
     refused(train(good, {"--validation", "-1"}), 2,
             {"--validation needs a whole number from 0 to 20: got '-1'"});
     const std::string before = content(good);
-    refused(train(good, {"--save", folder / "./good"}), 1, {"no folder can be made there"});
+    refused(train(good, {"--save", folder / "./good"}), 1, {"this folder cannot be made"});
     CHECK(content(good) == before);
-    refused(train(good, {"--save", "/dev/full"}), 1, {"/dev/full: no folder can be made there"});
+    refused(train(good, {"--save", "/dev/full"}), 1, {"/dev/full: this folder cannot be made"});
 }
 
 namespace {
 
-// A model's file with another value of config.KEY: the header is as long as it was, or longer by 8n.
+// A model's file with another value of config.KEY. The header keeps its length, or grows by a multiple of 8.
 std::string edited(const std::string& bytes, const std::string& key, const std::string& value) {
     uint64_t length = 0;
     std::memcpy(&length, bytes.data(), 8);
@@ -358,7 +358,7 @@ std::string edited(const std::string& bytes, const std::string& key, const std::
 
 }  // namespace
 
-TEST_CASE("classify refuses files that are no model of its own", "[apps][classify]") {
+TEST_CASE("classify refuses files that are not its models", "[apps][classify]") {
     const Folder folder;
     const std::string model = folder / "m", data = folder.write("d", moods(20));
     REQUIRE(train(data, {"--save", model, "--epochs", "1"}).status == 0);
@@ -377,15 +377,14 @@ TEST_CASE("classify refuses files that are no model of its own", "[apps][classif
                             "--save", folder / "lm"})
                 .status == 0);
     bad(folder / "lm/model.safetensors", {"this is a saved language model; a saved classifier is needed"});
-    // Sizes that the tensors in the file do not bear out: refused at once, and not by building such a model.
+    // Sizes that the tensors in the file cannot have: refused at once, before such a model is built.
     for (const auto& [key, value] : {std::pair{"n_layers", "90000"},
                                      {"d_model", "90000000"},
                                      {"classes", "99999999"},
                                      {"vocabulary", "999999999"},
                                      {"max_length", "99999999999"}})
         bad(folder.write("edited", edited(bytes, key, value)), {folder / "edited"});
-    std::string thin =
-        bytes;  // so many layers of one number each would fit into the file, but they are not there
+    std::string thin = bytes;  // the file has enough numbers for so many layers, but not the tensors
     for (const auto& [key, value] : {std::pair{"n_layers", "1500"},
                                      {"d_model", "1"},
                                      {"n_heads", "1"},
@@ -393,14 +392,14 @@ TEST_CASE("classify refuses files that are no model of its own", "[apps][classif
                                      {"max_length", "8"}})
         thin = edited(thin, key, value);
     bad(folder.write("edited", thin), {"edited: the tensors are too few for the sizes in the metadata"});
-    // One word less than the model has ids for.
+    // One word fewer than the model has ids.
     std::string other = bytes;
     other.replace(other.find("\\nlovely\\n"), 10, "\\nawfull\\n");
     other.replace(other.find("\\nawfull\\n"), 10, "\\nawful \\n");
     other.replace(other.find("\\nawful \\n"), 10, "\\nawful\\n ");
     bad(folder.write("other", other), {"its words or labels do not fit its model"});
     refused(classify({"eval", model, folder.write("v", "glad x\nmad y\n")}), 1,
-            {"v:2: the label 'mad' is none of those that were learned: glad, sad"});
+            {"v:2: the label 'mad' is not among those that were learned: glad, sad"});
 }
 
 TEST_CASE("classify saves what it has when it is interrupted", "[apps][classify]") {
@@ -417,7 +416,7 @@ TEST_CASE("classify saves what it has when it is interrupted", "[apps][classify]
     CHECK(classify({"predict", model, "a lovely day"}).status == 0);
 }
 
-TEST_CASE("classify answers a line before the next one comes", "[apps][classify]") {
+TEST_CASE("classify answers each line before it reads the next one", "[apps][classify]") {
     const Folder folder;
     const std::string model = folder / "m";
     REQUIRE(train(folder.write("d", moods(20)), {"--save", model, "--epochs", "1"}).status == 0);

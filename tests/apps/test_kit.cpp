@@ -27,7 +27,7 @@ struct Everything {
     bool fast = false;
     Words rest;
 
-    // Parses these words; returns the error's text, or nothing.
+    // Parses these words; returns the error's text, or "".
     std::string operator()(Words words, bool with_rest = true) {
         kit::Options options("program", "does something");
         options.add("--steps", "N", "how many", steps, {.min = 1});
@@ -175,7 +175,7 @@ TEST_CASE("options set their variables", "[kit]") {
     autograd::set_thread_count(before);
 }
 
-TEST_CASE("what is no option is a word, negative numbers too", "[kit]") {
+TEST_CASE("everything that is not an option is a word, also negative numbers", "[kit]") {
     Everything words;
     CHECK(words({"-1", "-", "-12", "x", "", "--", "--steps", "-x", "--"}).empty());
     CHECK(words.rest == Words{"-1", "-", "-12", "x", "", "--steps", "-x", "--"});
@@ -184,7 +184,7 @@ TEST_CASE("what is no option is a word, negative numbers too", "[kit]") {
     CHECK(refused({"-1"}, false) == "unexpected argument '-1'; --help shows what is possible");
 }
 
-TEST_CASE("a wrong option says what is wrong", "[kit]") {
+TEST_CASE("a wrong option is an error that says what is wrong", "[kit]") {
     CHECK(refused({"--step", "5"}) == "unknown option '--step'; did you mean --steps? --help lists them");
     CHECK(refused({"--tseps=5"}) == "unknown option '--tseps'; did you mean --steps? --help lists them");
     CHECK(refused({"--sonnets=5"}) == "unknown option '--sonnets'; --help lists them");
@@ -223,8 +223,8 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
     CHECK(help_of(plain) ==
           "p: does something\n\nusage: ./apps/p [options]\n\n"
           "  --steps N  how many (7)\n"
-          "  --help     this text\n"
-          "  --version  the version of plaingrad\n");
+          "  --help     print this help\n"
+          "  --version  print the version of plaingrad\n");
 
     std::vector<std::string> files;
     kit::Options all("p", "does something");
@@ -239,8 +239,8 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "  interactively  asks\n\n"
           "  FILE...        to read\n"
           "  --steps N      how many (7)\n"
-          "  --help         this text\n"
-          "  --version      the version of plaingrad\n\n"
+          "  --help         print this help\n"
+          "  --version      print the version of plaingrad\n\n"
           "examples:\n  p train x\n      learns x\n\nThe end.\n");
 }
 
@@ -292,7 +292,7 @@ void parse(kit::Options& options, Words words) {
 
 }  // namespace
 
-TEST_CASE("a preset says what is not given, wherever it stands", "[kit]") {
+TEST_CASE("a preset sets what is not given, wherever it is on the command line", "[kit]") {
     for (const Words& words :
          {Words{"--preset", "large", "--width", "3"}, Words{"--width", "3", "--preset=large"}}) {
         Run run;
@@ -304,7 +304,7 @@ TEST_CASE("a preset says what is not given, wherever it stands", "[kit]") {
     }
 }
 
-TEST_CASE("the settings of a run are kept, and come back when it is resumed", "[kit]") {
+TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[kit]") {
     Run run;
     kit::Options options = run.options();
     parse(options, {"--preset", "large", "--rate", "0.12345678901234567", "--fast", "--text=", "/a/b,c", "/d",
@@ -328,7 +328,7 @@ TEST_CASE("the settings of a run are kept, and come back when it is resumed", "[
     CHECK((same.files == run.files && same.validation == run.validation));
     CHECK((same.steps == 9 && same.now == 1 && same.resume == "r" && same.save.empty()));
     CHECK(resumed({"--resume", "r", "/moved"}, kept).files == Words{"/moved"});
-    // What the file does not say, as it was written before there was such an option, has the preset's value.
+    // An option that is missing from an older file has the preset's value.
     const Run older = resumed({"--resume", "r"}, "--preset=large\n--\n/a\n--\n");
     CHECK((older.width == 64 && older.steps == 5 && older.files == Words{"/a"}));
 
@@ -341,7 +341,7 @@ TEST_CASE("the settings of a run are kept, and come back when it is resumed", "[
         return std::string();
     };
     CHECK(error({"--resume", "r", "--width", "1"}, kept) ==
-          "--resume continues the run as it began: --width can't be given again; these can: --steps, "
+          "--resume continues the run with its settings: --width can't be given again; these can: --steps, "
           "--resume, "
           "--stop-after");
     CHECK(error({"--save", "r"}, kept).find("--save can't be given again") != std::string::npos);
@@ -377,7 +377,7 @@ TEST_CASE("a heat map in characters", "[kit]") {
           "    a   ··  ░░  ▒▒\n"
           "<eos>   ▓▓  ██  ··\n");
     CHECK(heat_map({"é"}, {"1"}, {0.13}, false) == "    1\né  ░░\n");  // a label's columns, not bytes
-    // Every shade begins half way; what is outside of 0 to 1 is drawn as the nearest.
+    // Shades change half way between their values; numbers outside [0, 1] are drawn as the nearest.
     CHECK(heat_map({"x"}, {"a", "b", "c", "d", "e", "f"}, {0.12, 0.38, 0.62, 0.88, -3, 7}, false) ==
           "    a  b  c  d  e  f\n"
           "x  ·· ▒▒ ▒▒ ██ ·· ██\n");
@@ -403,7 +403,7 @@ TEST_CASE("large numbers are grouped", "[kit]") {
         CHECK(kit::grouped(number) == text);
 }
 
-TEST_CASE("a message is short, whatever was given", "[kit]") {
+TEST_CASE("a message is short, however long the input", "[kit]") {
     std::ostringstream err;
     std::streambuf* const before = std::cerr.rdbuf(err.rdbuf());
     kit::run("p", nullptr, []() -> int { throw autograd::Error(std::string(1 << 20, 'a') + "; the fix"); });
@@ -412,7 +412,7 @@ TEST_CASE("a message is short, whatever was given", "[kit]") {
     CHECK(err.str().size() < 1000);
 }
 
-TEST_CASE("errors become statuses", "[kit]") {
+TEST_CASE("errors become exit statuses", "[kit]") {
     std::ostringstream err;
     std::streambuf* const before = std::cerr.rdbuf(err.rdbuf());
     const auto status = [&](const std::function<int()>& body) { return kit::run("p", "", body); };
@@ -426,5 +426,5 @@ TEST_CASE("errors become statuses", "[kit]") {
     CHECK(std::vector<int>(statuses, statuses + 6) == std::vector<int>{0, 7, 2, 1, 130, 1});
     CHECK(err.str() ==
           "p: usage\np: two?lines?[1m\np: interrupted\np: out of memory; a smaller input, model or batch "
-          "takes less\n");
+          "needs less\n");
 }

@@ -36,7 +36,7 @@ double mass(const Result& result) {
                : std::stod(result.out.substr(result.out.rfind(' ', at - 1), std::string::npos));
 }
 
-// Words of the two sides of "  1 2 3  ->  3 2 1".
+// The words on both sides of "  1 2 3  ->  3 2 1".
 std::pair<Words, Words> sides(const std::string& line) {
     std::pair<Words, Words> result;
     std::istringstream words(line);
@@ -62,7 +62,7 @@ void refused(const Words& arguments, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a program tells its version, and is named in its help as it was called", "[apps][kit]") {
+TEST_CASE("a program prints its version, and its help names it as it was called", "[apps][kit]") {
     const Result version = run("reverse_task", {"--version"});
     CHECK(version.status == 0);
     CHECK(version.out == "reverse_task (plaingrad) " + std::string(autograd::version()) + "\n");
@@ -77,7 +77,7 @@ TEST_CASE("a program tells its version, and is named in its help as it was calle
     }
 }
 
-TEST_CASE("reverse_task reverses 2000 unseen sequences, and the one that is asked", "[apps][reverse_task]") {
+TEST_CASE("reverse_task reverses 2000 unseen sequences, and the given one", "[apps][reverse_task]") {
     if (!fast_build())
         return;
     const Result r = reverse_task({"5", "3", "9"});
@@ -133,11 +133,11 @@ TEST_CASE("a head of reverse_task learns the anti-diagonal, whatever the seed",
         CHECK(mass(r) >= 0.45);
         CHECK(mass(r) <= 1);
     }
-    // Without training there is no such head: the bound means something.
+    // Without training there is no such head, so the bound can fail.
     CHECK(mass(reverse_task({"--steps", "1"})) < 0.3);
 }
 
-TEST_CASE("reverse_task says so when it falls short", "[apps][reverse_task]") {
+TEST_CASE("reverse_task fails when sequences are wrong", "[apps][reverse_task]") {
     const Result r = reverse_task({"--steps", "2"});
     INFO(r.out << r.err);
     CHECK(r.status == 1);
@@ -168,7 +168,7 @@ TEST_CASE("the losses of reverse_task depend on the seed, and on nothing else", 
     }
     same(reverse_task(arguments, {.env = {"PLAINGRAD_THREADS=3"}}));
 
-    // The names of what this processor can run stand in the error.
+    // The error lists the instruction sets that this processor can run.
     const Result all = reverse_task(kSmall, {.env = {"PLAINGRAD_ISA=nonsense"}});
     CAPTURE(all.err);
     CHECK(contains(all.err, "baseline"));
@@ -188,7 +188,7 @@ TEST_CASE("the losses of reverse_task depend on the seed, and on nothing else", 
     CHECK(losses(other).size() == 2);
     CHECK(losses(other)[0] != losses(first)[0]);
     CHECK(losses(other)[1] != losses(first)[1]);
-    // Not by dropout alone: the sequences are others, and so is the loss of a model without dropout.
+    // The seed changes more than dropout: a model without dropout gets other sequences and losses, too.
     const auto example = [](const Result& r) { return sides(lines_of(r.out).at(4)).first; };
     CHECK(example(first).size() >= 4);
     CHECK(example(other) != example(first));
@@ -212,7 +212,7 @@ TEST_CASE("reverse_task refuses what is not a sequence of its symbols", "[apps][
 TEST_CASE("reverse_task refuses wrong options with one line", "[apps][reverse_task]") {
     refused({"--nonsense"}, "unknown option '--nonsense'; --help lists them");
     refused({"-x"}, "unknown option '-x'");
-    refused({"--a\nb"}, "unknown option '--a?b'");  // one line even so
+    refused({"--a\nb"}, "unknown option '--a?b'");  // still one line
     refused({"--steps"}, "--steps needs a value: N");
     for (const char* bad : {"0", "-5", "x", "1e3", "12.0"})
         refused({"--steps", bad}, std::string("--steps needs a whole number of at least 1: got '") + bad);

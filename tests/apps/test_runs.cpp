@@ -10,13 +10,13 @@ using namespace tests;
 namespace {
 
 struct Program {
-    std::string name, folder;  // whose run it is in that of --save
+    std::string name, folder;  // its run, inside the folder of --save
     int64_t steps;             // of the run
     Words train;               // a small run, without --save
     Words begin = {};          // the words before the options of --resume
 };
 
-// The first word of each pair, which six have, and the pair.
+// For the first six lines: the first word of each pair, and the pair.
 std::string labels() {
     std::string lines;
     for (const std::string& line : lines_of(pairs()))
@@ -74,7 +74,7 @@ std::string file(const Program& p, const std::string& run, const std::string& na
     return content(folder_of(p, run) + "/" + name);
 }
 
-// The step of the last row of its log, which is written with each checkpoint.
+// The step in the last row of the log, which is written with each checkpoint.
 int64_t logged_steps(const Program& p, const std::string& run) {
     const Words rows = lines_of(file(p, run, "log.csv"));
     return rows.size() < 2 ? 0 : std::stoll(rows.back());
@@ -102,13 +102,13 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
                           run = programs.folder / (p.name + "-run");
         const Result first = tests::run(p.name, joined(p.train, {"--save", whole}));
         INFO(first.err);
-        REQUIRE(first.status <= 1);  // 1: so little was learned that the task is not done
+        REQUIRE(first.status <= 1);  // 1: after so few steps, the task is not solved
         for (int64_t i = 1; i <= 3; ++i) {
             Running now(p.name,
                         i > 1 ? joined(p.begin, {"--resume", run}) : joined(p.train, {"--save", run}));
             while (logged_steps(p, run) < i * p.steps / 5 && now.runs())
                 usleep(500);
-            usleep(static_cast<unsigned>(1'000 * i));  // the row stands there before its checkpoint does
+            usleep(static_cast<unsigned>(1'000 * i));  // the log is written before the checkpoint
             now.interrupt(SIGKILL);
             CHECK(now.wait().status == 128 + SIGKILL);
             const auto checkpoint = nn::checkpoint::read(folder_of(p, run) + "/last.safetensors");
@@ -131,7 +131,7 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
     }
 }
 
-TEST_CASE("every program that trains shows its plan, stops and goes on, and says what a run is",
+TEST_CASE("every program that trains shows its plan, stops and resumes, and describes its run",
           "[apps][runs]") {
     const Programs programs;
     for (const Program& p : programs.all) {
@@ -158,14 +158,15 @@ TEST_CASE("every program that trains shows its plan, stops and goes on, and says
         int64_t together = 0, most = 0;
         for (const char c : info.out)
             most = std::max(most, together = digits.find(c) != digits.npos ? together + 1 : 0);
-        CHECK(most < 12);  // no fingerprints
+        CHECK(most < 12);  // without internal entries such as fingerprints
         CHECK(tests::run(p.name, joined(p.begin, {"--resume", run, "--seed", "2"})).status == 2);
         const Result again = tests::run(p.name, joined(p.train, {"--save", run}));
         CHECK(again.status == 1);
         CHECK(contains(again.err, "there is a run in this folder already"));
         const Words too_long = {"--save", programs.folder / std::string(256, 'x')};
         CHECK(one_line(tests::run(p.name, joined(p.train, too_long)).err, p.name + ": "));
-        // More steps, where the learning rate does not depend on how many there are; else it says why not.
+        // More steps are possible if the learning rate does not depend on their number; else an error says
+        // why not.
         const std::string steps = p.name == "classify" || p.name == "toy_translate" ? "--epochs" : "--steps";
         const Result more =
             tests::run(p.name, joined(p.begin, {"--resume", run, steps, "1000", "--stop-after", "1"}));
@@ -239,12 +240,12 @@ TEST_CASE("a model that no memory holds is refused before it is built", "[apps][
         INFO(r.err);
         CHECK(r.status == 1);
         CHECK(contains("\n" + r.err, "\n" + name + ": memory: weights at least "));
-        CHECK(r.err.ends_with(" MiB are available; fewer layers, or a smaller width, take less\n"));
+        CHECK(r.err.ends_with(" MiB are available; fewer layers, or a smaller width, need less\n"));
         CHECK_FALSE(std::filesystem::exists(run));
     }
 }
 
-TEST_CASE("a run is resumed with the data that it began with, and no others", "[apps][runs]") {
+TEST_CASE("a run resumes only with the data that it began with", "[apps][runs]") {
     const Programs programs;
     for (const Program& p : programs.all)
         if (p.name == "char_lm" || p.name == "classify" || p.name == "toy_translate") {
@@ -256,22 +257,22 @@ TEST_CASE("a run is resumed with the data that it began with, and no others", "[
             put(programs.pairs_file, pairs() + "one six two.\teins.\n");
             const Result r = tests::run(p.name, joined(p.begin, {"--resume", run}));
             CHECK(r.status == 1);
-            CHECK(contains(r.err, "the run began with other data"));
+            CHECK(contains(r.err, "the run began with other training or validation data"));
             put(programs.text, pairs());
             put(programs.labelled, labels());
             put(programs.pairs_file, pairs());
             if (p.name != "classify")
                 continue;
-            put(programs.labelled, "two" + labels().substr(3));  // one label is another
+            put(programs.labelled, "two" + labels().substr(3));  // one label differs
             CHECK(contains(tests::run(p.name, {"train", "--resume", run}).err,
-                           "the run began with other data"));
+                           "the run began with other training or validation data"));
             put(programs.labelled, labels());
             CHECK(contains(tests::run(p.name, {"train", "--resume", run, "--validation", "19"}).err,
-                           "the run began with other data"));  // or another border
+                           "the run began with other training or validation data"));  // or another split
         }
 }
 
-TEST_CASE("a run is resumed from another folder, and where its files have another name", "[apps][runs]") {
+TEST_CASE("a run resumes from another folder, and with files that were renamed", "[apps][runs]") {
     const Programs programs;
     const Folder& folder = programs.folder;
     std::filesystem::create_directories(folder / "a/b");
@@ -301,7 +302,8 @@ TEST_CASE("a run is resumed from another folder, and where its files have anothe
           {"train", "link/../only.txt", "--layers", "1", "--heads", "1", "--d-model", "8"});  // a/only.txt
     goes_on("char_lm", {"train"});
 
-    std::filesystem::rename(folder / "a/only.txt", folder / "\xff");  // a name that no checkpoint can keep
+    std::filesystem::rename(folder / "a/only.txt",
+                            folder / "\xff");  // a name that cannot be saved in a checkpoint
     const Words small = {"train", folder / "\xff", "--layers", "1",       "--heads",
                          "1",     "--d-model",     "8",        "--steps", "1"};
     CHECK(tests::run("char_lm", small).status == 0);
@@ -315,7 +317,7 @@ TEST_CASE("a run is resumed from another folder, and where its files have anothe
     }
 }
 
-TEST_CASE("info says what is no run of the program", "[apps][runs]") {
+TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
     const Programs programs;
     const std::string run = programs.folder / "run";
     const Program& reverse = programs.all[0];
@@ -325,7 +327,8 @@ TEST_CASE("info says what is no run of the program", "[apps][runs]") {
         const Result r = tests::run(program, {"info", run});
         INFO(r.err);
         CHECK(r.status == 1);
-        CHECK(one_line(r.err, std::string(program) + ": " + run + ": this is no checkpoint of " + program));
+        CHECK(
+            one_line(r.err, std::string(program) + ": " + run + ": this is not a checkpoint of " + program));
         CHECK(tests::run(program, {"info", run, run}).status == 2);
     }
     CHECK(tests::run("char_lm", {"info", programs.text}).status == 1);
@@ -357,7 +360,7 @@ TEST_CASE("tasks info: each run in the folder, or one of them", "[apps][runs]") 
     CHECK(all.out.ends_with((folder / "run/sort") + "\n" + one.out));
 }
 
-TEST_CASE("what only makes sense together is refused alone", "[apps][runs]") {
+TEST_CASE("options that need each other are refused alone", "[apps][runs]") {
     const Programs programs;
     const std::string run = programs.folder / "run";
     for (const Program& p : programs.all)
@@ -374,7 +377,7 @@ TEST_CASE("what only makes sense together is refused alone", "[apps][runs]") {
     CHECK_FALSE(std::filesystem::exists(run));
 }
 
-TEST_CASE("runs: a batch that no memory holds is refused before the first step, and nothing is left",
+TEST_CASE("runs: a batch too large for memory is refused before the first step, and leaves nothing behind",
           "[apps][runs]") {
     const Programs programs;
     const std::string run = programs.folder / "run";
@@ -390,13 +393,13 @@ TEST_CASE("runs: a batch that no memory holds is refused before the first step, 
         const Result r = plaingrad::tests::run(name, joined(arguments, {"--save", run}));
         INFO(r.err);
         CHECK(r.status == 1);
-        CHECK(contains(r.err, "a smaller --batch takes less\n"));
+        CHECK(contains(r.err, "a smaller --batch needs less\n"));
         CHECK(r.out.empty());
         CHECK_FALSE(std::filesystem::exists(run));
     }
 }
 
-TEST_CASE("endless and packed input, and none: one line, in bounded memory", "[apps][runs]") {
+TEST_CASE("endless, compressed or empty input is an error in one line, in bounded memory", "[apps][runs]") {
     const Programs programs;
     const Folder& folder = programs.folder;
     const std::string packed = folder.write("t.gz", "\x1f\x8b\x08 and so on"),
@@ -410,14 +413,14 @@ TEST_CASE("endless and packed input, and none: one line, in bounded memory", "[a
         CHECK(contains(r.err, part));
     };
     for (const std::string& program : {std::string("char_lm"), std::string("classify")}) {
-        refused(program, {"train", "/dev/zero"}, "/dev/zero: this pipe or device gives more than 256 MiB");
-        refused(program, {"train", packed}, "t.gz: this file is packed; unpack it first");
+        refused(program, {"train", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256 MiB");
+        refused(program, {"train", packed}, "t.gz: this file is compressed; unpack it first");
     }
-    refused("toy_translate", {"--data", packed}, "t.gz: this file is packed");
-    refused("toy_translate", {"--data", "/dev/zero"}, "/dev/zero: this pipe or device gives more than 256");
+    refused("toy_translate", {"--data", packed}, "t.gz: this file is compressed");
+    refused("toy_translate", {"--data", "/dev/zero"}, "/dev/zero: this pipe or device has more than 256");
     const std::string no_run = folder / "no";
-    refused("translate", {"train", packed, packed, "--save", no_run}, "t.gz: this file is packed");
-    refused("translate", {"train", "/dev/zero", "--save", no_run}, "/dev/zero: this pipe or device gives");
+    refused("translate", {"train", packed, packed, "--save", no_run}, "t.gz: this file is compressed");
+    refused("translate", {"train", "/dev/zero", "--save", no_run}, "/dev/zero: this pipe or device has");
     CHECK_FALSE(std::filesystem::exists(no_run));
     for (const char* opens : {"char_lm sample", "classify predict", "translate run", "translate info"}) {
         const Words words = {std::string(opens, std::strchr(opens, ' ')), std::strchr(opens, ' ') + 1};
@@ -442,7 +445,7 @@ TEST_CASE("endless and packed input, and none: one line, in bounded memory", "[a
         const std::string program = command.substr(0, command.find(' '));
         for (const auto& [input, error] : std::vector<std::pair<std::string, std::string>>{
                  {" < /dev/zero", "standard input:1: a line of 1048577 bytes"},
-                 {" < " + packed, "standard input: this file is packed"},
+                 {" < " + packed, "standard input: this file is compressed"},
                  {" < " + nul, "standard input:1: this line contains a NUL byte"},
                  {" <&-", "standard input: cannot be read"}}) {
             const int status = std::system((in + command + input + " > /dev/null 2> " + err).c_str());

@@ -1,4 +1,4 @@
-// Models in files: the configuration comes back as it was, and what cannot be one is refused by its key.
+// Models in files: configurations are restored, and invalid ones are refused by the name of the field.
 #include "models/saved.h"
 
 #include "models/labeller.h"
@@ -10,7 +10,7 @@ using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
 using namespace tests;      // NOLINT
 
-TEST_CASE("saved: configurations come back whole, as the same words", "[kit][saved]") {
+TEST_CASE("saved: configurations are restored, with the same text", "[kit][saved]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         ClassifierConfig config = {.stack = small_stack(kind), .classes = 5, .pooling = Pooling::first};
@@ -54,7 +54,7 @@ TEST_CASE("saved: each value of an enumeration has its name", "[kit][saved]") {
     CHECK(word("config.pooling", [](auto& c) { c.pooling = Pooling::first; }) == "first");
 }
 
-TEST_CASE("saved: a configuration that is none is refused, naming the key", "[kit][saved]") {
+TEST_CASE("saved: an invalid configuration is refused, naming the field", "[kit][saved]") {
     const nn::checkpoint::Metadata good = models::to_metadata(small_stack("gpt2"));
     for (const auto& [key, value] :
          std::vector<std::pair<std::string, std::string>>{{"d_model", "x"},
@@ -103,7 +103,7 @@ TEST_CASE("saved: a field that is missing from a file takes its default", "[kit]
     CHECK(differing >= 5);
 }
 
-TEST_CASE("saved: a model comes back to the bit, and only as its own kind", "[kit][saved]") {
+TEST_CASE("saved: a model is restored bit for bit, and only as its own kind", "[kit][saved]") {
     const Folder folder;
     for (const std::string& kind : kStacks) {
         INFO(kind);
@@ -132,7 +132,7 @@ TEST_CASE("saved: a model comes back to the bit, and only as its own kind", "[ki
                    "c: this is a saved classifier; a saved language model is needed"));
 }
 
-TEST_CASE("saved: what a file says besides its model overrules nothing of it", "[kit][saved]") {
+TEST_CASE("saved: additional metadata cannot override the model's", "[kit][saved]") {
     const Folder folder;
     const LanguageModel first(small_stack("gpt2"), Rng(1));
     const nn::Training training(nn::parameters(first), {});
@@ -147,12 +147,13 @@ TEST_CASE("saved: what a file says besides its model overrules nothing of it", "
     const LanguageModel back = load_model<LanguageModel>(folder / "second", &all);
     CHECK(hash(nn::parameters(back)) == hash(nn::parameters(second)));
     CHECK(all.at("words") == "à b");
-    CHECK_FALSE(all.contains("training.steps"));  // it is no checkpoint
+    CHECK_FALSE(all.contains("training.steps"));  // it is not a checkpoint
     models::save(folder / "third", Classifier({.stack = deeper, .classes = 2}, Rng(3)), all);
     CHECK(load_model<Classifier>(folder / "third").config.classes == 2);
 }
 
-TEST_CASE("saved: a Labeller whose text has no words, and one whose file says nonsense", "[kit][saved]") {
+TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsistent metadata",
+          "[kit][saved]") {
     const Folder folder;
     const text::Reader reader({"a lovely day", "an awful day"}, {.max_words = 4});
     StackConfig stack = small_stack("bert");
@@ -171,7 +172,8 @@ TEST_CASE("saved: a Labeller whose text has no words, and one whose file says no
     CHECK_THROWS_AS(Labeller::load(folder / "upper"), nn::checkpoint::FileError);
 }
 
-// A file of 2 KB must not make a table of sinusoids of a gigabyte; and what cannot be loaded is not saved.
+// A file of 2 KB must not create a table of sinusoids of a gigabyte; and a model that could not be loaded is
+// not saved.
 TEST_CASE("saved: as many sinusoids as 16 MiB or the model's numbers, on loading and on saving",
           "[kit][saved]") {
     const Folder folder;
@@ -194,7 +196,7 @@ TEST_CASE("saved: as many sinusoids as 16 MiB or the model's numbers, on loading
     put(folder / "file", bytes);
     CHECK(refused(error_of([&] { load_model<LanguageModel>(folder / "file"); })));
 
-    config.block.positions = nn::Positions::learned;  // these are in the file
+    config.block.positions = nn::Positions::learned;  // learned positions are in the file
     save(folder / "learned", LanguageModel(config, Rng(1)));
     CHECK(load_model<LanguageModel>(folder / "learned").config.max_length == config.max_length);
 }

@@ -1,4 +1,4 @@
-// What earlier versions saved (tests/saved) opens, and computes what it computed then.
+// Files of earlier versions (tests/saved) open, and their models compute what they computed then.
 #include <cstdlib>
 
 #include "tests/apps/run.h"
@@ -36,7 +36,7 @@ TEST_CASE("saved files: models of earlier versions open and compute the same", "
     CHECK((wrong.status == 1 && one_line(wrong.err, "classify: [PLAINGRAD_ISA] unknown")));  // not the file
 }
 
-TEST_CASE("saved files: a run of an earlier version is resumed", "[apps][saved]") {
+TEST_CASE("saved files: a run of an earlier version can be resumed", "[apps][saved]") {
     const Folder folder;
     std::filesystem::copy_file(saved("translate_last.safetensors"), folder / "last.safetensors");
     const Result result = run("translate", {"train", "--resume", folder.path, saved("pairs.tsv"),

@@ -11,8 +11,8 @@ namespace {
 
 Result tasks(const Words& arguments, const With& with = {}) { return run("tasks", arguments, with); }
 
-// The rows of the table, as words: name, family, parameters, figure (two or three words), score, perhaps a
-// star, seconds.
+// The rows of the table, split into words: name, family, parameters, figure (two or three words), score,
+// perhaps a star, seconds.
 std::vector<Words> table(const Result& result) {
     std::vector<Words> rows;
     bool inside = false;
@@ -28,7 +28,7 @@ std::vector<Words> table(const Result& result) {
     return rows;
 }
 
-// "10000/10000 *": what stands between the figure's source and the seconds.
+// "10000/10000 *": the text between the figure's source and the seconds.
 std::string score(const Words& row) {
     const auto source = std::find_if(row.begin(), row.end(), [](const std::string& word) {
         return word == "harvardnlp" || word == "phlippe" || word == "karpathy";
@@ -86,7 +86,7 @@ TEST_CASE("tasks reaches the published figures", "[apps][tasks][slow]") {
     CHECK(score(rows[1]) == "10000/10000");  // as published: no star
     CHECK(score(rows[2]) == "5000/5000 *");
     CHECK((score(rows[3]) == "999/1000 *" || score(rows[3]) == "1000/1000 *"));
-    CHECK_FALSE(contains(r.err, "short of the figure"));
+    CHECK_FALSE(contains(r.err, "published figure not reached"));
 
     const auto shown = examples(r, "->");
     REQUIRE(shown.size() == 6);
@@ -113,7 +113,8 @@ TEST_CASE("tasks trained too little ends with its table and status 1", "[apps][t
     const Result r = tasks({"--steps", "2"});
     INFO(r.out << r.err);
     CHECK(r.status == 1);
-    CHECK(r.err.ends_with("\ntasks: short of the figure: copy, reverse, sort, add; more --steps may help\n"));
+    CHECK(r.err.ends_with(
+        "\ntasks: published figure not reached: copy, reverse, sort, add; more --steps may help\n"));
     CHECK(contains(r.out, "\n* trained with our own recipe"));
     const std::vector<Words> rows = table(r);
     REQUIRE(rows.size() == 4);
@@ -151,10 +152,11 @@ TEST_CASE("tasks runs the tasks that are named, each once", "[apps][tasks]") {
     REQUIRE(rows.size() == 2);
     CHECK(rows[0][0] == "reverse");
     CHECK(rows[1][0] == "sort");
-    CHECK(r.err.ends_with("\ntasks: short of the figure: reverse, sort; more --steps may help\n"));
+    CHECK(r.err.ends_with("\ntasks: published figure not reached: reverse, sort; more --steps may help\n"));
 }
 
-TEST_CASE("tasks: the same for any number of threads, another for another seed", "[apps][tasks][slow]") {
+TEST_CASE("tasks: the same results for any number of threads, others for another seed",
+          "[apps][tasks][slow]") {
     const Words few = {"--steps", "4"};
     const auto with = [&](const Words& more) {
         Words words = few;

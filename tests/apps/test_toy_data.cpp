@@ -1,4 +1,4 @@
-// toy_translate --data: files as people have them.
+// toy_translate --data: text files in the forms that users have.
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -17,7 +17,7 @@ const std::string kGood = "the dog\tder hund\nthe cat\tdie katze\n";
 
 }  // namespace
 
-TEST_CASE("toy_translate learns from a file, however it ends its lines", "[apps][data]") {
+TEST_CASE("toy_translate learns from a file, whatever its line ends", "[apps][data]") {
     const Folder folder;
     for (const std::string& content :
          {kGood, std::string("the dog\tder hund\r\nthe cat\tdie katze\r\n"), "\xef\xbb\xbf" + kGood,
@@ -56,11 +56,11 @@ TEST_CASE("toy_translate says what is wrong with a file, and where", "[apps][dat
     bad("\n\n  \n\r\n", ": there are no sentence pairs in this file\n");
     bad(kGood + "no tab here\n", ":3: there is no tab; a line must be source<TAB>target\n");
     bad("a\tb\n\nc\td\te\n", ":3: there is more than one tab; a line must be source<TAB>target\n");
-    bad("a\tb\n\tc\n", ":2: nothing stands before the tab\n");
-    bad("a\tb\n  \tc\n", ":2: nothing stands before the tab\n");
-    bad("a\tb\nc\t \r\n", ":2: nothing stands after the tab\n");
-    bad("c\t\n", ":1: nothing stands after the tab\n");
-    bad("\t\n", ":1: nothing stands before the tab\n");
+    bad("a\tb\n\tc\n", ":2: there is no text before the tab\n");
+    bad("a\tb\n  \tc\n", ":2: there is no text before the tab\n");
+    bad("a\tb\nc\t \r\n", ":2: there is no text after the tab\n");
+    bad("c\t\n", ":1: there is no text after the tab\n");
+    bad("\t\n", ":1: there is no text before the tab\n");
     bad(std::string("a\tb\nc\0c\td\n", 10), ":2: this line contains a NUL byte; is this a text file?\n");
 
     const std::string not_utf8 = " of this line is not UTF-8; convert the file, e.g. with iconv -t UTF-8\n";
@@ -77,12 +77,12 @@ TEST_CASE("toy_translate says what is wrong with a file, and where", "[apps][dat
     for (int i = 0; i < 100000; ++i)
         book += "word ";
     bad("a\tb\n\n" + book + "\tb\n",
-        ":3: a sentence of 100000 words; at most 2000 are possible; one line is one sentence\n");
+        ":3: a sentence of 100000 words; at most 2000 are possible; each line is one sentence\n");
     bad("a\t" + book + "\n",
-        ":1: a sentence of 100000 words; at most 2000 are possible; one line is one sentence\n");
+        ":1: a sentence of 100000 words; at most 2000 are possible; each line is one sentence\n");
 }
 
-TEST_CASE("toy_translate takes reserved words in the data for words like others", "[apps][data]") {
+TEST_CASE("toy_translate treats reserved words in the data as ordinary words", "[apps][data]") {
     const Folder folder;
     const Result r = learn(folder.write("pairs.tsv", "<eos> <pad>\t<pad> <unk> <eos>\n<unk>\t<sos>\n"),
                            {"<eos> <pad>", "<unk>"});
@@ -90,9 +90,9 @@ TEST_CASE("toy_translate takes reserved words in the data for words like others"
     CHECK(r.status == 0);
     CHECK(contains(r.out, "2/2 sentences translated correctly\n<pad> <unk> <eos>\n<sos>\n"));
     CHECK_FALSE(contains(r.err, "unknown"));
-    // Where they are not in the data, they are unknown like others.
+    // If they are not in the data, they are unknown like any other word.
     const Result other = learn(folder.write("pairs.tsv", kGood), {"--epochs", "1", "<eos>"});
-    CHECK(contains(other.err, "toy_translate: unknown: \"<eos>\"; the words it knows: "));
+    CHECK(contains(other.err, "toy_translate: unknown words: \"<eos>\"; known words: "));
 }
 
 TEST_CASE("toy_translate learns from one pair, from long ones, and from many", "[apps][data]") {
@@ -114,11 +114,11 @@ TEST_CASE("toy_translate learns from one pair, from long ones, and from many", "
         shown += contains(line, "  ->  ") ? 1 : 0;
     CHECK(shown == 20);
 
-    // A word of a million letters, and a sentence longer than the preset foresees, in chapter's 20 too.
+    // A word of a million letters; and a sentence longer than the preset's maximum, also chapter's 20.
     const Result word =
         learn(folder.write("long.tsv", std::string(1000000, 'x') + "\ty\n"), {"--epochs", "1", "x"});
     CHECK(word.status == 0);
-    CHECK(contains(word.err, "unknown: \"x\"; the words it knows: "));
+    CHECK(contains(word.err, "unknown words: \"x\"; known words: "));
     std::string words;
     for (int i = 0; i < 600; ++i)
         words += "w" + std::to_string(i % 7) + " ";

@@ -48,7 +48,8 @@ Words french(const Words& more) {
 
 }  // namespace
 
-TEST_CASE("toy_translate: --plain computes otherwise and learns the same", "[apps][toy_translate][plain]") {
+TEST_CASE("toy_translate: --plain computes in other steps and learns the same",
+          "[apps][toy_translate][plain]") {
     const Result fused = toy_translate(kFrench), plain = toy_translate(french({"--plain"}));
     INFO(fused.err << plain.err);
     CHECK(plain.status == 0);
@@ -142,7 +143,7 @@ TEST_CASE("toy_translate translates its arguments", "[apps][toy_translate]") {
     // A sentence that looks like an option follows --.
     const Result dashes = toy_translate(french({"--", "--beam"}));
     CHECK(dashes.status == 0);
-    CHECK(contains(dashes.err, "unknown: \"--beam\"; the words it knows: "));
+    CHECK(contains(dashes.err, "unknown words: \"--beam\"; known words: "));
 
     const Result utf16 = toy_translate(french({"thank you", "h\xe9llo"}));
     CHECK(utf16.status == 1);
@@ -164,9 +165,10 @@ TEST_CASE("toy_translate translates standard input", "[apps][toy_translate]") {
     CHECK(out[3].empty());
     CHECK(out[6] == "bonjour");
     const Words err = lines_of(r.err);
-    const std::string known = "; the words it knows: hello world how are you good morning thank see soon";
-    CHECK(Words(err.end() - 2, err.end()) == Words{"toy_translate: unknown: \"zebra\"" + known,
-                                                   "toy_translate: unknown: \"quagga\", \"été\"" + known});
+    const std::string known = "; known words: hello world how are you good morning thank see soon";
+    CHECK(Words(err.end() - 2, err.end()) ==
+          Words{"toy_translate: unknown words: \"zebra\"" + known,
+                "toy_translate: unknown words: \"quagga\", \"été\"" + known});
     CHECK_FALSE(contains("\n" + r.out + r.err, "\n>"));  // no prompt in a pipe
 
     const Result bad = toy_translate(french({}), {.input = "thank you\nab\xff\ngood morning\n"});
@@ -184,8 +186,9 @@ TEST_CASE("toy_translate translates standard input", "[apps][toy_translate]") {
     const Result lengthy = toy_translate(french({}), {.input = "thank you\n" + words + "\n"});
     CHECK(lengthy.status == 1);
     CHECK(answers(lengthy) == Words{"merci"});
-    CHECK(lines_of(lengthy.err).back() ==
-          "toy_translate: standard input:2: a sentence of 600 words is longer than this model's 512");
+    CHECK(
+        lines_of(lengthy.err).back() ==
+        "toy_translate: standard input:2: a sentence of 600 words is longer than this model's limit of 512");
 }
 
 TEST_CASE("toy_translate --n-best shows several translations with their scores", "[apps][toy_translate]") {
@@ -228,7 +231,7 @@ TEST_CASE("the losses of toy_translate depend on the seed, and on nothing else",
     CHECK(losses(other)[0] != losses(first)[0]);
 }
 
-TEST_CASE("toy_translate says so when not all came out right", "[apps][toy_translate]") {
+TEST_CASE("toy_translate fails when a sentence is wrong", "[apps][toy_translate]") {
     const Result r = toy_translate({"--preset", "blog", "--epochs", "1"});
     CHECK(r.status == 1);
     CHECK(contains(r.out, "  WRONG  hello world  ->  "));
@@ -280,7 +283,7 @@ TEST_CASE("Ctrl-C ends the training of toy_translate with status 130", "[apps][t
 
 TEST_CASE("toy_translate says when its output cannot be written", "[apps][toy_translate]") {
     check_lost_output("toy_translate", french({"thank you"}));
-    // Nobody reads the answers: no reason to go on to the end of the questions.
+    // When nobody reads the answers, the program does not read the rest of the questions.
     std::string questions;
     for (int i = 0; i < 2000000; ++i)
         questions += "thank you\n";

@@ -38,12 +38,12 @@ TEST_CASE("translate learns, saves, translates in a pipe, and scores", "[apps][t
     CHECK(contains(info.out, "text: raw, pieces of words, vocabulary "));
     CHECK(contains(translate({"info", f.run + "/last.safetensors"}).out, "training: step 700, epoch "));
 
-    // Behind each translation its alignment: every word of it, in order, with words that there are.
+    // After each translation its alignment: every word of it, in order, with existing words of the source.
     const Result aligned = translate({"run", f.run, "--align"}, {.input = "one two.\nsix five three.\n"});
     CHECK(aligned.out == "zwei eins. ||| 1-0 0-1\ndrei fünf sechs. ||| 2-0 1-1 0-2\n");
 }
 
-TEST_CASE("translate copies what it has never seen, or marks it", "[apps][translate][slow]") {
+TEST_CASE("translate copies unknown words, or marks them", "[apps][translate][slow]") {
     if (!fast_build())
         SKIP("this build is too slow to learn in");
     // "call X" is "ruf X an", and each X is there once: too rare to be learned.
@@ -61,7 +61,7 @@ TEST_CASE("translate copies what it has never seen, or marks it", "[apps][transl
                            "--dropout", "0.1", "--batch-tokens", "512", "--save", f.run}));
     INFO(trained.err);
     REQUIRE(trained.status == 0);
-    // What is unknown within a word belongs to that word.
+    // An unknown piece within a word belongs to that word.
     CHECK(translate({"run", f.run, "--align"}, {.input = "call 猫猫猫 me\n"}).out.find("3-") ==
           std::string::npos);
     const With input = {.input = "call me\ncall 猫\n"};
@@ -75,7 +75,7 @@ TEST_CASE("translate copies what it has never seen, or marks it", "[apps][transl
     CHECK(contains(nothing.err, "has never seen any of these characters"));
 }
 
-TEST_CASE("translate in lower case says so in BLEU's signature, and compares so", "[apps][translate]") {
+TEST_CASE("translate in lower case compares in lower case, as BLEU's signature says", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--lower-case", "--stop-after", "1"})).status == 0);
     const std::string last = f.run + "/last.safetensors";
@@ -85,14 +85,14 @@ TEST_CASE("translate in lower case says so in BLEU's signature, and compares so"
     CHECK(contains(r.out, "BLEU|nrefs:1|case:lc|"));
 }
 
-TEST_CASE("translate learn-bpe writes the field's codes", "[apps][translate]") {
+TEST_CASE("translate learn-bpe writes subword-nmt's codes", "[apps][translate]") {
     const Folder folder;
     const std::string text = folder.write("text", "low low low lower lowest newer newer\n");
     CHECK(translate({"learn-bpe", "--merges", "2", text}).out == "#version: 0.2\nl o\nw e\n");
     refused(1, translate({"learn-bpe", folder / "none"}), "none: ");
 }
 
-TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate]") {
+TEST_CASE("translate reports errors, and nothing is lost", "[apps][translate]") {
     const Files f;
     const auto train = [&](const Words& more) { return translate(joined({"train"}, more)); };
     const std::string en = f.folder.write("en", "a\nb\nc\n"), de = f.folder.write("de", "A\nB\n");
@@ -129,13 +129,13 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     const std::string large = f.folder.write("large", many + "\tb\n");
     refused(1, train({large, "--save", f.run, "--batch-tokens", "16777216", "--max-length", "16384"}),
             ", but only ");
-    CHECK(!std::filesystem::exists(f.run));  // what was refused leaves no trace
+    CHECK(!std::filesystem::exists(f.run));  // a refused run leaves no trace
     refused(1, translate({"run", f.data}), f.data);
     refused(1, translate({"run", f.folder.path}), "no model in it");
 
     REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "2"})).status == 0);
     const std::string last = f.run + "/last.safetensors", before = content(last);
-    // A number that is none, an option that there is not, more batches than there are.
+    // An invalid number, an unknown option, a batch beyond the last.
     for (const auto& [good, bad] : {std::pair{"translate.batch\":\"2", "translate.batch\":\"x"},
                                     {"--merges=30", "--mergez=30"},
                                     {"translate.batch\":\"2", "translate.batch\":\"9"},
@@ -150,7 +150,7 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     refused(2, train({"--resume", f.run, "--merges", "50"}), "--merges can't be given again");
     refused(2, train({"--resume", f.run, "--save", f.folder / "other"}), "--save can't be given again");
     put(f.data, pairs() + "one\teins\n");
-    refused(1, train({"--resume", f.run}), "it can only go on with the same");
+    refused(1, train({"--resume", f.run}), "it can only continue with the same");
     put(f.data, pairs());
     CHECK(content(last) == before);
     for (const std::size_t length : {std::size_t{0}, std::size_t{7}, std::size_t{2000}, before.size() - 1}) {
@@ -163,7 +163,7 @@ TEST_CASE("translate says what is wrong, and nothing is lost", "[apps][translate
     CHECK(train({"--resume", f.run}).status == 0);
     CHECK(!std::filesystem::exists(last + ".tmp-1-0"));
 
-    // It has ended: nothing is done again, even if what it would take is no longer there.
+    // The run has ended: nothing is done again, even if its files have gone.
     const std::string model = content(f.run + "/model.safetensors");
     for (int64_t epoch = 1; epoch < 9; ++epoch)
         std::filesystem::remove(f.run + "/epoch-" + std::to_string(epoch) + ".safetensors");
@@ -181,7 +181,7 @@ TEST_CASE("translate: two runs don't write into one folder", "[apps][translate]"
     CHECK(run.wait().status == 143);
 }
 
-TEST_CASE("translate of bytes takes any, and says a line for a line", "[apps][translate]") {
+TEST_CASE("translate with bytes reads any bytes, and writes one line for each line", "[apps][translate]") {
     const Files f;
     put(f.data, pairs() + "caf\xe9\tx\xff\n");
     CHECK(translate({"train", f.data, "--pieces", "bytes", "--check-data"}).status == 0);
@@ -200,7 +200,7 @@ TEST_CASE("translate of bytes takes any, and says a line for a line", "[apps][tr
     CHECK(r.err.empty());  // nothing is replaced, nothing unknown
 }
 
-TEST_CASE("translate looks at the data first", "[apps][translate]") {
+TEST_CASE("translate checks the data first", "[apps][translate]") {
     const Files f;
     put(f.data, pairs() + "\nonly\none two.\tzwei eins.\n");
     const Result r = translate(f.train({"--check-data"}));

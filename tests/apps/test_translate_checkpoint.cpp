@@ -1,4 +1,4 @@
-// A checkpoint that was cut anywhere, or with any byte changed: it is refused, or harmless.
+// A checkpoint that is cut anywhere, or has any byte changed, is refused or harmless.
 #include "models/saved.h"
 #include "models/text/codec.h"
 #include "tests/catch.h"
@@ -12,7 +12,7 @@ namespace {
 
 const models::text::ParallelText kText = {"a", "b", {{"a bc", "bc a", 1}}};
 
-// All that a run keeps, of a model that is as small as can be.
+// A complete checkpoint of a model that is as small as possible.
 std::string checkpoint(const std::string& path) {
     const Codec codec = Codec::learn(kText, {.merges = 2});
     models::TransformerConfig config = {.src_vocabulary = codec.size(),
@@ -30,7 +30,8 @@ std::string checkpoint(const std::string& path) {
     return content(path);
 }
 
-// What a program does with a checkpoint. Whether it was taken; anything but an Error ends the test.
+// Loads a checkpoint as a program does. Returns whether it was accepted; anything but an Error fails the
+// test.
 bool opens(const std::string& path) {
     try {
         nn::checkpoint::Metadata metadata;
@@ -49,7 +50,7 @@ bool opens(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("checkpoint: each parameter's steps are resumed, and older files have one number for all",
+TEST_CASE("checkpoint: each parameter's step count is restored, and older files have one for all",
           "[apps][kit][saved]") {
     const models::Transformer model({.src_vocabulary = 5,
                                      .tgt_vocabulary = 5,

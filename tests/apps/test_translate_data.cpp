@@ -1,4 +1,4 @@
-// What the translator learns from: epochs of batches, and the report on the data.
+// The translator's data: epochs of batches, and the report.
 #include "apps/programs/translate/data.h"
 
 #include <algorithm>
@@ -32,8 +32,9 @@ std::string words(int64_t n) {
 
 }  // namespace
 
-TEST_CASE("translate's data: with dropout each epoch has its own pieces, the same for a seed",
-          "[apps][translate]") {
+TEST_CASE(
+    "translate's data: with dropout each epoch splits words differently, and a seed always the same way",
+    "[apps][translate]") {
     const ParallelText pairs = parallel_text(
         {{"low low lower", "newest newest"}, {"lower low", "newest widest"}, {"low", "widest x"}});
     const Codec codec = Codec::learn(pairs, {.tokenized = true, .merges = 50, .dropout = true});
@@ -56,7 +57,7 @@ TEST_CASE("translate's data: with dropout each epoch has its own pieces, the sam
     CHECK(some == epochs(0.5, 1));
     CHECK(some != epochs(0.5, 2));
     CHECK((some[0] != some[1] && some[1] != some[2]));
-    // A cursor that is moved there has the batches of one that went there.
+    // A cursor that is moved to a position has the batches of one that has read up to it.
     Cursor cursor(corpus, codec, 128, 0.5, 1);
     cursor.move(5, 0);
     bool ends = false;
@@ -75,7 +76,7 @@ TEST_CASE("translate's data: bytes that are not UTF-8 are kept, or replaced and 
     CHECK(replaced.pairs.at(0).target == "k\xef\xbf\xbd hl");
 }
 
-TEST_CASE("translate reports on its data: unseen characters, but what a terminal may act on only by its code",
+TEST_CASE("translate reports on its data: unseen characters, control characters only by their code",
           "[apps][translate]") {
     const ParallelText training = parallel_text({{"a b", "c"}});
     const ParallelText validation = parallel_text({{"\x7f\x7f\xc2\x80\xf4\x8f\xbf\xbf", "b"}});
@@ -88,7 +89,7 @@ TEST_CASE("translate reports on its data: unseen characters, but what a terminal
     CHECK(report.find('\x7f') == std::string::npos);
 }
 
-TEST_CASE("translate reports on its data: of many characters and lines the first are named",
+TEST_CASE("translate reports on its data: of many characters and lines, names only the first",
           "[apps][translate]") {
     std::string many;
     for (char c = 'A'; c <= 'K'; ++c)
@@ -108,7 +109,7 @@ TEST_CASE("translate reports on its data: of many characters and lines the first
           "a.en, a.de: 7 pairs; duplicates of an earlier pair: 6 (lines 2, 3, 4, 5, 6, ...)\n");
 }
 
-TEST_CASE("translate reports on its data: everything in words", "[apps][translate]") {
+TEST_CASE("translate reports on its data: the whole text", "[apps][translate]") {
     ParallelText training = parallel_text({{"a \xef\xbf\xbd", "b"}, {words(10), "w"}, {"b", "b"}});
     training.replaced = 1;
     for (const int64_t line : {4, 5, 6})
@@ -138,7 +139,7 @@ TEST_CASE("translate reports on its data: everything in words", "[apps][translat
     CHECK(report.find("\n       0  source characters never seen in training\n") != std::string::npos);
 }
 
-TEST_CASE("translate reports on its data: lengths as a picture", "[apps][translate]") {
+TEST_CASE("translate reports on its data: the histogram of lengths", "[apps][translate]") {
     // 98 of 1 to 20 words, and one endless sentence.
     ParallelText training = parallel_text({{words(400), words(3)}});
     for (int64_t i = 0; i < 98; ++i)

@@ -1,5 +1,4 @@
-// That a run of the translator which was stopped, however, ends like one that was not, and that nothing is
-// lost.
+// A run of the translator that was stopped in any way ends like one that was not, and nothing is lost.
 #if defined(__linux__)
 #include <sys/mount.h>
 #endif
@@ -13,7 +12,7 @@
 using namespace plaingrad;  // NOLINT
 using namespace tests;
 
-TEST_CASE("translate: a run that was stopped after any step ends as one that was not",
+TEST_CASE("translate: a run that was stopped after any step ends like one that was not",
           "[apps][translate][bits][slow]") {
     const Files f;
     const Words whole = f.train({"--save", f.folder / "whole", "--validation", f.data});
@@ -38,7 +37,7 @@ TEST_CASE("translate: a run that was stopped after any step ends as one that was
     }
 }
 
-TEST_CASE("translate: killed at any moment, a run goes on to the same end", "[apps][translate][bits][slow]") {
+TEST_CASE("translate: killed at any moment, a run resumes to the same end", "[apps][translate][bits][slow]") {
     const Files f;
     const Words options = {"--save-every", "2"};
     REQUIRE(translate(f.train(joined(options, {"--save", f.folder / "whole"}))).status == 0);
@@ -56,7 +55,7 @@ TEST_CASE("translate: killed at any moment, a run goes on to the same end", "[ap
         INFO(r.err);
         REQUIRE((r.status == 128 + SIGKILL || r.status == 0));
         killed += r.status == 0 ? 0 : 1;
-        if (r.status == 0) {  // it was through: another one
+        if (r.status == 0) {  // it had already ended: start another one
             CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
             std::filesystem::remove_all(f.run);
         }
@@ -72,7 +71,7 @@ TEST_CASE("translate: killed at any moment, a run goes on to the same end", "[ap
     }
 }
 
-TEST_CASE("translate saves when it is interrupted or terminated, and goes on", "[apps][translate]") {
+TEST_CASE("translate saves when it is interrupted or terminated, and resumes", "[apps][translate]") {
     for (const int signal : {SIGINT, SIGTERM}) {
         const Files f;
         Running run("translate", f.train({"--steps", "100000000", "--save", f.run}));
@@ -86,7 +85,7 @@ TEST_CASE("translate saves when it is interrupted or terminated, and goes on", "
     }
 }
 
-// What `translate score` says the loss of a model is.
+// The loss of a model, by `translate score`.
 double loss_of(const std::string& model, const std::string& data) {
     const Result r = translate({"score", model, data, "--beam", "1"});
     REQUIRE(r.out.starts_with("loss "));
@@ -97,8 +96,8 @@ TEST_CASE("translate: what is kept is the better of the average and the best epo
     const Files f;
     for (const bool short_run : {true, false}) {
         const std::string run = f.folder / (short_run ? "short" : "long");
-        // The average of all epochs of a short run is worse than the last one; of a run at a high rate it is
-        // better.
+        // The average over all epochs of a short run is worse than its last epoch; at a high learning rate it
+        // is better.
         const Result r = translate(f.train_tiny({"--save", run, "--validation", f.data, "--steps",
                                                  short_run ? "28" : "70", "--average", short_run ? "10" : "3",
                                                  "--lr", short_run ? "0.0005" : "0.02", "--patience", "0"}));
@@ -130,7 +129,7 @@ TEST_CASE("translate: an epoch that the run's end cuts short is measured and log
     CHECK(std::filesystem::exists(f.run + "/best.safetensors"));
 }
 
-TEST_CASE("translate: a run that has ended averages anew when --average is given", "[apps][translate]") {
+TEST_CASE("translate: a run that has ended averages again when --average is given", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--steps", "30", "--average", "3"})).status == 0);
     const std::string three = f.file("run", "model.safetensors"), last = f.file("run", "last.safetensors");
@@ -144,7 +143,7 @@ TEST_CASE("translate: a run that has ended averages anew when --average is given
     CHECK(contains(translate({"train", "--resume", f.run}).err, "this run has ended"));
 }
 
-TEST_CASE("translate locks a folder before it reads what is in it", "[apps][translate]") {
+TEST_CASE("translate locks a folder before it reads its files", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "1"})).status == 0);
     put(f.run + "/last.safetensors", "being written");
@@ -155,7 +154,7 @@ TEST_CASE("translate locks a folder before it reads what is in it", "[apps][tran
     refused(1, translate({"train", "--resume", f.run}), "last.safetensors");
 }
 
-TEST_CASE("translate: the model is the average of the last epochs, older ones are gone",
+TEST_CASE("translate: the model is the average of the last epochs, and older ones are removed",
           "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--steps", "20"})).status == 0);
@@ -184,7 +183,7 @@ TEST_CASE("translate: the model is the average of the last epochs, older ones ar
     CHECK(apart > 1e-4);
 }
 
-TEST_CASE("translate goes on from another folder, and with files that have moved", "[apps][translate]") {
+TEST_CASE("translate resumes from another folder, and with files that have moved", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.folder / "whole"})).status == 0);
     Words relative = f.train({"--save", "run", "--stop-after", "5"});
@@ -197,7 +196,7 @@ TEST_CASE("translate goes on from another folder, and with files that have moved
     CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
 }
 
-TEST_CASE("translate: whatever the options, a run that was stopped goes on to the same bits",
+TEST_CASE("translate: with any options, a stopped run resumes to the same bits",
           "[apps][translate][bits][slow]") {
     if (!fast_build())
         SKIP("this build is too slow for so many runs");
@@ -206,7 +205,7 @@ TEST_CASE("translate: whatever the options, a run that was stopped goes on to th
                                         {"--tokenized", "--min-count", "20", "--too-long", "cut"}};
     for (const Words& more : options) {
         const Files f;
-        const std::string comma = f.folder / "a,b";  // the names of files are kept one by one
+        const std::string comma = f.folder / "a,b";  // the checkpoint keeps each file name separately
         std::filesystem::create_directory(comma);
         const std::string validation = comma + "/v.tsv";
         put(validation, pairs());
@@ -238,7 +237,7 @@ TEST_CASE("translate: a limit on the size of files ends a run with a message, an
 #if defined(__linux__)
 namespace {
 
-// A file system of its own, of so many MiB.
+// A separate file system of so many MiB.
 class SmallDisk {
 public:
     SmallDisk(std::string path, int mib) : path_(std::move(path)) {

@@ -22,7 +22,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What f writes to standard error, which is `descriptor` meanwhile.
+// What f writes to standard error while that is `descriptor`.
 template <class F>
 void with_error_output(int descriptor, const F& f) {
     std::fflush(stderr);
@@ -60,7 +60,7 @@ Words lines_of(const std::string& text) {
     return lines;
 }
 
-// The same, and standard error is a terminal, 100 columns wide.
+// The same with a terminal of 100 columns as standard error.
 template <class F>
 std::string shown_by(const F& f) {
     const int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -81,7 +81,7 @@ std::string shown_by(const F& f) {
     return text;
 }
 
-// A run of two numbers, without a folder; validates every two steps. Returns how many steps it took.
+// Trains a parameter of two elements, without a folder; validates every two steps. Returns the steps taken.
 std::size_t train(int64_t steps, const std::function<double()>& validation_loss) {
     const nn::Parameter x(Tensor::from({2}, {5, -5}));
     models::Settings none;
@@ -127,7 +127,7 @@ TEST_CASE("watch: a line for the first step and the last, and for each validatio
 TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]") {
     std::FILE* const said = std::tmpfile();
     REQUIRE(said != nullptr);
-    const pid_t child = fork();  // as a process cannot forget that it was interrupted
+    const pid_t child = fork();  // in a child process, as `interrupted` cannot be reset
     if (child == 0) {
         bool right = false;
         with_error_output(fileno(said), [&] {
@@ -152,10 +152,10 @@ TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]
     for (int c = 0; (c = std::fgetc(said)) != EOF;)
         text += static_cast<char>(c);
     std::fclose(said);
-    CHECK(contains(text, "finishing this step; a second Ctrl-C ends at once\n"));
+    CHECK(contains(text, "finishing this step; a second Ctrl-C quits at once\n"));
 }
 
-TEST_CASE("progress: plain lines at the first, every so many, and the last", "[kit][training]") {
+TEST_CASE("progress: plain lines for the first step, every so many, and the last", "[kit][training]") {
     const Words lines = lines_of(printed_by([] {
         kit::Progress progress(11, 4);
         for (int64_t step = 1; step <= 11; ++step) {
@@ -176,7 +176,7 @@ TEST_CASE("progress: plain lines at the first, every so many, and the last", "[k
     CHECK_FALSE((contains(lines[1], " left") || contains(lines[4], " left")));
 }
 
-TEST_CASE("progress: on a terminal one line moves, and a note stays above it", "[kit][training]") {
+TEST_CASE("progress: on a terminal one line is redrawn, and a note stays above it", "[kit][training]") {
     const std::string text = shown_by([] {
         kit::Progress progress(2, 1);
         progress.note("before");       // no line to clear
@@ -197,5 +197,5 @@ TEST_CASE("progress: on a terminal one line moves, and a note stays above it", "
         progress.note("twice");
         progress.note("after");
     });
-    CHECK(ended.ends_with("\033[K\rtwice\033[K\r\nafter\r\n"));  // no line is open, none is ended twice
+    CHECK(ended.ends_with("\033[K\rtwice\033[K\r\nafter\r\n"));  // no line is ended twice
 }

@@ -1,4 +1,4 @@
-// What the tests of the translator have in common: a small task, and where its run is kept.
+// What the tests of the translator share: a small task, and the folder of its run.
 #pragma once
 
 #include "tests/apps/run.h"
@@ -15,7 +15,7 @@ inline Words joined(Words words, const Words& more) {
     return words;
 }
 
-// English numbers and what they are in German, the other way round: 120 pairs.
+// English numbers, and their German translations in reverse order: 120 pairs.
 inline std::string pairs() {
     const Words en = {"one", "two", "three", "four", "five", "six"},
                 de = {"eins", "zwei", "drei", "vier", "fünf", "sechs"};
@@ -60,7 +60,7 @@ inline void refused(int status, const Result& r, const std::string& part) {
     INFO(r.err);
     CHECK(r.status == status);
     CHECK(r.out.empty());
-    // One line says it, the last one, after whatever was known before.
+    // An error is one line, the last one, after any earlier output.
     REQUIRE(r.err.ends_with('\n'));
     const std::string last = r.err.substr(r.err.rfind('\n', r.err.size() - 2) + 1);
     CHECK(last.starts_with("translate: "));

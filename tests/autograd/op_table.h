@@ -1,9 +1,9 @@
-// One row or more for every function of autograd/ops.h: how to call it, and on what. The tests of
-// gradients, of bits and of memory go through all of them, and a function without a row fails.
+// One or more rows for every function of autograd/ops.h: how to call it, and with which inputs. The tests of
+// gradients, bits and memory go through all rows. A function without a row is an error.
 //
 // The rows themselves: op_table_arithmetic.cpp and op_table_rows.cpp.
 //
-// No size is a multiple of 16. Inputs keep away from where a function has no derivative.
+// No size is a multiple of 16. Inputs avoid the points where a function has no derivative.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ using Call = std::function<Tensor(const Inputs&)>;
 
 struct OpRow {
     std::string op;      // its name in ops.h
-    std::string detail;  // what is special here
+    std::string detail;  // what is special about this row
     Inputs inputs;
     Call call;
     bool may_be_zero = false;  // some input truly has no gradient

@@ -92,7 +92,7 @@ void OpTable::elementwise() {
     });
 }
 
-// Comparisons, what is chosen by them, and powers.
+// Comparisons, choices by them, and powers.
 void OpTable::choices() {
     using Two = Tensor (*)(const Tensor&, const Tensor&);
     const std::pair<const char*, Two> comparisons[] = {

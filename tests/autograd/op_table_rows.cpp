@@ -1,4 +1,4 @@
-// The rows of op_table.h for reductions, movers, losses, look-up and fused operations.
+// The rows of op_table.h for reductions, ops on shapes, losses, look-up and fused operations.
 #include "tests/autograd/op_table.h"
 
 using namespace plaingrad;  // NOLINT
@@ -234,8 +234,8 @@ void OpTable::attentions() {
             });
     row("self_attention", "with another consumer", {in({B, T, 3 * D})},
         [](const Inputs& x) { return add(self_attention(x[0]), slice(x[0], 2, 1, 4)); });
-    // Beyond 64 queries, which backward takes at a time: who shares a tensor with whom matters (no mask may
-    // hide it).
+    // Backward takes 64 queries at a time. With more, it matters which inputs are the same tensor (no mask
+    // may hide this).
     row("attention", "q = k = v, 66 positions", {in({1, 66, 2})},
         [](const Inputs& x) { return attention(x[0], x[0], x[0], {.n_heads = 2}); });
     row("attention", "q = v, 66 positions", {in({1, 66, 2}), in({1, 66, 2})},

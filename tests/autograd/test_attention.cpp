@@ -1,4 +1,4 @@
-// Attention: what a mask hides reaches nothing, bit for bit; and what is computed is what the paper says.
+// Attention: what a mask hides has no effect on any bit; and the result is the paper's formula.
 #include <algorithm>
 #include <optional>
 
@@ -233,7 +233,7 @@ static void check_nan_keys() {
     }
 }
 
-TEST_CASE("attention: NaN in a key and its value reaches nobody who may not see it", "[attention][mask]") {
+TEST_CASE("attention: NaN in a key and its value reaches no query that may not see it", "[attention][mask]") {
     check_nan_keys();
     const Plain guard;  // and in its plain form
     check_nan_keys();
@@ -265,7 +265,7 @@ TEST_CASE("attention: a query that may see no key gives zeros and has no gradien
     check_queries_without_keys();
 }
 
-TEST_CASE("attention: the weights are a distribution over what may be seen", "[attention]") {
+TEST_CASE("attention: the weights are a distribution over the allowed keys", "[attention]") {
     for (const Setting& s : settings()) {
         INFO(s.name);
         const Output o = run(s, Input(s));
@@ -287,7 +287,7 @@ TEST_CASE("attention: the weights are a distribution over what may be seen", "[a
     }
 }
 
-TEST_CASE("attention: asking for the weights changes no bit", "[attention][bits]") {
+TEST_CASE("attention: requesting the weights changes no bit", "[attention][bits]") {
     for (const Setting& s : settings()) {
         for (const double p : {0.0, 0.3}) {
             INFO(s.name << ", dropout " << p);
@@ -301,7 +301,7 @@ TEST_CASE("attention: asking for the weights changes no bit", "[attention][bits]
     }
 }
 
-TEST_CASE("attention: with dropout, the weights are what was used", "[attention][dropout]") {
+TEST_CASE("attention: with dropout, the returned weights include it", "[attention][dropout]") {
     const Setting s = {"", 2, 2, 19, 37, 3};
     const Input in(s);
     const Output o = run(s, in, 0.3), plain = run(s, in);

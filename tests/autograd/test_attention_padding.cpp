@@ -1,4 +1,4 @@
-// Attention in batches: neither padding nor neighbours nor the future change a bit of a sentence.
+// Attention in batches: neither padding nor other sentences nor later positions change a bit of a sentence.
 #include "autograd/ops.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -39,7 +39,7 @@ Tensor rows(const Tensor& x, int64_t b, int64_t n) { return slice(slice(x, 0, b,
 
 }  // namespace
 
-TEST_CASE("attention: a sentence alone and in a padded batch, the same bits", "[attention][mask][bits]") {
+TEST_CASE("attention: a sentence has the same bits alone and in a padded batch", "[attention][mask][bits]") {
     const std::vector<int32_t> lengths = {17, 1, 5, 33, 16, 0};
     const int64_t longest = 40;
     const Tensor q = random({1, longest, kWidth}, 1), k = random({1, longest, kWidth}, 2);
@@ -64,7 +64,7 @@ TEST_CASE("attention: a sentence alone and in a padded batch, the same bits", "[
     }
 }
 
-TEST_CASE("attention: what comes later changes nothing before it", "[attention][mask][bits]") {
+TEST_CASE("attention: later positions change nothing before them", "[attention][mask][bits]") {
     const int64_t T = 19, S = 23;  // query t sees keys up to t + 4
     const Tensor q = random({2, T, kWidth}, 1), k = random({2, S, kWidth}, 2);
     const Tensor v = random({2, S, kWidth}, 3), dout = random({2, T, kWidth}, 4);
@@ -91,7 +91,7 @@ TEST_CASE("attention: what comes later changes nothing before it", "[attention][
 }
 
 // Decoding with a cache: the last query alone, over all keys.
-TEST_CASE("attention: one query at a time gives the bits of all at once", "[attention][mask][bits]") {
+TEST_CASE("attention: one query at a time gives the same bits as all at once", "[attention][mask][bits]") {
     const int64_t T = 37;
     const Tensor q = random({2, T, kWidth}, 1), k = random({2, T, kWidth}, 2), v = random({2, T, kWidth}, 3);
     const Tensor all = attention(q, k, v, {.n_heads = kHeads, .mask = Mask::causal()});
@@ -118,7 +118,7 @@ TEST_CASE("attention: without queries the gradients of keys and values are zeros
     autograd::storage_poison(false);
 }
 
-TEST_CASE("attention: an explicit mask gives the bits of the mask that it spells out",
+TEST_CASE("attention: an explicit mask gives the same bits as the mask that it writes out",
           "[attention][mask][bits]") {
     const int64_t B = 3, T = 7, S = 19;
     const std::vector<int32_t> counts = {19, 4, 0};

@@ -1,4 +1,4 @@
-// The graph: order, lifetime, accumulation, and the errors of those who use it wrongly.
+// The graph: order, lifetime, accumulation, and errors for wrong use.
 #include <stdexcept>
 
 #include "autograd/op.h"
@@ -79,7 +79,7 @@ TEST_CASE("graph: an exception from an op's backward leaves the graph destructib
         const Tensor y = mul(exp(bad), x);
         CHECK_THROWS_AS(y.backward(), std::runtime_error);
         CHECK(contains(error_of([&] { y.backward(); }), "used up"));
-        const Tensor z = mul(x, x);  // and the leaf is as good as new
+        const Tensor z = mul(x, x);  // and the leaf can still be used
         Tensor handle = x;
         handle.zero_grad();
         z.backward();
@@ -120,7 +120,7 @@ TEST_CASE("graph: a diamond and many consumers", "[graph]") {
     CHECK(y.grad().item() == 1048576);
 }
 
-TEST_CASE("graph: gradients add up until zero_grad", "[graph]") {
+TEST_CASE("graph: gradients accumulate until zero_grad", "[graph]") {
     Tensor x = number(3);
     CHECK(!x.has_grad());
     mul(x, x).backward();
@@ -133,7 +133,7 @@ TEST_CASE("graph: gradients add up until zero_grad", "[graph]") {
     CHECK(x.grad().item() == 5);
 }
 
-TEST_CASE("graph: a leaf that is frozen after forward collects nothing", "[graph]") {
+TEST_CASE("graph: a leaf that is frozen after forward gets no gradient", "[graph]") {
     Tensor w = number(2);
     const Tensor other = number(5);
     const Tensor y = mul(w, w) + other;
@@ -146,7 +146,7 @@ TEST_CASE("graph: a leaf that is frozen after forward collects nothing", "[graph
     CHECK(w.grad().item() == 5);
 }
 
-TEST_CASE("graph: errors say what was done wrong", "[graph][errors]") {
+TEST_CASE("graph: errors name the wrong use", "[graph][errors]") {
     const Tensor x = number(3), square = mul(x, x);
     square.backward();
     struct Case {
@@ -177,7 +177,7 @@ TEST_CASE("graph: errors say what was done wrong", "[graph][errors]") {
     CHECK(x.grad().item() == 6);  // what failed has added nothing
 }
 
-TEST_CASE("graph: a value changed between forward and backward is found", "[graph][errors]") {
+TEST_CASE("graph: a value changed between forward and backward is an error", "[graph][errors]") {
     Tensor a = leaf(random({3}, 1)), b = leaf(random({3}, 2)), gain = leaf(random({3}, 3));
     const auto error_after_change = [](Tensor& changed, const Tensor& out) {
         changed.mutable_data()[0] = 1;
@@ -235,7 +235,7 @@ TEST_CASE("graph: detach shares memory, clone does not; neither passes gradients
     CHECK(copy.item() == 3);
 }
 
-TEST_CASE("graph: a gradient that somebody holds is not overwritten", "[graph]") {
+TEST_CASE("graph: a gradient that is still referenced is not overwritten", "[graph]") {
     Tensor x = number(3);
     mul(x, x).backward();
     const Tensor held = x.grad();
@@ -257,7 +257,7 @@ TEST_CASE("graph: a reshaped leaf and the leaf share gradient and memory", "[gra
     CHECK(same_bits(x.grad().to_vector(), flat.grad().to_vector()));
 }
 
-TEST_CASE("graph: backward from a start, and from a leaf", "[graph]") {
+TEST_CASE("graph: backward from a given gradient, and from a leaf", "[graph]") {
     const Tensor x = leaf(random({2, 3}, 1)), start = random({2, 3}, 2);
     neg(x).backward(start);
     CHECK(same_bits(x.grad(), neg(start)));
@@ -267,7 +267,7 @@ TEST_CASE("graph: backward from a start, and from a leaf", "[graph]") {
     CHECK(!y.grad().same_memory(start));
 }
 
-TEST_CASE("graph: after a backward that threw, what it touched is used up", "[graph]") {
+TEST_CASE("graph: after a backward that threw, the nodes that it reached cannot be used again", "[graph]") {
     Tensor w = Tensor::from({1}, {3});
     w.require_grad();
     Tensor m = Tensor::from({1}, {2});
@@ -279,12 +279,12 @@ TEST_CASE("graph: after a backward that threw, what it touched is used up", "[gr
     m.mutable_data()[0] = 5;
     CHECK_THROWS_AS(both.backward(), autograd::Error);
     w.zero_grad();
-    // It must not go on with the half of the gradient that had come to s.
+    // It must not continue with the partial gradient that had reached s.
     CHECK_THROWS_AS(other.backward(), autograd::Error);
     CHECK_FALSE(w.has_grad());
 }
 
-TEST_CASE("graph: two losses over one part must go back together", "[graph]") {
+TEST_CASE("graph: two losses over a shared part need one backward", "[graph]") {
     const Tensor x = number(3), shared = mul(x, x);
     const Tensor a = exp(shared), b = neg(shared);
     add(mul(a, Real(0)), b).backward();

@@ -1,4 +1,4 @@
-// Looking at tensors and graphs: what is printed, and who is named when a number goes bad.
+// Inspecting tensors and graphs: what is printed, and which op is named for the first NaN.
 #include <limits>
 #include <sstream>
 
@@ -97,7 +97,7 @@ TEST_CASE("print_graph: ops, shapes, numbers, each node once", "[graph][print]")
     CHECK(contains(drawn(chain), "... and more"));
 }
 
-TEST_CASE("NanGuard: names the op and what it was given", "[graph][nan]") {
+TEST_CASE("NanGuard: names the op and its inputs", "[graph][nan]") {
     const Tensor x = leaf(Tensor::from({2}, {-1, 4}));
     const auto forward = [&] {
         const NanGuard guard;
@@ -120,8 +120,8 @@ TEST_CASE("NanGuard: names the op and what it was given", "[graph][nan]") {
     CHECK(autograd::log(x).numel() == 2);  // no guard, no error
 }
 
-// pow and the backward of pow and maximum are made of other ops, which are not what a user has called.
-TEST_CASE("NanGuard: an op that is made of others is looked at as one", "[graph][nan]") {
+// pow and the backward of pow and maximum consist of other ops, which the user has not called.
+TEST_CASE("NanGuard: an op that consists of others is reported as one", "[graph][nan]") {
     const NanGuard guard;
     const Tensor zero = leaf(Tensor::zeros({2}));
     CHECK(pow(zero, Real(0.3)).to_vector() == std::vector<Real>{0, 0});  // by way of log(0)

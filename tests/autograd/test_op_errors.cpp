@@ -1,4 +1,4 @@
-// What every operation says of arguments that do not fit: one line, its name, and what was given.
+// The errors of every operation for arguments that do not fit: one line with its name and the arguments.
 #include <functional>
 
 #include "autograd/ops.h"
@@ -178,7 +178,7 @@ const std::vector<Failing> kCalls = {
 
 }  // namespace
 
-TEST_CASE("ops: errors are one line with the name and what was given", "[ops][errors]") {
+TEST_CASE("ops: errors are one line with the name and the arguments", "[ops][errors]") {
     for (const Failing& c : kCalls) {
         const std::string error = error_of(c.call);
         INFO("'" << error << "' for " << c.parts[0] << c.parts.back());
@@ -191,7 +191,7 @@ TEST_CASE("ops: errors are one line with the name and what was given", "[ops][er
     }
 }
 
-TEST_CASE("ops: sizes of 0 are sizes", "[ops]") {
+TEST_CASE("ops: sizes of 0 are allowed", "[ops]") {
     storage_poison(true);
     const Tensor none = leaf(Tensor::zeros({0, 3}));
     CHECK(mul(none, none).shape() == Shape{0, 3});
@@ -204,7 +204,7 @@ TEST_CASE("ops: sizes of 0 are sizes", "[ops]") {
     CHECK(linear(none, t({3, 5}), t({5})).shape() == Shape{0, 5});
     CHECK(layer_norm(none, t({3}), t({3})).numel() == 0);
     CHECK(embedding(t({3, 2}), Tokens()).shape() == Shape{0, 0, 2});
-    // No keys: nothing to see. An empty sum: 0, and the bias.
+    // Without keys, attention gives zeros. An empty sum is 0, plus the bias.
     CHECK(attention(t({1, 2, 3}), t({1, 0, 3}), t({1, 0, 3})).to_vector() == std::vector<Real>(6, 0));
     CHECK(matmul(t({2, 0}), t({0, 3})).to_vector() == std::vector<Real>(6, 0));
     CHECK(matmul(t({2, 2, 0}), t({2, 0, 3})).to_vector() == std::vector<Real>(12, 0));

@@ -70,7 +70,7 @@ TEST_CASE("fused: the residual connection, with and without a layer norm", "[ops
     }
 }
 
-TEST_CASE("fused: what dropout drops of a sub-layer is gone, even a NaN", "[ops][fused]") {
+TEST_CASE("fused: an element dropped from a sub-layer has no effect, even if it is NaN", "[ops][fused]") {
     const Tensor x = random({1, 64}, 1), y = Tensor::full({1, 64}, kNan);
     const Tensor out = residual(x, y, Real(0.5), Rng(1)),
                  kept = dropout(Tensor::full({1, 64}, 1), Real(0.5), Rng(1));
@@ -145,7 +145,7 @@ TEST_CASE("fused: the output layer with its loss", "[ops][fused]") {
     }
 }
 
-TEST_CASE("fused: the output layer's loss computes only what is asked for", "[ops][fused]") {
+TEST_CASE("fused: the output layer's loss computes only the gradients that are needed", "[ops][fused]") {
     const Tokens targets(1, 6, {0, 1, 2, 3, 4, 0});
     const Tensor x = random({6, 8}, 1), weight = random({5, 8}, 2), bias = random({5}, 3);
     const Tensor plain = linear_cross_entropy(x, weight, bias, targets);

@@ -1,4 +1,4 @@
-// Every operation's gradient against differences of its forward, and that gradcheck itself can fail.
+// Every operation's gradient against finite differences, and that gradcheck itself can fail.
 #include <fstream>
 #include <string>
 
@@ -59,7 +59,7 @@ std::string code_of(const char* path) {
 
 }  // namespace
 
-TEST_CASE("op.h: its example is an op, and this test has it", "[gradcheck][ops]") {
+TEST_CASE("op.h: its example is tested as an op", "[gradcheck][ops]") {
     const std::string header = code_of("autograd/op.h");
     const std::size_t begin = header.find("Tensorproduct("), end = header.find("});}", begin);
     REQUIRE(end < header.size());
@@ -78,7 +78,7 @@ TEST_CASE("op.h: its example is an op, and this test has it", "[gradcheck][ops]"
 
 namespace {
 
-// y = x², with whatever backward.
+// y = x², with any backward.
 template <class Derivative>
 Tensor square(const Tensor& x, Derivative derivative) {
     const Tensor y = mul(x, x).detach();
@@ -122,7 +122,7 @@ TEST_CASE("gradcheck: NaN and all zeros fail", "[gradcheck]") {
     CHECK(nan.worst != nan.worst);
     CHECK(!gradcheck([](const Inputs& x) { return mul(x[0], kNan); }, {random({3}, 1)}).ok);
 
-    // Both are 0 everywhere: nothing to see but that nothing was tested.
+    // Both gradients are 0 everywhere: the check must report that it has tested nothing.
     const auto zero_function = [](const Inputs& x) { return mul(x[0], Real(0)); };
     const GradcheckResult zero = gradcheck(zero_function, {random({3}, 1)});
     CHECK(!zero.ok);
@@ -140,7 +140,7 @@ TEST_CASE("gradcheck: an input that no gradient reaches fails", "[gradcheck]") {
     CHECK(contains(lost.message, "no gradient reached input 1"));
 }
 
-TEST_CASE("gradcheck: the inputs stay as they were", "[gradcheck]") {
+TEST_CASE("gradcheck: does not change the inputs", "[gradcheck]") {
     const Tensor x = random({3, 5}, 3);
     const std::vector<Real> before = x.to_vector();
     CHECK(gradcheck([](const Inputs& in) { return exp(in[0]); }, {x}).ok);

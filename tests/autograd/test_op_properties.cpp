@@ -1,5 +1,5 @@
-// What must hold for every operation of the table, whatever it computes: its bits depend on its inputs
-// alone, and it reads nothing that nobody wrote.
+// Properties of every operation in the table: its bits depend only on its inputs, and it reads no
+// uninitialised memory.
 #include <algorithm>
 #include <cfenv>
 
@@ -39,7 +39,7 @@ std::vector<Real> run(const OpRow& row, std::vector<Tensor> x, Tensor start = {}
 
 std::vector<Real> run(const OpRow& row) { return run(row, leaves(row)); }
 
-// While one lives, whatever is read before it is written is NaN.
+// While an object lives, memory that is read before it is written is NaN.
 class Poison {
 public:
     Poison() {
@@ -123,7 +123,7 @@ TEST_CASE("ops: nor in their plain form, nor in new tensors", "[ops][bits][plain
     }
 }
 
-TEST_CASE("ops: inputs stay as they are, with and without NoGrad the result is the same", "[ops]") {
+TEST_CASE("ops: inputs are unchanged, and the result is the same with and without NoGrad", "[ops]") {
     for (const OpRow& row : OpTable().rows) {
         INFO(row.op << ", " << row.detail);
         std::vector<Tensor> x = leaves(row);
@@ -148,7 +148,7 @@ TEST_CASE("ops: without an input that needs a gradient there is no graph", "[ops
     }
 }
 
-TEST_CASE("ops: a gradient is added to the one that is there", "[ops]") {
+TEST_CASE("ops: a gradient is added to an existing one", "[ops]") {
     for (const OpRow& row : OpTable().rows) {
         INFO(row.op << ", " << row.detail);
         const std::vector<Tensor> x = leaves(row);
@@ -166,7 +166,7 @@ TEST_CASE("ops: a gradient is added to the one that is there", "[ops]") {
 }
 
 // Only some inputs need a gradient: an encoder's output at evaluation, a frozen embedding.
-TEST_CASE("ops: each gradient is the same when the others are not wanted", "[ops]") {
+TEST_CASE("ops: each gradient is the same when the others are not needed", "[ops]") {
     for (const OpRow& row : OpTable().rows) {
         const std::vector<Tensor> all = leaves(row);
         run(row, all);

@@ -1,4 +1,4 @@
-// What operations compute, against the plain formulas in double; and the rows that break careless ones.
+// What operations compute, against plain formulas in double; with inputs on which naive code fails.
 //
 // Tolerances in float: one operation rounds to 6e-8 of its result, and a chain of n additions to at most
 // n times that; 1e-6 serves everything of a few dozen numbers below 3 here.
@@ -124,7 +124,7 @@ TEST_CASE("values: softmax of extreme rows", "[ops][values]") {
     CHECK(softmax(vector({most, -most})).to_vector() == std::vector<Real>{1, 0});
     CHECK(softmax(vector({-inf, 0, -inf})).to_vector() == std::vector<Real>{0, 1, 0});
     const std::vector<Real> nan = softmax(vector({1, kNan, 2})).to_vector();
-    CHECK((nan[0] != nan[0] && nan[2] != nan[2]));  // it does not vanish
+    CHECK((nan[0] != nan[0] && nan[2] != nan[2]));  // NaN is passed on
 }
 
 TEST_CASE("values: cross-entropy", "[ops][values]") {
@@ -181,7 +181,7 @@ TEST_CASE("values: layer norm", "[ops][values]") {
     CHECK(worst_error(layer_norm(x, gain, bias), expected(x, static_cast<double>(Real(1e-5)))) <= 2 * kTight);
     CHECK(worst_error(layer_norm(x, gain, bias, Real(0.5)), expected(x, 0.5)) <= kTight);
 
-    // A large mean and a small spread: where one pass over x and x² loses every digit.
+    // A large mean and a small variance: one pass over x and x² would lose every digit.
     for (const double mean : {1000.0, 10000.0, -1000.0}) {
         std::vector<Real> row(67);
         for (std::size_t i = 0; i < row.size(); ++i)
@@ -192,8 +192,7 @@ TEST_CASE("values: layer norm", "[ops][values]") {
     }
 }
 
-TEST_CASE("cross_entropy: gradients and smoothed losses are as exact where logits are large",
-          "[ops][values]") {
+TEST_CASE("cross_entropy: gradients and smoothed losses are as exact for large logits", "[ops][values]") {
     for (const double base : {10.0, 1e4, 1e6, 1e7}) {
         const auto r = [](double x) { return static_cast<Real>(x); };
         const Tensor logits = leaf(Tensor::from({1, 3}, {r(base + 1), r(base), r(base + 2)}));
@@ -226,7 +225,7 @@ TEST_CASE("cross_entropy: gradients and smoothed losses are as exact where logit
     }
 }
 
-TEST_CASE("cross_entropy: the targets' padding is not counted, whatever else is named", "[ops][values]") {
+TEST_CASE("cross_entropy: the targets' padding is not counted, whatever options are set", "[ops][values]") {
     const Tokens padded(2, 3, {4, 1, 0, 2, 0, 0}, 0), counted(2, 3, padded.ids());
     const Tensor x = leaf(random({2, 3, 5}, 1));
     for (const CrossEntropyOptions& o :
@@ -245,7 +244,7 @@ TEST_CASE("cross_entropy: the targets' padding is not counted, whatever else is 
     }
 }
 
-TEST_CASE("cross_entropy: a small loss at large logits keeps its digits", "[ops][values]") {
+TEST_CASE("cross_entropy: a small loss of large logits keeps its digits", "[ops][values]") {
     for (const Real base : {Real(20), Real(1000)}) {
         const Tensor logits = Tensor::from({1, 2}, {base + 10, base});
         const double expected = std::log1p(std::exp(-10.0));

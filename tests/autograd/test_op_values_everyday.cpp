@@ -1,6 +1,5 @@
-// What one types first in a tensor library: comparisons and what they choose, powers, shapes, two losses,
-// tensors made from nothing. Ties, bounds and NaN are PyTorch's; expected numbers are written out, or the
-// formula in double.
+// Everyday operations: comparisons and choices, powers, shapes, two losses, new tensors. Ties, bounds and NaN
+// behave as in PyTorch; expected numbers are written out, or computed in double.
 #include <cmath>
 #include <limits>
 
@@ -56,7 +55,7 @@ TEST_CASE("everyday: comparisons", "[ops][values]") {
     CHECK(same(Tensor::arange(3) < reshape(Tensor::arange(2), {2, 1}), {0, 0, 0, 1, 0, 0}));
 }
 
-TEST_CASE("everyday: where lets nothing pass of what is not taken", "[ops][values]") {
+TEST_CASE("everyday: where passes nothing on from what it does not choose", "[ops][values]") {
     const Tensor c = vec({1, 0, Real(-0.5), kNan}), a = leaf(vec({1, kNan, 3, 4})),
                  b = leaf(vec({kNan, 6, kInf, kNan}));
     const Tensor y = where(c, a, b);
@@ -90,7 +89,7 @@ TEST_CASE("everyday: clamp", "[ops][values]") {
     const auto f = [](const Tensor& x) { return clamp(x, -1, 2); };
     const Tensor x = vec({-3, -1, 0, 2, 5, kNan, kInf, -kInf});
     CHECK(same(f(x), {-1, -1, 0, 2, 2, kNan, 2, -1}));
-    CHECK(same(gradient(f, x), {0, 2, 3, 4, 0, 6, 0, 0}));  // the bounds belong to it
+    CHECK(same(gradient(f, x), {0, 2, 3, 4, 0, 6, 0, 0}));  // the gradient passes at the bounds
     CHECK(same(clamp(x, 3, -4), {-4, -4, -4, -4, -4, kNan, -4, -4}));
     CHECK(same(clamp(x, 0, kInf), {0, 0, 0, 2, 5, kNan, kInf, 0}));
 }
@@ -131,7 +130,7 @@ TEST_CASE("everyday: argmax and gather", "[ops][values]") {
     CHECK((argmax(vec({3, 9})).batch() == 1 && argmax(vec({3, 9})).length() == 1 &&
            argmax(vec({3, 9})).at(0, 0) == 1));
     CHECK((argmax(x[0]).batch() == 2 && argmax(x[0]).length() == 1));
-    // Padding takes nothing and passes nothing, whatever stands there.
+    // Padding gives zeros and passes no gradient, whatever the row contains.
     const Tensor y = leaf(Tensor::from({2, 2}, {1, 2, kNan, kNan}));
     const Tensor taken = gather(y, Tokens(1, 2, {1, 9}, 9));
     CHECK(same(taken, {2, 0}));
@@ -196,7 +195,7 @@ TEST_CASE("everyday: losses", "[ops][values]") {
     CHECK(zero.grad().item() == Approx(0.5));
 }
 
-TEST_CASE("everyday: tensors made from nothing", "[tensor][values]") {
+TEST_CASE("everyday: new tensors", "[tensor][values]") {
     CHECK(same(Tensor::ones({2, 2}), {1, 1, 1, 1}));
     CHECK(same(Tensor::arange(4), {0, 1, 2, 3}));
     CHECK(same(Tensor::arange(1, 2, 0.25), {1, Real(1.25), Real(1.5), Real(1.75)}));

@@ -1,4 +1,4 @@
-// What operations compute: reductions, movers, look-up, softmax.
+// What operations compute: reductions, ops on shapes, look-up, softmax.
 #include <algorithm>
 #include <functional>
 
@@ -57,7 +57,7 @@ TEST_CASE("values: the mean of equal numbers is that number", "[ops][values]") {
     CHECK(x.grad().to_vector() == std::vector<Real>(41, 1));
 }
 
-TEST_CASE("values: sums of no numbers, and no sums", "[ops][values]") {
+TEST_CASE("values: sums over no numbers, and results without elements", "[ops][values]") {
     CHECK(sum(Tensor::zeros({64, 0}), {0}).shape() == Shape{0});
     CHECK(sum(Tensor::zeros({5, 640, 0}), {1}).shape() == Shape({5, 0}));
     CHECK(sum(Tensor::zeros({int64_t(1) << 40, 0}), {0}).numel() == 0);  // at once
@@ -98,7 +98,7 @@ TEST_CASE("values: long sums do not drift", "[ops][values]") {
     CHECK(drift(sum(reshape(columns, {2, 5, rows}), {2}), rows) <= 1e-6);
     CHECK(drift(sum(reshape(columns, {2, rows, 5}), {1}), rows) <= 1e-6);
 
-    // Of biases and gains: every row adds 0.1, and 0.1 * ±1.
+    // The gradients of bias and gain: every row adds 0.1, and 0.1 * ±1.
     const Tensor bias = leaf(Tensor::zeros({10})), weight = Tensor::zeros({2, 10});
     linear(Tensor::zeros({rows, 2}), weight, bias).backward(columns);
     CHECK(drift(bias.grad(), rows) <= 1e-6);
@@ -109,7 +109,7 @@ TEST_CASE("values: long sums do not drift", "[ops][values]") {
     CHECK(drift(shift.grad(), rows) <= 1e-6);
     CHECK(drift(mul(gain.grad(), Tensor::from({2}, {-1, 1})), rows) <= 1e-6);
 
-    // Of a token that is nearly all there is, beside two others and padding.
+    // The gradient of a token that is nearly the whole text, beside two others and padding.
     std::vector<int32_t> ids(static_cast<std::size_t>(rows), 1);
     ids[0] = ids[70] = 2, ids.back() = 3;
     for (const bool again : {false, true}) {
@@ -159,7 +159,7 @@ TEST_CASE("values: attention to a million keys does not drift", "[ops][values]")
     CHECK(std::abs(static_cast<double>(out.item()) / static_cast<double>(Real(0.1)) - 1) <= 1e-5);
 }
 
-TEST_CASE("values: max takes the first of equal ones, and a NaN wins", "[ops][values]") {
+TEST_CASE("values: max takes the first of equal elements, and NaN is the largest", "[ops][values]") {
     Tensor x = leaf(Tensor::from({2, 3}, {1, 3, 3, -5, -7, -5}));
     const Tensor y = max(x, 1);
     CHECK(y.to_vector() == std::vector<Real>{3, -5});
@@ -231,7 +231,7 @@ TEST_CASE("values: embedding", "[ops][values]") {
     CHECK(table.grad().to_vector() == std::vector<Real>{0, 0, 0, 4, 5, 6, 0, 0, 0, 11, 22, 33});
 }
 
-TEST_CASE("values: dropout's backward has its forward's mask", "[ops][values][dropout]") {
+TEST_CASE("values: dropout's backward uses forward's mask", "[ops][values][dropout]") {
     const Tensor x = leaf(Tensor::full({3, 1001}, 2));
     const Real p = Real(0.3);
     const Tensor y = dropout(x, p, Rng(5));

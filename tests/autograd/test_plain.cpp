@@ -1,4 +1,4 @@
-// The plain form and the fused ops say the same: each op, forward and backward, and whole models in training.
+// The plain form and the fused ops agree: each op, forward and backward, and whole models in training.
 // (In the gradcheck binary too, so that the differences of rounding are those of double.)
 #include <fstream>
 #include <limits>
@@ -19,7 +19,7 @@ namespace {
 // Of a tensor's largest number, and of a loss.
 constexpr double kGradientError = kRealIsDouble ? 1e-9 : 1e-4, kLossError = kRealIsDouble ? 1e-9 : 1e-5;
 
-// The names that stand in a section of a header, from the line that has `from` to the one that has `to`.
+// The names in a section of a header, from the line that contains `from` to the one that contains `to`.
 std::set<std::string> declared(const char* path, const std::string& from, const std::string& to) {
     std::ifstream file(path);  // tests run in the repository's root
     REQUIRE(file.is_open());
@@ -41,7 +41,7 @@ std::set<std::string> fused_ops() {
     return names;
 }
 
-// What an op gives: its output, then the gradient of each input.
+// The results of an op: its output, then the gradient of each input.
 struct Run {
     std::vector<Tensor> tensors;
     std::string op;  // the last node's
@@ -175,11 +175,11 @@ static void check_ops() {
         const Run expected = run(row);
         const Plain guard;
         const Run found = run(row);
-        if (expected.op == row.op) {  // a row whose last op is another says nothing of this one
+        if (expected.op == row.op) {  // a row that ends with another op does not test this one
             CHECK(found.op != row.op);
             seen.insert(row.op);
         }
-        double largest = 0;  // what noise is measured against, where a gradient is truly 0
+        double largest = 0;  // rounding is measured against it where a gradient is truly 0
         for (const Tensor& tensor : expected.tensors)
             largest = std::fmax(largest, row.may_be_zero ? largest_of(tensor) : 0);
         for (std::size_t i = 0; i < expected.tensors.size(); ++i) {
@@ -191,7 +191,7 @@ static void check_ops() {
     CHECK(seen == fused);
 }
 
-TEST_CASE("plain: each op gives what the fused one gives, forward and backward", "[plain]") { check_ops(); }
+TEST_CASE("plain: each op equals the fused one, forward and backward", "[plain]") { check_ops(); }
 TEST_CASE("plain: each op, in double", "[plain][gradcheck]") { check_ops(); }
 TEST_CASE("plain: models train alike", "[plain]") { check_models(); }
 TEST_CASE("plain: models train alike, in double", "[plain][gradcheck]") { check_models(); }
@@ -221,7 +221,7 @@ TEST_CASE("plain: the same bits with any number of threads and on every instruct
     });
 }
 
-TEST_CASE("plain: a NaN behind a mask reaches nothing", "[plain]") {
+TEST_CASE("plain: a masked NaN reaches nothing", "[plain]") {
     const Plain guard;
     const int64_t B = 2, S = 5, N = 6;
     for (const Mask& mask : {Mask::key_counts({3, 5}), Mask::key_counts({3, 5}).and_causal()}) {
@@ -255,7 +255,7 @@ TEST_CASE("plain: a NaN behind a mask reaches nothing", "[plain]") {
             std::fill_n(x.mutable_data() + (S - 1) * N, N, bad);
         CHECK(same_bits(earlier(), clean));
         const Tensor seen = attention(q, random({1, S, N}, 2), v, {.n_heads = 2, .mask = Mask::causal()});
-        CHECK(!std::isfinite(seen.data()[S * N - 1]));  // who sees the value has it
+        CHECK(!std::isfinite(seen.data()[S * N - 1]));  // a query that sees the value gets the NaN
     }
     const Tensor logits = leaf(Tensor::from({2, 2}, {1, 2, kNan, kNan}));
     const Tensor loss =
@@ -266,7 +266,7 @@ TEST_CASE("plain: a NaN behind a mask reaches nothing", "[plain]") {
     CHECK((same_bits(grad, grad) && grad[2] == 0 && grad[3] == 0));
 }
 
-TEST_CASE("plain: the guard is of its thread and ends with its scope", "[plain]") {
+TEST_CASE("plain: the guard affects only its thread and ends with its scope", "[plain]") {
     const Tensor x = leaf(random({3, 5}, 1)), gain = leaf(random({5}, 2)), bias = leaf(random({5}, 3));
     const auto op = [&] { return std::string(detail::node_of(layer_norm(x, gain, bias))->op()); };
     CHECK(op() == "layer_norm");

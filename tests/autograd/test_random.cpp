@@ -1,4 +1,4 @@
-// Random numbers: the same everywhere, independent where they should be, and distributed as they say.
+// Random numbers: the same everywhere, independent where they should be, and with the right distribution.
 #include "autograd/random.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST_CASE("random: golden numbers", "[random]") {
     CHECK(rng.permutation(10) == std::vector<int64_t>{2, 1, 9, 4, 6, 0, 7, 3, 5, 8});
 }
 
-TEST_CASE("random: a fork depends on its path alone", "[random]") {
+TEST_CASE("random: a fork depends only on its path", "[random]") {
     const Rng rng(42);
     CHECK(rng.fork("a").state() == Rng(42).fork("a").state());
     CHECK(Rng::from_state(rng.fork("a").state()).bits(7) == rng.fork("a").bits(7));
@@ -129,7 +129,7 @@ TEST_CASE("random: each bit is set half of the time", "[random]") {
     }
 }
 
-TEST_CASE("random: normal, its tails too", "[random]") {
+TEST_CASE("random: normal, tails included", "[random]") {
     const Rng rng(4);
     double sum = 0, squares = 0, cubes = 0, fourths = 0;
     int beyond[5] = {};
@@ -150,7 +150,7 @@ TEST_CASE("random: normal, its tails too", "[random]") {
     }
 }
 
-TEST_CASE("random: below stays below and is even", "[random]") {
+TEST_CASE("random: below stays below its limit and is uniform", "[random]") {
     const Rng rng(5);
     for (const int64_t n : {1, 2, 3, 7, 1000}) {
         std::vector<int64_t> counts(static_cast<std::size_t>(n));
@@ -172,7 +172,7 @@ TEST_CASE("random: below stays below and is even", "[random]") {
                        "[Rng::below] n must be at least 1: got " + std::to_string(n)));
 }
 
-TEST_CASE("random: a permutation is one, and any", "[random]") {
+TEST_CASE("random: a permutation is valid, and every one occurs", "[random]") {
     CHECK(Rng(6).permutation(0).empty());
     CHECK_THROWS_AS(Rng(6).permutation(-1), autograd::Error);
     for (const int64_t n : {0, 1, 2, 37, 1000}) {
@@ -222,7 +222,8 @@ TEST_CASE("random: dropout masks of different forks are uncorrelated, at the rig
                 for (std::size_t i = 0; i + shift < masks[a].size(); ++i)
                     sum += (static_cast<double>(masks[a][i + shift]) - (1 - p)) *
                            (static_cast<double>(masks[b][i]) - (1 - p));
-                CHECK(std::abs(sum) <= 4.5 * p * (1 - p) * std::sqrt(n));  // of 198 one at 4 is no wonder
+                CHECK(std::abs(sum) <=
+                      4.5 * p * (1 - p) * std::sqrt(n));  // among 198, one above 4 would be no surprise
             }
         }
     }

@@ -1,4 +1,4 @@
-// Shape, Mask and Tokens: sizes, and what is said of wrong ones.
+// Shape, Mask and Tokens: sizes, and errors for wrong ones.
 #include <limits>
 #include <sstream>
 
@@ -178,7 +178,7 @@ TEST_CASE("tokens: padding, lengths, slices", "[tokens]") {
     CHECK(unpadded.lengths() == std::vector<int32_t>{2, 2});
 }
 
-TEST_CASE("tokens: moved from, still as many ids as the sizes say", "[tokens]") {
+TEST_CASE("tokens: a moved-from object still has as many ids as its sizes say", "[tokens]") {
     Tokens source(2, 3, {1, 2, 3, 4, 5, 6}), target;
     target = std::move(source);
     const Tokens another = std::move(target);

@@ -1,4 +1,4 @@
-// The recycler: alignment, size classes, and that a training loop soon asks the system for nothing.
+// The recycler: alignment, size classes, and that a training loop soon needs no memory from the system.
 #include "autograd/storage.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void step(std::vector<Tensor>& parameters) {
 
 }  // namespace
 
-TEST_CASE("storage: after 1000 steps the memory is that of 10, and all comes back", "[memory]") {
+TEST_CASE("storage: 1000 steps take no more memory than 10, and all of it is returned", "[memory]") {
     storage_trim();
     const int64_t in_use = storage_statistics().bytes_in_use;
     {
@@ -70,13 +70,13 @@ TEST_CASE("storage: aligned, big enough, at most an eighth too big", "[memory]")
         wrong += storage->capacity < n || storage->capacity < 16;
         wrong += n > 16 && storage->capacity > n + n / 8 + 1;
         for (int64_t i = 0; i < storage->capacity; ++i)
-            storage->data[i] = 1;  // asan looks whether it is ours
+            storage->data[i] = 1;  // the address sanitizer checks that it is ours
     }
     CHECK(wrong == 0);
     storage_trim();
 }
 
-TEST_CASE("storage: a buffer is given again to who asks for its class", "[memory]") {
+TEST_CASE("storage: a buffer is reused for requests of its size class", "[memory]") {
     storage_trim();
     const int64_t calls = storage_statistics().system_calls, used = storage_statistics().bytes_in_use;
     const Real* first = nullptr;
@@ -96,7 +96,7 @@ TEST_CASE("storage: a buffer is given again to who asks for its class", "[memory
     storage_trim();
 }
 
-TEST_CASE("storage: where sizes vary, what waits stays within bounds", "[memory]") {
+TEST_CASE("storage: with varying sizes, the kept memory stays bounded", "[memory]") {
     storage_trim();
     const int64_t before = storage_statistics().bytes_in_use;
     int64_t most = 0, most_held = 0;
@@ -135,7 +135,7 @@ TEST_CASE("storage: poison fills new and recycled buffers with NaN", "[memory]")
     CHECK(Tensor::zeros({37}).data()[36] == 0);
 }
 
-TEST_CASE("storage: what cannot be had is an error, not a crash", "[memory][errors]") {
+TEST_CASE("storage: a failed allocation is an error, not a crash", "[memory][errors]") {
     const StorageStatistics before = storage_statistics();
     for (const int64_t n : {std::numeric_limits<int64_t>::max(),
                             std::numeric_limits<int64_t>::max() / kBytes + 1, int64_t(1) << 62}) {
@@ -184,7 +184,7 @@ TEST_CASE("tensor: making, reading, copying", "[tensor]") {
     CHECK((contains(shape, "(2, 3)") && contains(shape, "(4)")));
 }
 
-// A request for a few elements gets the large buffer that is kept, and after a trim one of its own.
+// A request for a few elements gets the large buffer that was kept; after a trim, a new one.
 TEST_CASE("storage: trim also gives back the kernels' working memory, of every thread", "[storage]") {
     const auto ask = [](int64_t n) { return kernels::scratch(kernels::Scratch::partial, n); };
     constexpr int64_t kLarge = 1 << 23;

@@ -20,7 +20,7 @@ using autograd::Tensor;
 
 inline constexpr Real kNan = static_cast<Real>(__builtin_nan(""));
 
-// Uniform in [low, high), another sequence for each seed.
+// Uniform in [low, high), with another sequence for each seed.
 inline std::vector<Real> numbers(int64_t n, uint64_t seed, double low = -2, double high = 2) {
     const autograd::Rng rng(seed);
     std::vector<Real> x(static_cast<std::size_t>(n));
@@ -33,7 +33,7 @@ inline Tensor random(const Shape& shape, uint64_t seed, double low = -2, double 
     return Tensor::from(shape, numbers(shape.numel(), seed, low, high));
 }
 
-// A leaf that collects gradients.
+// A leaf that needs a gradient.
 inline Tensor leaf(const Tensor& x) { return x.clone().require_grad(); }
 
 inline int64_t length(const std::vector<Real>& x) { return static_cast<int64_t>(x.size()); }
@@ -73,7 +73,7 @@ inline double worst_error(const Tensor& a, const Tensor& b) {
 
 inline std::vector<double> doubles(const Tensor& x) { return {x.data(), x.data() + x.numel()}; }
 
-// What f's Error says; "" if f throws none.
+// The message of f's Error; "" if f throws none.
 template <class F>
 std::string error_of(const F& f) {
     try {

@@ -21,7 +21,7 @@ inline bool begins_with(const std::string& text, const std::string& start) {
     return text.compare(0, start.size(), start) == 0;
 }
 
-// One group of a golden file; names are kind/name. It can be changed, to see whether that is noticed.
+// One group of a golden file; names are kind/name. Tests can change it to check that the change is noticed.
 struct Golden {
     std::map<std::string, Tensor> tensors;
     std::map<std::string, Integers> integers;
@@ -105,7 +105,7 @@ inline bool is_reference(const std::string& name) {
     return !begins_with(name, "input/") && !begins_with(name, "weight/") && !begins_with(name, "upstream/");
 }
 
-// How far number i may be from the reference x.
+// How far element i may be from the reference x.
 inline double allowed(const std::string& name, const Tensor& x, int64_t i) {
     const double value = std::abs(static_cast<double>(x.data()[i]));
     return begins_with(name, "output/") ? 1e-5 * largest(x)
@@ -113,7 +113,7 @@ inline double allowed(const std::string& name, const Tensor& x, int64_t i) {
                                         : 1e-5 + 1e-4 * value;  // gradients, weights
 }
 
-// The largest error of a, as a part of what is allowed: above 1 is too far, and a NaN is infinitely far.
+// The largest error of a as a fraction of the tolerance: above 1 is too large; a NaN counts as infinite.
 inline double distance(const std::string& name, const Tensor& a, const Tensor& reference) {
     double worst = 0;
     for (int64_t i = 0; i < reference.numel(); ++i) {
@@ -128,7 +128,7 @@ inline double distance(const std::string& name, const Tensor& a, const Tensor& r
 // An attention key's bias has no gradient: it adds the same to all scores of a query.
 inline bool may_be_zero(const std::string& name) { return contains(name, "attention.self.key.bias"); }
 
-// Everything in which we differ from the reference; nothing, if all is well.
+// All differences from the reference; empty if there are none.
 inline std::vector<std::string> differences(const Golden& golden, const std::map<std::string, Tensor>& ours) {
     std::vector<std::string> found;
     const auto complain = [&](const auto&... parts) { found.push_back(autograd::join(parts...)); };
@@ -172,8 +172,8 @@ inline void check_agreement(const std::string& file, const Cases& cases) {
     }
 }
 
-// In an input the first number, which is no padding. Else not in the middle: in a bias of queries, keys and
-// values these are the keys, whose bias changes nothing.
+// The element to change. Of an input the first one, which is not padding. Otherwise none in the middle: in a
+// bias of queries, keys and values these belong to the keys, whose bias has no effect.
 inline int64_t place_of_fault(const std::string& name, const Tensor& x) {
     return begins_with(name, "input/") ? 0 : x.numel() * 3 / 4;
 }
@@ -209,14 +209,14 @@ inline void check_faults_are_noticed(const std::string& file, const Cases& cases
             }
             for (std::string& kind : sources)
                 if (!kind.empty() && begins_with(name, kind)) {
-                    kind.clear();  // the next ones are not changed: each takes a forward and a backward
+                    kind.clear();  // not for the next inputs, to save time
                     CHECK_FALSE(differences(with_fault(golden, name, 0.1), run).empty());
                 }
         }
     }
 }
 
-// Padded rows become 0: there PyTorch is not asked.
+// Padded rows become 0, so that they are not compared.
 inline Tensor rows_of(const Tensor& y, const std::vector<int32_t>& counts) {
     std::vector<Real> keep;
     for (const int32_t count : counts)

@@ -1,4 +1,4 @@
-// The small models of which golden files tell: the same sizes as in make_golden.py.
+// The small models of the golden files, in the same sizes as in make_golden.py.
 #pragma once
 
 #include "models/classifier.h"

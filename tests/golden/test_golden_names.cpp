@@ -1,4 +1,4 @@
-// Names and layouts, and what is said about files that do not fit.
+// Names and layouts, and errors for files that do not fit.
 #include <algorithm>
 #include <set>
 
@@ -30,7 +30,7 @@ bool has(const StateDict& state, const std::string& name, const Shape& shape) {
     return false;
 }
 
-// The tensors of a file, to write them otherwise.
+// The tensors of a file, to write them in another way.
 std::vector<Item> items(const std::string& path) {
     const SafeTensors file = nn::checkpoint::read(path);
     std::vector<Item> out;
@@ -70,7 +70,7 @@ TEST_CASE("names: as torch.nn.Transformer has them", "[golden][names]") {
     CHECK(has(state, "transformer.encoder.norm.bias", {12}));
     CHECK(has(state, "output.weight", {11, 12}));
     CHECK(has(state, "output.bias", {11}));
-    // Every parameter is somewhere, once.
+    // Every parameter occurs exactly once.
     int64_t count = 0;
     for (const nn::checkpoint::StateEntry& entry : state.entries)
         count += nn::checkpoint::packed(entry).numel();
@@ -126,7 +126,7 @@ TEST_CASE("names: models that compute something else than GPT-2 and BERT", "[gol
     CHECK(contains(bert_error([](StackConfig& c) { c.block.scale_embeddings = true; }), "bert()"));
 }
 
-TEST_CASE("names: there and back, every bit and the metadata", "[golden][names]") {
+TEST_CASE("names: saved and loaded, every bit and the metadata", "[golden][names]") {
     const Folder folder;
     const std::string path = folder / "model.safetensors";
     for (const TransformerConfig& config : {small_tied(), small_prenorm()}) {
@@ -146,7 +146,7 @@ TEST_CASE("names: there and back, every bit and the metadata", "[golden][names]"
     CHECK(equal(bert, bert_too));
 }
 
-TEST_CASE("names: files as they are found", "[golden][names]") {
+TEST_CASE("names: variants of names in existing files", "[golden][names]") {
     const Folder folder;
     const std::string path = folder / "model.safetensors", found = folder / "found.safetensors";
     // GPT2Model's names, with the buffers of old versions, and the tied head left out.
@@ -197,7 +197,7 @@ TEST_CASE("names: files as they are found", "[golden][names]") {
     }
 }
 
-TEST_CASE("names: a file that does not fit changes nothing and is told why", "[golden][names]") {
+TEST_CASE("names: a file that does not fit changes nothing, and the error says why", "[golden][names]") {
     const Folder folder;
     const std::string path = folder / "model.safetensors", bad = folder / "bad.safetensors";
     const Transformer model(small_tied(), Rng(1)), other(small_tied(), Rng(2)), before(small_tied(), Rng(2));

@@ -1,5 +1,5 @@
-// The other direction: PyTorch loads what we save (strict=True) and computes the same. Runs where a Python
-// with PyTorch is; elsewhere it says that it was left out.
+// The other direction: PyTorch loads what we save (strict=True) and computes the same. Skipped where there is
+// no Python with PyTorch.
 #include <cstdlib>
 #include <sstream>
 
@@ -82,7 +82,7 @@ Integers integers(const Tokens& ids) {
     return {{ids.batch(), ids.length()}, {ids.ids().begin(), ids.ids().end()}};
 }
 
-// Initial values leave biases at 0 and gains at 1, which would hide a mistake.
+// Biases begin at 0 and gains at 1, which would hide mistakes.
 template <class Model>
 void scramble(const Model& model) {
     for (const nn::NamedParameter& p : nn::parameters(model)) {
@@ -161,7 +161,7 @@ TEST_CASE("PyTorch loads what we save, and agrees", "[golden][python]") {
     REQUIRE(agrees);
     CHECK(contains(content(log), "agrees with 9 models"));
 
-    // It says no where it should: another output, a name too much.
+    // It fails where it should: for another output, and for an extra name.
     const nn::checkpoint::SafeTensors io = nn::checkpoint::read(folder / "encoder.io.safetensors");
     Tensor y = io.tensor("output");
     y.mutable_data()[7] += Real(1e-3);

@@ -1,4 +1,4 @@
-// A "model" for the tests of decoding whose probabilities are written by hand.
+// A "model" with probabilities written by hand, for the tests of decoding.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,8 @@ namespace plaingrad::tests {
 
 using Ids = std::vector<int32_t>;
 
-// Which source sentence, and what has been read, <sos> left out -> probabilities of the next token.
+// The index of the source sentence, and the tokens read so far without <sos> -> the probabilities of the next
+// token.
 using Probabilities = std::function<std::vector<double>(int32_t sentence, const Ids& read)>;
 
 class HandMade final : public models::Stepper {

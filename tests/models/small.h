@@ -21,7 +21,7 @@ namespace plaingrad::tests {
 using Ids = std::vector<int32_t>;
 using Sentences = std::vector<Ids>;
 
-// The preset's particularities at a small size: no size is a multiple of 16, heads are 4 wide.
+// A preset's properties at a small size: no size is a multiple of 16, heads are 4 wide.
 inline models::TransformerConfig small(std::string_view preset, int64_t vocabulary = 11) {
     models::TransformerConfig c = models::preset(preset);
     c.src_vocabulary = c.tgt_vocabulary = vocabulary;
@@ -56,8 +56,8 @@ inline int64_t expected_parameter_count(const models::TransformerConfig& c) {
            (c.block.output_bias ? c.tgt_vocabulary : 0);
 }
 
-// The same for the models with one stack: GPT's and BERT's ways, the paper's, and two that switch what those
-// have in common.
+// The same for the models with one stack: as in GPT, in BERT and in the paper, and two that change what these
+// three have in common.
 inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary = 11) {
     using enum models::NormPlacement;
     models::StackConfig c;  // "paper": post-norm, sinusoids, scaled, ReLU, an output layer of its own
@@ -90,8 +90,7 @@ inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary
 
 inline const std::vector<std::string> kStacks = {"gpt2", "bert", "paper", "bare", "mixed"};
 
-// Moves every parameter, so that norms and biases do something, and small initial values are not all there
-// is.
+// Adds noise to every parameter, so that norms and biases have an effect, and values are not all small.
 template <class Model>
 void stir(const Model& model, uint64_t seed = 5) {
     const std::vector<nn::NamedParameter> all = nn::parameters(model);
@@ -213,7 +212,7 @@ inline Tensor next_token_loss(const models::LanguageModel& model, const autograd
     return autograd::cross_entropy(logits, text.slice(1, text.length()));
 }
 
-// Trains to say a sentence and then again.
+// Trains to write a sentence and then repeat it.
 inline std::vector<Real> train(const models::LanguageModel& model, int steps, int batch, uint64_t seed) {
     return train_by(nn::parameters(model), steps, seed, [&](uint64_t step, const nn::Mode& mode) {
         Sentences twice = random_batch(batch, seed, step, model.config.vocabulary);
@@ -225,7 +224,7 @@ inline std::vector<Real> train(const models::LanguageModel& model, int steps, in
     });
 }
 
-// Trains to restore sentences in which each symbol stands twice.
+// Trains to restore sentences in which each symbol occurs twice.
 inline std::vector<Real> train(const models::MaskedLanguageModel& model, int steps, int batch,
                                uint64_t seed) {
     return train_by(nn::parameters(model), steps, seed, [&](uint64_t step, const nn::Mode& mode) {
@@ -241,7 +240,7 @@ inline std::vector<Real> train(const models::MaskedLanguageModel& model, int ste
     });
 }
 
-// The class of a sentence: whether the smallest symbol stands in it.
+// The class of a sentence: whether it contains the smallest symbol.
 inline autograd::Tokens classes(const Sentences& s) {
     Ids answers;
     for (const Ids& ids : s)

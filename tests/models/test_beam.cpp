@@ -11,7 +11,7 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-// A random model whose <eos> is likely enough that sentences of all lengths compete.
+// A random model with an <eos> probable enough that sentences of all lengths compete.
 Transformer lively(const std::string& kind, uint64_t seed, int64_t vocabulary) {
     Transformer model(small(kind, vocabulary), Rng(seed));
     Tensor weight = model.output.table;
@@ -26,7 +26,7 @@ double score(double log_probability, std::size_t tokens, double alpha) {
     return log_probability / std::pow((5 + static_cast<double>(tokens)) / 6, alpha);
 }
 
-// Every sentence there is, each with its probability computed alone and from nothing.
+// Every possible sentence, each with its probability, computed alone and without a cache.
 void enumerate(const Transformer& model, const Ids& source, const Hypothesis& so_far, int left, double alpha,
                std::vector<Hypothesis>& all) {
     if (left == 0) {
@@ -99,7 +99,7 @@ TEST_CASE("beam: a wide beam is exhaustive search", "[models][decoding]") {
     }
 }
 
-TEST_CASE("beam: and with four tokens of six", "[models][decoding]") {
+TEST_CASE("beam: a wide beam is exhaustive search, with four tokens of six", "[models][decoding]") {
     const Transformer model = lively("paper", 17, 6);
     const Sentences source = sentences({4}, 17, 6);
     for (const double alpha : {0.0, 0.6, 1.0}) {
@@ -131,7 +131,7 @@ TEST_CASE("beam: 1 is greedy, whatever the length penalty", "[models][decoding]"
     CHECK(ended > 5);
 }
 
-TEST_CASE("beam: a sentence in a batch gets what it gets alone", "[models][decoding]") {
+TEST_CASE("beam: a sentence in a batch has the same result as alone", "[models][decoding]") {
     for (uint64_t seed = 0; seed < 8; ++seed) {
         const Transformer model = lively(kKinds[seed % kKinds.size()], seed, 11);
         const Sentences sources = sentences({4, 1, 6, 2}, seed);

@@ -46,7 +46,7 @@ TEST_CASE("beam: finds what greedy misses, with the score of the formula", "[mod
     }
 }
 
-TEST_CASE("beam: the place of a hypothesis that ended is filled again", "[models][decoding]") {
+TEST_CASE("beam: a hypothesis that ends is replaced by another", "[models][decoding]") {
     // "" 0.5; then 4 with 0.3, of which every end is less probable than 5 <eos> with 0.2.
     const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
         if (read.empty())
@@ -64,7 +64,7 @@ TEST_CASE("beam: the place of a hypothesis that ended is filled again", "[models
     CHECK(two[1].log_probability == Approx(std::log(0.2)).epsilon(1e-6));
 }
 
-TEST_CASE("beam: an end that is worse than as many others as the beam is wide does not count",
+TEST_CASE("beam: an end that is not among the best continuations, as many as the beam, does not count",
           "[models][decoding]") {
     // "" has 0.2, which with alpha 0 would win, for no whole sentence has more; but 4 and 5 begin better.
     const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
@@ -86,7 +86,7 @@ TEST_CASE("beam: an end that is worse than as many others as the beam is wide do
     CHECK(all[1].ids == Ids{5, 4});  // 0.21; "", with 0.2, was not among the best two
 }
 
-TEST_CASE("beam: each sentence of a batch may have a limit of its own", "[models][decoding]") {
+TEST_CASE("beam: each sentence of a batch can have its own limit", "[models][decoding]") {
     const Probabilities p = [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, 0, 0, 0.6, 0.4}; };
     for (const int64_t beam : {1, 3}) {
         HandMade stepper(3, p);
@@ -101,7 +101,7 @@ TEST_CASE("beam: each sentence of a batch may have a limit of its own", "[models
     CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens_of = {0}}); }), "at least 1: got 0"));
 }
 
-TEST_CASE("beam: a model that is sure is heard to the end", "[models][decoding]") {
+TEST_CASE("beam: a nearly certain sentence is finished", "[models][decoding]") {
     // 4 4 4 4 <eos> is all but certain. Everything else ends at once.
     const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
         for (const int32_t id : read)
@@ -118,7 +118,7 @@ TEST_CASE("beam: a model that is sure is heard to the end", "[models][decoding]"
     }
 }
 
-TEST_CASE("beam: with k = 0 the score is the mean of a token", "[models][decoding]") {
+TEST_CASE("beam: with k = 0 the score is the mean log probability per token", "[models][decoding]") {
     HandMade stepper(1, garden_path);
     const auto found =
         beam_search(stepper, {.beam = 3, .n_best = 3, .alpha = 1, .k = 0, .max_tokens = 8}).at(0);
@@ -154,7 +154,7 @@ TEST_CASE("beam: the length penalty decides between short and long", "[models][d
     CHECK(best(1).score == Approx(std::log(0.336) / 1.5).epsilon(1e-6));  // (5 + 4) / 6
 }
 
-TEST_CASE("beam: the n-best list does not change the best, finished before cut, never more than there are",
+TEST_CASE("beam: n_best does not change the best, lists finished before cut ones, and no more than exist",
           "[models][decoding]") {
     const auto search = [](int64_t n_best, int64_t max_tokens) {
         HandMade stepper(1, garden_path);
@@ -177,7 +177,8 @@ TEST_CASE("beam: the n-best list does not change the best, finished before cut, 
     CHECK(cut);  // only three sentences end within two tokens
 }
 
-TEST_CASE("beam: sentences of a batch keep apart, and ended ones are not computed", "[models][decoding]") {
+TEST_CASE("beam: sentences of a batch are independent, and ended ones are not computed",
+          "[models][decoding]") {
     // Sentence b has the symbols 4 + 2b and 5 + 2b; one ends after b tokens for sure.
     const Probabilities p = [](int32_t b, const Ids& read) {
         std::vector<double> next(12, 0);
@@ -204,7 +205,7 @@ TEST_CASE("beam: sentences of a batch keep apart, and ended ones are not compute
     CHECK_FALSE(stepper.extended_an_ended_one);
 }
 
-TEST_CASE("beam: what has no probability is not offered, and NaN is an error", "[models][decoding]") {
+TEST_CASE("beam: tokens without probability are no candidates, and NaN is an error", "[models][decoding]") {
     HandMade two(1, [](int32_t, const Ids&) -> std::vector<double> { return {0, 0, 0.5, 0, 0.5}; });
     const auto found = beam_search(two, {.beam = 10, .n_best = 10, .alpha = 0, .max_tokens = 2});
     CHECK(found[0].size() == 3);  // "", 4, and 4 4 cut
@@ -235,8 +236,7 @@ TEST_CASE("beam: errors", "[models][decoding]") {
     CHECK(contains(error_of([&] { greedy(tiny, 5); }), "vocabulary of 2"));
 }
 
-TEST_CASE("beam: of a vocabulary of several blocks the best are found, wherever they stand",
-          "[models][decoding]") {
+TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they are", "[models][decoding]") {
     // The first step: 70 ids, all equally bad but a few. Then every hypothesis ends.
     const auto first_step = [](const std::vector<std::pair<int32_t, double>>& good, int64_t beam,
                                double rest) {

@@ -53,7 +53,7 @@ TEST_CASE("bits: twenty training steps are the same at any number of threads", "
     }
 }
 
-TEST_CASE("bits: and on every instruction set of this machine", "[models][bits]") {
+TEST_CASE("bits: training steps are the same on every instruction set of this machine", "[models][bits]") {
     constexpr int kSteps = 4, kBatch = 6;  // few: the baseline is slow
     const Run expected = at_one_thread(kSteps, kBatch);
     int sets = 0;
@@ -82,7 +82,7 @@ TEST_CASE("bits: the same seed gives the same run, another seed another", "[mode
 
 namespace {
 
-// 68 wide: no size is a multiple of 16, and all of what there is to switch is on or has a rate.
+// 68 wide: no size is a multiple of 16, and every option is on or has a rate.
 StackConfig wide(const std::string& kind) {
     StackConfig c = small_stack(kind, 40);
     c.block.d_model = 68;
@@ -155,7 +155,7 @@ uint64_t trained(const std::string& kind) {
     return hash(nn::parameters(model));
 }
 
-// One tensor with four consumers, two dropouts, and both branches of everything that accumulates.
+// One tensor with four consumers, two dropouts, and both branches of every accumulation.
 uint64_t trained_graph() {
     const Rng rng(9);
     nn::Parameter a(nn::normal({13, 21}, 0.5, rng.fork("a"))), b(nn::normal({21, 13}, 0.5, rng.fork("b")));

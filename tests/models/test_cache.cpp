@@ -16,7 +16,7 @@ struct Growing {
     Ids read;
 };
 
-// Logits (B, 1, V) after the last token of each, computed from nothing.
+// The logits (B, 1, V) after the last token of each, computed without a cache.
 Tensor uncached(const Transformer& model, const Sentences& sources, const std::vector<Growing>& batch) {
     const autograd::NoGrad no_grad;
     Sentences src, tgt;
@@ -66,12 +66,15 @@ void compare(const std::string& kind, const Sentences& sources, int steps,
 
 }  // namespace
 
-TEST_CASE("cache: every step gives the bits of the whole pass, past both growths", "[models][decoding]") {
+TEST_CASE("cache: every step gives the bits of the whole pass, also after the cache has grown twice",
+          "[models][decoding]") {
     for (const std::string& kind : kKinds)
         compare(kind, sentences({5, 2, 7}, 1), 35, {});
 }
 
-TEST_CASE("cache: and after rows were reordered, repeated and dropped", "[models][decoding]") {
+TEST_CASE(
+    "cache: every step gives the bits of the whole pass after rows were reordered, repeated and dropped",
+    "[models][decoding]") {
     for (const std::string& kind : kKinds)
         compare(kind, sentences({5, 2, 7, 1}, 2), 35,
                 {{1, {2, 0, 3, 1}},
@@ -94,7 +97,7 @@ TEST_CASE("cache: select before the first step, and twice in a row", "[models][d
     static_assert(!std::is_copy_constructible_v<nn::KeyValueCache>);
 }
 
-TEST_CASE("cache: attention's weights are those of the positions that are filled", "[models][decoding]") {
+TEST_CASE("cache: attention's weights are those of the filled positions", "[models][decoding]") {
     const nn::MultiHeadAttention layer(8, 2, Rng(1));
     const Tensor x = random({1, 3, 8}, 1);
     Tensor whole, step;
@@ -118,7 +121,7 @@ TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder lay
     CHECK(same_bits(stepper->step(Tokens(2, 1, {kSos, kSos})), uncached(model, sources, batch)));
 }
 
-TEST_CASE("cache: rows that there are not are an error", "[models][decoding]") {
+TEST_CASE("cache: rows that do not exist are an error", "[models][decoding]") {
     models::TransformerConfig config = models::preset("blog");
     config.max_length = 8;
     const models::Transformer model(config, autograd::Rng(1));

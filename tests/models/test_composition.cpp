@@ -1,4 +1,4 @@
-// The parts put together as the figure has them: each sum, norm and scale, written out once more.
+// The parts are put together as in the paper's Figure 1: each sum, norm and scale is written out again here.
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 const Mode kEval = Mode::eval();
 
-// Norms whose gain and bias do something.
+// Norms with a gain and bias that have an effect.
 void stir(const Transformer& model) {
     for (const nn::NamedParameter& p : nn::parameters(model))
         for (int64_t i = 0; p.tensor.rank() == 1 && i < p.tensor.numel(); ++i)
@@ -56,7 +56,7 @@ Tensor composed_decoder(const Transformer& m, const autograd::Tokens& tgt, const
 
 }  // namespace
 
-TEST_CASE("composition: the model is the figure's parts, in its order", "[models]") {
+TEST_CASE("composition: the model has the figure's parts in the figure's order", "[models]") {
     for (const Preset& p : presets()) {
         INFO(p.name);
         const Transformer m(small(p.name), Rng(1));
@@ -87,7 +87,7 @@ TEST_CASE("composition: both norm placements differ, and final norms go with eit
             CHECK(worst_error(memories[i], memories[j]) > 1e-2);
 }
 
-TEST_CASE("composition: what goes in is the embedding, times √d where so configured, plus the position",
+TEST_CASE("composition: the input is the embedding, times √d_model if configured, plus the position",
           "[models]") {
     for (const Preset& p : presets()) {
         INFO(p.name);
@@ -108,7 +108,7 @@ TEST_CASE("composition: what goes in is the embedding, times √d where so confi
 
 TEST_CASE("composition: a layer's dropout is on its output, before it is added", "[models]") {
     TransformerConfig c = small("paper");
-    c.block.norm = NormPlacement::pre;  // so that the sum can be seen
+    c.block.norm = NormPlacement::pre;  // so that the sum is visible
     c.block.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
     const Residual residual(encoder_stack(c), Rng(1));
     const Tensor x = random({2, 3, 12}, 1), f = Tensor::full({2, 3, 12}, 4);

@@ -1,4 +1,4 @@
-// Configurations: the defaults are the paper's, what cannot be built is refused by name, sizes by formula.
+// Configurations: the defaults are the paper's, invalid fields are refused by name, sizes equal a formula.
 #include <functional>
 #include <limits>
 #include <set>
@@ -28,7 +28,7 @@ TEST_CASE("config: the defaults are the paper's base model", "[models][config]")
     CHECK((kPad == 0 && kSos == 1 && kEos == 2 && kUnk == 3 && kFirstFreeId == 4));
 }
 
-TEST_CASE("config: what cannot be built is refused, naming the field", "[models][config]") {
+TEST_CASE("config: an invalid configuration is refused, naming the field", "[models][config]") {
     struct Row {
         const char* named;
         std::function<void(TransformerConfig&)> change;
@@ -70,7 +70,7 @@ TEST_CASE("config: what cannot be built is refused, naming the field", "[models]
     }
 }
 
-TEST_CASE("config: two vocabularies need not be equal where the embeddings are two", "[models][config]") {
+TEST_CASE("config: two vocabularies may differ if the embeddings are not shared", "[models][config]") {
     for (const Tying tying : {Tying::none, Tying::target_output}) {
         TransformerConfig c = small("paper");
         c.tying = tying;
@@ -126,7 +126,7 @@ TEST_CASE("config: a stack's defaults are the paper's sizes too", "[models][conf
     CHECK((c.block.init == nn::Init::xavier && paper.block.init == nn::Init::xavier));
 }
 
-TEST_CASE("config: a stack that cannot be built is refused, naming the field", "[models][config]") {
+TEST_CASE("config: an invalid stack is refused, naming the field", "[models][config]") {
     struct Row {
         const char* named;
         std::function<void(StackConfig&)> change;
@@ -163,7 +163,7 @@ TEST_CASE("config: a stack that cannot be built is refused, naming the field", "
     }
 }
 
-TEST_CASE("config: the parameters of every stack that there is", "[models][config]") {
+TEST_CASE("config: the parameter count of every possible stack", "[models][config]") {
     for (int bits = 0; bits < 512; ++bits) {
         const auto on = [bits](int bit) { return (bits >> bit & 1) == 1; };
         const StackConfig c = {
@@ -197,7 +197,8 @@ TEST_CASE("config: the parameters of every stack that there is", "[models][confi
 
 namespace {
 
-// How many members an aggregate has: with how many things that are anything it can be initialised.
+// How many members an aggregate has: with how many values of a type that converts to anything it can be
+// initialised.
 struct Anything {
     template <class T>
     operator T() const;
@@ -210,7 +211,7 @@ constexpr std::size_t members() {
         return sizeof...(Members);
 }
 
-// Names the members that a visit meets, and changes each.
+// Records the names of the members that a visit reaches, and changes each.
 struct Changer {
     std::set<std::string> names = {};  // "dropout", of dropout.attention
     void note(const std::string& name) { names.insert(name.substr(0, name.find('.'))); }
@@ -236,10 +237,10 @@ std::size_t visited() {
 
 }  // namespace
 
-TEST_CASE("config: the visit meets every member", "[models][config]") {
+TEST_CASE("config: the visit reaches every member", "[models][config]") {
     CHECK(visited<BlockConfig>() == members<BlockConfig>());
     CHECK(visited<Specials>() == members<Specials>());
-    // Those of the block and of the specials stand for these two.
+    // The fields of the block and of the specials count for these two members.
     const std::size_t inner = members<BlockConfig>() + members<Specials>() - 2;
     CHECK(visited<StackConfig>() == members<StackConfig>() + inner);
     CHECK(visited<TransformerConfig>() == members<TransformerConfig>() + inner);

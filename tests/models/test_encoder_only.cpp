@@ -1,4 +1,4 @@
-// The encoder-only models: they see both sides and no padding; what is masked and what is predicted of it.
+// The encoder-only models: each position sees both sides and no padding; masking, and what is predicted.
 #include <cmath>
 
 #include "models/classifier.h"
@@ -94,7 +94,7 @@ TEST_CASE("masked language model: every token is seen from both sides", "[models
     }
 }
 
-TEST_CASE("masked language model: alone, in any batch, with any padding: the same bits", "[models][mlm]") {
+TEST_CASE("masked language model: the same bits alone, in any batch, with any padding", "[models][mlm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         const MaskedLanguageModel model = masked_model(small_stack(kind));
@@ -145,7 +145,7 @@ TEST_CASE("classifier: the mean of the real tokens, or the first", "[models][cla
         }
 }
 
-TEST_CASE("classifier: alone, in any batch, with any padding: the same bits", "[models][classifier]") {
+TEST_CASE("classifier: the same bits alone, in any batch, with any padding", "[models][classifier]") {
     for (const std::string& kind : kStacks)
         for (const Pooling pooling : kPoolings) {
             INFO(kind << ", " << (pooling == Pooling::mean ? "mean" : "first"));
@@ -169,7 +169,7 @@ TEST_CASE("classifier: alone, in any batch, with any padding: the same bits", "[
         }
 }
 
-TEST_CASE("encoders: a text without any token is refused by all that read it whole", "[models]") {
+TEST_CASE("encoders: a text without any token is refused by all encoders", "[models]") {
     const Tokens ids = padded({{4, 5}, {}});
     const auto refused = [](const std::string& error) {
         INFO(error);
@@ -186,7 +186,7 @@ TEST_CASE("encoders: a text without any token is refused by all that read it who
     CHECK(refused(error_of([&] { translator.start(ids); })));
 }
 
-TEST_CASE("classifier: dropout has a place of its own before the output", "[models][classifier]") {
+TEST_CASE("classifier: dropout is applied before the output", "[models][classifier]") {
     ClassifierConfig c = {.stack = small_stack("bert"), .classes = 3};
     c.stack.n_layers = 0;
     c.stack.block.dropout = {.embeddings = 0, .sublayers = Real(0.5)};
@@ -198,7 +198,7 @@ TEST_CASE("classifier: dropout has a place of its own before the output", "[mode
     CHECK(model.dropout.stream != model.backbone.embedding.dropout.stream);
 }
 
-TEST_CASE("encoder-only models: what they refuse", "[models][mlm][classifier]") {
+TEST_CASE("encoder-only models: errors", "[models][mlm][classifier]") {
     ClassifierConfig c = {.stack = small_stack("bert"), .classes = 2};
     c.stack.max_length = 4;
     const Classifier model(c, Rng(1));
@@ -224,7 +224,7 @@ TEST_CASE("encoder-only models: what they refuse", "[models][mlm][classifier]") 
     CHECK(contains(error_of([&] { MaskedLanguageModel(c.stack, Rng(1)); }), "n_heads = 5"));
 }
 
-TEST_CASE("encoder-only models: a batch of nothing", "[models][mlm][classifier]") {
+TEST_CASE("encoder-only models: an empty batch", "[models][mlm][classifier]") {
     CHECK(masked_model(small_stack("bert"))(Tokens(0, 3, {}), kEval).shape() == Shape({0, 3, 11}));
     for (const Pooling pooling : kPoolings)
         CHECK(classifier("bert", pooling)(Tokens(0, 3, {}), kEval).shape() == Shape({0, 3}));

@@ -1,4 +1,4 @@
-// Text from a language model: what the plain loop over whole passes gives, one sentence at a time.
+// Text from a language model equals that of a plain loop over whole passes, one sentence at a time.
 #include "models/sampling.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
@@ -26,7 +26,7 @@ Tokens prompts(const Sentences& s) {
     return Tokens(static_cast<int64_t>(s.size()), static_cast<int64_t>(s[0].size()), ids);
 }
 
-// What a test sets of the model's specials, beside the options.
+// The options, and those of the model's specials that a test sets.
 struct Options : GenerationOptions {
     Ids stop = {kEos};
 };
@@ -76,7 +76,8 @@ const Options kLong = {{.sampling = {.temperature = 1.3}, .max_tokens = 20}, {}}
 
 }  // namespace
 
-TEST_CASE("generate: the plain loop's text, greedy and drawn, of every kind", "[models][generate]") {
+TEST_CASE("generate: the plain loop's text, greedy and drawn, for every kind of model",
+          "[models][generate]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         const LanguageModel model = stirred(kind);
@@ -110,7 +111,7 @@ TEST_CASE("generate: greedy is the argmax of the whole pass", "[models][generate
     }
 }
 
-TEST_CASE("generate: a sentence depends on its own prompt and number alone", "[models][generate]") {
+TEST_CASE("generate: a sentence depends only on its prompt and its number", "[models][generate]") {
     const LanguageModel model = stirred("gpt2");
     Options o = kLong;
     o.max_tokens = 30;
@@ -157,7 +158,7 @@ TEST_CASE("generate: on_token is called with each token of the result, in order"
     o.stop = {5};
     const Sentences s = sentences({2, 2, 2, 2}, 9);
     Sentences heard(4);
-    std::vector<std::size_t> steps;  // never back
+    std::vector<std::size_t> steps;  // never decreasing
     const Sentences texts = generate(model, prompts(s), Rng(10), o, [&](int64_t b, int32_t token) {
         heard[static_cast<std::size_t>(b)].push_back(token);
         steps.push_back(heard[static_cast<std::size_t>(b)].size());
@@ -215,7 +216,7 @@ TEST_CASE("generate: sentences leave the batch before and after it slides", "[mo
     CHECK((early > 0 && late > 1));
 }
 
-TEST_CASE("generate: nothing to do, and what is refused", "[models][generate]") {
+TEST_CASE("generate: nothing to do, and errors", "[models][generate]") {
     const LanguageModel model = stirred("gpt2");
     const Tokens two = prompts({{4, 5}, {6, 7}});
     Options o = kLong;

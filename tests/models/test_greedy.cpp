@@ -1,4 +1,4 @@
-// Greedy search: when it stops, what it never returns.
+// Greedy search: when it stops, and what it never returns.
 #include "tests/catch.h"
 #include "tests/models/hand_made.h"
 #include "tests/models/small.h"
@@ -14,7 +14,7 @@ static std::vector<double> counting(int32_t b, const Ids& read) {
     return p;
 }
 
-TEST_CASE("greedy: each sentence ends for itself at <eos>, and no more is computed for it",
+TEST_CASE("greedy: each sentence ends at its own <eos>, and nothing more is computed for it",
           "[models][decoding]") {
     HandMade stepper(3, counting);
     const std::vector<Hypothesis> found = greedy(stepper, 50);
@@ -64,7 +64,7 @@ TEST_CASE("greedy: a sentence that is cut says so, <eos> counted in the length",
     CHECK(unused.batches.empty());
 }
 
-TEST_CASE("greedy: an empty sentence is one, and an empty batch gives nothing", "[models][decoding]") {
+TEST_CASE("greedy: a sentence may be empty, and an empty batch gives no result", "[models][decoding]") {
     HandMade stepper(1, [](int32_t, const Ids&) { return std::vector<double>{0.1, 0.1, 0.6, 0.1, 0.1}; });
     const std::vector<Hypothesis> found = greedy(stepper, 5);
     REQUIRE(found.size() == 1);
@@ -73,7 +73,7 @@ TEST_CASE("greedy: an empty sentence is one, and an empty batch gives nothing", 
     CHECK(greedy(none, 5).empty());
 }
 
-// The definition, with the whole pass each time.
+// The definition, with a whole pass for each token.
 static Hypothesis slow_greedy(const Transformer& model, const Ids& source, int max_tokens) {
     Hypothesis h;
     for (int i = 0; i < max_tokens && !h.finished; ++i) {
@@ -93,7 +93,7 @@ static Hypothesis slow_greedy(const Transformer& model, const Ids& source, int m
     return h;
 }
 
-TEST_CASE("greedy: on models, the definition's tokens, in a batch too", "[models][decoding]") {
+TEST_CASE("greedy: the definition's tokens on models, also in a batch", "[models][decoding]") {
     int ended = 0, cut = 0;
     for (uint64_t seed = 0; seed < 10; ++seed) {
         const Transformer model(small(kKinds[seed % kKinds.size()]), Rng(seed));

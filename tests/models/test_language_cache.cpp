@@ -1,4 +1,4 @@
-// The language model with its cache gives the bits that it gives without, however a text is cut into steps.
+// The language model gives the same bits with its cache as without, however a text is cut into steps.
 #include "models/language_model.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
@@ -59,7 +59,7 @@ TEST_CASE("language model cache: every way to cut seven tokens", "[models][lm][d
     }
 }
 
-TEST_CASE("language model cache: past its growths, up to the last position", "[models][lm][decoding]") {
+TEST_CASE("language model cache: while the cache grows, up to the last position", "[models][lm][decoding]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         const LanguageModel model = stirred(small_stack(kind));
@@ -119,7 +119,7 @@ TEST_CASE("language model cache: rows reordered, repeated and dropped", "[models
     }
 }
 
-TEST_CASE("language model cache: what it refuses leaves it as it was", "[models][lm][decoding]") {
+TEST_CASE("language model cache: an error leaves it unchanged", "[models][lm][decoding]") {
     for (const char* kind : {"gpt2", "paper"}) {
         INFO(kind);
         StackConfig c = small_stack(kind);

@@ -1,4 +1,4 @@
-// The decoder-only model: nothing from the future, nothing from padding, the parts in their order.
+// The decoder-only model: no effect of later tokens, none of padding, the parts in their order.
 #include "models/language_model.h"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ TEST_CASE("language model: a token changes no logit before it, and those from it
     }
 }
 
-TEST_CASE("language model: not even NaN comes from the future", "[models][lm]") {
+TEST_CASE("language model: even a NaN does not reach earlier positions", "[models][lm]") {
     for (const std::string& kind : kStacks) {
         const LanguageModel model = stirred(small_stack(kind));
         const Tokens text = padded(sentences({7, 7}, 3));
@@ -112,7 +112,7 @@ TEST_CASE("language model: not even NaN comes from the future", "[models][lm]") 
     }
 }
 
-TEST_CASE("language model: no gradient goes to the future", "[models][lm]") {
+TEST_CASE("language model: no gradient reaches later positions", "[models][lm]") {
     for (const char* kind : {"gpt2", "bert", "mixed"}) {  // with learned positions
         const LanguageModel model = stirred(small_stack(kind));
         const Tensor& positions = model.backbone.embedding.positions.table;
@@ -135,7 +135,7 @@ TEST_CASE("language model: no gradient goes to the future", "[models][lm]") {
     }
 }
 
-TEST_CASE("language model: alone, in any batch, with any padding: the same bits", "[models][lm]") {
+TEST_CASE("language model: the same bits alone, in any batch, with any padding", "[models][lm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         const LanguageModel model = stirred(small_stack(kind));
@@ -159,7 +159,8 @@ TEST_CASE("language model: alone, in any batch, with any padding: the same bits"
     }
 }
 
-TEST_CASE("language model: a tied matrix is one, and its gradient the sum of both uses", "[models][lm]") {
+TEST_CASE("language model: a tied matrix is a single one, and its gradient is the sum of both uses",
+          "[models][lm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         StackConfig c = small_stack(kind);
@@ -197,8 +198,7 @@ TEST_CASE("language model: a tied matrix is one, and its gradient the sum of bot
     }
 }
 
-TEST_CASE("language model: dropout in training alone, every source with a stream of its own",
-          "[models][lm]") {
+TEST_CASE("language model: dropout only in training, each with its own random stream", "[models][lm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         const LanguageModel m = stirred(small_stack(kind));
@@ -217,9 +217,9 @@ TEST_CASE("language model: dropout in training alone, every source with a stream
     }
 }
 
-TEST_CASE("language model: each place of dropout drops by itself, at its rate", "[models][lm]") {
+TEST_CASE("language model: each kind of dropout acts alone, at its rate", "[models][lm]") {
     const Tokens ids = padded(sentences({6, 3}, 1));
-    const auto zeros = [&](const DropoutRates& rates) {  // is what comes out another than in evaluation?
+    const auto zeros = [&](const DropoutRates& rates) {  // does the output differ from evaluation's?
         StackConfig c = small_stack("gpt2");
         c.block.dropout = rates;
         const LanguageModel m = stirred(c);
@@ -233,7 +233,7 @@ TEST_CASE("language model: each place of dropout drops by itself, at its rate", 
     CHECK(zeros({.embeddings = 0, .sublayers = 0, .attention = p}));
 }
 
-TEST_CASE("language model: the input's dropout comes last, after its norm", "[models][lm]") {
+TEST_CASE("language model: the input's dropout comes after its norm", "[models][lm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         StackConfig c = small_stack(kind);
@@ -251,7 +251,7 @@ TEST_CASE("language model: the input's dropout comes last, after its norm", "[mo
     }
 }
 
-TEST_CASE("language model: GPT-2 begins as it was published", "[models][lm][init]") {
+TEST_CASE("language model: GPT-2 begins with the published initial values", "[models][lm][init]") {
     StackConfig c = gpt2();
     c.vocabulary = 300;
     c.specials = {};  // and none of its 50257 ids
@@ -274,12 +274,12 @@ TEST_CASE("language model: GPT-2 begins as it was published", "[models][lm][init
             CHECK(deviation == Approx(residual ? 0.005 : 0.02).epsilon(5 / std::sqrt(2 * n)));  // 0.02 / √16
         }
     }
-    // Small logits: the first guess is that every token is as probable.
+    // Small logits: at first, all tokens are about equally probable.
     const Tensor loss = next_token_loss(model, framed(sentences({40, 30}, 4, 300)), kEval);
     CHECK(static_cast<double>(loss.item()) == Approx(std::log(300.0)).margin(0.05));
 }
 
-TEST_CASE("language model: what it refuses, and the smallest that there are", "[models][lm]") {
+TEST_CASE("language model: errors, and the smallest models", "[models][lm]") {
     for (const std::string& kind : kStacks) {
         INFO(kind);
         StackConfig c = small_stack(kind);

@@ -1,4 +1,4 @@
-// Nothing comes from the future, and nothing from padding. Bit for bit, for models of every kind.
+// Later tokens and padding have no effect on any bit, for models of every kind.
 #include <algorithm>
 
 #include "tests/catch.h"
@@ -12,7 +12,7 @@ namespace {
 
 using autograd::Tokens;
 
-// Sentences filled up with `garbage` instead of padding; what is real must then be said by a mask.
+// Sentences padded with `garbage`; a mask must then tell which tokens are real.
 Tokens filled_up(const Sentences& s, int64_t length, uint64_t garbage) {
     std::vector<int> rest;
     for (const Ids& ids : s)
@@ -31,7 +31,7 @@ Mask counts(const Sentences& s) {
     return Mask::key_counts(n);
 }
 
-// Whether the logits at the real positions are the same bits.
+// Whether the logits at the real positions have the same bits.
 bool same_where_real(const Tensor& a, const Tensor& b, const Sentences& tgt) {
     for (std::size_t i = 0; i < tgt.size(); ++i)
         for (std::size_t t = 0; t < tgt[i].size(); ++t)
@@ -65,7 +65,7 @@ TEST_CASE("masks: a token changes no logit before it, and those from it on", "[m
     }
 }
 
-TEST_CASE("masks: what stands in the padding changes nothing, nor how much there is", "[models][masks]") {
+TEST_CASE("masks: neither the content nor the amount of padding changes anything", "[models][masks]") {
     for (const std::string& kind : kKinds) {
         INFO(kind);
         const Transformer model(small(kind), Rng(2));
@@ -79,7 +79,7 @@ TEST_CASE("masks: what stands in the padding changes nothing, nor how much there
             CHECK(same_where_real(
                 expected, model.decode(t, memory, counts(tgt).and_causal(), counts(src), Mode::eval()), tgt));
         }
-        // Another id for padding: only its meaning counts.
+        // Another id for padding gives the same.
         Sentences used = src;
         for (Ids& ids : used)
             std::replace(ids.begin(), ids.end(), 10, 9);
@@ -88,7 +88,7 @@ TEST_CASE("masks: what stands in the padding changes nothing, nor how much there
     }
 }
 
-TEST_CASE("masks: a sentence alone gives the bits that it gives in a padded batch", "[models][masks]") {
+TEST_CASE("masks: a sentence alone gives the same bits as in a padded batch", "[models][masks]") {
     for (const std::string& kind : kKinds) {
         const Transformer model(small(kind), Rng(3));
         const Sentences src = sentences(kSrcLengths, 5), tgt = sentences(kTgtLengths, 6);
@@ -109,7 +109,7 @@ TEST_CASE("masks: a sentence alone gives the bits that it gives in a padded batc
 }
 
 // The loss is a mean over the counted tokens, so count * loss is the sum.
-TEST_CASE("masks: the loss of a padded batch is the sum of the single losses, and so its gradient",
+TEST_CASE("masks: loss and gradient of a padded batch are the sums of those of its sentences",
           "[models][masks]") {
     const auto tolerance = autograd::kRealIsDouble ? 1e-12 : 2e-5;
     for (const std::string& kind : kKinds) {
@@ -174,7 +174,7 @@ TEST_CASE("masks: NaN in the row of <pad> reaches no output and no gradient", "[
     }
 }
 
-TEST_CASE("masks: attention to the source sees no padding, not even NaN there", "[models][masks]") {
+TEST_CASE("masks: attention to the source ignores padding, even NaN", "[models][masks]") {
     for (const std::string& kind : kKinds) {
         INFO(kind);
         const Transformer model(small(kind), Rng(6));
@@ -193,7 +193,7 @@ TEST_CASE("masks: attention to the source sees no padding, not even NaN there", 
     }
 }
 
-TEST_CASE("masks: a source of which nothing may be seen gives numbers", "[models][masks]") {
+TEST_CASE("masks: a source that is masked entirely gives finite numbers", "[models][masks]") {
     const Transformer model(small("paper"), Rng(7));
     const Sentences src = {{5, 6}, {}}, tgt = {{7}, {8, 9}};
     const auto logits = [&](int64_t s, int64_t t) {  // with masks of one's own: encode refuses an empty text

@@ -1,4 +1,5 @@
-// The gradient of whole models, every parameter, with dropout on and label smoothing, against differences.
+// The gradients of whole models, for every parameter, with dropout and label smoothing, against finite
+// differences.
 #include "tests/models/small.h"
 #include "tests/nn/gradients.h"
 
@@ -90,7 +91,7 @@ TEST_CASE("gradients: masked language models of every kind", "[models][mlm][grad
     }
 }
 
-TEST_CASE("gradients: classifiers of every kind, by the mean and by the first",
+TEST_CASE("gradients: classifiers of every kind, pooled by the mean and by the first position",
           "[models][classifier][gradcheck]") {
     for (const std::string& kind : kStacks)
         for (const Pooling pooling : {Pooling::mean, Pooling::first}) {

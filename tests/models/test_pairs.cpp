@@ -28,7 +28,7 @@ TEST_CASE("a batch of another vocabulary has its start, end and padding", "[mode
     CHECK(contains(error_of([] { make_batch({{{4}, {5}}}, {.ends = {}}); }), "no end"));
 }
 
-TEST_CASE("teacher forcing: the loss of what follows, and how many that are", "[models][training]") {
+TEST_CASE("teacher forcing: the loss of the next tokens, and how many these are", "[models][training]") {
     TransformerConfig c = TransformerConfig{.src_vocabulary = 12,
                                             .tgt_vocabulary = 12,
                                             .max_length = 6,
@@ -58,7 +58,7 @@ TEST_CASE("training: the gradient of several batches is that of one large one", 
         nn::TrainingOptions options = {.steps = 4};
         options.accumulate = accumulate;
         options.clip = 0.1;
-        // So that Adam's step is lr g / eps: with its own eps, rounding would count where a gradient is truly
+        // Makes Adam's step lr g / eps: with the default eps, rounding would matter where a gradient is truly
         // 0.
         options.adam = {.beta1 = 0, .beta2 = 0, .eps = 1e3};
         options.learning_rate = [](int64_t) { return 1e3; };
@@ -85,5 +85,5 @@ TEST_CASE("training: the gradient of several batches is that of one large one", 
     for (std::size_t i = 0; i < one.size(); ++i)
         largest = std::max(largest, std::abs(static_cast<double>(one[i]) - static_cast<double>(three[i])));
     CHECK(largest < 1e-5);
-    CHECK(largest > 0);  // it is not the same computation
+    CHECK(largest > 0);  // the computations do differ
 }

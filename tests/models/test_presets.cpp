@@ -1,4 +1,4 @@
-// Each preset is what the table in its tutorial says, in the configuration and in the model made from it.
+// Each preset is as the table says, in its configuration and in the model made from it.
 #include "models/decoding.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
@@ -36,7 +36,7 @@ bool equal(Real rate, double expected) { return std::abs(static_cast<double>(rat
 
 }  // namespace
 
-TEST_CASE("presets: there is one for each row, and no other", "[models][presets]") {
+TEST_CASE("presets: there is one for each row of the table, and no other", "[models][presets]") {
     REQUIRE(presets().size() == kTable.size());
     for (std::size_t i = 0; i < kTable.size(); ++i) {
         CHECK(presets()[i].name == kTable[i].name);
@@ -63,7 +63,7 @@ TEST_CASE("presets: sizes and dropout", "[models][presets]") {
     }
 }
 
-TEST_CASE("presets: what is particular about each is in the model", "[models][presets]") {
+TEST_CASE("presets: the properties of each are those of the model", "[models][presets]") {
     for (const Expected& e : kTable) {
         INFO(e.name);
         TransformerConfig c = preset(e.name);  // everything but the sizes
@@ -119,8 +119,7 @@ TEST_CASE("presets: what is particular about each is in the model", "[models][pr
     }
 }
 
-TEST_CASE("presets: at their true sizes they have as many parameters as the formula says",
-          "[models][presets]") {
+TEST_CASE("presets: at full size, the number of parameters equals the formula", "[models][presets]") {
     for (const Expected& e : kTable) {
         INFO(e.name);
         TransformerConfig c = preset(e.name);
@@ -141,7 +140,7 @@ TEST_CASE("presets: at their true sizes they have as many parameters as the form
     }
 }
 
-TEST_CASE("presets: a name that is none is answered with the list", "[models][presets]") {
+TEST_CASE("presets: an unknown name is an error that lists the names", "[models][presets]") {
     const std::string error = error_of([] { preset("nonsense"); });
     CHECK(contains(error, "nonsense"));
     for (const Expected& e : kTable)
@@ -184,7 +183,7 @@ TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][preset
           124439808);
 }
 
-TEST_CASE("presets: what is particular about GPT-2 and BERT is in the model", "[models][presets]") {
+TEST_CASE("presets: the properties of GPT-2 and BERT are those of the model", "[models][presets]") {
     for (const char* kind : {"gpt2", "bert"}) {
         INFO(kind);
         const LanguageModel m(small_stack(kind), Rng(1));

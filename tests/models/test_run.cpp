@@ -1,4 +1,4 @@
-// A training run without a terminal: its folder, and that it stops and is resumed to the same bits.
+// A training run without a terminal: its folder; it can be stopped and resumed with the same bits.
 #include "models/run.h"
 
 #include <sys/resource.h>
@@ -96,7 +96,7 @@ TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the s
     CHECK(nn::checkpoint::read(folder / "whole/model.safetensors").metadata().at("count.text") == "4 5 6");
 }
 
-TEST_CASE("run: a setting that a checkpoint keeps comes back, and one that may change is taken",
+TEST_CASE("run: settings in a checkpoint are restored, and those that may change can be given",
           "[models][run]") {
     const Folder folder;
     Program first;
@@ -110,10 +110,10 @@ TEST_CASE("run: a setting that a checkpoint keeps comes back, and one that may c
     Program other;
     other.run.resume = folder / "run";
     other.data = "other";
-    CHECK(contains(error_of([&] { other(); }), "the run began with other data"));
+    CHECK(contains(error_of([&] { other(); }), "the run began with other training or validation data"));
 }
 
-TEST_CASE("run: a step that came to no number is not saved", "[models][run]") {
+TEST_CASE("run: a step with a loss that is not a number is not saved", "[models][run]") {
     const Folder folder;
     Settings none;
     const RunFolder run("p", {.save = folder / "run", .save_every = 1}, none);
@@ -126,10 +126,10 @@ TEST_CASE("run: a step that came to no number is not saved", "[models][run]") {
         CHECK(contains(error_of([&] { learning.after_step(report); }), "step 1: "));
     CHECK(content(run.last()) == before);
     CHECK(learning.after_step({.step = 1, .loss = 1, .grad_norm = 1}));
-    static_assert(!std::is_move_constructible_v<Run>);  // its watch knows where it is
+    static_assert(!std::is_move_constructible_v<Run>);  // its watch points to it
 }
 
-TEST_CASE("run: what is in a folder that is no run's stays as it is", "[models][run]") {
+TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]") {
     const Folder folder;
     Settings none;
     folder.write("log.csv", "mine");
@@ -141,7 +141,7 @@ TEST_CASE("run: what is in a folder that is no run's stays as it is", "[models][
           RunSettings{.save = folder / "a", .stop_after = -1}, RunSettings{.stop_after = 1}})
         CHECK_THROWS_AS(RunFolder("p", wrong, none), SettingError);
     CHECK_FALSE(fs::exists(folder / "a"));
-    for (const char* name : {"best.safetensors", "model.safetensors"}) {  // where no file can be
+    for (const char* name : {"best.safetensors", "model.safetensors"}) {  // where a file cannot be written
         INFO(name);
         const std::string run = folder / ("run-" + std::string(name));
         Program first;
@@ -156,7 +156,7 @@ TEST_CASE("run: what is in a folder that is no run's stays as it is", "[models][
     }
 }
 
-// With no file to be opened any more the folder cannot be locked, and two runs could write into it.
+// When no more files can be opened, the folder cannot be locked, and two runs could write into it.
 TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
     const Folder folder;
     Settings none;
@@ -169,7 +169,7 @@ TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
     CHECK(contains(error, "run: this folder cannot be locked: Too many open files"));
 }
 
-TEST_CASE("run: a folder is one run's, and what is refused leaves no trace", "[models][run]") {
+TEST_CASE("run: a folder belongs to one run, and a refused run leaves no trace", "[models][run]") {
     const Folder parent;
     Settings none;
     const RunSettings settings = {.save = parent / "a/new"};
@@ -179,12 +179,12 @@ TEST_CASE("run: a folder is one run's, and what is refused leaves no trace", "[m
                           settings.save + ": another run is writing into this folder");
         CHECK(fs::exists(settings.save));
     }
-    CHECK_FALSE(fs::exists(parent / "a"));  // the first one made both, and has left nothing in them
+    CHECK_FALSE(fs::exists(parent / "a"));  // the first run made both folders, and has left nothing in them
     { const RunFolder within("p", settings, none, "task"); }
     CHECK_FALSE(fs::exists(parent / "a"));
     fs::create_directories(settings.save);
     { const RunFolder second("p", settings, none, "task"); }
-    CHECK(fs::exists(settings.save));  // this one has not made it
+    CHECK(fs::exists(settings.save));  // this run has not made it
     CHECK_FALSE(fs::exists(settings.save + "/task"));
     std::string line_break = "a\nb";
     Settings wrong;
@@ -192,6 +192,6 @@ TEST_CASE("run: a folder is one run's, and what is refused leaves no trace", "[m
     CHECK_THROWS_AS(RunFolder("p", {.save = parent / "refused"}, wrong), autograd::Error);
     CHECK_FALSE(fs::exists(parent / "refused"));
     const std::string long_name = parent / std::string(300, 'x');
-    CHECK(contains(error_of([&] { RunFolder("p", {.save = long_name}, none); }),
-                   "no folder can be made there"));
+    CHECK(
+        contains(error_of([&] { RunFolder("p", {.save = long_name}, none); }), "this folder cannot be made"));
 }

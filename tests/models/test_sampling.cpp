@@ -1,4 +1,4 @@
-// One token from logits: which may be drawn, how often, and what is refused.
+// One token from logits: which ones can be drawn, how often, and errors.
 #include "models/sampling.h"
 
 #include <cmath>
@@ -33,7 +33,7 @@ std::vector<Real> logs(const std::vector<double>& probabilities) {
     return logits;
 }
 
-// How often each id is drawn, by an even sweep over [0, 1), its first and its last number.
+// How often each id is drawn for evenly spaced numbers in [0, 1), the first and the last one included.
 std::map<int32_t, int> sweep(const std::vector<Real>& logits, const SamplingOptions& o, int n = 1000) {
     std::map<int32_t, int> counts;
     for (int i = 0; i < n; ++i)
@@ -43,7 +43,7 @@ std::map<int32_t, int> sweep(const std::vector<Real>& logits, const SamplingOpti
     return counts;
 }
 
-// The ids that are drawn at all.
+// The ids that can be drawn.
 Ids drawn(const std::vector<Real>& logits, const SamplingOptions& o) {
     Ids ids;
     for (const auto& [id, count] : sweep(logits, o))
@@ -75,13 +75,13 @@ TEST_CASE("sampling: top_k keeps the k most probable", "[models][sampling]") {
     for (const int64_t k : {int64_t{0}, int64_t{6}, int64_t{7}, std::numeric_limits<int64_t>::max()})
         CHECK(drawn(kLogits, options(1, k)) == Ids{0, 1, 2, 3, 4, 5});
     CHECK(drawn(kLogits, options(1, 2, 1, {3})) == Ids{1, 4});  // of those that may be drawn
-    // What is left keeps its proportions: 3 to 2.
+    // The rest keeps its proportions: 3 to 2.
     const std::map<int32_t, int> counts = sweep(kLogits, options(1, 2));
     CHECK(std::abs(counts.at(3) - 600) <= 3);
     CHECK(std::abs(counts.at(1) - 400) <= 3);
 }
 
-TEST_CASE("sampling: top_p keeps the fewest that reach p, the one that reaches it too",
+TEST_CASE("sampling: top_p keeps the fewest tokens that reach p, including the one that reaches it",
           "[models][sampling]") {
     const std::vector<std::pair<double, Ids>> table = {{1e-300, {3}},
                                                        {0.37, {3}},
@@ -99,7 +99,7 @@ TEST_CASE("sampling: top_p keeps the fewest that reach p, the one that reaches i
         INFO(p);
         CHECK(drawn(kLogits, options(1, 0, p)) == ids);
     }
-    // Exactly reached is reached: halves and quarters are exact.
+    // Reaching p exactly is enough: halves and quarters are exact.
     CHECK(drawn({0, 0, -kInfinity}, options(1, 0, 0.5)) == Ids{0});
     CHECK(drawn({0, 0, 0, 0}, options(1, 0, 0.75)) == Ids{0, 1, 2});
     CHECK(drawn({0, 0, 0, 0}, options(1, 0, 0.7501)) == Ids{0, 1, 2, 3});
@@ -114,7 +114,7 @@ TEST_CASE("sampling: top_p keeps the fewest that reach p, the one that reaches i
     CHECK(std::abs(counts.at(1) - 400) <= 3);
 }
 
-TEST_CASE("sampling: at least one survives, and none that is impossible", "[models][sampling]") {
+TEST_CASE("sampling: at least one token survives, and none that is impossible", "[models][sampling]") {
     const std::vector<std::vector<Real>> all = {
         kLogits,
         {-kInfinity, -kInfinity, 3, -kInfinity},
@@ -145,7 +145,8 @@ TEST_CASE("sampling: at least one survives, and none that is impossible", "[mode
     CHECK(drawn({0, 5, -kInfinity}, options(1e30)) == Ids{0, 1});
 }
 
-TEST_CASE("sampling: what has no probability is not drawn, wherever the sum rounds", "[models][sampling]") {
+TEST_CASE("sampling: tokens without probability are not drawn, however the sum is rounded",
+          "[models][sampling]") {
     for (uint64_t seed = 0; seed < 200; ++seed) {
         std::vector<Real> logits = numbers(9, seed, -3, 3);
         logits.push_back(-5000);  // e^-5000 is 0, in double too
@@ -190,7 +191,7 @@ TEST_CASE("sampling: frequencies are the probabilities", "[models][sampling]") {
     CHECK(draw(kLogits, 0.97, options()) == 5);
 }
 
-TEST_CASE("sampling: what is refused", "[models][sampling]") {
+TEST_CASE("sampling: errors", "[models][sampling]") {
     const auto refused = [](const SamplingOptions& o) {
         return contains(error_of([&] { draw(kLogits, 0.5, o); }), "[sample] temperature");
     };

@@ -1,4 +1,5 @@
-// Ids of other vocabularies: which one starts a sentence, which ones end it, and which are never written.
+// The special ids of other vocabularies: which one starts a sentence, which ones end it, and which are never
+// generated.
 #include "models/sampling.h"
 #include "tests/catch.h"
 #include "tests/models/hand_made.h"
@@ -12,7 +13,7 @@ using autograd::Tokens;
 
 namespace {
 
-// GPT-2's in small: every id is text, but for the last one, which ends it.
+// A small version of GPT-2's: every id is text except the last, which ends it.
 Specials gpt2_like(int32_t vocabulary) {
     return {.start = vocabulary - 1, .ends = {vocabulary - 1}, .pad = Tokens::kNoPadding, .never = {}};
 }
@@ -22,14 +23,14 @@ Specials marian_like(int32_t vocabulary) {
     return {.start = vocabulary - 1, .ends = {0}, .pad = vocabulary - 1, .never = {vocabulary - 1}};
 }
 
-// The text 0, 1, 2, ... up to the id before the last; what our vocabularies reserve is text like any other.
+// The text 0, 1, 2, ... up to the id before the last; the ids that our vocabularies reserve are text here.
 std::vector<double> counting(int32_t, const Ids& read) {
     std::vector<double> p(7, 0.01);
     p[read.size()] = 0.9;
     return p;
 }
 
-// Every search of this stepper, which is made anew for each.
+// All searches, each with a new stepper.
 void check_all(const std::function<std::unique_ptr<Stepper>()>& start, const Ids& expected, bool finished) {
     const Hypothesis h = greedy(*start(), 20).at(0);
     CHECK(h.ids == expected);
@@ -89,7 +90,7 @@ TEST_CASE("specials: several ends, none, and an end that the vocabulary lacks",
     beam_search(stepper, {.beam = 4, .n_best = 4, .alpha = 0, .max_tokens = 3});
     CHECK(stepper.batches == std::vector<int>{1, 3, 4});
     HandMade lacking(1, counting, 1000, Specials{.ends = {7}});
-    CHECK(contains(error_of([&] { greedy(lacking, 5); }), "the end 7 is no id of a vocabulary of 7"));
+    CHECK(contains(error_of([&] { greedy(lacking, 5); }), "the end 7 is not an id of a vocabulary of 7"));
 }
 
 TEST_CASE("specials: a Transformer begins at the start of its configuration",
@@ -101,7 +102,7 @@ TEST_CASE("specials: a Transformer begins at the start of its configuration",
     const auto stepper = model.start(src);
     CHECK((stepper->prompts.at(0, 0) == 10 && stepper->prompts.at(1, 0) == 10));
     const std::vector<Hypothesis> found = greedy(*stepper, 5);
-    // Padding is hidden whatever its id: a sentence alone is written the same.
+    // Padding is hidden whatever its id: a sentence alone gets the same translation.
     CHECK(greedy(*model.start(Tokens(1, 2, {4, 0})), 5).at(0).ids == found.at(1).ids);
     for (const Hypothesis& h : found)
         CHECK_FALSE((contains(h.ids, 0) || contains(h.ids, 10)));
@@ -182,7 +183,7 @@ TEST_CASE("decoding: sampling from a Transformer", "[models][decoding]") {
               .at(0) == greedy(*model.start(padded(sources)), 12).at(0).ids);
 }
 
-TEST_CASE("decoding: a translation that begins with a prompt", "[models][decoding]") {
+TEST_CASE("decoding: a translation can begin with a prompt", "[models][decoding]") {
     Transformer model(small("prenorm"), Rng(8));
     stir(model);
     const Tokens src = padded(sentences({4, 2}, 9));
@@ -198,7 +199,7 @@ TEST_CASE("decoding: a translation that begins with a prompt", "[models][decodin
     const std::vector<Hypothesis> rest = greedy(*model.start(src, Tokens(2, 4, prompts)), 6);
     for (std::size_t b = 0; b < 2; ++b)
         CHECK(rest[b].ids == Ids(whole[b].ids.begin() + 3, whole[b].ids.end()));
-    // It may go over the model's length: the newer half of what was written is read again, the source stays.
+    // It may go beyond the model's length: the newer half of the text is read again, with the same source.
     TransformerConfig c = small("prenorm");
     c.max_length = 6;
     const Transformer narrow(c, Rng(8));

@@ -1,4 +1,4 @@
-// The whole model: shapes, small and odd sizes, the first loss, evaluation, and what it refuses.
+// The whole model: shapes, small and odd sizes, the first loss, evaluation, and errors.
 #include "models/transformer.h"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST_CASE("transformer: two evaluations are identical, two training steps are no
     CHECK(same_bits(plain(src, tgt, Mode::eval()), plain(src, tgt, Mode::train(Rng(1)))));
 }
 
-TEST_CASE("transformer: every source of dropout has a stream of its own", "[models]") {
+TEST_CASE("transformer: each dropout has its own random stream", "[models]") {
     const Transformer m(small("paper"), Rng(1));
     std::vector<uint64_t> all = {m.src_embedding.dropout.stream, m.tgt_embedding.dropout.stream};
     for (const EncoderLayer& l : m.encoder.layers)
@@ -91,7 +91,7 @@ TEST_CASE("transformer: every source of dropout has a stream of its own", "[mode
     CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
 }
 
-TEST_CASE("transformer: layers and matrices begin different", "[models]") {
+TEST_CASE("transformer: layers and matrices have different initial values", "[models]") {
     const Transformer m(small("blog"), Rng(1));
     const std::vector<nn::NamedParameter> all = nn::parameters(m);
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -123,10 +123,10 @@ TEST_CASE("transformer: batch 1, length 1, one head, no layers", "[models]") {
     }
 }
 
-// What the last norm gives has variance 1, so the logits have d times the variance of the output's weights,
-// s², and the first loss is about ln V + s²/2. (Also where these are the embeddings: their √d is for the
-// input alone.)
-TEST_CASE("transformer: the first loss is what the initialisation promises, near ln V", "[models]") {
+// The last norm's output has variance 1, so the variance s² of the logits is d_model times that of the
+// output's weights, and the first loss is about ln V + s²/2. (Also if the embeddings are these weights: only
+// the input is scaled by √d_model.)
+TEST_CASE("transformer: the first loss is near ln V, as the initial values imply", "[models]") {
     struct Row {
         const char* preset;
         nn::Init init;
@@ -154,7 +154,7 @@ TEST_CASE("transformer: the first loss is what the initialisation promises, near
     }
 }
 
-TEST_CASE("models: padding is no part of the loss, whatever option is named", "[models]") {
+TEST_CASE("models: padding is not part of the loss, whatever options are set", "[models]") {
     const Tokens src = padded(sentences({4, 2}, 1)), tgt = framed(sentences({5, 2}, 2));
     const Tokens read = tgt.slice(0, tgt.length() - 1), predicted = tgt.slice(1, tgt.length());
     const Tokens unpadded(predicted.batch(), predicted.length(), predicted.ids());

@@ -1,4 +1,4 @@
-// From text to text, with a translator that was saved.
+// From text to text, with a saved translator.
 #include "models/translator.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ std::vector<std::string> texts(const std::vector<Translation>& all) {
 
 }  // namespace
 
-TEST_CASE("Translator: what was trained and saved translates again", "[translator]") {
+TEST_CASE("Translator: a saved translator loads and translates", "[translator]") {
     const Folder folder;
     static const Translator before = trained();
     save(folder / "model.safetensors", before.model, before.codec.metadata());
@@ -81,7 +81,7 @@ TEST_CASE("Translator: what was trained and saved translates again", "[translato
     }
 
     const Translator& t = before;
-    SECTION("many lines are what each of them is alone, whatever the batch") {
+    SECTION("many lines give the same as each alone, whatever the batch") {
         std::vector<std::string> lines = {"one two!", "", "three!", "say one two three four!", "four four!"};
         std::vector<std::string> alone;
         for (const std::string& line : lines)
@@ -115,7 +115,7 @@ TEST_CASE("Translator: what was trained and saved translates again", "[translato
         CHECK(hello.unknown.size() + 1 == static_cast<std::size_t>(hello.pieces));  // all but the "!"
         CHECK_FALSE(hello.best[0].text.empty());
     }
-    SECTION("each word with the words that it comes from") {
+    SECTION("alignments: each word with the words that it comes from") {
         const auto aligned = t.translate({"one two!"}, {.align = true});
         const text::Alignment& alignment = aligned[0].best[0].alignment;
         std::vector<int64_t> words;
@@ -181,11 +181,11 @@ TEST_CASE("alignment: by the mean over the heads of the last layer but one, at t
                   std::pair(alignment[i].second, alignment[i].first));
         crossed += !std::is_sorted(alignment.begin(), alignment.end());
     }
-    CHECK(changes > 8);  // or it would not matter where one looks
+    CHECK(changes > 8);  // or the choice of the position would not matter
     CHECK(crossed > 0);
 }
 
-TEST_CASE("Translator: an unknown word is copied from one of the source that is unknown, wherever it attends",
+TEST_CASE("Translator: an unknown word is copied from an unknown word of the source, wherever it attends",
           "[translator]") {
     const text::Codec codec =
         text::Codec::learn(parallel_text({{"a b c d e f", "a b c d e f"}}), {.merges = 0});
@@ -208,7 +208,7 @@ TEST_CASE("Translator: an unknown word is copied from one of the source that is 
     CHECK(copied > 20);
 }
 
-TEST_CASE("Translator: files that are none", "[translator][saved]") {
+TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
     const Folder folder;
     const auto refused = [&](const std::string& path, const std::string& part) {
         const std::string error = error_of([&] { Translator::load(path); });
@@ -247,7 +247,7 @@ TEST_CASE("Translator: files that are none", "[translator][saved]") {
     refused(folder / "language", "this is a saved language model; a saved translation model is needed");
 }
 
-TEST_CASE("model_file: of a run's folder the model, else the best, else the last", "[translator][saved]") {
+TEST_CASE("model_file: in a run's folder the model, else the best, else the last", "[translator][saved]") {
     const Folder folder;
     CHECK(model_file(folder / "any") == folder / "any");
     for (const char* name : {"last.safetensors", "best.safetensors", "model.safetensors"}) {

@@ -1,7 +1,7 @@
 // Checks the gradients of whole modules: of every element of every parameter and input.
 //
-// autograd/gradcheck.h clones its inputs; a module's parameters stand inside it, so here they are moved
-// where they are.
+// autograd/gradcheck.h clones its inputs. A module's parameters are inside it, so here they are changed in
+// place.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@ namespace plaingrad::tests {
 
 using autograd::NoGrad;
 
-// An attention key's bias moves all scores of a query alike, and so changes nothing: its gradient is 0. It is
-// the middle third of the joint projection's.
+// An attention key's bias adds the same to all scores of a query, and so has no effect: its gradient is 0. It
+// is the middle third of the joint projection's bias.
 inline bool truly_zero(const std::string& name, std::size_t i, std::size_t size) {
     return name.ends_with("in_proj.bias") && i >= size / 3 && i < 2 * size / 3;
 }

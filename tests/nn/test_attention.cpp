@@ -1,5 +1,5 @@
-// Multi-head attention against the paper's formula, head by head, and the properties that a wrong split,
-// mask or merge would break (a toy task is learned even with scrambled heads).
+// Multi-head attention against the paper's formula, head by head, and properties that a wrong split, mask or
+// merge would break. (A toy task can be learned even with scrambled heads.)
 #include "nn/attention.h"
 
 #include <functional>
@@ -19,7 +19,7 @@ struct Result {
 
 using Allowed = std::function<bool(int64_t b, int64_t t, int64_t s)>;
 
-// MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O, with loops, in double.
+// MultiHead(q, k, v) = Concat(head_1, ..., head_H) W_O, with loops, in double.
 Result by_definition(const MultiHeadAttention& layer, const Tensor& query, const Tensor& memory,
                      const Allowed& allowed) {
     const int64_t batch = query.size(0), queries = query.size(1), keys = memory.size(1), n = query.size(2);
@@ -88,13 +88,13 @@ TEST_CASE("attention: equals the definition, head by head, under every mask", "[
                 CHECK(worst_error(out, expected.out) < 1e-5);
                 CHECK(worst_error(weights, expected.weights) < 1e-5);
                 CHECK(
-                    same_bits(out, layer(query, memory, {r.mask, Mode::eval()})));  // without asking for them
+                    same_bits(out, layer(query, memory, {r.mask, Mode::eval()})));  // without requesting them
             }
         }
     }
 }
 
-TEST_CASE("attention: of itself, in one product, it is the same", "[nn][attention]") {
+TEST_CASE("attention: self-attention, with one joint product, is the same", "[nn][attention]") {
     const MultiHeadAttention layer(12, 3, Rng(3), {.dropout = Real(0.2), .init = Init::pytorch});
     const Tensor x = random({2, 5, 12}, 1);
     for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::key_counts({5, 3}).and_causal()}) {
@@ -176,7 +176,7 @@ TEST_CASE("attention: queries in another order give rows in that order, keys in 
     CHECK_FALSE(same_bits(swapped, straight));
 }
 
-TEST_CASE("attention: a query that may see nothing gets the output bias, and no gradient",
+TEST_CASE("attention: a query without allowed keys gets the output bias, and no gradient",
           "[nn][attention]") {
     const MultiHeadAttention layer(6, 2, Rng(13), {.init = Init::pytorch});
     Tensor query = random({2, 3, 6}, 14), memory = random({2, 4, 6}, 15);

@@ -11,7 +11,7 @@ using namespace tests;      // NOLINT
 
 static Mode step(uint64_t n) { return Mode::train(Rng(5).fork(n)); }
 
-// The correlation of what two masks keep; 1 if they are the same.
+// The correlation between two masks; 1 if they are equal.
 static double correlation(const Tensor& a, const Tensor& b, double rate) {
     double sum = 0;
     for (int64_t i = 0; i < a.numel(); ++i)
@@ -31,7 +31,7 @@ TEST_CASE("dropout: evaluation is the identity", "[nn][dropout]") {
     CHECK(never(x, step(1)).same_memory(x));
 }
 
-TEST_CASE("dropout: keeps 1 - rate of the numbers, divided by it", "[nn][dropout]") {
+TEST_CASE("dropout: keeps 1 - rate of the elements, divided by 1 - rate", "[nn][dropout]") {
     const int64_t n = 40000;
     for (const double rate : {0.1, 0.5, 0.9}) {
         const Dropout layer(static_cast<Real>(rate), Rng(2));
@@ -76,7 +76,7 @@ TEST_CASE("dropout: backward uses forward's mask", "[nn][dropout]") {
     CHECK(same_bits(x.grad(), y.detach()));
 }
 
-TEST_CASE("dropout: inside the feed-forward it drops hidden numbers, in training only", "[nn][dropout]") {
+TEST_CASE("dropout: inside the feed-forward it drops hidden elements, only in training", "[nn][dropout]") {
     const FeedForward with(6, 20, Rng(9), {.dropout = Real(0.5)}), without(6, 20, Rng(9));
     const Tensor x = random({3, 6}, 2);
     CHECK(same_bits(with(x, Mode::eval()), without(x, Mode::eval())));

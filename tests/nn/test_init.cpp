@@ -1,4 +1,4 @@
-// Initial values: bounds, means, deviations, and that they depend on seed and place alone.
+// Initial values: bounds, means, deviations; they depend only on the seed and the layer's path.
 #include "nn/init.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void check_normal(const Tensor& x, double deviation) {
     const double n = static_cast<double>(x.numel());
     CHECK(std::abs(m.mean) < 5 * deviation / std::sqrt(n));
     CHECK(m.deviation == Approx(deviation).epsilon(5 / std::sqrt(2 * n)));
-    CHECK(m.largest > 2.5 * deviation);  // and not a uniform one of that deviation, which ends at 1.73
+    CHECK(m.largest > 2.5 * deviation);  // so it is not uniform: that ends at 1.73 deviations
     CHECK(m.largest < 6.5 * deviation);
 }
 
@@ -112,13 +112,13 @@ TEST_CASE("init: only GPT-2's residual projections depend on the depth", "[nn][i
         }
 }
 
-TEST_CASE("init: a transposed matrix has the bounds of what it maps", "[nn][init]") {
-    // (out, in), as the output layer's: V = 150 from d = 100
+TEST_CASE("init: a transposed matrix has the bounds of its inputs and outputs", "[nn][init]") {
+    // (out, in), as the output layer's: V = 150, d_model = 100
     check_uniform(initial_matrix(Init::pytorch, {150, 100}, 100, 150, Rng(10)), 0.1);
     check_normal(initial_matrix(Init::normal, {150, 100}, 100, 150, Rng(11)), 0.1);
 }
 
-TEST_CASE("init: LayerNorm begins as the identity of normalised vectors", "[nn][init]") {
+TEST_CASE("init: LayerNorm begins with gain 1 and bias 0", "[nn][init]") {
     const Norm layer(5);
     check_all(layer.gain, 1);
     check_all(layer.bias, 0);

@@ -1,4 +1,4 @@
-// The gradient of every layer, with respect to its inputs and all its parameters, against differences.
+// The gradient of every layer, with respect to its inputs and parameters, against finite differences.
 #include <algorithm>
 
 #include "nn/attention.h"

@@ -1,4 +1,4 @@
-// Layers: the values they compute, their shapes, what they refuse.
+// Layers: the values they compute, their shapes, and errors.
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
@@ -115,7 +115,7 @@ TEST_CASE("sinusoidal positions: the paper's formula, from any first", "[nn][lay
             CHECK(static_cast<double>(at[1]) == Approx(std::cos(angle)).margin(1e-6));
         }
     }
-    // In numbers, so that the formula here is not the only witness.
+    // Literal numbers, as the formula above could have the same mistake.
     CHECK(static_cast<double>(table.data()[6]) == Approx(0.841471));     // sin 1
     CHECK(static_cast<double>(table.data()[7]) == Approx(0.540302));     // cos 1
     CHECK(static_cast<double>(table.data()[8]) == Approx(0.0463992));    // sin 10000^(-1/3)
@@ -133,7 +133,7 @@ TEST_CASE("sinusoidal positions: an odd width ends with a sine", "[nn][layers]")
     CHECK(static_cast<double>(table.data()[5 + 4]) == Approx(std::sin(std::pow(10000.0, -0.8))));
 }
 
-TEST_CASE("positions: beyond the maximum length is an error that says so", "[nn][layers]") {
+TEST_CASE("positions: beyond the maximum length, an error says so", "[nn][layers]") {
     for (const Positions kind : {Positions::sinusoidal, Positions::learned}) {
         const PositionalEncoding layer(kind, 4, 6, Rng(1));
         CHECK(error_of([&] { layer(Tensor::zeros({1, 4, 6})); }) == "");
@@ -150,7 +150,7 @@ TEST_CASE("positions: beyond the maximum length is an error that says so", "[nn]
     }
 }
 
-TEST_CASE("learned positions: a row of the table each", "[nn][layers]") {
+TEST_CASE("learned positions: each is a row of the table", "[nn][layers]") {
     const PositionalEncoding layer(Positions::learned, 3, 2, Rng(1));
     CHECK(layer.table->shape() == Shape({3, 2}));
     put(layer.table, {1, 2, 3, 4, 5, 6});

@@ -1,4 +1,4 @@
-// Modules: what visit finds, tied parameters, clones, and that copies cannot happen by mistake.
+// Modules: what visit finds, tied parameters, clones; copies by mistake are impossible.
 #include "nn/module.h"
 
 #include <cstdlib>
@@ -82,7 +82,7 @@ TEST_CASE("module: the names of a small Transformer's parameters", "[nn][module]
     CHECK(names(parameters(Transformer(one_layer("blog"), Rng(1)))) == expected);
 }
 
-TEST_CASE("module: no two parameters have one name, and layers count on", "[nn][module]") {
+TEST_CASE("module: no two parameters have the same name, and layers are numbered", "[nn][module]") {
     for (const models::Preset& preset : models::presets()) {
         const Transformer model(small(preset.name), Rng(1));
         const std::vector<NamedParameter> every = all_parameters(model);
@@ -110,7 +110,7 @@ TEST_CASE("module: a tied parameter is found once, or under each of its names", 
     CHECK(parameter_count(model) == parameter_count(once));
 }
 
-TEST_CASE("module: gradients are forgotten by zero_grad", "[nn][module]") {
+TEST_CASE("module: zero_grad removes gradients", "[nn][module]") {
     const Transformer model(one_layer("blog"), Rng(1));
     const Tokens src = padded({{4, 5}}), tgt = framed({{5, 4}});
     teacher_forced_loss(model, src, tgt, Mode::eval()).backward();
@@ -130,7 +130,7 @@ TEST_CASE("module: gradients are forgotten by zero_grad", "[nn][module]") {
     CHECK(same_bits(model.output.table->grad().to_vector(), once));
 }
 
-TEST_CASE("module: the best model stays while the original trains on", "[nn][module]") {
+TEST_CASE("module: a clone keeps the best weights while the original trains on", "[nn][module]") {
     for (const std::string& kind : kKinds) {
         INFO(kind);
         const Transformer model(small(kind), Rng(1));
@@ -138,14 +138,14 @@ TEST_CASE("module: the best model stays while the original trains on", "[nn][mod
         const Transformer best = clone(model);
         const std::vector<Real> then = values(parameters(model));
         CHECK(same_bits(values(parameters(best)), then));
-        CHECK(names(parameters(best)) == names(parameters(model)));  // the ties are kept
+        CHECK(names(parameters(best)) == names(parameters(model)));  // weights are still tied
         train(model, 2, 3, 2);
         CHECK(same_bits(values(parameters(best)), then));
         CHECK_FALSE(same_bits(values(parameters(model)), then));
     }
 }
 
-TEST_CASE("module: a clone computes and trains as the original, dropout masks included", "[nn][module]") {
+TEST_CASE("module: a clone computes and trains like the original, dropout masks included", "[nn][module]") {
     for (const std::string& kind : kKinds) {
         INFO(kind);
         const Transformer model(small(kind), Rng(1).fork("somewhere"));
@@ -168,7 +168,7 @@ TEST_CASE("module: moving a model moves its weights", "[nn][module]") {
     CHECK(moved.output.table->same_memory(moved.src_embedding.tokens.table));
 }
 
-TEST_CASE("module: values are copied only between equals", "[nn][module]") {
+TEST_CASE("module: values are copied only between modules with equal parameters", "[nn][module]") {
     const Transformer a(small("blog"), Rng(1)), b(small("paper"), Rng(1)), wide(small("blog", 12), Rng(1));
     CHECK(contains(error_of([&] { copy_values(parameters(a), parameters(b)); }), "cannot be copied"));
     const std::string error = error_of([&] { copy_values(parameters(a), parameters(wide)); });
@@ -189,7 +189,7 @@ struct Twice {
 
 }  // namespace
 
-// What the compiler says of a program that includes nn/linear.h.
+// The compiler's errors for a program that includes nn/linear.h.
 static std::string compiled(const std::string& program) {
     const Folder folder;
     const std::string source =
@@ -211,7 +211,7 @@ TEST_CASE("module: the compiler says in a sentence what is wrong with a struct",
                    "a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight"));
 }
 
-TEST_CASE("module: two members of one name are refused", "[nn][module]") {
+TEST_CASE("module: two members with the same name are refused", "[nn][module]") {
     CHECK(contains(error_of([] { parameters(Twice()); }), "[visit] two parameters have the name a.weight"));
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("module: modules are visited as modules, and can be changed", "[nn][mo
     for_each_module<Transformer>(
         model, [&](const std::string& name, Transformer& m) { roots += name == "" && &m == &model; });
     CHECK(roots == 1);
-    // What a Linear says is a matrix, and nothing else: files have it transposed.
+    // Only a Linear's weight counts as a matrix: files have it transposed.
     int64_t matrices = 0;
     for (const NamedParameter& p : parameters(model))
         matrices += p.is_matrix;
@@ -259,13 +259,13 @@ TEST_CASE("module: a model can be printed", "[nn][module]") {
         contains(text, "\n  output  OutputLayer\n    table  (11, 12), tied to src_embedding.tokens.table\n"));
 }
 
-TEST_CASE("module: frozen parameters have no gradient and stay as they are", "[nn][module][optim]") {
+TEST_CASE("module: frozen parameters get no gradient and do not change", "[nn][module][optim]") {
     const Tokens src = padded({{4, 5}}), tgt = framed({{5, 4}});
     for (const std::string& kind : kKinds) {
         INFO(kind);
         const Transformer model(small(kind), Rng(1)), free = clone(model);
         Adam adam(parameters(model), {.lr = 0.1, .weight_decay = 0.1, .decoupled = true});
-        teacher_forced_loss(model, src, tgt, Mode::eval()).backward();  // forgotten by freezing
+        teacher_forced_loss(model, src, tgt, Mode::eval()).backward();  // freezing removes these gradients
         freeze(model.encoder);
         const std::vector<Real> frozen = values(parameters(model.encoder));
         zero_grad(model.decoder);
@@ -278,7 +278,7 @@ TEST_CASE("module: frozen parameters have no gradient and stay as they are", "[n
         for (std::size_t i = 0; i < all.size(); ++i) {
             INFO(all[i].name);
             CHECK(all[i].tensor.has_grad() == !all[i].name.starts_with("encoder."));
-            if (all[i].tensor.has_grad())  // it passes through what is frozen as before
+            if (all[i].tensor.has_grad())  // gradients pass through frozen parameters as before
                 CHECK(same_bits(all[i].tensor.grad(), others[i].tensor.grad()));
         }
         adam.step();
@@ -292,7 +292,7 @@ TEST_CASE("module: frozen parameters have no gradient and stay as they are", "[n
     }
 }
 
-TEST_CASE("module: a tied weight is frozen under each of its names, and so is one shared later",
+TEST_CASE("module: a tied weight is frozen under each of its names, also one that is shared later",
           "[nn][module]") {
     const Transformer model(one_layer("paper"), Rng(1));
     freeze(model.src_embedding);

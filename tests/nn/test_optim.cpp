@@ -21,7 +21,7 @@ void set_gradient(const NamedParameter& p, const Tensor& g) {
     autograd::sum(p.tensor * g).backward();
 }
 
-// Algorithm 1 of Kingma & Ba 2015, with both kinds of weight decay, one number.
+// Algorithm 1 of Kingma & Ba 2015, with both kinds of weight decay, for one number.
 struct Reference {
     double w, m = 0, v = 0;
     void step(const AdamOptions& o, double g, int t) {
@@ -59,7 +59,7 @@ double worst_after(int steps, const AdamOptions& o) {
 
 }  // namespace
 
-TEST_CASE("Adam: a thousand steps as in double, each option", "[nn][optim]") {
+TEST_CASE("Adam: a thousand steps equal the algorithm in double, with each option", "[nn][optim]") {
     // In float each step rounds w once: an error of about √1000 half units in the last place.
     const double tolerance = autograd::kRealIsDouble ? 1e-12 : 4e-6;
     CHECK(worst_after(1000, {.lr = 1e-4}) < tolerance);
@@ -82,7 +82,7 @@ TEST_CASE("Adam: the first step is lr, whatever the gradient", "[nn][optim]") {
     CHECK(worst_error(w.tensor, std::vector<double>{1.25, 2.75, 1.25, 2.75, 1.25, 2}) < 1e-6);
 }
 
-TEST_CASE("Adam: gradients of 0, 1e-20 and 1e20 leave numbers", "[nn][optim]") {
+TEST_CASE("Adam: gradients of 0, 1e-20 and 1e20 leave finite weights", "[nn][optim]") {
     for (const bool decoupled : {false, true}) {
         const AdamOptions o = {.lr = 0.25, .decoupled = decoupled};
         const NamedParameter w = parameter("w", Tensor::full({3}, 1));
@@ -127,7 +127,7 @@ TEST_CASE("Adam: weight decay, coupled and not, of matrices only and of everythi
     }
 }
 
-TEST_CASE("Adam: what no gradient reached stays, even with decay", "[nn][optim]") {
+TEST_CASE("Adam: a parameter without a gradient does not change, even with decay", "[nn][optim]") {
     const NamedParameter used = parameter("used", Tensor::full({2}, 1));
     const NamedParameter unused = parameter("unused", Tensor::full({2}, 1));
     Adam adam({used, unused}, {.lr = 0.1, .weight_decay = 0.1, .decoupled = true});
@@ -191,7 +191,7 @@ TEST_CASE("Adam: options out of range", "[nn][optim]") {
     CHECK(contains(error_of([] { Tensor().require_grad(); }), "[require_grad] this tensor is empty"));
 }
 
-TEST_CASE("optimizers: a rate or a scale that would ruin the weights is refused", "[nn][optim]") {
+TEST_CASE("optimizers: a rate or scale that would destroy the weights is refused", "[nn][optim]") {
     const NamedParameter w = parameter("w", Tensor::full({2}, 1));
     set_gradient(w, Tensor::full({2}, 1));
     Adam adam({w});
@@ -207,8 +207,8 @@ TEST_CASE("optimizers: a rate or a scale that would ruin the weights is refused"
     CHECK(same_bits(w.tensor, Tensor::full({2}, 1)));
 }
 
-TEST_CASE("Adam: each parameter's own steps correct its means, as in PyTorch", "[nn][optim]") {
-    // `rare` has a gradient in every third step only, as an expert or a table that a batch does not use.
+TEST_CASE("Adam: each parameter's own step count corrects its means, as in PyTorch", "[nn][optim]") {
+    // `rare` has a gradient only in every third step, like an expert or a table that a batch does not use.
     const AdamOptions o = {.lr = 0.1, .beta2 = 0.98};
     const NamedParameter often = parameter("often", Tensor::full({3}, 1)),
                          rare = parameter("rare", Tensor::full({3}, 1));
@@ -230,7 +230,7 @@ TEST_CASE("Adam: each parameter's own steps correct its means, as in PyTorch", "
         step(adam, t);
     CHECK(adam.steps() == 7);
     CHECK(adam.steps_of_each() == std::vector<int64_t>{7, 2});
-    // A run that is resumed goes on with the same counts.
+    // A resumed run continues with the same counts.
     Adam resumed({often, rare}, o);
     copy_values(adam.state(), resumed.state());
     resumed.set_steps(adam.steps(), adam.steps_of_each());
@@ -264,7 +264,7 @@ double sgd_reference(const SgdOptions& o, double w, const std::vector<double>& g
 
 }  // namespace
 
-TEST_CASE("Sgd: as in double, each option, over many numbers", "[nn][optim]") {
+TEST_CASE("Sgd: many elements equal the algorithm in double, with each option", "[nn][optim]") {
     const int64_t n = 2 * (1 << 14) + 5;  // more than a task has, and a rest
     for (const SgdOptions& o : std::vector<SgdOptions>{{.lr = 0.01},
                                                        {.lr = 0.01, .momentum = 0.9},
@@ -291,7 +291,8 @@ TEST_CASE("Sgd: as in double, each option, over many numbers", "[nn][optim]") {
     }
 }
 
-TEST_CASE("Sgd: with momentum a constant gradient comes to count 1/(1-momentum) times", "[nn][optim]") {
+TEST_CASE("Sgd: with momentum, the effect of a constant gradient approaches 1/(1-momentum) times",
+          "[nn][optim]") {
     const NamedParameter w = parameter("w", Tensor::full({1}, 0));
     Sgd sgd({w}, {.lr = 0.125, .momentum = 0.5});
     std::vector<Real> positions;
@@ -323,7 +324,7 @@ TEST_CASE("clip_grad_norm: a tied weight counts once, and is scaled once", "[nn]
     CHECK(tied[0].tensor.grad().to_vector() == std::vector<Real>{Real(1.5), 0, 0, 0, 2, 0, 0, 0, 0});
 }
 
-TEST_CASE("clip_grad_norm: over all parameters, in double, at the limit untouched", "[nn][optim]") {
+TEST_CASE("clip_grad_norm: over all parameters, in double, unchanged at the limit", "[nn][optim]") {
     const NamedParameter a = parameter("a", Tensor::zeros({2})), b = parameter("b", Tensor::zeros({1, 1}));
     const NamedParameter none = parameter("none", Tensor::zeros({4}));
     const auto set = [&](Real x, Real y, Real z) {
@@ -342,14 +343,14 @@ TEST_CASE("clip_grad_norm: over all parameters, in double, at the limit untouche
     CHECK_FALSE(none.tensor.has_grad());
     CHECK(grad_norm({none}) == 0);
 
-    set(Real(3e19), Real(4e19), 0);  // whose squares are beyond a float
+    set(Real(3e19), Real(4e19), 0);  // whose squares overflow a float
     CHECK(clip_grad_norm({a, b}, 1) == Approx(5e19));
     CHECK(worst_error(a.tensor.grad(), std::vector<double>{0.6, 0.8}) < 1e-6);
     CHECK(contains(error_of([&] { clip_grad_norm({a}, 0); }), "positive"));
     CHECK(contains(error_of([&] { clip_grad_norm({a}, -1); }), "positive"));
 }
 
-TEST_CASE("clip_grad_norm: a norm that is no number leaves the gradients", "[nn][optim]") {
+TEST_CASE("clip_grad_norm: a norm that is not finite leaves the gradients unchanged", "[nn][optim]") {
     const NamedParameter a = parameter("a", Tensor::zeros({2}));
     const Real infinity = std::numeric_limits<Real>::infinity();
     set_gradient(a, Tensor::from({2}, {3, infinity}));
@@ -360,7 +361,7 @@ TEST_CASE("clip_grad_norm: a norm that is no number leaves the gradients", "[nn]
     CHECK(a.tensor.grad().data()[0] == 3);
 }
 
-TEST_CASE("Adam, grad_norm: every number of a large parameter, and a shared one once", "[nn][optim]") {
+TEST_CASE("Adam, grad_norm: every element of a large parameter, and a shared parameter once", "[nn][optim]") {
     // With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps.
     const int64_t n = 2 * (1 << 14) + 5;  // more than a task has, and a rest
     const NamedParameter w = parameter("w", Tensor::zeros({n})), again = {"again", w.tensor};
@@ -375,7 +376,7 @@ TEST_CASE("Adam, grad_norm: every number of a large parameter, and a shared one 
     CHECK(moved == n);
 }
 
-TEST_CASE("clip_grad_norm: before the step it counts", "[nn][optim]") {
+TEST_CASE("clip_grad_norm: affects the step after it", "[nn][optim]") {
     // With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps: it shows the gradient's size.
     const NamedParameter w = parameter("w", Tensor::zeros({2}));
     Adam adam({w}, {.lr = 1, .beta1 = 0, .beta2 = 0, .eps = 1e6});

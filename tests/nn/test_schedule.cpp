@@ -44,7 +44,7 @@ TEST_CASE("schedule: cosine", "[nn][schedule]") {
     CHECK(lr(5) == Approx(0.5));
     CHECK(lr(10) == Approx(1));  // the peak
     CHECK(lr(11) < 1);
-    CHECK(lr(60) == Approx(0.55));  // half way down
+    CHECK(lr(60) == Approx(0.55));  // halfway down
     CHECK(lr(85) == Approx(0.1 + 0.9 * 0.5 * (1 - std::sqrt(0.5))));
     CHECK(lr(109) > 0.1);
     CHECK(lr(110) == Approx(0.1));

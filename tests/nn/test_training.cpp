@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// One number that is trained, with a gradient of 1 everywhere: each step makes it smaller.
+// A model of one number whose gradient is 1 everywhere: each step makes it smaller.
 struct Tiny {
     Parameter x{Tensor::from({2}, {5, -5})};
     std::vector<NamedParameter> parameters = {{"x", x}};
@@ -40,7 +40,7 @@ TrainingOptions steps(int64_t n) {
     return options;
 }
 
-// Validates every two steps; the losses are given one after the other, and the weights kept.
+// Validates every two steps, with the given losses in order; records the weights.
 struct Scripted {
     std::vector<double> losses;
     Tiny tiny = {};
@@ -66,7 +66,7 @@ struct Scripted {
 
 }  // namespace
 
-TEST_CASE("training: every step, with its number, its rate and a stream of its own", "[nn][training]") {
+TEST_CASE("training: every step, with its number, its rate and its own random stream", "[nn][training]") {
     Tiny tiny, other, again;
     TrainingOptions options = steps(5);
     options.learning_rate = [](int64_t step) { return step == 3 ? 0.0 : 0.5; };
@@ -118,12 +118,12 @@ TEST_CASE("training: the best weights of all validations are kept", "[nn][traini
     last.run(6, 0);
     CHECK((last.validations == 3 && last.result.best_step == 6));
     CHECK(same_bits(last.weights(), last.seen[2]));
-    Scripted infinite{.losses = {HUGE_VAL, HUGE_VAL}};  // none is a best one
+    Scripted infinite{.losses = {HUGE_VAL, HUGE_VAL}};  // none is the best
     infinite.run(4, 0);
     CHECK((infinite.result.best_step == 0 && same_bits(infinite.weights(), infinite.seen[1])));
 }
 
-TEST_CASE("training: ends when so many validations in a row are no better", "[nn][training]") {
+TEST_CASE("training: ends after so many validations in a row without improvement", "[nn][training]") {
     struct Row {
         std::vector<double> losses;
         int64_t patience, steps, best;
@@ -140,7 +140,7 @@ TEST_CASE("training: ends when so many validations in a row are no better", "[nn
     }
 }
 
-TEST_CASE("training: what is not a number ends it, before it reaches a weight", "[nn][training]") {
+TEST_CASE("training: a loss that is not a number ends it before any weight changes", "[nn][training]") {
     Scripted s{.losses = {1, std::nan("")}};
     CHECK(contains(error_of([&] { s.run(9, 0); }), "step 4: the validation loss is not a number"));
     const Parameter x(Tensor::from({2}, {1, 2}));
@@ -179,7 +179,7 @@ TEST_CASE("training: an epoch's last batch ends its step, and validation follows
                           "5 validated"});  // the last one is a part of an epoch
 }
 
-TEST_CASE("training: goes on from where it stood, to the same bits", "[nn][training][bits]") {
+TEST_CASE("training: resumes with the same bits", "[nn][training][bits]") {
     const auto options = [](int64_t n) {
         TrainingOptions o = steps(n);
         o.validate_every = 2;
@@ -215,8 +215,8 @@ TEST_CASE("training: goes on from where it stood, to the same bits", "[nn][train
                    "[Adam] the number of steps"));
 }
 
-// The best validation is that of step 2; what stops before the end of the run goes on from its last weights.
-TEST_CASE("training: the best weights come at the end of the run, not of a call", "[nn][training]") {
+// The best validation is that of step 2. A call that stops before the end of the run leaves the last weights.
+TEST_CASE("training: the best weights are restored at the end of the run, not of a call", "[nn][training]") {
     const auto options = [](int64_t stop, int64_t& validations) {
         TrainingOptions o = steps(8);
         o.stop = stop;
@@ -238,7 +238,7 @@ TEST_CASE("training: the best weights come at the end of the run, not of a call"
     CHECK(same_bits(whole.x->to_vector(), whole.weights[2]));  // as before step 3
 }
 
-TEST_CASE("training: batches that are accumulated say how many tokens they have", "[nn][training]") {
+TEST_CASE("training: accumulated batches must have a number of tokens", "[nn][training]") {
     Tiny tiny;
     TrainingOptions options = steps(1);
     options.accumulate = 2;
@@ -255,7 +255,7 @@ TEST_CASE("training: batches that are accumulated say how many tokens they have"
     CHECK(contains(error_of(train), "clip must be"));
 }
 
-TEST_CASE("training: what is not finite is named", "[nn][training]") {
+TEST_CASE("training: an error names what is not finite", "[nn][training]") {
     Tiny good, bad;
     const auto train = [&] {
         nn::train(
@@ -275,7 +275,7 @@ TEST_CASE("training: what is not finite is named", "[nn][training]") {
     CHECK(contains(error, "first in that of bad"));
 }
 
-TEST_CASE("training: a watch sees each step, and can stop", "[nn][training]") {
+TEST_CASE("training: a watch is called for each step, and can stop", "[nn][training]") {
     Tiny tiny;
     TrainingOptions options = steps(20);
     options.learning_rate = [](int64_t step) { return 1.0 / static_cast<double>(step); };
@@ -304,11 +304,11 @@ TEST_CASE("training: a watch sees each step, and can stop", "[nn][training]") {
     epochs.validation_loss = [&] { return ++validations, 1.0; };
     before.clear();
     tiny.train(epochs, watch);
-    CHECK((before.size() == 3 &&
-           validations == 0));  // a run of epochs that is resumed later goes on in its epoch
+    CHECK(
+        (before.size() == 3 && validations == 0));  // a run that is resumed later continues within its epoch
 }
 
-TEST_CASE("training: the log has a row for each step, and goes on", "[nn][training]") {
+TEST_CASE("training: the log has a row for each step, and continues after a resume", "[nn][training]") {
     TrainingLog log;
     log.add(
         {.step = 1, .loss = 2.5, .tokens = 100, .learning_rate = 1e-3, .grad_norm = 0.25, .seconds = 0.5});

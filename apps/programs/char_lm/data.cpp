@@ -19,7 +19,7 @@ std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) 
         if (!bytes)
             models::text::check_unpacked(text, name);
         check(bytes || text.find('\0') == std::string::npos, name,
-              ": there is a NUL byte in this file; --bytes reads what is no text");
+              ": there is a NUL byte in this file; --bytes reads files that are not text");
         if (!bytes) {
             text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
             std::erase(text, '\r');
@@ -64,7 +64,7 @@ Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines) {
                 corpus.characters.add(text, file.name, number);
             });
     check(corpus.characters.size() > models::text::kFirstFreeId + 1, files[0].name,
-          ": one character is all that this text consists of; there is nothing to learn");
+          ": this text consists of one character only; there is nothing to learn");
     std::vector<Sequence> items = encode(files, corpus.characters, lines);
     const std::size_t n = lines ? items.size() : items[0].size();
     check(n >= 20, files[0].name, ": a text of ",

@@ -1,5 +1,5 @@
-// The texts that char_lm learns from and is measured on: files as ids, held-out parts, pieces of the context,
-// batches.
+// The texts that char_lm is trained and evaluated on: files as ids, the held-out part, pieces as long as the
+// context, batches.
 #pragma once
 
 #include <string>
@@ -20,11 +20,11 @@ struct File {
     std::string name, text;
 };
 
-// As bytes, or as text without byte order marks and carriage returns.
+// Reads files as bytes, or as text without byte order marks and carriage returns.
 std::vector<File> read_files(const std::vector<std::string>& names, bool bytes);
 
-// All files as one item; or for each line an item: <sos> characters <eos>. Throws Error for a character that
-// is unknown, unless `unknown` counts them: then they are left out.
+// All files as one sequence; or, with `lines`, each line as one: <sos> characters <eos>. Throws Error for an
+// unknown character; but if `unknown` is given, unknown characters are counted there and left out.
 std::vector<Sequence> encode(const std::vector<File>& files, const Characters& characters, bool lines,
                              int64_t* unknown = nullptr);
 
@@ -34,27 +34,26 @@ struct Corpus {
     std::vector<Sequence> training, held_out;
 };
 
-// Held out are the last tenth of the text; of lines a tenth chosen by chance, at most 1,000, and the same
-// ones for every seed.
+// Holds out the last tenth of a text; of lines, a random tenth, at most 1,000, the same for every seed.
 Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines);
 // "612 characters to learn from, 68 held out; 13 different characters", on standard error.
 void describe(const Corpus& corpus);
 
-// How many positions the longest line takes, <sos> or <eos> included.
+// How many positions the longest line needs, <sos> or <eos> included.
 int64_t context_of_longest(const std::vector<Sequence>& lines);
 
-// Pieces of the context and one more, each of which begins with the last character of the one before: so all
-// characters but the first of an item are predicted once, from those that precede them in their piece.
+// Cuts each item into pieces of context + 1 characters. A piece begins with the last character of the one
+// before. So every character but an item's first is predicted once, from those before it in its piece.
 std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context, int64_t begin = 0);
 
-// All pieces of the training data in random order, again and again. A text is cut elsewhere each time.
+// All pieces of the training data in random order, round after round. Each round cuts a text elsewhere.
 class Batches {
 public:
     Batches(const Corpus& corpus, int64_t context, const Rng& rng)
         : corpus_(corpus), context_(context), rng_(rng) {}
 
     Tokens next(int64_t rows);
-    void skip(int64_t rows);  // what next would give for so many
+    void skip(int64_t rows);  // past what next(rows) would return
 
 private:
     void start_round();

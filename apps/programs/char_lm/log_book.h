@@ -1,6 +1,6 @@
-// The text that char_lm learns when it is given none: a lighthouse's log book, written for this purpose. It
-// stands in log_book.txt, which the Makefile compiles into the program. It is frozen: the losses in the
-// README are of exactly these characters.
+// The text that char_lm learns when it is given none: a lighthouse's log book, written for this purpose. The
+// Makefile compiles it into the program from log_book.txt. It must not change: the losses in the README are
+// of exactly these characters.
 #pragma once
 
 #include <string_view>

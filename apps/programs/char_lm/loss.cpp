@@ -26,7 +26,7 @@ int64_t predictions(const Tokens& rows) {
 
 Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces) {
     const autograd::NoGrad no_grad;
-    constexpr int64_t kAtOnce = 2048;  // characters: what a processor's cache holds
+    constexpr int64_t kAtOnce = 2048;  // characters, whose activations fit into the cache
     const std::size_t rows =
         static_cast<std::size_t>(std::max<int64_t>(1, kAtOnce / model.config.max_length));
     Measured all;

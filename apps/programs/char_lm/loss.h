@@ -8,16 +8,17 @@
 
 namespace plaingrad::char_lm {
 
-// Position t of a row predicts t + 1; the loss is the mean over all of them but padding.
+// Position t of a row predicts position t + 1. The loss is the mean over all positions but padding.
 autograd::Tensor mean_loss(const models::LanguageModel& model, const Tokens& rows, const nn::Mode& mode);
-int64_t predictions(const Tokens& rows);  // how many it is the mean of
+int64_t predictions(const Tokens& rows);  // how many positions that mean is over
 
 struct Measured {
-    double nats = 0;  // the mean for a prediction
+    double nats = 0;  // the mean per prediction
     int64_t predictions = 0;
 };
 Measured measure(const models::LanguageModel& model, const std::vector<Sequence>& pieces);
-// The same loss of a table that knows how often each character followed each other one, plus once.
+// A baseline: the held-out loss of a bigram table, the counts of how often each character follows each other
+// one in the training data, plus one.
 Measured pair_table_loss(const Corpus& corpus);
 
 // "validation loss    1.8734 nats = 2.7027 bits per character, over 111,539", to standard output.

@@ -1,5 +1,5 @@
-// Learns to write from a text: a decoder-only Transformer that predicts the next character, or byte. With
-// --lines each line of the file is an item of its own, e.g. a name, and it learns to invent new ones.
+// Learns to write like a text: a decoder-only Transformer that predicts the next character, or byte. With
+// --lines each line of the file is a separate text, e.g. a name, and it learns to invent new ones.
 #include <algorithm>
 #include <iostream>
 
@@ -19,7 +19,7 @@ namespace {
 
 int demo_command(int argc, char** argv, const std::vector<kit::Command>& commands) {
     Settings s = recipe("demo");
-    kit::Options options("char_lm", "learns to write from a text, and writes");
+    kit::Options options("char_lm", "learns from a text, and writes more of it");
     options.commands(commands);
     options.add_common(s.seed);
     options.example("./apps/char_lm", "learns a built-in text for 18 seconds, and continues it");
@@ -46,24 +46,26 @@ int sample_command(int argc, char** argv) {
     SampleSettings s;
     std::vector<std::string> words;
     kit::Options options("char_lm sample", "writes with a saved model");
-    options.rest("MODEL [FILE...]",
-                 "MODEL: a saved model; FILE: its training lines, to count how many samples are new", words,
-                 true);
-    options.add("--prompt", "TEXT", "how it begins", s.prompt).allow_empty();
-    options.add("--tokens", "N", "characters to write; of each line, at most", s.tokens);
+    options.rest("MODEL [FILE...]", "a saved model; its training lines, to count how many samples are new",
+                 words, true);
+    options.add("--prompt", "TEXT", "the text to continue", s.prompt).allow_empty();
+    options.add("--tokens", "N", "characters to write; with a model of lines, at most so many per line",
+                s.tokens);
     options.add("--count", "N", "lines to write, with a model of lines", s.count);
-    options.add("--temperature", "X", "below 1 more careful, above 1 wilder; 0: always the most probable",
+    options.add("--temperature", "X",
+                "below 1: more predictable; above 1: more random; 0: always the most probable",
                 s.sampling.temperature);
-    options.add("--top-k", "K", "only the K most probable characters; 0: all", s.sampling.top_k);
-    options.add("--top-p", "P", "only the most probable that reach this probability together",
+    options.add("--top-k", "K", "draw only from the K most probable characters; 0: all", s.sampling.top_k);
+    options.add("--top-p", "P",
+                "draw only from the most probable characters that reach probability P together",
                 s.sampling.top_p, {.min = 1e-6, .max = 1});
-    options.add_common(s.seed, "of what is drawn");
+    options.add_common(s.seed, "random seed of the samples");
     options.example("./apps/char_lm sample readme --prompt 'The ' --tokens 100", "continues the prompt");
     options.parse(argc, argv);
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());
     if (!w.lines && !words.empty())
-        throw kit::UsageError("FILE is for models that learned with --lines; this one learned a text");
+        throw kit::UsageError("FILE is for models trained with --lines; this one learned a text");
     write(w, s, encode(read_files(words, w.characters.are_bytes()), w.characters, true));
     return 0;
 }
@@ -71,21 +73,20 @@ int sample_command(int argc, char** argv) {
 int eval_command(int argc, char** argv) {
     std::vector<std::string> words;
     kit::Options options("char_lm eval", "measures how well a saved model predicts files");
-    options.rest("MODEL FILE...", "what train --save has written, and text", words, true);
+    options.rest("MODEL FILE...", "a saved model; files to predict", words, true);
     options.add_threads();
     options.example("./apps/char_lm eval readme apps/README.md", "nats and bits per character");
     options.parse(argc, argv);
     if (words.size() < 2)
-        throw kit::UsageError(
-            "eval needs a model that train --save has written, and a text; --help shows more");
+        throw kit::UsageError("eval needs a model and a text; --help shows more");
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());
     int64_t unknown = 0;
     const std::vector<Sequence> items =
         encode(read_files(words, w.characters.are_bytes()), w.characters, w.lines, &unknown);
     if (unknown > 0)
-        std::cerr << kit::name() << ": characters that the model does not know, which are left out: "
-                  << kit::grouped(unknown) << '\n';
+        std::cerr << kit::name()
+                  << ": characters that the model does not know, left out: " << kit::grouped(unknown) << '\n';
     const int64_t context = w.model.config.max_length;
     check(!w.lines || context_of_longest(items) <= context, words[0], ": the longest line has ",
           context_of_longest(items) - 1, " characters; the model takes ", context - 1);
@@ -101,7 +102,7 @@ int main(int argc, char** argv) {
     return kit::run("char_lm", argv[0], [&] {
         return kit::run_command(
             argc, argv, demo_command,
-            {{"train", "learns from your files, and saves what it has learned", train_command},
+            {{"train", "learns from your files, and saves the model", train_command},
              {"sample", "writes with a saved model", sample_command},
              {"eval", "measures how well a saved model predicts your files", eval_command},
              kit::info_command("char_lm", train_options)});

@@ -9,19 +9,19 @@
 namespace plaingrad::char_lm {
 
 Settings recipe(const std::string& preset) {
-    // tiny: the small machines' recipe in the README of Karpathy's nanoGPT, but for the learning rate: with
-    // 1e-3, as there, so small a model has not learned enough when the 2,000 steps end.
+    // tiny: the recipe for small machines in the README of Karpathy's nanoGPT, but with a higher learning
+    // rate: with its 1e-3, so small a model has not learned enough after 2,000 steps.
     Settings s = {};
     s.preset = preset;
-    if (preset == "small") {  // the same, config/train_shakespeare_char.py
+    if (preset == "small") {  // nanoGPT's config/train_shakespeare_char.py
         s.layers = s.heads = 6, s.d_model = 384, s.context = 256;
         s.batch = 64, s.steps = 5000, s.lr = 1e-3, s.dropout = 0.2;
     } else if (preset == "names") {
-        // Karpathy's makemore, but for a higher rate that falls, and dropout: without them it knows the names
-        // by heart before it is good at new ones.
+        // Karpathy's makemore, but with dropout and a higher learning rate that falls: without them the model
+        // has the names by heart before it is good at new ones.
         s.d_model = 64, s.context = 16, s.lr = 2e-3, s.dropout = 0.1;
         s.batch = 32, s.steps = 16'000, s.validate_every = 500;
-    } else if (preset == "demo") {  // 20 seconds on two cores
+    } else if (preset == "demo") {  // 18 seconds on two cores
         s.layers = 3, s.steps = 1800, s.lr = 4e-3, s.dropout = 0.05;
     }
     return s;
@@ -36,7 +36,7 @@ static void use_preset(Settings& s, const models::Settings& given) {
 kit::Options train_options(Settings& s) {
     kit::Options options("char_lm train",
                          "learns from text, and holds out a tenth of it to measure the result");
-    options.rest("FILE...", "text in UTF-8; several files are one text", s.files, false,
+    options.rest("FILE...", "text in UTF-8; several files are read as one text", s.files, false,
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
     options.add("--lines", "each line is a separate text, such as a name", s.lines);
@@ -46,28 +46,25 @@ kit::Options train_options(Settings& s) {
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 4096});
-    options.add("--context", "N", "characters to look back on; with --lines never less than the longest line",
+    options.add("--context", "N", "characters that the model sees; with --lines, at least the longest line",
                 s.context, {.min = 1, .max = 1 << 16});
     options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
-    options.add("--batch", "N", "pieces of text, or lines, in a step", s.batch, {.min = 1, .max = 1 << 16});
+    options.add("--batch", "N", "pieces of text, or lines, per step", s.batch, {.min = 1, .max = 1 << 16});
     options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000})
         .can_not_change("the learning rate falls over all of them");
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
-    options.add("--validate-every", "N", "steps from one validation to the next", s.validate_every,
-                {.min = 1});
+    options.add("--validate-every", "N", "steps between validations", s.validate_every, {.min = 1});
     options.add("--patience", "N", "stop after N validations without improvement; 0: never", s.patience);
     options.add_common(s.seed);
     options.example("./apps/char_lm train README.md --steps 500 --save readme", "learns from a file");
     options.example("./apps/char_lm train names.txt --lines", "learns names, and invents some");
     options.note(
-        "Held out are the last tenth of the text, or a tenth of the lines (at most 1,000) chosen by chance; "
-        "which "
-        "ones does not depend on --seed. The loss is the mean over all that is held out, cut into pieces of "
-        "the "
-        "context, each character predicted from those before it in its piece; with --lines the end of a line "
-        "counts "
-        "as a character.");
-    options.note("Without --save a sample is shown. Ctrl-C finishes the step and saves; --resume continues.");
+        "The last tenth of the text is held out, or a random tenth of the lines (at most 1,000), the same "
+        "for every --seed. The loss is the mean over everything that is held out, cut into pieces as long as "
+        "the context; each character is predicted from those before it in its piece. With --lines, the end "
+        "of a line counts as a character.");
+    options.note(
+        "Without --save, a sample is printed. Ctrl-C finishes the step and saves; --resume continues.");
     return options;
 }
 
@@ -75,7 +72,7 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
     const auto p = static_cast<autograd::Real>(s.dropout);
     models::StackConfig config = models::gpt2();
     config.vocabulary = vocabulary;
-    config.specials = models::StackConfig().specials;  // of Characters
+    config.specials = models::StackConfig().specials;  // the ids that Characters reserves
     config.max_length = context;
     config.n_layers = s.layers;
     config.block.n_heads = s.heads;

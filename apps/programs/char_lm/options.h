@@ -21,10 +21,10 @@ struct Settings {
     double lr = 3e-3, dropout = 0;
 };
 
-// The values of a preset: tiny, small, names; or of the demo.
+// The values of a preset: tiny, small or names; or those of the demo.
 Settings recipe(const std::string& preset);
 
-// The rows, which set `s`.
+// The rows. Parsing them sets `s`.
 kit::Options train_options(Settings& s);
 
 models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context);

@@ -14,7 +14,7 @@ struct SampleSettings {
     models::SamplingOptions sampling = {.temperature = 0.8};
 };
 
-// What follows the prompt; or lines that begin with it, and how many of them are none of the known ones.
+// Continues the prompt; or writes lines that begin with it, and says how many are not among the known ones.
 void write(const models::Writer& w, const SampleSettings& s, const std::vector<Sequence>& known);
 
 }  // namespace plaingrad::char_lm

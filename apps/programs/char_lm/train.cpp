@@ -16,12 +16,13 @@ using autograd::join;
 
 namespace {
 
-// texts: what the corpus was made of. Returns whether the run has come to its end.
+// texts: those that the corpus was made from. Returns whether the run has come to its end.
 bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std::string>& texts,
            const Settings& s, const models::RunFolder& folder) {
     const int64_t context = w.model.config.max_length;
     const std::vector<Sequence> all = cut(corpus.held_out, context);
-    // On the way the loss is of every so many of these pieces, if they are many: enough to compare by.
+    // During training, validation takes only every so many of these pieces if there are many: that is enough
+    // to compare losses.
     constexpr std::size_t kEnough = 16'384;  // characters
     const std::size_t every = 1 + all.size() * static_cast<std::size_t>(context) / kEnough;
     std::vector<Sequence> some;
@@ -45,7 +46,7 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
                     .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
     if (ended) {
         print("validation loss", measure(w.model, all), corpus.characters);
-        print("a table of pairs", pair_table_loss(corpus), corpus.characters);
+        print("a bigram table", pair_table_loss(corpus), corpus.characters);
     }
     return ended;
 }
@@ -65,8 +66,8 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
             std::max({context, context_of_longest(corpus.training), context_of_longest(corpus.held_out)});
     constexpr int64_t kMost = 1024;  // attention takes time with the square
     check(context <= std::max(s.context, kMost), files[0].name,
-          ": with --lines a line is one item, and the longest has ", context - 1, " characters; --context ",
-          context, " allows it");
+          ": with --lines each line is a separate text, and the longest has ", context - 1,
+          " characters; --context ", context, " allows it");
     const models::StackConfig config = model_config(s, corpus.characters.size(), context);
     kit::check_memory(models::least_parameters(config));
     const models::Writer w = {models::LanguageModel(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
@@ -79,7 +80,7 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
     if (train(w, corpus, texts, s, folder) && !folder.exists()) {
         std::cout << '\n';
         const SampleSettings sample = {
-            .sampling = {.temperature = 0.5}};  // careful: it has not learned for long
+            .sampling = {.temperature = 0.5}};  // low, as it has not learned for long
         write(w, sample, corpus.training);
     }
 }

@@ -1,4 +1,4 @@
-// Learning from texts.
+// Training on texts.
 #pragma once
 
 #include "apps/programs/char_lm/data.h"
@@ -6,7 +6,8 @@
 
 namespace plaingrad::char_lm {
 
-// Trains a model on the files. Says how good it is; without a folder to keep it, it writes a sample.
+// Trains a model on the files and prints its validation loss. Without a folder to keep it in, also prints a
+// sample.
 void learn(const std::vector<File>& files, const Settings& s, const models::RunFolder& folder);
 
 }  // namespace plaingrad::char_lm

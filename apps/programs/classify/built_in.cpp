@@ -56,7 +56,7 @@ const std::vector<Intent> kIntents = {
       "will i need an umbrella in {city} {day}"}},
 };
 
-// The last two ways to fill each slot are kept for the held-out sentences.
+// What can fill each slot. The last two are for the held-out sentences only.
 const std::map<std::string, std::vector<std::string>> kSlots = {
     {"animal", {"cats", "dogs", "cows", "horses", "elephants", "penguins"}},
     {"artist", {"mozart", "nina simone", "the beatles", "bach", "edith piaf", "david bowie"}},
@@ -71,7 +71,7 @@ const std::map<std::string, std::vector<std::string>> kSlots = {
     {"topic", {"football", "the election", "science", "the economy", "tennis", "space"}},
 };
 
-// A template with its {slots} filled. The last two values of each slot are for held-out sentences only.
+// A template with its {slots} filled at random.
 std::string fill(const std::string& sentence, bool held_out, const Rng& rng) {
     std::string text;
     uint64_t draws = 0;
@@ -90,7 +90,7 @@ std::string fill(const std::string& sentence, bool held_out, const Rng& rng) {
     return text;
 }
 
-// Different ones: a template without a slot gives one, whatever is drawn.
+// Fills each template so many times, and keeps the distinct sentences.
 std::vector<Example> sentences(const std::string& label, const std::vector<std::string>& templates,
                                bool held_out, uint64_t draws, const Rng& rng) {
     std::set<std::string> texts;

@@ -1,5 +1,6 @@
-// What classify learns from when it is given no file: what is asked of an assistant, as templates of
-// sentences. The held-out ones are worded otherwise, and no slot is filled there as it was in training.
+// What classify learns from when it is given no file: requests to an assistant, made from templates. The
+// held-out sentences have other templates, and their slots are filled with words that training never puts
+// there.
 #pragma once
 
 #include "apps/programs/classify/data.h"

@@ -30,7 +30,7 @@ Example parse_line(const std::string& line, const std::string& where) {
     const std::size_t end = std::min(tab != std::string::npos ? tab : line.find(' ', start), line.size());
     Example e = {trimmed(line.substr(start, end - start)), line.substr(std::min(end + 1, line.size())),
                  where};
-    check(!e.label.empty(), where, ": nothing stands before the tab; a line must be label<TAB>text");
+    check(!e.label.empty(), where, ": there is no label before the tab; a line must be label<TAB>text");
     check(has_text(e.text), where, ": no text follows the label '", e.label,
           "'; a line must be label<TAB>text, or the label, a space, and the text",
           e.label.find(',') < e.label.size() ? ", not CSV" : "");
@@ -41,7 +41,7 @@ Example parse_line(const std::string& line, const std::string& where) {
 
 void report_replaced(const std::string& where, int64_t bytes) {
     if (bytes > 0)
-        std::cerr << kit::name() << ": " << where << ": bytes that are no text, read as U+FFFD: " << bytes
+        std::cerr << kit::name() << ": " << where << ": bytes that are not text, read as U+FFFD: " << bytes
                   << '\n';
 }
 
@@ -73,7 +73,7 @@ std::vector<std::string> collect_labels(const std::vector<Example>& examples, co
     std::vector<std::string> labels;
     for (const auto& [label, found] : by_label) {
         check(found.size() > 1, found[0]->where, ": the label '", label,
-              "' has this line alone; at least two are needed: add some, or take this one out",
+              "' has only this line; at least two are needed: add some, or remove this one",
               label.find(',') < label.size() ? "; CSV must become label<TAB>text" : "");
         labels.push_back(label);
     }
@@ -83,7 +83,7 @@ std::vector<std::string> collect_labels(const std::vector<Example>& examples, co
 std::size_t index_of(const Example& e, const std::vector<std::string>& labels) {
     const auto found = std::lower_bound(labels.begin(), labels.end(), e.label);
     check(found != labels.end() && *found == e.label, e.where, ": the label '", e.label,
-          "' is none of those that were learned: ", models::listed(labels));
+          "' is not among those that were learned: ", models::listed(labels));
     return static_cast<std::size_t>(found - labels.begin());
 }
 

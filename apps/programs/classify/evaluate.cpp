@@ -25,7 +25,7 @@ void report_cuts(const models::text::Reader& reader, const std::vector<Example>&
                                    [&](const Example& e) { return reader.cuts(e.text); });
     if (cut > 0)
         std::cerr << kit::name() << ": texts of more than " << reader.options().max_words
-                  << " words, of which only these are read: " << cut << '\n';
+                  << " words, read only that far: " << cut << '\n';
 }
 
 std::string prediction(const Labeller& l, const std::string& text) {

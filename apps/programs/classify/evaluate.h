@@ -1,4 +1,4 @@
-// What a classifier makes of texts: tables against their labels, and answers line by line.
+// Evaluates a classifier on labelled texts, and predicts labels line by line.
 #pragma once
 
 #include <iosfwd>
@@ -11,13 +11,13 @@ namespace plaingrad::classify {
 
 Confusion evaluate(const models::Labeller& l, const std::vector<Example>& examples);
 
-// Says on standard error how many of the texts are too long to be read whole.
+// Says on standard error how many texts are longer than the model reads, if any.
 void report_cuts(const models::text::Reader& reader, const std::vector<Example>& examples);
 
 // "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label first.
 std::string prediction(const models::Labeller& l, const std::string& text);
 
-// A prediction for each line, which is written before the next line is read.
+// Writes a prediction for each line before it reads the next one.
 void predict_lines(const models::Labeller& l, std::istream& in, const std::string& name);
 
 }  // namespace plaingrad::classify

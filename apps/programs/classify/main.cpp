@@ -1,5 +1,4 @@
-// Learns to tell kinds of text apart: an encoder-only Transformer that reads a line and says which label it
-// has.
+// Learns to classify texts: an encoder-only Transformer that reads a line and predicts its label.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,11 +26,10 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     s.d_model = 64;
     s.lr = 3e-3;
     s.dropout = 0.1;
-    kit::Options options("classify", "learns which kind of text a line is");
+    kit::Options options("classify", "learns to label lines of text");
     options.commands(commands);
     options.add_common(s.seed);
-    options.example("./apps/classify",
-                    "learns what is asked from sentences of its own, in seconds, and tells unseen ones");
+    options.example("./apps/classify", "learns from built-in requests in a second, and labels unseen ones");
     options.example(
         "printf 'good\\tlovely day\\ngood\\tlovely\\nbad\\tawful day\\nbad\\tawful\\n' > moods.tsv",
         "a file to learn from");
@@ -39,7 +37,7 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     options.example("echo 'what a lovely evening' | ./apps/classify predict moods",
                     "the label, a tab, good=0.9..., a tab, bad=0.0...");
     options.note(
-        "Exit status: 0, or 1 if the built-in sentences were not learned or for bad data, 2 for a wrong "
+        "Exit status: 0; 1 if the built-in sentences were not learned, or for bad data; 2 for a wrong "
         "command line.");
     options.parse(argc, argv);
 
@@ -47,7 +45,7 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     const models::RunFolder folder("classify", {}, options);
     const models::Labeller l = new_labeller(corpus, built_in_labels(), s);
     train(l, corpus, s, folder);
-    std::cout << "On sentences worded otherwise than those learned: ";
+    std::cout << "On sentences worded differently from those learned: ";
     const Confusion c = evaluate(l, corpus.held_out);
     print(c);
     std::cout << '\n';
@@ -92,7 +90,7 @@ int train_on(const std::string& path, const Settings& s, const models::RunFolder
         return 0;
     if (corpus.held_out.empty())
         std::cerr << kit::name()
-                  << ": no line is held out, so nothing is measured; --validation N holds out N\n";
+                  << ": no lines are held out, so nothing is measured; --validation N holds out N\n";
     else
         print(evaluate(l, corpus.held_out));
     return 0;
@@ -111,14 +109,14 @@ int train_command(int argc, char** argv) {
 
 int predict_command(int argc, char** argv) {
     std::vector<std::string> words;
-    kit::Options options("classify predict", "gives labels and their probabilities to texts");
-    options.rest("MODEL [TEXT...]", "of train --save; texts, otherwise the lines of standard input", words,
+    kit::Options options("classify predict", "predicts the labels of texts, with probabilities");
+    options.rest("MODEL [TEXT...]", "a saved model; texts, otherwise the lines of standard input", words,
                  true);
     options.add_threads();
     options.note(
-        "A line for each text: the label, then all labels as label=probability, the most probable first, "
-        "divided by tabs (cut -f1 gives the labels alone). An empty line of standard input gives an empty "
-        "line.");
+        "The output has a line for each text: the label, then all labels as label=probability, the most "
+        "probable first, separated by tabs (cut -f1 gives only the labels). An empty line of standard input "
+        "gives an empty line.");
     options.parse(argc, argv);
     for (std::size_t i = 1; i < words.size(); ++i)
         if (!has_text(words[i]))
@@ -133,7 +131,7 @@ int predict_command(int argc, char** argv) {
     }
     if (words.size() == 1 && kit::is_terminal(STDIN_FILENO))
         std::cerr << "Type a text; Ctrl-D ends.\n";
-    std::ios::sync_with_stdio(false);  // or input that cannot be read seems to have ended
+    std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
     if (words.size() == 1)
         predict_lines(l, std::cin, "standard input");
     return 0;
@@ -141,8 +139,8 @@ int predict_command(int argc, char** argv) {
 
 int eval_command(int argc, char** argv) {
     std::vector<std::string> words;
-    kit::Options options("classify eval", "measures a model on a file with labels");
-    options.rest("MODEL FILE", "of train --save; lines of label<TAB>text, or label and text", words, true);
+    kit::Options options("classify eval", "measures a model on a labelled file");
+    options.rest("MODEL FILE", "a saved model; lines of label<TAB>text, or label and text", words, true);
     options.add_threads();
     options.parse(argc, argv);
     if (words.size() != 2)
@@ -161,9 +159,8 @@ int main(int argc, char** argv) {
         return kit::run_command(
             argc, argv, demo_command,
             {{"train", "learns from a file with a label and a text on each line", train_command},
-             {"predict", "gives labels and their probabilities to texts, with a model that was saved",
-              predict_command},
-             {"eval", "measures a model on a file with labels", eval_command},
+             {"predict", "predicts the labels of texts with a saved model", predict_command},
+             {"eval", "measures a model on a labelled file", eval_command},
              kit::info_command("classify", train_options)});
     });
 }

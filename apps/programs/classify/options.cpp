@@ -17,27 +17,27 @@ kit::Options train_options(Settings& s) {
         .add("--validation", "N|FILE",
              "lines to hold out, or a file of such lines (default: a tenth, at most 500)",
              s.validation)
-        .may_change()  // where the file has moved
+        .may_change()  // as the file may have moved
         .set = [&s](const std::string& text) {
         s.validation = is_number(text) ? text : std::filesystem::absolute(text).string();
     };
     options
-        .add("--epochs", "N", "how often each text is learned; 0: 15, or enough for 300 steps", s.epochs,
+        .add("--epochs", "N", "passes over all texts; 0: 15, or enough for 300 steps", s.epochs,
              {.max = 1'000'000})
         .can_not_change("the learning rate falls over all of them");
-    options.add("--batch", "N", "texts in a step", s.batch, {.min = 1, .max = 1 << 16});
+    options.add("--batch", "N", "texts per step", s.batch, {.min = 1, .max = 1 << 16});
     options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
     options.add("--weight-decay", "X", "weight decay, as in AdamW", s.weight_decay, {.min = 0, .max = 1});
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
-    options.add("--d-model", "N", "width of the model; the feed-forward has twice as much", s.d_model,
+    options.add("--d-model", "N", "width of the model; the feed-forward layers are twice as wide", s.d_model,
                 {.min = 1, .max = 8192});
     options.add("--pooling", "represent a text by the mean of its positions, or by an added first one",
                 s.pooling, {"mean", "first"});
     options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.min = 0, .max = 0.99});
     options.add("--word-dropout", "X", "probability of dropping a word but keeping its parts", s.word_dropout,
                 {.min = 0, .max = 0.99});
-    options.add("--label-smoothing", "X", "part of the target that is spread over all labels",
+    options.add("--label-smoothing", "X", "share of the target that is spread over all labels",
                 s.label_smoothing, {.min = 0, .max = 0.99});
     options.add("--min-count", "N",
                 "know rarer words only by their parts: beginning, ending, capital, digits",
@@ -57,11 +57,9 @@ kit::Options train_options(Settings& s) {
         "./apps/classify train questions.txt --validation 500 --seed 1",
         "holds out 500 lines, learns from the rest, and prints how many of the 500 it gets right");
     options.note(
-        "Which lines are held out is up to --seed; a text that is held out is not learned from where it "
-        "stands "
-        "again. Without --patience the held-out lines have no part in training: the weights are those after "
-        "the "
-        "last epoch. With it they choose the epoch, and their accuracy is a little too good to be true. "
+        "--seed decides which lines are held out; other copies of a held-out text are not learned either. "
+        "Without --patience, the held-out lines have no part in training: the weights are those after the "
+        "last epoch. With it they choose the epoch, so that their accuracy is a little too optimistic. "
         "TREC's 5,452 training questions (six labels) give 86.7 % with these defaults in a minute: "
         "the mean of --seed 1, 2, 3 with --validation 500, each with its own 500 lines.");
     options.note("Ctrl-C finishes the step and saves, if there is a folder; --resume continues.");

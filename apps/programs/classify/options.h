@@ -20,11 +20,13 @@ struct Settings {
     models::text::ReaderOptions reader;
 };
 
-// The rows, which set `s`.
-bool is_number(const std::string& text);  // lines to hold out, and no file
+// Whether --validation is a number of lines to hold out, and not a file.
+bool is_number(const std::string& text);
+
+// The rows. Parsing them sets `s`.
 kit::Options train_options(Settings& s);
 
-// The model that they describe. Throws UsageError if there is none.
+// The model that the settings describe. Throws UsageError if they contradict each other.
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes);
 
 }  // namespace plaingrad::classify

@@ -16,7 +16,7 @@ std::string percent(int64_t part, int64_t whole) {
     return text;
 }
 
-// So many columns wide, with blanks in front or behind; cut if it is longer. (A letter is a column.)
+// `text` cut or padded to `width` columns, aligned to the right unless `left`. A letter takes one column.
 std::string column(const std::string& text, std::size_t width, bool left = false) {
     std::size_t letters = 0, fits = 0;
     for (std::size_t i = 0; i < text.size(); ++i)
@@ -32,7 +32,7 @@ std::string column(const std::string& text, std::size_t width, bool left = false
 }  // namespace
 
 void print(const Confusion& c) {
-    // Columns have numbers, so that many labels fit on a line.
+    // Columns are headed by numbers, so that many labels fit on a line.
     constexpr std::size_t kWidestRow = 24;
     std::size_t row_width = 5;
     for (const std::string& label : c.labels)

@@ -1,4 +1,4 @@
-// How often which label was taken for which, as tables.
+// The confusion matrix: how often each label was predicted for each true one.
 #pragma once
 
 #include <cstdint>

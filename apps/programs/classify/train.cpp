@@ -102,7 +102,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
             data.push_back(e.label + '\t' + e.text);
             longest = std::max(longest, std::ssize(l.reader(e.text)));
         }
-        data.emplace_back();  // where it ends
+        data.emplace_back();  // marks the end of the part
     }
     models::Run run(folder, models::parts_of(l.model, l.metadata(), models::text::fingerprint(data)), {},
                     options.adam);

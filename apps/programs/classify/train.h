@@ -7,8 +7,8 @@
 
 namespace plaingrad::classify {
 
-// One that has learned nothing yet, and reads as the training texts make it. Says what it is on standard
-// error.
+// An untrained one, with a vocabulary made from the training texts. Prints its size, and that of the data, on
+// standard error.
 models::Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels,
                               const Settings& s);
 

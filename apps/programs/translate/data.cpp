@@ -14,7 +14,7 @@ ParallelText read(const std::vector<std::string>& files, bool any_bytes) {
                              : models::text::read_parallel(files[0], files[1], rule);
 }
 
-// What the model reads and predicts on a side, the end included.
+// How many tokens the model reads on the source side and predicts on the target side, <eos> included.
 static models::text::PairLength length_of(const models::Pair& pair) {
     return {std::ssize(pair.src), std::ssize(pair.tgt) + 1};
 }
@@ -45,8 +45,8 @@ Corpus::Corpus(const ParallelText& text, const Codec& codec, const models::Speci
     if (changed > 0)
         std::cerr << text.files() << ": " << kit::counted(changed, "pair") << " of more than " << longest
                   << (too_long == TooLong::cut ? " tokens: cut\n" : " tokens: dropped\n");
-    check(!pairs_.empty(), text.files(), ": no pair is short enough; --max-length ", longest,
-          " is what a side may have in tokens");
+    check(!pairs_.empty(), text.files(), ": no pair is short enough; --max-length allows ", longest,
+          " tokens on a side");
 }
 
 int64_t Corpus::longest() const {

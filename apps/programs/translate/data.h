@@ -18,29 +18,29 @@ using models::text::ParallelText;
 using models::text::SentencePair;
 using models::text::TooLong;
 
-// Two files, or one TSV. any_bytes: what is not UTF-8 stays as it is.
+// Reads two files, or one TSV. any_bytes: keeps bytes that are not UTF-8 as they are.
 ParallelText read(const std::vector<std::string>& files, bool any_bytes);
 
 class Corpus {
 public:
-    // specials: the model's. A pair with a side of more than `longest` ids, its end included, is dropped or
-    // cut, which is said, or an Error.
+    // specials: the model's. too_long: whether a pair with a side of more than `longest` ids, <eos> included,
+    // is dropped, cut or an Error. Says on standard error how many pairs were dropped or cut.
     Corpus(const ParallelText& text, const Codec& codec, const models::Specials& specials, int64_t longest,
            TooLong too_long);
 
     int64_t size() const { return std::ssize(pairs_); }
-    int64_t longest() const;        // in tokens, of both sides, the end included
+    int64_t longest() const;        // in tokens, of both sides, <eos> included
     int64_t target_tokens() const;  // tokens to predict
     const std::vector<SentencePair>& sentences() const { return sentences_; }
 
     std::vector<std::vector<int64_t>> batches(const models::text::BatchOptions& options) const;
     models::Batch batch(const std::vector<int64_t>& indices) const;
 
-    // The same pairs, whose words are split in other ways for each `rng`. A pair that would be too long stays
+    // The same pairs, with words split in other ways for each `rng`. A pair that would become too long stays
     // as it was.
     Corpus with_dropout(const Codec& codec, double dropout, const autograd::Rng& rng) const;
 
-    // A text that depends on every id.
+    // A short text that changes if any id changes.
     std::string fingerprint() const;
 
 private:
@@ -49,15 +49,15 @@ private:
 
     models::Specials specials_;
     int64_t longest_ = 0;
-    std::vector<models::Pair> pairs_;  // sources end in an end
+    std::vector<models::Pair> pairs_;  // sources end with <eos>
     std::vector<SentencePair> sentences_;
 };
 
-// Where training is in its data: batch `index` of an epoch is next. Which pairs that batch has follows from
-// the seed.
+// The position of training in its data: batch `index` of epoch `epoch` is next. The seed and the epoch
+// determine its pairs.
 class Cursor {
 public:
-    // Both must outlive it. bpe_dropout: see Codec::encode; each epoch has its own pieces.
+    // corpus and codec must outlive it. bpe_dropout: see Codec::encode; each epoch splits words anew.
     Cursor(const Corpus& corpus, const Codec& codec, int64_t batch_tokens, double bpe_dropout, uint64_t seed);
 
     // Throws Error if the epoch has no batch of this number.
@@ -75,7 +75,7 @@ private:
     const Codec* codec_;
     double bpe_dropout_;
     models::text::BatchOptions options_;
-    std::optional<Corpus> divided_;  // this epoch's
+    std::optional<Corpus> divided_;  // with this epoch's BPE dropout
     std::vector<std::vector<int64_t>> batches_;
 };
 

@@ -30,7 +30,8 @@ std::string where(const LineList& lines) {
     return text + (lines.count > std::ssize(lines.first) ? ", ..." : "");
 }
 
-// "U+00E9 é (3 times, first in line 7), ...". Of what a terminal may act on only the code.
+// "U+00E9 é (3 times, first in line 7), ...". Control characters, on which a terminal may act, are shown only
+// by their codes.
 std::string where(const UnseenCharacters& unseen) {
     constexpr int kShown = 10;
     std::string text;
@@ -67,7 +68,7 @@ std::vector<Finding> findings(const CorpusCheck& c, bool validation) {
     return all;
 }
 
-// In short on one line, with what was found; or a line for each thing that was looked for.
+// One corpus: see print_report.
 void describe(std::ostream& out, const CorpusCheck& c, bool validation, bool in_short) {
     out << c.files << ": " << c.lengths.size() << (c.lengths.size() == 1 ? " pair" : " pairs");
     for (const Finding& f : findings(c, validation)) {
@@ -79,8 +80,8 @@ void describe(std::ostream& out, const CorpusCheck& c, bool validation, bool in_
     out << '\n';
 }
 
-// How many sentences of either side have how many words. Ten steps go as far as 99 of 100 sentences, so that
-// one endless line does not squeeze all others into one; what is longer comes last.
+// A histogram of sentence lengths in words, for both sides. Its first ten rows cover 99 % of the sentences,
+// so that one endless line does not squeeze all others into one row; the last row has the rest.
 void draw_lengths(std::ostream& out, const std::vector<PairLength>& lengths) {
     constexpr int64_t kSteps = 10, kWidest = 24;
     std::vector<int64_t> all = {0};  // if there are no sentences

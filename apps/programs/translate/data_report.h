@@ -1,4 +1,4 @@
-// What a look at the data has found, in words.
+// The findings of models::text::check_data as text.
 #pragma once
 
 #include <iosfwd>
@@ -7,8 +7,8 @@
 
 namespace plaingrad::translate {
 
-// In short: a line for each corpus, with what was found. Otherwise a line for each thing that was looked for,
-// and a picture of how long the sentences of the training data are.
+// in_short: one line per corpus, with what was found. Otherwise one line per check, and a histogram of the
+// sentence lengths in the training data.
 void print_report(std::ostream& out, const models::text::DataCheck& check, bool in_short);
 
 }  // namespace plaingrad::translate

@@ -65,7 +65,7 @@ int train_command(int argc, char** argv) {
     if (s.run.resume.empty())
         check_settings(s);
     if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
-        throw kit::UsageError("--patience needs --validation: there is nothing to be better");
+        throw kit::UsageError("--patience needs --validation: without it, nothing tells what is better");
     if (s.check_data && s.run.resume.empty()) {
         read_texts(s);
         return 0;
@@ -95,11 +95,11 @@ int train_command(int argc, char** argv) {
 // ---------------------------------------------------------------------------------- run, score, and info
 
 void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown) {
-    options.add("--beam", "N", "width of the beam; 1: greedy", o.beam, {.min = 1, .max = 1000});
+    options.add("--beam", "N", "width of the beam; 1: greedy search", o.beam, {.min = 1, .max = 1000});
     options.add("--alpha", "X",
-                "length penalty, log p / length^X; 0: none; larger values favour longer sentences", o.alpha,
-                {.max = 10});
-    options.add("--batch", "N", "sentences at a time", o.batch, {.min = 1, .max = 1 << 16});
+                "length penalty: score = log p / length^X; 0: none; larger values favour longer sentences",
+                o.alpha, {.max = 10});
+    options.add("--batch", "N", "sentences to translate at a time", o.batch, {.min = 1, .max = 1 << 16});
     options.add("--unknown", "what to write for a word that the model has never seen", unknown,
                 {"copy", "mark"});
 }
@@ -109,12 +109,12 @@ int run_command(int argc, char** argv) {
     PipeOptions pipe;
     std::string unknown = "copy";
     kit::Options options("translate run", "translates standard input, or a file, line by line");
-    options.rest("MODEL [FILE]", "a run's folder or a saved model; what to translate", words, true);
+    options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, true);
     add_decoding(options, pipe.translation, unknown);
     options.add("--n-best", "N",
                 "N translations of each line, as `line ||| translation ||| score`; lines are numbered from 0",
                 pipe.translation.n_best, {.min = 1, .max = 1000});
-    options.add("--scores", "the score before each translation, and a tab", pipe.scores);
+    options.add("--scores", "print the score and a tab before each translation", pipe.scores);
     options.add("--align",
                 "append word alignments to each translation: `||| source-target ...`, e.g. ||| 0-0 2-1",
                 pipe.translation.align);
@@ -129,10 +129,10 @@ int run_command(int argc, char** argv) {
                                    pipe.translation.beam));
     pipe.list = options.was_given("--n-best");
     if (pipe.list && pipe.scores)
-        throw kit::UsageError("--n-best has the scores in its lists; --scores is for the translation alone");
+        throw kit::UsageError("--n-best prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
     const auto translator = models::Translator::load(words[0]);
-    std::ios::sync_with_stdio(false);  // or it cannot be told how much input is waiting
+    std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
     if (words.size() == 2) {
         std::ifstream text(words[1], std::ios::binary);
         check(text.is_open(), words[1], ": cannot be opened");
@@ -147,7 +147,7 @@ int score_command(int argc, char** argv) {
     std::vector<std::string> words;
     models::TranslationOptions decoding;
     std::string unknown = "copy";
-    kit::Options options("translate score", "measures a model on pairs of sentences: loss and BLEU");
+    kit::Options options("translate score", "measures a model on your sentences: loss and BLEU");
     options.rest("MODEL SOURCE TARGET | MODEL TSV", "a run's folder or a saved model; the sentences", words,
                  true);
     add_decoding(options, decoding, unknown);
@@ -174,7 +174,7 @@ int info_command(int argc, char** argv) {
     options.add_threads();
     options.parse(argc, argv);
     if (words.size() > 1)
-        throw kit::UsageError(join("info takes one model: '", words[1], "' is too much"));
+        throw kit::UsageError(join("info takes one model: got ", models::listed(words)));
     const std::string path = models::model_file(words[0]);
     const auto [model, codec] = models::Translator::load(path);
     const models::TransformerConfig& c = model.config;
@@ -197,13 +197,14 @@ int info_command(int argc, char** argv) {
 int learn_bpe_command(int argc, char** argv) {
     std::vector<std::string> files;
     int64_t merges = 10'000;
-    kit::Options options("translate learn-bpe", "writes the merges of byte-pair encoding to standard output");
-    options.rest("FILE...", "text in tokens, separated by spaces; of all languages that are to share pieces",
+    kit::Options options("translate learn-bpe",
+                         "learns byte-pair encoding, and writes its merges to standard output");
+    options.rest("FILE...", "text in tokens, separated by spaces, in all languages that will share pieces",
                  files, true);
-    options.add("--merges", "N", "merges", merges, {.max = 10'000'000});
+    options.add("--merges", "N", "merges to learn", merges, {.max = 10'000'000});
     options.add_threads();
     options.example("./apps/translate learn-bpe --merges 10000 train.tok.en train.tok.de > codes",
-                    "the field's codes file");
+                    "a codes file, as subword-nmt writes it");
     options.parse(argc, argv);
     models::text::WordCounts counts;
     int64_t replaced = 0;
@@ -211,7 +212,7 @@ int learn_bpe_command(int argc, char** argv) {
         for (const std::string& line : models::text::read_lines_leniently(file, replaced))
             counts.add_line(line);
     if (replaced > 0)
-        std::cerr << kit::counted(replaced, "byte") << " that cannot be UTF-8, read as U+FFFD\n";
+        std::cerr << kit::counted(replaced, "byte") << " that are not UTF-8, read as U+FFFD\n";
     std::cout << models::text::Bpe::learn(counts, merges).codes();
     return 0;
 }
@@ -230,11 +231,12 @@ int help(int argc, char** argv, const std::vector<kit::Command>& commands) {
 
 int main(int argc, char** argv) {
     return kit::run("translate", argv[0], [&] {
-        return kit::run_command(argc, argv, help,
-                                {{"train", "learns, and keeps everything in a folder", train_command},
-                                 {"run", "translates standard input or a file", run_command},
-                                 {"score", "measures a model: loss and BLEU", score_command},
-                                 {"info", "shows what a saved model contains", info_command},
-                                 {"learn-bpe", "only learns byte-pair encoding", learn_bpe_command}});
+        return kit::run_command(
+            argc, argv, help,
+            {{"train", "learns, and keeps everything in a folder", train_command},
+             {"run", "translates standard input, or a file, line by line", run_command},
+             {"score", "measures a model on your sentences: loss and BLEU", score_command},
+             {"info", "shows what a saved model contains", info_command},
+             {"learn-bpe", "learns byte-pair encoding, and writes its merges", learn_bpe_command}});
     });
 }

@@ -9,7 +9,7 @@ namespace {
 
 // tiny: Wu et al. 2021 (ACL), "Good for Misconceived Reasons: An Empirical Revisiting on the Need for Visual
 // Context in Multimodal Machine Translation", Transformer-Tiny, with the settings of their code. quick: the
-// same model, with fewer pieces, smaller steps, and an end after ten minutes; found by trying three. base:
+// same model with fewer merges, a lower learning rate, and an end after ten minutes; the best of three. base:
 // "Attention Is All You Need", Table 3.
 Settings recipe(const std::string& preset) {
     Settings s;
@@ -28,11 +28,13 @@ Settings recipe(const std::string& preset) {
 void add_data_options(kit::Options& options, Settings& s) {
     options.preset("--preset", "defaults for the other options", s.preset, {"tiny", "quick", "base"},
                    [&s](const models::Settings&) { s = recipe(s.preset); });
-    options.add("--pieces", "what rare words become: pieces of words, or bytes", s.text.pieces,
+    options.add("--pieces", "what rare words are split into: pieces of words, or bytes", s.text.pieces,
                 {"words", "bytes"});
-    options.add("--merges", "N", "byte-pair encoding of both languages together; 0: characters",
+    options.add("--merges", "N", "merges of byte-pair encoding, shared by both languages; 0: characters",
                 s.text.merges, {.max = 1'000'000});
-    options.add("--codes", "FILE", "merges that learn-bpe has written, instead of learning them", s.codes)
+    options
+        .add("--codes", "FILE", "read the merges from a file written by learn-bpe, instead of learning them",
+             s.codes)
         .new_run();
     options.add("--min-count", "N",
                 "split subwords seen fewer than N times further, or treat them as unknown", s.text.min_count,
@@ -40,8 +42,8 @@ void add_data_options(kit::Options& options, Settings& s) {
     options.add("--bpe-dropout", "X", "probability of skipping a merge, drawn anew in each epoch",
                 s.bpe_dropout, {.max = 0.99});
     options.add("--tokenized", "the text is in tokens already, separated by spaces", s.text.tokenized);
-    options.add("--lower-case", "everything in lower case", s.text.lower_case);
-    options.add("--max-length", "N", "tokens of a sentence, including its end", s.max_length,
+    options.add("--lower-case", "convert everything to lower case", s.text.lower_case);
+    options.add("--max-length", "N", "tokens in a sentence at most, including its end", s.max_length,
                 {.min = 2, .max = 1 << 14});
     options.add("--too-long", "what to do with longer sentences", s.too_long, {"drop", "cut", "refuse"});
 }
@@ -50,23 +52,24 @@ void add_model_options(kit::Options& options, Settings& s) {
     options.add("--layers", "N", "layers of each stack", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 8192});
-    options.add("--d-ff", "N", "width of the feed-forward", s.d_ff, {.min = 1, .max = 1 << 16});
+    options.add("--d-ff", "N", "width of the feed-forward layers", s.d_ff, {.min = 1, .max = 1 << 16});
     options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
 }
 
 constexpr int64_t kMostSteps = 1'000'000'000;
 
 void add_learning_options(kit::Options& options, Settings& s) {
-    options.add("--batch-tokens", "N", "tokens of a batch, padding included", s.batch_tokens,
+    options.add("--batch-tokens", "N", "tokens in a batch at most, padding included", s.batch_tokens,
                 {.min = 2, .max = 1 << 24});
-    options.add("--accumulate", "N", "batches in a step", s.accumulate, {.min = 1, .max = 1 << 16});
+    options.add("--accumulate", "N", "batches per step", s.accumulate, {.min = 1, .max = 1 << 16});
     options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = kMostSteps}).may_change();
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
-    options.add("--warmup", "N", "steps until it is reached; then it falls with the inverse square root",
+    options.add("--warmup", "N",
+                "steps until --lr is reached; then it falls with the inverse square root of the step",
                 s.warmup, {.min = 1, .max = kMostSteps});
-    options.add("--label-smoothing", "X", "part of the target that is spread over all words",
+    options.add("--label-smoothing", "X", "share of the target that is spread over all words",
                 s.label_smoothing, {.max = 0.99});
-    options.add("--clip", "X", "largest norm of the gradient; 0: any", s.clip);
+    options.add("--clip", "X", "clip the gradient to this norm; 0: never", s.clip);
     options.add("--patience", "N", "stop after N epochs without improvement; 0: never", s.patience)
         .may_change();
     options
@@ -76,7 +79,7 @@ void add_learning_options(kit::Options& options, Settings& s) {
         .may_change();
 }
 
-// SOURCE,TARGET or TSV. Names may have commas, if files of these names are there.
+// SOURCE,TARGET or TSV. Names may contain commas if such files exist.
 std::vector<std::string> two_files(const std::string& text) {
     std::error_code none;
     if (std::filesystem::exists(text, none))
@@ -98,8 +101,9 @@ std::vector<std::string> two_files(const std::string& text) {
 
 kit::Options train_options(Settings& s) {
     kit::Options options("translate train", "learns to translate from pairs of sentences");
-    options.rest("SOURCE TARGET | TSV", "two files with a sentence a line, or one with source<TAB>target",
-                 s.files, false, kit::Options::Rest::files);
+    options.rest("SOURCE TARGET | TSV",
+                 "two files with a sentence on each line, or one with source<TAB>target", s.files, false,
+                 kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
     options
         .add_files("--validation", "SOURCE,TARGET", "sentences for validation after each epoch; or a TSV",
@@ -114,18 +118,15 @@ kit::Options train_options(Settings& s) {
                     "learns, and keeps everything in run/");
     options.example("./apps/translate train --resume run", "continues after Ctrl-C, or whatever happened");
     options.note(
-        "tiny and quick have 4 + 4 layers, 128 wide, for tens of thousands of sentences; quick is trained in "
-        "ten "
-        "minutes. base has 6 + 6 layers, 512 wide.");
+        "tiny and quick have 4 + 4 layers, 128 wide, for tens of thousands of sentences; quick takes ten "
+        "minutes to train. base has 6 + 6 layers, 512 wide.");
     options.note(
-        "In FOLDER: last.safetensors, to resume from; best.safetensors, of the best validation; epoch-N, of "
-        "the last "
-        "epochs; model.safetensors, their average or the best, when the run has ended; log.csv, of steps; "
-        "epochs.csv.");
+        "In FOLDER: last.safetensors, to resume from; best.safetensors, of the best validation; "
+        "epoch-N.safetensors, of the last epochs; model.safetensors, their average or the best, once the run "
+        "has ended; log.csv, a row for each step; epochs.csv, a row for each epoch.");
     options.note(
-        "Ctrl-C finishes the step, saves, and ends with status 130 (SIGTERM: 143); a second one ends at "
-        "once. "
-        "Otherwise the status is 0, 1 for data that cannot be used, 2 for a wrong command line.");
+        "Ctrl-C finishes the step, saves, and ends with status 130 (SIGTERM: 143); a second one quits at "
+        "once. Otherwise the exit status is 0, 1 for data that cannot be used, 2 for a wrong command line.");
     return options;
 }
 
@@ -133,7 +134,7 @@ void check_settings(const Settings& s) {
     if (s.files.empty() || s.files.size() > 2)
         throw kit::UsageError("train needs two files, or one TSV; --help shows more");
     if (s.run.save.empty() && s.run.resume.empty() && !s.check_data)
-        throw kit::UsageError("--save FOLDER is needed: what is learned is kept there");
+        throw kit::UsageError("--save FOLDER is needed: the model is kept there");
     if (s.max_length > s.batch_tokens)
         throw kit::UsageError(
             autograd::join("--max-length ", s.max_length, " is more than --batch-tokens ", s.batch_tokens));

@@ -25,10 +25,10 @@ struct Settings {
     bool check_data = false;
 };
 
-// The rows, which set `s`.
+// The rows. Parsing them sets `s`.
 kit::Options train_options(Settings& s);
 
-// Throws UsageError for what no run can be.
+// Throws UsageError for settings that are incomplete or contradict each other.
 void check_settings(const Settings& s);
 
 models::TransformerConfig model_config(const Settings& s, int64_t vocabulary);

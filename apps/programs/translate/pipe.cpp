@@ -27,7 +27,7 @@ public:
         write();
         if (replaced_ > 0)
             std::cerr << name_ << ": " << kit::counted(replaced_, "byte")
-                      << " that cannot be UTF-8, read as U+FFFD\n";
+                      << " that are not UTF-8, read as U+FFFD\n";
         report_unknown();
     }
 
@@ -38,7 +38,7 @@ private:
                                                            : models::text::InvalidUtf8::replace;
             lines_.push_back(models::text::clean_line(line, join(name_, ":", read_ + 1), replaced_, rule));
         } catch (const autograd::Error&) {
-            write();  // the lines before it
+            write();  // the lines before it come first
             throw;
         }
         ++read_;
@@ -75,7 +75,7 @@ private:
         }
     }
 
-    // Some unknown characters are usual. If all are, the input is in no language that the model knows.
+    // Some unknown characters are normal. If all are unknown, the input is in another language.
     void report_unknown() const {
         check(unknown_ == 0 || unknown_ < pieces_, name_,
               ": the model has never seen any of these characters; is this the language that it learned "

@@ -10,13 +10,13 @@ namespace plaingrad::translate {
 
 struct PipeOptions {
     models::TranslationOptions translation = {};
-    bool list = false;    // `line ||| translation ||| score`, lines counted from 0 as the field does
+    bool list = false;    // `line ||| translation ||| score`; lines are numbered from 0, as in Moses
     bool scores = false;  // the score and a tab before each translation
 };
 
-// Lines are translated together as they come: at a terminal, or from a program that waits for the answer,
-// none has to wait for the next. `name` is what messages call the input. Throws Error for input that cannot
-// be read, and if the model has never seen any of its characters.
+// Translates together all lines that have arrived. So no line waits for the next one: a user at a terminal,
+// or a program that sends a line and waits for its translation, gets it at once. `name` is what messages call
+// the input. Throws Error for input that cannot be read, and if the model has seen none of its characters.
 void translate_lines(const models::Translator& translator, const PipeOptions& options, std::istream& in,
                      const std::string& name);
 

@@ -14,7 +14,7 @@ struct Bleu {
     std::string text;  // a line with the score, and how it was computed
 };
 
-// As sacreBLEU computes it; of text that is in tokens already, as Moses and fairseq do.
+// As sacreBLEU computes it; for text that is in tokens already, as Moses and fairseq do.
 Bleu measure_bleu(const models::Transformer& model, const Codec& codec,
                   const std::vector<SentencePair>& pairs, const models::TranslationOptions& options);
 

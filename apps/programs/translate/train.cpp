@@ -41,9 +41,9 @@ void average(const std::vector<std::string>& files, const Transformer& into) {
     }
 }
 
-// Keys and values of every layer, of the longest sentences that validation has, translated together with a
-// beam: those of the source and, as far as translations usually go, of the target. And the probabilities of
-// all words, twice.
+// Estimates how many bytes the validation needs to translate a batch of its longest sentences with a beam:
+// keys and values of every layer, for the source and for a translation of 1.5 times its length; and the
+// probabilities of all words, twice.
 double decoding_bytes(const models::TransformerConfig& c, const Corpus& validation, int64_t beam) {
     const auto rows =
         static_cast<double>(beam * std::min(models::TranslationOptions{}.batch, validation.size()));
@@ -53,10 +53,10 @@ double decoding_bytes(const models::TransformerConfig& c, const Corpus& validati
             2 * static_cast<double>(c.tgt_vocabulary));
 }
 
-// What a run knows besides its weights: where it is in its data, and how the epoch goes.
+// What a checkpoint has besides the weights: the position in the data, and the epoch's sums so far.
 struct Epoch {
     int64_t number = 0, batch = 0;  // the next batch
-    int64_t tokens = 0;             // learned from since the epoch began
+    int64_t tokens = 0;             // predicted since the epoch began
     double loss_sum = 0;
     std::string log = {};  // epochs.csv
 
@@ -152,7 +152,7 @@ private:
 
     void print_epoch() const {
         const int64_t batches = cursor_.per_epoch();
-        // Of an epoch. Its last one ends with it, and may have fewer batches than others.
+        // Of an epoch. The last step ends with the epoch, and may have fewer batches than the others.
         const int64_t steps = (batches + s_.accumulate - 1) / s_.accumulate;
         std::cerr << "an epoch: " << kit::counted(corpus_.size(), "pair") << ", "
                   << kit::counted(corpus_.target_tokens(), "token") << " to predict, in "
@@ -179,7 +179,7 @@ private:
         return mean_loss(model_, *validation_, s_.batch_tokens);
     }
 
-    // Of the last batch, from 1. cursor_ has moved on to the next one.
+    // The epoch of the last batch, from 1. cursor_ is already at the next batch.
     int64_t epoch() const { return cursor_.epoch + (cursor_.index > 0 ? 1 : 0); }
     double training_loss() const { return epoch_.loss_sum / static_cast<double>(epoch_.tokens); }
 
@@ -196,8 +196,8 @@ private:
         return folder_.file(join("epoch-", number, ".safetensors"));
     }
 
-    // Where an epoch ends, or the run within one, which counts as an epoch then. Epochs that will have no
-    // part in the average are removed.
+    // At the end of an epoch, or of the run within one, which then counts as an epoch: logs it and saves its
+    // model. Removes the models of epochs that are too old for the average.
     void after_step(const nn::StepReport& report) {
         if (!report.ends_epoch && report.step != s_.steps)
             return;
@@ -217,7 +217,7 @@ private:
         nn::checkpoint::replace_file(folder_.file("epochs.csv"), {epoch_.log});
     }
 
-    // Which run the saved model is of: how many steps it had, and how many epochs were averaged at most.
+    // Where a saved model comes from: after how many steps, and how many epochs were averaged at most.
     struct Origin {
         int64_t steps = 0, average = 0;
         template <class Field>
@@ -237,13 +237,14 @@ private:
         return then.steps == now.steps && then.average == now.average;
     }
 
-    // The average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; but the model
-    // of the best validation where that is better, as in a short run, whose first epochs have learned little.
+    // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; or the
+    // model of the best validation where that is better, as in a short run, whose first epochs pull the
+    // average down.
     void finish() {
         Origin origin = {run_.training.adam.steps(), s_.average};
         if (is_finished(origin)) {
             std::cerr << "this run has ended, after step " << origin.steps << ": " << folder_.model()
-                      << "; --steps or --patience lets it go on, --average N averages anew\n";
+                      << "; a larger --steps or --patience continues it, another --average averages again\n";
             return;
         }
         std::vector<std::string> epochs;
@@ -270,13 +271,14 @@ private:
                   << measure_bleu(model_, codec_, validation_->sentences(), {.beam = s_.beam}).text << '\n';
     }
 
-    // model_, whose validation loss is `loss`, becomes the best one if that is as good. Says so in `kept`.
+    // Loads the weights of the best validation into model_, unless model_, whose validation loss is `loss`,
+    // is better. Says in `kept` which one it is.
     void choose_best(std::string& kept, double& loss) const {
         std::error_code none;
         const double best = run_.training.best_validation;
         const std::string of_step = join("step ", run_.training.best_step);
         if (loss < best || !std::filesystem::exists(folder_.best(), none)) {
-            kept += join(": validation loss ", loss, ", the best epoch's, of ", of_step, ", is ", best);
+            kept += join(": validation loss ", loss, "; the best epoch, at ", of_step, ", has ", best);
             return;
         }
         models::load_weights(folder_.best(), models::state_dict(model_));

@@ -7,9 +7,9 @@
 
 namespace plaingrad::translate {
 
-// Trains `model` from where the run in the folder stands, and ends with what is kept of it in
-// model.safetensors: the average of its last epochs, or the model of the best validation. Says what it takes,
-// and how good it is. `validation` may be null.
+// Trains `model`, or continues the run in the folder. At the end saves model.safetensors: the average of the
+// last epochs, or the weights of the best validation if those are better. Prints the plan before, and loss
+// and BLEU after. `validation` may be null.
 void train(const models::Transformer& model, const Codec& codec, const Corpus& corpus,
            const Corpus* validation, const Settings& s, const models::RunFolder& folder);
 

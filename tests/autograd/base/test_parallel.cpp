@@ -1,4 +1,4 @@
-// parallel_for: every index once, chunks that do not know the number of threads, nesting, exceptions,
+// parallel_for: every index once, chunks that do not depend on the number of threads, nesting, exceptions,
 // several callers; and the processor's rounding control.
 #include "autograd/base/parallel.h"
 
@@ -62,7 +62,7 @@ TEST_CASE("parallel_for: the chunks are a function of its arguments", "[parallel
     }
 }
 
-TEST_CASE("parallel_for: what a chunk writes is there when it returns", "[parallel]") {
+TEST_CASE("parallel_for: what a chunk has written is visible when it returns", "[parallel]") {
     for (const int count : {1, 2, 3, 4, 8}) {
         const Threads threads(count);
         int wrong = 0;
@@ -128,8 +128,7 @@ TEST_CASE("set_thread_count: not from inside of parallel_for", "[parallel][error
     CHECK(thread_count() == 2);
 }
 
-// Built before the pool, destroyed after whatever of ours is destroyed at exit; a sanitizer sees what it
-// reads.
+// Constructed before the pool, so destroyed after everything of ours at exit; a sanitizer checks its reads.
 static const struct ComputesAtExit {
     ~ComputesAtExit() {
         if (sum(matmul(Tensor::full({300, 70}, 1), Tensor::full({70, 300}, 1))).item() !=
@@ -138,7 +137,7 @@ static const struct ComputesAtExit {
     }
 } computes_at_exit;
 
-TEST_CASE("parallel_for: an exception comes out, and the pool works on", "[parallel]") {
+TEST_CASE("parallel_for: an exception is rethrown, and the pool keeps working", "[parallel]") {
     for (const int count : {1, 2, 8}) {
         const Threads threads(count);
         for (int64_t bad = 0; bad < 100; bad += 9) {
@@ -206,7 +205,7 @@ TEST_CASE("two threads may train at once", "[parallel][graph]") {
     CHECK(same_bits(other, b));
 }
 
-TEST_CASE("set_thread_count: only what makes sense", "[parallel][errors]") {
+TEST_CASE("set_thread_count: refuses numbers that make no sense", "[parallel][errors]") {
     const Threads threads(2);
     for (const int n : {0, -1, 1025}) {
         const std::string error = error_of([&] { set_thread_count(n); });
@@ -230,7 +229,7 @@ void set_control(uint32_t value) { asm volatile("ldmxcsr %0" : : "m"(value)); }
 
 constexpr uint32_t kIeee = 0x1f80, kFlush = 0x9fc0;  // the latter: FTZ and DAZ
 
-// What a training step computes, on numbers of which many are subnormal.
+// The results of a training step on numbers many of which are subnormal.
 struct Subnormal {
     static constexpr double kTiny = kRealIsDouble ? 1e-310 : 1e-40;
     static Tensor tiny(const Shape& shape, uint64_t seed) { return random(shape, seed, -kTiny, kTiny); }
@@ -256,7 +255,7 @@ struct Subnormal {
 
 }  // namespace
 
-TEST_CASE("the caller's flushing of subnormals changes no bit and comes back", "[parallel][bits]") {
+TEST_CASE("the caller's flushing of subnormals changes no bit and is restored", "[parallel][bits]") {
     const Subnormal input;
     for (const int count : {1, 3}) {
         const Threads threads(count);
@@ -279,7 +278,8 @@ TEST_CASE("the caller's flushing of subnormals changes no bit and comes back", "
 #endif
 
 #if defined(__linux__)
-TEST_CASE("processors: those that this process may run on, not those of the machine", "[parallel]") {
+TEST_CASE("processors: the count is of those that this process may run on, not of the machine's",
+          "[parallel]") {
     cpu_set_t all, one;
     REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
     CHECK(processors() == CPU_COUNT(&all));

@@ -1,4 +1,4 @@
-// exp, log, pow, sin and cos of our own: right, and the same bits with any compiler on any machine.
+// Our own exp, log, pow, sin and cos: accurate, and the same bits with any compiler on any machine.
 #include <cmath>
 #include <cstring>
 

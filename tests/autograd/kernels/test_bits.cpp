@@ -1,5 +1,5 @@
 // The kernels of rows, reductions, look-up, attention and Adam: the same bits on every instruction set,
-// with any number of threads and at any address; nothing beside the result is written.
+// with any number of threads and at any address; nothing outside the result is written.
 // (Elementwise kernels and the matrix product: test_pointwise.cpp, test_gemm.cpp.)
 #include <algorithm>
 #include <deque>
@@ -40,7 +40,7 @@ public:
                                    : static_cast<int32_t>(Rng(8).below(static_cast<uint64_t>(i), limit)));
         return x.data() + offset_;
     }
-    // Room for a result: NaN, or with numbers to add to; in place: what is given.
+    // Memory for a result: NaN, or numbers to add to; in place: the input.
     Real* out(int64_t count, const std::vector<Real>& start = {}) {
         std::vector<Real>& y =
             outputs_.emplace_back(static_cast<std::size_t>(offset_ + count + kGuards), kGuard);
@@ -295,7 +295,7 @@ TEST_CASE("kernels: the same bits at every address, and nothing else is written"
     }
 }
 
-TEST_CASE("kernels: accumulating adds, overwriting does not read", "[kernels]") {
+TEST_CASE("kernels: accumulating adds to the result, overwriting does not read it", "[kernels]") {
     for (const Case& c : kCases) {
         for (const Size size : {kSmall[2], kBig[0]}) {
             const std::vector<Real> fresh = run(c, size.rows, size.n);

@@ -1,4 +1,4 @@
-// Which set of kernels is used, and what is said of one that is not there.
+// Which set of kernels is used, and the error for one that does not exist.
 #include <algorithm>
 #include <cstring>
 
@@ -21,7 +21,8 @@ std::vector<std::string> names() {
 
 }  // namespace
 
-TEST_CASE("dispatch: the baseline is always there, last, and each name once", "[kernels][dispatch]") {
+TEST_CASE("dispatch: the baseline is always available, last, and each name occurs once",
+          "[kernels][dispatch]") {
     const std::vector<std::string> list = names();
     REQUIRE(!list.empty());
     CHECK(list.back() == "baseline");
@@ -49,7 +50,7 @@ TEST_CASE("dispatch: an unknown set is an error that lists the others", "[kernel
         CHECK(!contains(error, "\n"));
         CHECK(cpu().name == before);
     }
-    // Real sets, of which no machine has all.
+    // Existing sets, of which no machine has all.
     for (const char* name : {"avx512", "avx2", "neon"}) {
         const std::vector<std::string> list = names();
         const bool here = std::count(list.begin(), list.end(), name) == 1;

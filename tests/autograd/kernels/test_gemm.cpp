@@ -32,7 +32,7 @@ void on_each_isa(F f) {
     kernels::use(kernels::available()[0]);
 }
 
-// Numbers in [-1, 1) with full mantissas, so that another order of additions shows in the last bit.
+// Numbers in [-1, 1) with full mantissas, so that another order of additions changes the last bit.
 std::vector<Real> numbers(int64_t n, uint32_t seed) {
     std::vector<Real> x(static_cast<size_t>(n));
     uint64_t state = seed * 2654435761u + 1;
@@ -43,7 +43,7 @@ std::vector<Real> numbers(int64_t n, uint32_t seed) {
     return x;
 }
 
-// Two results are the same if their bits are; one NaN is as good as another.
+// Two results are the same if their bits are; all NaNs are the same.
 bool same(const std::vector<Real>& x, const std::vector<Real>& y) {
     return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), [](Real a, Real b) {
                return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
@@ -83,7 +83,7 @@ struct Problem {
         const Problem before = *this;
         kernels::cpu().gemm(gemm, a.data(), b.data(), result.data() + kGuard);
         if (!same(a, before.a) || !same(b, before.b) || !same(bias, before.bias))
-            result.clear();  // equals no reference
+            result.clear();  // so that no reference is equal
         return result;
     }
 
@@ -182,7 +182,7 @@ TEST_CASE("gemm: the same bits for any number of threads", "[kernels][gemm][thre
             const Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, flags == 2);
             const std::vector<Real> expected = problem.reference();
             for (const int number : {1, 2, 3, 5, 16, 64}) {
-                if (number > 3 && flags >= 4)  // not all for all: it takes seconds
+                if (number > 3 && flags >= 4)  // not all combinations: they would take seconds
                     continue;
                 const tests::Threads threads(number);
                 INFO(problem.name() << ", " << number << " threads");
@@ -205,7 +205,7 @@ TEST_CASE("gemm: inside of parallel_for", "[kernels][gemm]") {
     set_thread_count(before);
 }
 
-TEST_CASE("gemm: a row does not know how many others there are", "[kernels][gemm]") {
+TEST_CASE("gemm: a row does not depend on how many others there are", "[kernels][gemm]") {
     for (const Sizes& shape : kShapes)
         for (int flags = 0; flags < 4; ++flags) {
             const Problem problem(shape.m, shape.n, shape.k, flags & 1, flags & 2, false, true);
@@ -228,7 +228,7 @@ TEST_CASE("gemm: a row does not know how many others there are", "[kernels][gemm
         }
 }
 
-// 0 * NaN and 0 * infinity are NaN: whoever skips zeros, or reads padding as if it were data, fails.
+// 0 * NaN and 0 * infinity are NaN: a product that skips zeros, or reads padding as data, fails.
 TEST_CASE("gemm: NaN and infinity go where they belong, and nowhere else", "[kernels][gemm]") {
     for (const auto& [m, n, k] : kShapes)
         for (int flags = 0; flags < 8; ++flags) {
@@ -271,7 +271,7 @@ TEST_CASE("gemm: an activation equals the composition", "[kernels][gemm]") {
     for (const auto& [m, n, k] : shapes)
         for (const Unary f : {Unary::relu, Unary::gelu, Unary::gelu_tanh, Unary::silu}) {
             if (m * n * k > 2'000'000 && static_cast<int>(f) != m % 4)
-                continue;  // one function is enough where the emulated fma takes a second
+                continue;  // one function is enough, as the emulated fma is slow
             const int flags = static_cast<int>(f) + static_cast<int>(m);
             Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, true, m > 1 ? 1 : 0);
             if (k > 0)

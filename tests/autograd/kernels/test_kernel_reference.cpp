@@ -3,7 +3,7 @@
 // sum, 64 queries of attention's backward. (The matrix product's loops: test_gemm.cpp. Functions of one
 // number: test_math.cpp.)
 //
-// And that none is forgotten: kernels.h is read, and each kernel must be called here and where bits are
+// No kernel can be forgotten: the test reads kernels.h, and each kernel must occur here and where bits are
 // compared.
 #include <algorithm>
 #include <fstream>
@@ -22,7 +22,7 @@ using reference::Row;
 
 namespace {
 
-// What a kernel gives, and what the formula does.
+// The results of a kernel and of its formula.
 struct Both {
     std::vector<Real> is;
     Row expected;
@@ -340,7 +340,7 @@ std::string content(const char* path) {
 
 }  // namespace
 
-TEST_CASE("kernels: each is its formula, below, at and beyond its blocks", "[kernels]") {
+TEST_CASE("kernels: each equals its formula, below, at and beyond its block sizes", "[kernels]") {
     for (const Case& c : kCases) {
         for (const Size size : kSizes) {
             Both b;
@@ -353,7 +353,7 @@ TEST_CASE("kernels: each is its formula, below, at and beyond its blocks", "[ker
     CHECK(cpu().fma_chains(1000) >= 1000);
 }
 
-TEST_CASE("kernels: each has a reference, a comparison of bits, and a clock", "[kernels]") {
+TEST_CASE("kernels: each has a reference, a comparison of bits, and a row in the profile", "[kernels]") {
     const std::string folder = "tests/autograd/kernels/";
     const std::string header = content("autograd/kernels/kernels.h");
     const std::regex declaration(R"(\(\*([a-z_0-9]+)\)\()");
@@ -372,7 +372,7 @@ TEST_CASE("kernels: each has a reference, a comparison of bits, and a clock", "[
         INFO(name);
         CHECK(contains(reference, call));
         if (name == "fma_chains")
-            continue;  // a yardstick: its result is how much it did
+            continue;  // it only measures speed
         CHECK(contains(bits, call));
         CHECK(contains(clocks, "CLOCK(" + name + ")"));
     }

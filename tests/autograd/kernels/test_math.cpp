@@ -281,7 +281,7 @@ TEST_CASE("special values", "[math]") {
     });
 }
 
-TEST_CASE("exp overflows and underflows at the right place and never falls there", "[math]") {
+TEST_CASE("exp overflows and underflows at the right place and never decreases there", "[math]") {
     if (kRealIsDouble)
         return;  // the C library's
     for_each_isa([&] {

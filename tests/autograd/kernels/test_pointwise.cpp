@@ -1,5 +1,5 @@
-// Elementwise kernels: derivatives, broadcasting, dropout's random numbers; and for all of them that an
-// element's bits depend on nothing but its operands.
+// Elementwise kernels: derivatives, broadcasting, dropout's random numbers; and that an element's bits depend
+// only on its operands.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -58,7 +58,7 @@ bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
 
 int64_t length(const std::vector<Real>& x) { return static_cast<int64_t>(x.size()); }
 
-// A few numbers in (0.1, 4.1) that no pattern of 16 fits.
+// Numbers in (0.1, 4.1) without a period of 16.
 std::vector<Real> numbers(size_t n, int seed) {
     std::vector<Real> x(n);
     for (size_t i = 0; i < n; ++i)
@@ -194,7 +194,7 @@ constexpr RandomKey kKey = {0x12345678, 0x9abcdef1};
 
 // ---- all kernels
 
-TEST_CASE("an element's bits do not depend on where it stands, and nothing else is written", "[pointwise]") {
+TEST_CASE("an element's bits do not depend on its position, and nothing else is written", "[pointwise]") {
     const std::vector<Real> x = numbers(33, 1);
     for_each_isa([&] {
         for (const Unary function : kUnary) {
@@ -220,7 +220,7 @@ TEST_CASE("an element's bits do not depend on where it stands, and nothing else 
     });
 }
 
-TEST_CASE("accumulating adds to what is there; overwriting does not read it", "[pointwise]") {
+TEST_CASE("accumulating adds to the result; overwriting does not read it", "[pointwise]") {
     const std::vector<Real> x = numbers(75, 2), dy = numbers(75, 3), old = numbers(75, 4);
     const int64_t n = length(x);
     const std::function<void(Out)> kernels[] = {
@@ -329,7 +329,7 @@ TEST_CASE("unary_backward is the derivative", "[pointwise]") {
     });
 }
 
-TEST_CASE("derivatives far out are 0, 1 or NaN as they should be", "[pointwise]") {
+TEST_CASE("derivatives far from 0 are 0, 1 or NaN, as they should be", "[pointwise]") {
     struct Case {
         Unary function;
         Real saved, derivative;
@@ -380,7 +380,7 @@ TEST_CASE("derivatives far out are 0, 1 or NaN as they should be", "[pointwise]"
 
 // ---- functions of two numbers
 
-TEST_CASE("binary follows the loops: every way of broadcasting", "[pointwise]") {
+TEST_CASE("binary equals plain loops: every way of broadcasting", "[pointwise]") {
     const std::vector<Real> a = numbers(2000, 8), b = numbers(2000, 9);
     const int64_t sizes[][4] = {{2, 3, 4, 5}, {1, 2, 1, 17}, {3, 1, 16, 1}, {2, 2, 3, 33},
                                 {1, 1, 1, 1}, {4, 0, 3, 2},  {2, 3, 4, 0},  {5, 4, 1, 16}};
@@ -396,7 +396,7 @@ TEST_CASE("binary follows the loops: every way of broadcasting", "[pointwise]") 
     });
 }
 
-TEST_CASE("binary follows the loops: rows that lie anywhere", "[pointwise]") {
+TEST_CASE("binary equals plain loops: rows with any strides", "[pointwise]") {
     const std::vector<Real> a = numbers(2000, 10), b = numbers(2000, 11);
     const Loop4 loops[] = {
         {{2, 3, 4, 5}, {60, 5, 15, 1}, {60, 20, 5, 1}},        // a with two dimensions swapped
@@ -410,7 +410,7 @@ TEST_CASE("binary follows the loops: rows that lie anywhere", "[pointwise]") {
     });
 }
 
-TEST_CASE("binary cuts long rows and many rows alike", "[pointwise]") {
+TEST_CASE("binary divides long rows and many rows among threads", "[pointwise]") {
     const std::vector<Real> a = numbers(60000, 12), b = numbers(60000, 13);
     const Loop4 loops[] = {
         dense(50001),
@@ -426,7 +426,7 @@ TEST_CASE("binary cuts long rows and many rows alike", "[pointwise]") {
 
 // ---- dropout
 
-TEST_CASE("dropout keeps at the rate it was given, scaled", "[dropout]") {
+TEST_CASE("dropout keeps elements at the given rate, and scales them", "[dropout]") {
     const int64_t n = 50000;
     for_each_isa([&] {
         for (const Real p : {Real(0.1), Real(0.5), Real(0.9)}) {
@@ -446,7 +446,8 @@ TEST_CASE("dropout keeps at the rate it was given, scaled", "[dropout]") {
     });
 }
 
-TEST_CASE("dropout of 0 keeps all, of 1 nothing; what is dropped is 0 whatever it was", "[dropout]") {
+TEST_CASE("dropout of 0 keeps everything, of 1 nothing; a dropped element is 0 whatever it was",
+          "[dropout]") {
     std::vector<Real> x = numbers(40, 14), y(40, kNan);
     for_each_isa([&] {
         cpu().dropout(40, 0, kKey, x.data(), {y.data()});
@@ -458,7 +459,7 @@ TEST_CASE("dropout of 0 keeps all, of 1 nothing; what is dropped is 0 whatever i
     });
 }
 
-TEST_CASE("dropout's mask is a function of key and element alone", "[dropout]") {
+TEST_CASE("dropout's mask depends only on key and element", "[dropout]") {
     std::vector<Real> first;
     for_each_isa([&] {
         const std::vector<Real> y = dropped_ones(5000, Real(0.3), kKey);
@@ -473,7 +474,8 @@ TEST_CASE("dropout's mask is a function of key and element alone", "[dropout]") 
     });
 }
 
-TEST_CASE("dropout's masks of different keys, and neighbours in one, are independent", "[dropout]") {
+TEST_CASE("dropout's masks of different keys, and adjacent elements of one mask, are independent",
+          "[dropout]") {
     const int64_t n = 100000;
     const RandomKey others[] = {{kKey.a + 1, kKey.b},  {kKey.a, kKey.b + 1}, {kKey.b, kKey.a}, {0, 0},
                                 {kKey.a ^ 16, kKey.b}, {~kKey.a, kKey.b},    {1, 0},           {0, 1}};

@@ -193,8 +193,8 @@ TEST_CASE("simd: to_int rounds to nearest, ties to even; out of range is INT32_M
     }
 }
 
-// Behind the numbers there is no memory: the sanitizers see a load or a store too wide.
-TEST_CASE("simd: the first n lanes, and no others", "[simd][kernels]") {
+// The memory ends after the numbers, so that sanitizers find a load or store that is too wide.
+TEST_CASE("simd: loads and stores of the first n lanes, and no others", "[simd][kernels]") {
     for (int n = 0; n <= kLanes + 1; ++n) {
         const auto count = static_cast<size_t>(n);
         std::vector<Real> x(count), y(kLanes + 2, -1);
@@ -214,7 +214,7 @@ TEST_CASE("simd: the first n lanes, and no others", "[simd][kernels]") {
     }
 }
 
-TEST_CASE("simd: one number of sixteen, always by the same tree", "[simd][kernels]") {
+TEST_CASE("simd: reductions of sixteen lanes, always by the same tree", "[simd][kernels]") {
     Lanes x;
     for (int i = 0; i < kLanes; ++i)
         x[i] = Real(1) / static_cast<Real>(3 * i + 1);

@@ -1,4 +1,4 @@
-// Batches by number of tokens.
+// Batches limited by their number of tokens.
 #include "models/text/batches.h"
 
 #include <algorithm>
@@ -85,14 +85,14 @@ TEST_CASE("batches have every pair once and at most so many tokens", "[text]") {
 
 TEST_CASE("batches are as full as they can be", "[text]") {
     const auto lengths = random_lengths(1000, 40, 6);
-    // In order of length: the next batch's first pair would not have fitted.
+    // In order of length: the next batch's first pair would not have fit.
     const Batches batches = make_batches(lengths, {.batch_tokens = 200, .shuffle = false});
     for (std::size_t i = 0; i + 1 < batches.size(); ++i) {
         Indices more = batches[i];
         more.push_back(batches[i + 1][0]);
         CHECK(cost(lengths, more) > 200);
     }
-    // Shuffled they have other pairs, but the same lengths: of two batches one is the other's equal in size.
+    // After shuffling, batches have other pairs but the same lengths: each batch has one of equal size.
     std::multiset<std::size_t> sizes, shuffled_sizes;
     for (const Indices& batch : batches)
         sizes.insert(batch.size());
@@ -101,7 +101,7 @@ TEST_CASE("batches are as full as they can be", "[text]") {
     CHECK(sizes == shuffled_sizes);
 }
 
-TEST_CASE("batches for validation go by length, equal ones as they came", "[text]") {
+TEST_CASE("batches for validation are in order of length, equal ones in their order", "[text]") {
     const std::vector<PairLength> lengths = {{5, 5}, {2, 1}, {1, 2}, {5, 5}, {2, 2}, {5, 4}, {2, 1}, {9, 1}};
     const Batches batches = make_batches(lengths, {.batch_tokens = 10, .shuffle = false});
     // The longer side first, then the target, then the source.
@@ -120,13 +120,13 @@ TEST_CASE("batches are a function of seed and epoch", "[text]") {
     CHECK(with(1, 0) != with(1, 1));
     CHECK(with(1, 0) != with(2, 0));
     CHECK(with(1, 1) != with(2, 0));
-    // The same on every machine, and as a program in another language has them.
+    // The same on every machine, and the same as an implementation in another language gives.
     CHECK(hash(with(1, 0)) == 0xd732a42b0293b6a3u);
     CHECK(hash(make_batches(lengths, {.batch_tokens = 100, .seed = 1, .epoch = 5, .bucket = 50})) ==
           0xd79d47049e03699u);
 }
 
-TEST_CASE("batches: both their order and who is with whom change", "[text]") {
+TEST_CASE("batches: both their order and their composition change", "[text]") {
     // 64 pairs of one length, 4 to a batch.
     const std::vector<PairLength> lengths(64, {5, 5});
     const auto groups = [&](int64_t epoch) {
@@ -151,7 +151,7 @@ TEST_CASE("batches: both their order and who is with whom change", "[text]") {
     CHECK(descents < 48);
 }
 
-TEST_CASE("batches: buckets are sorted apart from one another", "[text]") {
+TEST_CASE("batches: buckets are sorted separately", "[text]") {
     // Of 1000 pairs in buckets of 100, a batch has pairs of one bucket: ten buckets of ten or more batches.
     const auto lengths = random_lengths(1000, 50, 8);
     const auto number = [&](int64_t bucket) {
@@ -164,7 +164,7 @@ TEST_CASE("batches: buckets are sorted apart from one another", "[text]") {
     CHECK(number(100) < 2 * number(1000));
 }
 
-TEST_CASE("batches say what does not fit", "[text]") {
+TEST_CASE("batches: an error names the pair that does not fit", "[text]") {
     const std::vector<PairLength> lengths = {{3, 4}, {5, 101}, {7, 7}};
     CHECK_THROWS_WITH(
         make_batches(lengths, {.batch_tokens = 100}),
@@ -199,7 +199,7 @@ TEST_CASE("pairs that are too long are refused, dropped or cut", "[text]") {
         }
 }
 
-TEST_CASE("batches: lengths at the end of the numbers, and below 0", "[text]") {
+TEST_CASE("batches: the largest possible lengths, and negative ones", "[text]") {
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
     const Batches batches = make_batches({{most, most}, {1, most}, {2, 2}}, {.batch_tokens = most});
     CHECK(each_once(batches, 3));

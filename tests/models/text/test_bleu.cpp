@@ -1,4 +1,4 @@
-// BLEU. The numbers are sacreBLEU's (2.6.0, and the examples of its own tests) unless something else is said.
+// BLEU. The numbers are sacreBLEU's (2.6.0, and from its own tests) unless stated otherwise.
 #include "models/text/bleu.h"
 
 #include "autograd/base/check.h"
@@ -34,7 +34,7 @@ double sentence(const std::string& hypothesis, const Lines& references, BleuOpti
 
 }  // namespace
 
-TEST_CASE("13a takes a line apart as mteval-v13a does", "[text][bleu]") {
+TEST_CASE("13a splits a line as mteval-v13a does", "[text][bleu]") {
     CHECK(words("Hello, world! It's 3.14, or 1,000.50 (approx.) - 5-6 a-b 7-x &quot;q&quot; &amp; <b> €5.") ==
           "Hello , world ! It's 3.14 , or 1,000.50 ( approx . ) - 5 - 6 a-b 7 - x \" q \" & < b > €5 .");
     CHECK(words("A.B.C. 1.a a.1 ,5 5, --- '90s don't") == "A . B . C . 1 . a a . 1 , 5 5 , --- '90s don't");
@@ -44,7 +44,7 @@ TEST_CASE("13a takes a line apart as mteval-v13a does", "[text][bleu]") {
     CHECK(words("!\"#$%&'()*+,-./0:;<=>?@A[\\]^_`a{|}~") ==
           "! \" # $ % & ' ( ) * + , - . / 0 : ; < = > ? @ A [ \\ ] ^ _ ` a { | } ~");
     CHECK(words("&amp;lt; &amp;quot;") == "< & quot ;");            // one after the other, each once
-    CHECK(words("hyphen-\nated, a\nb-\n") == "hyphenated , a b-");  // a line's end goes first
+    CHECK(words("hyphen-\nated, a\nb-\n") == "hyphenated , a b-");  // line ends are treated first
     CHECK(words("a..b ...") == "a . . b . . .");
 }
 
@@ -54,10 +54,10 @@ TEST_CASE("13a separates at Unicode's white space, and at Python's", "[text][ble
                 "c\xc2\x85"
                 "d\x1c"
                 "e\x1f"
-                "f\xe2\x80\x8bg  ") == "a b c d e f\xe2\x80\x8bg");  // U+200B is none
+                "f\xe2\x80\x8bg  ") == "a b c d e f\xe2\x80\x8bg");  // U+200B is not white space
     CHECK(words("").empty());
     CHECK(words(" \xc2\xa0\n").empty());
-    CHECK(words("\xff. \xc3") == "\xff . \xc3");  // what is not UTF-8 is a word like others
+    CHECK(words("\xff. \xc3") == "\xff . \xc3");  // bytes that are not UTF-8 are words, too
 }
 
 TEST_CASE("BLEU of sacreBLEU's example", "[text][bleu]") {
@@ -104,7 +104,7 @@ TEST_CASE("BLEU smoothes orders without a match", "[text][bleu]") {
     CHECK(cat.precisions[3] == near(6.25));
 }
 
-TEST_CASE("BLEU of a sentence too short for 4-grams counts the orders that it has, if asked to",
+TEST_CASE("BLEU of a sentence too short for 4-grams counts the orders that it has, if effective_order is set",
           "[text][bleu]") {
     const BleuScore score = bleu({"the cat"}, {{"the cat is on the mat"}});
     CHECK(score.score == 0);
@@ -112,7 +112,7 @@ TEST_CASE("BLEU of a sentence too short for 4-grams counts the orders that it ha
     CHECK(sentence("the cat", {"the cat is on the mat"}) == near(13.533528323661276));
 }
 
-TEST_CASE("BLEU compares with the closest reference, and an n-gram with the one that has it most often",
+TEST_CASE("BLEU takes the closest reference's length, and each n-gram's largest count in a reference",
           "[text][bleu]") {
     // Of 3 and 7 words both are 2 away from 5: the shorter one counts.
     CHECK(sentence("a b a b a", {"a b c", "b b a a a a a"}) == near(31.94715521231364));
@@ -156,7 +156,7 @@ TEST_CASE("BLEU from counts", "[text][bleu]") {
           "0.0 0.0/0.0/0.0/0.0 (BP = 1.000 ratio = 0.000 hyp_len = 0 ref_len = 0)");
 }
 
-TEST_CASE("BLEU says how it was computed", "[text][bleu]") {
+TEST_CASE("BLEU's signature says how it was computed", "[text][bleu]") {
     CHECK(signature({}) == "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0");
     CHECK(signature({.tokens = "none", .smoothing = "add-k", .lower_case = true, .effective_order = true},
                     2) == "nrefs:2|case:lc|eff:yes|tok:none|smooth:add-k[1.00]|version:2.6.0");
@@ -165,7 +165,7 @@ TEST_CASE("BLEU says how it was computed", "[text][bleu]") {
     CHECK(signature(moses_bleu()) == "nrefs:1|case:mixed|eff:no|tok:none|smooth:none|version:2.6.0");
 }
 
-TEST_CASE("BLEU names what is wrong", "[text][bleu]") {
+TEST_CASE("BLEU: errors", "[text][bleu]") {
     CHECK_THROWS_WITH(bleu({"a", "b"}, {{"a", "b"}, {"a"}}),
                       "[bleu] each translation needs its reference: got 2 translations and 1 references");
     CHECK_THROWS_WITH(bleu({"a"}, {}), "[bleu] there must be references: got none");

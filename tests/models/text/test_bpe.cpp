@@ -26,7 +26,7 @@ WordCounts counted(const std::vector<std::string>& lines) {
 
 Bpe with_codes(const std::string& codes) { return Bpe::from_codes("#version: 0.2\n" + codes, "codes"); }
 
-// How often, in 10,000 readings with dropout, a word is read as this.
+// How often a word is split like this, in 10,000 calls with dropout.
 double share(const Bpe& bpe, const std::string& word, double dropout, const std::string& pieces) {
     int count = 0;
     for (uint64_t i = 0; i < 10000; ++i)
@@ -61,10 +61,11 @@ TEST_CASE("bpe: pieces are written with @@, lines keep the spaces at their ends"
     CHECK(with_codes("a a\n").apply("aaaa") == "aa@@ a@@ a");  // the last one is a</w>
     CHECK(with_codes("b c</w>\na b\n").apply("abc") == "a@@ bc");
     CHECK(with_codes("a b\nb c</w>\n").apply("abc") == "ab@@ c");
-    CHECK(with_codes("a b\nb c\na b\n").apply("abcd") == "ab@@ c@@ d");  // of equal rules the first counts
+    CHECK(with_codes("a b\nb c\na b\n").apply("abcd") ==
+          "ab@@ c@@ d");  // of two rules for one pair, the first counts
 }
 
-TEST_CASE("bpe: what is learned is applied to the text, and undone", "[text][bpe]") {
+TEST_CASE("bpe: learned codes are applied to the text, and undone", "[text][bpe]") {
     const std::string line =
         "  the lamp was lit at four and burned well and the clock that turns the lamp coughs ";
     const Bpe bpe = Bpe::learn(counted({line}), 20);
@@ -80,7 +81,7 @@ TEST_CASE("bpe: what is learned is applied to the text, and undone", "[text][bpe
     CHECK(Bpe::undo("").empty());
 }
 
-TEST_CASE("bpe: codes are read as they were written", "[text][bpe]") {
+TEST_CASE("bpe: codes are written and read", "[text][bpe]") {
     const std::string codes = "#version: 0.2\na b\na b\nab c</w>\n";
     CHECK(Bpe::from_codes(codes, "f").codes() == codes);
     CHECK(Bpe::from_codes("#version: 0.2\r\na b\r\nab c</w>", "f").codes() ==
@@ -94,14 +95,16 @@ TEST_CASE("bpe: codes are read as they were written", "[text][bpe]") {
         }
         return std::string("no error");
     };
-    CHECK(complaint("#version: 0.2\na b\nc\n") == "f:3: a line has two symbols with a space between: got 1");
-    CHECK(complaint("#version: 0.2\na b c\n") == "f:2: a line has two symbols with a space between: got 3");
+    CHECK(complaint("#version: 0.2\na b\nc\n") ==
+          "f:3: a line must have two symbols with a space between: got 1");
+    CHECK(complaint("#version: 0.2\na b c\n") ==
+          "f:2: a line must have two symbols with a space between: got 3");
     CHECK(complaint("#version: 0.2\na b\n\nc d\n") ==
-          "f:3: a line has two symbols with a space between: got 0");
-    CHECK(complaint("a b\nc\n") == "f:2: a line has two symbols with a space between: got 1");
-    CHECK(complaint("#version: 0.3\na b\n") == "f:1: merges of version 0.1 or 0.2 are expected: got '0.3'");
+          "f:3: a line must have two symbols with a space between: got 0");
+    CHECK(complaint("a b\nc\n") == "f:2: a line must have two symbols with a space between: got 1");
+    CHECK(complaint("#version: 0.3\na b\n") == "f:1: merges must be of version 0.1 or 0.2: got '0.3'");
     CHECK(complaint("#version: 0.2 byte\na b\n") ==
-          "f:1: merges of version 0.1 or 0.2 are expected: got '0.2 byte'");
+          "f:1: merges must be of version 0.1 or 0.2: got '0.2 byte'");
     CHECK(complaint("#version: 0.2\na \xff\n").starts_with("f:2: byte 3 of this line is not UTF-8"));
     CHECK(complaint("") == "f: the file is empty");
 }
@@ -115,19 +118,20 @@ TEST_CASE("bpe: codes of version 0.1 have </w> as a symbol", "[text][bpe]") {
     CHECK(with_codes(codes).apply("iron") == "ir@@ o@@ n");  // in 0.2, n</w> is one
 }
 
-TEST_CASE("bpe: pieces that the vocabulary lacks, or has too rarely, are divided", "[text][bpe]") {
+TEST_CASE("bpe: pieces that are missing from the vocabulary, or too rare, are split", "[text][bpe]") {
     Bpe bpe = with_codes(kIron);
     bpe.allow_only("ir@@ 5\non 3\nc@@ 9\nem@@ 2\nement 1\n", 1, "v");
     CHECK(bpe.apply("iron cement") == "ir@@ on c@@ ement");
-    CHECK(bpe.apply("on ir onc") == "on i@@ r o@@ n@@ c");  // on@@, and ir at an end, are none
+    CHECK(bpe.apply("on ir onc") ==
+          "on i@@ r o@@ n@@ c");  // on@@, and ir at the end of a word, are not in the vocabulary
     bpe.allow_only("ir@@ 5\non 3\nc@@ 9\nem@@ 2\nement 1\n", 2, "v");
     CHECK(bpe.apply("cement") == "c@@ em@@ e@@ n@@ t");  // ement</w>, emen@@, eme@@, em@@
     bpe.allow_only("ir@@ 5\non 3\nc@@ 9\nem@@ 2\nement 1\n", 4, "v");
     CHECK(bpe.apply("iron cement") == "ir@@ o@@ n c@@ e@@ m@@ e@@ n@@ t");
     bpe.allow_only("x 1\n", 9, "v");
-    CHECK(bpe.apply(" iron on") == " i@@ r@@ o@@ n o@@ n");  // nothing is allowed, and characters stay
+    CHECK(bpe.apply(" iron on") == " i@@ r@@ o@@ n o@@ n");  // no piece is allowed, but characters remain
 
-    // What makes a symbol is the first rule of those that could.
+    // A symbol is split by the first rule that makes it.
     Bpe two_ways = with_codes("a b\nb c\nab c\na bc\nabc d</w>\n");
     two_ways.allow_only("bc@@ 1\n", 1, "v");
     CHECK(two_ways.apply("abcd") == "a@@ b@@ c@@ d");
@@ -140,14 +144,14 @@ TEST_CASE("bpe: pieces that the vocabulary lacks, or has too rarely, are divided
         }
         return std::string("no error");
     };
-    CHECK(complaint("a 1\nb\n") == "v:2: a line is a piece, a space and its count: got 'b'");
+    CHECK(complaint("a 1\nb\n") == "v:2: a line must be a piece, a space and its count: got 'b'");
     for (const std::string line : {"a", "a b", "a 1 2", "a 1x", "a ", "a 99999999999999999999", "a 1.5"})
         CHECK(complaint("x 2\n" + line + "\n") ==
-              "v:2: a line is a piece, a space and its count: got '" + line + "'");
-    CHECK(complaint("a 1\n\nb 1\n") == "v:2: a line is a piece, a space and its count: got ''");
+              "v:2: a line must be a piece, a space and its count: got '" + line + "'");
+    CHECK(complaint("a 1\n\nb 1\n") == "v:2: a line must be a piece, a space and its count: got ''");
 }
 
-TEST_CASE("bpe: dropout leaves out rules as often as it says", "[text][bpe]") {
+TEST_CASE("bpe: dropout skips rules at its rate", "[text][bpe]") {
     const Bpe bpe = with_codes("a b\nab c</w>\nb c</w>\n");
     CHECK(bpe.apply("abc bc ab", 0, Rng(1)) == "abc bc a@@ b");
     CHECK(bpe.apply(" abc bc ", 1, Rng(1)) == " a@@ b@@ c b@@ c ");
@@ -158,13 +162,13 @@ TEST_CASE("bpe: dropout leaves out rules as often as it says", "[text][bpe]") {
     CHECK(std::abs(share(bpe, "abc", p, "ab@@ c") - 0.7 * 0.3) <= tolerance);
     CHECK(std::abs(share(bpe, "abc", p, "a@@ bc") - 0.3 * 0.7) <= tolerance);
     CHECK(std::abs(share(bpe, "abc", p, "a@@ b@@ c") - 0.3 * 0.3) <= tolerance);
-    // Each place is drawn by itself: of two that a rule has, one may be left out.
+    // Each place is drawn separately: a rule can be skipped at one of two places.
     CHECK(std::abs(share(with_codes("a b\n"), "abxabx", p, "ab@@ x@@ a@@ b@@ x") - 0.7 * 0.3 * 0.3) <=
           tolerance);
 
     for (const double wrong : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()})
         CHECK_THROWS_AS(bpe.apply("a", wrong, Rng(1)), autograd::Error);
-    CHECK_THROWS_WITH(bpe.apply("", 2), "[Bpe] dropout is a probability, from 0 to 1: got 2");
+    CHECK_THROWS_WITH(bpe.apply("", 2), "[Bpe] dropout must be a probability, from 0 to 1: got 2");
 }
 
 TEST_CASE("bpe: dropout is the same for the same seed", "[text][bpe]") {
@@ -178,9 +182,8 @@ TEST_CASE("bpe: dropout is the same for the same seed", "[text][bpe]") {
         CHECK(Bpe::undo(bpe.apply(line, 0.5, Rng(seed))) == line);
 }
 
-// 8.1 of the published figures: subword-nmt's own codes for 10,000 merges have the SHA-256 5b545f31...; this
-// is FNV-1a of the same file, computed when the SHA-256 was equal. The numbers of pieces are those of Wu et
-// al. 2021.
+// subword-nmt's own codes for 10,000 merges have the SHA-256 5b545f31...; this is FNV-1a of the same file,
+// computed when the SHA-256 was equal. The numbers of pieces are those of Wu et al. 2021.
 TEST_CASE("bpe: codes, pieces and vocabulary of Multi30k are the published ones", "[.][text][bpe][data]") {
     const char* folder = std::getenv("PLAINGRAD_DATA");
     if (folder == nullptr)
@@ -210,7 +213,7 @@ TEST_CASE("bpe: codes, pieces and vocabulary of Multi30k are the published ones"
     CHECK(pieces.size() == 9708);
 }
 
-TEST_CASE("bpe: an empty word is none", "[text][bpe]") {
+TEST_CASE("bpe: an empty word is ignored", "[text][bpe]") {
     WordCounts with, without;
     for (const char* word : {"", "low", "low", "", "lower"})
         with.add(word);

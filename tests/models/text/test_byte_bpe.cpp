@@ -1,4 +1,4 @@
-// Byte-level byte-pair encoding: GPT-2's ids and pattern, and every byte back.
+// Byte-level byte-pair encoding: GPT-2's ids and pattern, and every byte is restored.
 #include "models/text/byte_bpe.h"
 
 #include <algorithm>
@@ -44,8 +44,8 @@ std::string random_bytes(const Rng& rng, int64_t size) {
 
 }  // namespace
 
-// The rows were checked with Python's re, its classes written out from unicodedata.
-TEST_CASE("byte bpe: a text is divided by GPT-2's pattern", "[text][bpe]") {
+// The rows were checked with Python's re, with classes written out from unicodedata.
+TEST_CASE("byte bpe: a text is split by GPT-2's pattern", "[text][bpe]") {
     struct Row {
         std::string text, tokens;
     };
@@ -69,11 +69,12 @@ TEST_CASE("byte bpe: a text is divided by GPT-2's pattern", "[text][bpe]") {
         {"abc123 456def", "abc|123| 456|def"},
         {"a_b-c ...d", "a|_|b|-|c| ...|d"},
         {"größe日本語 Ⅷ½x", "größe日本語| Ⅷ½|x"},
-        {"e\xcc\x81", "e|\xcc\x81"},                                    // a mark is no letter
-        {"a\xc2\xa0\xe3\x80\x80z", "a|\xc2\xa0|\xe3\x80\x80|z"},        // U+00A0, U+3000
-        {"\xc2\xa0z \xc2\xa0z", "\xc2\xa0|z| |\xc2\xa0|z"},             // only U+0020 goes with a word
-        {"a\xff\xc3 \xe2\x82z", "a|\xff\xc3| \xe2\x82|z"},              // not UTF-8
-        {std::string("a\0\x7f b", 5), std::string("a|\0\x7f| b", 7)}};  // control characters are signs
+        {"e\xcc\x81", "e|\xcc\x81"},                              // a mark is not a letter
+        {"a\xc2\xa0\xe3\x80\x80z", "a|\xc2\xa0|\xe3\x80\x80|z"},  // U+00A0, U+3000
+        {"\xc2\xa0z \xc2\xa0z", "\xc2\xa0|z| |\xc2\xa0|z"},       // only U+0020 goes with a word
+        {"a\xff\xc3 \xe2\x82z", "a|\xff\xc3| \xe2\x82|z"},        // not UTF-8
+        {std::string("a\0\x7f b", 5),
+         std::string("a|\0\x7f| b", 7)}};  // control characters count as punctuation
     for (const Row& row : table) {
         CAPTURE(row.text);
         CHECK(divided(row.text) == row.tokens);
@@ -110,25 +111,26 @@ TEST_CASE("byte bpe: a file of merges gives GPT-2's ids", "[text][bpe]") {
     const Ids ids = bpe.encode("<|endoftext|>");
     CHECK(std::count(ids.begin(), ids.end(), 263) == 0);
     CHECK(bpe.decode(ids) == "<|endoftext|>");
-    // As others write the first line.
+    // The first line in other files.
     CHECK(ByteBpe::from_merges("#version: 0.2 - Trained by someone\nĠ t\n", "f").encode(" t") == Ids{256});
     CHECK(with_merges("Ċ Ċ\nà ¤\n").encode("\xe0\xa4\n\n") == Ids{257, 256});  // bytes, not characters
 }
 
-TEST_CASE("byte bpe: what cannot be a file of merges says where", "[text][bpe]") {
+TEST_CASE("byte bpe: an invalid file of merges is an error with the line", "[text][bpe]") {
     CHECK_THROWS_WITH(with_merges("Ġ t\nĠt h\nxy z\n"),
-                      "vocab.bpe:4: 'xy' is neither a byte nor what a line above makes");
-    CHECK_THROWS_WITH(with_merges("Ġ €\n"), "vocab.bpe:2: '€' is neither a byte nor what a line above makes");
+                      "vocab.bpe:4: 'xy' is neither a byte nor made by a line above");
+    CHECK_THROWS_WITH(with_merges("Ġ €\n"), "vocab.bpe:2: '€' is neither a byte nor made by a line above");
     CHECK_THROWS_WITH(with_merges("Ġ t</w>\n"),
-                      "vocab.bpe:2: 't</w>' is neither a byte nor what a line above makes");
-    CHECK_THROWS_WITH(with_merges("Ġ\n"), "vocab.bpe:2: a line has two symbols with a space between: got 1");
+                      "vocab.bpe:2: 't</w>' is neither a byte nor made by a line above");
+    CHECK_THROWS_WITH(with_merges("Ġ\n"),
+                      "vocab.bpe:2: a line must have two symbols with a space between: got 1");
     for (const int32_t id : {-1, 257, std::numeric_limits<int32_t>::max()})
         CHECK_THROWS_WITH(ByteBpe().decode({5, id}),
                           "[ByteBpe] id " + std::to_string(id) + " is outside the vocabulary of 257");
 }
 
 TEST_CASE("byte bpe: merges are learned within pre-tokens", "[text][bpe]") {
-    // " ab" 3 times; "ab" and then "Ġ ab", as "ab" stands at the beginning, too.
+    // " ab" 3 times: the rules are "ab" and then "Ġ ab", as "ab" also occurs at the beginning.
     const ByteBpe bpe = ByteBpe::learn("ab ab ab ab", 10);
     CHECK(bpe.merges() == "#version: 0.2\na b\nĠ ab\n");
     CHECK(bpe.encode("ab abab  ab") == Ids{256, 257, 256, 220, 257});
@@ -138,7 +140,7 @@ TEST_CASE("byte bpe: merges are learned within pre-tokens", "[text][bpe]") {
     CHECK(ByteBpe::learn("ü ü", 10).merges() == "#version: 0.2\nÃ ¼\n");
 }
 
-TEST_CASE("byte bpe: any bytes come back", "[text][bpe]") {
+TEST_CASE("byte bpe: all bytes are restored", "[text][bpe]") {
     const ByteBpe bpe = ByteBpe::learn(char_lm::log_book, 1000);
     CHECK(bpe.size() == 1257);
     const Ids log = bpe.encode(char_lm::log_book);
@@ -156,7 +158,7 @@ TEST_CASE("byte bpe: any bytes come back", "[text][bpe]") {
         CAPTURE(text);
         CHECK(bpe.decode(bpe.encode(text)) == text);
     }
-    // Merges of bytes that are no characters by themselves.
+    // Merges of bytes that are not characters by themselves.
     const std::string bytes = random_bytes(Rng(5), 4000);
     const ByteBpe of_bytes = ByteBpe::learn(bytes + bytes, 500);
     CHECK(of_bytes.size() > 300);

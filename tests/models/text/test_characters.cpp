@@ -66,7 +66,7 @@ TEST_CASE("bytes are all 256, and everything is encoded", "[text]") {
     CHECK(bytes.decode(expected) == all);
 }
 
-TEST_CASE("characters name what they cannot encode, and where it stands", "[text]") {
+TEST_CASE("characters: an error names the character that cannot be encoded, and its position", "[text]") {
     const Characters characters = of("ab\nä");
     CHECK(complaint([&] { characters.encode("ab\nbäöa", "file"); }) ==
           "file:2: character 3 of this line is \"ö\", which is not among the 4 that the model knows");
@@ -86,7 +86,7 @@ TEST_CASE("characters name what they cannot encode, and where it stands", "[text
               }).starts_with("[characters] ids of characters are 4 .. 7: got "));
 }
 
-TEST_CASE("characters go into a description and come back", "[text]") {
+TEST_CASE("characters are restored from their description", "[text]") {
     for (const Characters& characters :
          {of("zu ä€\n\"\\"), of("bytes"), Characters::all_bytes(), Characters()}) {
         const Characters again = Characters::from_description(characters.description(), "file");
@@ -98,11 +98,11 @@ TEST_CASE("characters go into a description and come back", "[text]") {
     for (const std::string wrong : {"", "byte", "characters", "abc"})
         CHECK(complaint([&] {
                   Characters::from_description(wrong, "file");
-              }).starts_with("file: [characters] a description is"));
+              }).starts_with("file: [characters] a description must be"));
     for (const std::string wrong : {"characters:ba", "characters:aa"})
         CHECK(complaint([&] {
                   Characters::from_description(wrong, "file");
-              }).starts_with("file: [characters] a description has"));
+              }).starts_with("file: [characters] a description must have"));
     CHECK(complaint([&] {
               Characters::from_description("characters:\xff", "file");
           }).starts_with("file: [characters]:1: byte 1 "));

@@ -1,4 +1,4 @@
-// How lines become ids and back: pieces, rare ones, dropout, and whose word a piece is.
+// From lines to ids and back: pieces, rare ones, and the word that a piece belongs to.
 #include "models/text/codec.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Codec learn(const ParallelText& text, const CodecOptions& options) { return Code
 
 }  // namespace
 
-TEST_CASE("codec: what was learned is read and written again", "[text][codec]") {
+TEST_CASE("codec: a learned codec is written and read", "[text][codec]") {
     for (const CodecOptions& options :
          {CodecOptions{.merges = 5}, CodecOptions{.tokenized = true, .merges = 5},
           CodecOptions{.pieces = "bytes", .merges = 5}, CodecOptions{.merges = 5, .min_count = 2}}) {
@@ -35,14 +35,14 @@ TEST_CASE("codec: what was learned is read and written again", "[text][codec]") 
         CHECK(codec.decode(codec.encode("low lower newest")) == "low lower newest");
     }
     const Codec raw = learn(low_and_lower(), {.merges = 5});
-    CHECK(raw.encode("  low \t lower ") == raw.encode("low lower"));  // spaces mean nothing
+    CHECK(raw.encode("  low \t lower ") == raw.encode("low lower"));  // the number of spaces does not matter
 }
 
-TEST_CASE("codec: rare pieces are divided, and what can't be is unknown", "[text][codec]") {
+TEST_CASE("codec: rare pieces are split, and unknown if they cannot be", "[text][codec]") {
     const Codec all = learn(low_and_lower(), {.merges = 50});
     const Codec some = learn(low_and_lower(), {.merges = 50, .min_count = 3});
     CHECK(all.pieces("widest") == std::vector<std::string>{"widest"});
-    CHECK(some.pieces("widest").size() > 1);  // it is there twice
+    CHECK(some.pieces("widest").size() > 1);  // it occurs twice
     CHECK(some.pieces("newest") == std::vector<std::string>{"newest"});
     CHECK(all.encode("x") != std::vector<int32_t>{kUnk});
     CHECK(some.encode("x") == std::vector<int32_t>{kUnk});
@@ -69,19 +69,19 @@ TEST_CASE("codec: each id belongs to a word", "[text][codec]") {
     CHECK(codec.words_of({}).empty());
 }
 
-TEST_CASE("codec: bytes that are not UTF-8 come back as they were", "[text][codec]") {
+TEST_CASE("codec: bytes that are not UTF-8 are restored", "[text][codec]") {
     const Codec codec =
         learn(parallel_text({{"caf\xe9 \xff", "k\xfc hl"}}), {.pieces = "bytes", .merges = 2});
     CHECK(codec.decode(codec.encode("caf\xe9 \xff")) == "caf\xe9 \xff");
 }
 
-TEST_CASE("codec: pieces are of words or of bytes, and of nothing else", "[text][codec]") {
+TEST_CASE("codec: pieces are words or bytes, and nothing else", "[text][codec]") {
     const ParallelText text = low_and_lower();
     CHECK_THROWS_AS(learn(text, {.pieces = "syllables"}), autograd::Error);
     nn::checkpoint::Metadata metadata = learn(text, {.merges = 2}).metadata();
     metadata.at("translate.pieces") = "syllables";
     CHECK_THROWS_WITH(Codec::from_metadata(metadata, "file"),
-                      "file: pieces are of words or of bytes: got 'syllables'");
-    metadata.erase("translate.pieces");  // older files have none: words
+                      "file: pieces must be words or bytes: got 'syllables'");
+    metadata.erase("translate.pieces");  // older files lack it: words
     CHECK_FALSE(Codec::from_metadata(metadata, "file").is_bytes());
 }

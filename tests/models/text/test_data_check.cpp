@@ -1,4 +1,4 @@
-// What is wrong with parallel text.
+// Finding what may be wrong with parallel text.
 #include "models/text/data_check.h"
 
 #include "tests/catch.h"
@@ -45,7 +45,7 @@ TEST_CASE("data check: lengths that are too uneven", "[text]") {
     CHECK(shown(check_data(training, nullptr).training.uneven) == "3: 2 3 6");
 }
 
-TEST_CASE("data check: what validation has of training", "[text]") {
+TEST_CASE("data check: validation pairs and sources that are in the training data", "[text]") {
     const ParallelText training = parallel_text({{"a", "b"}, {"c", "d"}, {"e", "f"}});
     ParallelText validation =
         parallel_text({{"a", "b"}, {"a", "d"}, {"d", "c"}, {"c", "d"}, {"c", "d"}, {"x", "f"}});
@@ -58,8 +58,8 @@ TEST_CASE("data check: what validation has of training", "[text]") {
     CHECK(shown(check.training.duplicates) == "0:");
 }
 
-TEST_CASE("data check: characters that training never has, on either side", "[text]") {
-    // Of one, two, three and four bytes; the first and the last of each length.
+TEST_CASE("data check: characters that do not occur in training, on either side", "[text]") {
+    // Characters of one to four bytes; the first and the last of each length.
     const std::string all = "a\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
     const ParallelText training = parallel_text({{"a b", all}});
     const ParallelText validation = parallel_text({{"ab", "ab"}, {all + all, all}});
@@ -77,6 +77,6 @@ TEST_CASE("data check: characters that training never has, on either side", "[te
     CHECK(check.validation->unseen_target.at('b').line == 1);
 }
 
-TEST_CASE("data check: U+FFFD that was there already is no wrong byte", "[text]") {
+TEST_CASE("data check: U+FFFD in the file itself is not an invalid byte", "[text]") {
     CHECK(shown(check_data(parallel_text({{"a \xef\xbf\xbd", "b"}}), nullptr).training.not_utf8) == "0:");
 }

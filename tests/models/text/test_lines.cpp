@@ -1,4 +1,4 @@
-// Text files as people have them.
+// Text files as users have them.
 #include "models/text/lines.h"
 
 #include <sys/stat.h>
@@ -67,7 +67,7 @@ std::string pairs_complaint(const std::string& content) { return complaint(conte
 
 constexpr std::size_t kNone = std::string_view::npos;
 
-// The encoding by its definition, without a look at which code points have one.
+// The encoding by its definition, also for numbers that are not code points.
 std::string encode(uint32_t c, int length) {
     std::string bytes;
     for (int i = length - 1; i > 0; --i, c >>= 6)
@@ -79,7 +79,7 @@ std::string encode(uint32_t c, int length) {
 
 }  // namespace
 
-TEST_CASE("UTF-8 is told from what is not, for every code point in every length", "[text]") {
+TEST_CASE("valid UTF-8 is told from invalid, for every code point in every length", "[text]") {
     const uint32_t room[] = {0, 0x80, 0x800, 0x10000, 0x200000};
     std::size_t wrong = 0, valid = 0;
     for (int length = 1; length <= 4; ++length)
@@ -93,7 +93,7 @@ TEST_CASE("UTF-8 is told from what is not, for every code point in every length"
     CHECK(valid == 0x110000 - 0x800);
 }
 
-TEST_CASE("the first byte that cannot be UTF-8 is named", "[text]") {
+TEST_CASE("the first byte that is not UTF-8 is found", "[text]") {
     struct Row {
         const char* what;
         std::string text;
@@ -134,7 +134,7 @@ TEST_CASE("the first byte that cannot be UTF-8 is named", "[text]") {
         CAPTURE(row.what);
         CHECK(find_invalid_utf8(row.text) == row.at);
     }
-    // A view that ends within a character, whatever stands behind it in memory.
+    // A view that ends within a character, whatever follows in memory.
     CHECK(find_invalid_utf8(std::string_view("\xc3\xa9", 1)) == 0);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("a line loses its CR and nothing else", "[text]") {
                       "f:8: this line contains a NUL byte; is this a text file?");
 }
 
-TEST_CASE("lines are read, however they end", "[text]") {
+TEST_CASE("lines are read, whatever their line ends", "[text]") {
     CHECK(lines("a\nb\n") == Lines{"a", "b"});
     CHECK(lines("a\nb") == Lines{"a", "b"});
     CHECK(lines("a\r\nb\r\n") == Lines{"a", "b"});
@@ -161,12 +161,12 @@ TEST_CASE("lines are read, however they end", "[text]") {
                 "a\n\xef\xbb\xbf"
                 "b\n") == Lines{"a",
                                 "\xef\xbb\xbf"
-                                "b"});  // a mark only at the start
+                                "b"});  // a byte order mark only at the start
     const std::string large(1 << 20, 'x');
     CHECK(lines(large + "\n" + large) == Lines{large, large});
 }
 
-TEST_CASE("a file that cannot be read says why", "[text]") {
+TEST_CASE("a file that cannot be read is an error that says why", "[text]") {
     CHECK(lines_complaint("") == ": the file is empty");
     CHECK(lines_complaint("\n") == ": the file is empty");
     CHECK(lines_complaint("\xef\xbb\xbf\r\n") == ": the file is empty");
@@ -178,7 +178,7 @@ TEST_CASE("a file that cannot be read says why", "[text]") {
     CHECK_THROWS_WITH(read_lines("/tmp"), "/tmp: this is a directory; a text file is needed");
 }
 
-TEST_CASE("bytes that cannot be UTF-8 are replaced, one by one, and counted", "[text]") {
+TEST_CASE("bytes that are not UTF-8 are replaced, one by one, and counted", "[text]") {
     const std::string r = "\xef\xbf\xbd";
     struct Row {
         std::string text, valid;
@@ -191,7 +191,7 @@ TEST_CASE("bytes that cannot be UTF-8 are replaced, one by one, and counted", "[
         {"\xe9t\xe9", r + "t" + r, 2},
         {"\xff\xfe", r + r, 2},
         {"\xe2\x82x", r + r + "x", 2},          // cut within a character
-        {"a\xf0\x9f\x98", "a" + r + r + r, 3},  // and at the end
+        {"a\xf0\x9f\x98", "a" + r + r + r, 3},  // the same at the end
         {"\xed\xa0\x80", r + r + r, 3},         // a surrogate
         {"\xc3\xa9\xa9\xc3\xa9", "\xc3\xa9" + r + "\xc3\xa9", 1},
         {std::string("a\0b\x80", 4), std::string("a\0b", 3) + r, 1},
@@ -200,7 +200,7 @@ TEST_CASE("bytes that cannot be UTF-8 are replaced, one by one, and counted", "[
         CAPTURE(row.text);
         int64_t replaced = 5;
         CHECK(replace_invalid_utf8(row.text, replaced) == row.valid);
-        CHECK(replaced == 5 + row.replaced);  // added to what was counted before
+        CHECK(replaced == 5 + row.replaced);  // added to the count so far
         CHECK(find_invalid_utf8(row.valid) == kNone);
     }
     int64_t replaced = 0;
@@ -223,7 +223,7 @@ TEST_CASE("a line is cleaned by one rule, wherever it is read", "[text]") {
                       "f:5: a line of 1048577 bytes; a sentence has at most 1048576");
 }
 
-TEST_CASE("lines are read leniently where they are not UTF-8 throughout", "[text]") {
+TEST_CASE("lines that are not entirely UTF-8 are read leniently", "[text]") {
     int64_t replaced = 0;
     const auto leniently = [&replaced](const std::string& content) {
         return read_lines_leniently(File(content).path, replaced);
@@ -243,7 +243,7 @@ TEST_CASE("lines are read leniently where they are not UTF-8 throughout", "[text
                       "/tmp: this is a directory; a text file is needed");
 }
 
-TEST_CASE("a file is read to the last byte, whatever they are", "[text]") {
+TEST_CASE("a file is read to the last byte, whatever it contains", "[text]") {
     const std::string bytes("\xef\xbb\xbf\r\n\0\xff\x80 x\n\n", 11);
     CHECK(read_file(File(bytes).path) == bytes);
     CHECK(read_file(File("\n").path) == "\n");
@@ -266,35 +266,35 @@ TEST_CASE("a pipe is read like a file", "[text]") {
     CHECK(read == bytes);
 }
 
-TEST_CASE("a file whose bytes cannot be had says so", "[text]") {
+TEST_CASE("a file that opens but cannot be read is an error", "[text]") {
     const std::string unreadable = "/proc/self/mem";  // of Linux: opens, and fails at address 0
     if (std::filesystem::exists(unreadable))
         CHECK_THROWS_WITH(read_file(unreadable), unreadable + ": cannot be read to its end");
 }
 
-TEST_CASE("there is text where there is more than white space", "[text]") {
+TEST_CASE("a line has text if it has more than white space", "[text]") {
     for (const std::string blank : {"", " ", "\t", "\r", " \t \r"})
         CHECK_FALSE(has_text(blank));
     for (const std::string text : {"a", " a", "\t.\r", "\xc2\xa0"})
         CHECK(has_text(text));
 }
 
-TEST_CASE("pairs are read with their lines", "[text]") {
+TEST_CASE("pairs are read with their line numbers", "[text]") {
     CHECK(pairs("a b\tc\n") == "a b|c|1;");
     CHECK(pairs("\n \na\tb\n\nc d \t e\r\n") == "a|b|3;c d | e|5;");
     CHECK(pairs("\xef\xbb\xbf"
                 "a\tb") == "a|b|1;");
 }
 
-TEST_CASE("a wrong pair says what and where", "[text]") {
+TEST_CASE("an invalid pair is an error with the reason and the line", "[text]") {
     CHECK(pairs_complaint("a\tb\nc\n") == ":2: there is no tab; a line must be source<TAB>target");
     CHECK(pairs_complaint("a\tb\nc\td\te\n") ==
           ":2: there is more than one tab; a line must be source<TAB>target");
-    CHECK(pairs_complaint("\ta\n") == ":1: nothing stands before the tab");
-    CHECK(pairs_complaint(" \ta\n") == ":1: nothing stands before the tab");
-    CHECK(pairs_complaint("\n\na\t\n") == ":3: nothing stands after the tab");
-    CHECK(pairs_complaint("a\t \r\n") == ":1: nothing stands after the tab");
-    CHECK(pairs_complaint("\t\n") == ":1: nothing stands before the tab");
+    CHECK(pairs_complaint("\ta\n") == ":1: there is no text before the tab");
+    CHECK(pairs_complaint(" \ta\n") == ":1: there is no text before the tab");
+    CHECK(pairs_complaint("\n\na\t\n") == ":3: there is no text after the tab");
+    CHECK(pairs_complaint("a\t \r\n") == ":1: there is no text after the tab");
+    CHECK(pairs_complaint("\t\n") == ":1: there is no text before the tab");
     CHECK(pairs_complaint(" \n\n") == ": there are no sentence pairs in this file");
     CHECK(pairs_complaint("a\tb\n") == "no error");
 }

@@ -1,4 +1,5 @@
-// What a masked language model is trained on: which tokens are selected, what becomes of them, what counts.
+// Training data of a masked language model: which tokens are selected, what they become, what the loss
+// counts.
 #include "models/text/mask_tokens.h"
 
 #include <cmath>
@@ -13,7 +14,7 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-// Whether k of n is what a probability gives: five deviations of the binomial distribution.
+// Whether k of n agrees with a probability, within five deviations of the binomial distribution.
 bool plausible(int64_t k, int64_t n, double p) {
     const auto all = static_cast<double>(n);
     return std::abs(static_cast<double>(k) - all * p) <= 5 * std::sqrt(all * p * (1 - p)) + 1e-9;
@@ -24,7 +25,7 @@ struct Counts {
     std::vector<int64_t> random = std::vector<int64_t>(64);  // by id
 };
 
-// Checks what must hold at each position, and counts.
+// Checks the invariants at each position, and counts.
 Counts count(const Tokens& ids, const MaskedTokens& masked, const MaskingOptions& o) {
     Counts n;
     REQUIRE((masked.ids.ids().size() == ids.ids().size() && masked.targets.ids().size() == ids.ids().size()));
@@ -81,10 +82,10 @@ TEST_CASE("mask_tokens: padding is the texts' own, in the targets too", "[models
     const Tokens ids = Tokens::padded({{0, 1, 2, 3, 0}, {0, 2}}, 9);
     const MaskingOptions all = {.mask = 8, .first_id = 0, .end_id = 8, .rate = 1};
     const MaskedTokens masked = mask_tokens(ids, all, Rng(1));
-    CHECK(masked.targets.ids() == ids.ids());  // every token is predicted, padding never
+    CHECK(masked.targets.ids() == ids.ids());  // every token is predicted, but not padding
     CHECK((masked.targets.pad() == 9 && masked.ids.pad() == 9));
     CHECK(masked.targets.lengths() == ids.lengths());
-    // A random id must not be the padding; and there must be one, or nothing could say what is not predicted.
+    // A random id must not be the padding. And there must be a padding id, to mark what is not predicted.
     CHECK(
         contains(error_of([&] { mask_tokens(ids, {.mask = 8, .first_id = 0, .end_id = 10}, Rng(1)); }), "9"));
     CHECK(contains(error_of([&] { mask_tokens(Tokens(1, 2, {4, 5}), {.end_id = 9}, Rng(1)); }), "padding"));
@@ -104,7 +105,7 @@ TEST_CASE("mask_tokens: 15 %, and of these 80, 10 and 10", "[models][mlm]") {
     CHECK(n.random[4] + n.random[43] > 0);  // both ends
 }
 
-TEST_CASE("mask_tokens: at other rates, and at their ends", "[models][mlm]") {
+TEST_CASE("mask_tokens: other rates, and 0 and 1", "[models][mlm]") {
     const Tokens ids = reading(24);
     MaskingOptions o = {
         .mask = 5, .first_id = 8, .end_id = 20, .rate = 0.5, .replaced = 0.3, .randomised = 0.6};
@@ -125,7 +126,7 @@ TEST_CASE("mask_tokens: at other rates, and at their ends", "[models][mlm]") {
     CHECK(sum(random.random) + random.kept == all.possible);
 }
 
-TEST_CASE("mask_tokens: one at least, any of those that may be", "[models][mlm]") {
+TEST_CASE("mask_tokens: at least one is selected, and it can be any", "[models][mlm]") {
     const Tokens ids = padded({{kSos, 4, 5, kEos}, {6, kUnk}});
     std::vector<int64_t> chosen(8);
     for (uint64_t seed = 0; seed < 300; ++seed) {
@@ -149,20 +150,20 @@ TEST_CASE("mask_tokens: the same for the same stream, another for another", "[mo
     CHECK(one.ids.ids() == mask_tokens(ids, o, Rng(5)).ids.ids());
     CHECK(one.targets.ids() == mask_tokens(ids, o, Rng(5)).targets.ids());
     CHECK(one.targets.ids() != other.targets.ids());
-    // Which ones are selected does not depend on what becomes of them.
+    // Which ones are selected does not depend on what they become.
     MaskingOptions all_random = o;
     all_random.replaced = 0;
     all_random.randomised = 1;
     CHECK(mask_tokens(ids, all_random, Rng(5)).targets.ids() == one.targets.ids());
 }
 
-TEST_CASE("mask_tokens: another id for padding is padding too", "[models][mlm]") {
+TEST_CASE("mask_tokens: any id can be the padding", "[models][mlm]") {
     const Tokens ids = Tokens::padded({{4, 5, 6, 7, 8}, {6}}, 10);
     const MaskingOptions o = {.end_id = 10, .rate = 1};
     CHECK(count(ids, mask_tokens(ids, o, Rng(7)), o).selected == 6);
 }
 
-TEST_CASE("mask_tokens: what is refused", "[models][mlm]") {
+TEST_CASE("mask_tokens: errors", "[models][mlm]") {
     const Tokens ids = padded({{4, 5}, {6}});
     const auto refused = [&](const MaskingOptions& o) {
         return error_of([&] { mask_tokens(ids, o, Rng(1)); });
@@ -175,16 +176,16 @@ TEST_CASE("mask_tokens: what is refused", "[models][mlm]") {
           MaskingOptions{.end_id = 7, .randomised = -0.1}, MaskingOptions{.end_id = 7, .replaced = nan},
           MaskingOptions{.end_id = 7, .replaced = 0.8, .randomised = 0.3}})
         CHECK(contains(refused(o), "rates must be in [0, 1]"));
-    CHECK(contains(refused({}), "end_id"));  // it was forgotten
+    CHECK(contains(refused({}), "end_id"));  // it was not set
     CHECK(contains(refused({.first_id = 7, .end_id = 7}), "no ids from 7 to 7"));
     CHECK(contains(refused({.first_id = 7, .end_id = 9}), "no token that may be masked"));
     CHECK(error_of([&] { mask_tokens(padded({{kSos, kEos}}), {.end_id = 9}, Rng(1)); }) != "");
-    // What is selected must not be the id that the loss passes over, and ids are not negative.
+    // A selected id must not be the one that the loss ignores, and ids are not negative.
     CHECK(contains(refused({.first_id = 0, .end_id = 9}), "first_id"));
     CHECK(contains(refused({.mask = -1, .end_id = 9}), "mask"));
 }
 
-TEST_CASE("masked language model: the loss counts what was selected and nothing else", "[models][mlm]") {
+TEST_CASE("masked language model: the loss counts only the selected positions", "[models][mlm]") {
     const Tokens ids = padded(sentences({7, 4}, 8));
     const MaskedTokens masked = mask_tokens(ids, {.end_id = 11, .rate = 0.4}, Rng(9));
     const Tensor logits = leaf(random({2, 7, 11}, 10));

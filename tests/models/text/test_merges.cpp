@@ -1,4 +1,4 @@
-// Learning byte-pair encoding, and a plain learner beside ours.
+// Learning byte-pair encoding, compared with a plain learner.
 #include <map>
 
 #include "autograd/base/check.h"
@@ -24,7 +24,7 @@ std::string learned(const std::string& line, int64_t merges, int64_t min_count =
     return Bpe::learn(counted({line}), merges, min_count).codes();
 }
 
-// The same by the book, for words of ASCII: counts all pairs again for each rule.
+// The textbook version, for words of ASCII: counts all pairs again for each rule.
 std::string plainly_learned(const std::string& line, int64_t merges, int64_t min_count) {
     std::vector<std::vector<std::string>> words;
     for (const std::string_view word : split_at_spaces(line)) {
@@ -73,7 +73,7 @@ std::string random_line(const Rng& rng, int64_t words, int64_t letters, int64_t 
 
 }  // namespace
 
-TEST_CASE("bpe: words stand between spaces", "[text][bpe]") {
+TEST_CASE("bpe: words are separated by spaces", "[text][bpe]") {
     using Pieces = std::vector<std::string_view>;
     CHECK(split_at_spaces("").empty());
     CHECK(split_at_spaces(" \r\n ").empty());
@@ -84,7 +84,7 @@ TEST_CASE("bpe: words stand between spaces", "[text][bpe]") {
                                                 "\r", "d"});
 }
 
-TEST_CASE("bpe: counts go into a file by falling count, equal ones as they came", "[text][bpe]") {
+TEST_CASE("bpe: counts are written in decreasing order, ties in the order of adding", "[text][bpe]") {
     const WordCounts counts = counted({"b a  c", "", "c b d "});
     CHECK(counts.text() == "b 2\nc 2\na 1\nd 1\n");
     CHECK(counts.size() == 4);
@@ -95,7 +95,7 @@ TEST_CASE("bpe: counts go into a file by falling count, equal ones as they came"
 }
 
 // Counted by hand.
-TEST_CASE("bpe: rules are learned by count, equal pairs from the greatest on", "[text][bpe]") {
+TEST_CASE("bpe: rules are learned by count, equal pairs from the greatest to the smallest", "[text][bpe]") {
     CHECK(
         learned(
             "low low low low low lower lower newest newest newest newest newest newest widest widest widest",
@@ -103,7 +103,7 @@ TEST_CASE("bpe: rules are learned by count, equal pairs from the greatest on", "
         "#version: 0.2\ns t</w>\ne st</w>\nl o\nw est</w>\nn e\nne west</w>\nlo w</w>\nw i\nwi d\nwid "
         "est</w>\n");
     CHECK(learned("ab ab ba ba", 9) == "#version: 0.2\nb a</w>\na b</w>\n");
-    // Greater is what has the greater bytes: é (C3 A9) after z, 日 after é.
+    // Greater means greater bytes: é (C3 A9) is greater than z, 日 greater than é.
     CHECK(learned("xz xz xé xé x日 x日", 9) == "#version: 0.2\nx 日</w>\nx é</w>\nx z</w>\n");
     CHECK(learned("ab ab zb", 9) == "#version: 0.2\na b</w>\n");  // once is too rare,
     CHECK(learned("ab ab zb", 9, 1) == "#version: 0.2\na b</w>\nz b</w>\n");
@@ -114,11 +114,11 @@ TEST_CASE("bpe: rules are learned by count, equal pairs from the greatest on", "
     // Pairs that overlap: the first one merges, and aaa</w> is aa a</w>.
     CHECK(learned("aaaa aaaa", 9) == "#version: 0.2\na a\naa a\naaa a</w>\n");
     CHECK_THROWS_WITH(learned("a", -1),
-                      "[learn] at least 0 merges, of pairs that occur at least once: got -1 and 2");
+                      "[learn] merges must be at least 0, and min_count at least 1: got -1 and 2");
     CHECK_THROWS_AS(learned("a", 1, 0), autograd::Error);
 }
 
-TEST_CASE("bpe: rules are those of a learner that counts anew each time", "[text][bpe]") {
+TEST_CASE("bpe: rules are those of a learner that counts all pairs each time", "[text][bpe]") {
     for (uint64_t seed = 0; seed < 60; ++seed) {
         const Rng rng = Rng(7).fork(seed);
         const int64_t letters = 1 + rng.below(0, 4), longest = 2 + rng.below(1, 12);

@@ -20,7 +20,7 @@ std::string pairs(const ParallelText& text) {
     return all;
 }
 
-// Of files a.en and a.de, or one, with these contents.
+// Reads files a.en and a.de, or only one, with these contents.
 ParallelText read(const std::string& source, const std::string& target) {
     const Folder folder;
     return read_parallel(folder.write("a.en", source), folder.write("a.de", target));
@@ -30,7 +30,7 @@ ParallelText read(const std::string& tsv) {
     return read_parallel(folder.write("a.tsv", tsv));
 }
 
-// The message without the folder's path, which may come more than once.
+// The message without the folder's path, which may occur more than once.
 template <class... Contents>
 std::string complaint(const Contents&... contents) {
     try {
@@ -49,7 +49,7 @@ std::string complaint(const Contents&... contents) {
 
 }  // namespace
 
-TEST_CASE("parallel files: line by line, however they end", "[text]") {
+TEST_CASE("parallel files: line by line, whatever the line ends", "[text]") {
     CHECK(pairs(read("a b\nc\n", "d\ne f\n")) == "a b|d|1;c|e f|2;");
     CHECK(pairs(read("a b\r\nc",
                      "\xef\xbb\xbf"
@@ -73,7 +73,7 @@ TEST_CASE("parallel text: lines without text are skipped and counted", "[text]")
     CHECK(shown(tsv.no_text) == "3: 3 5 6");
 }
 
-TEST_CASE("parallel text: of many lines the first are named", "[text]") {
+TEST_CASE("parallel text: of many lines, only the first are listed", "[text]") {
     std::string source = "a\n", target = "A\n";
     for (int i = 0; i < 1000; ++i) {
         source += i % 2 == 0 ? "\n" : "b\n";
@@ -98,9 +98,9 @@ TEST_CASE("parallel text names its files", "[text]") {
     CHECK(read_parallel(en, de).target_file == de);
 }
 
-TEST_CASE("parallel text: what is wrong is said in one line", "[text]") {
+TEST_CASE("parallel text: errors are one line", "[text]") {
     CHECK(complaint("a\nb\nc\n", "A\nB\n") ==
-          "a.en has 3 lines, a.de has 2; line i of one must be what line i of the other means");
+          "a.en has 3 lines, a.de has 2; line i of one must be the translation of line i of the other");
     CHECK(complaint("a\n", "A\n\n").starts_with("a.en has 1 lines, a.de has 2;"));
     CHECK(complaint("", "A\n") == "a.en: the file is empty");
     CHECK(complaint("a\n", "\n") == "a.de: the file is empty");
@@ -123,7 +123,7 @@ TEST_CASE("parallel text: what is wrong is said in one line", "[text]") {
     CHECK_THROWS_WITH(read_parallel(folder.path), folder.path + directory);
 }
 
-TEST_CASE("parallel text: one line may be long, but not longer than any sentence", "[text]") {
+TEST_CASE("parallel text: a line may be long, but not beyond the limit", "[text]") {
     const std::string large(kLongestLine, 'x');
     const ParallelText text = read(large + "\nb\n", "a\n" + large + "\n");
     REQUIRE(text.pairs.size() == 2);

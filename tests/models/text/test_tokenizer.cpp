@@ -1,4 +1,4 @@
-// Raw text to tokens and exactly back.
+// From raw text to tokens, and back to exactly the same text.
 #include "models/text/tokenizer.h"
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ std::string without_joiners(std::string token) {
     return token;
 }
 
-// What is wrong with the tokens of a line; empty if nothing is.
+// What is wrong with the tokens of a line; "" if nothing is.
 std::string fault(const std::string& line) {
     const std::string tokens = tokenize(line);
     if (detokenize(tokens) != line)
@@ -51,7 +51,7 @@ std::string fault(const std::string& line) {
     return again == tokens ? "" : "not one space between two tokens: " + tokens;
 }
 
-// Mostly what the tokenizer treats in some special way, and now and then any character.
+// Mostly characters that the tokenizer treats specially, and sometimes any character.
 std::string random_text(const Rng& rng, const std::vector<std::string>& parts, int64_t most) {
     std::string text;
     const int64_t count = rng.below(0, most + 1);
@@ -83,7 +83,7 @@ TEST_CASE("words, numbers and symbols become tokens", "[text][tokenizer]") {
         {"3rd B2B 1,000", "3￭ rd B ￭2￭ B 1 ￭,￭ 000"},
         {"x@@ y@@", "x ￭@ ￭@ y ￭@ ￭@"},
         {"Grüße, Жук! 漢字。", "Grüße ￭, Жук ￭! 漢字 ￭。"},
-        {"cafe\u0301 \u0301e n\u0303o", "cafe\u0301 \u0301￭ e n\u0303o"},  // marks go with their letter
+        {"cafe\u0301 \u0301e n\u0303o", "cafe\u0301 \u0301￭ e n\u0303o"},  // marks belong to their letter
         {"½ ٣ Ⅷ 2²", "½ ٣ Ⅷ 2²"},
         {"snake_case", "snake ￭_￭ case"},
         // White space
@@ -96,7 +96,7 @@ TEST_CASE("words, numbers and symbols become tokens", "[text][tokenizer]") {
         {"a   b", "a ％20 b"},
         {"a\tb", "a ￭％9￭ b"},
         {"a\u00a0b \u3000\r", "a ￭％a0￭ b ％3000 ￭％d"},
-        // The tokenizer's own signs
+        // The tokenizer's own characters
         {"￭", "％ffed"},
         {"a￭ ￭b", "a ￭％ffed ％ffed￭ b"},
         {"％ 5％20", "％ff05 5 ￭％ff05￭ 20"},
@@ -109,7 +109,7 @@ TEST_CASE("words, numbers and symbols become tokens", "[text][tokenizer]") {
     CHECK(tokenize(lower_case("Ärger, NATO")) == "ärger ￭, nato");
 }
 
-TEST_CASE("a text comes back exactly, whatever it is", "[text][tokenizer]") {
+TEST_CASE("any text is restored exactly", "[text][tokenizer]") {
     const std::vector<std::string> parts = {" ",      " ",      "  ",   "\t", "\r", "\u00a0", "\u2028", "￭",
                                             "￭",      "％",     "％20", "@",  "@@", "a",      "B",      "ß",
                                             "\u0301", "\u0301", "漢",   "1",  "２", "½",      ".",      ",",
@@ -131,7 +131,7 @@ TEST_CASE("a text comes back exactly, whatever it is", "[text][tokenizer]") {
     }
 }
 
-TEST_CASE("bytes that are no text come back too", "[text][tokenizer]") {
+TEST_CASE("bytes that are not UTF-8 are restored, too", "[text][tokenizer]") {
     const std::vector<std::string> parts = {"\xff", "\x80", "\xc3", "\xef", "\xef\xbf", "\xad",
                                             "￭",    "％",   "a",    " ",    "\u00e9"};
     const Rng rng(2);
@@ -142,7 +142,7 @@ TEST_CASE("bytes that are no text come back too", "[text][tokenizer]") {
     }
 }
 
-TEST_CASE("what a model writes becomes text, whatever it is", "[text][tokenizer]") {
+TEST_CASE("any tokens that a model writes become text", "[text][tokenizer]") {
     CHECK(detokenize("￭, a ￭") == ", a");  // nothing to join
     CHECK(detokenize("a ￭ b") == "ab");
     CHECK(detokenize("a ￭ ￭ b") == "ab");
@@ -153,7 +153,7 @@ TEST_CASE("what a model writes becomes text, whatever it is", "[text][tokenizer]
     CHECK(detokenize("  a \t b ") == "a b");
     CHECK(detokenize("％ ％zz ％20x ％41 ％ffffffffff ％d800 x％20") ==
           "％ ％zz ％20x ％41 ％ffffffffff ％d800 x％20");
-    CHECK(detokenize("a ￭％a") == "a％a");  // a line stays one line
+    CHECK(detokenize("a ￭％a") == "a％a");  // the result stays one line
     CHECK(detokenize("a ￭％￭20￭ b") == "a b");
 
     const std::vector<std::string> parts = {" ",    " ",  " ", "￭", "￭", "￭",  "％",
@@ -167,7 +167,7 @@ TEST_CASE("what a model writes becomes text, whatever it is", "[text][tokenizer]
 }
 
 // PLAINGRAD_DATA is the README's DATA: a folder with multi30k/val.en and val.de.
-TEST_CASE("Multi30k's validation lines come back exactly", "[.][text][tokenizer][data]") {
+TEST_CASE("Multi30k's validation lines are restored exactly", "[.][text][tokenizer][data]") {
     const char* data = std::getenv("PLAINGRAD_DATA");
     if (data == nullptr)
         SKIP("PLAINGRAD_DATA is not set");

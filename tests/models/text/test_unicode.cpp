@@ -1,4 +1,4 @@
-// What Unicode says of a character. Numbers and hashes are from Python 3.11: unicodedata 14.0.0, str.lower.
+// Properties of characters. Numbers and hashes are from Python 3.11: unicodedata 14.0.0, str.lower.
 #include "models/text/unicode.h"
 
 #include <set>
@@ -49,7 +49,7 @@ TEST_CASE("the classes of all code points are Unicode's", "[text][unicode]") {
     CHECK(numbers.value == 0xafe3d2a490a13d1fu);
 }
 
-TEST_CASE("white space is what Unicode lists as such", "[text][unicode]") {
+TEST_CASE("white space is Unicode's list", "[text][unicode]") {
     const std::set<char32_t> spaces = {9,      10,     11,     12,     13,     0x20,   0x85,   0xa0,   0x1680,
                                        0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008,
                                        0x2009, 0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000};
@@ -58,7 +58,7 @@ TEST_CASE("white space is what Unicode lists as such", "[text][unicode]") {
             FAIL_CHECK("U+" << std::hex << static_cast<uint32_t>(c));
 }
 
-TEST_CASE("every upper-case letter finds its lower case", "[text][unicode]") {
+TEST_CASE("every upper-case letter has its lower case", "[text][unicode]") {
     Hash pairs;
     for (char32_t c = 0; c < kEnd; ++c)
         if (to_lower(c) != c) {
@@ -69,7 +69,7 @@ TEST_CASE("every upper-case letter finds its lower case", "[text][unicode]") {
     CHECK(pairs.value == 0x7d0c429f29debbcau);
 }
 
-TEST_CASE("characters that one knows have the class and the lower case that one expects", "[text][unicode]") {
+TEST_CASE("familiar characters have the expected class and lower case", "[text][unicode]") {
     for (const char32_t c :
          {U'a', U'Z', U'\xdf', U'\x3a9', U'\x416', U'\x5d0', U'\x6f22', U'\xac00', U'\xaa'})
         CHECK((is_letter(c) && !is_mark(c) && !is_number(c) && !is_space(c)));
@@ -80,7 +80,7 @@ TEST_CASE("characters that one knows have the class and the lower case that one 
     for (const char32_t c : {U'_', U'@', U'\'', U'\x20ac', U'\x201c', U'\x200b', U'\xffed', U'\x1f600',
                              U'\xfffd', U'\xe000', U'\x378', U'\x10ffff'})
         CHECK((!is_letter(c) && !is_mark(c) && !is_number(c) && !is_space(c)));
-    // No code points at all.
+    // Not code points.
     for (const char32_t c : {char32_t{kEnd}, char32_t{0xffffffff}}) {
         CHECK((!is_letter(c) && !is_number(c) && !is_space(c)));
         CHECK(to_lower(c) == c);
@@ -90,7 +90,7 @@ TEST_CASE("characters that one knows have the class and the lower case that one 
     CHECK(to_lower(U'\x212a') == U'k');     // Kelvin
 }
 
-TEST_CASE("a text is put in lower case", "[text][unicode]") {
+TEST_CASE("a text is converted to lower case", "[text][unicode]") {
     CHECK(lower_case("").empty());
     CHECK(lower_case("Ein ÄRGERNIS, 2 ÉTÉS: ΑΣ Жук \U00010400!") ==
           "ein ärgernis, 2 étés: ας жук \U00010428!");
@@ -102,9 +102,9 @@ TEST_CASE("a text is put in lower case", "[text][unicode]") {
     CHECK(lower_case(std::string("A\0B", 3)) == std::string("a\0b", 3));
 }
 
-TEST_CASE("lower case is Python's for every code point, and a final sigma wherever it stands",
+TEST_CASE("lower case is Python's for every code point, and for final sigmas in every context",
           "[text][unicode]") {
-    // Of all c, surrogates left out: what Python prints for len and FNV-1a of
+    // For all c except surrogates, what Python prints for len and FNV-1a of
     // b"".join((before + c + after).lower().encode() ...)
     const auto check = [](const std::string& before, const std::string& after, int64_t count,
                           uint64_t value) {
@@ -128,10 +128,10 @@ TEST_CASE("lower case is Python's for every code point, and a final sigma wherev
     check("AΣ", "A", 8830828, 0x1003ed5d33e8c0fbu);
     CHECK(lower_case("Ο ΔΡΟΜΟΣ ΤΗΣ ΠΟΛΗΣ. ΑΣ' ΑΣ'Α Σ ΣΣ") == "ο δρομος της πολης. ας' ασ'α σ σς");
     CHECK(lower_case("İSTANBUL") == "i̇stanbul");
-    CHECK(lower_case("A\xffΣ\xff AΣ\xff") == "a\xffσ\xff aς\xff");  // a broken byte is no letter
+    CHECK(lower_case("A\xffΣ\xff AΣ\xff") == "a\xffσ\xff aς\xff");  // an invalid byte is not a letter
 }
 
-TEST_CASE("code points become UTF-8 and come back", "[text][unicode]") {
+TEST_CASE("code points are encoded as UTF-8 and decoded", "[text][unicode]") {
     std::string all;
     for (char32_t c = 0; c < kEnd; ++c)
         if (c < 0xd800 || c > 0xdfff)

@@ -24,7 +24,7 @@ TEST_CASE("a new vocabulary has the four reserved words", "[text]") {
     CHECK(vocabulary.word(3) == "<unk>");
 }
 
-TEST_CASE("words get ids in the order in which they come", "[text]") {
+TEST_CASE("words get ids in the order of adding", "[text]") {
     Vocabulary vocabulary;
     CHECK(vocabulary.add("b") == 4);
     CHECK(vocabulary.add("a") == 5);
@@ -60,7 +60,7 @@ TEST_CASE("sentences become ids and sentences again", "[text]") {
     CHECK(vocabulary.encode("le chien noir") == Ids{4, 3, 7});
     CHECK(vocabulary.unknown("le chien chien noir zèbre") == Words{"chien", "chien", "zèbre"});
     CHECK(vocabulary.unknown("le chat").empty());
-    CHECK(vocabulary.size() == 8);  // asking adds nothing
+    CHECK(vocabulary.size() == 8);  // `id` adds nothing
 }
 
 TEST_CASE("an id outside the vocabulary is an error that says so", "[text]") {
@@ -74,7 +74,7 @@ TEST_CASE("an id outside the vocabulary is an error that says so", "[text]") {
     CHECK_THROWS_AS(vocabulary.decode({4, 5}), autograd::Error);
 }
 
-TEST_CASE("a copy of a vocabulary has a life of its own", "[text]") {
+TEST_CASE("a copy of a vocabulary is independent", "[text]") {
     Vocabulary first;
     first.add("a");
     Vocabulary second = first;
@@ -84,11 +84,11 @@ TEST_CASE("a copy of a vocabulary has a life of its own", "[text]") {
     CHECK(second.id("a") == 4);
 }
 
-TEST_CASE("words stand between spaces and tabs", "[text]") {
+TEST_CASE("words are separated by spaces and tabs", "[text]") {
     CHECK(split_words("").empty());
     CHECK(split_words(" \t ").empty());
     CHECK(split_words("a") == Words{"a"});
     CHECK(split_words("\ta  b\t\tc, d. ") == Words{"a", "b", "c,", "d."});
-    // Other white space belongs to words; no-break spaces, as French has them, too.
+    // Other white space belongs to words, also no-break spaces, as in French.
     CHECK(split_words("a\xc2\xa0! b\n") == Words{"a\xc2\xa0!", "b\n"});
 }

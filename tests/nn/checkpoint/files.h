@@ -1,4 +1,4 @@
-// What the tests of checkpoints share: files made by hand.
+// What the tests of checkpoints share: hand-made files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Values as text: what is written comes back, what is missing stays as it was, what is none is refused by its
-// name.
+// Values as text: they are restored, missing ones stay as they were, invalid ones are refused by name.
 #include <clocale>
 #include <cmath>
 #include <limits>
@@ -51,7 +50,7 @@ Fields from(const Metadata& metadata) {
 
 }  // namespace
 
-TEST_CASE("metadata: fields come back as they were", "[nn][checkpoint][metadata]") {
+TEST_CASE("metadata: fields are restored", "[nn][checkpoint][metadata]") {
     constexpr double inf = std::numeric_limits<double>::infinity();
     for (const double wide : {1.0 / 3, -inf, inf, 5e-324, -0.0, 1e308}) {
         const Fields given = {
@@ -75,7 +74,8 @@ TEST_CASE("metadata: fields come back as they were", "[nn][checkpoint][metadata]
     }
 }
 
-TEST_CASE("metadata: a text is text, and a number as short as it can be", "[nn][checkpoint][metadata]") {
+TEST_CASE("metadata: texts are written as they are, and numbers as short as possible",
+          "[nn][checkpoint][metadata]") {
     Metadata metadata;
     FieldWriter write{metadata};
     write("word", "post");
@@ -84,14 +84,14 @@ TEST_CASE("metadata: a text is text, and a number as short as it can be", "[nn][
     CHECK(metadata == Metadata{{"tenth", "0.1"}, {"third", "0.33333334"}, {"word", "post"}});
 }
 
-// As in Germany: 12.345,5. A program may set such a locale for all of its process.
+// As in Germany: 12.345,5. A program may set such a locale for its whole process.
 struct German : std::numpunct<char> {
     char do_decimal_point() const override { return ','; }
     char do_thousands_sep() const override { return '.'; }
     std::string do_grouping() const override { return "\3"; }
 };
 
-TEST_CASE("metadata: numbers in texts are the same in every country", "[nn][checkpoint][metadata]") {
+TEST_CASE("metadata: numbers as text do not depend on the locale", "[nn][checkpoint][metadata]") {
     const std::locale before = std::locale::global(std::locale(std::locale::classic(), new German));
     std::string of_c = std::setlocale(LC_ALL, nullptr);
     std::setlocale(LC_ALL, "de_DE.UTF-8");  // where it is installed
@@ -123,7 +123,7 @@ TEST_CASE("metadata: a missing field keeps its default", "[nn][checkpoint][metad
     CHECK(error_of([&] { reader.required_as<int64_t>("count"); }) == "file: x.count is missing");
 }
 
-TEST_CASE("metadata: what is no such value is refused, naming file and field", "[nn][checkpoint][metadata]") {
+TEST_CASE("metadata: an invalid value is refused, naming file and field", "[nn][checkpoint][metadata]") {
     const auto refused = [](const std::string& key, const std::string& value) {
         CHECK_THROWS_AS(from({{"x." + key, value}}), FileError);
         return error_of([&] { from({{"x." + key, value}}); });
@@ -141,7 +141,7 @@ TEST_CASE("metadata: what is no such value is refused, naming file and field", "
     CHECK(refused("colour", std::string(1 << 20, 'r')).size() < 200);
 }
 
-TEST_CASE("metadata: an enum's value without a name is not written", "[nn][checkpoint][metadata]") {
+TEST_CASE("metadata: an enum's value without a name is refused", "[nn][checkpoint][metadata]") {
     Metadata metadata;
     FieldWriter writer{metadata, ""};
     CHECK(error_of([&] { writer("colour", static_cast<Colour>(3), kColours); }) ==

@@ -1,4 +1,4 @@
-// Saving: the old file or the new one, whatever happens in between.
+// Saving leaves the old file or the new one, whatever happens in between.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -18,12 +18,12 @@ using namespace plaingrad;       // NOLINT
 using namespace nn::checkpoint;  // NOLINT
 using namespace tests;           // NOLINT
 
-// On Linux a program's own functions come before the C library's, also for the library under test. These note
-// each call of the thread that asks for it, and let the n-th fail.
+// On Linux, a program's own functions replace the C library's, also for the library under test. These record
+// the calls of a thread that asks for it, and make the n-th one fail.
 namespace {
 
 thread_local std::string* calls = nullptr;
-thread_local int until_failure = -1;  // calls that succeed before one that fails; negative: none fails
+thread_local int until_failure = -1;  // calls that succeed before one that fails; negative: no call fails
 thread_local int failure = EIO;
 thread_local std::size_t at_most = SIZE_MAX;  // bytes in one write
 
@@ -40,7 +40,7 @@ F* real(const char* name) {
     return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
 
-// Notes calls as long as it lives.
+// Records calls as long as it lives.
 struct Watch {
     explicit Watch(int n = -1, int error = EIO) {
         calls = &noted;
@@ -75,14 +75,15 @@ int rename(const char* from, const char* to) noexcept {
 }
 int close(int file) {
     const bool failed = fails("close");
-    const int result = real<int(int)>("close")(file);  // as the system does: it is closed all the same
+    const int result =
+        real<int(int)>("close")(file);  // as in a real failure, the file is closed all the same
     if (failed)
         errno = failure;
     return failed ? -1 : result;
 }
 }
 
-TEST_CASE("saving: the disk has the file before it gets its name", "[nn][checkpoint]") {
+TEST_CASE("saving: the file is on the disk before it is renamed", "[nn][checkpoint]") {
     const Folder folder;
     Watch watch;
     replace_file(folder / "f", {"abc", "", "def"});
@@ -105,14 +106,14 @@ TEST_CASE("saving: a failure of any call leaves the old file, and nothing else",
         CHECK(content(folder / "f") == "old");
         CHECK(folder.files() == 1);
     }
-    // The folder's own fsync is the last word, and no reason to say that nothing was saved.
-    Watch watch(7);  // after the lock was given back
+    // The last call is the folder's own fsync, whose failure does not mean that nothing was saved.
+    Watch watch(7);  // after the lock was released
     replace_file(folder / "f", {"abc", "def"});
     CHECK(content(folder / "f") == "abcdef");
     CHECK(folder.files() == 1);
 }
 
-TEST_CASE("safetensors: a file that gets shorter while it is read", "[nn][checkpoint]") {
+TEST_CASE("safetensors: a file that becomes shorter while it is read", "[nn][checkpoint]") {
     const Folder folder;
     put(folder / "f", "0123456789");
     Watch watch(0);
@@ -154,7 +155,7 @@ TEST_CASE("saving: a full disk leaves the old file", "[nn][checkpoint]") {
     CHECK(folder.files() == 1);
 }
 
-TEST_CASE("saving: where no file can be", "[nn][checkpoint]") {
+TEST_CASE("saving: places where a file cannot be written", "[nn][checkpoint]") {
     const Folder folder;
     const auto error = [](const std::string& path) { return error_of([&] { write(path, {}); }); };
     CHECK(contains(error(folder / "none/f"), "none/f: cannot be written: No such file or directory"));
@@ -165,7 +166,7 @@ TEST_CASE("saving: where no file can be", "[nn][checkpoint]") {
     put(folder / "file", "old");
     CHECK(contains(error(folder / "file/f"), "cannot be written: Not a directory"));
     REQUIRE(chmod((folder / "file").c_str(), 0400) == 0);
-    if (geteuid() != 0) {  // who may write everywhere
+    if (geteuid() != 0) {  // root may write everywhere
         CHECK(contains(error(folder / "file"), "cannot be written: Permission denied"));
         REQUIRE(mkdir((folder / "closed").c_str(), 0500) == 0);
         CHECK(contains(error(folder / "closed/f"), "cannot be written: Permission denied"));
@@ -200,7 +201,7 @@ TEST_CASE("saving: the permissions stay, and links lead to the file", "[nn][chec
     CHECK(folder.files() == 2);
 }
 
-TEST_CASE("saving: a name without a folder is of this one", "[nn][checkpoint]") {
+TEST_CASE("saving: a name without a folder is in the current one", "[nn][checkpoint]") {
     const Folder folder;
     const std::filesystem::path before = std::filesystem::current_path();
     std::filesystem::current_path(folder.path);
@@ -217,7 +218,7 @@ TEST_CASE("saving: a name without a folder is of this one", "[nn][checkpoint]") 
     CHECK(folder.files() == 1);
 }
 
-TEST_CASE("saving: what killed processes left is not in the way, and is removed", "[nn][checkpoint]") {
+TEST_CASE("saving: leftovers of killed processes do not interfere, and are removed", "[nn][checkpoint]") {
     const Folder folder;
     const std::string left = folder / ("f.tmp-" + std::to_string(getpid()) + "-0");
     put(left, "half");
@@ -237,7 +238,7 @@ TEST_CASE("saving: what killed processes left is not in the way, and is removed"
     CHECK(folder.files() == 3);
 }
 
-TEST_CASE("saving: whether it will be possible is known before", "[nn][checkpoint]") {
+TEST_CASE("saving: check_can_replace tells beforehand whether it will be possible", "[nn][checkpoint]") {
     const Folder folder;
     const auto error = [](const std::string& path) { return error_of([&] { check_can_replace(path); }); };
     CHECK(error(folder / "f") == "");
@@ -246,7 +247,7 @@ TEST_CASE("saving: whether it will be possible is known before", "[nn][checkpoin
     CHECK(error(folder / "f") == "");
     CHECK((content(folder / "f") == "old" && folder.files() == 1));
     CHECK(error(folder / std::string(200, 'x')) == "");
-    // 250 bytes are a name, but not with what is behind it while it is written.
+    // 250 bytes can be a name, but not with the suffix of the temporary file.
     CHECK(contains(error(folder / std::string(250, 'x')), "cannot be written: File name too long"));
     CHECK_THROWS_AS(check_can_replace(folder / std::string(300, 'x')), FileError);
     CHECK(contains(error(folder / "none/f"), "No such file or directory"));
@@ -270,19 +271,19 @@ TEST_CASE("saving: a link leads to a file that does not exist yet", "[nn][checkp
     CHECK(std::filesystem::is_symlink(folder / "round"));
 }
 
-TEST_CASE("safetensors: a file is held against its size before memory is taken", "[nn][checkpoint]") {
+TEST_CASE("safetensors: sizes are checked against the file before memory is allocated", "[nn][checkpoint]") {
     const Folder folder;
     const std::string path = folder / "large";
     for (const std::string& begin :
-         {std::string(), file_of("{}")}) {  // zeros alone, or a header without tensors
+         {std::string(), file_of("{}")}) {  // only zeros, or a header without tensors
         put(path, begin);
-        std::filesystem::resize_file(path, uintmax_t(1) << 40);  // takes no room on the disk
+        std::filesystem::resize_file(path, uintmax_t(1) << 40);  // takes no space on the disk
         CHECK_THROWS_AS(read(path), FileError);
     }
     CHECK(contains(error_of([&] { read(path); }), "something was added to it"));
 }
 
-TEST_CASE("saving: two threads to one file, and readers meanwhile", "[nn][checkpoint][threads]") {
+TEST_CASE("saving: two threads write one file while others read it", "[nn][checkpoint][threads]") {
     const Folder folder;
     const auto save = [&](Real value) {
         for (int i = 0; i < 50; ++i)
@@ -302,7 +303,8 @@ TEST_CASE("saving: two threads to one file, and readers meanwhile", "[nn][checkp
     CHECK(folder.files() == 1);
 }
 
-TEST_CASE("saving: what cannot be a safetensors file is refused, and nothing touched", "[nn][checkpoint]") {
+TEST_CASE("saving: what cannot be a safetensors file is refused, and no file is touched",
+          "[nn][checkpoint]") {
     const Folder folder;
     const std::string path = folder / "f";
     put(path, "old");
@@ -328,7 +330,7 @@ TEST_CASE("saving: what cannot be a safetensors file is refused, and nothing tou
     CHECK(contains(error({{"x", Integers{{int64_t(1) << 32, int64_t(1) << 32}, {}}}}), "64 bits"));
 }
 
-TEST_CASE("saving: a header of the greatest length", "[nn][checkpoint][slow]") {
+TEST_CASE("saving: a header of the maximum length", "[nn][checkpoint][slow]") {
     const Folder folder;
     const std::string value(100'000'000 - std::string(R"({"__metadata__":{"k":""}})").size(), 'x');
     write(folder / "f", {}, {{"k", value}});

@@ -1,4 +1,4 @@
-// Safetensors files: golden bytes, what is written is read again, and every dtype.
+// Safetensors files: golden bytes, writing and reading, and every dtype.
 #include "nn/checkpoint/safetensors.h"
 
 #include <bit>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string kReal = autograd::kRealIsDouble ? "F64" : "F32";
 
-// What write makes of this.
+// The bytes that `write` produces.
 std::string written(const std::vector<Item>& items, const Metadata& metadata = {}) {
     const Folder folder;
     write(folder / "file", items, metadata);
@@ -45,7 +45,7 @@ Ints integers_of(const std::string& dtype, const std::vector<T>& values) {
     return read.values;
 }
 
-// The bits of a number, any NaN being one.
+// The bits of a number; all NaNs have the same.
 uint64_t bits(Real x) { return x != x ? ~uint64_t(0) : std::bit_cast<uint64_t>(static_cast<double>(x)); }
 
 // All 16-bit numbers of a dtype, read in one tensor, compared with a formula.
@@ -62,7 +62,7 @@ void check_all_16_bits(const std::string& dtype, const Formula& formula) {
     CHECK(wrong == 0);
 }
 
-// sign * fraction * 2^exponent as IEEE 754 has it, for so many bits of exponent and fraction.
+// sign * fraction * 2^exponent as in IEEE 754, for so many bits of exponent and fraction.
 double ieee(unsigned code, int exponent_bits, int fraction_bits) {
     const int fraction = static_cast<int>(code & ((1u << fraction_bits) - 1));
     const int exponent = static_cast<int>(code >> fraction_bits & ((1u << exponent_bits) - 1));
@@ -131,7 +131,7 @@ TEST_CASE("safetensors: the widest types come first, then the names in order", "
     CHECK(bytes.find("\"a\"") < bytes.find("\"c\""));
 }
 
-TEST_CASE("safetensors: every number comes back with its bits", "[nn][checkpoint]") {
+TEST_CASE("safetensors: every number is restored bit for bit", "[nn][checkpoint]") {
     using Limits = std::numeric_limits<Real>;
     const std::vector<Real> values = {
         Real(0),       -Real(0),         Limits::denorm_min(), -Limits::denorm_min(), Limits::min() / 2,
@@ -169,7 +169,7 @@ TEST_CASE("safetensors: scalars, empty tensors, four dimensions, whole numbers",
     CHECK(file.find("bigg") == nullptr);
 }
 
-TEST_CASE("safetensors: any text is a name or metadata", "[nn][checkpoint]") {
+TEST_CASE("safetensors: any text can be a name or metadata", "[nn][checkpoint]") {
     std::string controls;
     for (int c = 0; c < 128; ++c)
         controls.push_back(static_cast<char>(c));
@@ -213,11 +213,11 @@ TEST_CASE("safetensors: a grouping locale changes no byte", "[nn][checkpoint]") 
     CHECK(contains(plain, "[1234]"));
 }
 
-TEST_CASE("safetensors: half precision, all of it", "[nn][checkpoint]") {
+TEST_CASE("safetensors: all half-precision numbers", "[nn][checkpoint]") {
     check_all_16_bits("F16", [](unsigned code) { return ieee(code, 5, 10); });
 }
 
-TEST_CASE("safetensors: brain floats, all of them", "[nn][checkpoint]") {
+TEST_CASE("safetensors: all bfloat16 numbers", "[nn][checkpoint]") {
     check_all_16_bits("BF16", [](unsigned code) { return ieee(code, 8, 7); });
 }
 

@@ -1,4 +1,4 @@
-// Files that are no safetensors files, or not quite: each is refused with a line that says why.
+// Files that are not, or not quite, safetensors files: each is refused with a line that says why.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::string tensor(const std::string& dtype, const std::string& shape, const std
     return "{\"x\":" + entry(dtype, shape, offsets) + "}";
 }
 
-// A small file with all that a header can have.
+// A small file with everything that a header can have.
 std::string small_file() {
     return file_of(R"({"__metadata__":{"k":"v\u00e9\n"},"a":)" + entry("F32", "[2,1]", "[0,8]") +
                        R"(, "b":)" + entry("I64", "[]", "[8,16]") + R"(,"e":)" +
@@ -39,7 +39,7 @@ std::string small_file() {
                    std::string(16, '\1'));
 }
 
-// Reads whatever can be read.
+// Reads everything that can be read.
 void read_all(const SafeTensors& file) {
     for (const Entry& e : file.entries()) {
         error_of([&] { file.tensor(e.name); });
@@ -49,7 +49,7 @@ void read_all(const SafeTensors& file) {
 
 }  // namespace
 
-TEST_CASE("safetensors: too short, or a header that cannot be", "[nn][checkpoint]") {
+TEST_CASE("safetensors: files that are too short, or with an impossible header", "[nn][checkpoint]") {
     CHECK(complaint("") ==
           "m.safetensors: 0 bytes are too few for a safetensors file, which begins with 8 for the "
           "length of its header");
@@ -111,7 +111,7 @@ TEST_CASE("safetensors: a header that is not JSON of this form", "[nn][checkpoin
     refuses("{\"a\":" + std::string(1000000, '{'), "expected \"");
 }
 
-TEST_CASE("safetensors: escapes that are none", "[nn][checkpoint]") {
+TEST_CASE("safetensors: invalid escapes", "[nn][checkpoint]") {
     refuses(R"({"\x":{}})", "no such escape");
     refuses(R"({"\U0041":{}})", "no such escape");
     for (const std::string wrong :
@@ -123,7 +123,7 @@ TEST_CASE("safetensors: escapes that are none", "[nn][checkpoint]") {
         refuses("{\"" + wrong + "\":{}}", "half of a surrogate pair");
 }
 
-TEST_CASE("safetensors: a tensor that is not described as it must be", "[nn][checkpoint]") {
+TEST_CASE("safetensors: a tensor with an invalid description", "[nn][checkpoint]") {
     const std::string data(16, '\0');
     refuses("{\"x\":{}}", "tensor \"x\" must have a dtype, a shape and data_offsets");
     refuses(R"({"x":{"dtype":"F32","shape":[4]}})", "must have a dtype", data);
@@ -157,7 +157,7 @@ TEST_CASE("safetensors: a tensor that is not described as it must be", "[nn][che
     refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[", "expected a whole number");
 }
 
-TEST_CASE("safetensors: what comes twice", "[nn][checkpoint]") {
+TEST_CASE("safetensors: duplicates", "[nn][checkpoint]") {
     const std::string one = entry("U8", "[1]", "[0,1]"), other = entry("U8", "[1]", "[1,2]");
     refuses("{\"x\":" + one + ",\"x\":" + other + "}", "\"x\" comes twice", "ab");
     refuses("{\"x\":" + one + ",\"\\u0078\":" + other + "}", "\"x\" comes twice", "ab");
@@ -165,7 +165,7 @@ TEST_CASE("safetensors: what comes twice", "[nn][checkpoint]") {
     refuses(R"({"__metadata__":{},"__metadata__":{}})", "\"__metadata__\" comes twice");
 }
 
-TEST_CASE("safetensors: sizes that no memory holds", "[nn][checkpoint]") {
+TEST_CASE("safetensors: sizes too large for memory", "[nn][checkpoint]") {
     refuses(tensor("I32", "[2,18446744073709551614]", "[0,16]"), "this number is too large",
             std::string(16, '\0'));
     refuses(tensor("I32", "[2,9223372036854775807]", "[0,16]"), "more bytes than 64 bits",
@@ -173,7 +173,7 @@ TEST_CASE("safetensors: sizes that no memory holds", "[nn][checkpoint]") {
     refuses(tensor("I32", "[9223372036854775807]", "[0,16]"), "more bytes than 64 bits",
             std::string(16, '\0'));
     refuses(tensor("I64", "[4294967296,4294967296]", "[0,0]"),
-            "more bytes than 64 bits");  // 2^64: wraps to none
+            "more bytes than 64 bits");                                                   // 2^64: wraps to 0
     refuses(tensor("I64", "[2305843009213693952]", "[0,0]"), "more bytes than 64 bits");  // so does 2^61 * 8
     refuses(tensor("I32", "[9223372036854775808]", "[0,0]"), "this number is too large");
     refuses(tensor("U8", "[1]", "[0,99999999999999999999]"), "this number is too large", "a");

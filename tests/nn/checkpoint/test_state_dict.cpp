@@ -1,4 +1,4 @@
-// Between parameters and files: names that vary, tied weights, what does not fit.
+// Between parameters and files: names that vary, tied weights, files that do not fit.
 #include "nn/checkpoint/state_dict.h"
 
 #include <cstring>
@@ -25,7 +25,7 @@ struct Pair {
     Linear a, b;
 };
 
-// A matrix called weight that is no Linear's, and a vector of one number.
+// A matrix called weight that does not belong to a Linear, and a vector of one number.
 struct Table {
     Parameter weight{Tensor::from({2, 3}, {1, 2, 3, 4, 5, 6})};
     Linear one{1, 1, Rng(1)};
@@ -129,7 +129,7 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
     CHECK(same());
 }
 
-TEST_CASE("state dict: what does not fit is told, and changes nothing", "[nn][checkpoint]") {
+TEST_CASE("state dict: what does not fit is an error, and changes nothing", "[nn][checkpoint]") {
     const Folder folder;
     const Linear layer(2, 3, Rng(1)), before(2, 3, Rng(1));
     const auto error = [&](const std::vector<Item>& items) {
