@@ -15,11 +15,11 @@ CSV     ?=#          CSV=1: benchmarks print values separated by commas
 DATA    ?= data/multi30k#  where bench-multi30k finds its text
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
-UNITY   ?= yes#      no: compiles each file by itself, for those who edit the library and build again and again
+UNITY   ?= yes#      no: compiles each file alone, which is faster while editing
 PCH     ?= $(if $(findstring ccache,$(CXX)),no,yes)#  no: without precompiled headers; ccache has no use for them
 # CXX, CPPFLAGS, CXXFLAGS, LDFLAGS: as everywhere. CI=true or WERROR=1: warnings are errors.
 
-# Parallel by itself. The user's -j wins over this one, and a sub-make shares its parent's jobs.
+# Builds in parallel by default. The user's -j wins, and a sub-make shares its parent's jobs.
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
@@ -39,8 +39,8 @@ endif
 # -O2, and -O3 for the kernels of section 4: elsewhere it makes nothing faster but compiling slower.
 # Never -march=native (the kernels are compiled for each instruction set and picked at start) and never
 # fast-math (same bits everywhere).
-# Sanitizers double what a compiler has to do: they get -O1, and of debugging information only lines. (They
-# make gcc see uninitialised values where there are none: those warnings are no errors.)
+# Sanitizers double the compiler's work: they get -O1, and only line numbers as debugging information. (With them
+# gcc warns about uninitialised values where there are none, so these warnings are not errors.)
 SANITIZED = -O1 -g1 -fno-omit-frame-pointer $(if $(CLANG),,-Wno-maybe-uninitialized -Wno-error)
 FLAGS_release = -O2
 FLAGS_double  = -O2 -DPLAINGRAD_REAL=double
@@ -58,7 +58,7 @@ LIB     := $(OUT)/libplaingrad.a
 
 # ---- 3. The compiler ----------------------------------------------------------------------------
 
-# Asked only where something is compiled: `make help` and `make deps` work without one.
+# The compiler is checked only if something is compiled: `make help` and `make deps` work without one.
 ifneq ($(filter-out help deps clean size format uninstall,$(or $(MAKECMDGOALS),all)),)
 COMPILER := $(shell sh tests/tools/compiler.sh $(CXX))
 ifeq ($(firstword $(COMPILER)),error)
@@ -76,7 +76,7 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
            $(if $(filter true,$(CI))$(filter-out 0,$(WERROR)),-Werror)
 FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS)
 
-# The instruction sets that unit.cpp is compiled for. In double there is only the plain struct.
+# The instruction sets that unit.cpp is compiled for. The double build has only the plain struct.
 # Two warnings are off there: gcc 12's about uninitialised values in its own AVX-512 header (its bug
 # 105593), and -Wpsabi, on how vectors are passed between objects: ours are inlined.
 ISAS := baseline
@@ -108,9 +108,9 @@ KIT_SRC    := $(call find,apps/kit,*.cpp)
 APPS       := $(sort $(patsubst apps/%.cpp,%,$(wildcard apps/*.cpp)) $(patsubst apps/programs/%/main.cpp,%,$(wildcard apps/programs/*/main.cpp)))
 PART_SRC   := $(filter-out %/main.cpp,$(call find,apps/programs,*.cpp)) $(call find,apps/programs,*.txt)
 
-# A folder is compiled as one file, which includes its .cpp files: most of the compiler's time went into reading the same
-# headers and instantiating the same templates for each of them. (So a name in an unnamed namespace is one in its folder.)
-# The kernels' unit.cpp does so by itself, and what stands beside it is compiled as it is.
+# A folder is compiled as one file, which includes its .cpp files: otherwise the compiler would spend most of its time on
+# the same headers and templates for each file. (So a name in an unnamed namespace must be unique in its folder.)
+# The kernels' unit.cpp does this itself; the other files of its folder are compiled alone.
 ifeq ($(UNITY),no)
 objects = $(1:%.cpp=$(OBJ)/%.o)
 else
@@ -132,8 +132,8 @@ MAIN_OBJ   := $(MAIN_SRC:%.cpp=$(OBJ)/%.o)
 Q = $(if $(V),,@)
 say = @mkdir -p $(@D)$(if $(V),, && echo '  $(1) $@')
 
-# These files change only when what they hold changes, and with them all that depends on them:
-# `flags` when the compiler or a flag does, `list` when a source appears or goes.
+# These files are rewritten only when their content changes; then everything that depends on them is rebuilt:
+# `flags` changes with the compiler and its flags, `list` when a source is added or removed.
 quote = '$(subst ','\'',$(1))'
 write = mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
 $(OUT)/flags: FORCE
@@ -141,8 +141,8 @@ $(OUT)/flags: FORCE
 $(OUT)/list: FORCE
 	@$(call write,$(call quote,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ)))
 
-# The standard headers that most files include are compiled once, and once more with Catch2 for the tests: reading them
-# was half of the time of most files. No file may rely on this: `make headers` compiles each header by itself.
+# The standard headers that most files include are precompiled, and once more with Catch2 for the tests: reading them
+# took half of the time for most files. No file may rely on this: `make headers` compiles each header alone.
 STD = algorithm array cmath cstdint cstdlib functional initializer_list iostream map memory numeric optional sstream \
       stdexcept string string_view unordered_map utility vector
 include = $(call quote,$(H)include $(1))
@@ -152,7 +152,7 @@ $(OUT)/%.h.gch: $(OUT)/%.h $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(CATCH_FLAGS) -x c++-header $< -o $@
 
-# The one that a file has among its prerequisites; dispatch.cpp has macros of its own, which rule it out.
+# The precompiled header among a file's prerequisites; dispatch.cpp cannot use one, as it has macros of its own.
 PCH_FOR = $(addprefix -include ,$(if $(filter-out %/dispatch.cpp,$<),$(patsubst %.gch,%,$(filter %.gch,$|))))
 ifneq ($(PCH),no)
 $(filter-out $(KERNEL_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ): | $(OUT)/std.h.gch
@@ -170,8 +170,8 @@ $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) -Wno-psabi $(ISA_$*) -DPLAINGRAD_KERNELS=kernels_$* -MMD -MP -c $< -o $@
 
-# Compiling takes longer than most of this code will ever run. -Og, of gcc's levels the fastest to compile (-O0 emits
-# more than it saves), is for programs and for what opens files; -O1 for what only puts kernels in order.
+# Compiling takes longer than most of this code will ever run. Programs and file code get -Og, gcc's level that compiles
+# fastest (-O0 emits more code than it saves time); code that only calls kernels gets -O1.
 EXTRA = $(if $(filter $(OBJ)/apps/% $(OBJ)/nn/checkpoint/%,$@),-Og,$(if $(filter $(OBJ)/nn/% $(OBJ)/models/%,$@),-O1))
 EXTRA += $(if $(filter %/dispatch.cpp,$<),$(foreach isa,$(ISAS),$(HAVE_$(isa))))
 compile = $(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
@@ -196,7 +196,7 @@ all: lib apps  ## the library and the programs (this is what `make` does)
 lib: $(LIB)    ## the library alone, build/libplaingrad.a
 apps: $(PROGRAMS)
 
-# From nothing each time: `ar` would keep the objects of sources that are gone.
+# Made from scratch each time: `ar` would keep the objects of removed sources.
 $(LIB): $(LIB_OBJ) $(OUT)/list
 	$(call say,ar )
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
@@ -224,12 +224,12 @@ include tests/tests.mk
 lint: $(KERNEL_OBJ)  ## include direction, sealed kernels, format, and other rules of the house
 	@sh tests/tools/lint.sh $(KERNEL_OBJ)
 
-lint-test: $(KERNEL_OBJ)  ## plants a fault for every rule of `make lint` and wants to see it found
+lint-test: $(KERNEL_OBJ)  ## plants a fault for every rule of `make lint` and checks that it is found
 	@CXX='$(CXX)' sh tests/tools/lint_test.sh
 	@sh tests/tools/tools_test.sh
 
 ALONE = $(patsubst %,alone/%,$(call find,autograd nn models apps tests,*.h))
-headers: $(ALONE)  ## compiles each header by itself
+headers: $(ALONE)  ## compiles each header alone
 	@echo 'make headers: $(words $(ALONE)) headers, each compiles by itself'
 .PHONY: $(ALONE)
 $(ALONE): alone/%:
@@ -244,8 +244,8 @@ size:  ## lines of code by folder, against the budgets
 
 # ---- 9. Installing ------------------------------------------------------------------------------
 
-# Both number types: who writes an op of his own checks its gradient in double. Of the kernels only
-# the table is for others. A header keeps its path, so that includes read as they do here.
+# Both element types: users who write an op check its gradient in double. Of the kernels only the table is
+# public. A header keeps its path, so that includes are the same as here.
 HEADERS := $(filter-out autograd/kernels/%,$(call find,autograd nn models,*.h)) $(wildcard autograd/kernels/kernels.h)
 TO      := $(DESTDIR)$(PREFIX)
 
@@ -253,7 +253,7 @@ VERSION := $(shell sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/version
 CMAKE   := plaingradConfig.cmake plaingradConfigVersion.cmake
 PC      := plaingrad.pc plaingrad-double.pc
 PACKAGE := $(addprefix $(OUT)/package/,$(CMAKE) $(PC))
-# `<mode> <file> <where>`, a line each.
+# Lines of `<mode> <file> <where>`.
 INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(APPS),'755 $(APPS_IN)/$a bin/plaingrad-$a') \
     '644 $(LIB) lib/libplaingrad.a' '644 $(BUILD)/double/libplaingrad.a lib/libplaingrad_double.a' \
     $(foreach f,$(PC),'644 $(OUT)/package/$f lib/pkgconfig/$f') $(foreach f,$(CMAKE),'644 $(OUT)/package/$f lib/cmake/plaingrad/$f')
@@ -287,5 +287,5 @@ compile_commands.json: FORCE  ## what clangd and other tools read
 
 help:  ## this list
 	@awk '/^[a-z0-9_.-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' $(firstword $(MAKEFILE_LIST)) tests/tests.mk
-	@echo '  UNITY=no: each file by itself, for who edits and builds again and again;  V=1 shows the commands'
+	@echo '  UNITY=no compiles each file alone, which is faster while editing;  V=1 shows the commands'
 	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder'

@@ -6,12 +6,12 @@ BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench
 BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
 CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
 CURVE_OBJ  := $(CURVES:%=$(OBJ)/tests/curves/%.o)
-# What the gradient checks need of the tests: the double build compiles no more for them.
+# The tests with gradient checks: the double build compiles only these.
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
-# The address sanitizer looks at the library and the programs. The tests beside them are the release build's: compiling
-# them once more, with all that Catch2 expands to, would take longer than all the rest.
+# The address sanitizer checks the library and the programs. Their tests are the release build's: compiling these once
+# more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
-# What several test files share: linked where it is used.
+# Code that several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/%,$(call find,tests,[!t]*.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o)
 MAIN       ?= $(TEST_IN)/tests/main.o
@@ -31,7 +31,7 @@ endif
 CATCH_LIBS := $(if $(filter 3,$(CATCH)),$(or $(shell pkg-config --libs catch2 2>/dev/null),-lCatch2))
 endif
 
-# As `flags` and `list`, for the tests alone.
+# Like `flags` and `list`, for the tests.
 $(OUT)/catch: FORCE
 	@$(call write,$(call quote,$(CATCH) $(CATCH_FLAGS)))
 $(OUT)/tests_list: FORCE
@@ -58,7 +58,7 @@ TEST_OPT = -Og
 $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o): TEST_OPT =
 # Catch2's own code, compiled once for all variants.
 $(OBJ)/tests/main.o: TEST_OPT = -O0
-# The one file for the machine at hand, to show what a compiler can do that knows it.
+# Only this file is compiled for the machine at hand, to show what a compiler gains from that.
 $(OBJ)/tests/bench/bench_staircase.o: TEST_OPT = -march=native -ffp-contract=fast
 $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 	$(call say,c++)
@@ -75,8 +75,8 @@ $(OUT)/libtests.a: $(SHARED_OBJ)
 	$(call say,ar )
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# The rules that make them, in the build that they are of. Its library comes first there: of an inline function that both
-# have, the linker takes the one that it meets first, which is to be the sanitizer's.
+# The rules for these objects, in the build that they belong to. With a sanitizer its library comes first: of an inline
+# function that both have, the linker takes the first one, which must be the sanitizer's.
 .PHONY: test-objects
 ifeq ($(TEST_IN),$(OBJ))
 test-objects: $(MAIN) $(TEST_OBJ) $(SHARED_OBJ)
@@ -116,12 +116,12 @@ SUITES += $(BUILD)/double/gradchecks $(call tagged,[gradcheck])
 test tests: gradchecks
 endif
 
-# The thread sanitizer of older compilers fails where the kernel moves the program about too widely.
+# The thread sanitizer of older compilers fails where the kernel randomises addresses too widely.
 ifeq ($(VARIANT)$(RUN),tsan)
 RUN := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 endif
 
-# What a test finds in its environment: PLAINGRAD_APPS and PLAINGRAD_BENCH, the folders of the programs; PLAINGRAD_RUN,
+# The environment of a test: PLAINGRAD_APPS and PLAINGRAD_BENCH, the folders of the programs; PLAINGRAD_RUN,
 # what to put before one (an emulator); PLAINGRAD_COMPILE, a command under which a user's program
 # compiles for this build, and PLAINGRAD_LIB, the library to link it with.
 test: export PLAINGRAD_APPS := $(APPS_IN)
@@ -136,7 +136,7 @@ test: export UBSAN_OPTIONS ?= print_stacktrace=1
 test: tests  ## builds and runs the tests; TESTS='[tag]', VARIANT=double|asan|tsan
 	@sh tests/tools/run_tests.sh $(SUITES)
 
-test-long:  ## the tests of many seconds each, which `make test` leaves out
+test-long:  ## the slow tests, which `make test` leaves out
 	+@$(MAKE) test TESTS='[slow]'
 
 tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS)) $(TESTED_BENCHES)  ## builds the tests and runs none
@@ -163,7 +163,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 	$(call say,ld )
 	$(Q)$(link)
 
-# One after the other: they share the machine's cores with nobody.
+# One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_profile)
 .PHONY: bench bench-peers bench-staircase bench-plain bench-multi30k curves
@@ -180,7 +180,7 @@ bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast
 bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plain form, in time and in memory
 	@$(OUT)/bench/bench_plain $(BENCH_ARGUMENTS)
 
-# Interrupted, it goes on where it was.
+# If interrupted, it resumes at the next call.
 MULTI30K = $(OUT)/multi30k
 bench-multi30k: $(APPS_IN)/translate  ## the published translator on Multi30k, an hour or two: DATA=its folder
 	@if [ -e '$(MULTI30K)/last.safetensors' ]; then $(APPS_IN)/translate train --resume '$(MULTI30K)'; else \
@@ -192,6 +192,6 @@ curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that th
 	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
 
 .PHONY: golden
-golden:  ## makes the golden files of tests/golden anew, with PyTorch
+golden:  ## makes the golden files of tests/golden again, with PyTorch
 	$(PYTHON) tests/golden/make_golden.py
 

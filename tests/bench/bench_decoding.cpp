@@ -1,8 +1,8 @@
-// How fast a trained model writes: 32 tokens for each sentence, greedily, with the keys and values of what
-// has been written kept (nn/key_value_cache.h). The model is the multi30k workload's.
+// How fast a trained model decodes: 32 tokens for each sentence, greedily, with a key/value cache
+// (nn/key_value_cache.h). The model is the multi30k workload's.
 //
-// For a single sentence each token is one pass over all weights, two operations for each: what limits it is
-// how fast weights are read. So that case has a second yardstick, the time that reading as many bytes takes.
+// For a single sentence, each token is one pass over all weights, with two operations for each: the speed of
+// reading weights is the limit. So that case is also compared with the time to read as many bytes.
 #include <cstdio>
 #include <set>
 
@@ -47,8 +47,8 @@ public:
                 "[bench_decoding] a sentence of this untrained model ends early; take another seed");
     }
 
-    // What a token reads: decoder and output layer; of the embedding one row. The keys and values of the
-    // source are computed once, so the two matrices for them are not read again.
+    // The weights that a token reads: decoder and output layer, and one row of the embedding. The keys and
+    // values of the source are computed once, so the two matrices for them are not read again.
     double bytes_per_token() const {
         int64_t numbers = model_.output.table->numel() + nn::parameter_count(model_.decoder);
         numbers -= workload_.n_layers * 2 * (workload_.d_model + 1) * workload_.d_model;
@@ -67,15 +67,14 @@ double milliseconds(const Decoding& decoding) {
     return 1e3 * (seconds() - begin);
 }
 
-// Bytes per second of reading as many bytes again and again, on all threads: from whichever cache they fit
+// Bytes per second when reading so many bytes again and again, on all threads: from the cache that they fit
 // into.
 double read_speed(double bytes) {
     constexpr int64_t kChunk = 1 << 14;  // numbers
     using Wide [[gnu::vector_size(64)]] = uint64_t;
     const int64_t n = static_cast<int64_t>(bytes / sizeof(Real)) / kChunk * kChunk;
-    const Tensor x = Tensor::full({n}, 1);  // its memory is aligned to 64 bytes
-    std::vector<uint64_t> seen(
-        static_cast<std::size_t>(n / kChunk));  // or the compiler leaves out the reading
+    const Tensor x = Tensor::full({n}, 1);                             // its memory is aligned to 64 bytes
+    std::vector<uint64_t> seen(static_cast<std::size_t>(n / kChunk));  // or the compiler removes the reading
     return rate(
         [&] {
             autograd::parallel_for(0, n, kChunk, [&](int64_t begin, int64_t end) {
@@ -129,9 +128,9 @@ int main(int argc, char** argv) {
     return kit::run("bench_decoding", argv[0], [&] {
         Settings s;
         kit::Options options("build/bench/bench_decoding", "measures greedy decoding with a cache");
-        options.add("--batch", "N", "sentences at a time; 0: 1, then 64", s.batch);
-        options.add("--threads", "N", "threads; 0: one thread, then all", s.threads, {.max = 1024});
-        options.add("--csv", "values separated by commas", s.csv);
+        options.add("--batch", "N", "sentences to translate at a time; 0: 1, then 64", s.batch);
+        options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
+        options.add("--csv", "print comma-separated values", s.csv);
         options.add("--turns", "for each number N read: decodes N times, prints the milliseconds of one",
                     s.turns);
         options.parse(argc, argv);

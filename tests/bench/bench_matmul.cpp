@@ -25,7 +25,7 @@ using namespace bench;
 namespace kernels = autograd::kernels;
 
 constexpr int kRounds = 5;
-constexpr double kTooLong = 0.3;  // seconds; what would take longer at the peak is left out
+constexpr double kTooLong = 0.3;  // seconds; a product that would take longer at peak speed is left out
 
 // The libraries' threads wait in loops for up to 30 ms before they sleep, and would take our processors.
 constexpr int kSettle = 35'000;  // microseconds
@@ -87,7 +87,7 @@ struct Operands {
     Numbers a, b, c, other;
 };
 
-// GFLOP/s; once uncounted, which brings the operands near.
+// GFLOP/s. The first run does not count; it brings the operands into the cache.
 template <class Product>
 double speed(const Shape& s, const Operands& o, Numbers& c, const Product& product) {
     product(s.gemm(), o.a.data(), o.b.data(), c.data());
@@ -126,7 +126,7 @@ void print(const Settings& s, const Shape& shape, double peak, const std::vector
     std::printf("\n");
 }
 
-// Whole numbers so small that every sum is exact: whoever computes the right thing gets the same.
+// Whole numbers so small that every sum is exact: all correct products are equal.
 Operands operands(const std::vector<Shape>& all) {
     std::size_t a = 0, b = 0, c = 0;
     for (const Shape& s : all) {
@@ -221,9 +221,9 @@ int main(int argc, char** argv) {
     return kit::run("bench_matmul", argv[0], [&] {
         Settings s;
         kit::Options options("build/bench/bench_matmul", "measures the matrix product");
-        options.add("--threads", "N", "threads; 0: one thread, then all", s.threads, {.max = 1024});
-        options.add("--peers", "also OpenBLAS and oneDNN, if they are installed", s.peers);
-        options.add("--csv", "values separated by commas", s.csv);
+        options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
+        options.add("--peers", "also measure OpenBLAS and oneDNN, if they are installed", s.peers);
+        options.add("--csv", "print comma-separated values", s.csv);
         options.parse(argc, argv);
         if (s.threads > 0)
             autograd::set_thread_count(static_cast<int>(s.threads));

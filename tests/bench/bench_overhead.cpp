@@ -1,5 +1,5 @@
-// What everything costs that is not arithmetic: an operation with its place in the graph, a parallel_for, the
-// start of a program, memory.
+// The cost of everything that is not arithmetic: an operation with its graph node, a parallel_for, the start
+// of a program, memory.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ void report(const char* name, const char* what, double value, const char* unit) 
     std::fflush(stdout);
 }
 
-// Median over the rounds of the nanoseconds that f takes, after one round that nobody counts.
+// The median over the rounds of the nanoseconds that f takes; the first round does not count.
 template <class F>
 double nanoseconds(F f) {
     std::vector<double> times;
@@ -46,7 +46,7 @@ double nanoseconds(F f) {
     return median(times);
 }
 
-// x + y + y + ... + y, of 16 numbers each: so few that what is measured is all that surrounds them.
+// x + y + y + ... + y, of 16 numbers each: so few that nearly all of the time is overhead.
 Tensor chain(const Tensor& x, const Tensor& y) {
     Tensor sum = x;
     for (int i = 0; i < kChain; ++i)
@@ -82,7 +82,8 @@ void parallel() {
     report("parallel_for_after_5us_ns", "the same, 5 us after the last one", calls(5000), "ns");
 }
 
-// From fork to the end of a program that made a tensor: what someone waits for who types a command.
+// From fork to the end of a program that makes a tensor: how long a user waits for a command that does
+// nothing.
 void start(const char* program) {
     const double ns = nanoseconds([&] {
         const pid_t child = fork();
@@ -126,8 +127,8 @@ int main(int argc, char** argv) {
         bool nothing = false;
         kit::Options options("build/bench/bench_overhead", "measures what is not arithmetic");
         options.add_threads();
-        options.add("--csv", "values separated by commas", csv);
-        options.add("--nothing", "ends at once: for measuring a start", nothing);
+        options.add("--csv", "print comma-separated values", csv);
+        options.add("--nothing", "exit at once, to measure the start of a program", nothing);
         options.parse(argc, argv);
         if (nothing) {
             autograd::matmul(Tensor::full({16, 16}, 1), Tensor::full({16, 16}, 1));

@@ -1,8 +1,8 @@
-// What each fused op gains over the composition that it equals (autograd/plain.cpp), in time and in memory,
-// one after the other; and in the end all of them together, in a training step.
+// What each fused op gains over the composition that it equals (autograd/plain.cpp), in time and in memory;
+// and finally all of them together, in a training step.
 //
-// Forward and backward at the sizes of the paper's base model. Memory: what the op leaves for backward, its
-// result included, and the inputs not.
+// Forward and backward at the sizes of the paper's base model. Memory: what the op saves for backward, with
+// its result but without its inputs.
 #include <cstdio>
 #include <functional>
 
@@ -78,7 +78,7 @@ struct Cost {
     double milliseconds, mebibytes;
 };
 
-// The median of some rounds, after one that warms up.
+// The median of some rounds, after one for warming up.
 template <class Forward>
 Cost cost(int rounds, const Forward& forward) {
     std::vector<double> times;
@@ -112,7 +112,7 @@ int bench_plain(int argc, char** argv) {
     int64_t rounds = 9;
     kit::Options options("build/bench/bench_plain", "what each fused op gains over its plain form");
     options.add("--csv", "print comma-separated values", csv);
-    options.add("--rounds", "N", "measure so often", rounds, {1, 1000});
+    options.add("--rounds", "N", "rounds to measure", rounds, {1, 1000});
     options.add_threads();
     options.parse(argc, argv);
     const int n = static_cast<int>(rounds);

@@ -1,9 +1,9 @@
 // Where the time of a training step goes: kernel by kernel, products by shape.
 //
-// All arithmetic of the library goes through the table that kernels::cpu() gives. This program brings its own
-// cpu(), which gives a table of functions that look at the clock, call the real one, and look again. The
-// Makefile compiles the library's dispatch.cpp for it once more, with cpu() under the name real_cpu(); the
-// linker then has no need of the one in the archive.
+// All arithmetic of the library goes through the table that kernels::cpu() returns. This program has its own
+// cpu(), which returns a table of functions that read the clock, call the real one, and read the clock again.
+// The Makefile compiles the library's dispatch.cpp for it once more, with cpu() renamed to real_cpu(), so
+// that the linker does not take the one in the archive.
 #include <cstdio>
 #include <map>
 #include <thread>
@@ -56,8 +56,8 @@ double flops(const A&...) {
 double flops(const Gemm& g, const Real*, const Real*, Real*) {
     return 2.0 * static_cast<double>(g.m * g.n * g.k);
 }
-// Two products forward, four backward: as they are counted in workloads.cpp. (Backward computes the scores
-// again.)
+// Two products forward, four backward, as counted in workloads.cpp. (Backward computes the scores again,
+// which does not count.)
 double flops(const Attention& a, const Real*, const Real*, const Real*, Real*, Real*, Real*) {
     return 4.0 * static_cast<double>(a.batch * a.heads * a.queries * a.keys * a.d);
 }
@@ -76,7 +76,7 @@ template <auto kMember, class R, class... A>
 struct Clock<kMember, R (*Kernels::*)(A...)> {
     inline static const char* name = "";
     static R call(A... arguments) {
-        // The optimizer calls its kernel from all threads at once; what this one waits for is its share.
+        // The optimizer calls its kernel from all threads at once; the time counts on this thread only.
         if (std::this_thread::get_id() != main_thread)
             return (real_cpu().*kMember)(arguments...);
         struct Stop {
@@ -122,7 +122,7 @@ const Kernels& cpu() {
 
 namespace {
 
-// A clock costs some 50 ns a call: less than a hundredth for all but the smallest models.
+// Reading the clock costs some 50 ns a call: less than one percent except for the smallest models.
 struct Settings {
     std::string workload = "multi30k";
     int64_t steps = 0;
@@ -146,7 +146,7 @@ void print(const Settings& s, const std::string& name, const Line& line, double 
 void print_table(const Settings& s, double steps, double whole, double peak) {
     std::vector<std::pair<double, std::string>> order;
     Line rest{.calls = 0, .seconds = whole};
-    std::map<std::string, Line> sums;  // the products together
+    std::map<std::string, Line> sums;  // all products together
     for (const auto& [name, line] : lines) {
         order.emplace_back(-line.seconds, name);
         rest.seconds -= line.seconds;
@@ -213,10 +213,10 @@ int main(int argc, char** argv) {
     return kit::run("bench_profile", argv[0], [&] {
         Settings s;
         kit::Options options("build/bench/bench_profile", "shows where the time of a training step goes");
-        options.add("--workload", "which one", s.workload, workload_names());
+        options.add("--workload", "the workload to measure", s.workload, workload_names());
         options.add("--steps", "N", "steps to measure; 0: as many as take a second", s.steps);
         options.add_threads();
-        options.add("--csv", "values separated by commas", s.csv);
+        options.add("--csv", "print comma-separated values", s.csv);
         options.parse(argc, argv);
         profile(s);
         return 0;

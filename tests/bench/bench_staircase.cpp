@@ -1,9 +1,9 @@
-// The staircase in the head of autograd/kernels/gemm.cpp, as programs: the same product c = a @ b, one idea
-// faster from step to step, and at the end the library's. Read it from top to bottom.
+// The staircase described at the top of autograd/kernels/gemm.cpp, as code: the same product c = a @ b, each
+// step one idea faster than the one before, and at the end the library's. Read it from top to bottom.
 //
-// All matrices are 1152 x 1152, so that no tile is cut off at an edge (handling edges is most of what the
-// library's code is longer by). This file is compiled for the machine that it is compiled on, and with fused
-// multiply-adds.
+// All matrices are 1152 x 1152, so that no tile is cut off at an edge. (The library's code is longer mostly
+// because it handles edges.) This file is compiled for the instruction set of the machine at hand, and with
+// fused multiply-adds.
 #include <cstdio>
 
 #include "apps/kit/options.h"
@@ -33,8 +33,8 @@ void three_loops(int64_t rows, const Real* a, const Real* b, Real* c) {
 }
 
 // ---------------------------------------------------------------------------------- 2  loop order
-// The same, k outside of j: rows are walked along, and the additions of a row have nothing to do with each
-// other, so the compiler makes vectors of them. But each one reads and writes an element of c.
+// The same with the loop over k outside the loop over j. It walks along rows, and the additions of a row are
+// independent, so the compiler uses vectors. But each addition reads and writes an element of c.
 void loop_order(int64_t rows, const Real* a, const Real* b, Real* c) {
     std::fill(c, c + rows * N, Real(0));
     for (int64_t i = 0; i < rows; ++i)
@@ -43,8 +43,8 @@ void loop_order(int64_t rows, const Real* a, const Real* b, Real* c) {
                 c[i * N + j] += a[i * N + k] * b[k * N + j];
 }
 
-// -------------------------------------------------------------------------------- 3  register tile
-// A vector register, and how many rows x registers of c fit into all of them, with room for a row of b and a
+// -------------------------------------------------------------------------------- 3  register tile The size
+// of a vector register, and a tile of c, in rows x registers, that leaves registers for a row of b and a
 // number of a. See gemm_tile.h.
 #if defined(__AVX512F__)
 constexpr int kBytes = 64, kTileRows = 6, kTileVecs = 4;  // of 32 registers
@@ -59,8 +59,8 @@ using Vec [[gnu::vector_size(kBytes), gnu::aligned(sizeof(Real)), gnu::may_alias
 constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(Real));
 constexpr int64_t kTileColumns = kTileVecs * kLanes;
 
-// `depth` steps of k. c's numbers stay in registers all the while: for each step a row of the tile's b is
-// loaded once for all rows of a, and a number of a once for the whole row of b.
+// `depth` steps of k. The elements of c stay in registers throughout. Each step loads a row of the tile's b
+// once for all rows of a, and an element of a once for the whole row of b.
 void tile(int64_t depth, const Real* a, const Real* b, int64_t b_step, bool add, Real* c) {
     Vec sum[kTileRows][kTileVecs] = {};
     for (int64_t k = 0; k < depth; ++k, b += b_step) {
@@ -85,9 +85,9 @@ void register_tile(int64_t rows, const Real* a, const Real* b, Real* c) {
             tile(N, a + i * N, b + j, N, false, c + i * N + j);
 }
 
-// --------------------------------------------------------------------------------- 4  cache blocks
-// In the loops above all of b passes by for every 6 rows of a, from far away. Here a part of it stays in a
-// near cache for many rows: kDepth rows of b, of these one tile's columns, for kBandRows rows of a.
+// --------------------------------------------------------------------------------- 4  cache blocks The loops
+// above read all of b from memory for every 6 rows of a. Here a part of b, kDepth rows of one tile's columns,
+// stays in a near cache for kBandRows rows of a.
 constexpr int64_t kDepth = 384, kBandRows = 96;
 
 void cache_blocks(int64_t rows, const Real* a, const Real* b, Real* c) {
@@ -98,9 +98,9 @@ void cache_blocks(int64_t rows, const Real* a, const Real* b, Real* c) {
                     tile(kDepth, a + i * N + k, b + k * N + j, N, k > 0, c + i * N + j);
 }
 
-// -------------------------------------------------------------------------------------- 5  packing
-// The rows of b are more than a page apart. So kDepth of them are copied into the order in which the tiles
-// will read them: one tile's columns after the other's, each without a gap.
+// -------------------------------------------------------------------------------------- 5  packing The rows
+// of b are more than a page apart. So kDepth of them are packed, that is, copied in the order in which the
+// tiles read them: one tile's columns after the other's, without gaps.
 void pack(const Real* b, int64_t j, Real* packed) {
     for (int64_t k = 0; k < kDepth; ++k)
         std::copy(b + k * N + j, b + k * N + j + kTileColumns, packed + j * kDepth + k * kTileColumns);
@@ -124,7 +124,7 @@ void packing(int64_t rows, const Real* a, const Real* b, Real* c) {
 }
 
 // -------------------------------------------------------------------------------------- 6  threads
-// Bands have nothing to do with each other, and neither have the columns that are packed.
+// Bands are independent of each other, and so are the columns to pack.
 void threads(int64_t rows, const Real* a, const Real* b, Real* c) {
     for (int64_t k = 0; k < N; k += kDepth) {
         autograd::parallel_for(0, N / kTileColumns, 1, [&](int64_t begin, int64_t end) {
@@ -146,7 +146,7 @@ void library(int64_t rows, const Real* a, const Real* b, Real* c) {
 struct Step {
     const char* name;
     void (*product)(int64_t rows, const Real* a, const Real* b, Real* c);
-    int64_t rows = N;  // how many are computed: the slowest need not do all
+    int64_t rows = N;  // how many are computed: the slowest steps do fewer
 };
 constexpr Step kSteps[] = {
     {"1 three loops", three_loops, kBandRows},
@@ -157,14 +157,14 @@ constexpr Step kSteps[] = {
     {"6 threads", threads},
     {"7 the library", library},
 };
-constexpr std::size_t kThreadedStep = 5;  // those before it use one
+constexpr std::size_t kThreadedStep = 5;  // earlier steps use one
 constexpr int kRounds = 5;
 static_assert(N % kTileColumns == 0 && N % kDepth == 0 && N % kBandRows == 0 && kBandRows % kTileRows == 0);
 
 void climb(bool csv) {
     constexpr auto kAll = static_cast<std::size_t>(N * N);
     bench::Numbers a(kAll), b(kAll), c(kAll), expected(kAll);
-    // So small that all sums are exact: every step gives the same.
+    // So small that all sums are exact: every step gives the same result.
     for (std::size_t i = 0; i < kAll; ++i) {
         a[i] = static_cast<Real>(i % 7) - 3;
         b[i] = static_cast<Real>(i % 11) - 5;
@@ -183,7 +183,7 @@ void climb(bool csv) {
         for (std::size_t i = 0; i < std::size(kSteps); ++i) {
             const Step& step = kSteps[i];
             std::fill_n(c.data(), kAll,
-                        std::numeric_limits<Real>::quiet_NaN());  // or a step could do nothing
+                        std::numeric_limits<Real>::quiet_NaN());  // or a step that does nothing could pass
             samples[i].push_back(1e-9 * bench::rate([&] {
                                      step.product(step.rows, a.data(), b.data(), c.data());
                                      return 2.0 * static_cast<double>(step.rows * N * N);
@@ -211,7 +211,7 @@ int main(int argc, char** argv) {
         bool csv = false;
         kit::Options options("build/bench/bench_staircase", "makes a matrix product faster, step by step");
         options.add_threads();
-        options.add("--csv", "values separated by commas", csv);
+        options.add("--csv", "print comma-separated values", csv);
         options.parse(argc, argv);
         climb(csv);
         return 0;

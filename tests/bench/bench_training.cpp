@@ -1,7 +1,6 @@
 // How long a training step takes, how much of the machine it uses, and how much memory it needs.
 //
-// Each row of the table is measured in a process of its own: the most memory that a process has had is a
-// number that never falls.
+// Each row of the table is measured in a process of its own, because a process's peak memory never falls.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,10 +33,10 @@ Settings parse(int argc, char** argv) {
     std::vector<std::string> names = workload_names();
     names.insert(names.begin(), "all");
     kit::Options options("build/bench/bench_training", "measures training steps of seven models");
-    options.add("--workload", "which one", s.workload, names);
-    options.add("--threads", "N", "threads; 0: one thread, then all", s.threads, {.max = 1024});
+    options.add("--workload", "the workload to measure", s.workload, names);
+    options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
     options.add("--steps", "N", "steps to measure; 0: as many as fit into a second or two", s.steps);
-    options.add("--csv", "values separated by commas", s.csv);
+    options.add("--csv", "print comma-separated values", s.csv);
     options.add("--turns", "for each number N read: does N steps, prints the milliseconds of one", s.turns);
     options.parse(argc, argv);
     if (s.turns && s.workload == "all")
@@ -92,7 +91,7 @@ void measure(const Workload& w, const Settings& s) {
     std::fflush(stdout);
 }
 
-// In a process of its own. This one must have no threads yet: it has not asked how many there are.
+// Runs in a child process. The parent must not have started threads: it has not even asked for their number.
 void measure_apart(const Workload& w, const Settings& s, int64_t threads) {
     const pid_t child = fork();
     autograd::check(child >= 0, "[bench] the system gives no process");
@@ -101,7 +100,7 @@ void measure_apart(const Workload& w, const Settings& s, int64_t threads) {
             if (threads > 0)
                 autograd::set_thread_count(static_cast<int>(threads));
             else if (autograd::thread_count() == 1)
-                return 0;  // all threads are one, and that has been measured
+                return 0;  // "all threads" is one thread, which has been measured
             measure(w, s);
             return 0;
         }));

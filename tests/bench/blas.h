@@ -1,5 +1,5 @@
-// The vendors' matrix products, where they are installed: found when the program runs, so that nothing needs
-// them.
+// The vendors' matrix products, where they are installed. They are loaded at run time, so that nothing
+// depends on them.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 
 namespace plaingrad::bench {
 
-using autograd::Real;  // float; in the double build these libraries are not asked
+using autograd::Real;  // float; the double build does not use these libraries
 
 struct Blas {
     std::string name;
@@ -37,8 +37,7 @@ using DnnlSgemm = int(char transpose_a, char transpose_b, int64_t m, int64_t n, 
                       const Real* a, int64_t lda, const Real* b, int64_t ldb, Real beta, Real* c,
                       int64_t ldc);
 
-// OpenBLAS picks its kernels when it is loaded, and versions older than a processor take those for AVX2 on
-// it.
+// OpenBLAS picks its kernels when it is loaded. On a processor newer than itself it takes those for AVX2.
 inline void find_openblas(std::vector<Blas>& found) {
     const bool avx512 = std::string(autograd::kernels::available()[0]) == "avx512";
     if (avx512)
@@ -59,7 +58,7 @@ inline void find_openblas(std::vector<Blas>& found) {
                      }});
 }
 
-// oneDNN uses OpenMP, whose library it brings along.
+// oneDNN uses OpenMP and loads its library.
 inline void find_onednn(std::vector<Blas>& found) {
     void* library = nullptr;
     for (const char* name : {"libdnnl.so.3", "libdnnl.so.2"})

@@ -1,4 +1,4 @@
-// A clock, a median, and the machine's own yardstick.
+// A clock, a median, and the machine's peak speed.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace plaingrad::bench {
 
-// Numbers where a Tensor has them: from the beginning of a cache line on (otherwise every second vector lies
-// on two), and if there are many on large pages.
+// Numbers in memory like a Tensor's: aligned to a cache line (otherwise every second vector would cross two),
+// and on large pages if there are many.
 class Numbers {
 public:
     explicit Numbers(std::size_t n) : tensor_(autograd::Tensor::zeros({static_cast<int64_t>(n)})) {}
@@ -40,7 +40,8 @@ inline double median(std::vector<double> x) {
     return x.empty() ? 0 : x[x.size() / 2];
 }
 
-// Calls f until `least` seconds have passed; f returns the operations it did. Operations per second.
+// Calls f until `least` seconds have passed; f returns how many operations it did. Returns operations per
+// second.
 template <class F>
 double rate(F f, double least = 0.02) {
     double done = 0;
@@ -53,9 +54,9 @@ double rate(F f, double least = 0.02) {
     return done / (now - begin);
 }
 
-// GFLOP/s of nothing but fma, on all threads in use. Clock rates differ from hour to hour and with what else
-// runs: it is measured beside each measurement, never taken from a data sheet. Whatever disturbs can only
-// make it smaller, so the best of some samples counts.
+// GFLOP/s of nothing but fma, on all threads in use. Clock rates change with time and load, so this is
+// measured beside each measurement, not taken from a data sheet. Disturbances only make it smaller, so the
+// best of some samples counts.
 inline double fma_peak() {
     constexpr int kSamples = 5;
     const int threads = autograd::thread_count();
@@ -86,8 +87,8 @@ inline double peak_memory() {
     return 0;
 }
 
-// For being measured in turn with another program: for each number N on standard input does N steps and
-// prints the milliseconds of one and the most memory so far, until the input ends.
+// For measuring in turns with another program: for each number N on standard input, does N steps and prints
+// the milliseconds of one and the peak memory so far, until the input ends.
 template <class Step>
 int serve_turns(double memory_before, Step step) {
     std::printf("ready %.1f\n", memory_before);

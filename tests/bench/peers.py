@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# A training step each; then the writing of 32 tokens for 1 or 64 sentences, which PyTorch does as tutorials write it,
-# and with the keys and values kept, as we do.
+# A training step each; then the decoding of 32 tokens for 1 or 64 sentences, which PyTorch does as in tutorials, and
+# with a key/value cache, as we do.
 NAMES = ["reverse", "toy", "multi30k", "char_small", "char", "classifier", "paper_base",
          "decode_1_plain", "decode_64_plain", "decode_1_cache", "decode_64_cache"]
 ALL = len(os.sched_getaffinity(0))
@@ -33,13 +33,13 @@ CSV_HEAD = ("workload,threads,ms,pytorch_ms,ratio,ratio_low,ratio_high,mib,mib_o
 
 
 class Peer:
-    """A process that does steps when it is asked to, and else is stopped."""
+    """A process that does steps on request, and is stopped in between."""
 
     def __init__(self, command, environment=None):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS_", "OMP_", "MALLOC_", "ATEN_"))}
         env.update(environment or {})
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        atexit.register(self.process.kill)  # a stopped process would stay for ever
+        atexit.register(self.process.kill)  # a stopped process would never end
         self.memory_before = float(self.answer()[1])  # "ready 123.4"
         self.memory = 0.0
         first = 1e-3 * self.ask(1)
@@ -95,7 +95,7 @@ def pytorch(workload, s):
         env["OMP_WAIT_POLICY"] = s["wait"]
     if s["bind"]:
         env["OMP_PROC_BIND"] = s["bind"]
-    if s["aten"]:  # some versions have loops for AVX-512, but take those for AVX2 unless told
+    if s["aten"]:  # some versions have code for AVX-512, but use AVX2 unless told otherwise
         env["ATEN_CPU_CAPABILITY"] = s["aten"]
     if workload.startswith("decode"):
         _, batch, way = workload.split("_")
@@ -113,13 +113,13 @@ def cpu_has(flag):
 
 
 def blas_builds():
-    """Debian keeps several builds of OpenBLAS, of which the one first in LD_LIBRARY_PATH is taken."""
+    """Debian installs several builds of OpenBLAS; the first one in LD_LIBRARY_PATH is used."""
     folders = sorted(glob.glob("/usr/lib/*/openblas-openmp") + glob.glob("/usr/lib/*/openblas-pthread"))
     return folders or [""]
 
 
 def best_settings(workload):
-    """Tries one setting after the other and keeps what is faster."""
+    """Tries one setting after the other and keeps the faster one."""
     avx512 = cpu_has("avx512f")
     best = dict(threads=ALL, blas=blas_builds()[0], core="SkylakeX" if avx512 else "", keep=True, foreach=True,
                 aten="", wait="", bind="")

@@ -2,8 +2,8 @@
 
     python3 tests/bench/pytorch_decoding.py BATCH [--cache] [--threads N]
 
-Without --cache as tutorials write it: the decoder reads all that has been written anew for each token. With it the keys
-and values of what was written are kept, which torch.nn's layers do not offer: the layers are written out.
+Without --cache, as in tutorials: for each token, the decoder reads the whole translation so far again. With it, keys and
+values are cached. torch.nn's layers cannot do this, so they are written out here.
 """
 import argparse
 
@@ -25,7 +25,7 @@ def write_plain(model, src):
 
 
 class Attention:
-    """An nn.MultiheadAttention for one query at a time, with its keys and values kept."""
+    """An nn.MultiheadAttention for one query at a time, with a key/value cache."""
 
     def __init__(self, module, memory=None, batch=0):
         self.heads, self.out = module.num_heads, module.out_proj

@@ -2,9 +2,9 @@
 
     python3 tests/bench/pytorch_training.py WORKLOAD [--threads N] [--foreach]
 
-Speaks as `bench_training --turns` does: for each number N that it reads it does N steps, and prints the milliseconds
-of one and the most memory that it has had, in MiB. What it can do faster in the PyTorch that is installed, it does:
-fused attention from PyTorch 2.0 on (torch.nn's layers choose it by themselves), Adam over all tensors at once.
+Works like `bench_training --turns`: for each number N that it reads, it does N steps and prints the milliseconds of one
+and its peak memory in MiB. It uses the fastest ways that the installed PyTorch has: fused attention from PyTorch 2.0 on
+(torch.nn's layers choose it by themselves), Adam over all tensors at once.
 """
 import argparse
 import math
@@ -49,7 +49,7 @@ class Input(nn.Module):  # embedding times sqrt(d), plus position, dropout
 
 
 def paper_dropout(stack):
-    """Leaves dropout where the paper has it: on what each sub-layer gives. torch.nn has two places more."""
+    """Keeps dropout only where the paper has it: on each sub-layer's output. torch.nn has two more places."""
     for layer in stack.layers:
         layer.dropout.p = 0.0
         layer.self_attn.dropout = 0.0
@@ -156,7 +156,7 @@ def peak_memory():  # in MiB
 
 
 def serve_turns(memory_before, step):
-    """For each number N on standard input does N steps; prints the milliseconds of one, and the most memory so far."""
+    """For each number N on standard input, does N steps; prints the milliseconds of one, and the peak memory so far."""
     print(f"ready {memory_before:.1f}", flush=True)
     for line in sys.stdin:
         steps = int(line)

@@ -1,4 +1,4 @@
-// That the benchmarks run and print numbers. What the numbers are is up to the machine.
+// The benchmarks run and print numbers. The values depend on the machine.
 #include <cmath>
 #include <filesystem>
 
@@ -23,7 +23,7 @@ Words columns(const std::string& line) {
     return all;
 }
 
-// NaN and infinity are no such numbers.
+// NaN and infinity do not match.
 bool positive(const std::string& text) {
     const double x = std::strtod(text.c_str(), nullptr);
     return std::isfinite(x) && x > 0;

@@ -60,9 +60,9 @@ const Workload& workload(std::string_view name) {
     throw autograd::Error(autograd::join("[workload] there is no workload '", name, "'; there are ", names));
 }
 
-// A product (m, k) @ (k, n) is m k n multiplications and as many additions. Counted are the products of the
-// linear layers and, for attention, all pairs of positions, whether a mask hides them or not. Backward has
-// two products for each: with dout on the one side and either operand on the other.
+// A product (M, K) @ (K, N) is M K N multiplications and as many additions. The products of the linear layers
+// count and, for attention, all pairs of positions, masked or not. Backward has two products for each: dout
+// with either operand.
 double Workload::flops() const {
     const auto d = static_cast<double>(d_model), t = static_cast<double>(length);
     const auto positions = static_cast<double>(tokens()), layers = static_cast<double>(n_layers);

@@ -1,6 +1,5 @@
-// What is measured: seven models of the sizes that people train on a CPU, each with a whole training step
-// (forward, loss, backward, clipping, Adam) on random ids. tests/bench/pytorch_training.py has the same in
-// PyTorch.
+// What is measured: seven models of sizes that are trained on CPUs, each with a whole training step (forward,
+// loss, backward, clipping, Adam) on random ids. tests/bench/pytorch_training.py has the same in PyTorch.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// `make curves`: three tutorials printed their training losses; here are ours beside them.
+// `make curves`: the training losses that three tutorials print, beside ours.
 //
-// The models are the presets of models/presets.h with PyTorch's default initialisation, as theirs had. Their
-// random numbers cannot be had again, so losses agree up to the spread between seeds, which is shown.
+// The models are the presets of models/presets.h with PyTorch's default initialisation, as in the tutorials.
+// Their random numbers cannot be reproduced, so losses agree up to the spread between seeds, which is shown.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -33,7 +33,7 @@ TransformerConfig as_printed(const char* name) {
     return config;
 }
 
-// One line of a table: what they printed, and ours over the seeds.
+// One line of a table: the tutorial's loss, and ours over the seeds.
 void compare(const char* what, double theirs, std::vector<double> ours) {
     std::sort(ours.begin(), ours.end());
     std::printf("  %-12s %8.4f   %8.4f", what, theirs, ours[ours.size() / 2]);
@@ -81,14 +81,14 @@ struct ArticleCorpus {
 constexpr int kArticleEpochs[] = {5, 10, 15, 20};
 constexpr double kArticleLosses[] = {0.2940, 0.0584, 0.0239, 0.0200};
 
-// Padding as an ordinary word, as it is without masks.
+// Padding as an ordinary word, since there are no masks.
 Tokens unmasked(const std::vector<std::vector<int32_t>>& sentences) {
     const Tokens tokens = Tokens::padded(sentences, models::kPad);
     return Tokens(tokens.batch(), tokens.length(), tokens.ids());
 }
 
-// As printed: no masks, no start and end. The decoder is asked for the word after each position while it sees
-// them all.
+// As in the tutorial: no masks, no start and end. The decoder predicts the word after each position while it
+// sees all words.
 std::vector<double> article_as_printed(const ArticleCorpus& corpus, int seed, int& right) {
     const Transformer model = corpus.model(seed);
     nn::Adam adam(nn::parameters(model));
@@ -109,7 +109,7 @@ std::vector<double> article_as_printed(const ArticleCorpus& corpus, int seed, in
         losses.push_back(
             step(adam, cross_entropy(logits, tgt.slice(1, tgt.length()), {.ignore = models::kPad})));
     }
-    // Left to itself it must start from something, and never learned from what: <sos> is as good as any.
+    // To generate, the decoder needs a start, but was never trained with one: we take <sos>.
     const NoGrad no_grad;
     right = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -128,7 +128,7 @@ std::vector<double> article_as_printed(const ArticleCorpus& corpus, int seed, in
     return losses;
 }
 
-// Corrected: <sos> and <eos>, padding hidden, no look into the future.
+// Corrected: <sos> and <eos>, hidden padding, a causal mask.
 std::vector<double> article_corrected(const ArticleCorpus& corpus, int seed, int& right) {
     const Transformer model = corpus.model(seed);
     nn::Adam adam(nn::parameters(model));
@@ -236,11 +236,12 @@ int main_program(int argc, char** argv) {
     std::string only = "all";
     int64_t steps = 30;
     kit::Options options("tutorials", "our training losses beside those that the tutorials printed");
-    options.add("--only", "one of them", only, {"all", "article", "notebook", "summary"});
+    options.add("--only", "train only one tutorial's models", only,
+                {"all", "article", "notebook", "summary"});
     options.add("--summary-steps", "N", "the last tutorial's model is large: each step takes seconds", steps,
                 {.min = 1});
     int64_t threads = 0;
-    options.add("--threads", "N", "0 is all processors", threads, {.min = 0, .max = 1024});
+    options.add("--threads", "N", "number of threads; 0: all processors", threads, {.min = 0, .max = 1024});
     options.parse(argc, argv);
     if (threads > 0)
         set_thread_count(static_cast<int>(threads));

@@ -4,8 +4,8 @@
     python3 tests/golden/make_golden.py --check FOLDER   the other direction: loads files that plaingrad saved
                                                          into PyTorch's modules and compares the outputs
 
-Needs PyTorch 1.13 or later (Debian: python3-torch) and nothing else. Parameters and inputs are float32 numbers.
-Everything from there on is computed in float64 and rounded to float32 at the end, so that a difference is ours.
+Needs PyTorch 1.13 or later (Debian: python3-torch) and nothing else. Parameters and inputs are float32 numbers. The
+rest is computed in float64 and rounded to float32 at the end, so that a difference is our error.
 
 Names in a file are group/kind/name, the last as PyTorch has it:
     input/       what goes in (ids are int32)
@@ -70,7 +70,7 @@ def numbers(*shape, scale=1.0):
 
 
 def scramble(module):
-    """Every parameter another number: PyTorch's zero biases and unit gains would hide a mistake."""
+    """Gives every parameter its own numbers: PyTorch's zero biases and unit gains would hide mistakes."""
     with torch.no_grad():
         for name, p in module.named_parameters():
             if p.dim() == 1:
@@ -102,7 +102,7 @@ def hidden_keys(counts, length):
 # ---- one group of a file
 
 def record(file, group, module, inputs, forward, rows=None):
-    """forward() gives {name: output}; if there is a 'loss', backward starts there, else from random gradients.
+    """forward() returns {name: output}; backward starts from 'loss' if there is one, else from random gradients.
     rows: True where a row of the output counts; the others (padding) are stored as 0."""
     def put(kind, name, x):
         file[f'{group}/{kind}/{name}'] = x
@@ -142,7 +142,7 @@ def make_layers():
         simple(group, layer, layer)
     for eps in ('1e-5', '1e-12'):
         layer = scramble(nn.LayerNorm(5, eps=float(eps)))
-        simple('layer_norm_' + eps, layer, layer, scale=0.01)  # small: so that eps matters
+        simple('layer_norm_' + eps, layer, layer, scale=0.01)  # small, so that eps matters
     simple('gelu_erf', nn.GELU(), shape=(3, 40), scale=2)
     simple('gelu_tanh', nn.GELU(approximate='tanh'), shape=(3, 40), scale=2)
     simple('softmax', nn.Softmax(-1), shape=(3, 17), scale=3)
@@ -161,7 +161,7 @@ def make_layers():
             'loss': F.cross_entropy(x.flatten(0, 1), targets.flatten(), ignore_index=PAD,
                                     label_smoothing=smoothing)})
 
-    # Norms before clipping and what clipping leaves, below the limit and above it. (PyTorch divides by norm +
+    # Norms and gradients before and after clipping, below the limit and above it. (PyTorch divides by norm +
     # 1e-6; with norms as large as these that does not show.)
     for group, limit in (('clip_below', 1000.0), ('clip_above', 3.0)):
         gradients = {'a': numbers(4, 5, scale=10), 'b': numbers(6, scale=10)}
@@ -344,7 +344,7 @@ class Conv1D(nn.Module):
 
 
 def heads_attention(q, k, v, n_heads, hidden):
-    """The formula, for the models that are written out here. hidden: True where a key is not to be seen."""
+    """Attention by its formula, for the models that are written out here. hidden: True where a key is masked."""
     split = lambda x: x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)  # (B, H, T, D)
     q, k, v = split(q), split(k), split(v)
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
@@ -454,7 +454,7 @@ def make_models():
                            ('translator', dict(tied=False, norm='pre', final_norm=True, positions='learned',
                                                activation='gelu', output_bias=True, scale_embeddings=False))):
         read, targets = tgt[:, :-1], tgt[:, 1:]
-        read = torch.where(targets == PAD, PAD, read)  # what is read has no <eos>
+        read = torch.where(targets == PAD, PAD, read)  # the decoder does not read <eos>
         model(group, Translator(dict(PAPER, **options)), {'src': src, 'tgt': read}, targets, (src, read), 0.1)
 
     for group, module in (('language_model', Stack(LM)), ('gpt2', Gpt2(LM))):
@@ -462,7 +462,7 @@ def make_models():
         read = torch.where(ids[:, 1:] == PAD, PAD, ids[:, :-1])
         model(group, module, {'ids': read}, ids[:, 1:], (read,))
 
-    # The loss is on selected positions only: 3 in the first text, 1 in the second. 3 says "masked".
+    # The loss counts only selected positions: 3 in the first text, 1 in the second. The id 3 is the mask.
     masked = ids_of([4, 3, 5, 10, 9, 6, 2], [8, 9, 3, 4, 2])
     targets = torch.where(torch.tensor([[0, 1, 0, 1, 1, 0, 0], [0, 0, 1, 0, 0, 0, 0]]) == 1, TEXTS, PAD)
     model('bert', Bert(LM), {'ids': masked}, targets, (masked,))
@@ -502,7 +502,7 @@ def make_training():
         file[f'{group}/loss/losses'] = torch.tensor(losses)
         for name, p in module.state_dict().items():
             if name.endswith('in_proj_bias'):
-                # A key's bias has no true gradient: it moves by what rounding leaves. Not compared.
+                # A key's bias has no true gradient: only rounding moves it. Not compared.
                 p[8:16] = 0
             file[f'{group}/final/{name}'] = p
 
@@ -553,7 +553,7 @@ def check(folder):
             expected = io.pop('output')
             inputs = [io[key] for key in sorted(io)]
             with torch.no_grad():
-                y = module.train()(*inputs)  # train: the plain path, not the fused one; dropout is 0
+                y = module.train()(*inputs)  # train mode takes the plain path, not the fused one; dropout is 0
             error = ((y - expected) * (expected != 0)).abs().max() / expected.abs().max()
             ok = y.shape == expected.shape and expected.abs().max() > 1e-3 and bool(error <= 1e-5)
             print(f'{name}: largest error {error:.1e} of the largest number' + ('' if ok else ', too large'))

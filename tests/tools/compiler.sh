@@ -1,6 +1,6 @@
 #!/bin/sh
-# Says whether a compiler can build plaingrad. It exists because an old compiler answers with pages
-# of errors about C++20, where one line is enough.
+# Says whether a compiler can build plaingrad. It exists because an old compiler prints pages of errors
+# about C++20, where one line is enough.
 #
 # usage: compiler.sh <compiler...>
 # prints `<machine> <the compiler's own version line>`, or `error <what is wrong and what to do>`

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs what the tests need beyond the compiler, which is Catch2, with the package manager that is there. It exists
-# so that the README can say `make deps` on every system. With --all, what .ci/run needs besides (Debian and Ubuntu):
-# clang with its standard library, another processor with an emulator, clang-format, CMake, PyTorch.
+# Installs what the tests need beyond the compiler, which is Catch2, with the system's package manager. It exists so
+# that the README can say `make deps` for every system. With --all, also what .ci/run needs (Debian and Ubuntu): clang
+# with its standard library, a compiler and an emulator for another processor, clang-format, CMake, PyTorch.
 #
 # usage: deps.sh [--all] <compiler...>     (the compiler, to see whether Catch2 is there already)
 all=
@@ -35,7 +35,7 @@ sudo=
 if [ "$(id -u)" -ne 0 ]; then sudo=sudo; fi
 if have apt-get; then
     $sudo apt-get update || exit 1
-    # One after the other: what this system does not have is no reason to go without the rest.
+    # One after the other, so that a missing package does not prevent the others.
     for package in $missing; do
         $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package" || failed="$failed $package"
     done

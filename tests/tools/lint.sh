@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rules of the house that a compiler does not know. It exists because each of them guards a
-# promise (same bits, no illegal instruction, a reading order) that one careless line would break.
+# This project's rules that a compiler does not check. Each of them guards a promise (same bits, no illegal
+# instruction, a reading order) that one careless line would break.
 #
 # usage: lint.sh [objects of autograd/kernels/unit.cpp]     (in the repository's root)
 # exit status: 0 if nothing was found. tests/tools/lint_test.sh shows that every rule can fail.
@@ -51,7 +51,7 @@ text ~ /^[ \t]*#[ \t]*include/ {
     if (to == 2 && from > 2 && from != 8 && path != "autograd/kernels/kernels.h")
         bad("of the kernels the rest sees only autograd/kernels/kernels.h: " path)
     if (path ~ /\.cpp$/ && file != "autograd/kernels/unit.cpp") bad("only unit.cpp includes a .cpp: " path)
-    # Inline code of a standard header would be compiled for one instruction set and shared by all.
+    # Inline code of a standard header would be compiled for one instruction set and shared by all objects.
     if (from == 2 && file !~ /\/(dispatch|scratch)\.cpp$/ && !quoted &&
         path !~ /^(c?stdint|c?stddef|c?float|c?limits|cassert|cmath|cstring|immintrin|arm_neon)(\.h)?$/)
         bad("kernels include no standard header with inline code: <" path ">")
@@ -96,13 +96,13 @@ for source in $sources; do
     LC_ALL=C tr -d '\200-\277' <"$source" | LC_ALL=C awk -v file="$source" '
         length($0) > 110 { print file ":" NR ": lines have at most 110 columns, comments too: " length($0) }' >>"$found"
 done
-# A folder of one machine in a file means that it works nowhere else. (The pattern is written so
-# that it does not find itself.)
+# A file that names a folder of one machine works nowhere else. (The pattern is written so that it does not
+# match itself.)
 grep -nE '(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[A-Za-z0-9_]' $texts Makefile |
     sed 's/^\([^:]*:[0-9]*\):.*/\1: no paths of one machine/' >>"$found"
 
-# ---- The objects: two of them must not share a function, for the linker keeps one, perhaps the one
-# that this processor cannot run. `DW.ref.` is a pointer that exception tables share: no code.
+# ---- The objects: two of them must not share a function, as the linker keeps only one, perhaps one that this
+# processor cannot run. `DW.ref.` is a pointer that exception tables share, not code.
 for object in "$@"; do
     isa=$(basename "$object" .o | sed 's/^unit_//')
     nm "$object" | awk -v object="$object" -v isa="$isa" '
@@ -123,7 +123,7 @@ else
     echo "note: format not checked, clang-format is not installed"
 fi
 
-# ---- No rule, but worth a thought.
+# ---- Not a rule, but worth a thought.
 wc -l $sources /dev/null | awk '$2 != "total" && $1 > 300 { print "note: " $2 " has " $1 " lines; could it be two ideas?" }'
 
 cat "$found"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Plants one violation of each rule in a copy of the tree and wants `lint.sh` to name it. It exists
-# because a check that cannot fail checks nothing.
+# Plants one violation of each rule in a copy of the tree and checks that `lint.sh` names it. It exists because
+# a check that cannot fail checks nothing.
 #
 # usage: lint_test.sh     (in the repository's root; CXX compiles the planted kernel object)
 copy=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_lint_test.XXXXXX") || exit 1
@@ -74,7 +74,7 @@ if command -v clang-format >/dev/null 2>&1; then
     plant 'clang-format' nn/a.cpp 'int   a ;'
 fi
 
-# What is allowed, even where it looks like a fault: prose, and strings.
+# What is allowed even though it looks like a fault: prose, and strings.
 for text in '// __m512, _mm256_add_ps and "nn/linear.h" in prose' 'const char* a = "http://x";' \
     '#include "autograd/kernels/kernels.h"' '#include <vector>' 'namespace plaingrad::nn {}' \
     "// $(printf '%0106d' 0)Σ"; do

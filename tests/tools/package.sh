@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the files by which other build systems find an installed plaingrad: pkg-config's two, and CMake's two. It
-# exists because they all say the same, and say it once here.
+# Prints the files by which other build systems find an installed plaingrad: pkg-config's two, and CMake's two. They
+# all have the same content, which is written once here.
 #
 # usage: package.sh plaingrad.pc|plaingrad-double.pc|plaingradConfig.cmake|plaingradConfigVersion.cmake <prefix> <version>
 file=$1 prefix=$2 version=$3

@@ -1,6 +1,6 @@
-# Are the programs in the README true? Compiles each of its ```cpp blocks as it stands, runs it, and compares what it
-# prints with the ```text block that follows. One that no such block follows needs files of its reader: it is only
-# compiled (install_test.sh runs those that open what a program has saved).
+# Checks the programs in the README: compiles each ```cpp block, runs it, and compares its output with the ```text block
+# that follows. A program without such a block needs files of the user's: it is only compiled (install_test.sh runs
+# those that open saved models).
 #
 # usage: sh tests/tools/readme.sh [README.md]
 # PLAINGRAD_COMPILE, PLAINGRAD_LIB and PLAINGRAD_RUN are as `make test` sets them.
@@ -24,7 +24,7 @@ for program in "$out"/*.cpp; do
     ${PLAINGRAD_COMPILE:-g++ -std=c++20 -pthread -I.} "$program" "$lib" -o "$name"
     [ -e "$name.expected" ] || continue
     ${PLAINGRAD_RUN:-} "$name" >"$name.printed"
-    # Spaces at the ends of lines are of no interest.
+    # Spaces at the ends of lines do not matter.
     if [ "$(sed 's/ *$//' "$name.printed")" != "$(sed 's/ *$//' "$name.expected")" ]; then
         echo "$readme: program $(basename "$name") prints something else than it says:" >&2
         diff "$name.expected" "$name.printed" >&2 || true

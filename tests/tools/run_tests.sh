@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs test binaries, side by side, and prints `N passed, N failed, N skipped`, test cases summed over all of them. It
-# exists because a binary that crashes, is killed by a sanitizer, or leaves early counts nothing itself:
-# that is a failure here.
+# Runs test binaries side by side, and prints `N passed, N failed, N skipped`, the test cases summed over all of them. It
+# exists because a binary that crashes, is killed by a sanitizer, or exits early prints no count: here that is a
+# failure.
 #
 # usage: run_tests.sh <binary> <Catch2 filter> [<binary> <filter> ...]
 # PLAINGRAD_RUN is put before each binary (an emulator, setarch).

@@ -4,7 +4,7 @@
 # takes something out, in the same room.
 #
 # usage: size.sh     (in the repository's root)
-# Tables that a program generated, and texts (*.txt) are nobody's to read: they count in no room.
+# Generated tables and texts (*.txt) are not code to read: they count in no room.
 find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
     xargs awk -f tests/tools/code.awk /dev/null | awk '
     function room(file) {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Which test files hold a test that a Catch2 filter chooses. It exists so that `make test TESTS='[matmul]'`
-# compiles a few files and not all.
+# Lists the test files with a test that a Catch2 filter chooses, so that `make test TESTS='[matmul]'` compiles a few
+# files and not all.
 #
 # usage: tests_for.sh <filter> <file...>
-# Reads what stands between TEST_CASE and its brace. A test is chosen by `[a][b]~[c],[d]` if it bears [a] and [b] and
-# not [c], or [d]. A filter (or one of its alternatives) that also names tests by words chooses all files.
+# Reads the text between TEST_CASE and its brace. `[a][b]~[c],[d]` chooses a test that has the tags [a] and [b] and not
+# [c], or [d]. A filter (or one of its alternatives) that also contains words of a test's name chooses all files.
 filter=$1
 shift
 awk -v filter="$filter" '

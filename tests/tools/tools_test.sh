@@ -1,20 +1,20 @@
 #!/bin/sh
-# Can the tools that count fail? Gives run_tests.sh binaries that crash, fail, skip and leave early, size.sh a room
-# above its budget, and tests_for.sh filters of every kind. It exists because a wrong count looks like a good one.
+# Checks that the tools that count can fail: gives run_tests.sh binaries that crash, fail, skip and exit early, size.sh
+# a room above its budget, and tests_for.sh filters of every kind. It exists because a wrong count looks like a right one.
 #
 # usage: tools_test.sh     (in the repository's root)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_tools_test.XXXXXX") || exit 1
 trap 'rm -rf "$folder"' EXIT
 wrong=0
 
-# expect <what is wanted> <what was given> <about>
+# expect <expected> <got> <about>
 expect() {
     [ "$1" = "$2" ] && return
     echo "$3: wanted '$1', got '$2'"
     wrong=$((wrong + 1))
 }
 
-# binary <name> <what it counts, a line each> <what it does then>
+# binary <name> <what it counts, one per line> <what it does then>
 binary() {
     printf '#!/bin/sh\nprintf "%s" >>"$PLAINGRAD_COUNTS"\n%s\n' "$2" "$3" >"$folder/$1"
     chmod +x "$folder/$1"
