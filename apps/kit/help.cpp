@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
@@ -17,29 +16,6 @@ using models::Setting;
 namespace {
 
 std::size_t output_width() { return static_cast<std::size_t>(std::max(terminal_width(STDOUT_FILENO), 40)); }
-
-// The text in lines of at most `width` columns; a longer word gets a line of its own. Keeps the text's own
-// line breaks and indentation.
-Options::Words wrapped(const std::string& text, std::size_t width) {
-    Options::Words lines;
-    std::istringstream paragraphs(text);
-    for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-        if (nn::columns_of(paragraph) <= width) {
-            lines.push_back(paragraph);
-            continue;
-        }
-        const std::string indent = paragraph.substr(0, paragraph.find_first_not_of(' '));
-        std::istringstream words(paragraph);
-        std::string line;
-        for (std::string word; words >> word;) {
-            if (!line.empty() && nn::columns_of(line) + 1 + nn::columns_of(word) > width)
-                lines.push_back(std::exchange(line, ""));
-            line += (line.empty() ? indent : " ") + word;
-        }
-        lines.push_back(line);
-    }
-    return lines;
-}
 
 void print_paragraph(const std::string& text, std::size_t indent = 0) {
     for (const std::string& line : wrapped(text, output_width() - indent))

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/kit/figure.h"
+
 namespace plaingrad::kit {
 
 // Draws a matrix of numbers between 0 and 1, (rows, columns), with a label for each row and each column: in
@@ -13,5 +15,12 @@ namespace plaingrad::kit {
 void draw_heat_map(std::ostream& out, const std::vector<std::string>& row_labels,
                    const std::vector<std::string>& column_labels, const std::vector<double>& values,
                    bool colour);
+
+// A line chart of this many characters: braille dots, eight a character, the name of each series at its end,
+// and if `colour`, each in its own. Throws Error for what figure.h's charts do not allow.
+void draw_chart(std::ostream& out, const LineChart& chart, int width, int height, bool colour);
+
+// Pictures of several lines side by side, in as many rows as it takes to keep to `width` characters.
+void draw_beside(std::ostream& out, const std::vector<std::string>& pictures, int width);
 
 }  // namespace plaingrad::kit

@@ -9,11 +9,13 @@
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <sstream>
 
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "autograd/inspect.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -110,6 +112,27 @@ std::string grouped(int64_t n) {
 
 std::string counted(int64_t n, const std::string& noun) {
     return autograd::join(grouped(n), " ", noun, n == 1 ? "" : "s");
+}
+
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+    std::vector<std::string> lines;
+    std::istringstream paragraphs(text);
+    for (std::string paragraph; std::getline(paragraphs, paragraph);) {
+        if (nn::columns_of(paragraph) <= width) {
+            lines.push_back(paragraph);
+            continue;
+        }
+        const std::string indent = paragraph.substr(0, paragraph.find_first_not_of(' '));
+        std::istringstream words(paragraph);
+        std::string line;
+        for (std::string word; words >> word;) {
+            if (!line.empty() && nn::columns_of(line) + 1 + nn::columns_of(word) > width)
+                lines.push_back(std::exchange(line, ""));
+            line += (line.empty() ? indent : " ") + word;
+        }
+        lines.push_back(line);
+    }
+    return lines;
 }
 
 int terminal_width(int descriptor) {

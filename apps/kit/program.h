@@ -5,6 +5,7 @@
 #include <csignal>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace plaingrad::kit {
 
@@ -46,6 +47,10 @@ void announce(const std::string& program, int64_t parameters);
 // 1234567 -> "1,234,567"
 std::string grouped(int64_t n);
 std::string counted(int64_t n, const std::string& noun);  // "1 pair", "29,000 pairs"
+
+// The text in lines of at most `width` columns; a longer word gets a line of its own. Keeps the text's own
+// line breaks and indentation.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 int terminal_width(int descriptor);  // columns; 80 for what is no terminal
 bool is_terminal(int descriptor);
