@@ -53,8 +53,8 @@ struct LineChart {
 // who cannot see it. Several panels are small multiples, `across` of them side by side. Charts then share the
 // axes of the first panel, over the values of all, and a key to the series of the first; heat maps share the
 // first one's scale of colours. Throws Error if there is no panel, if a series has no point, if x and y, or
-// labels and values, do not match in number, if an axis has no value that it can show, and if a heat map's low
-// is not below its high.
+// labels and values, do not match in number, if an axis has no value that it can show, and if a heat map's
+// low is not below its high.
 std::string svg(const std::string& title, const std::string& description, const std::vector<HeatMap>& panels,
                 int across = 1);
 std::string svg(const std::string& title, const std::string& description,
