@@ -68,6 +68,13 @@ endif
 MACHINE := $(firstword $(COMPILER))
 CLANG   := $(findstring clang,$(COMPILER))
 
+# Before anything is built: an empty PREFIX would install into the machine's own folders.
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+ifeq ($(filter /%,$(firstword $(PREFIX))),)
+$(error PREFIX must be an absolute path, such as $(HOME)/.local: got '$(PREFIX)')
+endif
+endif
+
 # ---- 4. Flags -----------------------------------------------------------------------------------
 
 # -ffp-contract=off: the compiler must not fuse a*b+c where we did not write fma, or gcc and clang,

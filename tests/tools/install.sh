@@ -40,7 +40,10 @@ to=$1
 notes=$(mktemp "${TMPDIR:-/tmp}/plaingrad_manifest.XXXXXX")
 trap 'rm -f "$notes"' EXIT
 remove # an older version may have had other files
-[ -d "$to" ] || { mkdir -p "$to" && echo 'd .' >>"$notes"; }
+if [ ! -d "$to" ]; then
+    mkdir -p "$to" 2>/dev/null || { echo "install: $to: this folder cannot be made; give another PREFIX" >&2; exit 1; }
+    echo 'd .' >>"$notes"
+fi
 while read -r mode source path; do
     folder "${path%/*}"
     install -m "$mode" "$source" "$to/$path"

@@ -65,13 +65,24 @@ chosen '~[none]' 'test_a.cpp test_b.cpp '
 chosen '[one],a name' 'test_a.cpp test_b.cpp '
 chosen '[none]' ''
 
+# A PREFIX that would install into the machine's own folders, or relative to some folder, is refused.
+for prefix in '' ' ' some/folder; do
+    for target in install uninstall; do
+        said=$(make -n $target PREFIX="$prefix" DESTDIR="$folder" 2>&1 >/dev/null | grep -c 'PREFIX must be an absolute path')
+        expect 1 "$said" "make $target PREFIX='$prefix'"
+    done
+done
+said=$(sh tests/tools/install.sh "$folder/good/below" 2>&1 </dev/null)
+expect "install: $folder/good/below: this folder cannot be made; give another PREFIX" "$said" 'install.sh below a file'
+
 mkdir -p "$folder/tree/tests" "$folder/tree/apps/kit" "$folder/tree/autograd" "$folder/tree/nn" "$folder/tree/models"
 cp -r tests/tools "$folder/tree/tests/"
 lines() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; ++i) print "int a; // b\n// c\n" }' >"$folder/tree/apps/kit/a.h"; }
 sized() { (cd "$folder/tree" && sh tests/tools/size.sh >"$folder/output" && echo fits || echo over); }
-lines 800
+most=$(sed -n 's/.*limit("kit", \([0-9]*\)).*/\1/p' tests/tools/size.sh)
+lines "$most"
 expect fits "$(sized)" 'size.sh, a room as large as its budget'
-lines 801
+lines $((most + 1))
 expect over "$(sized)" 'size.sh, a room larger than its budget'
 expect 'make size: over the budget: kit' "$(tail -n 1 "$folder/output")" 'size.sh, which room'
 
