@@ -12,7 +12,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/%,$(call find,tests,[!t]*.cpp))
+SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/traps/%,$(call find,tests,[!t]*.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o)
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -190,6 +190,17 @@ bench-multi30k: $(APPS_IN)/translate  ## the published translator on Multi30k, a
 
 curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
 	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
+
+# ---- Mistakes -----------------------------------------------------------------------------------
+
+.PHONY: traps
+traps: $(if $(TRAP),,$(OUT)/draw_traps)  ## plants classic mistakes, trains, and wants each to be caught: TRAP=name, TRAPS=full
+	@MAKE='$(MAKE)' CXX='$(CXX)' TRAPS='$(TRAPS)' sh tests/traps/run.sh '$(OUT)/traps' $(TRAP)$(if $(TRAP),, \
+	    ; status=$$?; $(OUT)/draw_traps >tests/traps/curves.svg; exit $$status)
+
+$(OUT)/draw_traps: $(OBJ)/tests/traps/draw.o $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(link)
 
 .PHONY: golden
 golden:  ## makes the golden files of tests/golden again, with PyTorch

@@ -154,6 +154,29 @@ TEST_CASE("transformer: the first loss is near ln V, as the initial values imply
     }
 }
 
+// `loss` is written apart from operator(): no mask may be in one of them alone.
+TEST_CASE("transformer: the loss that trains is that of the logits", "[models]") {
+    const Tokens src = padded(sentences({5, 2, 7}, 1)), tgt = framed(sentences({3, 6, 1}, 2));
+    const Tokens read = tgt.slice(0, tgt.length() - 1), said = tgt.slice(1, tgt.length());
+    const autograd::CrossEntropyOptions options = {.label_smoothing = Real(0.1)};
+    const auto check = [&](const Tensor& loss, const Tensor& logits) {
+        const Tensor expected = autograd::cross_entropy(logits, said, options);
+        CHECK(static_cast<double>(loss.item()) == Approx(static_cast<double>(expected.item())).epsilon(1e-5));
+    };
+    for (const Mode& mode : {Mode::eval(), Mode::train(Rng(3))}) {
+        for (const std::string& kind : kKinds) {
+            INFO(kind);
+            const Transformer model(small(kind), Rng(1));
+            check(model.loss(src, read, said, mode, options), model(src, read, mode));
+        }
+        for (const std::string& kind : kStacks) {
+            INFO("language model, " << kind);
+            const LanguageModel model(small_stack(kind), Rng(1));
+            check(model.loss(read, said, mode, options), model(read, mode));
+        }
+    }
+}
+
 TEST_CASE("models: padding is not part of the loss, whatever options are set", "[models]") {
     const Tokens src = padded(sentences({4, 2}, 1)), tgt = framed(sentences({5, 2}, 2));
     const Tokens read = tgt.slice(0, tgt.length() - 1), predicted = tgt.slice(1, tgt.length());

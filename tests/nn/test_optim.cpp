@@ -156,19 +156,22 @@ struct Tied {
 }  // namespace
 
 TEST_CASE("Adam: a tied weight takes one step, with the sum of its gradients", "[nn][optim]") {
-    const Tied model;
-    const Tensor before = model.first.weight->clone();
-    Adam adam(parameters(model), {.lr = 0.125, .eps = 1e-12});
-    CHECK(adam.parameters().size() == 3);  // one weight, two biases
-    const Tensor x = random({2, 3}, 3, 0.5, 1);
-    autograd::sum(model.second(model.first(x)) * random({2, 3}, 4, 0.5, 1)).backward();
-    const std::vector<Real> grad = model.first.weight->grad().to_vector();
-    adam.step();
-    for (int64_t i = 0; i < 9; ++i) {
-        const auto g = static_cast<double>(grad[static_cast<std::size_t>(i)]);
-        CHECK(std::abs(g) > 1e-6);
-        const auto moved = static_cast<double>(model.second.weight->data()[i] - before.data()[i]);
-        CHECK(moved == Approx(g > 0 ? -0.125 : 0.125).epsilon(1e-5));  // not 0.25
+    for (const bool every_name : {false, true}) {  // also if the list names the weight twice
+        INFO(every_name);
+        const Tied model;
+        const Tensor before = model.first.weight->clone();
+        Adam adam(every_name ? all_parameters(model) : parameters(model), {.lr = 0.125, .eps = 1e-12});
+        CHECK(adam.parameters().size() == 3);  // one weight, two biases
+        const Tensor x = random({2, 3}, 3, 0.5, 1);
+        autograd::sum(model.second(model.first(x)) * random({2, 3}, 4, 0.5, 1)).backward();
+        const std::vector<Real> grad = model.first.weight->grad().to_vector();
+        adam.step();
+        for (int64_t i = 0; i < 9; ++i) {
+            const auto g = static_cast<double>(grad[static_cast<std::size_t>(i)]);
+            CHECK(std::abs(g) > 1e-6);
+            const auto moved = static_cast<double>(model.second.weight->data()[i] - before.data()[i]);
+            CHECK(moved == Approx(g > 0 ? -0.125 : 0.125).epsilon(1e-5));  // not 0.25
+        }
     }
 }
 

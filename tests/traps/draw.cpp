@@ -1,0 +1,9 @@
+// Prints curves.svg, from curves.csv and the patches; `make traps` calls it.
+#include <iostream>
+
+#include "tests/traps/figure.h"
+
+int main() {
+    using namespace plaingrad::tests;  // NOLINT
+    std::cout << traps_figure(traps(), content("tests/traps/curves.csv"));
+}
