@@ -59,7 +59,7 @@ LIB     := $(OUT)/libplaingrad.a
 # ---- 3. The compiler ----------------------------------------------------------------------------
 
 # The compiler is checked only if something is compiled: `make help` and `make deps` work without one.
-ifneq ($(filter-out help deps clean size format uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps clean size format uninstall exercise solution-%,$(or $(MAKECMDGOALS),all)),)
 COMPILER := $(shell sh tests/tools/compiler.sh $(CXX))
 ifeq ($(firstword $(COMPILER)),error)
 $(error $(wordlist 2,99,$(COMPILER)))

@@ -12,7 +12,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/traps/%,$(call find,tests,[!t]*.cpp))
+SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/traps/% tests/exercises/%,$(call find,tests,[!t]*.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o)
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -21,7 +21,7 @@ GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
 # ---- Compiling ----------------------------------------------------------------------------------
 
 # Catch2 3 has a library to link, Catch2 2 is one header. pkg-config finds it outside of /usr.
-ifneq ($(filter test test-long tests test-objects gradchecks %/tests %/gradchecks,$(MAKECMDGOALS)),)
+ifneq ($(filter test test-long tests test-objects gradchecks exercise-% %/tests %/gradchecks,$(MAKECMDGOALS)),)
 CATCH_FLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I catch2 2>/dev/null))
 CATCH := $(shell printf '$(H)if __has_include(<catch2/catch_all.hpp>)\n3\n$(H)elif __has_include(<catch2/catch.hpp>)\n2\n$(H)endif\n' \
            | $(CXX) -std=c++20 $(CPPFLAGS) $(CXXFLAGS) $(CATCH_FLAGS) -x c++ -E -P - 2>/dev/null)
@@ -144,6 +144,47 @@ tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS)) $(TESTED_BENCHES)  ## build
 # The same main for both: it does not know the number type, and is slow to compile.
 gradchecks: $(MAIN)
 	+@$(MAKE) VARIANT=double MAIN=$(MAIN) $(BUILD)/double/gradchecks
+
+# ---- Exercises ----------------------------------------------------------------------------------
+
+# An exercise is its test, compiled with one of the two headers beside it: the skeleton, which the learner fills in, or
+# the solution. Only the skeleton has a target; tests/tools/exercises.sh builds the others.
+EXERCISES    := $(patsubst tests/exercises/%/test.cpp,%,$(wildcard tests/exercises/*/test.cpp))
+EXERCISE_OBJ := $(EXERCISES:%=$(OBJ)/exercises/%.o)
+MARKING      := $(OBJ)/tests/exercises/marking.o
+mark          = $(CXX) $(FLAGS) $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS)
+
+ifneq ($(PCH),no)
+$(EXERCISE_OBJ) $(MARKING): | $(OUT)/std_catch.h.gch
+endif
+$(OBJ)/exercises/12.o: TEST_OPT = -O3 -march=native -ffp-contract=fast  # a race
+$(EXERCISE_OBJ): $(OBJ)/exercises/%.o: tests/exercises/%/test.cpp $(OUT)/flags $(OUT)/catch
+	$(call say,c++)
+	$(Q)$(mark) $(PCH_FOR) -DEXERCISE='"tests/exercises/$*/exercise.h"' -MMD -MP -c $< -o $@
+$(EXERCISES:%=$(OUT)/exercises/%): $(OUT)/exercises/%: $(OBJ)/exercises/%.o $(MARKING) $(MAIN) $(LIB)
+	$(call say,ld )
+	$(Q)$(linked)
+-include $(EXERCISE_OBJ:.o=.d) $(MARKING:.o=.d)
+
+numbers = $(EXERCISES:0%=%)
+.PHONY: exercise $(numbers:%=exercise-%) $(numbers:%=solution-%)
+exercise:  ## twelve exercises; `make exercise-3` marks yours, `make solution-3` shows ours
+	@sh tests/tools/exercises.sh list
+
+digits = $(if $(filter 1 2 3 4 5 6 7 8 9,$(1)),0)$(1)
+$(numbers:%=exercise-%): exercise-%: $(OUT)/exercises/$$(call digits,$$*)
+	@sh tests/tools/exercises.sh run $(call digits,$*) $<
+
+$(numbers:%=solution-%): solution-%:
+	@sh tests/tools/exercises.sh solution $(call digits,$*)
+
+# For the tests of the exercises, which are among the long ones.
+test: export PLAINGRAD_MARK = $(mark)
+test: export PLAINGRAD_MARK_LIBS = $(MARKING) $(MAIN) $(LIB) $(LDFLAGS) $(CATCH_LIBS)
+test: export PLAINGRAD_MARK_IN := $(OUT)/exercises
+ifneq ($(and $(TESTS),$(filter tests/exercises/%,$(TEST_SRC))),)
+tests: $(MARKING) $(MAIN)
+endif
 
 # ---- Benchmarks and curves ---------------------------------------------------------------------
 

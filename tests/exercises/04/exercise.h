@@ -1,0 +1,23 @@
+// Exercise 4: attention in ten lines (30 minutes)
+//
+// The idea: a query is compared with every key by a dot product. Softmax turns these scores into weights
+// that sum to 1. The output is the mean of the values with these weights: a look-up in a table, but a
+// soft one, which can be differentiated.
+//     Attention(Q, K, V) = softmax(Q Kᵀ / √D) V      "Attention Is All You Need", equation 1
+//
+// Given: the operations of autograd/ops.h (attention itself does not count): matmul, softmax, where, ...
+// Write: attention, with a mask. Built from operations, it is differentiable without further work.
+// Read before: nn/README.md (attention by hand); autograd/ops.h
+#pragma once
+
+#include "tests/exercises/given.h"
+
+namespace plaingrad::exercises {
+
+// q (B, T, D), k (B, S, D), v (B, S, E), allowed (T, S): 1 where query t may see key s, else 0 -> (B, T, E)
+// A query that may see no key gives zeros.
+inline Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& allowed) {
+    not_written(4, "attention", q, k, v, allowed);
+}
+
+}  // namespace plaingrad::exercises
