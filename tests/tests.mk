@@ -155,7 +155,7 @@ MARKING      := $(OBJ)/tests/exercises/marking.o
 mark          = $(CXX) $(FLAGS) $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS)
 
 ifneq ($(PCH),no)
-$(EXERCISE_OBJ) $(MARKING): | $(OUT)/std_catch.h.gch
+$(EXERCISE_OBJ): | $(OUT)/std_catch.h.gch
 endif
 $(OBJ)/exercises/12.o: TEST_OPT = -O3 -march=native -ffp-contract=fast  # a race
 $(EXERCISE_OBJ): $(OBJ)/exercises/%.o: tests/exercises/%/test.cpp $(OUT)/flags $(OUT)/catch
@@ -178,10 +178,10 @@ $(numbers:%=exercise-%): exercise-%: $(OUT)/exercises/$$(call digits,$$*)
 $(numbers:%=solution-%): solution-%:
 	@sh tests/tools/exercises.sh solution $(call digits,$*)
 
-# For the tests of the exercises, which are among the long ones.
+# The tests of the exercises build the solutions, and these with mistakes in them.
 test: export PLAINGRAD_MARK = $(mark)
 test: export PLAINGRAD_MARK_LIBS = $(MARKING) $(MAIN) $(LIB) $(LDFLAGS) $(CATCH_LIBS)
-test: export PLAINGRAD_MARK_IN := $(OUT)/exercises
+test: export PLAINGRAD_MARK_IN := $(OUT)/exercises_tried
 ifneq ($(and $(TESTS),$(filter tests/exercises/%,$(TEST_SRC))),)
 tests: $(MARKING) $(MAIN)
 endif

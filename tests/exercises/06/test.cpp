@@ -36,22 +36,6 @@ TEST_CASE("position 0 is all 0 and 1") {
          {"sines and cosines are swapped: even columns hold the sine", {1, 0, 1, 0, 1, 0, 1, 0}}});
 }
 
-TEST_CASE("the table") {
-    exercise.expect_values(
-        "PE", sinusoids(kLength, d), {kLength, d}, table(right_exponent, in_pairs),
-        {{"the exponent is i/d: it must be 2i/d, from 0 to nearly 1",
-          table([](int64_t i) { return static_cast<double>(i) / d; }, in_pairs)},
-         {"the exponent is 4i/d: with column 2i the exponent is column / d, without another 2",
-          table([](int64_t i) { return 4.0 * static_cast<double>(i) / d; }, in_pairs)},
-         {"positions begin at 1: they must begin at 0", table(right_exponent, in_pairs, 1)},
-         {"angles are in degrees: std::sin takes radians",
-          table(right_exponent, in_pairs, 0, std::acos(-1.0) / 180)},
-         {"the angle is multiplied by 10000^(2i/d): divide by it",
-          table([](int64_t i) { return -right_exponent(i); }, in_pairs)}});
-    exercise.expect_values("the last rows of a longer table", slice(sinusoids(400, 2), 0, 399, 400), {1, 2},
-                           {std::sin(399.0), std::cos(399.0)});
-}
-
 TEST_CASE("sine and cosine of a pair have the same angle") {
     const Tensor pe = sinusoids(kLength, d);
     for (int64_t i = 0; i < pe.numel(); i += 2) {
@@ -61,6 +45,26 @@ TEST_CASE("sine and cosine of a pair have the same angle") {
                         ": sin² + cos² is not 1. Both columns of a ",
                         "pair take the exponent 2i/d, not column/d");
     }
+}
+
+TEST_CASE("the table") {
+    exercise.expect_values(
+        "PE", sinusoids(kLength, d), {kLength, d}, table(right_exponent, in_pairs),
+        {{"the exponent is i/d: it must be 2i/d, from 0 to nearly 1",
+          table([](int64_t i) { return static_cast<double>(i) / d; }, in_pairs)},
+         {"the exponent is 4i/d: with column 2i the exponent is column / d, without another 2",
+          table([](int64_t i) { return 4.0 * static_cast<double>(i) / d; }, in_pairs)},
+         {"the exponent is computed in whole numbers, where 2 * i / d is 0 (or 1): divide in double",
+          table([](int64_t) { return 0.0; }, in_pairs)},
+         {"the exponent is computed in whole numbers, where 2 * i / d is 0 (or 1): divide in double",
+          table([](int64_t i) { return i < d / 4 ? 0.0 : 1.0; }, in_pairs)},
+         {"positions begin at 1: they must begin at 0", table(right_exponent, in_pairs, 1)},
+         {"angles are in degrees: std::sin takes radians",
+          table(right_exponent, in_pairs, 0, std::acos(-1.0) / 180)},
+         {"the angle is multiplied by 10000^(2i/d): divide by it",
+          table([](int64_t i) { return -right_exponent(i); }, in_pairs)}});
+    exercise.expect_values("the last rows of a longer table", slice(sinusoids(400, 2), 0, 399, 400), {1, 2},
+                           {std::sin(399.0), std::cos(399.0)});
 }
 
 TEST_CASE("a shift by k positions is one matrix") {
