@@ -23,4 +23,18 @@ void draw_chart(std::ostream& out, const LineChart& chart, int width, int height
 // Pictures of several lines side by side, in as many rows as it takes to keep to `width` characters.
 void draw_beside(std::ostream& out, const std::vector<std::string>& pictures, int width);
 
+// Numbers with a label for each row and column (a single column has none), aligned. `weights` are between 0
+// and 1, and shaded: the larger, the lighter the grey behind the number if `colour`, else the denser the
+// block character beside it. A number below -1e30 is -∞.
+struct Matrix {
+    std::string title;
+    std::vector<std::string> rows, columns;
+    std::vector<double> numbers;
+    bool weights = false;
+};
+std::string draw_matrix(const Matrix& matrix, bool colour);
+
+// 1.234 with 2 decimals is "1.23". A small number has one more for each 0 behind its point, a whole one none.
+std::string rounded(double number, int decimals);
+
 }  // namespace plaingrad::kit

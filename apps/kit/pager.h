@@ -1,0 +1,14 @@
+// Pages on a terminal, turned with the arrow keys.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace plaingrad::kit {
+
+// Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End, q to
+// leave. Leaves the terminal as it was. Throws Interrupted after Ctrl-C or SIGTERM, and UsageError where
+// standard input and output are no terminal.
+void turn_pages(const std::vector<std::string>& pages);
+
+}  // namespace plaingrad::kit

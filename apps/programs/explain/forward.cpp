@@ -1,0 +1,118 @@
+#include <cmath>
+#include <limits>
+
+#include "apps/programs/explain/values.h"
+#include "autograd/plain.h"
+
+namespace plaingrad::explain {
+
+using namespace autograd;
+
+Tensor by_symbol(const Tensor& x) {
+    const Tensor rows = transpose(x[0], 0, 1);  // (V, T)
+    return concat({slice(rows, 0, models::kFirstFreeId, rows.size(0)), unsqueeze(rows[models::kEos], 0)}, 0);
+}
+
+Tensor split_heads(const Tensor& x) { return permute(reshape(x, {1, x.size(1), 2, -1}), {0, 2, 1, 3}); }
+
+static void check_same(const std::string& what, const Tensor& ours, const Tensor& library) {
+    check(ours.to_vector() == library.to_vector(), "[explain] ", what, " differs from the library's own");
+}
+
+// Queries from x (1, T, d_model), keys and values from memory (1, S, d_model). labels: of T and S.
+static Tensor attend(Values& values, const std::string& name, const nn::MultiHeadAttention& layer,
+                     const Tensor& x, const Tensor& memory, const Mask& mask, const std::string& labels) {
+    const std::string of_x = labels.substr(0, 1) + "i", of_memory = labels.substr(1) + "i";
+    const auto keep = [&](const char* part, const std::string& kinds, const Tensor& value) {
+        return values.keep(name + part, kinds, value);
+    };
+    const auto projected = [&](const Tensor& from, int64_t part) {
+        const int64_t d = x.size(2);
+        return split_heads(linear_columns(from, layer.in_proj.weight, layer.in_proj.bias, part * d, d));
+    };
+    const Tensor q = keep(".q", of_x, projected(x, 0));                                  // (1, H, T, D)
+    const Tensor k = keep(".k", of_memory, projected(memory, 1));                        // (1, H, S, D)
+    const Tensor v = keep(".v", of_memory, projected(memory, 2));                        // (1, H, S, D)
+    const Tensor scores = keep(".scores", labels, matmul(q, k, true));                   // (1, H, T, S)
+    const Tensor scaled = keep(".scaled", labels, scores / std::sqrt(Real(q.size(3))));  // (1, H, T, S)
+    Tensor shares;  // What does the mask allow? Where all scores are 0, only hidden keys get the weight 0.
+    attention(0 * x, 0 * memory, memory, {.mask = mask, .weights = &shares});  // (1, 1, T, S)
+    const Tensor allowed = keep(".allowed", labels, shares != 0);              // (1, 1, T, S)
+    const Tensor masked =
+        keep(".masked", labels, where(allowed, scaled, std::numeric_limits<Real>::lowest()));
+    const Tensor weights = keep(".weights", labels + "#", softmax(masked));  // (1, H, T, S)
+    const Tensor heads = keep(".heads", of_x, matmul(weights, v));           // (1, H, T, D)
+    const Tensor merged = keep(".merged", of_x, reshape(permute(heads, {0, 2, 1, 3}), x.shape()));
+    const Tensor out = keep(".out", of_x, layer.out_proj(merged));  // (1, T, d_model)
+
+    Tensor of_library;
+    check_same(name, out, layer(x, memory, {.mask = mask, .weights = &of_library}));
+    check_same(name + ".weights", weights, of_library);
+    return out;
+}
+
+// A sub-layer's residual connection and norm: y is what the sub-layer makes of x. label: of the rows.
+static Tensor residual(Values& values, const std::string& name, char label, const models::Residual& around,
+                       const Tensor& x, const Tensor& y) {
+    values.keep(name + ".sum", {label, 'i'}, x + y);
+    return values.keep(name, {label, 'i'}, around(x, nn::Mode::eval(), [&](const Tensor&) { return y; }));
+}
+
+// src (1, S) -> memory (1, S, d_model)
+static Tensor encode(Values& v, const models::Transformer& model, const Tokens& src) {
+    const nn::Mode eval = nn::Mode::eval();
+    const models::InputEmbedding& input = model.src_embedding;
+    const models::EncoderLayer& layer = model.encoder.layers[0];
+    const nn::FeedForward& ffn = layer.feed_forward;
+    const Tensor rows = v.keep("rows", "Si", input.tokens(src));                           // (1, S, d_model)
+    const Tensor scaled = v.keep("rows.scaled", "Si", rows * input.scale);                 // (1, S, d_model)
+    const Tensor positions = v.keep("positions", "Si", input.positions.at(src.length()));  // (S, d_model)
+    const Tensor x = v.keep("src.x", "Si", scaled + positions);                            // (1, S, d_model)
+    check_same("src.x", x, input(src, eval));
+    const Tensor mixed = attend(v, "encoder", layer.self_attention, x, x, Mask::padding(src), "SS");
+    const Tensor normed = residual(v, "normed", 'S', layer.residual1, x, mixed);  // (1, S, d_model)
+    v.keep("hidden", "Si", linear_activation(normed, ffn.linear1.weight, ffn.linear1.bias, ffn.activation));
+    const Tensor fed = v.keep("ffn", "Si", ffn(normed, eval));                       // (1, S, d_model)
+    const Tensor memory = residual(v, "memory", 'S', layer.residual2, normed, fed);  // (1, S, d_model)
+    check_same("memory", memory, model.encode(src, eval));
+    return memory;
+}
+
+// read (1, T) -> (1, T, d_model). src_mask: hides padding of the memory.
+static Tensor decode(Values& v, const models::Transformer& model, const Tokens& read, const Tensor& memory,
+                     const Mask& src_mask) {
+    const nn::Mode eval = nn::Mode::eval();
+    const Mask causal = Mask::padding(read).and_causal();
+    const models::DecoderLayer& layer = model.decoder.layers[0];
+    const Tensor x = v.keep("tgt.x", "Ti", model.tgt_embedding(read, eval));  // (1, T, d_model)
+    const Tensor own = attend(v, "self", layer.self_attention, x, x, causal, "TT");
+    const Tensor attended = residual(v, "attended", 'T', layer.residual1, x, own);  // (1, T, d_model)
+    const Tensor found = attend(v, "cross", layer.cross_attention, attended, memory, src_mask, "TS");
+    const Tensor informed =
+        residual(v, "informed", 'T', layer.residual2, attended, found);  // (1, T, d_model)
+    return residual(v, "decoded", 'T', layer.residual3, informed, layer.feed_forward(informed, eval));
+}
+
+Values forward(const models::Transformer& model, const models::Batch& example) {
+    const Plain plain;
+    const NoGrad no_grad;
+    const Tokens read = example.tgt.slice(0, 4), said = example.tgt.slice(1, 5);  // <sos> 9 3 5, 9 3 5 <eos>
+    Values v;
+    v.words = {{"S", names_of(example.src.ids())},
+               {"T", names_of(read.ids())},
+               {"V", {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "<eos>"}},
+               {"said", names_of(said.ids())}};
+    const Tensor memory = encode(v, model, example.src);                                // (1, S, d_model)
+    const Tensor decoded = decode(v, model, read, memory, Mask::padding(example.src));  // (1, T, d_model)
+    const Tensor logits = v.keep("logits.all", "", model.output(decoded));              // (1, T, V)
+    check_same("logits", logits, model(example.src, read, nn::Mode::eval()));
+    v.keep("logits", "VT", by_symbol(logits));
+    v.keep("softmax", "VT#", by_symbol(softmax(logits)));
+    const Tensor log_p = transpose(gather(log_softmax(logits), said), 0, 1);  // (T, 1)
+    v.keep("p", "Ti", exp(log_p));
+    v.keep("surprise", "Ti", -log_p);
+    v.keep("loss", "", cross_entropy(logits, said));  // ()
+    return v;
+}
+
+}  // namespace plaingrad::explain

@@ -1,0 +1,94 @@
+// A forward and a backward pass of a tiny trained Transformer, step by step, with all their numbers.
+//
+// train.cpp trains it; forward.cpp and backward.cpp compute the numbers, with the library in its plain form;
+// lecture.txt has the words.
+#include <iostream>
+
+#include "apps/kit/options.h"
+#include "apps/kit/pager.h"
+#include "apps/kit/program.h"
+#include "apps/programs/explain/page.h"
+
+using namespace plaingrad;
+using namespace plaingrad::explain;
+using autograd::join;
+
+namespace {
+
+int64_t parse_triple(const Words& digits) {
+    if (digits.empty())
+        return 539;
+    if (digits.size() != 3)
+        throw kit::UsageError(join("three digits are needed: got ", digits.size()));
+    int64_t n = 0;
+    for (const std::string& digit : digits)
+        n = 10 * n + kit::parse_integer("a digit", digit, {.min = 0, .max = 9});
+    return n;
+}
+
+// The steps whose names begin so.
+std::vector<std::size_t> choose(const Words& names, const std::string& wanted) {
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (names[i].starts_with(wanted))
+            chosen.push_back(i);
+    if (chosen.empty())
+        throw kit::UsageError(join("unknown step '", wanted, "'", kit::suggestion(wanted, names),
+                                   " there are ", models::listed(names)));
+    return chosen;
+}
+
+Values compute(int64_t n, int64_t seed) {
+    Trained trained(seed);
+    kit::announce("explain", nn::parameter_count(trained.model));
+    const Ids ids = triple_of(n);
+    const models::Batch example = models::make_batch({{ids, {ids.rbegin(), ids.rend()}}});
+    Values values = forward(trained.model, example);
+    values.words["answer"] = names_of(trained.answers({ids})[0]);
+    values.words["held.out"] = {held_out(n) ? "was one of these" : "was not one of these"};
+    values.words["ids"] = {join(ids[0], " ", ids[1], " ", ids[2])};
+    values.keep("steps", double(trained.adam.steps()));
+    values.keep("right.seen", double(trained.count_right(false)));
+    values.keep("right.unseen", double(trained.count_right(true)));
+    compare_with_fused(trained.model, example, values);
+    backward(trained, example, values);
+    return values;
+}
+
+int main_program(int argc, char** argv) {
+    const std::vector<Step> steps = lecture_steps();
+    std::string wanted;
+    bool interactive = false;
+    int64_t seed = 1;
+    Words names, digits, pages;
+    for (const Step& step : steps)
+        names.push_back(step.name);
+    kit::Options options("explain", "shows every number of a tiny Transformer that reverses three digits");
+    options.rest("DIGIT DIGIT DIGIT", "what it reverses (5 3 9)", digits);
+    options.add("--step", "NAME", "only the steps whose names begin so", wanted);
+    options.add("--interactive", "one step at a time; the arrow keys turn pages", interactive);
+    options.add("--seed", "N", "of initial weights and training data", seed);
+    options.example("./apps/explain", "all steps, from the tokens to Adam's update of a weight");
+    options.example("./apps/explain --step attention", "one of them: the attention weights of the encoder");
+    options.example("./apps/explain 1 2 3 --interactive", "other digits, a screen at a time");
+    options.note("Steps: " + models::listed(names) + ".");
+    options.note(
+        "Exit status: 0; 1 if the fused form disagrees with the plain one; 2 for a wrong command line.");
+    options.parse(argc, argv);
+
+    const std::vector<std::size_t> chosen = choose(names, wanted);
+    const Values values = compute(parse_triple(digits), seed);
+    for (const std::size_t i : chosen)
+        pages.push_back(page(steps[i], join(i + 1, "/", steps.size()), values, kit::stdout_has_colour()));
+    if (interactive)
+        kit::turn_pages(pages);
+    else
+        std::cout << models::listed(pages, "\n\n");
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run("explain", argv[0], [&] { return main_program(argc, argv); });
+}

@@ -1,0 +1,108 @@
+#include "apps/programs/explain/page.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "apps/kit/options.h"
+#include "apps/kit/picture.h"
+#include "nn/utf8.h"
+
+namespace plaingrad::explain {
+
+extern const std::string_view lecture;  // lecture.txt
+
+static Words labels(char kind, int64_t n, const Values& values) {
+    Words indices;
+    for (int64_t i = 0; kind == 'i' && i < n; ++i)
+        indices.push_back(std::to_string(i));
+    return kind == 'i' ? indices : values.words.at({kind});
+}
+
+// "encoder.q 0 2 1": a name, and indices behind it.
+struct Reference {
+    explicit Reference(const std::string& text) {
+        std::istringstream parts(text);
+        parts >> name;
+        for (int64_t i; parts >> i;)
+            indices.push_back(i);
+    }
+    std::string name;
+    std::vector<int64_t> indices;
+};
+
+// "q = encoder.q 0 | k = encoder.k 0"
+static std::string matrices(const std::string& line, const Values& values, bool colour) {
+    Words pictures;
+    for (std::size_t begin = 0, end = 0; begin < line.size(); begin = end + 3) {
+        end = std::min(line.find(" | ", begin), line.size());
+        const std::size_t equals = line.rfind(" = ", end);
+        const Reference of(line.substr(equals + 3, end - equals - 3));
+        const auto& [kinds, x] = values.all.at(of.name);
+        const int64_t heads = x.rank() == 4 ? x.size(1) : 1;
+        const Tensor each = autograd::reshape(x, {heads, x.size(-2), x.size(-1)});
+        for (int64_t h = 0; h < heads; ++h) {
+            const std::string head = heads > 1 ? autograd::join("head ", h + 1, ": ") : "";
+            const std::vector<autograd::Real> numbers = each[h].to_vector();
+            if (of.indices.empty() || of.indices[0] == h)
+                pictures.push_back(kit::draw_matrix({.title = head + line.substr(begin, equals - begin),
+                                                     .rows = labels(kinds[0], x.size(-2), values),
+                                                     .columns = labels(kinds[1], x.size(-1), values),
+                                                     .numbers = {numbers.begin(), numbers.end()},
+                                                     .weights = kinds.size() == 3},
+                                                    colour));
+        }
+    }
+    std::ostringstream text;
+    kit::draw_beside(text, pictures, 80);
+    return text.str();
+}
+
+static std::string element(const Reference& of, const Values& values) {
+    if (const auto words = values.words.find(of.name); words != values.words.end())
+        return of.indices.empty() ? models::listed(words->second, " ")
+                                  : words->second.at(static_cast<std::size_t>(of.indices[0]));
+    Tensor x = values(of.name);
+    x = x.rank() > static_cast<int>(of.indices.size()) ? x[0] : x;  // B is 1
+    for (const int64_t i : of.indices)
+        x = x[i];
+    return kit::rounded(static_cast<double>(x.item()), 4);
+}
+
+static std::string filled(std::string line, const Values& values) {
+    for (std::size_t at = line.find('{'); at != line.npos; at = line.find('{', at)) {
+        const std::size_t size = line.find('}', at) + 1 - at;
+        line.replace(at, size, element(Reference(line.substr(at + 1, size - 2)), values));
+    }
+    return line + '\n';
+}
+
+std::vector<Step> lecture_steps() {
+    std::vector<Step> steps;
+    std::istringstream lines{std::string(lecture)};
+    for (std::string line; std::getline(lines, line);) {
+        if (const std::size_t colon = line.find(": "); line.starts_with("# "))
+            steps.push_back({line.substr(2, colon - 2), line.substr(colon + 2), ""});
+        else if (!line.empty() || lines.peek() != '#')
+            steps.back().text += line + '\n';
+    }
+    return steps;
+}
+
+std::string page(const Step& step, const std::string& number, const Values& values, bool colour) {
+    const auto styled = [&](const char* style, const std::string& text) {
+        return colour ? style + text + "\033[0m" : text;
+    };
+    const std::string title = number + "  " + step.title, name = "[" + step.name + "]\n";
+    const std::size_t gap = 81 - nn::columns_of(title) - name.size();
+    std::string text = styled("\033[1m", title) + std::string(gap, ' ') + name;
+    bool head = true;
+    std::istringstream lines(step.text);
+    for (std::string line; std::getline(lines, line);) {
+        head = head && !line.empty();
+        text += line.starts_with('[') ? matrices(line.substr(1, line.size() - 2), values, colour)
+                                      : styled(head ? "\033[2m" : "", filled(line, values));
+    }
+    return text;
+}
+
+}  // namespace plaingrad::explain

@@ -1,0 +1,287 @@
+// explain, run as a user runs it; and what it has of the kit: matrices and pages.
+#include <fcntl.h>
+#include <poll.h>
+#include <termios.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "apps/kit/picture.h"
+#include "tests/apps/run.h"
+#include "tests/catch.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;
+
+namespace {
+
+// All steps for 5 3 9.
+const Result& whole() {
+    static const Result r = run("explain", {});
+    return r;
+}
+
+Words names() {
+    const std::string help = run("explain", {"--help"}).out;
+    const std::size_t begin = help.find("Steps: ") + 7;
+    std::istringstream list(help.substr(begin, help.find('.', begin) - begin));
+    Words all;
+    for (std::string name; list >> name;)
+        all.push_back(name.ends_with(',') ? name.substr(0, name.size() - 1) : name);
+    return all;
+}
+
+// The pages of all steps; two empty lines are between them.
+Words pages(std::string text) {
+    Words all;
+    for (std::size_t end = 0; end != std::string::npos;) {
+        end = text.find("\n\n\n");
+        all.push_back(text.substr(0, end) + (end == std::string::npos ? "" : "\n"));
+        text = end == std::string::npos ? "" : text.substr(end + 3);
+    }
+    return all;
+}
+
+std::size_t columns(const std::string& line) {
+    return static_cast<std::size_t>(
+        std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// The number behind `mark`.
+double number_after(const std::string& text, const std::string& mark) {
+    const std::size_t at = text.find(mark);
+    return at == std::string::npos ? NAN : std::stod(text.substr(at + mark.size()));
+}
+
+void refused(const Words& arguments, const std::string& part) {
+    const Result r = run("explain", arguments);
+    CAPTURE(arguments, r.err);
+    CHECK(r.status == 2);
+    CHECK(r.out.empty());
+    CHECK(one_line(r.err, "explain: "));
+    CHECK(contains(r.err, part));
+}
+
+// A program on a terminal of 80 x 24.
+class Terminal {
+public:
+    explicit Terminal(const std::string& program, const Words& arguments) {
+        master_ = posix_openpt(O_RDWR | O_NOCTTY);
+        REQUIRE(grantpt(master_) == 0);
+        REQUIRE(unlockpt(master_) == 0);
+        slave_ = open(ptsname(master_), O_RDWR | O_NOCTTY);
+        Words words = arguments;
+        words.insert(words.begin(), apps() + "/" + program);
+        std::vector<char*> argv;
+        for (std::string& word : words)
+            argv.push_back(word.data());
+        argv.push_back(nullptr);
+        posix_spawn_file_actions_t files;
+        posix_spawn_file_actions_init(&files);
+        posix_spawn_file_actions_adddup2(&files, slave_, 0);
+        posix_spawn_file_actions_adddup2(&files, slave_, 1);
+        posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+        REQUIRE(posix_spawn(&pid_, argv[0], &files, nullptr, argv.data(), environ) == 0);
+        posix_spawn_file_actions_destroy(&files);
+    }
+    ~Terminal() {
+        if (pid_ > 0)
+            kill(pid_, SIGKILL), waitpid(pid_, nullptr, 0);
+        close(master_), close(slave_);
+    }
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    void type(const std::string& keys) const { REQUIRE(write(master_, keys.data(), keys.size()) > 0); }
+    void interrupt(int signal) const { kill(pid_, signal); }
+    // Waits until the screen that was drawn last has this text.
+    bool shows(const std::string& text) {
+        pollfd output = {master_, POLLIN, 0};
+        while (!contains(screen_.substr(screen_.rfind("\033[2J") + 1), text)) {
+            char bytes[4096];
+            if (poll(&output, 1, 60000) != 1)
+                return false;
+            screen_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(read(master_, bytes, 4096), 0)));
+        }
+        return true;
+    }
+    int status() {
+        int status = 0;
+        waitpid(std::exchange(pid_, -1), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    tcflag_t modes() const {
+        termios now{};
+        tcgetattr(slave_, &now);
+        return now.c_lflag & (ICANON | ECHO | ISIG);
+    }
+
+private:
+    int master_ = -1, slave_ = -1;
+    pid_t pid_ = -1;
+    std::string screen_;
+};
+
+}  // namespace
+
+TEST_CASE("explain shows the numbers that every machine computes", "[apps][explain][bits]") {
+    const Result r = run("explain", {"--step", "cross"});
+    CAPTURE(r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.err, " 614 parameters\n"));
+    if (!fast_build())  // in double precision they are others
+        return;
+    CHECK(r.out == R"(18/29  the decoder looks at the source                         [cross-attention]
+softmax(Q Kᵀ / √D), (H, T, S): Q from the decoder, K and V from the memory
+models/decoder.cpp:DecoderLayer                                Section 3.2.3
+
+      head 1: weights              head 2: weights
+          5      3      9              5      3      9
+<sos>  0.00·  0.00·  1.00█   <sos>  0.00·  0.03·  0.97█
+    9  0.07·  0.21░  0.72▓       9  0.02·  0.75▓  0.23░
+    3  1.00█  0.00·  0.00·       3  0.96█  0.04·  0.00·
+    5  1.00█  0.00·  0.00·       5  1.00█  0.00·  0.00·
+
+This is the reversal. Row <sos> must say the last symbol of the source, row 9
+the middle one, row 3 the first one: the anti-diagonal. Nobody told the model
+where to look, it follows from the loss. Two heads can share the work, so one
+of them may look elsewhere. The last row only has to say <eos>.
+)");
+    for (const char* isa : {"baseline", "avx2"}) {
+        const Result other = run("explain", {}, {.env = {std::string("PLAINGRAD_ISA=") + isa}});
+        CHECK((other.out == whole().out || contains(other.err, "this processor can run")));
+    }
+}
+
+TEST_CASE("explain shows every step that its help names", "[apps][explain]") {
+    const Words all = names(), shown = pages(whole().out);
+    CAPTURE(whole().err);
+    CHECK(whole().status == 0);
+    REQUIRE(all.size() >= 25);
+    REQUIRE(shown.size() == all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Words lines = lines_of(shown[i]);
+        CAPTURE(shown[i]);
+        CHECK(lines[0].starts_with(std::to_string(i + 1) + "/" + std::to_string(all.size()) + "  "));
+        CHECK(lines[0].ends_with("[" + all[i] + "]"));
+        CHECK(lines.size() <= 23);  // with the line of keys, a terminal of 24
+        for (const std::string& line : lines)
+            CHECK(columns(line) <= 80);
+    }
+    CHECK_FALSE(contains(whole().out, "\033"));
+    CHECK(run("explain", {"--step", all[8]}).out == shown[8]);
+    CHECK(run("explain", {"--step=backward"}).out ==
+          shown[22] + "\n\n" + shown[23]);  // and backward-attention
+}
+
+TEST_CASE("what explain names as the source is there", "[apps][explain]") {
+    int found = 0;
+    for (const std::string& page : pages(whole().out))
+        for (const std::string& line : lines_of(page)) {
+            if (line.empty())
+                break;
+            std::istringstream words(line);
+            for (std::string word; words >> word;) {
+                const std::size_t colon = word.find(':');
+                if (colon == std::string::npos || !contains(word.substr(0, colon), "/"))
+                    continue;
+                std::ifstream file(word.substr(0, colon));
+                const std::string text{std::istreambuf_iterator<char>(file), {}};
+                std::string name = word.substr(colon + 1);
+                name.erase(name.find_last_not_of(",") + 1);
+                CAPTURE(word);
+                CHECK(contains(text, name));
+                ++found;
+            }
+        }
+    CHECK(found >= 30);
+}
+
+TEST_CASE("explain's gradient is the slope of the loss, and Adam's step lowers the loss", "[apps][explain]") {
+    const std::string& out = whole().out;
+    const double gradient = number_after(out, "backward     ");
+    CHECK(std::abs(gradient) > 1e-3);
+    CHECK(std::abs(number_after(out, "h = 0.01     ") / gradient - 1) < 0.02);
+    CHECK(std::abs(number_after(out, "h = 0.001    ") / gradient - 1) < 0.02);
+    CHECK(number_after(out, "loss after   ") < number_after(out, "loss before  "));
+    CHECK(number_after(out, "  by ") < 1e-5);
+}
+
+TEST_CASE("explain takes other digits and another seed", "[apps][explain]") {
+    const Result r = run("explain", {"7", "7", "0", "--step", "model", "--seed", "2"});
+    CAPTURE(r.err, r.out);
+    CHECK(r.status == 0);
+    CHECK(contains(r.out, "It reads 7 7 0 and writes "));
+    CHECK(contains(r.out, "held out; 7 7 0 was one of these."));
+    CHECK(r.out != run("explain", {"7", "7", "0", "--step", "model"}).out);
+}
+
+TEST_CASE("explain refuses what it cannot show", "[apps][explain]") {
+    refused({"1", "2"}, "three digits are needed: got 2");
+    refused({"1", "2", "3", "4"}, "three digits are needed: got 4");
+    for (const char* word : {"10", "-1", "x", ""})
+        refused({"1", "2", word},
+                std::string("a digit needs a whole number from 0 to 9: got '") + word + "'");
+    refused({"--step", "atention"},
+            "unknown step 'atention'; did you mean attention? there are model, tokens, ");
+    refused({"--plain"}, "unknown option '--plain'");
+    const Result r = run("explain", {"--interactive"});
+    CHECK(r.status == 2);
+    CHECK(r.out.empty());
+    CHECK(
+        r.err.ends_with("explain: pages are turned by key: standard input and output must be a terminal\n"));
+    check_lost_output("explain", {});
+}
+
+TEST_CASE("the arrow keys turn explain's pages, and the terminal is left as it was", "[apps][explain]") {
+    if (std::getenv("PLAINGRAD_RUN") != nullptr && *std::getenv("PLAINGRAD_RUN") != '\0')
+        return;
+    const std::string right = "\033[C", left = "\033[D", home = "\033[H", end = "\033[F";
+    const std::string last = std::to_string(names().size());
+    Terminal t("explain", {"--interactive"});
+    const tcflag_t modes = t.modes();
+    REQUIRE(t.shows("1/" + last + "  "));
+    CHECK(t.modes() != modes);
+    t.type(right + right + right + left);
+    CHECK(t.shows("3/" + last + "  "));
+    t.type(end + right);
+    CHECK(t.shows(last + "/" + last + "  "));
+    t.type(home + left + " ");
+    CHECK(t.shows("2/" + last + "  "));
+    t.type("q");
+    CHECK(t.status() == 0);
+    CHECK(t.modes() == modes);
+
+    Terminal stopped("explain", {"--interactive"});
+    REQUIRE(stopped.shows("1/" + last + "  "));
+    stopped.type("\x03");
+    CHECK(stopped.status() == 130);
+    CHECK(stopped.modes() == modes);
+    Terminal killed("explain", {"--interactive"});
+    REQUIRE(killed.shows("1/" + last + "  "));
+    killed.interrupt(SIGTERM);
+    CHECK(killed.status() == 143);
+    CHECK(killed.modes() == modes);
+}
+
+TEST_CASE("matrices are aligned, and their numbers have as many decimals as they need", "[apps][kit]") {
+    CHECK(kit::rounded(1.2345, 2) == "1.23");
+    CHECK(kit::rounded(-0.0012345, 2) == "-0.0012");
+    CHECK(kit::rounded(-3, 2) == "-3");
+    CHECK(kit::draw_matrix({.title = "two",
+                            .rows = {"a", "<sos>"},
+                            .columns = {"x", "longer"},
+                            .numbers = {0.5, -12.3456, 0, -3e38}},
+                           false) ==
+          "      two\n"
+          "           x longer\n"
+          "    a   0.50 -12.35\n"
+          "<sos>      0     -∞");
+    kit::Matrix weights = {
+        .title = "w", .rows = {"a"}, .columns = {"b", "c"}, .numbers = {1, 0.001}, .weights = true};
+    CHECK(kit::draw_matrix(weights, false) ==
+          "  w\n"
+          "      b      c\n"
+          "a  1.00█  0.00·");
+    CHECK(contains(kit::draw_matrix(weights, true), "\033[48;5;255;38;5;232m  1.00 \033[0m"));
+}
