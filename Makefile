@@ -12,6 +12,8 @@ TESTS   ?=#          a Catch2 filter, e.g. TESTS='[matmul]': only what these tes
 GRADCHECKS ?= yes#   no: `make test` leaves out the double build's gradient checks
 PYTHON  ?= python3#  for what needs PyTorch: golden files, comparisons of speed
 CSV     ?=#          CSV=1: benchmarks print values separated by commas
+TIMES   ?=#          TIMES=1: `make chapters` also measures times anew
+CHAPTER ?=#          the only one that `make chapters` fills, e.g. nn/README.md
 DATA    ?= data/multi30k#  where bench-multi30k finds its text
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands

@@ -6,13 +6,15 @@ BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench
 BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
 CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
 CURVE_OBJ  := $(CURVES:%=$(OBJ)/tests/curves/%.o)
+CHAPTER_OBJ = $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/chapters/test_% $(SHARED_SRC),$(wildcard tests/chapters/*.cpp)))
 # The tests with gradient checks: the double build compiles only these.
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # The address sanitizer checks the library and the programs. Their tests are the release build's: compiling these once
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/traps/% tests/exercises/%,$(call find,tests,[!t]*.cpp))
+SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/%,$(call find,tests,[!t]*.cpp)) \
+              $(wildcard $(addprefix tests/chapters/,chapter.cpp diagram.cpp print.cpp prose.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o)
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -46,7 +48,7 @@ $(OUT)/std_catch.h.gch: tests/catch.h $(OUT)/catch
 ifneq ($(PCH),no)
 $(TEST_OBJ): | $(OUT)/std_catch.h.gch
 $(SHARED_OBJ): | $(OUT)/std.h.gch
-$(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVE_OBJ): | $(OUT)/std.h.gch
+$(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVE_OBJ) $(CHAPTER_OBJ): | $(OUT)/std.h.gch
 endif
 
 # gcc 12 sees a string of 32 bytes overflow where one is joined from parts (its bugs 105329 and 105651).
@@ -64,12 +66,13 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS) $(PCH_FOR) -MMD -MP -c $< -o $@
 
--include $(patsubst %.o,%.d,$(TEST_OBJ) $(SHARED_OBJ) $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ))
+-include $(patsubst %.o,%.d,$(TEST_OBJ) $(SHARED_OBJ) $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ) $(CHAPTER_OBJ))
 
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_profile))
-TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -l '"apps/' $(TEST_SRC))),$(PARTS) $(KIT))
+TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters)
+TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"apps/|chapters/diagram' $(TEST_SRC))),$(PARTS) $(KIT))
 
 $(OUT)/libtests.a: $(SHARED_OBJ)
 	$(call say,ar )
@@ -121,11 +124,13 @@ ifeq ($(VARIANT)$(RUN),tsan)
 RUN := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 endif
 
-# The environment of a test: PLAINGRAD_APPS and PLAINGRAD_BENCH, the folders of the programs; PLAINGRAD_RUN,
+# The environment of a test: PLAINGRAD_APPS and PLAINGRAD_BENCH, the folders of the programs;
+# PLAINGRAD_CHAPTERS, the program that fills the chapters; PLAINGRAD_RUN,
 # what to put before one (an emulator); PLAINGRAD_COMPILE, a command under which a user's program
 # compiles for this build, and PLAINGRAD_LIB, the library to link it with.
 test: export PLAINGRAD_APPS := $(APPS_IN)
 test: export PLAINGRAD_BENCH := $(OUT)/bench
+test: export PLAINGRAD_CHAPTERS := $(OUT)/chapters
 test: export PLAINGRAD_LIB := $(LIB)
 test: export PLAINGRAD_COMPILE = $(CXX) -std=c++20 -pthread -I. $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 test: export PLAINGRAD_RUN := $(RUN)
@@ -139,7 +144,7 @@ test: tests  ## builds and runs the tests; TESTS='[tag]', VARIANT=double|asan|ts
 test-long:  ## the slow tests, which `make test` leaves out
 	+@$(MAKE) test TESTS='[slow]'
 
-tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS)) $(TESTED_BENCHES)  ## builds the tests and runs none
+tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS)) $(TESTED_BENCHES) $(TESTED_CHAPTERS)  ## builds the tests and runs none
 
 # The same main for both: it does not know the number type, and is slow to compile.
 gradchecks: $(MAIN)
@@ -231,6 +236,20 @@ bench-multi30k: $(APPS_IN)/translate  ## the published translator on Multi30k, a
 
 curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
 	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done
+
+# ---- Chapters -----------------------------------------------------------------------------------
+
+$(OUT)/chapters: $(CHAPTER_OBJ) $(OUT)/libtests.a $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $(CHAPTER_OBJ) $(OUT)/libtests.a $(KIT) $(LIB) -o $@
+
+.PHONY: chapters chapters-quick
+chapters: export PLAINGRAD_BENCH := $(OUT)/bench
+chapters: $(OUT)/chapters $(PROGRAMS) $(if $(filter-out 0,$(TIMES)),$(OUT)/bench/bench_staircase)  ## computes the numbers and figures of each folder's README.md anew: TIMES=1 also the times
+	@$(OUT)/chapters $(if $(filter-out 0,$(TIMES)),--times) $(CHAPTER)
+
+chapters-quick: $(OUT)/chapters  ## the same without what has to train: excerpts, line numbers, small numbers
+	@$(OUT)/chapters --quick $(CHAPTER)
 
 # ---- Mistakes -----------------------------------------------------------------------------------
 

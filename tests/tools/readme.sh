@@ -11,7 +11,11 @@ out=$(dirname "$lib")/readme
 mkdir -p "$out"
 rm -f "$out"/*
 
+# What stands between markers is excerpts and results that `make chapters` checks.
 awk -v out="$out" '
+    /^<!-- [a-z]+: .* -->$/ { filled = 1 }
+    /^<!-- end -->$/ { filled = 0 }
+    filled      { next }
     /^```cpp$/  { file = out "/" ++programs ".cpp"; next }
     /^```text$/ { file = out "/" programs ".expected"; next }
     /^```/      { file = ""; next }

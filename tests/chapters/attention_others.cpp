@@ -1,0 +1,101 @@
+// Attention that costs less: which pairs are left out, and sums in another order.
+#include <cmath>
+#include <functional>
+#include <ostream>
+
+#include "apps/kit/figure.h"
+#include "autograd/ops.h"
+#include "tests/chapters/nn.h"
+#include "tests/chapters/print.h"
+
+namespace plaingrad::chapters {
+
+using namespace autograd;
+
+namespace {
+
+struct Pattern {
+    std::string name;
+    std::function<bool(int64_t t, int64_t s)> allowed;  // for s <= t
+};
+
+// Causal patterns. Window and stride are those that suit 16 tokens in the picture, and 64 in the table.
+std::vector<Pattern> patterns(int64_t w) {
+    return {{"full", [](int64_t, int64_t) { return true; }},
+            {"windowed", [w](int64_t t, int64_t s) { return t - s < w; }},
+            {"strided", [w](int64_t t, int64_t s) { return t - s < w || s % w == w - 1; }},
+            {"windowed, first token seen by all", [w](int64_t t, int64_t s) { return t - s < w || s == 0; }}};
+}
+
+int64_t pairs_of(const Pattern& pattern, int64_t T) {
+    int64_t pairs = 0;
+    for (int64_t t = 0; t < T; ++t)
+        for (int64_t s = 0; s <= t; ++s)
+            pairs += pattern.allowed(t, s);
+    return pairs;
+}
+
+void pairs(std::ostream& out) {
+    std::vector<std::vector<std::string>> rows = {
+        {"pairs of query and key, causal, w = 64", "T = 1024", "T = 4096", "times as many"}};
+    for (const Pattern& pattern : patterns(64)) {
+        const int64_t few = pairs_of(pattern, 1024), many = pairs_of(pattern, 4096);
+        claim(pattern.name == "full" ? many > 15 * few : many < 6 * few,
+              "a pattern grows with the length, all pairs with its square");
+        rows.push_back({pattern.name, std::to_string(few), std::to_string(many),
+                        fixed(static_cast<double>(many) / static_cast<double>(few), 1)});
+    }
+    table(out, rows);
+}
+
+// φ(q)·φ(k) for e^(q·k): the weighted sums of all queries share one (D, D) matrix. Katharopoulos et al. 2020
+Tensor feature(const Tensor& x) { return where(x > 0, x + 1, exp(clamp(x, -50, 0))); }  // φ(x) = elu(x) + 1
+
+void linear_attention(std::ostream& out) {
+    constexpr int64_t T = 256, D = 16;
+    const Tensor q = feature(Tensor::randn({T, D}, Rng(1))), k = feature(Tensor::randn({T, D}, Rng(2))),
+                 v = Tensor::randn({T, D}, Rng(3));
+    const Tensor sums = matmul(q, reshape(sum(k, {0}), {D, 1}));            // (T, 1)
+    const Tensor quadratic = matmul(matmul(q, k, true), v) / sums;          // (T, T) in between
+    const Tensor linear = matmul(q, matmul(transpose(k, 0, 1), v)) / sums;  // (D, D) in between
+    const auto start = [](const Tensor& x) { return vector_text(slice(x[0], 0, 0, 3)); };
+    claim(start(quadratic) == start(linear), "both orders give one result");
+    table(out, {{"T = 256, D = 16", "in between", "multiply-adds", "first output"},
+                {"(φ(Q) φ(K)ᵀ) V", std::to_string(T) + " × " + std::to_string(T),
+                 std::to_string(2 * T * T * D), start(quadratic)},
+                {"φ(Q) (φ(K)ᵀ V)", std::to_string(D) + " × " + std::to_string(D),
+                 std::to_string(2 * T * D * D), start(linear)}});
+}
+
+std::string draw_patterns() {
+    constexpr int64_t T = 16;
+    std::vector<kit::HeatMap> maps;
+    for (const Pattern& pattern : patterns(4)) {
+        kit::HeatMap map = {.title = pattern.name,
+                            .rows = {},
+                            .columns = {},
+                            .values = {},
+                            .row_axis = "query",
+                            .column_axis = "key"};
+        for (int64_t t = 0; t < T; ++t) {
+            map.rows.push_back(std::to_string(t));
+            map.columns.push_back(std::to_string(t));
+            for (int64_t s = 0; s < T; ++s)
+                map.values.push_back(s <= t && pattern.allowed(t, s) ? 1 : 0);
+        }
+        maps.push_back(map);
+    }
+    return kit::svg("Causal attention to fewer keys",
+                    "Blue: the query sees the key. Four patterns for 16 tokens, window and stride 4.", maps,
+                    2);
+}
+
+}  // namespace
+
+Computed attention_others() {
+    return {.sections = {{"nn.others.pairs", Effort::quick, pairs},
+                         {"nn.others.linear", Effort::quick, linear_attention}},
+            .figures = {{"nn/figures/patterns.svg", Effort::quick, draw_patterns}}};
+}
+
+}  // namespace plaingrad::chapters

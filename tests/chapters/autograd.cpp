@@ -1,0 +1,11 @@
+// The numbers of autograd/README.md.
+#include "tests/chapters/core.h"
+
+namespace plaingrad::chapters {
+
+Computed autograd_chapter() {
+    return in_order({autograd_gradients(), autograd_passes(), autograd_derivatives(), autograd_checking(),
+                     autograd_memory()});
+}
+
+}  // namespace plaingrad::chapters

@@ -1,0 +1,83 @@
+// What memory a graph holds until backward has run.
+#include <functional>
+#include <ostream>
+
+#include "autograd/ops.h"
+#include "autograd/storage.h"
+#include "tests/chapters/core.h"
+#include "tests/chapters/print.h"
+
+namespace plaingrad::chapters {
+
+using namespace autograd;
+
+namespace {
+
+constexpr int64_t kRows = 64, kModel = 256, kFf = 1024, kVocabulary = 1024;
+
+struct SmallModel {
+    Tensor w1 = Tensor::randn({kModel, kFf}, Rng(1)).require_grad();
+    Tensor w2 = Tensor::randn({kFf, kModel}, Rng(2)).require_grad();
+    Tensor gain = Tensor::ones({kModel}).require_grad(), bias = Tensor::zeros({kModel}).require_grad();
+    Tensor output = Tensor::randn({kModel, kVocabulary}, Rng(3)).require_grad();
+};
+
+int64_t kib(int64_t since) { return (storage_statistics().bytes_in_use - since) / 1024; }
+
+// KiB in use after each op, of what the ops allocated.
+std::vector<int64_t> memory(const SmallModel& model, bool backward) {
+    const Tensor input = Tensor::randn({kRows, kModel}, Rng(4));
+    Tensor x = input;
+    const Tokens targets(kRows, 1, std::vector<int32_t>(kRows, 1));
+    const int64_t before = storage_statistics().bytes_in_use;
+    std::vector<int64_t> used;
+    const auto step = [&](const Tensor& result) {
+        x = result;
+        used.push_back(kib(before));
+    };
+    step(matmul(x, model.w1));
+    step(relu(x));
+    step(matmul(x, model.w2));
+    step(layer_norm(x, model.gain, model.bias));
+    step(matmul(x, model.output));
+    step(cross_entropy(x, targets));
+    if (backward) {
+        x.backward();
+        used.push_back(kib(before));
+    }
+    return used;
+}
+
+void bytes(std::ostream& out) {
+    const SmallModel model;
+    storage_trim();  // so that no buffer is larger than asked for
+    const std::vector<int64_t> with = memory(model, true), without = [&] {
+        const NoGrad no_grad;
+        return memory(model, false);
+    }();
+    const std::vector<std::string> ops = {
+        "`matmul(x, w1)`",     "`relu`",          "`matmul(…, w2)`", "`layer_norm`",
+        "`matmul(…, output)`", "`cross_entropy`", "after `backward`"};
+    const std::vector<std::string> results = {"64 × 1024", "64 × 1024", "64 × 256", "64 × 256",
+                                              "64 × 1024", "1",         ""};
+    const std::vector<std::string> kept = {"x and w1",
+                                           "its input",
+                                           "its input and w2",
+                                           "its input, gain, 3 numbers a row",
+                                           "its input and the weight",
+                                           "its input, 2 numbers a row",
+                                           "nothing; new: 5 gradients"};
+    std::vector<std::vector<std::string>> rows = {
+        {"op", "result", "its closure keeps", "KiB in use", "KiB with NoGrad"}};
+    for (std::size_t i = 0; i < ops.size(); ++i)
+        rows.push_back(
+            {ops[i], results[i], kept[i], grouped(with[i]), i < without.size() ? grouped(without[i]) : ""});
+    claim(with[5] > 5 * without[5], "a graph holds memory, and NoGrad does not");
+    table(out, rows);
+}
+
+}  // namespace
+
+Computed autograd_memory() { return {.sections = {{"autograd.memory", Effort::quick, bytes}}}; }
+
+}  // namespace plaingrad::chapters

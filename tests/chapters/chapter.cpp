@@ -1,0 +1,266 @@
+#include "tests/chapters/chapter.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "autograd/base/check.h"
+#include "autograd/base/parallel.h"
+#include "tests/chapters/prose.h"
+
+namespace plaingrad::chapters {
+
+using autograd::Error;
+using autograd::join;
+using Lines = std::vector<std::string>;
+
+std::string read_text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file)
+        throw Error(path + ": cannot be read");
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+namespace {
+
+Lines lines_of(const std::string& text) {
+    std::istringstream in(text);
+    Lines lines;
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+std::string joined(const Lines& lines) {
+    std::string text;
+    for (const std::string& line : lines)
+        text += line + '\n';
+    return text;
+}
+
+// The number, from 1, of the only line with this text.
+std::size_t line_with(const std::string& path, const Lines& lines, const std::string& text) {
+    std::size_t found = 0, count = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        if (lines[i].find(text) != std::string::npos && ++count == 1)
+            found = i + 1;
+    if (count != 1)
+        throw Error(join("'", text, "' occurs in ", count, " lines of ", path, ", not in one"));
+    return found;
+}
+
+std::size_t indentation(const std::string& line) {
+    return std::min(line.find_first_not_of(' '), line.size());
+}
+
+// ------------------------------------------------------------------------------------------------ excerpts
+
+// The words of a marker, some of them quoted: `autograd/plain.cpp "Tensor attention("`.
+Lines words_of(const std::string& text) {
+    Lines words;
+    for (std::size_t at = 0; (at = text.find_first_not_of(' ', at)) != std::string::npos;) {
+        const bool quoted = text[at] == '"';
+        const std::size_t end = text.find(quoted ? '"' : ' ', at + 1);
+        words.push_back(text.substr(at + quoted, end - at - quoted));
+        at = end == std::string::npos ? text.size() : end + quoted;
+    }
+    return words;
+}
+
+// From line `first` to the one that closes its block: the next one as little indented that begins with '}'.
+std::size_t end_of_block(const Lines& lines, std::size_t first) {
+    const std::size_t depth = indentation(lines[first]);
+    std::size_t last = first;
+    if (lines[first].find('}') == std::string::npos || lines[first].back() == '{')
+        do
+            ++last;
+        while (last < lines.size() && !(indentation(lines[last]) == depth && lines[last][depth] == '}'));
+    if (last >= lines.size())
+        throw Error("the block that begins with '" + lines[first] + "' has no end");
+    return last;
+}
+
+Lines excerpt(const std::string& marker) {
+    const Lines words = words_of(marker);
+    if (words.size() < 2 || words.size() > 3)
+        throw Error("an excerpt is FILE \"text of its first line\", and a text of its last line");
+    const Lines lines = lines_of(read_text(words[0]));
+    const std::size_t first = line_with(words[0], lines, words[1]) - 1;
+    std::size_t last = first;
+    if (words.size() == 2)
+        last = end_of_block(lines, first);
+    else
+        while (lines[last].find(words[2]) == std::string::npos)
+            if (++last == lines.size())
+                throw Error(join("'", words[2], "' does not follow '", words[1], "' in ", words[0]));
+    Lines cut = {"```cpp"};
+    for (std::size_t i = first; i <= last; ++i)
+        cut.push_back(lines[i].substr(std::min(indentation(lines[first]), indentation(lines[i]))));
+    cut.emplace_back("```");
+    return cut;
+}
+
+// ------------------------------------------------------------------------------------------------- numbers
+
+// Tables are Markdown; other text is shown as it stands.
+Lines shown(const std::string& text) {
+    Lines lines = lines_of(text);
+    while (!lines.empty() && lines.back().empty())
+        lines.pop_back();
+    for (std::string& line : lines)
+        line.erase(line.find_last_not_of(' ') + 1);
+    if (lines.empty())
+        throw Error("it prints nothing");
+    if (lines[0].starts_with('|'))
+        return lines;
+    lines.insert(lines.begin(), "```text");
+    lines.emplace_back("```");
+    return lines;
+}
+
+Lines output_of(const std::string& command) {
+    FILE* const pipe = popen(("NO_COLOR=1 " + command + " 2>/dev/null").c_str(), "r");
+    if (pipe == nullptr)
+        throw Error("'" + command + "' cannot be started");
+    std::string text;
+    std::array<char, 4096> buffer;
+    for (std::size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+        text.append(buffer.data(), n);
+    if (const int status = pclose(pipe); status != 0)
+        throw Error(join("'", command, "' ended with status ", status));
+    return shown(text);
+}
+
+std::string machine_and_date() {
+    std::string model = "a processor of unknown name";
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);)
+        if (line.starts_with("model name")) {
+            model = line.substr(line.find(':') + 2);
+            break;
+        }
+    const std::time_t now = std::time(nullptr);
+    std::array<char, 16> date;
+    std::strftime(date.data(), date.size(), "%Y-%m-%d", std::gmtime(&now));
+    return join("Measured on: ", model, ", ", autograd::thread_count(), " threads, ", date.data(), ".");
+}
+
+// --------------------------------------------------------------------------------------------------- links
+
+// Fills in the line numbers of the links in one line of prose, and looks whether their files exist.
+std::string with_line_numbers(const std::string& line, const std::filesystem::path& folder) {
+    std::string result;
+    std::size_t done = 0;
+    for (std::size_t at = 0; (at = line.find("](", at)) != std::string::npos;) {
+        at += 2;
+        const std::size_t end = line.find_first_of(" )", at);
+        if (end == std::string::npos)
+            throw Error("a link must end in the line in which it begins");
+        const std::string target = line.substr(at, end - at), file = target.substr(0, target.find('#'));
+        if (target.find("://") != std::string::npos || file.empty())
+            continue;
+        const std::string path = (folder / file).lexically_normal().string();
+        if (!std::filesystem::exists(path))
+            throw Error("there is no file " + path + ", to which a link leads");
+        const bool titled = line[end] == ' ' && line[end + 1] == '"';
+        if (!titled && target.find("#L") != std::string::npos)
+            throw Error("the link to " + target + " needs the text of its line as a title: (file \"text\")");
+        if (!titled)
+            continue;
+        const std::string title = line.substr(end + 2, line.find('"', end + 2) - end - 2);
+        const std::size_t number = line_with(path, lines_of(read_text(path)), title);
+        result += line.substr(done, at - done) + join(file, "#L", number);
+        done = end;
+    }
+    return result + line.substr(done);
+}
+
+// ------------------------------------------------------------------------------------------------ chapters
+
+struct Marker {
+    std::string kind, what;
+};
+
+// `<!-- kind: what -->`, alone in its line; an empty kind for every other line.
+Marker marker_of(const std::string& line) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("<!-- ") || !line.ends_with(" -->") || colon == std::string::npos)
+        return {};
+    return {line.substr(5, colon - 5), line.substr(colon + 2, line.size() - colon - 6)};
+}
+
+// What belongs between the marker and its end; `now`, what stands there, if it need not be computed.
+Lines content(const Marker& marker, const Lines& now, const Computed& computed, const Request& request) {
+    const bool timed = marker.kind == "timed";
+    if (marker.kind == "excerpt")
+        return excerpt(marker.what);
+    if (marker.kind == "output")
+        return request.most == Effort::quick ? now : output_of(marker.what);
+    if (marker.kind != "computed" && !timed)
+        throw Error("unknown kind '" + marker.kind + "'; known: computed, timed, output, excerpt");
+    for (const Section& section : computed.sections)
+        if (section.name == marker.what) {
+            if ((section.effort == Effort::timed) != timed)
+                throw Error(section.name + ": `timed` is for sections that print times, and only for them");
+            if (timed ? !request.times : section.effort > request.most)
+                return now;
+            std::ostringstream out;
+            section.print(out);
+            Lines lines = shown(out.str());
+            if (timed)
+                lines.insert(lines.begin(), {machine_and_date(), ""});
+            return lines;
+        }
+    throw Error("no section is called '" + marker.what + "'");
+}
+
+}  // namespace
+
+Chapter fill(const std::string& path, const Computed& computed, const Request& request) {
+    const Lines lines = lines_of(read_text(path));
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    Chapter chapter;
+    Lines filled;
+    Prose prose;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        try {
+            const Marker marker = marker_of(lines[i]);
+            if (marker.kind.empty()) {
+                filled.push_back(with_line_numbers(lines[i], folder));
+                prose.add(lines[i], static_cast<int64_t>(i + 1));
+                continue;
+            }
+            const std::size_t end = static_cast<std::size_t>(
+                std::find(lines.begin() + static_cast<std::ptrdiff_t>(i), lines.end(), "<!-- end -->") -
+                lines.begin());
+            if (end == lines.size())
+                throw Error("no <!-- end --> follows");
+            const Lines now(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                            lines.begin() + static_cast<std::ptrdiff_t>(end));
+            const Lines then = content(marker, now, computed, request);
+            filled.push_back(lines[i]);
+            filled.insert(filled.end(), then.begin(), then.end());
+            filled.push_back(lines[end]);
+            prose.explain(joined(then));
+            chapter.used.push_back(marker.what);
+            i = end;
+        } catch (const Error& error) {
+            throw Error(join(path, ":", i + 1, ": ", error.what()));
+        }
+    }
+    chapter.text = joined(filled);
+    for (const Figure& figure : computed.figures)
+        if (figure.file.starts_with(folder.string() + "/figures/") &&
+            chapter.text.find("](figures/" + std::filesystem::path(figure.file).filename().string()) !=
+                std::string::npos)
+            chapter.used.push_back(figure.file);
+    chapter.unexplained = prose.unexplained();
+    return chapter;
+}
+
+}  // namespace plaingrad::chapters

@@ -1,0 +1,54 @@
+#include "tests/chapters/experiment.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/bench/measure.h"
+
+namespace plaingrad::chapters {
+
+using namespace autograd;
+
+std::vector<double> losses_of(const std::vector<nn::NamedParameter>& parameters, int64_t steps, double lr,
+                              const std::function<Tensor(const Rng& batch)>& loss_of, uint64_t seed,
+                              const std::function<double(int64_t step)>& schedule) {
+    const auto loss = [&](int64_t, const nn::Mode& mode) { return nn::StepLoss{loss_of(mode.rng)}; };
+    nn::TrainingOptions options = {.steps = steps, .clip = 0, .seed = seed};
+    options.learning_rate = schedule ? schedule : [lr](int64_t) { return lr; };
+    return nn::train(parameters, loss, options).losses;
+}
+
+double last_mean(const std::vector<double>& losses, std::size_t n) {
+    return std::accumulate(losses.end() - static_cast<std::ptrdiff_t>(n), losses.end(), 0.0) /
+           static_cast<double>(n);
+}
+
+Tokens random_tokens(int64_t B, int64_t T, int64_t n, const Rng& rng) {
+    std::vector<int32_t> ids;
+    for (int64_t i = 0; i < B * T; ++i)
+        ids.push_back(static_cast<int32_t>(rng.below(static_cast<uint64_t>(i), n)));
+    return {B, T, ids};
+}
+
+double accuracy(const Tensor& logits, const Tokens& targets) {
+    const Tokens best = argmax(logits);
+    double right = 0, counted = 0;
+    for (std::size_t i = 0; i < best.ids().size(); ++i) {
+        counted += targets.ids()[i] != targets.pad();
+        right += targets.ids()[i] == best.ids()[i];
+    }
+    return right / counted;
+}
+
+double milliseconds(const std::function<void()>& f) {
+    constexpr int kCalls = 15;
+    std::vector<double> times;
+    for (int i = 0; i < kCalls; ++i) {
+        const double begin = bench::seconds();
+        f();
+        times.push_back(1e3 * (bench::seconds() - begin));
+    }
+    return *std::min_element(times.begin(), times.end());
+}
+
+}  // namespace plaingrad::chapters

@@ -1,0 +1,29 @@
+// Small training runs for the chapters, with the library's own loop.
+#pragma once
+
+#include <functional>
+
+#include "nn/training.h"
+
+namespace plaingrad::chapters {
+
+inline constexpr int kSeeds = 3;  // of every experiment that trains
+
+// Trains with Adam at a constant rate, or at that of `schedule`; returns the loss of each step.
+std::vector<double> losses_of(const std::vector<nn::NamedParameter>& parameters, int64_t steps, double lr,
+                              const std::function<autograd::Tensor(const autograd::Rng& batch)>& loss_of,
+                              uint64_t seed, const std::function<double(int64_t step)>& schedule = {});
+
+// The mean of the last `n`: one batch's loss says little.
+double last_mean(const std::vector<double>& losses, std::size_t n = 20);
+
+// ids (B, T), each below `n`, of this random stream.
+autograd::Tokens random_tokens(int64_t B, int64_t T, int64_t n, const autograd::Rng& rng);
+
+// The share of rows (..., V) whose largest element is the target's.
+double accuracy(const autograd::Tensor& logits, const autograd::Tokens& targets);
+
+// The shortest time of a call: whatever else runs can only make it longer.
+double milliseconds(const std::function<void()>& f);
+
+}  // namespace plaingrad::chapters

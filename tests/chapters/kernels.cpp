@@ -1,0 +1,11 @@
+// The numbers of autograd/kernels/README.md.
+#include "tests/chapters/core.h"
+
+namespace plaingrad::chapters {
+
+Computed kernels_chapter() {
+    return in_order({kernels_times(), kernels_drawing(), kernels_lanes(), kernels_bits(), kernels_attention(),
+                     kernels_roofline()});
+}
+
+}  // namespace plaingrad::chapters

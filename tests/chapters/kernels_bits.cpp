@@ -1,0 +1,169 @@
+// Floating-point sums depend on their order; what follows, and what does not happen here.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ostream>
+#include <utility>
+
+#include "apps/kit/figure.h"
+#include "autograd/base/check.h"
+#include "autograd/base/parallel.h"
+#include "autograd/kernels/kernels.h"
+#include "autograd/ops.h"
+#include "tests/chapters/core.h"
+#include "tests/chapters/print.h"
+
+namespace plaingrad::chapters {
+
+using namespace autograd;
+
+namespace {
+
+std::string nine(Real x) { return digits(static_cast<double>(x), 9); }
+
+void order(std::ostream& out) {
+    const Real large = 16777216, left = (large + 1) + 1, right = large + (Real(1) + 1);
+    claim(left != right, "the order of additions changes a sum");
+    out << "(16777216 + 1) + 1 = " << number(static_cast<double>(left))
+        << "     16777216 is 2²⁴: above it, floats are 2 apart\n"
+        << "16777216 + (1 + 1) = " << number(static_cast<double>(right)) << "\n\n";
+    const Real a = 1 + Real(0x1p-12), c = -(1 + Real(0x1p-11));
+    const Real twice = a * a + c, once = std::fma(a, a, c);
+    claim(twice == 0 && once != 0, "an fma rounds once");
+    out << "a = 1.000244140625, c = −1.00048828125\n"
+        << "a·a + c, rounded after each = " << number(static_cast<double>(twice)) << '\n'
+        << "fma(a, a, c), rounded once  = " << digits(static_cast<double>(once)) << '\n';
+}
+
+Real sequential(const Real* x, int64_t n) {
+    Real sum = 0;
+    for (int64_t i = 0; i < n; ++i)
+        sum += x[i];
+    return sum;
+}
+
+// Each thread adds its part, and the parts are added.
+Real in_parts(const Tensor& x, int64_t parts) {
+    Real total = 0;
+    for (int64_t p = 0; p < parts; ++p) {
+        const int64_t begin = x.numel() * p / parts, end = x.numel() * (p + 1) / parts;
+        total += sequential(x.data() + begin, end - begin);
+    }
+    return total;
+}
+
+void threads(std::ostream& out) {
+    const Tensor x = Tensor::rand({100'000}, Rng(1));
+    double exact = 0;
+    for (const Real value : x.to_vector())
+        exact += static_cast<double>(value);
+    const int before = thread_count();
+    std::vector<std::vector<std::string>> rows = {{"threads", "a part for each thread", "plaingrad's sum"}};
+    std::array<Real, 5> naive, ours;
+    for (std::size_t n = 1; n <= 4; ++n) {
+        set_thread_count(static_cast<int>(n));
+        naive[n] = in_parts(x, static_cast<int64_t>(n));
+        ours[n] = sum(x).item();
+        rows.push_back({std::to_string(n), nine(naive[n]), nine(ours[n])});
+        claim(ours[n] == ours[1], "threads do not change a sum");
+    }
+    set_thread_count(before);
+    claim(naive[1] != naive[2] && naive[2] != naive[3], "parts by the number of threads change a sum");
+    table(out, rows);
+    out << "| in double | " << digits(exact, 9) << " | |\n";
+}
+
+// The share by which 0.1 + 0.1 + ... + 0.1 is off.
+void error_of_length(std::ostream& out) {
+    std::vector<std::vector<std::string>> rows = {{"n", "one after the other", "plaingrad's sum"}};
+    for (int64_t n = 100; n <= 10'000'000; n *= 10) {
+        const Tensor x = Tensor::full({n}, Real(0.1));
+        const double exact = static_cast<double>(n) * static_cast<double>(Real(0.1));
+        const auto error = [&](Real sum) { return std::abs(static_cast<double>(sum) - exact) / exact; };
+        const double chain = error(sequential(x.data(), n)), tree = error(sum(x).item());
+        claim(n < 10'000 || tree < chain, "a tree of short chains is more accurate than one chain");
+        rows.push_back({grouped(n), digits(chain, 2), digits(tree, 2)});
+    }
+    table(out, rows);
+}
+
+// ---- what one last bit becomes
+
+// Two layers that learn 16 random points by gradient descent.
+struct Network {
+    Real rate;
+    Tensor w1 = Tensor::randn({4, 8}, Rng(1)), w2 = Tensor::randn({8, 1}, Rng(2)) * Real(0.2);
+    Tensor x = Tensor::randn({16, 4}, Rng(3)), target = Tensor::randn({16, 1}, Rng(4));
+
+    double step() {
+        const Tensor a = w1.clone().require_grad(), b = w2.clone().require_grad();
+        const Tensor loss = mse_loss(matmul(tanh(matmul(x, a)), b), target);
+        loss.backward();
+        w1 -= rate * a.grad();
+        w2 -= rate * b.grad();
+        return static_cast<double>(loss.item());
+    }
+};
+
+// Two runs, of which one begins with another last bit in one weight.
+struct Run {
+    std::vector<double> steps, loss, difference;  // every 10 steps; the largest difference of these
+};
+
+constexpr int kSteps = 400, kEvery = 10;
+
+Run run(Real rate) {
+    Network first = {rate}, second = {rate};
+    Real& weight = second.w1.mutable_data()[0];
+    weight = std::nextafter(weight, Real(10));
+    Run result;
+    double largest = 0;
+    for (int step = 0; step <= kSteps; ++step) {
+        const double a = first.step(), b = second.step();
+        largest = std::max(largest, std::abs(a - b));
+        if (step % kEvery == 0) {
+            result.steps.push_back(step);
+            result.loss.push_back(a);
+            result.difference.push_back(std::exchange(largest, 0));
+        }
+    }
+    return result;
+}
+
+void last_bit(std::ostream& out) {
+    const Run careful = run(Real(0.1)), bold = run(Real(0.25));
+    std::vector<std::vector<std::string>> rows = {
+        {"step", "loss, rate 0.1", "difference", "loss, rate 0.25", "difference"}};
+    for (std::size_t i = 0; i < careful.loss.size(); i += 5)
+        rows.push_back({number(careful.steps[i]), digits(careful.loss[i]), digits(careful.difference[i], 1),
+                        digits(bold.loss[i]), digits(bold.difference[i], 1)});
+    const auto largest = [](const Run& r) {
+        return *std::max_element(r.difference.begin(), r.difference.end());
+    };
+    claim(largest(careful) < 1e-6 && largest(bold) > 1e-2,
+          "with a large rate a last bit becomes visible, with a small one it does not");
+    table(out, rows);
+}
+
+std::string last_bit_figure() {
+    const Run careful = run(Real(0.1)), bold = run(Real(0.25));
+    const kit::Axis x = {.name = "step"}, y = {.name = "difference of the losses", .log = true};
+    return kit::svg("Two runs that began with one bit between them",
+                    "With the learning rate 0.1 the difference stays below 1e-7; with 0.25 it grows to 0.1.",
+                    {kit::LineChart{.x = x,
+                                    .y = y,
+                                    .series = {{"learning rate 0.1", careful.difference, careful.steps},
+                                               {"learning rate 0.25", bold.difference, bold.steps}}}});
+}
+
+}  // namespace
+
+Computed kernels_bits() {
+    return {.sections = {{"kernels.order", Effort::quick, order},
+                         {"kernels.threads", Effort::quick, threads},
+                         {"kernels.error_of_length", Effort::quick, error_of_length},
+                         {"kernels.last_bit", Effort::quick, last_bit}},
+            .figures = {{"autograd/kernels/figures/last_bit.svg", Effort::quick, last_bit_figure}}};
+}
+
+}  // namespace plaingrad::chapters

@@ -1,0 +1,171 @@
+// `make chapters`: fills each folder's README.md, and draws its figures, or (--check) says what is stale.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "autograd/base/check.h"
+#include "tests/chapters/chapter.h"
+
+using namespace plaingrad;
+using namespace plaingrad::chapters;
+using autograd::Error;
+using autograd::join;
+
+namespace {
+
+constexpr const char* kExceptions = "tests/chapters/exceptions.txt";
+constexpr std::size_t kMostExceptions = 30;
+const std::vector<std::string> kChapters = {"autograd/README.md", "autograd/kernels/README.md",
+                                            "nn/README.md", "models/README.md", "apps/README.md"};
+
+Computed everything() {
+    Computed all;
+    for (const auto& chapter : {autograd_chapter, kernels_chapter, attention_chapter, training_chapter,
+                                models_chapter, apps_chapter}) {
+        const Computed of = chapter();
+        all.sections.insert(all.sections.end(), of.sections.begin(), of.sections.end());
+        all.figures.insert(all.figures.end(), of.figures.begin(), of.figures.end());
+    }
+    return all;
+}
+
+// Numbers that no program computes: `nn/README.md 2017 the year of the paper`, a line each.
+struct Exception {
+    std::string chapter, number;
+    bool used = false;
+};
+std::vector<Exception> read_exceptions() {
+    std::vector<Exception> all;
+    std::istringstream in(read_text(kExceptions));
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string chapter, number, reason;
+        if (!(words >> chapter >> number >> reason))
+            throw Error(join(kExceptions, ":", all.size() + 1, ": a line is CHAPTER NUMBER REASON"));
+        all.push_back({chapter, number});
+    }
+    if (all.size() > kMostExceptions)
+        throw Error(join(kExceptions, ": ", all.size(), " exceptions, at most ", kMostExceptions, " may be"));
+    return all;
+}
+
+class Keeper {
+public:
+    explicit Keeper(bool check) : check_(check) {}
+    void keep(const std::string& path, const std::string& text) {
+        const std::string now = std::filesystem::exists(path) ? read_text(path) : "";
+        if (now == text)
+            return;
+        if (check_)
+            return complain(
+                join(path, ":", first_difference(now, text), ": stale; `make chapters` renews it"));
+        std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+        std::ofstream(path, std::ios::binary) << text;
+        std::cout << "  filled " << path << '\n';
+    }
+    void complain(const std::string& what) {
+        std::cerr << what << '\n';
+        ++faults_;
+    }
+    int faults() const { return faults_; }
+
+private:
+    static std::ptrdiff_t first_difference(const std::string& a, const std::string& b) {
+        std::size_t i = 0;
+        while (i < a.size() && i < b.size() && a[i] == b[i])
+            ++i;
+        return 1 + std::count(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(i), '\n');
+    }
+    bool check_;
+    int faults_ = 0;
+};
+
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+// nn/figures/masks.svg is a figure of nn/README.md.
+std::string chapter_of(const Figure& figure) {
+    return figure.file.substr(0, figure.file.find("/figures/")) + "/README.md";
+}
+
+// What is computed for no chapter, and figures that nobody draws any more.
+void find_orphans(const Computed& all, const std::vector<std::string>& used, Keeper& keeper) {
+    for (const Section& section : all.sections)
+        if (!contains(used, section.name))
+            keeper.complain(section.name + ": no chapter shows this section");
+    for (const Figure& figure : all.figures)
+        if (!contains(used, figure.file))
+            keeper.complain(figure.file + ": no chapter shows this figure");
+    for (const std::string& chapter : kChapters) {
+        const std::filesystem::path folder = std::filesystem::path(chapter).parent_path() / "figures";
+        if (std::filesystem::exists(folder))
+            for (const auto& entry : std::filesystem::directory_iterator(folder))
+                if (!contains(used, entry.path().string()))
+                    keeper.complain(entry.path().string() +
+                                    ": no program draws this file, or no chapter shows it");
+    }
+}
+
+int run(bool check, const Request& request, const std::vector<std::string>& paths) {
+    const Computed all = everything();
+    Keeper keeper(check);
+    std::vector<Exception> exceptions = read_exceptions();
+    std::vector<std::string> used;
+    for (const Figure& figure : all.figures)
+        if ((figure.effort == Effort::timed ? request.times : figure.effort <= request.most) &&
+            contains(paths, chapter_of(figure)))
+            keeper.keep(figure.file, figure.draw());
+    for (const std::string& path : paths) {
+        const Chapter chapter = fill(path, all, request);
+        keeper.keep(path, chapter.text);
+        used.insert(used.end(), chapter.used.begin(), chapter.used.end());
+        for (const Found& found : chapter.unexplained) {
+            bool allowed = false;
+            for (Exception& exception : exceptions)
+                if (exception.chapter == path && exception.number == found.number)
+                    allowed = exception.used = true;
+            if (!allowed)
+                keeper.complain(
+                    join(path, ":", found.line, ": ", found.number, " is computed nowhere in this chapter"));
+        }
+    }
+    for (const Exception& exception : exceptions)
+        if (!exception.used && contains(paths, exception.chapter))
+            keeper.complain(
+                join(kExceptions, ": ", exception.chapter, " ", exception.number, " is needed no more"));
+    if (paths.size() == kChapters.size())
+        find_orphans(all, used, keeper);
+    return keeper.faults() == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    bool check = false;
+    Request request;
+    std::vector<std::string> paths;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "--check")
+            check = true;
+        else if (word == "--quick")
+            request.most = Effort::quick;
+        else if (word == "--times")
+            request.times = true;
+        else if (contains(kChapters, word))
+            paths.push_back(word);
+        else {
+            std::cerr << "usage: chapters [--check] [--quick] [--times] [FOLDER/README.md...]\n";
+            return 2;
+        }
+    }
+    try {
+        return run(check, request, paths.empty() ? kChapters : paths);
+    } catch (const Error& error) {
+        std::cerr << error.what() << '\n';
+        return 1;
+    }
+}

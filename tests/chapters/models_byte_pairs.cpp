@@ -1,0 +1,105 @@
+// Byte-pair encoding of ten words, by counting, and by models/text/bpe.h.
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include "autograd/base/check.h"
+#include "models/text/bpe.h"
+#include "tests/chapters/models.h"
+
+namespace plaingrad::chapters {
+
+namespace {
+
+using Symbols = std::vector<std::string>;
+struct Word {
+    Symbols symbols;
+    int count;
+};
+constexpr int kMerges = 8;
+const std::pair<const char*, int> kCorpus[] = {{"low", 5},    {"lower", 2},  {"lowest", 2}, {"new", 6},
+                                               {"newer", 3},  {"newest", 4}, {"wide", 2},   {"wider", 3},
+                                               {"widest", 3}, {"slow", 1}};
+
+std::vector<Word> spelled() {
+    std::vector<Word> words;
+    for (const auto& [text, count] : kCorpus) {
+        Word word = {{}, count};
+        for (const char* c = text; *c != '\0'; ++c)
+            word.symbols.emplace_back(1, *c);
+        word.symbols.back() += "</w>";
+        words.push_back(word);
+    }
+    return words;
+}
+
+using Pair = std::pair<std::string, std::string>;
+std::vector<std::pair<int, Pair>> pairs_by_count(const std::vector<Word>& words) {
+    std::map<Pair, int> counts;
+    for (const Word& word : words)
+        for (std::size_t i = 0; i + 1 < word.symbols.size(); ++i)
+            counts[{word.symbols[i], word.symbols[i + 1]}] += word.count;
+    std::vector<std::pair<int, Pair>> sorted;
+    for (const auto& [pair, count] : counts)
+        sorted.emplace_back(count, pair);
+    std::sort(sorted.rbegin(), sorted.rend());
+    return sorted;
+}
+
+void merge(std::vector<Word>& words, const Pair& pair) {
+    for (Word& word : words)
+        for (std::size_t i = 0; i + 1 < word.symbols.size(); ++i)
+            if (word.symbols[i] == pair.first && word.symbols[i + 1] == pair.second) {
+                word.symbols[i] += word.symbols[i + 1];
+                word.symbols.erase(word.symbols.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+            }
+}
+
+std::string shown(const Pair& pair) { return "`" + pair.first + "` `" + pair.second + "`"; }
+
+models::text::Bpe learned() {
+    models::text::WordCounts counts;
+    for (const auto& [text, count] : kCorpus)
+        for (int i = 0; i < count; ++i)
+            counts.add(text);
+    return models::text::Bpe::learn(counts, kMerges);
+}
+
+void merges(std::ostream& out) {
+    std::vector<Word> words = spelled();
+    std::string rules = "#version: 0.2\n";
+    out << "| merge | most frequent pair | how often | next in line | one of its words is now "
+           "|\n|---:|---|---:|---|---|\n";
+    for (int i = 1; i <= kMerges; ++i) {
+        const auto sorted = pairs_by_count(words);
+        const Pair best = sorted[0].second;
+        merge(words, best);
+        rules += best.first + " " + best.second + "\n";
+        std::string example;
+        for (const Word& word : words)
+            if (example.empty() && std::find(word.symbols.begin(), word.symbols.end(),
+                                             best.first + best.second) != word.symbols.end())
+                for (const std::string& symbol : word.symbols)
+                    example += (example.empty() ? "" : " ") + symbol;
+        out << "| " << i << " | " << shown(best) << " | " << sorted[0].first << " | "
+            << shown(sorted[1].second) << ", " << sorted[1].first << " | `" << example << "` |\n";
+    }
+    autograd::check(learned().codes() == rules, "[models.byte_pairs] the library learns\n", learned().codes(),
+                    "by hand\n", rules);
+}
+
+void new_words(std::ostream& out) {
+    const models::text::Bpe bpe = learned();
+    out << "| never seen | pieces |\n|---|---|\n";
+    for (const char* word : {"lowest", "slower", "newish", "snow"})
+        out << "| " << word << " | `" << bpe.apply(word) << "` |\n";
+}
+
+}  // namespace
+
+Computed byte_pairs_part() {
+    return {.sections = {{"models.merges", Effort::quick, merges},
+                         {"models.new_words", Effort::quick, new_words}}};
+}
+
+}  // namespace plaingrad::chapters

@@ -1,0 +1,34 @@
+// The sections and figures of nn/README.md, one file for each of its subjects.
+#pragma once
+
+#include "tests/chapters/sections.h"
+
+namespace plaingrad::chapters {
+
+// Diagrams of both parts.
+Computed nn_diagrams();
+
+// Part one, attention.
+Computed attention_by_hand();
+Computed attention_scale();
+Computed attention_recall();
+Computed attention_heads();
+Computed attention_masks();
+Computed attention_order();
+Computed attention_positions();
+Computed positions_trained();
+Computed attention_cost();
+Computed attention_others();
+
+// Part two, training.
+Computed training_walk();
+Computed training_depth();
+Computed training_layers();
+Computed training_loss();
+Computed training_optimizers();
+Computed training_warmup();
+
+// All of these as one.
+Computed joined(const std::vector<Computed>& parts);
+
+}  // namespace plaingrad::chapters

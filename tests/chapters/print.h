@@ -1,0 +1,33 @@
+// How sections print: numbers with few digits, Markdown tables; and how they assert what the text claims.
+#pragma once
+
+#include <initializer_list>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "autograd/tensor.h"
+
+namespace plaingrad::chapters {
+
+// 0.0123, 1.23, 12.3, 1230, 1.23e-05, 1.23e+07: `n` significant digits, which no difference between C
+// libraries reaches.
+std::string digits(double x, int n = 3);
+// With this many decimals, and never "-0.00".
+std::string fixed(double x, int decimals = 2);
+// "(1.91, 1.65)"
+std::string vector_text(const autograd::Tensor& x, int decimals = 2);
+std::string padded(const std::string& text, std::size_t width);  // on the left
+
+// A Markdown table; the cells of every row are as many as those of the first.
+void table(std::ostream& out, const std::vector<std::vector<std::string>>& rows);
+
+// What the text says of the numbers. Throws Error if they say otherwise, so that a test fails before a reader
+// is misled.
+void claim(bool holds, const std::string& what);
+
+double mean_of(const std::vector<double>& x);
+// "0.021 (0.018, 0.020, 0.025)": the mean of the seeds, and each.
+std::string of_seeds(const std::vector<double>& x, int n = 2);
+
+}  // namespace plaingrad::chapters

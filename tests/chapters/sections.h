@@ -1,0 +1,45 @@
+// What the chapters (each folder's README.md) print and draw, computed by this library. A chapter quotes a
+// section by its name; `make chapters` computes it anew, so no number in a chapter can be out of date.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace plaingrad::chapters {
+
+enum class Effort {
+    quick,     // all of these together take a second or two: `make test` computes them
+    training,  // seconds to minutes each: `make chapters` and `make test-long`
+    timed      // prints times, which differ from machine to machine: only `make chapters TIMES=1`
+};
+
+// `print` writes Markdown: a table, or text that is to be shown as it stands.
+struct Section {
+    std::string name;  // in a chapter: <!-- computed: name --> ... <!-- end -->
+    Effort effort = Effort::quick;
+    std::function<void(std::ostream& out)> print = {};
+};
+
+// `draw` returns an SVG.
+struct Figure {
+    std::string file;  // "nn/figures/positions.svg"
+    Effort effort = Effort::quick;
+    std::function<std::string()> draw = {};
+};
+
+struct Computed {
+    std::vector<Section> sections = {};
+    std::vector<Figure> figures = {};
+};
+
+// Each in the file of its name, attention.cpp and training.cpp for the two parts of nn/README.md.
+Computed autograd_chapter();
+Computed kernels_chapter();
+Computed attention_chapter();
+Computed training_chapter();
+Computed models_chapter();
+Computed apps_chapter();
+
+}  // namespace plaingrad::chapters

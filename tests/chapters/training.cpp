@@ -1,0 +1,11 @@
+// The numbers of nn/README.md, part two.
+#include "tests/chapters/nn.h"
+
+namespace plaingrad::chapters {
+
+Computed training_chapter() {
+    return joined({training_walk(), training_depth(), training_layers(), training_loss(),
+                   training_optimizers(), training_warmup()});
+}
+
+}  // namespace plaingrad::chapters
