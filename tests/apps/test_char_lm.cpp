@@ -156,6 +156,17 @@ TEST_CASE("char_lm gives the same results with the same seed, for any number of 
     CHECK(sample({"--seed", "3", "--temperature", "2"}) != drawn);
 }
 
+TEST_CASE("char_lm learns rows as long as the context wherever they begin", "[apps][char_lm]") {
+    // 80 steps of 8 pieces are less than a round of this text. The held-out part begins within a row.
+    const Folder folder;
+    const Result r = char_lm(train(folder.write("rows.txt", repeated("aaaaaaabbbbbbbb\n", 1000))));
+    INFO(r.out << r.err);
+    REQUIRE(r.status == 0);
+    const std::string last = losses(r).back();
+    const double training = std::stod(last.substr(last.find("loss ") + 5));
+    CHECK(figure(r, "validation loss") < training + 0.2);
+}
+
 TEST_CASE("char_lm learns bytes", "[apps][char_lm]") {
     const Folder folder;
     const std::string piece = std::string("\0\xff\r\n\x80z", 6), model = folder / "run";

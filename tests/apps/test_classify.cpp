@@ -145,6 +145,35 @@ TEST_CASE("classify tells sentences that are worded differently", "[apps][classi
     CHECK(classify({"--threads", "1"}).out == r.out);
 }
 
+// The commands in the help: those lines below "examples:" that are indented least.
+TEST_CASE("classify: the examples of its help print what it says", "[apps][classify]") {
+    if (!fast_build())
+        return;
+    const Folder folder;
+    std::filesystem::create_directory_symlink(std::filesystem::absolute(apps()), folder / "apps");
+    const std::string help = classify({"--help"}).out;
+    std::string commands = "set -e; cd '" + (folder / "") + "'; exec 2>err >out\n";
+    for (const std::string& line : lines_of(help.substr(help.find("\nexamples:"))))
+        if (line.starts_with("  ") && line[2] != ' ')
+            commands += line + "\n";
+    INFO(commands);
+    const std::string file = folder.write("examples.sh", commands);
+    REQUIRE(std::system(("sh '" + file + "'").c_str()) == 0);
+    std::string printed = lines_of(content(folder / "out")).back();
+    std::replace(printed.begin(), printed.end(), '\t', ' ');
+    CAPTURE(help);
+    CHECK(contains(help, ": " + printed + "\n"));
+    check_lost_output("classify", {"predict", folder / "moods", "hi"});
+}
+
+TEST_CASE("classify says when fewer lines can be held out than asked for", "[apps][classify]") {
+    const Folder folder;
+    const std::string file = folder.write("four", "glad a\nglad b\nsad c\nsad d\n");
+    const std::string part = "classify: only 2 of 3 lines can be held out";
+    CHECK(contains(train(file, {"--validation", "3"}).err, part));
+    CHECK_FALSE(contains(train(file, {"--validation", "2"}).err, part));
+}
+
 TEST_CASE("classify trains, saves, predicts and evaluates", "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("moods.tsv", moods(80)), model = folder / "m.safetensors";

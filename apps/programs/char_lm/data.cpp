@@ -100,10 +100,10 @@ int64_t context_of_longest(const std::vector<Sequence>& lines) {
     return static_cast<int64_t>(longest);
 }
 
-std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context, int64_t begin) {
+std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context) {
     std::vector<Sequence> pieces;
     for (const Sequence& item : items)
-        for (auto first = item.begin() + begin; item.end() - first > 1;) {
+        for (auto first = item.begin(); item.end() - first > 1;) {
             const auto last = first + std::min<int64_t>(context, item.end() - first - 1);
             pieces.emplace_back(first, last + 1);
             first = last;
@@ -132,10 +132,20 @@ void Batches::skip(int64_t rows) {
 
 void Batches::start_round() {
     const Rng random = rng_.fork(rounds_++);
-    const auto spare = static_cast<int64_t>(corpus_.training[0].size()) - context_;
-    const int64_t begin = corpus_.lines ? 0 : random.below(0, std::clamp<int64_t>(spare, 1, context_));
-    pieces_ = cut(corpus_.training, context_, begin);
+    pieces_ = corpus_.lines ? cut(corpus_.training, context_) : windows(random.fork("starts"));
     order_ = random.permutation(static_cast<int64_t>(pieces_.size()));
+}
+
+std::vector<Sequence> Batches::windows(const Rng& random) const {
+    const Sequence& text = corpus_.training[0];
+    const int64_t starts = std::ssize(text) - context_;  // a piece of context_ + 1 characters can begin there
+    std::vector<Sequence> pieces;
+    for (int64_t begin = 0; begin < starts; begin += context_) {
+        const int64_t start =
+            begin + random.below(static_cast<uint64_t>(begin), std::min(context_, starts - begin));
+        pieces.emplace_back(text.begin() + start, text.begin() + start + context_ + 1);
+    }
+    return pieces;
 }
 
 }  // namespace plaingrad::char_lm

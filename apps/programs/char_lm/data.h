@@ -44,9 +44,12 @@ int64_t context_of_longest(const std::vector<Sequence>& lines);
 
 // Cuts each item into pieces of context + 1 characters. A piece begins with the last character of the one
 // before. So every character but an item's first is predicted once, from those before it in its piece.
-std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context, int64_t begin = 0);
+std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context);
 
-// All pieces of the training data in random order, round after round. Each round cuts a text elsewhere.
+// Pieces of the training data in random order, round after round. In each round, a text gives one piece for
+// every `context` characters, and each piece has a random start of its own among these. If all pieces began a
+// multiple of `context` apart, then in a text with rows of that length a position would always hold the same
+// column, and the model would learn columns by position, which is worth nothing where rows begin elsewhere.
 class Batches {
 public:
     Batches(const Corpus& corpus, int64_t context, const Rng& rng)
@@ -57,6 +60,7 @@ public:
 
 private:
     void start_round();
+    std::vector<Sequence> windows(const Rng& random) const;
 
     const Corpus& corpus_;
     int64_t context_;

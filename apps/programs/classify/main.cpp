@@ -35,7 +35,7 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
         "a file to learn from");
     options.example("./apps/classify train moods.tsv --validation 0 --save moods", "learns from it");
     options.example("echo 'what a lovely evening' | ./apps/classify predict moods",
-                    "the label, a tab, good=0.9..., a tab, bad=0.0...");
+                    "prints, with tabs in between: good good=0.8831 bad=0.1169");
     options.note(
         "Exit status: 0; 1 if the built-in sentences were not learned, or for bad data; 2 for a wrong "
         "command line.");
@@ -45,7 +45,7 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     const models::RunFolder folder("classify", {}, options);
     const models::Labeller l = new_labeller(corpus, built_in_labels(), s);
     train(l, corpus, s, folder);
-    std::cout << "On sentences worded differently from those learned: ";
+    std::cout << "On sentences worded differently from those learned:\n";
     const Confusion c = evaluate(l, corpus.held_out);
     print(c);
     std::cout << '\n';
@@ -68,7 +68,11 @@ Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
     const auto n = static_cast<int64_t>(examples.size());
     const int64_t count = s.validation.empty() ? std::min<int64_t>(500, n / 10)
                                                : kit::parse_integer("--validation", s.validation, {.max = n});
-    return hold_out(examples, count, autograd::Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
+    Corpus corpus = hold_out(examples, count, autograd::Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
+    if (const int64_t held_out = std::ssize(corpus.held_out); held_out < count && !s.validation.empty())
+        std::cerr << kit::name() << ": only " << held_out << " of " << count
+                  << " lines can be held out: each label needs a text to learn from\n";
+    return corpus;
 }
 
 int train_on(const std::string& path, const Settings& s, const models::RunFolder& folder) {
@@ -121,6 +125,8 @@ int predict_command(int argc, char** argv) {
     for (std::size_t i = 1; i < words.size(); ++i)
         if (!has_text(words[i]))
             throw kit::UsageError(join("text ", i, " is empty"));
+    // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
+    std::ios::sync_with_stdio(false);
     const models::Labeller l = models::Labeller::load(words[0]);
     for (std::size_t i = 1; i < words.size(); ++i) {
         int64_t replaced = 0;
@@ -131,7 +137,6 @@ int predict_command(int argc, char** argv) {
     }
     if (words.size() == 1 && kit::is_terminal(STDIN_FILENO))
         std::cerr << "Type a text; Ctrl-D ends.\n";
-    std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
     if (words.size() == 1)
         predict_lines(l, std::cin, "standard input");
     return 0;
