@@ -1,5 +1,6 @@
 // The plain form and the fused ops agree: each op, forward and backward, and whole models in training.
 // (In the gradcheck binary too, so that the differences of rounding are those of double.)
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <regex>
@@ -23,7 +24,7 @@ constexpr double kGradientError = kRealIsDouble ? 1e-9 : 1e-4, kLossError = kRea
 std::set<std::string> declared(const char* path, const std::string& from, const std::string& to) {
     std::ifstream file(path);  // tests run in the repository's root
     REQUIRE(file.is_open());
-    const std::regex declaration(R"(^Tensor ([a-z_]+)\(.*)");
+    const std::regex declaration(R"(^Tensor ([a-z_0-9]+)\(.*)");
     std::set<std::string> names;
     std::smatch match;
     bool inside = false;
@@ -38,6 +39,25 @@ std::set<std::string> declared(const char* path, const std::string& from, const 
 std::set<std::string> fused_ops() {
     std::set<std::string> names = declared("autograd/ops.h", "-- fused: ", "-- operators");
     names.insert("cross_entropy");
+    return names;
+}
+
+// The ops whose source takes the plain form while a Plain is active, as `if (Plain::active())` followed by
+// `return plain::NAME(`. `switches`: how often that is asked, in whatever way.
+std::set<std::string> switched_ops(int& switches) {
+    const std::regex call(R"( *return plain::([a-z_0-9]+)\(.*)");
+    std::set<std::string> names;
+    std::smatch match;
+    for (const auto& entry : std::filesystem::directory_iterator("autograd")) {
+        std::ifstream file(entry.path().extension() == ".cpp" ? entry.path().string() : "");
+        bool switched = false;  // in the line before
+        for (std::string line; std::getline(file, line);) {
+            if (switched && std::regex_match(line, match, call))
+                names.insert(match[1]);
+            switched = contains(line.substr(0, line.find("//")), "Plain::active()");
+            switches += switched;
+        }
+    }
     return names;
 }
 
@@ -163,6 +183,9 @@ TEST_CASE("plain: every fused op has its plain form", "[plain]") {
     REQUIRE(fused.size() >= 14);
     CHECK(declared("autograd/plain.h", "namespace plain {", "}  // namespace plain") == fused);
     CHECK(declared("autograd/plain.cpp", "namespace", "no such line") == fused);
+    int switches = 0;
+    CHECK(switched_ops(switches) == fused);
+    CHECK(switches == static_cast<int>(fused.size()));
 }
 
 static void check_ops() {

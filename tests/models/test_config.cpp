@@ -3,6 +3,8 @@
 #include <limits>
 #include <set>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "models/classifier.h"
 #include "tests/catch.h"
@@ -214,7 +216,11 @@ constexpr std::size_t members() {
 // Records the names of the members that a visit reaches, and changes each.
 struct Changer {
     std::set<std::string> names = {};  // "dropout", of dropout.attention
-    void note(const std::string& name) { names.insert(name.substr(0, name.find('.'))); }
+    std::size_t rates = 0;             // how many members `dropout` has
+    void note(const std::string& name) {
+        names.insert(name.substr(0, name.find('.')));
+        rates += name.starts_with("dropout.");
+    }
     void operator()(const std::string& name, bool& x) { note(name), x = !x; }
     void operator()(const std::string& name, std::vector<int32_t>& x) { note(name), x.push_back(7); }
     template <class T>
@@ -228,12 +234,38 @@ struct Changer {
 };
 
 template <class Config>
-std::size_t visited() {
+Changer visit_of() {
     Config config;
     Changer changer;
     Config::fields(config, changer);
-    return changer.names.size();
+    return changer;
 }
+template <class Config>
+std::size_t visited() {
+    return visit_of<Config>().names.size();
+}
+
+// Configurations that differ from `block` in one field: another number, the other of yes and no, each other
+// value of an enumeration.
+struct Variants {
+    BlockConfig& block;
+    std::vector<std::pair<std::string, BlockConfig>> all = {};
+    template <class T>
+    void add(const std::string& what, T& field, T other) {
+        const T before = std::exchange(field, other);
+        all.emplace_back(what, block);
+        field = before;
+    }
+    void operator()(const std::string& name, bool& x) { add(name, x, !x); }
+    void operator()(const std::string& name, int64_t& x) { add(name, x, 2 * x); }
+    void operator()(const std::string& name, Real& x) { add(name, x, x + Real(0.5)); }
+    template <class Enum>
+    void operator()(const std::string& name, Enum& x, std::span<const char* const> words) {
+        for (std::size_t i = 0; i < words.size(); ++i)
+            if (i != static_cast<std::size_t>(x))
+                add(name + " = " + words[i], x, static_cast<Enum>(i));
+    }
+};
 
 }  // namespace
 
@@ -245,5 +277,24 @@ TEST_CASE("config: the visit reaches every member", "[models][config]") {
     CHECK(visited<StackConfig>() == members<StackConfig>() + inner);
     CHECK(visited<TransformerConfig>() == members<TransformerConfig>() + inner);
     CHECK(visited<ClassifierConfig>() == members<ClassifierConfig>() - 1 + visited<StackConfig>());
-    CHECK(members<DropoutRates>() == 4);  // which to_metadata writes: tests/models/test_saved.cpp
+    CHECK(visit_of<BlockConfig>().rates == members<DropoutRates>());
+}
+
+// A field that a file has but no layer uses would be silently ignored.
+TEST_CASE("config: each field of a block changes the model", "[models][config]") {
+    const autograd::Tokens text = framed(sentences({5, 2, 7}, 1));
+    StackConfig config =
+        small_stack("mixed");  // it has every norm, and no norm has a bias, whatever its kind
+    Variants variants{config.block};
+    BlockConfig::fields(config.block, variants);
+    variants.all.emplace_back("the same", config.block);
+    std::set<std::pair<uint64_t, std::vector<Real>>> seen;  // weights; logits in training
+    for (const auto& [what, block] : variants.all) {
+        INFO(what);
+        config.block = block;
+        const LanguageModel model(config, Rng(1));
+        const Tensor logits = model(text, nn::Mode::train(Rng(2)));
+        CHECK(seen.emplace(hash(nn::parameters(model)), logits.to_vector()).second);
+    }
+    CHECK(seen.size() > members<BlockConfig>());
 }

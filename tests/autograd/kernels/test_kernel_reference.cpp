@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <regex>
-#include <sstream>
 
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
@@ -330,12 +329,14 @@ struct Size {
 constexpr Size kSizes[] = {{1, 1},   {3, 16},   {16, 17}, {63, 5},   {64, 33},  {65, 3},   {129, 7},
                            {200, 2}, {1100, 3}, {5, 257}, {2, 1025}, {2, 4099}, {33, 2048}};
 
-std::string content(const char* path) {
+// A source file without its comments.
+std::string code(const std::string& path) {
     std::ifstream file(path);  // tests run in the repository's root
     REQUIRE(file.is_open());
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
+    std::string text;
+    for (std::string line; std::getline(file, line);)
+        text += line.substr(0, line.find("//")) + '\n';
+    return text;
 }
 
 }  // namespace
@@ -355,17 +356,17 @@ TEST_CASE("kernels: each equals its formula, below, at and beyond its block size
 
 TEST_CASE("kernels: each has a reference, a comparison of bits, and a row in the profile", "[kernels]") {
     const std::string folder = "tests/autograd/kernels/";
-    const std::string header = content("autograd/kernels/kernels.h");
+    const std::string header = code("autograd/kernels/kernels.h");
     const std::regex declaration(R"(\(\*([a-z_0-9]+)\)\()");
     const auto text = [&](const std::vector<const char*>& files) {
         std::string all;
         for (const char* file : files)
-            all += content((folder + file).c_str());
+            all += code(folder + file);
         return all;
     };
     const std::string reference = text({"test_kernel_reference.cpp", "test_gemm.cpp"});
     const std::string bits = text({"test_bits.cpp", "test_pointwise.cpp", "test_gemm.cpp"});
-    const std::string clocks = content("tests/bench/bench_profile.cpp");
+    const std::string clocks = code("tests/bench/bench_profile.cpp");
     int count = 0;
     for (std::sregex_iterator i(header.begin(), header.end(), declaration), end; i != end; ++i, ++count) {
         const std::string name = (*i)[1], call = "cpu()." + name + "(";
