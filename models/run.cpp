@@ -26,10 +26,8 @@ Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::A
     const nn::checkpoint::FieldReader read{folder.checkpoint, folder.program + ".", folder.last()};
     std::string data;
     read("data", data);
-    autograd::check(
-        data == parts.data, folder.last(),
-        ": the run began with other training or validation data than these files; it can only continue "
-        "with the same");
+    autograd::check(data == parts.data, folder.last(), ": the run began with other training or validation ",
+                    "data than these files; it can only continue with the same");
     load_weights(folder.last(), parts.state);
     load_training(folder.last(), training);
     read("validation", validation);

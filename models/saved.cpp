@@ -58,9 +58,8 @@ void check_size(const ClassifierConfig& c, const Amount& there) {
     check_size(least_parameters(c), static_cast<double>(c.stack.n_layers), c.stack, there);
 }
 void check_size(const TransformerConfig& c, const Amount& there) {
-    check_size(least_parameters(c),
-               static_cast<double>(c.n_encoder_layers) + static_cast<double>(c.n_decoder_layers),
-               encoder_stack(c), there);
+    const double layers = static_cast<double>(c.n_encoder_layers) + static_cast<double>(c.n_decoder_layers);
+    check_size(least_parameters(c), layers, encoder_stack(c), there);
 }
 
 // What a run needs to resume, besides weights and moments. The best loss is saved to the last bit, as later

@@ -16,8 +16,9 @@ namespace plaingrad::models {
 using nn::checkpoint::Metadata;
 
 // The configuration as text, "config.d_model" -> "512", and back: for StackConfig, ClassifierConfig,
-// TransformerConfig. A field that is missing keeps its value, so older files can be read. Throws FileError
-// naming `where` and the field if it cannot be read, and Error for a configuration that cannot be built.
+// TransformerConfig. A field that is missing keeps its value, so older files can be read; one that does not
+// exist here is refused, since a newer version computes something else with it. Throws FileError naming
+// `where` and the field if it cannot be read, and Error for a configuration that cannot be built.
 template <class Config>
 Metadata to_metadata(const Config& config) {
     Metadata metadata;
@@ -27,6 +28,10 @@ Metadata to_metadata(const Config& config) {
 }
 template <class Config>
 void from_metadata(const Metadata& metadata, Config& config, const std::string& where) {
+    const Metadata known = to_metadata(config);
+    for (const auto& [name, text] : metadata)
+        nn::checkpoint::check_file(!name.starts_with("config.") || known.contains(name), where, ": ", name,
+                                   " is unknown here: the file was saved by a newer version");
     const nn::checkpoint::FieldReader read{metadata, "config.", where};
     Config::fields(config, read);
     check_config(config);
