@@ -68,11 +68,8 @@ Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys_values, co
 
 autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Pass& pass,
                                                           const Rng& rng) const {
-    return {.n_heads = n_heads,
-            .mask = mask,
-            .dropout = dropout.rate_in(pass.mode),
-            .rng = &rng,
-            .weights = pass.weights};
+    const Real p = dropout.rate_in(pass.mode);
+    return {.n_heads = n_heads, .mask = mask, .dropout = p, .rng = &rng, .weights = pass.weights};
 }
 
 }  // namespace plaingrad::nn

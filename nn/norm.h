@@ -10,14 +10,17 @@
 #pragma once
 
 #include <cmath>
+#include <iterator>
 
 #include "nn/module.h"
 
 namespace plaingrad::nn {
 
-// Another kind is a value here with its name, for configurations in files (as kPositionsNames is one), and a
-// case in each of Norm's two functions: models have only Norm.
-enum class NormKind { layer };
+// Another kind is a value here with its name, for configurations in files, and a case in each of Norm's two
+// functions: models have only Norm. Norm's constructor leaves out the bias of a kind that has none.
+enum class NormKind { layer, count };
+inline constexpr const char* kNormKindNames[] = {"layer"};
+static_assert(std::size(kNormKindNames) == static_cast<std::size_t>(NormKind::count));
 
 struct NormOptions {
     NormKind kind = NormKind::layer;

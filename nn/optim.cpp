@@ -68,10 +68,6 @@ Optimizer::Optimizer(const char* name, const std::vector<NamedParameter>& parame
     steps_of_each_.resize(parameters_.size());
 }
 
-void Optimizer::set_steps(int64_t steps) {
-    set_steps(steps, std::vector<int64_t>(parameters_.size(), steps));
-}
-
 void Optimizer::set_steps(int64_t steps, std::vector<int64_t> of_each) {
     check(steps >= 0, "[", name_, "] the number of steps must not be negative: got ", steps);
     const bool fits =

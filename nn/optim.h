@@ -36,7 +36,8 @@ public:
     const std::vector<NamedParameter>& state() const { return state_; }
     int64_t steps() const { return steps_; }
     const std::vector<int64_t>& steps_of_each() const { return steps_of_each_; }
-    void set_steps(int64_t steps);  // of all parameters; throws Error for a negative number
+    // Of all parameters. Throws Error for a negative number.
+    void set_steps(int64_t steps) { set_steps(steps, std::vector<int64_t>(parameters_.size(), steps)); }
     // Throws Error unless there is a number from 0 to `steps` for each parameter.
     void set_steps(int64_t steps, std::vector<int64_t> of_each);
 

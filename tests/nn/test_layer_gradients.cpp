@@ -29,17 +29,18 @@ TEST_CASE("gradients: Linear, with bias and without", "[nn][gradcheck]") {
     }
 }
 
-TEST_CASE("gradients: LayerNorm", "[nn][gradcheck]") {
-    for (const Shape& shape : {Shape{4, 5}, Shape{2, 3, 17}, Shape{1, 1, 2}, Shape{3, 33}}) {
-        const Norm layer(shape[-1]);
-        Tensor gain = layer.gain, bias = layer.bias;
-        for (int64_t i = 0; i < gain.numel(); ++i) {  // at the start they are 1 and 0
-            gain.mutable_data()[i] += static_cast<Real>(i % 3) * Real(0.25);
-            bias.mutable_data()[i] = static_cast<Real>(i % 5) * Real(0.25);
+TEST_CASE("gradients: each kind of norm", "[nn][gradcheck]") {
+    for (std::size_t kind = 0; kind < std::size(kNormKindNames); ++kind)
+        for (const Shape& shape : {Shape{4, 5}, Shape{2, 3, 17}, Shape{1, 1, 2}, Shape{3, 33}}) {
+            const Norm layer(shape[-1], {.kind = static_cast<NormKind>(kind)});
+            for (const NamedParameter& p : parameters(layer)) {  // at the start gains are 1, biases 0
+                Real* const values = Tensor(p.tensor).mutable_data();
+                for (int64_t i = 0; i < p.tensor.numel(); ++i)
+                    values[i] += static_cast<Real>(i % 4) * Real(0.25);
+            }
+            const auto all = leaves(layer, {random(shape, 3)});
+            check_gradients(kNormKindNames[kind], all, [&] { return layer(all.back().tensor); });
         }
-        const auto all = leaves(layer, {random(shape, 3)});
-        check_gradients("LayerNorm", all, [&] { return layer(all.back().tensor); });
-    }
 }
 
 TEST_CASE("gradients: Embedding, ids repeated and absent, padding among them", "[nn][gradcheck]") {

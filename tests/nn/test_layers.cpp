@@ -85,6 +85,20 @@ TEST_CASE("LayerNorm: a constant row passes a finite gradient", "[nn][layers]") 
     CHECK(worst_error(x.grad(), std::vector<double>{158.11, -474.34, 474.34, -158.11}) < 1e-3);
 }
 
+TEST_CASE("Norm: each kind is a function of its own, the same of a tensor and of a sum", "[nn][layers]") {
+    const Tensor x = random({2, 3, 4}, 1), y = random({2, 3, 4}, 2);
+    std::vector<Tensor> results;
+    for (std::size_t kind = 0; kind < std::size(kNormKindNames); ++kind) {
+        INFO(kNormKindNames[kind]);
+        const Norm layer(4, {.kind = static_cast<NormKind>(kind)});
+        const Tensor result = layer(x + y);
+        CHECK(worst_error(layer.of_residual(x, y, 0, Rng(1)), result) < 1e-6);
+        for (const Tensor& other : results)
+            CHECK(worst_error(result, other) > 1e-3);
+        results.push_back(result);
+    }
+}
+
 TEST_CASE("Embedding: rows by id, zeros for padding", "[nn][layers]") {
     const Embedding layer(4, 2, Rng(1));
     CHECK(layer.table->shape() == Shape({4, 2}));
