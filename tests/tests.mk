@@ -245,7 +245,7 @@ $(OUT)/chapters: $(CHAPTER_OBJ) $(OUT)/libtests.a $(KIT) $(LIB)
 
 .PHONY: chapters chapters-quick
 chapters: export PLAINGRAD_BENCH := $(OUT)/bench
-chapters: $(OUT)/chapters $(PROGRAMS) $(if $(filter-out 0,$(TIMES)),$(OUT)/bench/bench_staircase)  ## computes the numbers and figures of each folder's README.md anew: TIMES=1 also the times
+chapters: $(OUT)/chapters $(PROGRAMS) $(if $(filter-out 0,$(TIMES)),$(addprefix $(OUT)/bench/,bench_staircase bench_profile))  ## computes the numbers and figures of each folder's README.md anew: TIMES=1 also the times
 	@$(OUT)/chapters $(if $(filter-out 0,$(TIMES)),--times) $(CHAPTER)
 
 chapters-quick: $(OUT)/chapters  ## the same without what has to train: excerpts, line numbers, small numbers

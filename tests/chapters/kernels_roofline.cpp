@@ -84,18 +84,18 @@ void intensity(std::ostream& out) {
     table(out, rows);
 }
 
-// Bytes read and written in a second by copying within `bytes` of memory, GB/s.
+// Bytes read and written in a second by x = x + y, which together take `bytes` of memory; GB/s.
 double bandwidth(int64_t bytes) {
     const int64_t n = bytes / 8 / 4096 * 4096;
-    bench::Numbers from(static_cast<std::size_t>(n)), to(static_cast<std::size_t>(n));
+    bench::Numbers x(static_cast<std::size_t>(n)), y(static_cast<std::size_t>(n));
+    const kernels::Loop4 loop = {{1, 1, n / 4096, 4096}, {0, 0, 4096, 1}, {0, 0, 4096, 1}};
     double best = 0;
-    for (int sample = 0; sample < 5; ++sample)
-        best =
-            std::max(best, 1e-9 * bench::rate([&] {
-                               kernels::cpu().copy({{1, 1, n / 4096, 4096}, {0, 0, 4096, 1}, {0, 0, 4096, 1}},
-                                                   from.data(), {to.data()});
-                               return static_cast<double>(2 * 4 * n);
-                           }));
+    for (int sample = 0; sample < 7; ++sample)
+        best = std::max(best, 1e-9 * bench::rate([&] {
+                                  kernels::cpu().binary(kernels::Binary::add, loop, x.data(), y.data(),
+                                                        {x.data()});
+                                  return static_cast<double>(3 * 4 * n);
+                              }));
     return best;
 }
 
@@ -115,19 +115,20 @@ void machine(std::ostream& out) {
         const double one = bandwidth(bytes);
         set_thread_count(threads);
         const double all = bandwidth(bytes);
-        rows.push_back({join("copying within ", name, ", GB/s"), digits(one), digits(all)});
-        last = {join("operations in the time of copying one float within ", name), digits(8 * alone / one),
-                digits(8 * peak / all)};
+        rows.push_back({join("x = x + y within ", name, ", GB/s"), digits(one), digits(all)});
+        last = {join("operations in the time of moving one float within ", name), digits(4 * alone / one),
+                digits(4 * peak / all)};
     }
     rows.push_back(last);
     table(out, rows);
 }
 
-// Beside each measurement: what this machine could compute in the time in which it copies as many bytes.
+// Beside each measurement: what this machine could compute while it moves as many bytes.
 void roofline(std::ostream& out) {
     const double peak = bench::fma_peak();
-    std::vector<std::vector<std::string>> rows = {{"", "operations / byte", "copying so many bytes, GB/s",
-                                                   "limit, GFLOP/s", "set by", "measured", "of the limit"}};
+    std::vector<std::vector<std::string>> rows = {{"", "operations / byte",
+                                                   "x = x + y in as many bytes, GB/s", "limit, GFLOP/s",
+                                                   "set by", "measured", "of the limit"}};
     for (const Operation& o : operations()) {
         const auto run = o.prepare();
         const NoGrad no_grad;
@@ -138,10 +139,10 @@ void roofline(std::ostream& out) {
                                               run();
                                               return o.flops;
                                           }));
-        const double copying = bandwidth(static_cast<int64_t>(o.bytes())),
-                     from_memory = o.intensity() * copying;
+        const double moving = bandwidth(static_cast<int64_t>(o.bytes())),
+                     from_memory = o.intensity() * moving;
         const double limit = std::min(peak, from_memory);
-        rows.push_back({o.name, digits(o.intensity()), digits(copying), digits(limit),
+        rows.push_back({o.name, digits(o.intensity()), digits(moving), digits(limit),
                         from_memory < peak ? "bytes" : "fma", digits(measured),
                         fixed(100 * measured / limit, 0) + " %"});
     }
