@@ -91,7 +91,7 @@ void merges(std::ostream& out) {
 void new_words(std::ostream& out) {
     const models::text::Bpe bpe = learned();
     out << "| never seen | pieces |\n|---|---|\n";
-    for (const char* word : {"lowest", "slower", "newish", "snow"})
+    for (const char* word : {"slower", "slowest", "newish", "snow"})
         out << "| " << word << " | `" << bpe.apply(word) << "` |\n";
 }
 
