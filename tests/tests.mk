@@ -38,6 +38,8 @@ $(OUT)/catch: FORCE
 	@$(call write,$(call quote,$(CATCH) $(CATCH_FLAGS)))
 $(OUT)/tests_list: FORCE
 	@$(call write,$(call quote,$(TEST_OBJ)))
+$(OUT)/shared_list: FORCE
+	@$(call write,$(call quote,$(SHARED_OBJ)))
 $(OUT)/gradchecks_list: FORCE
 	@$(call write,$(call quote,$(GRAD_OBJ)))
 $(TEST_OBJ) $(OBJ)/tests/main.o: $(OUT)/catch
@@ -74,9 +76,9 @@ TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/be
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters)
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"apps/|chapters/diagram' $(TEST_SRC))),$(PARTS) $(KIT))
 
-$(OUT)/libtests.a: $(SHARED_OBJ)
+$(OUT)/libtests.a: $(SHARED_OBJ) $(OUT)/shared_list
 	$(call say,ar )
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(SHARED_OBJ)
 
 # The rules for these objects, in the build that they belong to. With a sanitizer its library comes first: of an inline
 # function that both have, the linker takes the first one, which must be the sanitizer's.

@@ -38,6 +38,7 @@ std::string text_of(double number, int decimals) {
 
 std::string shaded(const std::string& text, double weight, bool colour) {
     static const char* const blocks[] = {"·", "░", "▒", "▓", "█"};
+    weight = weight > 0 ? std::min(weight, 1.0) : 0;  // a NaN, too, is drawn as 0
     if (!colour)
         return text + blocks[std::lround(weight * 4)];
     const long grey = std::lround(weight * 23);

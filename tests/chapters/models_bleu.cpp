@@ -1,4 +1,5 @@
 // BLEU of one sentence, by hand, and by models/text/bleu.h.
+#include <algorithm>
 #include <cmath>
 #include <iomanip>
 #include <iostream>

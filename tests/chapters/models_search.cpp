@@ -1,7 +1,9 @@
 // Greedy search, beam search and sampling on a tree that is small enough to draw.
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <iostream>
+#include <limits>
 #include <map>
 
 #include "models/decoding.h"
