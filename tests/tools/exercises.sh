@@ -9,6 +9,7 @@
 #                                        Builds in the folder, with PLAINGRAD_MARK and PLAINGRAD_MARK_LIBS of tests.mk.
 # exit status: of `run` 1 if a check is red, of `test` 1 if something is not as it must be
 set -eu
+unset PLAINGRAD_COUNTS  # the checks of an exercise are not counted among the tests that run this
 number=${2:-}
 plain=${number#0}
 folder=tests/exercises/$number

@@ -24,5 +24,5 @@ awk -v filter="$filter" '
     BEGIN { alternatives = split(tolower(filter), alternative, ",") }
     /TEST_CASE/ { tags = ""; in_head = 1 }
     in_head { tags = tags tolower($0) }
-    in_head && /{ *(\/\/.*)?$/ { in_head = 0; if (chosen(tags) && !seen[FILENAME]++) print FILENAME }
+    in_head && /\) *{/ { in_head = 0; if (chosen(tags) && !seen[FILENAME]++) print FILENAME }
 ' "$@" | LC_ALL=C sort
