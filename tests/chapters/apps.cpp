@@ -60,7 +60,7 @@ void log_rows(std::ostream& out) {
     const std::vector<Row>& rows = log_of_a_run();
     out << "| step | loss | mean of the ten steps up to here | learning rate | gradient norm "
            "|\n|---:|---:|---:|---:|---:|\n";
-    for (const std::size_t step : {1, 10, 40, 60, 80, 120, 200, 400, 600, 800, 1000, 1200}) {
+    for (const std::size_t step : {1U, 10U, 40U, 60U, 80U, 120U, 200U, 400U, 600U, 800U, 1000U, 1200U}) {
         const Row& row = rows.at(step - 1);
         out << "| " << row.step << std::fixed << " | " << std::setprecision(3) << row.loss << " | "
             << (step >= 10 ? mean_loss(rows, step - 9, step) : row.loss) << " | " << std::setprecision(5)
@@ -114,7 +114,7 @@ void one_batch(std::ostream& out) {
     const Reversed run = learn_to_reverse({.one_batch = true});
     out << "| step | loss on this one batch of " << kBatch << " |\n|---:|---:|\n"
         << std::fixed << std::setprecision(4);
-    for (const std::size_t step : {1, 50, 100, 200, 500})
+    for (const std::size_t step : {1U, 50U, 100U, 200U, 500U})
         out << "| " << step << " | " << run.losses[step - 1] << " |\n";
     out << "| right, of " << kUnseen << " unseen | " << run.right << " |\n";
     autograd::check(run.losses.back() < 0.01 && run.right < kUnseen / 2,

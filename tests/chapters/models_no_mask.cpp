@@ -18,7 +18,7 @@ static void no_mask(std::ostream& out) {
     out << "| | reversed, causal mask | reversed, no mask | noise, causal mask | noise, no mask |\n"
         << "|---|---:|---:|---:|---:|\n"
         << std::fixed << std::setprecision(3);
-    for (const std::size_t step : {1, 50, 100, 200, 300, 500}) {
+    for (const std::size_t step : {1U, 50U, 100U, 200U, 300U, 500U}) {
         out << "| loss at step " << step;
         for (const Reversed& run : runs)
             out << " | " << run.losses[step - 1];
