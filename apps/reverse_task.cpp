@@ -1,6 +1,5 @@
 // Trains an encoder-decoder Transformer from scratch to reverse sequences, and tests it on sequences that it
 // has never seen. Everything a training run needs is on this page: configuration, data, training, test.
-#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <numeric>
@@ -82,9 +81,7 @@ models::TransformerConfig configure(const Settings& s) {
         config.block.d_ff = s.d_ff;
     if (s.n_layers > 0)
         config.n_encoder_layers = config.n_decoder_layers = s.n_layers;
-    if (config.block.d_model % config.block.n_heads != 0)
-        throw kit::UsageError(autograd::join("--d-model ", config.block.d_model,
-                                             " must be a multiple of --heads ", config.block.n_heads));
+    kit::check_heads(config.block.d_model, config.block.n_heads);
     return config;
 }
 
@@ -210,15 +207,14 @@ int64_t count_correct(const models::Transformer& model, const std::vector<Sequen
     return count;
 }
 
-std::string text(const Sequence& ids) {
-    std::string words;
-    for (const int32_t id : ids) {
-        if (!words.empty())
-            words += ' ';
-        words += std::to_string(id - models::kFirstFreeId);
-    }
-    return words;
+std::vector<std::string> symbols(const Sequence& ids) {
+    std::vector<std::string> names;
+    for (const int32_t id : ids)
+        names.push_back(std::to_string(id - models::kFirstFreeId));
+    return names;
 }
+
+std::string text(const Sequence& ids) { return models::listed(symbols(ids), " "); }
 
 // ------------------------------------------------------------------------------------------------ picture
 
@@ -254,11 +250,8 @@ HeadView most_reversing_head(const models::Transformer& model, const Sequence& i
 
 void show_attention(const models::Transformer& model, const Sequence& ids) {
     const HeadView view = most_reversing_head(model, ids);
-    std::vector<std::string> rows, columns;
-    for (const int32_t id : ids) {
-        columns.push_back(std::to_string(id - models::kFirstFreeId));
-        rows.insert(rows.begin(), columns.back());
-    }
+    const std::vector<std::string> columns = symbols(ids);
+    std::vector<std::string> rows(columns.rbegin(), columns.rend());
     rows.push_back("<eos>");
     std::cout << "\nCross-attention for " << text(ids) << " (rows: output symbols, columns: input symbols)\n"
               << "layer " << view.layer + 1 << ", head " << view.head + 1 << ", with " << std::fixed
@@ -309,6 +302,5 @@ int main_program(Settings& settings, kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("reverse_task", argv[0],
-                    [&] { return kit::run_trainer("reverse_task", argc, argv, task_options, main_program); });
+    return kit::run_trainer("reverse_task", argc, argv, task_options, main_program);
 }

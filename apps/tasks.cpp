@@ -480,7 +480,4 @@ int main_program(Settings& s, kit::Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    return kit::run("tasks", argv[0],
-                    [&] { return kit::run_trainer("tasks", argc, argv, task_options, main_program); });
-}
+int main(int argc, char** argv) { return kit::run_trainer("tasks", argc, argv, task_options, main_program); }

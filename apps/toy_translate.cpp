@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <optional>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
@@ -330,7 +329,5 @@ int main_program(Settings& s, kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("toy_translate", argv[0], [&] {
-        return kit::run_trainer("toy_translate", argc, argv, task_options, main_program);
-    });
+    return kit::run_trainer("toy_translate", argc, argv, task_options, main_program);
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
 
@@ -52,6 +53,11 @@ double activation_bytes(const models::TransformerConfig& c, int64_t tokens) {
 static void check_available(double bytes, const std::string& what, const char* advice) {
     const double there = available_memory();
     autograd::check(bytes < there, what, ", but only ", mib(there), " MiB are available; ", advice);
+}
+
+void check_heads(int64_t d_model, int64_t heads) {
+    if (d_model % heads != 0)
+        throw UsageError(join("--d-model ", d_model, " must be a multiple of --heads ", heads));
 }
 
 void check_memory(double parameters) {

@@ -22,8 +22,9 @@ struct Plan {
 double activation_bytes(const models::StackConfig& config, int64_t tokens);
 double activation_bytes(const models::TransformerConfig& config, int64_t tokens);
 
-// Before a model is built: throws Error if there is not enough memory to train so many parameters, which
-// models::least_parameters knows.
+// Before a model is built: throws UsageError unless the width is a multiple of the heads, and Error if there
+// is not enough memory to train so many parameters, which models::least_parameters knows.
+void check_heads(int64_t d_model, int64_t heads);
 void check_memory(double parameters);
 
 // Prints to standard error what a run needs: memory, disk space if there is a folder, and time. The time is

@@ -13,6 +13,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/plan.h"
+#include "apps/kit/program.h"
 #include "models/run.h"
 
 namespace plaingrad::kit {
@@ -42,7 +43,7 @@ Command info_command(const std::string& program, Options (*train_options)(Settin
                 return info(program, argc, argv, train_options(settings));
             }};
 }
-// The whole of a program with one task: it trains, or shows a run (`info`).
+// The whole `main` of a program with one task: it trains, or shows a run (`info`).
 template <class Settings>
 int run_trainer(const std::string& program, int argc, char** argv, Options (*train_options)(Settings&),
                 int (*train)(Settings&, Options&)) {
@@ -53,7 +54,9 @@ int run_trainer(const std::string& program, int argc, char** argv, Options (*tra
         options.parse(count, words);
         return train(settings, options);
     };
-    return run_command(argc, argv, otherwise, {info_command(program, train_options)}, true);
+    return run(program, argv[0], [&] {
+        return run_command(argc, argv, otherwise, {info_command(program, train_options)}, true);
+    });
 }
 
 }  // namespace plaingrad::kit

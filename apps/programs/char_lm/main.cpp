@@ -1,6 +1,5 @@
 // Learns to write like a text: a decoder-only Transformer that predicts the next character, or byte. With
 // --lines each line of the file is a separate text, e.g. a name, and it learns to invent new ones.
-#include <algorithm>
 #include <iostream>
 
 #include "apps/kit/program.h"

@@ -54,8 +54,7 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
 }  // namespace
 
 void learn(const std::vector<File>& files, const Settings& s, const models::RunFolder& folder) {
-    if (s.d_model % s.heads != 0)
-        throw kit::UsageError(join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
+    kit::check_heads(s.d_model, s.heads);
     const Corpus corpus = make_corpus(files, s.bytes, s.lines);
     int64_t context = s.context;
     check(s.lines || context < static_cast<int64_t>(corpus.training[0].size()), files[0].name, ": --context ",

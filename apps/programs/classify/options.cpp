@@ -67,9 +67,7 @@ kit::Options train_options(Settings& s) {
 }
 
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes) {
-    if (s.d_model % s.heads != 0)
-        throw kit::UsageError(
-            autograd::join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
+    kit::check_heads(s.d_model, s.heads);
     const auto dropout = static_cast<autograd::Real>(s.dropout);
     return {.stack = {.vocabulary = vocabulary,
                       .max_length = models::text::Reader::kIdsPerWord * s.reader.max_words,

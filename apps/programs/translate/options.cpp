@@ -138,9 +138,7 @@ void check_settings(const Settings& s) {
     if (s.max_length > s.batch_tokens)
         throw kit::UsageError(
             autograd::join("--max-length ", s.max_length, " is more than --batch-tokens ", s.batch_tokens));
-    if (s.d_model % s.heads != 0)
-        throw kit::UsageError(
-            autograd::join("--d-model ", s.d_model, " must be a multiple of --heads ", s.heads));
+    kit::check_heads(s.d_model, s.heads);
     if (s.text.pieces == "bytes" && (s.bpe_dropout > 0 || s.text.min_count > 1))
         throw kit::UsageError("--bpe-dropout and --min-count are for --pieces words");
 }
