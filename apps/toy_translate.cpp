@@ -159,6 +159,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
         },
         {.steps = steps, .learning_rate = nn::ConstantSchedule{lr}, .seed = static_cast<uint64_t>(s.seed)},
         {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1)),
+         .continues = "a larger --epochs continues it",
          .plain_lines_every = std::max<int64_t>(1, steps / 10)});
     if (ended && !run.losses.empty())
         std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "

@@ -66,9 +66,8 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
             also(step, loss, better);
     };
     watch_.after_step = [this](const nn::StepReport& report) { keep(report); };
-    // Saves before the first step, so that a run that cannot save fails at once. (And again when the run has
-    // ended, as this call may have other settings.)
-    if (done == 0 || has_ended(steps, patience))
+    // Saves before the first step, so that a run that cannot save fails at once.
+    if (done == 0)
         save_last();
     return done + 1;
 }

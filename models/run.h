@@ -70,6 +70,7 @@ public:
     // For a run of so many steps: whether it has ended already, and the last step of this call.
     bool has_ended(int64_t steps, int64_t patience) const;
     int64_t last_of(int64_t steps) const;
+    void save_last();  // the file to resume from, with the settings of this call
 
     const RunFolder& folder;
     RunParts parts;
@@ -79,7 +80,6 @@ public:
 
 private:
     void keep(const nn::StepReport& report);
-    void save_last();
 
     RunHooks hooks_;
     nn::TrainingLog log_;

@@ -7,7 +7,6 @@
 #include <cctype>
 #include <iostream>
 
-#include "apps/kit/options.h"
 #include "apps/kit/program.h"
 
 namespace plaingrad::kit {
@@ -16,8 +15,6 @@ namespace {
 // While it exists, the terminal shows a screen of its own, and gives each key at once, without echo.
 struct Screen {
     Screen() {
-        if (!is_terminal(STDIN_FILENO) || !is_terminal(STDOUT_FILENO))
-            throw UsageError("pages are turned by key: standard input and output must be a terminal");
         tcgetattr(STDIN_FILENO, &before);
         termios raw = before;
         raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);  // Ctrl-C is a key too

@@ -7,8 +7,8 @@
 namespace plaingrad::kit {
 
 // Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End, q to
-// leave. Leaves the terminal as it was. Throws Interrupted after Ctrl-C or SIGTERM, and UsageError where
-// standard input and output are no terminal.
+// leave. Standard input and output must be a terminal, which is left as it was. Throws Interrupted after
+// Ctrl-C or SIGTERM.
 void turn_pages(const std::vector<std::string>& pages);
 
 }  // namespace plaingrad::kit

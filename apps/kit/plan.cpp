@@ -7,7 +7,6 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <iostream>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
@@ -77,8 +76,9 @@ static void print_memory(const std::vector<nn::NamedParameter>& parameters, cons
     text += join(": ", mib(sum), " MiB");
     check_available(sum, text, plan.advice);
     if (folder)  // last.safetensors also holds two numbers per weight for the optimizer
-        text += join("; files up to ", mib(weights * static_cast<double>(plan.files + 2)), " MiB");
-    std::cerr << text << '\n';
+        text +=
+            join("; files up to ", mib(weights * static_cast<double>(plan.files + 2) + (1 << 19)), " MiB");
+    say(text);
 }
 
 void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
@@ -101,8 +101,9 @@ void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& p
     const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(left);
     char clock[60];
     std::strftime(clock, sizeof clock, "%H:%M on %d %B %Y", std::localtime(&end));
-    std::cerr << "speed: " << grouped(static_cast<int64_t>(tokens / std::max(seconds, 1e-9))) << " tokens/s; "
-              << counted(steps, "step") << ": " << duration(left) << ", until " << clock << '\n';
+    say(join("speed: ", grouped(static_cast<int64_t>(tokens / std::max(seconds, 1e-9))), " tokens/s; ",
+             counted(steps, "step"), ": ", duration(left), plan.validates ? " without validation" : "",
+             ", until ", clock, plan.validates ? " at the earliest" : ""));
 }
 
 }  // namespace plaingrad::kit

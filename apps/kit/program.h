@@ -41,6 +41,9 @@ struct Interrupted {
     int signal = SIGINT;
 };
 
+// Prints a line; on a terminal, wrapped to its width. descriptor: standard error, or standard output.
+void say(const std::string& text, int descriptor = 2);
+
 // "reverse_task: avx512, 2 threads, 172,948 parameters", on standard error.
 void announce(const std::string& program, int64_t parameters);
 

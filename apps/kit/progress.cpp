@@ -31,12 +31,7 @@ std::string duration(double seconds) {
 }
 
 Progress::Progress(int64_t total, int64_t every, int64_t done)
-    : total_(total),
-      every_(std::max<int64_t>(1, every)),
-      done_(done),
-      terminal_(is_terminal(STDERR_FILENO)),
-      start_(Clock::now()),
-      drawn_(start_) {}
+    : total_(total), every_(every > 0 ? every : 1), done_(done), terminal_(is_terminal(STDERR_FILENO)) {}
 
 Progress::~Progress() {
     if (open_)

@@ -29,7 +29,7 @@ private:
 
     int64_t total_, every_, done_, tokens_ = 0;
     bool terminal_, open_ = false;  // open_: the terminal's line is not ended yet
-    std::chrono::steady_clock::time_point start_, drawn_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
 };
 
 }  // namespace plaingrad::kit

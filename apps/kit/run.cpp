@@ -1,5 +1,7 @@
 #include "apps/kit/run.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -34,25 +36,31 @@ namespace {
 // Prints the plan, and returns a Watch with the progress line, which lives as long as a copy of the Watch.
 nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Plan& plan,
                     int64_t batches_in_step) {
-    if (run.has_ended(steps, patience))
-        return {};
     const int64_t done = run.training.adam.steps(), last = run.last_of(steps);
+    if (steps < done)
+        throw UsageError(
+            join("this run has done ", counted(done, "step"), " already; it cannot end after ", steps));
+    if (run.has_ended(steps, patience)) {
+        say(join("this run has ended, after step ", done, ": ", run.folder.model(), "; ", plan.continues));
+        return {};
+    }
     print_plan(run.parts.parameters, plan, run.folder.exists(), last - done, (last - done) * batches_in_step);
     listen_for_interrupt();
     const auto progress = std::make_shared<Progress>(last, plan.plain_lines_every, done);
     return {.on_step = [progress](const nn::StepReport& r) { progress->update(r.step, r.loss, r.tokens); },
             .on_validation =
                 [progress, &run](int64_t, double, bool better) {
-                    progress->note(run.validation + (better ? "" : "  (no improvement)"));
+                    progress->note(run.validation + (better ? "" : "  (not better)"));
                 },
             .should_stop = interrupted};
 }
 
 // After the last step of this call.
 bool finish(models::Run& run, bool has_ended) {
-    const std::string how = run.folder.exists() ? "; continue with --resume " + run.folder.top + "\n" : "\n";
-    if (interrupted() && run.folder.exists())
-        std::cerr << "saved" << how;
+    const std::string how = "; continue with --resume " + run.folder.top + "\n";
+    if (interrupted())
+        std::cerr << (run.folder.exists() ? "saved" + how
+                                          : "stopped; nothing was saved: there was no --save FOLDER\n");
     stop_listening_for_interrupt();
     if (!has_ended)
         std::cerr << "stopped after step " << run.last() << how;
@@ -68,6 +76,7 @@ bool train(models::Run& run, const nn::LossOf& loss_of, const nn::TrainingOption
         plan.batch = [&](int64_t i) {
             return loss_of(run.training.adam.steps() + 1 + i, nn::Mode::train(autograd::Rng(0)));
         };
+    plan.validates = options.validation_loss != nullptr;
     return finish(run, run.train(loss_of, options,
                                  announced(run, options.steps, options.patience, plan, options.accumulate)));
 }
@@ -99,7 +108,8 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     if (best_step > 0)
         std::cout << join("best validation: loss ", best, " at step ", best_step, "; ", worse, " since\n");
     train.resume(run.required("arguments"), file);
-    std::cout << "settings: " << as_line(train.changed()) << '\n';
+    const std::string changed = as_line(train.changed());
+    say("settings: " + (changed.empty() ? "the defaults" : changed), STDOUT_FILENO);
     return true;
 }
 

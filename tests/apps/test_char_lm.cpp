@@ -237,7 +237,7 @@ TEST_CASE("char_lm keeps the best model, and stops when its patience ends", "[ap
         train(file, {"--steps", "5000", "--validate-every", "5", "--patience", "4", "--save", model}));
     INFO(r.out << r.err);
     CHECK(r.status == 0);
-    CHECK(contains(r.err, "(no improvement)"));
+    CHECK(contains(r.err, "(not better)"));
     CHECK_FALSE(contains(r.err, "step 5000"));
     const Result measured = char_lm({"eval", model, folder.write("last.txt", repeated("dcba", 10))});
     CHECK(figure(measured, "loss") == figure(r, "validation loss"));
@@ -261,7 +261,9 @@ TEST_CASE("char_lm saves when it is interrupted", "[apps][char_lm]") {
     Running unsaved("char_lm", train(file, {"--steps", "100000000"}));
     REQUIRE(unsaved.says("step         1/"));
     unsaved.interrupt();
-    CHECK(unsaved.wait().status == 130);
+    const Result lost = unsaved.wait();
+    CHECK(lost.status == 130);
+    CHECK(contains(lost.err, "stopped; nothing was saved: there was no --save FOLDER\n"));
 }
 
 TEST_CASE("char_lm says what is wrong with a text", "[apps][char_lm]") {

@@ -125,10 +125,34 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
             CHECK((file(p, run, name) == file(p, whole, name) && !file(p, run, name).empty()));
         }
         CHECK(file(p, run, "best.safetensors") == file(p, whole, "best.safetensors"));
+        const Result ended = tests::run(p.name, joined(p.begin, {"--resume", run, "--save-every", "1000"}));
+        INFO(ended.err);
+        CHECK(contains(ended.err, "this run has ended, after step " + std::to_string(p.steps) + ": " +
+                                      folder_of(p, run) + "/model.safetensors; "));
+        CHECK(file(p, run, "last.safetensors") == file(p, whole, "last.safetensors"));
         const std::string log = file(p, run, "log.csv");
         CHECK(log.starts_with("step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n1,"));
         CHECK(without_times(log) == without_times(file(p, whole, "log.csv")));
     }
+}
+
+TEST_CASE("a run that has ended says what continues it, and cannot end earlier", "[apps][runs]") {
+    const Programs programs;
+    const std::string run = programs.folder / "run";
+    const auto toy = [&](const Words& words) {
+        return tests::run("toy_translate", joined(words, {"hello"}));
+    };
+    REQUIRE(toy({"--epochs", "4", "--save", run}).status == 1);  // not yet learned
+    CHECK(contains(toy({"--resume", run}).err, "; a larger --epochs continues it\n"));
+    const Result earlier = toy({"--resume", run, "--epochs", "3"});
+    CHECK(earlier.status == 2);
+    CHECK(earlier.err.ends_with("this run has done 4 steps already; it cannot end after 3\n"));
+    CHECK(contains(toy({"--resume", run, "--epochs", "5"}).err, "step 5/5  loss "));
+    REQUIRE(
+        tests::run("reverse_task", {"--steps", "1", "--layers", "1", "--d-model", "4", "--save", run + "2"})
+            .status == 1);
+    CHECK(contains(tests::run("reverse_task", {"--resume", run + "2"}).err,
+                   "; its learning rate fell over these steps, so a longer run must be a new one\n"));
 }
 
 TEST_CASE("every program that trains shows its plan, stops and resumes, and describes its run",

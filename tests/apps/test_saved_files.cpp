@@ -43,8 +43,8 @@ TEST_CASE("saved files: a run of an earlier version can be resumed", "[apps][sav
                                             "--validation", saved("pairs.tsv")});
     INFO(result.err);
     REQUIRE(result.status == 0);
-    CHECK(result.err.find("epoch 6  step 12  training loss 2.680") != std::string::npos);
-    CHECK(result.err.find("validation loss 2.527") != std::string::npos);
+    CHECK(result.err.find("epoch 6  step 12  loss 2.680") != std::string::npos);
+    CHECK(result.err.find("validation 2.527") != std::string::npos);
     const Words score = {"score", folder / "best.safetensors", saved("pairs.tsv")};
     CHECK(number_after(run("translate", score), "loss ") == Approx(2.52774).margin(1e-3));
 }

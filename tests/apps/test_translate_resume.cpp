@@ -122,7 +122,7 @@ TEST_CASE("translate: an epoch that the run's end cuts short is measured and log
     const Result r = translate(f.train({"--save", f.run, "--validation", f.data, "--steps", "3"}));
     INFO(r.err);
     REQUIRE(r.status == 0);
-    CHECK(contains(r.err, "epoch 1  step 3  training loss "));
+    CHECK(contains(r.err, "epoch 1  step 3  loss "));
     const Words log = lines_of(f.file("run", "epochs.csv"));
     REQUIRE(log.size() == 2);
     CHECK(log[1].starts_with("1,3,"));
@@ -140,7 +140,26 @@ TEST_CASE("translate: a run that has ended averages again when --average is give
     CHECK(f.file("run", "model.safetensors") != three);
     REQUIRE(translate(f.train({"--save", f.folder / "two", "--steps", "30", "--average", "2"})).status == 0);
     CHECK(f.file("run", "model.safetensors") == f.file("two", "model.safetensors"));
-    CHECK(contains(translate({"train", "--resume", f.run}).err, "this run has ended"));
+    const std::string settings = f.file("run", "last.safetensors");
+    CHECK(contains(translate({"train", "--resume", f.run, "--save-every", "7"}).err,
+                   "a larger --steps continues it, another --average averages again\n"));
+    refused(2, translate({"train", "--resume", f.run, "--steps", "10"}),
+            "this run has done 30 steps already; it cannot end after 10");
+    CHECK(f.file("run", "last.safetensors") == settings);
+}
+
+TEST_CASE("translate: what continues a run that its steps and its patience ended", "[apps][translate]") {
+    const Files f;
+    const Result r = translate(f.train_tiny({"--save", f.run, "--validation", f.data, "--steps", "28", "--lr",
+                                             "0.3", "--warmup", "1", "--patience", "100"}));
+    INFO(r.err);
+    REQUIRE((r.status == 0 && contains(r.err, "(not better)")));
+    for (const std::string& line : lines_of(r.err))
+        if (line.starts_with("epoch "))
+            CHECK(line.size() <= 75);  // leaves room for longer numbers in 80 columns
+    CHECK(contains(r.err, " without validation, until "));
+    CHECK(contains(translate({"train", "--resume", f.run, "--patience", "1"}).err,
+                   "a larger --steps together with a larger --patience continues it"));
 }
 
 TEST_CASE("translate locks a folder before it reads its files", "[apps][translate]") {

@@ -119,9 +119,19 @@ TEST_CASE("watch: a line for the first step and the last, and for each validatio
     CHECK(lines[2].starts_with("step 1/7  loss 0.000000"));
     CHECK(lines[3] == "step 2  validation loss 3.0000");
     CHECK(lines[4] == "step 4  validation loss 1.0000");
-    CHECK(lines[5] == "step 6  validation loss 2.0000  (no improvement)");
+    CHECK(lines[5] == "step 6  validation loss 2.0000  (not better)");
     CHECK(lines[6].starts_with("step 7/7  loss "));
-    CHECK(lines[7] == "step 7  validation loss 5.0000  (no improvement)");
+    CHECK(lines[7] == "step 7  validation loss 5.0000  (not better)");
+}
+
+TEST_CASE("watch: a long line is wrapped on a terminal, and nowhere else", "[kit][training]") {
+    std::string words = "eight";
+    for (int i = 0; i < 18; ++i)
+        words += " columns";
+    CHECK(printed_by([&] { kit::say(words); }) == words + "\n");
+    const Words lines = lines_of(shown_by([&] { kit::say(words); }));  // of 100 columns
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].size() == 5 + 11 * 8 + 1);  // with its carriage return
 }
 
 TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]") {

@@ -2,6 +2,8 @@
 //
 // train.cpp trains it; forward.cpp and backward.cpp compute the numbers, with the library in its plain form;
 // lecture.txt has the words.
+#include <unistd.h>
+
 #include <iostream>
 
 #include "apps/kit/options.h"
@@ -77,6 +79,8 @@ int main_program(int argc, char** argv) {
     options.parse(argc, argv);
 
     const std::vector<std::size_t> chosen = choose(names, wanted);
+    if (interactive && !(kit::is_terminal(STDIN_FILENO) && kit::is_terminal(STDOUT_FILENO)))
+        throw kit::UsageError("pages are turned by key: standard input and output must be a terminal");
     const Values values = compute(parse_triple(digits), seed);
     for (const std::size_t i : chosen)
         pages.push_back(page(steps[i], join(i + 1, "/", steps.size()), values, kit::stdout_has_colour()));

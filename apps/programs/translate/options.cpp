@@ -123,7 +123,8 @@ kit::Options train_options(Settings& s) {
     options.note(
         "In FOLDER: last.safetensors, to resume from; best.safetensors, of the best validation; "
         "epoch-N.safetensors, of the last epochs; model.safetensors, their average or the best, once the run "
-        "has ended; log.csv, a row for each step; epochs.csv, a row for each epoch.");
+        "has ended; log.csv, a row for each step; epochs.csv, a row for each epoch. After each "
+        "epoch BLEU is measured with greedy search.");
     options.note(
         "Ctrl-C finishes the step, saves, and ends with status 130 (SIGTERM: 143); a second one quits at "
         "once. Otherwise the exit status is 0, 1 for data that cannot be used, 2 for a wrong command line.");

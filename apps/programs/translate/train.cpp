@@ -95,6 +95,7 @@ public:
                               model_.config, std::min(s_.batch_tokens, corpus_.size() * corpus_.longest())),
                           .files = s_.average + 3,
                           .advice = "a smaller --batch-tokens with --accumulate does the same in less",
+                          .continues = what_continues(),
                           .batch = [&](int64_t) {
                               bool ends_epoch = false;
                               return loss_of(others.next(ends_epoch), nn::Mode::train(autograd::Rng(0)));
@@ -154,12 +155,12 @@ private:
         const int64_t batches = cursor_.per_epoch();
         // Of an epoch. The last step ends with the epoch, and may have fewer batches than the others.
         const int64_t steps = (batches + s_.accumulate - 1) / s_.accumulate;
-        std::cerr << "an epoch: " << kit::counted(corpus_.size(), "pair") << ", "
-                  << kit::counted(corpus_.target_tokens(), "token") << " to predict, in "
-                  << kit::grouped(batches) << (batches == 1 ? " batch" : " batches") << " of at most "
-                  << kit::grouped(s_.batch_tokens) << ", " << kit::counted(steps, "step") << "; all "
-                  << kit::counted(s_.steps, "step") << " are "
-                  << kit::counted((s_.steps + steps - 1) / steps, "epoch") << '\n';
+        kit::say(join("an epoch: ", kit::counted(corpus_.size(), "pair"), ", ",
+                      kit::counted(corpus_.target_tokens(), "token"), " to predict, in ",
+                      kit::grouped(batches), batches == 1 ? " batch" : " batches", " of at most ",
+                      kit::grouped(s_.batch_tokens), ", ", kit::counted(steps, "step"), "; all ",
+                      kit::counted(s_.steps, "step"), " are ",
+                      kit::counted((s_.steps + steps - 1) / steps, "epoch")));
     }
 
     nn::StepLoss loss_of(const models::Batch& batch, const nn::Mode& mode) const {
@@ -185,8 +186,7 @@ private:
 
     std::string epoch_line(int64_t step, double loss) const {
         char text[160];
-        std::snprintf(text, sizeof text,
-                      "epoch %lld  step %lld  training loss %.4f  validation loss %.4f  BLEU %.2f (greedy)",
+        std::snprintf(text, sizeof text, "epoch %lld  step %lld  loss %.4f  validation %.4f  BLEU %.2f",
                       static_cast<long long>(epoch()), static_cast<long long>(step), training_loss(), loss,
                       bleu_);
         return text;
@@ -237,16 +237,24 @@ private:
         return then.steps == now.steps && then.average == now.average;
     }
 
+    // Once the run has ended: which settings have to grow, as its last step, its patience, or both ended it.
+    std::string what_continues() const {
+        const bool steps = run_.has_ended(s_.steps, 0);
+        const bool patience = run_.has_ended(run_.training.adam.steps() + 1, s_.patience);
+        return join("a larger ", steps ? "--steps" : "--patience",
+                    steps && patience ? " together with a larger --patience" : "",
+                    " continues it, another --average averages again");
+    }
+
     // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; or the
     // model of the best validation where that is better, as in a short run, whose first epochs pull the
     // average down.
     void finish() {
         Origin origin = {run_.training.adam.steps(), s_.average};
-        if (is_finished(origin)) {
-            std::cerr << "this run has ended, after step " << origin.steps << ": " << folder_.model()
-                      << "; a larger --steps or --patience continues it, another --average averages again\n";
+        if (is_finished(origin))
             return;
-        }
+        if (run_.losses.empty())  // nothing was trained, but another --average was given
+            run_.save_last();
         std::vector<std::string> epochs;
         std::error_code none;
         for (int64_t number = epoch(); number > epoch() - s_.average; --number)
