@@ -11,12 +11,8 @@
 #include "autograd/tensor.h"
 
 namespace plaingrad::autograd {
-namespace {
 
-std::atomic<uint64_t> nodes_made = 0;
-std::atomic<uint64_t> walks_made = 0;
-
-}  // namespace
+static std::atomic<uint64_t> nodes_made = 0, walks_made = 0;
 
 Node::Node(const char* op, const Shape& shape, std::vector<Ref<Node>> parents)
     : op_(op), number_(++nodes_made), leaf_(parents.empty()), shape_(shape), parents_(std::move(parents)) {}

@@ -44,22 +44,13 @@ public:
     }
     ~NanGuard() { active_ = before_; }
 
-    // Inside a composite op: intermediate results are not checked.
-    class Pause {
-    public:
-        Pause() : guard_(std::exchange(active_, nullptr)) {}
-        ~Pause() { active_ = guard_; }
-        Pause(const Pause&) = delete;
-        Pause& operator=(const Pause&) = delete;
-
-    private:
-        NanGuard* guard_;
-    };
+    // Inside a composite op: while a Pause exists, results are not checked.
+    struct Pause : ThreadSwitch<Pause> {};
     NanGuard(const NanGuard&) = delete;
     NanGuard& operator=(const NanGuard&) = delete;
 
     // ---- for graph.cpp
-    static NanGuard* active() { return active_; }
+    static NanGuard* active() { return Pause::active() ? nullptr : active_; }
     void after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs);
     void after_backward(const Node& node) const;
     const std::string& layer() const { return layer_; }  // of the op that ran last

@@ -6,6 +6,8 @@
 // projections left them: in three tensors, in one, or with k and v in one. So there are three ops. Each says
 // where its operands and their gradients begin; everything else is shared.
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "autograd/op.h"
 #include "autograd/ops.h"
@@ -40,24 +42,6 @@ kernels::Attention sizes_of(const Tensor& q, const Tensor& k, int64_t width, con
             .key = o.dropout > 0 ? o.rng->key() : kernels::RandomKey{}};
 }
 
-struct Attended {
-    Tensor out, statistics;  // what backward needs of the softmax
-};
-
-// w = softmax(q kᵀ/√D, masked), m = dropout factors:  out = (w m) v
-Attended attend(const kernels::Attention& a, const Real* q, const Real* k, const Real* v, Tensor* weights) {
-    Attended y = {Tensor::uninitialized({a.batch, a.queries, a.heads * a.d}),
-                  Tensor::uninitialized({a.batch, a.heads, a.queries, 2})};
-    Tensor w;
-    if (weights != nullptr)
-        w = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
-    kernels::cpu().attention(a, q, k, v, y.out.mutable_data(),
-                             weights != nullptr ? w.mutable_data() : nullptr, y.statistics.mutable_data());
-    if (weights != nullptr)
-        *weights = w;
-    return y;
-}
-
 kernels::Out from_column(const kernels::Out& out, int64_t first) {
     return {out.data == nullptr ? nullptr : out.data + first, out.accumulate};
 }
@@ -72,10 +56,50 @@ kernels::Out beside(kernels::Out dq, const kernels::Out& dk, const kernels::Out&
     return {dq.data, true};
 }
 
+// Where an operand begins: a column of one of the op's inputs.
+struct Place {
+    std::size_t input;
+    int64_t column = 0;
+};
+
+// With w = softmax(q kᵀ/√D, masked) and m = dropout's factors:
+// out = (w m) v
+// dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
+// Each gradient is laid out as its input. Of the softmax, backward keeps two numbers a row.
+Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const Place& q, const Place& k,
+                const Place& v, int64_t width, const AttentionOptions& o) {
+    const kernels::Attention a = sizes_of(*inputs[q.input], *inputs[k.input], width, o);
+    const auto from = [&](const Place& p) { return inputs[p.input]->data() + p.column; };
+    const Tensor out = Tensor::uninitialized({a.batch, a.queries, width});
+    const Tensor statistics = Tensor::uninitialized({a.batch, a.heads, a.queries, 2});
+    if (o.weights != nullptr)
+        *o.weights = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
+    kernels::cpu().attention(a, from(q), from(k), from(v), out.mutable_data(),
+                             o.weights != nullptr ? o.weights->mutable_data() : nullptr,
+                             statistics.mutable_data());
+    std::vector<GradSink> sinks;
+    std::vector<Saved> saved;
+    for (const Tensor* input : inputs) {
+        sinks.push_back(input->sink());
+        saved.push_back(input->save());
+    }
+    return with_backward(
+        op, out, inputs,
+        [a, q, k, v, mask = o.mask, sinks = std::move(sinks), saved = std::move(saved),
+         statistics = statistics.save()](const Tensor& dout) {
+            std::vector<kernels::Out> outs;
+            for (const GradSink& sink : sinks)
+                outs.push_back(sink.open());
+            const auto in = [&](const Place& p) { return saved[p.input].data() + p.column; };
+            const auto to = [&](const Place& p) { return from_column(outs[p.input], p.column); };
+            const kernels::Out dk = to(k), dv = to(v);
+            kernels::cpu().attention_backward(a, in(q), in(k), in(v), statistics.data(), dout.data(),
+                                              beside(to(q), dk, dv, saved[q.input].numel()), dk, dv);
+        });
+}
+
 }  // namespace
 
-// The gradients of all three inputs, with w and m as above:
-// dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
     check(q.rank() == 3 && k.rank() == 3 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
               q.size(2) == k.size(2),
@@ -84,19 +108,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     check_options(q, q.size(2), k, options);
     if (Plain::active())
         return plain::attention(q, k, v, options);
-    const kernels::Attention a = sizes_of(q, k, q.size(2), options);
-    const Attended y = attend(a, q.data(), k.data(), v.data(), options.weights);
-    return with_backward("attention", y.out, {&q, &k, &v},
-                         [a, mask = options.mask, dq = q.sink(), dk = k.sink(), dv = v.sink(), q = q.save(),
-                          k = k.save(), v = v.save(), statistics = y.statistics.save()](const Tensor& dout) {
-                             const kernels::Out to_q = dq.open(), to_k = dk.open(), to_v = dv.open();
-                             kernels::cpu().attention_backward(
-                                 a, q.data(), k.data(), v.data(), statistics.data(), dout.data(),
-                                 beside(to_q, to_k, to_v, q.numel()), to_k, to_v);
-                         });
+    return attended("attention", {&q, &k, &v}, {0}, {1}, {2}, q.size(2), options);
 }
 
-// qkv = q | k | v, columns side by side; the gradient has the same layout.
+// qkv = q | k | v, columns side by side
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
     check(qkv.rank() == 3 && qkv.size(2) % 3 == 0, "[self_attention] qkv is ", qkv.shape(),
           "; it must be q | k | v, (B, T, 3*H*D)");
@@ -104,39 +119,18 @@ Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
     check_options(qkv, width, qkv, options);
     if (Plain::active())
         return plain::self_attention(qkv, options);
-    const kernels::Attention a = sizes_of(qkv, qkv, width, options);
-    const Real* const q = qkv.data();
-    const Attended y = attend(a, q, q + width, q + 2 * width, options.weights);
-    return with_backward("self_attention", y.out, {&qkv},
-                         [a, width, mask = options.mask, dqkv = qkv.sink(), qkv = qkv.save(),
-                          statistics = y.statistics.save()](const Tensor& dout) {
-                             const kernels::Out to = dqkv.open();
-                             const Real* const from = qkv.data();
-                             kernels::cpu().attention_backward(
-                                 a, from, from + width, from + 2 * width, statistics.data(), dout.data(), to,
-                                 from_column(to, width), from_column(to, 2 * width));
-                         });
+    return attended("self_attention", {&qkv}, {0}, {0, width}, {0, 2 * width}, width, options);
 }
 
-// kv = k | v, columns side by side; the gradient has the same layout.
+// kv = k | v, columns side by side
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
     check(q.rank() == 3 && kv.rank() == 3 && q.size(0) == kv.size(0) && 2 * q.size(2) == kv.size(2),
           "[cross_attention] q is ", q.shape(), ", kv is ", kv.shape(),
           "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D)");
-    const int64_t width = q.size(2);
-    check_options(q, width, kv, options);
+    check_options(q, q.size(2), kv, options);
     if (Plain::active())
         return plain::cross_attention(q, kv, options);
-    const kernels::Attention a = sizes_of(q, kv, width, options);
-    const Attended y = attend(a, q.data(), kv.data(), kv.data() + width, options.weights);
-    return with_backward(
-        "cross_attention", y.out, {&q, &kv},
-        [a, width, mask = options.mask, dq = q.sink(), dkv = kv.sink(), q = q.save(), kv = kv.save(),
-         statistics = y.statistics.save()](const Tensor& dout) {
-            const kernels::Out to_q = dq.open(), to_k = dkv.open(), to_v = from_column(to_k, width);
-            kernels::cpu().attention_backward(a, q.data(), kv.data(), kv.data() + width, statistics.data(),
-                                              dout.data(), beside(to_q, to_k, to_v, q.numel()), to_k, to_v);
-        });
+    return attended("cross_attention", {&q, &kv}, {0}, {1}, {1, q.size(2)}, q.size(2), options);
 }
 
 }  // namespace plaingrad::autograd

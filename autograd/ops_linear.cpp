@@ -38,32 +38,23 @@ void gemm(Gemm g, const Tensor& a, const Real* b, kernels::Out c) {
 // nullptr.
 Tensor forward(const Columns& columns, const Tensor& x, const Tensor& w, const Tensor& bias,
                const Unary* f = nullptr, Real* before = nullptr) {
-    Tensor y = Tensor::uninitialized(x.shape().with(-1, columns.n));
-    gemm({.m = rows_of(x),
-          .n = columns.n,
-          .k = x.size(-1),
-          .lda = x.size(-1),
-          .ldb = w.size(1),
-          .ldc = columns.n,
-          .b_transposed = columns.transposed,
-          .bias = bias.defined() ? bias.data() + columns.first : nullptr,
-          .activation = f,
-          .before_activation = before},
-         x, w.data() + columns.first, {y.mutable_data()});
+    const int64_t n = columns.n, k = x.size(-1);
+    Tensor y = Tensor::uninitialized(x.shape().with(-1, n));
+    Gemm product = {.m = rows_of(x), .n = n, .k = k, .lda = k, .ldb = w.size(1), .ldc = n};
+    product.b_transposed = columns.transposed;
+    product.bias = bias.defined() ? bias.data() + columns.first : nullptr;
+    product.activation = f;
+    product.before_activation = before;
+    gemm(product, x, w.data() + columns.first, {y.mutable_data()});
     return y;
 }
 
 // dx (M, K) = d (M, N) @ wᵀ
 void backward_of_x(const Columns& columns, const Tensor& d, const Saved& w, kernels::Out dx) {
     const int64_t n = columns.n, ldw = w.shape()[1], k = columns.transposed ? ldw : w.shape()[0];
-    gemm({.m = rows_of(d),
-          .n = k,
-          .k = n,
-          .lda = n,
-          .ldb = ldw,
-          .ldc = k,
-          .b_transposed = !columns.transposed},
-         d, w.data() + columns.first, dx);
+    Gemm product = {.m = rows_of(d), .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k};
+    product.b_transposed = !columns.transposed;
+    gemm(product, d, w.data() + columns.first, dx);
 }
 
 // Where the gradient of some columns goes; this op gives the others 0.

@@ -17,12 +17,11 @@ int64_t stride(const Shape& shape, int dim) {
     return numbers;
 }
 
-// Copies a tensor of shape `part` out of a larger one, whose pointer is where the part begins; and into one.
-void copy_from(const Shape& whole, const Real* from, const Shape& part, kernels::Out to) {
-    kernels::cpu().copy(broadcast_loop(part, whole, part), from, to);
-}
-void copy_into(const Shape& whole, kernels::Out to, const Shape& part, const Real* from) {
-    kernels::cpu().copy(broadcast_loop(part, part, whole), from, to);
+// Copies a part, a tensor of that shape, out of a larger one or into one. The larger one's pointer is where
+// the part begins.
+void copy(const Shape& part, const Shape& from_shape, const Real* from, const Shape& to_shape,
+          kernels::Out to) {
+    kernels::cpu().copy(broadcast_loop(part, from_shape, to_shape), from, to);
 }
 
 }  // namespace
@@ -82,12 +81,12 @@ Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end) {
           ") must lie within dimension ", dim, " of ", x.shape());
     const int64_t offset = begin * stride(x.shape(), d);
     Tensor out = Tensor::uninitialized(x.shape().with(d, end - begin));
-    copy_from(x.shape(), x.data() + offset, out.shape(), {out.mutable_data()});
+    copy(out.shape(), x.shape(), x.data() + offset, out.shape(), {out.mutable_data()});
     return with_backward("slice", out, {&x}, [whole = x.shape(), offset, dx = x.sink()](const Tensor& dout) {
         const kernels::Out to = dx.open();
         if (!to.accumulate)
             kernels::cpu().fill(whole.numel(), 0, to.data);
-        copy_into(whole, {to.data + offset, true}, dout.shape(), dout.data());
+        copy(dout.shape(), dout.shape(), dout.data(), whole, {to.data + offset, true});
     });
 }
 
@@ -114,11 +113,11 @@ Tensor concat(List<Tensor> parts, int dim) {
     Tensor out = Tensor::uninitialized(first.with(d, total));
     Real* const to = out.mutable_data();
     for (std::size_t i = 0; i < places.size(); ++i)
-        copy_into(out.shape(), {to + places[i].offset}, places[i].shape, inputs[i]->data());
+        copy(places[i].shape, places[i].shape, inputs[i]->data(), out.shape(), {to + places[i].offset});
     return with_backward("concat", out, inputs, [places = std::move(places)](const Tensor& dout) {
         for (const Place& place : places)
             if (place.sink)
-                copy_from(dout.shape(), dout.data() + place.offset, place.shape, place.sink.open());
+                copy(place.shape, dout.shape(), dout.data() + place.offset, place.shape, place.sink.open());
     });
 }
 

@@ -215,6 +215,20 @@ void layer_norm_backward_block(const LayerNorm& o, int64_t first, int64_t last, 
 // The number of rows whose gain and bias gradients make one partial result: fixed, to fix the bits.
 constexpr int64_t kGainRows = 64;
 
+// out (n) = the sum of the partial results (blocks, n), in their order; their rows are `stride` apart. Does
+// nothing if out.data is nullptr.
+void add_partial_results(int64_t blocks, int64_t n, int64_t stride, const Real* partial, const Out& out) {
+    if (out.data == nullptr)
+        return;
+    parallel_for(0, (n + kLanes - 1) / kLanes, kGainRows, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin * kLanes; i < end * kLanes; i += kLanes) {
+            put(out, i, n - i, sum_terms(blocks, 1, [&](Vec sum, int64_t b) {
+                    return sum + load(partial + b * stride + i, n - i);
+                }));
+        }
+    });
+}
+
 void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, const Real* statistics,
                          const Real* dout, Out dx, Out dy, Out dgain, Out dbias) {
     const int64_t n = o.n, blocks = (o.rows + kGainRows - 1) / kGainRows;
@@ -227,19 +241,8 @@ void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, co
             layer_norm_backward_block(o, first, last, x, gain, statistics, dout, dx, dy, gains, biases);
         });
     });
-    const auto add_up = [&](const Real* first, const Out& out) {
-        if (out.data == nullptr)
-            return;
-        parallel_for(0, (n + kLanes - 1) / kLanes, kGainRows, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin * kLanes; i < end * kLanes; i += kLanes) {
-                put(out, i, n - i, sum_terms(blocks, 1, [&](Vec sum, int64_t b) {
-                        return sum + load(first + b * 2 * n + i, n - i);
-                    }));
-            }
-        });
-    };
-    add_up(partial, dgain);
-    add_up(partial + n, dbias);
+    add_partial_results(blocks, n, 2 * n, partial, dgain);
+    add_partial_results(blocks, n, 2 * n, partial + n, dbias);
 }
 
 }  // namespace
