@@ -229,13 +229,13 @@ struct HeadView {
 HeadView most_reversing_head(const models::Transformer& model, const Sequence& ids) {
     const NoGrad no_grad;
     const models::Batch batch = models::make_batch({reversal(ids)});
-    models::AttentionWeights all;
-    model(batch.src, batch.tgt.slice(0, batch.tgt.length() - 1), models::Mode::eval(), &all);
+    nn::Probe seen;
+    model(batch.src, batch.tgt.slice(0, batch.tgt.length() - 1), models::Mode::eval(&seen));
     HeadView best = {0, 0, -1, {}};
     const int64_t S = batch.src.length(),
                   T = batch.tgt.length() - 1;  // T = S + 1: the last row predicts <eos>
-    for (std::size_t layer = 0; layer < all.decoder_cross.size(); ++layer) {
-        const Tensor& weights = all.decoder_cross[layer];  // (1, H, T, S)
+    for (std::size_t layer = 0; layer < model.decoder.layers.size(); ++layer) {
+        const Tensor& weights = seen.of(model.decoder.layers[layer].cross_attention);  // (1, H, T, S)
         for (int64_t head = 0; head < weights.size(1); ++head) {
             const autograd::Real* w = weights.data() + head * T * S;
             double mass = 0;

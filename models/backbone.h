@@ -25,10 +25,9 @@ struct Backbone {
         : embedding(check_config(config), rng.fork("embedding")), encoder(config, rng.fork("encoder")) {}
 
     // ids (B, T) -> (B, T, d_model)
-    Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode,
-                      AttentionWeights* weights = nullptr) const {
-        const Tensor x = embedding(ids, mode);                     // (B, T, d_model)
-        return encoder(x, {.mask = mask, .mode = mode}, weights);  // (B, T, d_model)
+    Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode) const {
+        const Tensor x = embedding(ids, mode);            // (B, T, d_model)
+        return encoder(x, {.mask = mask, .mode = mode});  // (B, T, d_model)
     }
     void visit(Visitor& v) const {
         v("embedding", embedding);

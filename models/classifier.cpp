@@ -20,8 +20,8 @@ Classifier::Classifier(const ClassifierConfig& c, const Rng& rng_)
       dropout(c.stack.block.dropout.sublayers, rng_.fork("dropout")),
       output(c.stack.block.d_model, c.classes, rng_.fork("output"), {.init = c.stack.block.init}) {}
 
-Tensor Classifier::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
-    const Tensor x = backbone(ids, hiding_padding(ids), mode, weights);  // (B, T, d_model)
+Tensor Classifier::operator()(const Tokens& ids, const Mode& mode) const {
+    const Tensor x = backbone(ids, hiding_padding(ids), mode);  // (B, T, d_model)
     const Tensor pooled =
         config.pooling == Pooling::mean
             ? nn::mean_of_tokens(x, ids.lengths())

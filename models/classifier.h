@@ -39,7 +39,7 @@ struct Classifier {
     Classifier(const ClassifierConfig& config, const Rng& rng);
 
     // ids (B, T) -> logits (B, classes). Throws Error for a text without any token.
-    Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
+    Tensor operator()(const Tokens& ids, const Mode& mode) const;
 
     void visit(Visitor& v) const {
         v("backbone", backbone);

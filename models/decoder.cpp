@@ -23,14 +23,13 @@ Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Pas
     return residual3(informed, mode, [&](const Tensor& y) { return feed_forward(y, mode); });
 }
 
-Tensor Decoder::operator()(Tensor x, const Tensor& memory, Pass self, Pass cross, AttentionWeights* weights,
+Tensor Decoder::operator()(Tensor x, const Tensor& memory, Pass self, Pass cross,
                            std::vector<LayerCache>* caches) const {
     for (std::size_t i = 0; i < layers.size(); ++i) {
-        self.weights = next_weights(weights ? &weights->decoder_self : nullptr);
-        cross.weights = next_weights(weights ? &weights->decoder_cross : nullptr);
         self.cache = caches ? &(*caches)[i].self : nullptr;
         cross.cache = caches ? &(*caches)[i].memory : nullptr;
         x = layers[i](x, memory, self, cross);  // (B, T, d_model)
+        nn::show(layers[i], x, self.mode);
     }
     return normed(x);
 }

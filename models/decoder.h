@@ -39,7 +39,7 @@ struct Decoder : Stack<DecoderLayer> {
     // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: those of `start`, for decoding
     // token by token; they hold the projected memory, so `memory` itself is not read.
     Tensor operator()(Tensor x, const Tensor& memory, Pass self, Pass cross,
-                      AttentionWeights* weights = nullptr, std::vector<LayerCache>* caches = nullptr) const;
+                      std::vector<LayerCache>* caches = nullptr) const;
 
     // A cache for each layer, which holds the keys and values of the memory and no token yet.
     std::vector<LayerCache> start(const Tensor& memory) const;

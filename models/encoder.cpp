@@ -36,12 +36,11 @@ Tensor EncoderLayer::operator()(const Tensor& x, const Pass& pass) const {
     return residual2(attended, pass.mode, [&](const Tensor& y) { return feed_forward(y, pass.mode); });
 }
 
-Tensor Encoder::operator()(Tensor x, Pass pass, AttentionWeights* weights,
-                           std::vector<LayerCache>* caches) const {
+Tensor Encoder::operator()(Tensor x, Pass pass, std::vector<LayerCache>* caches) const {
     for (std::size_t i = 0; i < layers.size(); ++i) {
-        pass.weights = next_weights(weights ? &weights->encoder : nullptr);
         pass.cache = caches ? &(*caches)[i].self : nullptr;
         x = layers[i](x, pass);  // (B, S, d_model)
+        nn::show(layers[i], x, pass.mode);
     }
     return normed(x);
 }

@@ -8,18 +8,9 @@
 #include "models/config.h"
 #include "models/residual.h"
 #include "nn/attention.h"
+#include "nn/probe.h"
 
 namespace plaingrad::models {
-
-// The attention weights of one forward pass, a tensor for each layer, for inspection: without a graph.
-struct AttentionWeights {
-    std::vector<Tensor> encoder;        // (B, H, S, S)
-    std::vector<Tensor> decoder_self;   // (B, H, T, T)
-    std::vector<Tensor> decoder_cross;  // (B, H, T, S)
-};
-
-// A place for one layer's weights at the end of a list; nullptr if there is no list.
-inline Tensor* next_weights(std::vector<Tensor>* list) { return list ? &list->emplace_back() : nullptr; }
 
 // What decoding keeps for one layer from one step to the next.
 struct LayerCache {
@@ -67,8 +58,7 @@ struct Stack {
 struct Encoder : Stack<EncoderLayer> {
     using Stack::Stack;
     // x (B, S, d_model) -> the same shape. caches: one for each layer, for decoding token by token.
-    Tensor operator()(Tensor x, Pass pass, AttentionWeights* weights = nullptr,
-                      std::vector<LayerCache>* caches = nullptr) const;
+    Tensor operator()(Tensor x, Pass pass, std::vector<LayerCache>* caches = nullptr) const;
 };
 
 // The mask of an encoder that reads whole texts, ids (B, S): padding is hidden as keys. Throws Error for a

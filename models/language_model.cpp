@@ -8,9 +8,9 @@ LanguageModel::LanguageModel(const StackConfig& c, const Rng& rng_)
         output.table = backbone.embedding.tokens.table.share();
 }
 
-Tensor LanguageModel::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
-    const Tensor x = backbone(ids, Mask::padding(ids).and_causal(), mode, weights);  // (B, T, d_model)
-    return output(x);                                                                // (B, T, V)
+Tensor LanguageModel::operator()(const Tokens& ids, const Mode& mode) const {
+    const Tensor x = backbone(ids, Mask::padding(ids).and_causal(), mode);  // (B, T, d_model)
+    return output(x);                                                       // (B, T, V)
 }
 
 Tensor LanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode& mode,

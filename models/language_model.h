@@ -12,7 +12,7 @@ struct LanguageModel {
 
     // ids (B, T) -> logits (B, T, V); row t predicts what follows position t, from positions 0 .. t.
     // Throws Error for an id outside the vocabulary, or if T is over max_length.
-    Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
+    Tensor operator()(const Tokens& ids, const Mode& mode) const;
 
     // cross_entropy((*this)(ids, mode), targets, options), but never with all logits in memory at once.
     Tensor loss(const Tokens& ids, const Tokens& targets, const Mode& mode,

@@ -13,8 +13,8 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
         output.table = backbone.embedding.tokens.table.share();
 }
 
-Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights) const {
-    const Tensor x = backbone(ids, hiding_padding(ids), mode, weights);  // (B, T, d_model)
+Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& mode) const {
+    const Tensor x = backbone(ids, hiding_padding(ids), mode);  // (B, T, d_model)
     const Tensor y =
         autograd::linear_activation(x, transform.weight, transform.bias, config.block.activation);
     return output(norm(y));  // (B, T, V)

@@ -12,7 +12,7 @@ struct MaskedLanguageModel {
 
     // ids (B, T), some of them masked -> logits (B, T, V); row t predicts the token at position t, from all
     // positions. Padding is hidden as keys. Throws Error for a text without any token.
-    Tensor operator()(const Tokens& ids, const Mode& mode, AttentionWeights* weights = nullptr) const;
+    Tensor operator()(const Tokens& ids, const Mode& mode) const;
 
     void visit(Visitor& v) const {
         v("backbone", backbone);

@@ -77,7 +77,7 @@ private:
 std::unique_ptr<Stepper> LanguageModel::start(const Tokens& prompts) const {
     const autograd::NoGrad no_grad;
     const auto layers = [this](const Tensor& x, int64_t first, std::vector<LayerCache>& caches, const auto&) {
-        return backbone.encoder(x, {.first = first}, nullptr, &caches);
+        return backbone.encoder(x, {.first = first}, &caches);
     };
     return std::make_unique<CachedStepper>(prompts, config, backbone.embedding, output, layers,
                                            std::vector<LayerCache>(backbone.encoder.layers.size()));
@@ -94,8 +94,7 @@ std::unique_ptr<Stepper> Transformer::start(const Tokens& src, const Tokens& pro
     const autograd::NoGrad no_grad;
     const auto layers = [this](const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
                                const std::vector<int32_t>& source_lengths) {
-        return decoder(x, Tensor(), {.first = first}, {.mask = Mask::key_counts(source_lengths)}, nullptr,
-                       &caches);
+        return decoder(x, Tensor(), {.first = first}, {.mask = Mask::key_counts(source_lengths)}, &caches);
     };
     return std::make_unique<CachedStepper>(prompts, decoder_stack(config), tgt_embedding, output, layers,
                                            decoder.start(encode(src, Mode::eval())), src.lengths());

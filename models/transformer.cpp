@@ -16,24 +16,22 @@ Transformer::Transformer(const TransformerConfig& c, const Rng& rng_)
         output.table = tgt_embedding.tokens.table.share();
 }
 
-Tensor Transformer::encode(const Tokens& src, const Mask& mask, const Mode& mode,
-                           AttentionWeights* weights) const {
-    const Tensor x = src_embedding(src, mode);                 // (B, S, d_model)
-    return encoder(x, {.mask = mask, .mode = mode}, weights);  // (B, S, d_model)
+Tensor Transformer::encode(const Tokens& src, const Mask& mask, const Mode& mode) const {
+    const Tensor x = src_embedding(src, mode);        // (B, S, d_model)
+    return encoder(x, {.mask = mask, .mode = mode});  // (B, S, d_model)
 }
 
 Tensor Transformer::decode(const Tokens& tgt, const Tensor& memory, const Mask& self_mask,
-                           const Mask& memory_mask, const Mode& mode, AttentionWeights* weights) const {
+                           const Mask& memory_mask, const Mode& mode) const {
     const Tensor x = tgt_embedding(tgt, mode);  // (B, T, d_model)
     const Pass self = {.mask = self_mask, .mode = mode}, cross = {.mask = memory_mask, .mode = mode};
-    const Tensor decoded = decoder(x, memory, self, cross, weights);  // (B, T, d_model)
-    return output(decoded);                                           // (B, T, V)
+    const Tensor decoded = decoder(x, memory, self, cross);  // (B, T, d_model)
+    return output(decoded);                                  // (B, T, V)
 }
 
-Tensor Transformer::operator()(const Tokens& src, const Tokens& tgt, const Mode& mode,
-                               AttentionWeights* weights) const {
-    const Tensor memory = encode(src, mode, weights);               // (B, S, d_model)
-    return decode(tgt, memory, Mask::padding(src), mode, weights);  // (B, T, V)
+Tensor Transformer::operator()(const Tokens& src, const Tokens& tgt, const Mode& mode) const {
+    const Tensor memory = encode(src, mode);               // (B, S, d_model)
+    return decode(tgt, memory, Mask::padding(src), mode);  // (B, T, V)
 }
 
 Tensor Transformer::loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,

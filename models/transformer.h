@@ -15,24 +15,21 @@ struct Transformer {
 
     // src (B, S) -> memory (B, S, d_model). Padding is hidden as keys. Throws Error for a source without any
     // token.
-    Tensor encode(const Tokens& src, const Mode& mode, AttentionWeights* weights = nullptr) const {
-        return encode(src, hiding_padding(src), mode, weights);
+    Tensor encode(const Tokens& src, const Mode& mode) const {
+        return encode(src, hiding_padding(src), mode);
     }
     // The same with a mask of your own.
-    Tensor encode(const Tokens& src, const Mask& mask, const Mode& mode,
-                  AttentionWeights* weights = nullptr) const;
+    Tensor encode(const Tokens& src, const Mask& mask, const Mode& mode) const;
 
     // tgt (B, T) -> logits (B, T, V); row t predicts what follows position t, from positions 0 .. t.
-    Tensor decode(const Tokens& tgt, const Tensor& memory, const Mask& memory_mask, const Mode& mode,
-                  AttentionWeights* weights = nullptr) const {
-        return decode(tgt, memory, Mask::padding(tgt).and_causal(), memory_mask, mode, weights);
+    Tensor decode(const Tokens& tgt, const Tensor& memory, const Mask& memory_mask, const Mode& mode) const {
+        return decode(tgt, memory, Mask::padding(tgt).and_causal(), memory_mask, mode);
     }
     Tensor decode(const Tokens& tgt, const Tensor& memory, const Mask& self_mask, const Mask& memory_mask,
-                  const Mode& mode, AttentionWeights* weights = nullptr) const;
+                  const Mode& mode) const;
 
     // Both halves, as in training (teacher forcing): tgt is what the decoder reads, the start first.
-    Tensor operator()(const Tokens& src, const Tokens& tgt, const Mode& mode,
-                      AttentionWeights* weights = nullptr) const;
+    Tensor operator()(const Tokens& src, const Tokens& tgt, const Mode& mode) const;
 
     // cross_entropy((*this)(src, tgt, mode), targets, options), but never with all logits in memory at once.
     Tensor loss(const Tokens& src, const Tokens& tgt, const Tokens& targets, const Mode& mode,

@@ -132,10 +132,10 @@ Tensor attention_to_source(const Transformer& model, const std::vector<Ids>& sou
         ids.insert(ids.begin(), specials.start);
         ids.resize(std::max<std::size_t>(1, ids.size() - 1));
     }
-    AttentionWeights weights;
-    model(Tokens::padded(sources, specials.pad), Tokens::padded(read, specials.pad), Mode::eval(), &weights);
-    const std::size_t layers = weights.decoder_cross.size();
-    return weights.decoder_cross[layers < 2 ? 0 : layers - 2];
+    nn::Probe seen;
+    model(Tokens::padded(sources, specials.pad), Tokens::padded(read, specials.pad), Mode::eval(&seen));
+    const std::vector<DecoderLayer>& layers = model.decoder.layers;
+    return seen.of(layers[layers.size() < 2 ? 0 : layers.size() - 2].cross_attention);
 }
 
 std::vector<Translation> translate(const Transformer& model, const text::Codec& codec, const Words& lines,

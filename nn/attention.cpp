@@ -1,5 +1,7 @@
 #include "nn/attention.h"
 
+#include "nn/probe.h"
+
 namespace plaingrad::nn {
 
 // W_Q | W_K | W_V, each with initial values of its own.
@@ -49,9 +51,9 @@ Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) cons
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
     cache.append(project(x));
     // A causal mask aligns the last query with the last key, so with several queries only the filled part of
-    // the cache is passed. A single query sees all keys and reads the cache in place. Requested weights also
-    // need the filled part, to have no empty columns.
-    if (x.size(1) > 1 || pass.weights != nullptr)
+    // the cache is passed. A single query sees all keys and reads the cache in place. The weights for a
+    // probe need the filled part, too, to have no empty columns.
+    if (x.size(1) > 1 || pass.mode.probe != nullptr)
         return attend(x, cache.filled(), Mask::causal(), pass);
     const std::vector<int32_t> all(static_cast<std::size_t>(x.size(0)), static_cast<int32_t>(cache.length()));
     return attend(x, cache.stored(), Mask::key_counts(all), pass);
@@ -69,7 +71,8 @@ Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys_values, co
 autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Pass& pass,
                                                           const Rng& rng) const {
     const Real p = dropout.rate_in(pass.mode);
-    return {.n_heads = n_heads, .mask = mask, .dropout = p, .rng = &rng, .weights = pass.weights};
+    Tensor* const weights = pass.mode.probe != nullptr ? &pass.mode.probe->place(*this) : nullptr;
+    return {.n_heads = n_heads, .mask = mask, .dropout = p, .rng = &rng, .weights = weights};
 }
 
 }  // namespace plaingrad::nn

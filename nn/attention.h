@@ -21,8 +21,7 @@ struct MultiHeadOptions {
 struct Pass {
     Mask mask = Mask::none();
     Mode mode = Mode::eval();
-    Tensor* weights = nullptr;  // receives the attention weights (B, H, T, S)
-    int64_t first = 0;          // the position of x's first token in its sentence
+    int64_t first = 0;  // the position of x's first token in its sentence
     // For decoding. Self-attention: holds the keys and values of positions 0 .. first-1; those of x are
     // appended, each position sees all positions up to itself, and `mask` is ignored. Cross-attention: holds
     // those of the projected memory, and the argument `memory` is ignored.
@@ -33,7 +32,7 @@ struct Pass {
 //
 // The projections are side by side in one matrix, W_Q | W_K | W_V, and so are the heads within each of these:
 // head i is columns i*D to i*D + D. So self-attention needs only one product for all three. The attention op
-// reads the heads in place: nothing is split, transposed or merged.
+// reads the heads in place: nothing is split, transposed or merged. A probe sees the attention weights.
 struct MultiHeadAttention {
     // Throws Error unless d_model is a multiple of n_heads.
     MultiHeadAttention(int64_t d_model, int64_t n_heads, const Rng& rng,

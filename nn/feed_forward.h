@@ -6,6 +6,7 @@
 
 #include "nn/dropout.h"
 #include "nn/linear.h"
+#include "nn/probe.h"
 
 namespace plaingrad::nn {
 
@@ -26,10 +27,11 @@ struct FeedForward {
           dropout(o.dropout, rng.fork("dropout")),
           activation(o.activation) {}
     Tensor operator()(const Tensor& x, const Mode& mode) const {
-        if (dropout.rate_in(mode) == 0)
+        if (dropout.rate_in(mode) == 0 && mode.probe == nullptr)
             return autograd::feed_forward(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias,
                                           activation);
         const Tensor hidden = autograd::linear_activation(x, linear1.weight, linear1.bias, activation);
+        show(*this, hidden, mode);
         return linear2(dropout(hidden, mode));  // (..., d_ff) -> (..., d_model)
     }
     void visit(Visitor& v) const {

@@ -65,16 +65,20 @@ private:
     Tensor tensor_;
 };
 
+class Probe;
+
 // Whether forward trains or evaluates. It is an argument, not a switch inside the layers: dropout cannot be
-// left on by mistake, and two threads may evaluate one model.
+// left on by mistake, and two threads may evaluate one model. A probe receives what the modules compute on
+// the way (nn/probe.h).
 struct Mode {
-    static Mode eval() { return {false, Rng(0)}; }
+    static Mode eval(Probe* probe = nullptr) { return {false, Rng(0), probe}; }
     // rng: of this step, e.g. Rng(seed).fork(step). Dropout masks are functions of it, of the layer's
     // place in the model, and of the element.
-    static Mode train(const Rng& rng) { return {true, rng}; }
+    static Mode train(const Rng& rng, Probe* probe = nullptr) { return {true, rng, probe}; }
 
     bool training;
     Rng rng;
+    Probe* probe = nullptr;
 };
 
 struct NamedParameter {

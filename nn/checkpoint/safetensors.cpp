@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <set>
-#include <tuple>
 
 #include "autograd/base/check.h"
 #include "nn/checkpoint/file.h"
@@ -42,40 +41,19 @@ struct BrainFloat {  // the upper half of a float
     uint16_t bits;
     operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
-struct Bool {
-    uint8_t byte;
-    operator int64_t() const { return byte != 0; }
-};
-
 // The bytes need not be aligned: a header may have any length.
-template <class Stored, class Out>
-void copy(std::string_view from, Out* to) {
+template <class Stored>
+void copy(std::string_view from, Real* to) {
     for (std::size_t i = 0; i < from.size() / sizeof(Stored); ++i) {
         Stored stored;
         std::memcpy(&stored, from.data() + i * sizeof(Stored), sizeof(Stored));
-        to[i] = static_cast<Out>(stored);
+        to[i] = static_cast<Real>(stored);
     }
 }
-
-template <class Out>
-using Copies = std::map<DType, void (*)(std::string_view from, Out* to)>;
-const Copies<Real> kFloats = {{DType::F16, copy<Half>},
-                              {DType::BF16, copy<BrainFloat>},
-                              {DType::F32, copy<float>},
-                              {DType::F64, copy<double>}};
-const Copies<int64_t> kIntegers = {
-    {DType::BOOL, copy<Bool>},    {DType::U8, copy<uint8_t>},   {DType::I8, copy<int8_t>},
-    {DType::I16, copy<int16_t>},  {DType::U16, copy<uint16_t>}, {DType::I32, copy<int32_t>},
-    {DType::U32, copy<uint32_t>}, {DType::I64, copy<int64_t>},  {DType::U64, copy<uint64_t>}};
-
-// How to copy an entry, whose dtype must be one of these.
-template <class Out>
-auto copy_of(const Entry& entry, const Copies<Out>& copies, const char* numbers, const std::string& where) {
-    const auto found = copies.find(entry.dtype);
-    check_file(found != copies.end(), where, ": tensor ", shown(entry.name), " must hold ", numbers,
-               ": its dtype is ", name_of(entry.dtype));
-    return found->second;
-}
+const std::map<DType, void (*)(std::string_view from, Real* to)> kCopies = {{DType::F16, copy<Half>},
+                                                                            {DType::BF16, copy<BrainFloat>},
+                                                                            {DType::F32, copy<float>},
+                                                                            {DType::F64, copy<double>}};
 
 template <class T>
 std::string_view bytes_of(const T* data, int64_t n) {
@@ -113,20 +91,10 @@ Source source_of(const Item& item, const std::string& path) {
           ": no tensor can have the name \"__metadata__\"; give it another");
     Source source = {.entry = {.name = item.name}, .bytes = {}};
     Entry& entry = source.entry;
-    if (const Tensor* tensor = std::get_if<Tensor>(&item.values)) {
-        check(tensor->defined(), path, ": tensor ", shown(entry.name), " is empty: it was never assigned");
-        entry.dtype = kRealIsDouble ? DType::F64 : DType::F32;
-        entry.shape.assign(tensor->shape().begin(), tensor->shape().end());
-        source.bytes = bytes_of(tensor->data(), tensor->numel());
-    } else {
-        const auto& [shape, values] = std::get<Integers>(item.values);
-        entry.dtype = DType::I64;
-        entry.shape = shape;
-        source.bytes = bytes_of(values.data(), static_cast<int64_t>(values.size()));
-    }
-    const auto given = static_cast<int64_t>(source.bytes.size()), needed = byte_count(entry, path);
-    check(given == needed, path, ": tensor ", shown(entry.name), " of this shape has ",
-          needed / size_of(entry.dtype), " values: ", given / size_of(entry.dtype), " are given");
+    check(item.tensor.defined(), path, ": tensor ", shown(entry.name), " is empty: it was never assigned");
+    entry.dtype = kRealIsDouble ? DType::F64 : DType::F32;
+    entry.shape.assign(item.tensor.shape().begin(), item.tensor.shape().end());
+    source.bytes = bytes_of(item.tensor.data(), item.tensor.numel());
     return source;
 }
 
@@ -162,16 +130,7 @@ const Entry* SafeTensors::find(std::string_view name) const {
     return found == by_name_.end() ? nullptr : &entries()[found->second];
 }
 
-bool SafeTensors::is_real(const Entry& entry) { return kFloats.contains(entry.dtype); }
-
-const Entry& SafeTensors::at(std::string_view name) const {
-    const Entry* entry = find(name);
-    if (entry == nullptr)
-        throw FileError(join(where_, ": there is no tensor ", shown(name), "; this file has ",
-                             entries().size(),
-                             entries().empty() ? "" : ", the first is " + shown(entries()[0].name)));
-    return *entry;
-}
+bool SafeTensors::is_real(const Entry& entry) { return kCopies.contains(entry.dtype); }
 
 std::string_view SafeTensors::bytes(const Entry& entry) const {
     return std::string_view(bytes_).substr(data_ + static_cast<std::size_t>(entry.begin),
@@ -179,24 +138,15 @@ std::string_view SafeTensors::bytes(const Entry& entry) const {
 }
 
 Tensor SafeTensors::tensor(std::string_view name) const {
-    const Entry& entry = at(name);
-    const auto copy_all = copy_of(entry, kFloats, "floating-point numbers", where_);
-    check_file(entry.shape.size() <= Shape::kMaxRank, where_, ": tensor ", shown(name), " has ",
-               entry.shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
-    Tensor out = Tensor::uninitialized(Shape(entry.shape.data(), static_cast<int>(entry.shape.size())));
-    copy_all(bytes(entry), out.mutable_data());
-    return out;
-}
-
-Integers SafeTensors::integers(std::string_view name) const {
-    const Entry& entry = at(name);
-    const auto copy_all = copy_of(entry, kIntegers, "whole numbers", where_);
-    const int64_t count = (entry.end - entry.begin) / size_of(entry.dtype);
-    Integers out = {entry.shape, std::vector<int64_t>(static_cast<std::size_t>(count))};
-    copy_all(bytes(entry), out.values.data());
-    const bool wrapped = entry.dtype == DType::U64 &&
-                         std::any_of(out.values.begin(), out.values.end(), [](int64_t x) { return x < 0; });
-    check_file(!wrapped, where_, ": tensor ", shown(name), " has a number beyond 2^63 - 1");
+    const Entry* entry = find(name);
+    check_file(entry != nullptr, where_, ": there is no tensor ", shown(name), "; this file has ",
+               entries().size(), entries().empty() ? "" : ", the first is " + shown(entries()[0].name));
+    check_file(is_real(*entry), where_, ": tensor ", shown(name),
+               " must hold floating-point numbers: its dtype is ", name_of(entry->dtype));
+    check_file(entry->shape.size() <= Shape::kMaxRank, where_, ": tensor ", shown(name), " has ",
+               entry->shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
+    Tensor out = Tensor::uninitialized(Shape(entry->shape.data(), static_cast<int>(entry->shape.size())));
+    kCopies.at(entry->dtype)(bytes(*entry), out.mutable_data());
     return out;
 }
 
@@ -209,10 +159,9 @@ void write(const std::string& path, const std::vector<Item>& items, const Metada
         sources.push_back(source_of(item, path));
         check(names.insert(item.name).second, path, ": two tensors have the name ", shown(item.name));
     }
-    // In the reference's order: the widest types first, so that all are aligned, and then by name.
-    std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) {
-        return std::tie(b.entry.dtype, a.entry.name) < std::tie(a.entry.dtype, b.entry.name);
-    });
+    // In the reference's order: of tensors of one dtype, that is by name.
+    std::sort(sources.begin(), sources.end(),
+              [](const Source& a, const Source& b) { return a.entry.name < b.entry.name; });
 
     Header header = {.entries = {}, .metadata = metadata};
     std::vector<std::string_view> pieces(2);

@@ -1,6 +1,6 @@
 // Tensors with names, in files that every safetensors reader opens.
 //
-//     write("model.safetensors", {{"norm.gain", gain}, {"seen", Integers{{2}, {7, 9}}}}, {{"epoch", "3"}});
+//     write("model.safetensors", {{"norm.gain", gain}}, {{"epoch", "3"}});
 //     const SafeTensors file = read("model.safetensors");
 //     file.tensor("norm.gain");
 //     file.metadata().at("epoch");
@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 #include "autograd/tensor.h"
@@ -23,11 +22,6 @@
 namespace plaingrad::nn::checkpoint {
 
 using autograd::Tensor;
-
-struct Integers {
-    std::vector<int64_t> shape;  // any number of sizes
-    std::vector<int64_t> values;
-};
 
 // A whole file in memory, after all checks.
 class SafeTensors {
@@ -45,15 +39,11 @@ public:
     static bool is_real(const Entry& entry);
 
     // A copy of an F16, BF16, F32 or F64 tensor, rounded to Real. Throws FileError for a name that is not
-    // there, another dtype, or more than Shape::kMaxRank sizes.
+    // there, another dtype, or more than Shape::kMaxRank sizes. (A model's file may also hold whole numbers,
+    // such as positions 0, 1, 2, ...; they are not read here.)
     Tensor tensor(std::string_view name) const;
 
-    // A copy of a BOOL (as 0 and 1), U8, I8, ..., I64 or U64 tensor. Throws FileError for a name that is not
-    // there, another dtype, or a number beyond 2^63 - 1.
-    Integers integers(std::string_view name) const;
-
 private:
-    const Entry& at(std::string_view name) const;
     std::string_view bytes(const Entry& entry) const;
 
     friend SafeTensors read(const std::string& path);
@@ -69,15 +59,15 @@ private:
 // against the file's size before memory is allocated for the rest.
 SafeTensors read(const std::string& path);
 
-// A tensor to write: as F32 (F64 in the double build), or as I64.
+// A tensor to write: as F32 (F64 in the double build).
 struct Item {
     std::string name;
-    std::variant<Tensor, Integers> values;
+    Tensor tensor;
 };
 
 // Replaces the file in one step (file.h). Names and metadata are UTF-8. Throws Error naming the file if it
-// cannot be written; if two tensors have the same name, or one is called "__metadata__"; if a Tensor is
-// empty, or if Integers do not have as many values as their shape says.
+// cannot be written; if two tensors have the same name, or one is called "__metadata__"; or if a Tensor
+// is empty.
 void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata = {});
 
 }  // namespace plaingrad::nn::checkpoint

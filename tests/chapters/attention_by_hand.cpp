@@ -4,6 +4,7 @@
 
 #include "autograd/ops.h"
 #include "nn/attention.h"
+#include "nn/probe.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 
@@ -89,7 +90,10 @@ Tensor by_the_layer(const Example& e, Tensor& weights) {
     const Tensor joint = concat({e.w_q, e.w_k, e.w_v}, 1);  // (2, 6)
     nn::copy_values({{"joint", joint}, {"out", Tensor::from({2, 2}, {1, 0, 0, 1})}},
                     {{"joint", layer.in_proj.weight}, {"out", layer.out_proj.weight}});
-    return layer(unsqueeze(e.x, 0), {.weights = &weights})[0];  // (1, 3, 2) -> (3, 2)
+    nn::Probe seen;
+    const Tensor y = layer(unsqueeze(e.x, 0), {.mode = nn::Mode::eval(&seen)})[0];  // (1, 3, 2) -> (3, 2)
+    weights = seen.of(layer);                                                       // (1, 1, 3, 3)
+    return y;
 }
 
 void by_program(std::ostream& out) {

@@ -5,6 +5,7 @@
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/positional_encoding.h"
+#include "nn/probe.h"
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
@@ -33,8 +34,8 @@ struct Neighbours {
         v("left", left);
         v("right", right);
     }
-    Tensor attended(const Tokens& ids, Tensor* weights = nullptr) const {
-        return attention(positions(symbols(ids)), {.weights = weights});  // (B, T, d_model)
+    Tensor attended(const Tokens& ids, nn::Probe* probe = nullptr) const {
+        return attention(positions(symbols(ids)), {.mode = nn::Mode::eval(probe)});  // (B, T, d_model)
     }
 
     nn::Embedding symbols;
@@ -109,8 +110,10 @@ void heads(std::ostream& out) {
 std::string draw_heads() {
     std::vector<kit::HeatMap> maps;
     for (const int64_t n : {1, 2}) {
-        Tensor weights;  // (1, H, T, T)
-        trained(n, 1).attended(random_tokens(1, kLength, kSymbols, Rng(7)), &weights);
+        const Neighbours model = trained(n, 1);
+        nn::Probe seen;
+        model.attended(random_tokens(1, kLength, kSymbols, Rng(7)), &seen);
+        const Tensor weights = seen.of(model.attention);  // (1, H, T, T)
         for (int64_t h = 0; h < n; ++h) {
             kit::HeatMap map = {.title = n == 1 ? "the only head" : autograd::join("head ", h + 1, " of 2"),
                                 .rows = {},

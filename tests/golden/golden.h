@@ -1,6 +1,7 @@
 // Golden files: what PyTorch computed (make_golden.py), and how our numbers are compared with it.
 #pragma once
 
+#include <cstring>
 #include <functional>
 #include <map>
 #include <string>
@@ -14,24 +15,29 @@
 namespace plaingrad::tests {
 
 using autograd::Tokens;
-using nn::checkpoint::Integers;
 using nn::checkpoint::StateDict;
 
 inline bool begins_with(const std::string& text, const std::string& start) {
     return text.compare(0, start.size(), start) == 0;
 }
 
+// Token ids, (B, T).
+struct IntegerTensor {
+    std::vector<int64_t> shape;
+    std::vector<int32_t> values;
+};
+
 // One group of a golden file; names are kind/name. Tests can change it to check that the change is noticed.
 struct Golden {
     std::map<std::string, Tensor> tensors;
-    std::map<std::string, Integers> integers;
+    std::map<std::string, IntegerTensor> integers;
 
     Tensor tensor(const std::string& name) const { return tensors.at(name); }
     // An input that collects a gradient.
     Tensor input(const std::string& name) const { return leaf(tensor("input/" + name)); }
     Tokens ids(const std::string& name) const {
-        const Integers& x = integers.at("input/" + name);
-        return Tokens(x.shape.at(0), x.shape.at(1), {x.values.begin(), x.values.end()}, models::kPad);
+        const IntegerTensor& x = integers.at("input/" + name);
+        return Tokens(x.shape.at(0), x.shape.at(1), x.values, models::kPad);
     }
     // All tensors of this kind, as a file of their own: the weights, as PyTorch saves them.
     std::string write(const Folder& folder, const std::string& kind) const {
@@ -48,14 +54,27 @@ struct Golden {
     }
 };
 
+// An I32 tensor, from the bytes of its file: the library reads floating-point numbers only.
+inline IntegerTensor read_ids(const std::string& bytes, const nn::checkpoint::Entry& entry) {
+    uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    IntegerTensor ids = {entry.shape,
+                         std::vector<int32_t>(static_cast<std::size_t>(entry.end - entry.begin) / 4)};
+    std::memcpy(ids.values.data(), bytes.data() + sizeof header + header + entry.begin,
+                ids.values.size() * 4);
+    return ids;
+}
+
 inline std::map<std::string, Golden> read_golden(const std::string& name) {
-    const nn::checkpoint::SafeTensors file = nn::checkpoint::read("tests/golden/" + name + ".safetensors");
+    const std::string path = "tests/golden/" + name + ".safetensors";
+    const std::string bytes = nn::checkpoint::read_file(path);
+    const nn::checkpoint::SafeTensors file(bytes, path);
     std::map<std::string, Golden> groups;
     for (const nn::checkpoint::Entry& entry : file.entries()) {
         const std::size_t slash = entry.name.find('/');
         Golden& group = groups[entry.name.substr(0, slash)];
         if (entry.dtype == nn::checkpoint::DType::I32)
-            group.integers.emplace(entry.name.substr(slash + 1), file.integers(entry.name));
+            group.integers.emplace(entry.name.substr(slash + 1), read_ids(bytes, entry));
         else
             group.tensors.emplace(entry.name.substr(slash + 1), file.tensor(entry.name));
     }

@@ -551,7 +551,7 @@ def check(folder):
             module = build(json.loads(metadata['config']))
             module.load_state_dict(weights, strict=True)
             expected = io.pop('output')
-            inputs = [io[key] for key in sorted(io)]
+            inputs = [io[key].long() if io[key].dim() == 2 else io[key] for key in sorted(io)]  # ids are (B, T)
             with torch.no_grad():
                 y = module.train()(*inputs)  # train mode takes the plain path, not the fused one; dropout is 0
             error = ((y - expected) * (expected != 0)).abs().max() / expected.abs().max()

@@ -78,8 +78,9 @@ Json json_of(const char* kind, const StackConfig& c) {
         .with("tied", c.tied);
 }
 
-Integers integers(const Tokens& ids) {
-    return {{ids.batch(), ids.length()}, {ids.ids().begin(), ids.ids().end()}};
+Tensor numbers_of(const Tokens& ids) {
+    const std::vector<Real> numbers(ids.ids().begin(), ids.ids().end());
+    return Tensor::from({ids.batch(), ids.length()}, numbers);
 }
 
 // Biases begin at 0 and gains at 1, which would hide mistakes.
@@ -107,14 +108,14 @@ void write_all(const Folder& folder) {
         scramble(model);
         const std::string name = config.tying == Tying::all ? "translator_tied" : "translator";
         save_pytorch(folder / (name + ".safetensors"), model, json_of(config).metadata());
-        io(name, {{"0", integers(src)}, {"1", integers(tgt)}}, model(src, tgt, Mode::eval()));
+        io(name, {{"0", numbers_of(src)}, {"1", numbers_of(tgt)}}, model(src, tgt, Mode::eval()));
     }
     const auto stack = [&](const std::string& name, const auto& model, const Json& json,
                            const auto& save_as) {
         scramble(model);
         save_as(folder / (name + ".safetensors"), model, json.metadata());
         const Tensor y = model(src, Mode::eval());
-        io(name, {{"0", integers(src)}}, y.rank() == 3 ? rows_of(y, src.lengths()) : y);
+        io(name, {{"0", numbers_of(src)}}, y.rank() == 3 ? rows_of(y, src.lengths()) : y);
     };
     const auto plain = [](const auto&... arguments) { save_pytorch(arguments...); };
     stack("language_model", LanguageModel(small_language_model(), Rng(2)),
@@ -131,7 +132,7 @@ void write_all(const Folder& folder) {
     const LanguageModel gpt2(small_gpt2(), Rng(6));
     scramble(gpt2);
     save_gpt2(folder / "gpt2.safetensors", gpt2, json_of("gpt2", small_gpt2()).metadata());
-    io("gpt2", {{"0", integers(tgt)}}, gpt2(tgt, Mode::eval()));
+    io("gpt2", {{"0", numbers_of(tgt)}}, gpt2(tgt, Mode::eval()));
 
     const StackConfig bare = small_language_model();
     const Encoder encoder(bare, Rng(7));

@@ -100,12 +100,12 @@ TEST_CASE("cache: select before the first step, and twice in a row", "[models][d
 TEST_CASE("cache: attention's weights are those of the filled positions", "[models][decoding]") {
     const nn::MultiHeadAttention layer(8, 2, Rng(1));
     const Tensor x = random({1, 3, 8}, 1);
-    Tensor whole, step;
-    layer(x, {.mask = Mask::causal(), .weights = &whole});  // (1, 2, 3, 3)
+    nn::Probe whole, step;
+    layer(x, {.mask = Mask::causal(), .mode = Mode::eval(&whole)});  // weights (1, 2, 3, 3)
     nn::KeyValueCache cache;
     for (int64_t t = 0; t < 3; ++t)
-        layer(autograd::slice(x, 1, t, t + 1), {.weights = &step, .first = t, .cache = &cache});
-    CHECK(same_bits(step, autograd::slice(whole, 2, 2, 3)));  // (1, 2, 1, 3)
+        layer(autograd::slice(x, 1, t, t + 1), {.mode = Mode::eval(&step), .first = t, .cache = &cache});
+    CHECK(same_bits(step.of(layer), autograd::slice(whole.of(layer), 2, 2, 3)));  // (1, 2, 1, 3)
 }
 
 TEST_CASE("cache: a batch of one, sources of one token, one head, no decoder layers but one",

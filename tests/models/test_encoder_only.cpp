@@ -52,8 +52,8 @@ TEST_CASE("masked language model: the parts, in their order", "[models][mlm]") {
         INFO(kind);
         const MaskedLanguageModel m = masked_model(small_stack(kind));
         const Tokens ids = padded(sentences({6, 3}, 1));
-        AttentionWeights weights;
-        const Tensor logits = m(ids, kEval, &weights);
+        nn::Probe seen;
+        const Tensor logits = m(ids, Mode::eval(&seen));
         CHECK(logits.shape() == Shape({2, 6, 11}));
         const Tensor x = m.backbone(ids, Mask::key_counts({6, 3}), kEval);
         const Tensor h = autograd::matmul(x, m.transform.weight) + m.transform.bias.tensor();
@@ -66,9 +66,9 @@ TEST_CASE("masked language model: the parts, in their order", "[models][mlm]") {
               1e-5);
         CHECK(m.output.table->same_memory(m.backbone.embedding.tokens.table) == m.config.tied);
         CHECK(same_bits(logits, m(ids, kEval)));
-        REQUIRE(weights.encoder.size() == 2);
+        const Tensor weights = seen.of(m.backbone.encoder.layers[1].self_attention);  // (2, 3, 6, 6)
         for (int64_t i = 0; i < 216; ++i)  // everything is seen but padding
-            CHECK((weights.encoder[1].data()[i] > 0) == (i < 108 || i % 6 < 3));
+            CHECK((weights.data()[i] > 0) == (i < 108 || i % 6 < 3));
 
         const MaskedLanguageModel copy = nn::clone(m);
         CHECK(same_bits(copy(ids, kEval), logits));
@@ -138,9 +138,11 @@ TEST_CASE("classifier: the mean of the real tokens, or the first", "[models][cla
                     expected.push_back(sum);
                 }
             CHECK(worst_error(logits, expected) < 2e-5);
-            AttentionWeights weights;
-            CHECK(same_bits(m(ids, kEval, &weights), logits));
-            CHECK(weights.encoder.size() == 2);
+            nn::Probe seen;
+            CHECK(same_bits(m(ids, Mode::eval(&seen)), logits));
+            for (const EncoderLayer& layer : m.backbone.encoder.layers)
+                CHECK(seen.of(layer).shape() ==
+                      Shape({ids.batch(), ids.length(), m.config.stack.block.d_model}));
             CHECK(same_bits(nn::clone(m)(ids, kEval), logits));
         }
 }

@@ -62,14 +62,13 @@ TEST_CASE("language model: the parts, in their order", "[models][lm]") {
         INFO(kind);
         const LanguageModel model = stirred(small_stack(kind));
         const Tokens ids = padded(sentences({6, 3}, 1));
-        AttentionWeights weights;
-        const Tensor logits = model(ids, kEval, &weights);
+        nn::Probe seen;
+        const Tensor logits = model(ids, Mode::eval(&seen));
         CHECK(logits.shape() == Shape({2, 6, 11}));
         CHECK(worst_error(logits, composed(model, ids)) < 2e-5);
-        CHECK(same_bits(logits, model(ids, kEval)));  // weights on request change no bit
-        REQUIRE(weights.encoder.size() == 2);
-        CHECK((weights.decoder_self.empty() && weights.decoder_cross.empty()));
-        for (const Tensor& w : weights.encoder) {
+        CHECK(same_bits(logits, model(ids, kEval)));  // a probe changes no bit
+        for (const EncoderLayer& layer : model.backbone.encoder.layers) {
+            const Tensor& w = seen.of(layer.self_attention);
             REQUIRE(w.shape() == Shape({2, 3, 6, 6}));
             CHECK(worst_error(autograd::sum(w, {3}), Tensor::full({2, 3, 6}, 1)) < 1e-5);
             for (int64_t i = 0; i < w.numel(); ++i)

@@ -22,40 +22,43 @@ TEST_CASE("transformer: the shapes that the tutorials print", "[models]") {
     const Transformer model(c, Rng(1));
     const Tokens src = padded(sentences({10, 10}, 1, 100)), tgt = padded(sentences({9, 9}, 2, 120));
     CHECK(model.src_embedding(src, Mode::eval()).shape() == Shape({2, 10, 512}));
-    AttentionWeights weights;
-    const Tensor memory = model.encode(src, Mode::eval(), &weights);
+    nn::Probe seen;
+    const Tensor memory = model.encode(src, Mode::eval(&seen));
     CHECK(memory.shape() == Shape({2, 10, 512}));
-    const Tensor logits = model.decode(tgt, memory, Mask::padding(src), Mode::eval(), &weights);
+    const Tensor logits = model.decode(tgt, memory, Mask::padding(src), Mode::eval(&seen));
     CHECK(logits.shape() == Shape({2, 9, 120}));
-    REQUIRE((weights.encoder.size() == 1 && weights.decoder_self.size() == 1));
-    REQUIRE(weights.decoder_cross.size() == 1);
-    CHECK(weights.encoder[0].shape() == Shape({2, 8, 10, 10}));
-    CHECK(weights.decoder_self[0].shape() == Shape({2, 8, 9, 9}));
-    CHECK(weights.decoder_cross[0].shape() == Shape({2, 8, 9, 10}));
+    const DecoderLayer& layer = model.decoder.layers[0];
+    CHECK(seen.of(model.encoder.layers[0].self_attention).shape() == Shape({2, 8, 10, 10}));
+    CHECK(seen.of(layer.self_attention).shape() == Shape({2, 8, 9, 9}));
+    CHECK(seen.of(layer.cross_attention).shape() == Shape({2, 8, 9, 10}));
+    CHECK(same_bits(seen.of(model.encoder.layers[0]), memory));  // no norm after the last layer
+    CHECK(same_bits(model.output(seen.of(layer)), logits));
     CHECK(same_bits(model(src, tgt, Mode::eval()), logits));
 }
 
-TEST_CASE("transformer: weights on request, of every layer, without changing a bit", "[models]") {
+TEST_CASE("transformer: a probe sees the weights of every layer, and changes no bit", "[models]") {
     for (const std::string& kind : kKinds) {
         INFO(kind);
         const Transformer model(small(kind), Rng(1));
         const Tokens src = padded(sentences({5, 2}, 1)), tgt = padded(sentences({3, 4}, 2));
-        AttentionWeights weights;
-        const Tensor with = model(src, tgt, Mode::eval(), &weights);
+        nn::Probe seen;
+        const Tensor with = model(src, tgt, Mode::eval(&seen));
         CHECK(same_bits(with, model(src, tgt, Mode::eval())));
-        REQUIRE((weights.encoder.size() == 2 && weights.decoder_self.size() == 2));
-        REQUIRE(weights.decoder_cross.size() == 2);
-        CHECK_FALSE(same_bits(weights.decoder_cross[0], weights.decoder_cross[1]));
-        for (const Tensor& w : weights.decoder_cross) {
+        const std::vector<DecoderLayer>& layers = model.decoder.layers;
+        CHECK_FALSE(same_bits(seen.of(layers[0].cross_attention), seen.of(layers[1].cross_attention)));
+        for (const DecoderLayer& layer : layers) {
+            const Tensor& w = seen.of(layer.cross_attention);
             CHECK(w.shape() == Shape({2, 3, 4, 5}));
             CHECK(worst_error(autograd::sum(w, {3}), Tensor::full({2, 3, 4}, 1)) < 1e-5);
             for (int64_t i = 60; i < 120; ++i)  // sentence 1 has two source tokens
                 CHECK((w.data()[i] == 0) == (i % 5 >= 2));
         }
-        for (const Tensor& w : weights.decoder_self)
+        for (const DecoderLayer& layer : layers) {
+            const Tensor& w = seen.of(layer.self_attention);
             for (int64_t i = 0; i < w.numel(); ++i)
                 if (i % 4 > i / 4 % 4)
                     CHECK(w.data()[i] == 0);  // the future
+        }
     }
 }
 

@@ -154,9 +154,10 @@ TEST_CASE("alignment: by the mean over the heads of the last layer but one, at t
         int64_t last = -1;
         const Sentences sources = {{4, 5, 6, 7, 8, 2}, {9, 4, 2}},
                         translations = {{5, 6, 7, 8}, {10, 9, 8, 7, 6}};
-        AttentionWeights weights;
-        model(padded(sources), padded({{1, 5, 6, 7}, {1, 10, 9, 8, 7}}), Mode::eval(), &weights);
-        const Tensor mean = autograd::mean(weights.decoder_cross[1], {1});           // (B, T, S)
+        nn::Probe seen;
+        model(padded(sources), padded({{1, 5, 6, 7}, {1, 10, 9, 8, 7}}), Mode::eval(&seen));
+        const Tensor mean =
+            autograd::mean(seen.of(model.decoder.layers[1].cross_attention), {1});   // (B, T, S)
         const Tensor attention = attention_to_source(model, sources, translations);  // (B, H, T, S)
         for (int64_t b = 0; b < 2; ++b)
             for (int64_t t = 0; t < std::ssize(translations[static_cast<std::size_t>(b)]); ++t) {

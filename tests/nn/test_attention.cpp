@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "nn/probe.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -80,15 +81,16 @@ TEST_CASE("attention: equals the definition, head by head, under every mask", "[
             const MultiHeadAttention layer(12, heads, Rng(3), {.bias = bias, .init = Init::pytorch});
             for (const Row& r : rows) {
                 INFO(r.what << ", " << heads << " heads");
-                Tensor weights;
-                const Tensor out = layer(query, memory, {r.mask, Mode::eval(), &weights});
+                Probe seen;
+                const Tensor out = layer(query, memory, {r.mask, Mode::eval(&seen)});
+                const Tensor& weights = seen.of(layer);
                 const Result expected = by_definition(layer, query, memory, r.allowed);
                 CHECK(out.shape() == query.shape());
                 CHECK(weights.shape() == Shape({2, heads, 5, 7}));
                 CHECK(worst_error(out, expected.out) < 1e-5);
                 CHECK(worst_error(weights, expected.weights) < 1e-5);
                 CHECK(
-                    same_bits(out, layer(query, memory, {r.mask, Mode::eval()})));  // without requesting them
+                    same_bits(out, layer(query, memory, {r.mask, Mode::eval()})));  // a probe changes no bit
             }
         }
     }
@@ -98,10 +100,13 @@ TEST_CASE("attention: self-attention, with one joint product, is the same", "[nn
     const MultiHeadAttention layer(12, 3, Rng(3), {.dropout = Real(0.2), .init = Init::pytorch});
     const Tensor x = random({2, 5, 12}, 1);
     for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::key_counts({5, 3}).and_causal()}) {
-        for (const Mode& mode : {Mode::eval(), Mode::train(Rng(4))}) {
-            Tensor weights, apart;
-            CHECK(same_bits(layer(x, {mask, mode, &weights}), layer(x, x, {mask, mode, &apart})));
-            CHECK(same_bits(weights, apart));
+        Probe joint, apart;
+        for (const bool trains : {false, true}) {
+            const auto mode = [&](Probe& probe) {
+                return trains ? Mode::train(Rng(4), &probe) : Mode::eval(&probe);
+            };
+            CHECK(same_bits(layer(x, {mask, mode(joint)}), layer(x, x, {mask, mode(apart)})));
+            CHECK(same_bits(joint.of(layer), apart.of(layer)));
         }
     }
 }
@@ -110,8 +115,9 @@ TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
     const autograd::NoGrad no_grad;
     const Tensor x = random({2, 10, 512}, 4);
     const MultiHeadAttention layer(512, 8, Rng(5));
-    Tensor weights;
-    CHECK(layer(x, x, {Mask::none(), Mode::eval(), &weights}).shape() == Shape({2, 10, 512}));
+    Probe seen;
+    CHECK(layer(x, x, {Mask::none(), Mode::eval(&seen)}).shape() == Shape({2, 10, 512}));
+    const Tensor weights = seen.of(layer);
     CHECK(weights.shape() == Shape({2, 8, 10, 10}));
     CHECK_FALSE(weights.needs_grad());
     const std::vector<double> sums = doubles(autograd::sum(weights, {3}));
@@ -120,8 +126,8 @@ TEST_CASE("attention: shapes and sizes of the tutorials", "[nn][attention]") {
     CHECK(parameter_count(layer) == 4 * (512 * 512 + 512));
     CHECK(layer.in_proj.weight->shape() == Shape({512, 3 * 512}));
     const Tensor longer = random({2, 13, 512}, 6);
-    CHECK(layer(x, longer, {Mask::none(), Mode::eval(), &weights}).shape() == Shape({2, 10, 512}));
-    CHECK(weights.shape() == Shape({2, 8, 10, 13}));
+    CHECK(layer(x, longer, {Mask::none(), Mode::eval(&seen)}).shape() == Shape({2, 10, 512}));
+    CHECK(seen.of(layer).shape() == Shape({2, 8, 10, 13}));
 }
 
 TEST_CASE("attention: a head's values reach only its own columns", "[nn][attention]") {
@@ -200,9 +206,11 @@ TEST_CASE("attention: dropout of the weights, in training only", "[nn][attention
     const MultiHeadAttention layer(12, 3, Rng(18), {.dropout = Real(0.4)}), plain(12, 3, Rng(18));
     const Mode train = Mode::train(Rng(19));
     CHECK(same_bits(layer(x, x, {Mask::none(), Mode::eval()}), plain(x, x, {Mask::none(), train})));
-    Tensor weights, all;
-    const Tensor out = layer(x, x, {Mask::none(), train, &weights});
-    layer(x, x, {Mask::none(), Mode::eval(), &all});
+    Probe seen;
+    const Tensor out = layer(x, x, {Mask::none(), Mode::train(Rng(19), &seen)});
+    const Tensor weights = seen.of(layer);
+    layer(x, x, {Mask::none(), Mode::eval(&seen)});
+    const Tensor all = seen.of(layer);
     CHECK(same_bits(out, layer(x, x, {Mask::none(), train})));
     CHECK_FALSE(same_bits(out, layer(x, x, {Mask::none(), Mode::train(Rng(20))})));
     int64_t dropped = 0, wrong = 0;

@@ -231,3 +231,27 @@ TEST_CASE("pooling: the mean is of lengths that the texts have", "[nn][layers]")
     CHECK(mean_of_tokens(x, {3, 1}).shape() == Shape({2, 4}));
     CHECK(contains(error_of([&] { mean_of_tokens(random({2, 3}, 1), {1, 1}); }), "[mean_of_tokens] "));
 }
+
+TEST_CASE("probe: sees the hidden values, changes no bit, and says what it has not seen", "[nn][layers]") {
+    const FeedForward layer(4, 6, Rng(1), {.dropout = Real(0.5)}), other(4, 6, Rng(2));
+    const Tensor x = random({2, 3, 4}, 1);
+    Probe seen;
+    const Tensor y = layer(x, Mode::eval(&seen));
+    CHECK(same_bits(y, layer(x, Mode::eval())));
+    const Tensor hidden = seen.of(layer);
+    CHECK(same_bits(hidden, autograd::relu(layer.linear1(x))));
+    CHECK(hidden.shape() == Shape({2, 3, 6}));
+    layer(x * 2, Mode::eval(&seen));
+    CHECK(same_bits(seen.of(layer), autograd::relu(layer.linear1(x * 2))));  // that of the last pass
+    CHECK(same_bits(hidden, autograd::relu(layer.linear1(x))));  // which changes no value of before
+    CHECK_THROWS_WITH(seen.of(other), "[Probe] no pass with this probe went through that FeedForward");
+    CHECK_THROWS_WITH(seen.of(layer.linear1), "[Probe] no pass with this probe went through that Linear");
+    // In training too: gradients and dropout are as without.
+    const Mode train = Mode::train(Rng(3));
+    sum(layer(x, train)).backward();
+    const Tensor gradient = layer.linear1.weight->grad().detach() * 1;
+    zero_grad(layer);
+    sum(layer(x, Mode::train(Rng(3), &seen))).backward();
+    CHECK(same_bits(gradient, layer.linear1.weight->grad()));
+    CHECK_FALSE(seen.of(layer).needs_grad());
+}

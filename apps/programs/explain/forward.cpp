@@ -46,9 +46,9 @@ static Tensor attend(Values& values, const std::string& name, const nn::MultiHea
         keep(".merged", of_x, reshape(permute(heads, {0, 2, 1, 3}), {x.size(0), x.size(1), x.size(2)}));
     const Tensor out = keep(".out", of_x, layer.out_proj(merged));  // (1, T, d_model)
 
-    Tensor of_library;
-    check_same(name, out, layer(x, memory, {.mask = mask, .weights = &of_library}));
-    check_same(name + ".weights", weights, of_library);
+    nn::Probe seen;
+    check_same(name, out, layer(x, memory, {.mask = mask, .mode = nn::Mode::eval(&seen)}));
+    check_same(name + ".weights", weights, seen.of(layer));
     return out;
 }
 

@@ -67,7 +67,7 @@ TEST_CASE("state dict: NaN in a tied weight is saved and loaded", "[nn][checkpoi
     std::vector<Item> items = items_of(folder / "f");
     for (Item& item : items)
         if (item.name == "b.weight")
-            std::get<Tensor>(item.values).mutable_data()[0] += 1;
+            item.tensor.mutable_data()[0] += 1;
     write(folder / "f", items);
     CHECK(contains(error_of([&] { models::load_pytorch(folder / "f", other); }),
                    "b.weight is not a.weight, with which it is tied"));
@@ -105,7 +105,7 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
     const auto renamed = [&](const std::function<std::string(std::string)>& rename,
                              std::vector<Item> more = {}) {
         for (Item item : items_of(folder / "f"))
-            more.push_back({rename(item.name), item.values});
+            more.push_back({rename(item.name), item.tensor});
         write(folder / "g", more);
         other.a.weight->mutable_data()[0] = 9;
         return folder / "g";
@@ -140,10 +140,17 @@ TEST_CASE("state dict: what does not fit is an error, and changes nothing", "[nn
     const Tensor weight = Tensor::zeros({3, 2}), bias = Tensor::zeros({3});
     CHECK(contains(error({{"weight", Tensor::zeros({2, 3})}, {"bias", bias}}),
                    "weight is (2, 3) and should be (3, 2)"));
-    CHECK(contains(error({{"weight", Integers{{1, 1, 1, 1, 6}, {1, 2, 3, 4, 5, 6}}}, {"bias", bias}}),
-                   "weight is (1, 1, 1, 1, 6) and should be (3, 2)"));
-    CHECK(contains(error({{"weight", Integers{{3, 2}, {1, 2, 3, 4, 5, 6}}}, {"bias", bias}}),
-                   "weight is I64, no floating-point numbers"));
+    const auto error_of_weight = [&](const std::string& shape, const std::string& dtype) {
+        put(folder / "f",
+            file_of(R"({"bias":{"dtype":"F16","shape":[3],"data_offsets":[0,6]},"weight":{"dtype":")" +
+                        dtype + R"(","shape":)" + shape + R"(,"data_offsets":[6,18]}})",
+                    std::string(18, '\0')));
+        return error_of([&] { models::load_pytorch(folder / "f", layer); });
+    };
+    CHECK(error_of_weight("[3,2]", "BF16") == "");
+    nn::copy_values(nn::parameters(before), nn::parameters(layer));
+    CHECK(contains(error_of_weight("[1,1,1,1,6]", "F16"), "weight is (1, 1, 1, 1, 6) and should be (3, 2)"));
+    CHECK(contains(error_of_weight("[3,2]", "I16"), "weight is I16, no floating-point numbers"));
     CHECK(contains(error({{"weight", weight}, {"bias", bias}, {"module.bias", bias}}),
                    "unexpected: module.bias"));
     CHECK(contains(error({{"weight", weight}}), "missing: bias"));
