@@ -1,10 +1,11 @@
 #include "models/text/lines.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -70,14 +71,14 @@ std::string replace_invalid_utf8(std::string_view text, int64_t& replaced) {
 }
 
 std::string read_file(const std::string& path) {
-    std::error_code error;
-    nn::checkpoint::check_file(!std::filesystem::is_directory(path, error), path,
-                               ": this is a directory; a text file is needed");
     const auto shut = [](std::FILE* f) { std::fclose(f); };
     const std::unique_ptr<std::FILE, decltype(shut)> file(std::fopen(path.c_str(), "rb"), shut);
-    nn::checkpoint::check_file(file != nullptr, path, ": cannot be opened: ", std::strerror(errno));
-    const bool regular = std::filesystem::is_regular_file(path, error);
-    const auto size = regular ? std::filesystem::file_size(path, error) : std::size_t{1} << 28;
+    struct stat now = {};
+    const bool opened = file != nullptr && fstat(fileno(file.get()), &now) == 0;
+    nn::checkpoint::check_file(opened, path, ": cannot be opened: ", std::strerror(errno));
+    nn::checkpoint::check_file(!S_ISDIR(now.st_mode), path, ": this is a directory; a text file is needed");
+    const bool regular = S_ISREG(now.st_mode);
+    const std::size_t size = regular ? static_cast<std::size_t>(now.st_size) : std::size_t{1} << 28;
     std::string bytes, piece(std::size_t{1} << 20, '\0');  // in pieces, as the length of a pipe is not known
     try {
         bytes.reserve(regular ? size : 0);

@@ -50,7 +50,10 @@ void remove_leftovers(const std::filesystem::path& target) {
         if (!name.starts_with(begin) || name.find_first_not_of("0123456789-", begin.size()) != name.npos)
             continue;
         const int file = open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
+        struct stat opened = {}, named = {};
+        // Before it was locked, its process may have renamed it, and begun a new one under this name.
+        if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &opened) == 0 &&
+            lstat(entry->path().c_str(), &named) == 0 && opened.st_ino == named.st_ino)
             unlink(entry->path().c_str());
         if (file >= 0)
             close(file);
@@ -82,6 +85,14 @@ int write_all(int file, std::string_view bytes) {
     return 0;
 }
 
+int sync(int file) {
+#ifdef F_FULLFSYNC  // on macOS, fsync leaves the bytes in the disk's cache
+    if (fcntl(file, F_FULLFSYNC) == 0)
+        return 0;
+#endif
+    return fsync(file);
+}
+
 // A rename is on the disk once its folder is. Until then a power cut may bring back the old file, which is
 // complete. So it is not an error if this fails, for example in a folder that may not be listed.
 void sync_folder(const std::string& target) {
@@ -95,11 +106,14 @@ void sync_folder(const std::string& target) {
 
 }  // namespace
 
-InputFile::InputFile(const std::string& path) : path_(path) {
+// After InputFile(), the file is closed even if this throws.
+InputFile::InputFile(const std::string& path) : InputFile() {
+    path_ = path;
     check_regular(path);
     struct stat now = {};
     file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    check_file(file_ >= 0 && fstat(file_, &now) == 0, path, ": cannot be opened: ", std::strerror(errno));
+    const bool opened = file_ >= 0 && fstat(file_, &now) == 0;
+    check_file(opened, path, ": cannot be opened: ", std::strerror(errno));
     size_ = now.st_size;
 }
 
@@ -150,19 +164,15 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
     };
     struct stat old = {};
     const bool is_new = stat(target.c_str(), &old) != 0;
-    if (!is_new)
-        step([&] { return access(target.c_str(), W_OK); });  // rename would not check this
+    step([&] { return is_new ? 0 : access(target.c_str(), W_OK); });  // rename would not check this
     step([&] { return file = open_aside(target, aside); });
     step([&] { return lock = fcntl(file, F_DUPFD_CLOEXEC, 0); });  // holds the lock until the file is renamed
+    step([&] { return is_new ? 0 : fchmod(file, old.st_mode & 07777); });  // first: it may be private
     step([&] { return write(file); });
-    if (!is_new)
-        step([&] { return fchmod(file, old.st_mode & 07777); });
-    if (keep)
-        step([&] { return fsync(file); });
+    step([&] { return keep ? sync(file) : 0; });
     if (file >= 0 && close(file) < 0 && failed == 0)
         failed = errno;
-    if (keep)
-        step([&] { return rename(aside.c_str(), target.c_str()); });
+    step([&] { return keep ? rename(aside.c_str(), target.c_str()) : 0; });
     if ((failed != 0 || !keep) && file >= 0)
         unlink(aside.c_str());
     if (lock >= 0)

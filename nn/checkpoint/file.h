@@ -37,6 +37,8 @@ public:
     void append_to(std::string& bytes, int64_t n);  // the next n bytes; requires n <= left()
 
 private:
+    InputFile() = default;
+
     std::string path_;
     int file_ = -1;  // a descriptor: a stream's read does not fail everywhere when the system's does
     int64_t size_ = 0, at_ = 0;

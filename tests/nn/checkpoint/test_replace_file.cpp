@@ -8,9 +8,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <functional>
 #include <string_view>
 #include <thread>
 
+#include "models/text/lines.h"
 #include "nn/checkpoint/file.h"
 #include "tests/nn/checkpoint/files.h"
 
@@ -26,6 +28,8 @@ thread_local std::string* calls = nullptr;
 thread_local int until_failure = -1;  // calls that succeed before one that fails; negative: no call fails
 thread_local int failure = EIO;
 thread_local std::size_t at_most = SIZE_MAX;  // bytes in one write
+thread_local bool sizes_are_told = true;      // by fstat
+thread_local std::function<void()> before_lock;
 
 bool fails(const char* call) {
     if (calls == nullptr)
@@ -70,6 +74,15 @@ int fsync(int file) { return fails("fsync") ? -1 : real<int(int)>("fsync")(file)
 int fchmod(int file, mode_t mode) {
     return fails("fchmod") ? -1 : real<int(int, mode_t)>("fchmod")(file, mode);
 }
+int fstat(int file, struct stat* now) noexcept {
+    errno = EOVERFLOW;
+    return sizes_are_told ? real<int(int, struct stat*)>("fstat")(file, now) : -1;
+}
+int flock(int file, int how) noexcept {
+    if (const auto first = std::exchange(before_lock, nullptr))
+        first();
+    return real<int(int, int)>("flock")(file, how);
+}
 int rename(const char* from, const char* to) noexcept {
     return fails("rename") ? -1 : real<int(const char*, const char*)>("rename")(from, to);
 }
@@ -90,7 +103,7 @@ TEST_CASE("saving: the file is on the disk before it is renamed", "[nn][checkpoi
     CHECK(watch.noted == "write write fsync close rename close fsync close ");
     watch.noted.clear();
     replace_file(folder / "f", {"ghi"});
-    CHECK(watch.noted == "write fchmod fsync close rename close fsync close ");
+    CHECK(watch.noted == "fchmod write fsync close rename close fsync close ");
     CHECK(content(folder / "f") == "ghi");
 }
 
@@ -121,6 +134,36 @@ TEST_CASE("safetensors: a file that becomes shorter while it is read", "[nn][che
           (folder / "f") + ": ended after 0 of 10 bytes; is another program writing to it?");
 }
 
+TEST_CASE("reading: a file that opens, but whose size the system does not tell", "[nn][checkpoint]") {
+    const Folder folder;
+    put(folder / "f", "text");
+    const auto next_file = [] {
+        const int file = open("/dev/null", O_RDONLY);
+        close(file);
+        return file;
+    };
+    const int before = next_file();
+    sizes_are_told = false;
+    const std::string error = error_of([&] { read_file(folder / "f"); }),
+                      text_error = error_of([&] { models::text::read_file(folder / "f"); });
+    sizes_are_told = true;
+    CHECK(error == (folder / "f") + ": cannot be opened: " + std::strerror(EOVERFLOW));
+    CHECK(text_error == error);
+    CHECK(next_file() == before);  // no file is left open
+}
+
+TEST_CASE("saving: a new file that takes the name of a leftover is not removed", "[nn][checkpoint]") {
+    const Folder folder;
+    const std::string name = folder / "f.tmp-98-0";
+    put(name, "whole");
+    before_lock = [&] {  // the leftover was none: its process renames it, and begins to save again
+        std::filesystem::rename(name, folder / "g");
+        put(name, "half");
+    };
+    replace_file(folder / "f", {"abc"});
+    CHECK((content(name) == "half" && content(folder / "g") == "whole" && content(folder / "f") == "abc"));
+}
+
 TEST_CASE("saving: signals and short writes are no failures", "[nn][checkpoint]") {
     const Folder folder;
     {
@@ -132,7 +175,7 @@ TEST_CASE("saving: signals and short writes are no failures", "[nn][checkpoint]"
         Watch watch;
         at_most = 2;
         replace_file(folder / "f", {"ghijk", "lmn"});
-        CHECK(watch.noted.starts_with("write write write write write fchmod"));
+        CHECK(watch.noted.starts_with("fchmod write write write write write fsync"));
     }
     CHECK(content(folder / "f") == "ghijklmn");
 }
