@@ -5,9 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "apps/kit/options.h"
 #include "apps/kit/picture.h"
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
@@ -128,17 +126,14 @@ models::Batch training_batch(const Rng& rng, int64_t size, const std::set<Sequen
 
 // All sequences of lengths 1 to 3.
 std::vector<Sequence> short_sequences() {
-    std::vector<Sequence> all, longer = {{}};
-    for (int length = 1; length < kHeldOutMinLength; ++length) {
-        std::vector<Sequence> grown;
-        for (const Sequence& ids : longer)
-            for (int32_t s = 0; s < kSymbols; ++s) {
-                grown.push_back(ids);
-                grown.back().push_back(models::kFirstFreeId + s);
-            }
-        all.insert(all.end(), grown.begin(), grown.end());
-        longer = std::move(grown);
-    }
+    std::vector<Sequence> all = {{}};
+    for (std::size_t i = 0; all[i].size() + 1 < kHeldOutMinLength; ++i)  // each with one symbol more
+        for (int32_t s = 0; s < kSymbols; ++s) {
+            Sequence longer = all[i];
+            longer.push_back(models::kFirstFreeId + s);
+            all.push_back(std::move(longer));
+        }
+    all.erase(all.begin());  // the empty one
     return all;
 }
 

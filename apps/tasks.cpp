@@ -8,8 +8,6 @@
 #include <limits>
 #include <sstream>
 
-#include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/language_model.h"
@@ -20,7 +18,6 @@
 #include "nn/schedule.h"
 
 using namespace plaingrad;
-using autograd::NoGrad;
 using autograd::Rng;
 using autograd::Tensor;
 using autograd::Tokens;
@@ -99,39 +96,21 @@ constexpr Recipe kPublishedAdd = {
     {2, 4, 128, 512, Real(0.1), Init::gpt2}, 900, 512, 6e-4, 6e-5, 0, kMinGptAdam};
 constexpr Recipe kAdd = {{2, 4, 128, 512, 0, Init::gpt2}, 1000, 128, 2e-3, 0, 100, kMinGptAdam};
 
+// {symbols, length, answer_length, solve, tested, required}
+constexpr Questions kCopyQuestions = {10, 10, 10, copied, 10'000, 10'000};
+constexpr Questions kReverseQuestions = {10, 16, 16, reversed, 10'000, 10'000};
+constexpr Questions kSortQuestions = {3, 6, 6, sorted, 5000, 5000};
+constexpr Questions kAddQuestions = {10, 4, 3, added, 1000, 999};
+
 const std::vector<Task> kTasks = {
-    {"copy",
-     "10 symbols, unchanged",
-     Family::encoder_decoder,
-     {10, 10, 10, copied, 10'000, 10'000},
-     "no figure, harvardnlp",
-     "github.com/harvardnlp/annotated-transformer",
-     kPublishedCopy,
-     kCopy},
-    {"reverse",
-     "16 symbols, the last one first",
-     Family::encoder_only,
-     {10, 16, 16, reversed, 10'000, 10'000},
-     "100.00 %, phlippe",
-     "github.com/phlippe/uvadlc_notebooks, tutorial 6",
-     kReverse,
-     kReverse},
-    {"sort",
-     "6 digits from 0 to 2, the smallest first",
-     Family::decoder_only,
-     {3, 6, 6, sorted, 5000, 5000},
-     "5000/5000, karpathy",
-     "github.com/karpathy/minGPT, demo.ipynb",
-     kPublishedSort,
-     kSort},
-    {"add",
-     "two numbers of two digits",
-     Family::decoder_only,
-     {10, 4, 3, added, 1000, 999},
-     "999/1000, karpathy",
-     "github.com/karpathy/minGPT, play_math.ipynb in its history",
-     kPublishedAdd,
-     kAdd},
+    {"copy", "10 symbols, unchanged", Family::encoder_decoder, kCopyQuestions, "no figure, harvardnlp",
+     "github.com/harvardnlp/annotated-transformer", kPublishedCopy, kCopy},
+    {"reverse", "16 symbols, the last one first", Family::encoder_only, kReverseQuestions,
+     "100.00 %, phlippe", "github.com/phlippe/uvadlc_notebooks, tutorial 6", kReverse, kReverse},
+    {"sort", "6 digits from 0 to 2, the smallest first", Family::decoder_only, kSortQuestions,
+     "5000/5000, karpathy", "github.com/karpathy/minGPT, demo.ipynb", kPublishedSort, kSort},
+    {"add", "two numbers of two digits", Family::decoder_only, kAddQuestions, "999/1000, karpathy",
+     "github.com/karpathy/minGPT, play_math.ipynb in its history", kPublishedAdd, kAdd},
 };
 
 // --------------------------------------------------------------------------------------------------- data
@@ -244,7 +223,7 @@ nn::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, 
 }
 
 std::vector<Sequence> answers(const models::MaskedLanguageModel& model, const Tokens& questions, int64_t) {
-    const NoGrad no_grad;
+    const autograd::NoGrad no_grad;
     const Tensor logits = model(questions, models::Mode::eval());  // (B, T, V)
     const Real* row = logits.data();
     std::vector<Sequence> all(static_cast<std::size_t>(questions.batch()));
@@ -297,13 +276,11 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
 // are printed as "?".
 std::string example(const Sequence& question, const Sequence& answer, bool sum) {
     const auto text = [&](auto begin, auto end) {
-        std::string words;
-        for (; begin != end; ++begin) {
-            if (!sum && !words.empty())
-                words += ' ';
-            words += *begin < models::kFirstFreeId ? "?" : std::to_string(*begin - models::kFirstFreeId);
-        }
-        return words;
+        std::vector<std::string> symbols;
+        for (; begin != end; ++begin)
+            symbols.push_back(*begin < models::kFirstFreeId ? "?"
+                                                            : std::to_string(*begin - models::kFirstFreeId));
+        return models::listed(symbols, sum ? "" : " ");
     };
     const auto begin = question.begin(), end = question.end();
     return (sum ? text(begin, begin + 2) + " + " + text(begin + 2, end) + " = "
@@ -360,7 +337,7 @@ std::string describe(const Task& task, const Recipe& here) {
 kit::Options task_options(Settings& s) {
     kit::Options options("tasks",
                          "learns to copy, reverse, sort and add, with three families of Transformers");
-    options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, false,
+    options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, {},
                  kit::Options::Rest::names);
     options.add("--preset", "how each task is trained", s.preset, {"ours", "published"});
     options
@@ -411,15 +388,10 @@ Outcome learn(const Model& model, const Task& task, const Recipe& recipe, const 
 Outcome learn(const Task& task, const Recipe& r, const Rng& rng, const models::RunFolder& folder) {
     const Questions& q = task.questions;
     const Rng initial = rng.fork("model");
-    switch (task.family) {
-        case Family::encoder_decoder:
-            return learn(models::Transformer(encoder_decoder(q, r.model), initial), task, r, rng, folder);
-        case Family::encoder_only:
-            return learn(models::MaskedLanguageModel(one_stack({}, q, r.model), initial), task, r, rng,
-                         folder);
-        case Family::decoder_only:
-            break;
-    }
+    if (task.family == Family::encoder_decoder)
+        return learn(models::Transformer(encoder_decoder(q, r.model), initial), task, r, rng, folder);
+    if (task.family == Family::encoder_only)
+        return learn(models::MaskedLanguageModel(one_stack({}, q, r.model), initial), task, r, rng, folder);
     return learn(models::LanguageModel(one_stack(models::gpt2(), q, r.model), initial), task, r, rng, folder);
 }
 

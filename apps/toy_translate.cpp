@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/options.h"
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
@@ -18,9 +16,7 @@
 
 using namespace plaingrad;
 using autograd::Rng;
-using autograd::Tokens;
 using models::text::SentencePair;
-using models::text::Vocabulary;
 
 namespace {
 
@@ -98,7 +94,7 @@ constexpr int64_t kLongest = 2000;  // words in a sentence; the time of attentio
 // languages.
 struct Corpus {
     std::vector<models::Pair> pairs;
-    Vocabulary src, tgt;
+    models::text::Vocabulary src, tgt;
     int64_t longest = 0;
 
     Corpus(const std::vector<SentencePair>& sentences, bool shared, const std::string& path) {
@@ -175,7 +171,7 @@ public:
         : model_(model), corpus_(corpus), settings_(settings) {}
 
     std::vector<models::Hypothesis> operator()(const std::vector<int32_t>& ids) const {
-        const auto stepper = model_.start(Tokens::padded({ids}, models::kPad));
+        const auto stepper = model_.start(autograd::Tokens::padded({ids}, models::kPad));
         return models::beam_search(*stepper, {.beam = settings_.beam,
                                               .n_best = settings_.n_best,
                                               .alpha = settings_.alpha,

@@ -90,7 +90,7 @@ void Options::print_help() {
     print_paragraph(program_ + ": " + summary_);
     std::cout << "\nusage: " << as_called() << " [options]";
     if (!rest_argument_.empty())
-        std::cout << (rest_required_ ? " " + rest_argument_ : " [" + rest_argument_ + "]");
+        std::cout << (rest_count_.least > 0 ? " " + rest_argument_ : " [" + rest_argument_ + "]");
     std::cout << '\n';
     if (!commands_.empty())
         std::cout << "       " << as_called() << " COMMAND --help\n\n";

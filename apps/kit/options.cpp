@@ -12,13 +12,13 @@ using autograd::join;
 Options::Options(std::string program, std::string summary)
     : program_(std::move(program)), summary_(std::move(summary)) {}
 
-void Options::rest(const std::string& argument, const std::string& help, Words& words, bool required,
+void Options::rest(const std::string& argument, const std::string& help, Words& words, Count count,
                    Rest kind) {
     Settings::rest(words, kind);
     rest_ = &words;
     rest_argument_ = argument;
     rest_help_ = help;
-    rest_required_ = required;
+    rest_count_ = count;
     names_files_ = kind == Rest::files;
 }
 
@@ -88,9 +88,10 @@ void Options::parse(int argc, char** argv) {
     set_all(asked_);
     if (rest_ != nullptr)
         *rest_ = words;
-    if (rest_required_ && words.empty())
-        throw UsageError(
-            join("an argument is missing: ", rest_argument_, "; ", as_called(), " --help shows more"));
+    if (words.size() < rest_count_.least || words.size() > rest_count_.most)
+        throw UsageError(join(
+            words.size() < rest_count_.least ? "an argument is missing: " : "there are too many arguments: ",
+            rest_argument_, "; ", as_called(), " --help shows more"));
 }
 
 int run_command(int argc, char** argv, const Otherwise& otherwise, const std::vector<Command>& commands,

@@ -32,9 +32,11 @@ class Options : public models::Settings {
 public:
     Options(std::string program, std::string summary);
 
-    // The positional arguments, e.g. ("SYMBOL...", "a sequence to reverse", words). required: at least one
-    // must be given.
-    void rest(const std::string& argument, const std::string& help, Words& words, bool required = false,
+    struct Count {
+        std::size_t least = 0, most = SIZE_MAX;
+    };
+    // The positional arguments, e.g. ("SYMBOL...", "a sequence to reverse", words).
+    void rest(const std::string& argument, const std::string& help, Words& words, Count count = {0, SIZE_MAX},
               Rest kind = Rest::this_call);
     // The program's commands, for the help.
     void commands(const std::vector<Command>& all) { commands_ = all; }
@@ -61,7 +63,8 @@ private:
 
     std::string program_, summary_, rest_argument_, rest_help_;
     Words* rest_ = nullptr;
-    bool rest_required_ = false, names_files_ = false;
+    Count rest_count_;
+    bool names_files_ = false;
     std::vector<Command> commands_;
     std::vector<std::pair<std::string, std::string>> examples_;
     Words notes_;

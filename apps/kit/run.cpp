@@ -117,10 +117,8 @@ int info(const std::string& program, int argc, char** argv, Options train) {
     std::error_code none;
     std::vector<std::string> words;
     Options options(program + " info", "shows the progress and the settings of a run");
-    options.rest("FOLDER", "the folder given to --save", words, true);
+    options.rest("FOLDER", "the folder given to --save", words, {1, 1});
     options.parse(argc, argv);
-    if (words.size() > 1)
-        throw UsageError("info takes one folder: got " + models::listed(words));
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
     for (const auto& entry : fs::directory_iterator(words[0], none))

@@ -344,7 +344,8 @@ TEST_CASE("char_lm refuses wrong command lines", "[apps][char_lm]") {
     refused(2, {"learn"}, "unknown command 'learn'; there are train, sample, eval");
     refused(2, {"train"}, "an argument is missing: FILE...");
     refused(2, {"sample"}, "an argument is missing: MODEL [FILE...]");
-    refused(2, {"eval", "model"}, "eval needs a model");
+    refused(2, {"eval", "model"}, "an argument is missing: MODEL FILE...; ");
+    refused(2, {"info", "run", "other"}, "there are too many arguments: FOLDER; ");
     refused(2, {"--save", "x"}, "unknown option '--save'");
     refused(2, {"train", file, "--preset", "large"}, "--preset must be one of tiny|small|names: got 'large'");
     refused(2, {"train", file, "--heads", "3"}, "--d-model 128 must be a multiple of --heads 3");

@@ -356,7 +356,8 @@ TEST_CASE("classify says what is wrong with a command line", "[apps][classify]")
     refused(classify({"train"}), 2, {"classify: train needs one file: got 0; --help shows more"});
     refused(classify({"predict"}), 2, {"missing: MODEL [TEXT...]"});
     refused(classify({"predict", "m", ""}), 2, {"text 1 is empty"});
-    refused(classify({"eval", "m"}), 2, {"eval needs a model and a file"});
+    refused(classify({"eval", "m"}), 2,
+            {"an argument is missing: MODEL FILE; ./apps/classify eval --help shows more"});
     refused(train(good, {"--heads", "3"}), 2, {"--d-model 32 must be a multiple of --heads 3"});
     refused(train(good, {"--validation", "21"}), 2, {"--validation", "from 0 to 20: got '21'"});
     refused(train(good, {"--validation", "0", "--patience", "1"}), 2,

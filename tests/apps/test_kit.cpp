@@ -256,7 +256,7 @@ struct Run {
 
     kit::Options options() {
         kit::Options options("program", "trains");
-        options.rest("FILE...", "to learn from", files, false, kit::Options::Rest::files);
+        options.rest("FILE...", "to learn from", files, {}, kit::Options::Rest::files);
         options.preset("--preset", "what is not given", preset, {"small", "large"},
                        [this](const models::Settings&) {
                            const std::string chosen = preset;

@@ -16,11 +16,10 @@ std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) 
     std::vector<File> files;
     for (const std::string& name : names) {
         std::string text = models::text::read_file(name);
-        if (!bytes)
-            models::text::check_unpacked(text, name);
-        check(bytes || text.find('\0') == std::string::npos, name,
-              ": there is a NUL byte in this file; --bytes reads files that are not text");
         if (!bytes) {
+            models::text::check_unpacked(text, name);
+            check(text.find('\0') == std::string::npos, name,
+                  ": there is a NUL byte in this file; --bytes reads files that are not text");
             text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
             std::erase(text, '\r');
         }

@@ -2,7 +2,6 @@
 // --lines each line of the file is a separate text, e.g. a name, and it learns to invent new ones.
 #include <iostream>
 
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/programs/char_lm/log_book.h"
 #include "apps/programs/char_lm/loss.h"
@@ -12,7 +11,6 @@
 using namespace plaingrad;
 using namespace plaingrad::char_lm;
 using autograd::check;
-using autograd::join;
 
 namespace {
 
@@ -46,7 +44,7 @@ int sample_command(int argc, char** argv) {
     std::vector<std::string> words;
     kit::Options options("char_lm sample", "writes with a saved model");
     options.rest("MODEL [FILE...]", "a saved model; its training lines, to count how many samples are new",
-                 words, true);
+                 words, {.least = 1});
     options.add("--prompt", "TEXT", "the text to continue", s.prompt).allow_empty();
     options.add("--tokens", "N", "characters to write; with a model of lines, at most so many per line",
                 s.tokens);
@@ -72,12 +70,10 @@ int sample_command(int argc, char** argv) {
 int eval_command(int argc, char** argv) {
     std::vector<std::string> words;
     kit::Options options("char_lm eval", "measures how well a saved model predicts files");
-    options.rest("MODEL FILE...", "a saved model; files to predict", words, true);
+    options.rest("MODEL FILE...", "a saved model; files to predict", words, {.least = 2});
     options.add_threads();
     options.example("./apps/char_lm eval readme apps/README.md", "nats and bits per character");
     options.parse(argc, argv);
-    if (words.size() < 2)
-        throw kit::UsageError("eval needs a model and a text; --help shows more");
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());
     int64_t unknown = 0;

@@ -36,7 +36,7 @@ static void use_preset(Settings& s, const models::Settings& given) {
 kit::Options train_options(Settings& s) {
     kit::Options options("char_lm train",
                          "learns from text, and holds out a tenth of it to measure the result");
-    options.rest("FILE...", "text in UTF-8; several files are read as one text", s.files, false,
+    options.rest("FILE...", "text in UTF-8; several files are read as one text", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
     options.add("--lines", "each line is a separate text, such as a name", s.lines);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/programs/char_lm/loss.h"
 #include "apps/programs/char_lm/sample.h"
@@ -12,7 +11,6 @@
 namespace plaingrad::char_lm {
 
 using autograd::check;
-using autograd::join;
 
 namespace {
 

@@ -13,7 +13,6 @@
 namespace plaingrad::classify {
 
 using autograd::check;
-using autograd::join;
 using models::text::has_text;
 
 namespace {
@@ -51,7 +50,7 @@ std::vector<Example> read_examples(const std::string& path) {
     std::vector<Example> examples;
     for (std::size_t i = 0; i < lines.size(); ++i)
         if (has_text(lines[i]))
-            examples.push_back(parse_line(lines[i], join(path, ":", i + 1)));
+            examples.push_back(parse_line(lines[i], autograd::join(path, ":", i + 1)));
     check(!examples.empty(), path, ": there is no line with a label and a text in this file");
     report_replaced(path, replaced);
     return examples;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/built_in.h"
 #include "apps/programs/classify/evaluate.h"
@@ -15,17 +14,12 @@ using namespace plaingrad;
 using namespace plaingrad::classify;
 using autograd::check;
 using autograd::join;
-using models::text::has_text;
 
 namespace {
 
 int demo_command(int argc, char** argv, const std::vector<kit::Command>& commands) {
     Settings s;
-    s.epochs = 30;
-    s.batch = 32;
-    s.d_model = 64;
-    s.lr = 3e-3;
-    s.dropout = 0.1;
+    s.epochs = 30, s.batch = 32, s.d_model = 64, s.lr = 3e-3, s.dropout = 0.1;
     kit::Options options("classify", "learns to label lines of text");
     options.commands(commands);
     options.add_common(s.seed);
@@ -115,7 +109,7 @@ int predict_command(int argc, char** argv) {
     std::vector<std::string> words;
     kit::Options options("classify predict", "predicts the labels of texts, with probabilities");
     options.rest("MODEL [TEXT...]", "a saved model; texts, otherwise the lines of standard input", words,
-                 true);
+                 {.least = 1});
     options.add_threads();
     options.note(
         "The output has a line for each text: the label, then all labels as label=probability, the most "
@@ -123,7 +117,7 @@ int predict_command(int argc, char** argv) {
         "gives an empty line.");
     options.parse(argc, argv);
     for (std::size_t i = 1; i < words.size(); ++i)
-        if (!has_text(words[i]))
+        if (!models::text::has_text(words[i]))
             throw kit::UsageError(join("text ", i, " is empty"));
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
@@ -145,11 +139,9 @@ int predict_command(int argc, char** argv) {
 int eval_command(int argc, char** argv) {
     std::vector<std::string> words;
     kit::Options options("classify eval", "measures a model on a labelled file");
-    options.rest("MODEL FILE", "a saved model; lines of label<TAB>text, or label and text", words, true);
+    options.rest("MODEL FILE", "a saved model; lines of label<TAB>text, or label and text", words, {2, 2});
     options.add_threads();
     options.parse(argc, argv);
-    if (words.size() != 2)
-        throw kit::UsageError("eval needs a model and a file; --help shows more");
     const models::Labeller l = models::Labeller::load(words[0]);
     const std::vector<Example> examples = read_examples(words[1]);
     report_cuts(l.reader, examples);

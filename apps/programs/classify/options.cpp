@@ -10,7 +10,7 @@ bool is_number(const std::string& text) { return text.find_first_not_of("-012345
 
 kit::Options train_options(Settings& s) {
     kit::Options options("classify train", "learns from a file with a label and a text on each line");
-    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, false,
+    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
     options

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iostream>
 
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "models/text/lines.h"
@@ -12,11 +11,8 @@
 
 namespace plaingrad::classify {
 
-using autograd::Real;
 using autograd::Rng;
-using autograd::Tensor;
 using autograd::Tokens;
-using models::Classifier;
 using models::Labeller;
 using Sequence = std::vector<int32_t>;
 
@@ -58,9 +54,9 @@ nn::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training, 
     }
     const auto size = static_cast<int64_t>(texts.size());
     const Tokens ids = Tokens::padded(texts, models::kPad);
-    const Tensor logits = l.model(ids, mode);  // (B, classes)
+    const autograd::Tensor logits = l.model(ids, mode);  // (B, classes)
     return {autograd::cross_entropy(logits, Tokens(size, 1, labels),
-                                    {.label_smoothing = static_cast<Real>(s.label_smoothing)}),
+                                    {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
             static_cast<int64_t>(std::count_if(ids.ids().begin(), ids.ids().end(),
                                                [](int32_t id) { return id != models::kPad; }))};
 }
@@ -80,8 +76,8 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
     models::text::Reader reader(texts_of(corpus.training), s.reader);
     const models::ClassifierConfig config = configure(s, reader.size(), static_cast<int64_t>(labels.size()));
     kit::check_memory(models::least_parameters(config));
-    Labeller l = {Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")), std::move(reader),
-                  labels};
+    Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
+                  std::move(reader), labels};
     kit::announce(kit::name(), nn::parameter_count(l.model));
     std::cerr << kit::grouped(static_cast<int64_t>(corpus.training.size())) << " texts to learn from, "
               << kit::grouped(static_cast<int64_t>(corpus.held_out.size())) << " held out; " << labels.size()

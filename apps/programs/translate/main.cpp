@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iostream>
 
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/data_report.h"
 #include "apps/programs/translate/pipe.h"
@@ -109,7 +108,7 @@ int run_command(int argc, char** argv) {
     PipeOptions pipe;
     std::string unknown = "copy";
     kit::Options options("translate run", "translates standard input, or a file, line by line");
-    options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, true);
+    options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, {1, 2});
     add_decoding(options, pipe.translation, unknown);
     options.add("--n-best", "N",
                 "N translations of each line, as `line ||| translation ||| score`; lines are numbered from 0",
@@ -122,8 +121,6 @@ int run_command(int argc, char** argv) {
     options.example("echo 'A man is riding a bicycle.' | ./apps/translate run run", "translates a sentence");
     options.note("In alignments, words are separated by spaces and numbered from 0.");
     options.parse(argc, argv);
-    if (words.size() > 2)
-        throw kit::UsageError("run takes a model and at most one file; --help shows more");
     if (pipe.translation.n_best > pipe.translation.beam)
         throw kit::UsageError(join("--n-best ", pipe.translation.n_best, " must not be larger than --beam ",
                                    pipe.translation.beam));
@@ -149,13 +146,11 @@ int score_command(int argc, char** argv) {
     std::string unknown = "copy";
     kit::Options options("translate score", "measures a model on your sentences: loss and BLEU");
     options.rest("MODEL SOURCE TARGET | MODEL TSV", "a run's folder or a saved model; the sentences", words,
-                 true);
+                 {2, 3});
     add_decoding(options, decoding, unknown);
     options.add_threads();
     options.example("./apps/translate score run val.en val.de", "nats per token, and BLEU");
     options.parse(argc, argv);
-    if (words.size() < 2 || words.size() > 3)
-        throw kit::UsageError("score needs a model, and two files or one TSV; --help shows more");
     decoding.copy_unknown = unknown == "copy";
     const auto [model, codec] = models::Translator::load(words[0]);
     const ParallelText text = read({words.begin() + 1, words.end()}, codec.is_bytes());
@@ -170,11 +165,9 @@ int score_command(int argc, char** argv) {
 int info_command(int argc, char** argv) {
     std::vector<std::string> words;
     kit::Options options("translate info", "shows what a saved model contains");
-    options.rest("MODEL", "a run's folder or a file", words, true);
+    options.rest("MODEL", "a run's folder or a file", words, {1, 1});
     options.add_threads();
     options.parse(argc, argv);
-    if (words.size() > 1)
-        throw kit::UsageError(join("info takes one model: got ", models::listed(words)));
     const std::string path = models::model_file(words[0]);
     const auto [model, codec] = models::Translator::load(path);
     const models::TransformerConfig& c = model.config;
@@ -200,7 +193,7 @@ int learn_bpe_command(int argc, char** argv) {
     kit::Options options("translate learn-bpe",
                          "learns byte-pair encoding, and writes its merges to standard output");
     options.rest("FILE...", "text in tokens, separated by spaces, in all languages that will share pieces",
-                 files, true);
+                 files, {.least = 1});
     options.add("--merges", "N", "merges to learn", merges, {.max = 10'000'000});
     options.add_threads();
     options.example("./apps/translate learn-bpe --merges 10000 train.tok.en train.tok.de > codes",

@@ -82,14 +82,13 @@ void add_learning_options(kit::Options& options, Settings& s) {
 // SOURCE,TARGET or TSV. Names may contain commas if such files exist.
 std::vector<std::string> two_files(const std::string& text) {
     std::error_code none;
+    std::vector<std::string> files = {text};
     if (std::filesystem::exists(text, none))
-        return {text};
-    std::vector<std::string> files = {text.substr(0, text.find(','))};
-    if (files[0] != text)
-        files.push_back(text.substr(files[0].size() + 1));
+        return files;
     for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',', comma + 1)) {
         const std::vector<std::string> two = {text.substr(0, comma), text.substr(comma + 1)};
-        if (std::filesystem::exists(two[0], none) && std::filesystem::exists(two[1], none))
+        if (files.size() == 1 ||
+            (std::filesystem::exists(two[0], none) && std::filesystem::exists(two[1], none)))
             files = two;
     }
     if (files.front().empty() || files.back().empty())
@@ -102,7 +101,7 @@ std::vector<std::string> two_files(const std::string& text) {
 kit::Options train_options(Settings& s) {
     kit::Options options("translate train", "learns to translate from pairs of sentences");
     options.rest("SOURCE TARGET | TSV",
-                 "two files with a sentence on each line, or one with source<TAB>target", s.files, false,
+                 "two files with a sentence on each line, or one with source<TAB>target", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
     options

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "apps/kit/program.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/score.h"
 #include "models/saved.h"
