@@ -111,7 +111,7 @@ find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 # unit.cpp includes the other kernel files; dispatch.cpp and scratch.cpp are compiled as any source.
 KERNEL_SRC := $(filter-out %/dispatch.cpp %/scratch.cpp,$(wildcard autograd/kernels/*.cpp))
 LIB_SRC    := $(filter-out $(KERNEL_SRC),$(call find,autograd nn models,*.cpp))
-KIT_SRC    := $(call find,apps/kit,*.cpp)
+KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.txt)
 # A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library
 # of its own, so that tests can look inside; a text in it is data that the program carries.
 APPS       := $(sort $(patsubst apps/%.cpp,%,$(wildcard apps/*.cpp)) $(patsubst apps/programs/%/main.cpp,%,$(wildcard apps/programs/*/main.cpp)))
@@ -128,9 +128,10 @@ endif
 of_kernels  = $(filter autograd/kernels/%,$(LIB_SRC))
 KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
 LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels),$(LIB_SRC))) $(of_kernels:%.cpp=$(OBJ)/%.o)  # the slow ones first
-KIT_OBJ    := $(call objects,$(KIT_SRC))
+of_sources  = $(call objects,$(filter %.cpp,$(1))) $(patsubst %.txt,$(OBJ)/%.o,$(filter %.txt,$(1)))
+KIT_OBJ    := $(call of_sources,$(KIT_SRC))
 KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
-PART_OBJ   := $(call objects,$(filter %.cpp,$(PART_SRC))) $(patsubst %.txt,$(OBJ)/%.o,$(filter %.txt,$(PART_SRC)))
+PART_OBJ   := $(call of_sources,$(PART_SRC))
 PARTS      := $(if $(PART_SRC),$(OUT)/libprograms.a)
 PROGRAMS   := $(APPS:%=$(APPS_IN)/%)
 MAIN_SRC   := $(wildcard apps/*.cpp apps/programs/*/main.cpp)
@@ -167,9 +168,9 @@ ifneq ($(PCH),no)
 $(filter-out $(KERNEL_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ): | $(OUT)/std.h.gch
 endif
 
-# apps/programs/char_lm/log_book.txt becomes `plaingrad::char_lm::log_book`, a string_view.
+# apps/programs/char_lm/log_book.txt becomes `plaingrad::char_lm::log_book`, a string_view; apps/kit/stylesheet.txt, `kit::stylesheet`.
 program = $(notdir $(patsubst %/,%,$(dir $*)))
-$(OBJ)/apps/programs/%.o: apps/programs/%.txt $(OUT)/flags
+$(OBJ)/apps/%.o: apps/%.txt $(OUT)/flags
 	$(call say,txt)
 	$(Q){ echo '$(H)include <string_view>'; echo 'namespace plaingrad::$(program) {'; \
 	    echo 'extern const std::string_view $(notdir $*);'; printf 'const std::string_view $(notdir $*) = R"text('; \
@@ -189,7 +190,7 @@ $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(compile)
 
 .PRECIOUS: $(OUT)/folders/%.cpp
-in = $(foreach file,$(LIB_SRC) $(KIT_SRC) $(filter %.cpp,$(PART_SRC)),$(if $(filter $(1)/,$(dir $(file))),$(file)))
+in = $(foreach file,$(LIB_SRC) $(filter %.cpp,$(KIT_SRC) $(PART_SRC)),$(if $(filter $(1)/,$(dir $(file))),$(file)))
 $(OUT)/folders/%.cpp: FORCE
 	@$(call write,$(foreach file,$(call in,$*),$(call include,"$(file)")))
 $(OBJ)/%/folder.o: $(OUT)/folders/%.cpp $(OUT)/flags

@@ -251,7 +251,8 @@ void show_attention(const models::Transformer& model, const Sequence& ids) {
     std::cout << "\nCross-attention for " << text(ids) << " (rows: output symbols, columns: input symbols)\n"
               << "layer " << view.layer + 1 << ", head " << view.head + 1 << ", with " << std::fixed
               << std::setprecision(2) << view.mass << " of its weight on the anti-diagonal\n\n";
-    kit::draw_heat_map(std::cout, rows, columns, view.weights, kit::stdout_has_colour());
+    std::cout << kit::draw({.rows = rows, .columns = columns, .values = view.weights},
+                           kit::stdout_has_colour());
 }
 
 int main_program(Settings& settings, kit::Options& options) {

@@ -11,17 +11,13 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 namespace plaingrad::kit {
 
-// Rounded, and the same in every locale: 12.34 -> "12.3", -0.01 -> "0.0". At most two decimals.
-std::string number(double value, int decimals = 1);
-
-// Wider than the text in most fonts, narrower in none.
-double text_width(const std::string& text);
-double widest(const std::vector<std::string>& texts);
 constexpr double kLine = 17;  // from one line of text to the next
+// Wider than the text in most fonts, narrower in none.
+double text_width(std::size_t columns);
+double text_width(const std::string& text);
 
 // Of shapes: "12.0 7.5", and a path of SVG.
 std::string place(double x, double y);
@@ -44,6 +40,8 @@ public:
     void text(double x, double y, const std::string& text, const std::string& style = "", double angle = 0);
     // `shape` is a path of SVG, "M 10 20 h 5 v 5 z".
     void path(const std::string& shape, const std::string& style, const std::string& attributes = "");
+    // Everything that is drawn on `over`, over what is drawn here.
+    void add(const Canvas& over) { body_ += over.body_; }
 
     // The whole file, with the title in its top left corner. Title and description are for those who cannot
     // see the figure.

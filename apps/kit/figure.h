@@ -16,16 +16,19 @@
 
 namespace plaingrad::kit {
 
+// What a cell of a heat map shows: a shade, its value, or both.
+enum class Cells { shades, numbers, both };
+
 // A grid of squares, (rows, columns). From `low` to `high` it is white to blue (on a dark page black to
 // blue); if low is negative, blue over grey to yellow, which get lighter from end to end and so can be told
-// apart in print. Values beyond an end look like it; NaN is crossed out.
+// apart in print. Values beyond an end look like it; NaN is left empty.
 struct HeatMap {
     std::string title = {};                  // above this grid; short
     std::vector<std::string> rows, columns;  // labels; if the cells are small, only every n-th is written
     std::vector<double> values;              // row after row
     std::string row_axis = {}, column_axis = {};  // what rows and columns are: "query", "key"
     double low = 0, high = 1;
-    bool numbers = false;  // writes the value into each cell, with two decimals
+    Cells cells = Cells::shades;
 };
 
 struct Axis {

@@ -5,6 +5,7 @@
 #include "apps/kit/canvas.h"
 #include "apps/kit/figure.h"
 #include "apps/kit/scale.h"
+#include "apps/kit/text.h"
 #include "autograd/base/check.h"
 
 namespace plaingrad::kit {
@@ -14,7 +15,6 @@ using autograd::check;
 using autograd::join;
 
 constexpr double kKey = 60;  // the key to the colours is so wide
-
 constexpr int kShades = 40;
 
 int shade_of(const HeatMap& map, double value) {
@@ -23,45 +23,43 @@ int shade_of(const HeatMap& map, double value) {
 
 // Fills a shape. Where values have a sign, the colours are the ends and the middle of the scale cividis.
 void fill(Canvas& canvas, const std::string& shape, int shade, bool with_sign) {
+    static constexpr double stops[][3] = {{0, 34, 78}, {124, 123, 120}, {254, 232, 56}};
     const double part = static_cast<double>(shade) / kShades;
     if (!with_sign)
         return canvas.path(shape, "cell heat", join("fill-opacity='", number(part, 2), "' "));
-    static constexpr double stops[][3] = {{0, 34, 78}, {124, 123, 120}, {254, 232, 56}};
     const int half = shade < kShades / 2 ? 0 : 1;
-    std::string colour;
-    for (int i = 0; i < 3; ++i)
-        colour +=
-            (i == 0 ? "" : ",") + number(std::lerp(stops[half][i], stops[half + 1][i], 2 * part - half), 0);
-    canvas.path(shape, "cell", join("fill='rgb(", colour, ")' "));
+    const auto channel = [&](int i) {
+        return number(std::lerp(stops[half][i], stops[half + 1][i], 2 * part - half), 0);
+    };
+    canvas.path(shape, "cell", join("fill='rgb(", channel(0), ",", channel(1), ",", channel(2), ")' "));
+}
+
+// The style of a number that can be read on this shade.
+const char* ink(const HeatMap& map, int shade) {
+    if (map.cells == Cells::both && map.low < 0)
+        return shade < 22 ? "mid light" : "mid dark";
+    return map.cells == Cells::both && shade >= 20 ? "mid over" : "mid";
 }
 
 // All cells of a shade are one path, which makes the file a third as large.
 void draw_cells(Canvas& canvas, const HeatMap& map, const Frame& grid, double cell) {
     std::map<int, std::string> shapes;
+    Canvas numbers;  // over all shapes
     const double side = cell < 12 ? cell : cell - 1;
-    const auto each = [&](const auto& draw) {
-        for (std::size_t i = 0; i < map.values.size(); ++i)
-            draw(grid.left + cell * static_cast<double>(i % map.columns.size()),
-                 grid.top + cell * static_cast<double>(i / map.columns.size()), map.values[i]);
-    };
-    each([&](double x, double y, double value) {
-        if (std::isnan(value))
-            canvas.path(join("M", place(x + 3, y + 3), "L", place(x + side - 3, y + side - 3)), "axis");
-        else
-            shapes[shade_of(map, value)] += rectangle(x, y, side, side);
-    });
+    for (std::size_t i = 0; i < map.values.size(); ++i) {
+        const double x = grid.left + cell * static_cast<double>(i % map.columns.size());
+        const double y = grid.top + cell * static_cast<double>(i / map.columns.size());
+        if (std::isnan(map.values[i]))
+            continue;
+        const int shade = shade_of(map, map.values[i]);
+        if (map.cells != Cells::numbers)
+            shapes[shade] += rectangle(x, y, side, side);
+        if (map.cells != Cells::shades)
+            numbers.text(x + side / 2, y + side / 2 + 4, number(map.values[i], 2), ink(map, shade));
+    }
     for (const auto& [shade, shape] : shapes)
         fill(canvas, shape, shade, map.low < 0);
-    if (map.numbers)
-        each([&](double x, double y, double value) {
-            if (std::isnan(value))
-                return;
-            const int shade = shade_of(map, value);
-            const char* const style = map.low < 0  ? (shade < 22 ? "mid light" : "mid dark")
-                                      : shade < 20 ? "mid"
-                                                   : "mid over";
-            canvas.text(x + side / 2, y + side / 2 + 4, number(value, 2), style);
-        });
+    canvas.add(numbers);
 }
 
 void draw_labels(Canvas& canvas, const HeatMap& map, const Frame& grid, double cell, std::size_t every,
@@ -81,8 +79,8 @@ Frame draw(Canvas& canvas, const HeatMap& map, double left, double top, double w
     check(map.low < map.high, "[figure] a heat map's low lies below its high: they are ", map.low, " and ",
           map.high);
     const auto rows = static_cast<double>(map.rows.size()), columns = static_cast<double>(map.columns.size());
-    const double before = widest(map.rows) + 8 + (map.row_axis.empty() ? 0 : 20),
-                 label = widest(map.columns) + 6;
+    const double before = text_width(widest(map.rows)) + 8 + (map.row_axis.empty() ? 0 : 20),
+                 label = text_width(widest(map.columns)) + 6;
     // Labels that are wider than their cells are turned, and stand over to the right; where a line of text is
     // higher than a cell, only every n-th one is written.
     const double over = 0.7 * label, room = width - before;
@@ -105,7 +103,7 @@ void draw_key(Canvas& canvas, const HeatMap& map, double left, double top) {
     for (int shade = 0; shade <= kShades; ++shade)
         fill(canvas, rectangle(left, top + 2.0 * (kShades - shade), 12, 2), shade, map.low < 0);
     for (const double value : {map.low, (map.low + map.high) / 2, map.high})
-        canvas.text(left + 18, top + 2.0 * (kShades - shade_of(map, value)) + 5, tick_label(value), "soft");
+        canvas.text(left + 18, top + 2.0 * (kShades - shade_of(map, value)) + 5, join(value), "soft");
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "autograd/base/version.h"
 #include "models/text/edit_distance.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::kit {
 
@@ -24,14 +24,17 @@ void print_paragraph(const std::string& text, std::size_t indent = 0) {
 
 // `left` in a column of this width, and `right` beside it; or below, if `left` is wider.
 void print_row(const std::string& left, const std::string& right, std::size_t width) {
-    std::cout << "  " << left;
-    bool fits = left.size() <= width;
-    for (const std::string& line : wrapped(right, output_width() - width - 4)) {
-        std::cout << (fits ? std::string(width - left.size(), ' ') : '\n' + std::string(width + 2, ' '))
-                  << "  " << line;
-        fits = false;
+    std::string line = "  " + left;
+    if (left.size() > width)
+        std::cout << std::exchange(line, "") << '\n';
+    for (const std::string& part : wrapped(right, output_width() - width - 4)) {
+        line.resize(width + 4, ' ');
+        std::cout << std::exchange(line, "") << part << '\n';
     }
-    std::cout << '\n';
+}
+
+std::string left_of(const Setting& row) {
+    return row.argument.empty() ? row.name : row.name + " " + row.argument;
 }
 
 }  // namespace
@@ -81,48 +84,37 @@ void Options::print_version() const {
 
 void Options::print_help() {
     set_all({});
-    std::size_t width = std::max<std::size_t>(rest_argument_.size(), 9);  // --version
-    for (const Command& command : commands_)
-        width = std::max(width, command.name.size());
-    for (const Setting& o : rows_)
-        width = std::max(width, o.name.size() + 1 + o.argument.size());
-    width = std::min<std::size_t>(width, 24);
+    const std::size_t widest_word = std::max({rest_argument_.size(), widest(commands_, &Command::name),
+                                              widest(rows_, left_of), std::size_t{9}});  // --version
+    const std::size_t width = std::min<std::size_t>(widest_word, 24);
     print_paragraph(program_ + ": " + summary_);
-    std::cout << "\nusage: " << as_called() << " [options]";
-    if (!rest_argument_.empty())
-        std::cout << (rest_count_.least > 0 ? " " + rest_argument_ : " [" + rest_argument_ + "]");
-    std::cout << '\n';
+    const std::string words = rest_count_.least > 0 ? " " + rest_argument_ : " [" + rest_argument_ + "]";
+    std::cout << "\nusage: " << as_called() << " [options]" << (rest_ == nullptr ? "" : words) << '\n';
     if (!commands_.empty())
         std::cout << "       " << as_called() << " COMMAND --help\n\n";
     for (const Command& command : commands_)
         print_row(command.name, command.summary, width);
     std::cout << '\n';
-    if (!rest_argument_.empty())
+    if (rest_ != nullptr)
         print_row(rest_argument_, rest_help_, width);
-    for (const Setting& o : rows_) {
-        const std::string value = o.argument.empty() ? "" : o.get();
-        print_row(o.argument.empty() ? o.name : o.name + " " + o.argument,
-                  value.empty() ? o.help : o.help + " (" + value + ")", width);
+    for (const Setting& row : rows_) {
+        const std::string value = row.argument.empty() ? "" : row.get();
+        print_row(left_of(row), value.empty() ? row.help : row.help + " (" + value + ")", width);
     }
     print_row("--help", "print this help", width);
     print_row("--version", "print the version of plaingrad", width);
     if (preset_ != nullptr)
         print_presets();
-    if (find("--resume") != nullptr) {
-        std::cout << '\n';
-        print_paragraph("--resume continues a run with its settings. These options may be given again: " +
+    if (find("--resume") != nullptr)
+        print_paragraph("\n--resume continues a run with its settings. These options may be given again: " +
                         changeable() + (names_files_ ? ", and files that have moved." : "."));
-    }
-    if (!examples_.empty())
-        std::cout << "\nexamples:\n";
+    std::cout << (examples_.empty() ? "" : "\nexamples:\n");
     for (const auto& [command, effect] : examples_) {
         std::cout << "  " << as_called(command) << '\n';
         print_paragraph(effect, 6);
     }
-    for (const std::string& note : notes_) {
-        std::cout << '\n';
-        print_paragraph(note);
-    }
+    for (const std::string& note : notes_)
+        print_paragraph("\n" + note);
 }
 
 }  // namespace plaingrad::kit

@@ -3,8 +3,8 @@
 
 #include "apps/kit/canvas.h"
 #include "apps/kit/figure.h"
-#include "apps/kit/program.h"
 #include "apps/kit/scale.h"
+#include "apps/kit/text.h"
 #include "autograd/base/check.h"
 
 namespace plaingrad::kit {
@@ -20,41 +20,34 @@ std::string style_of(const LineChart& chart, std::size_t index) {
 // The grid, and the numbers beside it where asked for.
 void draw_axes(Canvas& canvas, const Scale& x, const Scale& y, const Frame& at, bool numbers_left,
                bool numbers_below) {
-    const auto line = [&](double level, const char* style) {
-        canvas.path(join("M", place(at.left, at.bottom() - level * at.height), "h", number(at.width)), style);
-    };
-    for (const double tick : y.ticks()) {
-        line(y(tick), "grid");
+    for (const auto& [part, label] : y.ticks()) {
+        const double level = at.bottom() - part * at.height;
+        canvas.path(join("M", place(at.left, level), "h", number(at.width)), "grid");
         if (numbers_left)
-            canvas.text(at.left - 8, at.bottom() - y(tick) * at.height + 4, tick_label(tick), "soft end");
+            canvas.text(at.left - 8, level + 4, label, "soft end");
     }
-    for (const double tick : x.ticks()) {
-        canvas.path(join("M", place(at.left + x(tick) * at.width, at.bottom()), "v4"), "axis");
+    for (const auto& [part, label] : x.ticks()) {
+        canvas.path(join("M", place(at.left + part * at.width, at.bottom()), "v4"), "axis");
         if (numbers_below)
-            canvas.text(at.left + x(tick) * at.width, at.bottom() + 18, tick_label(tick), "soft mid");
+            canvas.text(at.left + part * at.width, at.bottom() + 18, label, "soft mid");
     }
-    line(0, "axis");
+    canvas.path(join("M", place(at.left, at.bottom()), "h", number(at.width)), "axis");
 }
 
-// Draws a line, with a dot at each point if it is large and they are few. Returns its last point.
-Point draw_series(Canvas& canvas, const LineChart& chart, std::size_t index, const std::vector<Point>& points,
-                  const Frame& at, bool large) {
-    std::string line, dots;
-    Point end = {at.width, at.height};
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        if (std::isnan(points[i].x + points[i].y))
-            continue;
-        end = points[i];
-        const std::string here = place(at.left + end.x, at.top + end.y);
-        const bool begins = i == 0 || std::isnan(points[i - 1].x + points[i - 1].y);
-        line += join(begins ? "M" : "L", here, begins ? "h0" : "");
-        dots += join("M", here, "h0");
-    }
-    const std::string style = style_of(chart, index);
-    canvas.path(line, join("line ", style, large ? "" : " thin"));
-    if (large && points.size() <= 20 && !is_level(chart.series[index]))
-        canvas.path(dots, join("line dot ", style));
-    return end;
+// A line, with a dot at each point if there is room for dots and they are few.
+void draw_curve(Canvas& canvas, const Curve& curve, const std::string& style, const Frame& at, bool dotted) {
+    std::string shape, dots;
+    int points = 0;
+    for (const Line& line : curve.lines)
+        for (const Point& point : line) {
+            const std::string here = place(at.left + point.x, at.top + point.y);
+            shape += &point == &line[0] ? join("M", here, "h0") : "L" + here;
+            dots += join("M", here, "h0");
+            ++points;
+        }
+    canvas.path(shape, "line " + style);
+    if (dotted && points <= 20)
+        canvas.path(dots, "line dot " + style);
 }
 
 // The series of small multiples, in one line from `left` on.
@@ -66,29 +59,19 @@ void draw_key(Canvas& canvas, const LineChart& chart, double left, double y) {
     }
 }
 
-// Lines of text above a chart.
-void draw_title(Canvas& canvas, const std::vector<std::string>& lines, const Frame& at) {
-    double y = at.top - 9 - kLine * static_cast<double>(lines.size());
-    for (const std::string& line : lines)
-        canvas.text(at.left, y += kLine, line, "bold");
-}
-
 // All lines, and if they are large, their names beside the ends.
 void draw(Canvas& canvas, const LineChart& chart, const Scale& x, const Scale& y, const Frame& at,
           bool large) {
-    std::vector<Point> ends;
-    std::vector<double> names;
-    for (std::size_t i = 0; i < chart.series.size(); ++i) {
-        const std::vector<Point> points = points_of(chart.series[i], x, y, at.width, at.height);
-        ends.push_back(draw_series(canvas, chart, i, points, at, large));
-        names.push_back(ends[i].y);
-    }
-    names = moved_apart(names, kLine, at.height);
-    for (std::size_t i = 0; large && i < names.size(); ++i) {
-        const std::string begin = place(at.left + ends[i].x + 5, at.top + ends[i].y);
-        const std::string end = place(at.right() + 15, at.top + names[i]);
-        canvas.path(join("M", begin, "L", end), join("lead ", style_of(chart, i)));
-        canvas.text(at.right() + 19, at.top + names[i] + 4, chart.series[i].name);
+    const std::vector<Curve> curves = curves_of(chart, x, y, at.width, at.height, kLine);
+    for (std::size_t i = 0; i < curves.size(); ++i)
+        draw_curve(canvas, curves[i], style_of(chart, i) + (large ? "" : " thin"), at,
+                   large && !is_level(chart.series[i]));
+    for (std::size_t i = 0; large && i < curves.size(); ++i) {
+        const auto& [lines, end, name] = curves[i];
+        canvas.path(
+            join("M", place(at.left + end.x + 5, at.top + end.y), "L", place(at.right() + 15, at.top + name)),
+            "lead " + style_of(chart, i));
+        canvas.text(at.right() + 19, at.top + name + 4, chart.series[i].name);
     }
 }
 
@@ -99,21 +82,17 @@ std::string svg(const std::string& title, const std::string& description,
     const bool alone = panels.size() == 1;
     const auto columns = static_cast<std::size_t>(std::max(across, 1));
     const Scale y(panels, false, alone ? 7 : 4);
-    std::vector<std::string> names, numbers;
-    for (const Series& series : panels[0].series)
-        names.push_back(series.name);
-    for (const double tick : y.ticks())
-        numbers.push_back(tick_label(tick));
-    const double left = kMargin + widest(numbers), right = kMargin + (alone ? widest(names) + 20 : 4);
+    const double left = kMargin + text_width(widest(y.ticks(), &Scale::Tick::label));
+    const double right = kMargin + (alone ? text_width(widest(panels[0].series, &Series::name)) + 20 : 4);
     const double width = (kWidth - left - right + kBetween) / static_cast<double>(columns) - kBetween;
     const double height = alone ? 300 : 0.6 * width;
     const Scale x(panels, true, std::clamp(width / 39, 2.0, 8.0));
-    const auto title_of = [&](const LineChart& c) {
-        return wrapped(c.title, static_cast<std::size_t>(width / text_width("n")));
-    };
-    std::size_t lines = 0;  // of the titles
-    for (const LineChart& panel : panels)
-        lines = std::max(lines, title_of(panel).size());
+    std::vector<std::vector<std::string>> titles;
+    std::size_t lines = 0;  // of the longest title
+    for (const LineChart& panel : panels) {
+        titles.push_back(wrapped(panel.title, static_cast<std::size_t>(width / text_width("n"))));
+        lines = std::max(lines, titles.back().size());
+    }
     Canvas canvas;
     canvas.text(kMargin, kTop + 12, panels[0].y.name, "soft");
     if (!alone)
@@ -123,7 +102,9 @@ std::string svg(const std::string& title, const std::string& description,
         at.left = left + static_cast<double>(i % columns) * (width + kBetween);
         if (i % columns == 0)
             at.top += height + kBetween + kLine * static_cast<double>(lines);
-        draw_title(canvas, title_of(panels[i]), at);
+        double above = at.top - 9 - kLine * static_cast<double>(titles[i].size());
+        for (const std::string& line : titles[i])
+            canvas.text(at.left, above += kLine, line, "bold");
         draw_axes(canvas, x, y, at, i % columns == 0, i + columns >= panels.size());
         draw(canvas, panels[i], x, y, at, alone);
     }

@@ -51,11 +51,10 @@ Options::Given Options::read(int argc, char** argv, int& i) {
             names.push_back(one.name);
         throw UsageError(join("unknown option '", name, "'", suggestion(name, names), " --help lists them"));
     }
-    if (row->argument.empty()) {
-        if (has_value)
-            throw UsageError(name + " takes no value");
+    if (row->argument.empty() && has_value)
+        throw UsageError(name + " takes no value");
+    if (row->argument.empty())
         return {row, ""};
-    }
     const bool missing = !has_value && i + 1 == argc;
     const std::string value = missing ? "" : has_value ? word.substr(name.size() + 1) : argv[++i];
     if (missing || (value.empty() && !row->may_be_empty))

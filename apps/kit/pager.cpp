@@ -4,7 +4,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <iostream>
 
 #include "apps/kit/program.h"
@@ -25,8 +24,7 @@ struct Screen {
         std::cout << "\033[?25h\033[?1049l" << std::flush;
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
     }
-    Screen(const Screen&) = delete;
-    Screen& operator=(const Screen&) = delete;
+    Screen(Screen&&) = delete;  // nor copied
     termios before{};
 };
 
@@ -39,7 +37,8 @@ std::string read_key() {
     std::string key;
     for (char c = 0; poll(&input, 1, 50) == 1 && read(STDIN_FILENO, &c, 1) == 1;) {
         key += c;
-        if (key[0] != '\033' || (key.size() > 2 && (c == '~' || std::isalpha(c))))
+        if (key[0] != '\033' ||
+            (key.size() > 2 && c >= '@' && c <= '~'))  // the last of "\033[C" or "\033[4~"
             break;
     }
     return key;
@@ -48,6 +47,8 @@ std::string read_key() {
 }  // namespace
 
 void turn_pages(const std::vector<std::string>& pages) {
+    if (pages.empty())
+        return;
     listen_for_interrupt();
     const Screen screen;
     std::size_t page = 0;

@@ -1,51 +1,94 @@
+// Grids on a terminal, and pictures side by side.
 #include "apps/kit/picture.h"
 
 #include <algorithm>
-#include <ostream>
 
-#include "nn/utf8.h"
+#include "apps/kit/text.h"
+#include "autograd/base/check.h"
 
 namespace plaingrad::kit {
 namespace {
 
-constexpr std::size_t kCell = 3;  // columns of a cell, which makes it nearly square
+bool is_infinite(double value) { return value < -1e30; }
 
-std::string padded(const std::string& text, std::size_t width) {
-    const std::size_t used = nn::columns_of(text);
-    return (used < width ? std::string(width - used, ' ') : "") + text;
+// `least`, and one more for each 0 that the largest value has behind its point; none if all are whole.
+int decimals_for(const std::vector<double>& values, int least) {
+    double most = 0;
+    bool whole = true;
+    for (const double x : values) {
+        most = std::max(most, is_infinite(x) ? 0 : std::abs(x));
+        whole = whole && x == std::floor(x);
+    }
+    for (; most > 0 && most < 0.1 && least < 9; most *= 10)
+        ++least;
+    return whole ? 0 : least;
 }
 
-std::string cell(double value, bool colour) {
-    const double v = std::clamp(value, 0.0, 1.0);
-    if (colour) {  // 24 greys of the 256-colour palette, black to white
-        const int grey = 232 + static_cast<int>(v * 23 + 0.5);
-        return "\033[48;5;" + std::to_string(grey) + "m" + std::string(kCell, ' ') + "\033[0m";
-    }
-    static const char* const shades[] = {"·", "░", "▒", "▓", "█"};
-    const char* shade = shades[static_cast<std::size_t>(v * 4 + 0.5)];
-    return std::string(" ") + shade + shade;
+std::string text_of(double value, int decimals) {
+    return is_infinite(value) ? "-∞" : number(value, value == 0 ? 0 : decimals);
+}
+
+// A cell without text is three columns wide, which makes it nearly square.
+std::string shaded(const std::string& text, double part, bool colour) {
+    static const char* const blocks[] = {"·", "░", "▒", "▓", "█"};
+    part = part > 0 ? std::min(part, 1.0) : 0;  // a NaN, too, is drawn as 0
+    const std::string block = blocks[std::lround(part * 4)];
+    if (!colour)
+        return text.empty() ? " " + block + block : text + block;
+    const long grey = std::lround(part * 23);  // of 24 in the palette of 256 colours
+    return autograd::join("\033[48;5;", 232 + grey, ";38;5;", grey < 12 ? 255 : 232, "m",
+                          text.empty() ? "  " : text, " \033[0m");
 }
 
 }  // namespace
 
-void draw_heat_map(std::ostream& out, const std::vector<std::string>& row_labels,
-                   const std::vector<std::string>& column_labels, const std::vector<double>& values,
-                   bool colour) {
-    std::size_t margin = 0, cell_width = kCell;
-    for (const std::string& label : row_labels)
-        margin = std::max(margin, nn::columns_of(label));
-    for (const std::string& label : column_labels)
-        cell_width = std::max(cell_width, nn::columns_of(label) + 1);
-    out << std::string(margin, ' ') << ' ';
-    for (const std::string& label : column_labels)
-        out << padded(label, cell_width);
-    out << '\n';
-    for (std::size_t r = 0; r < row_labels.size(); ++r) {
-        out << padded(row_labels[r], margin) << ' ';
-        for (std::size_t c = 0; c < column_labels.size(); ++c)
-            out << std::string(cell_width - kCell, ' ') << cell(values[r * column_labels.size() + c], colour);
-        out << '\n';
+std::string rounded(double value, int decimals) { return text_of(value, decimals_for({value}, decimals)); }
+
+std::string draw(const HeatMap& map, bool colour) {
+    const bool shades = map.cells == Cells::shades, both = map.cells == Cells::both;
+    const int decimals = both ? 2 : decimals_for(map.values, 2);
+    std::vector<std::string> cells;
+    for (const double value : map.values)
+        cells.push_back(shades ? "" : text_of(value, decimals));
+    const std::size_t margin = widest(map.rows), columns = map.columns.size();
+    const std::size_t width =
+        std::max<std::size_t>(std::max(widest(cells), widest(map.columns)) + 1, shades ? 3 : 6);
+    const std::string gap = shades ? " " : "";  // numbers begin with one
+    std::string text = map.title.empty() ? "" : std::string(margin + 1, ' ') + map.title + '\n';
+    for (std::size_t c = 0; (shades || columns > 1) && c < columns; ++c) {
+        text += c == 0 ? std::string(margin, ' ') + gap : both ? " " : "";  // a block stands behind a number
+        text += right(map.columns[c], width) + (c + 1 < columns ? "" : "\n");
     }
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const double part = (map.values[i] - map.low) / (map.high - map.low);
+        const std::string cell = right(cells[i], shades ? width - 3 : width);
+        text += i % columns == 0 ? right(map.rows[i / columns], margin) + gap : "";
+        text += shades ? cell + shaded("", part, colour) : both ? shaded(cell, part, colour) : cell;
+        text += (i + 1) % columns == 0 ? "\n" : "";
+    }
+    return text;
+}
+
+std::string beside(const std::vector<std::string>& pictures, std::size_t width) {
+    constexpr std::size_t kGap = 3;
+    std::vector<std::vector<std::string>> lines;
+    std::size_t column = 1, height = 0;
+    for (const std::string& picture : pictures) {
+        lines.push_back(wrapped(picture, std::string::npos));
+        column = std::max(column, widest(lines.back()));
+        height = std::max(height, lines.back().size());
+    }
+    const std::size_t across = std::max<std::size_t>(1, (width + kGap) / (column + kGap));
+    std::string text;
+    for (std::size_t first = 0; first < lines.size(); first += across)
+        for (std::size_t row = 0; row < height; ++row) {
+            std::string line;
+            for (std::size_t i = first; i < std::min(first + across, lines.size()); ++i)
+                if (row < lines[i].size())
+                    line += right("", (i - first) * (column + kGap) - columns(line)) + lines[i][row];
+            text += line + '\n';
+        }
+    return text;
 }
 
 }  // namespace plaingrad::kit

@@ -4,18 +4,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <new>
-#include <sstream>
 
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "autograd/inspect.h"
-#include "nn/utf8.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -76,12 +73,6 @@ int run(const std::string& program, const char* called, const std::function<int(
     }
 }
 
-std::string as_line(std::string text) {
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-    std::replace_if(text.begin(), text.end(), is_control, '?');
-    return text;
-}
-
 const std::string& called() { return called_as; }
 std::string name() { return called_as.substr(called_as.rfind('/') + 1); }
 
@@ -108,38 +99,6 @@ void announce(const std::string& program, int64_t parameters) {
     std::cerr << program << ": " << autograd::instruction_set() << ", "
               << counted(autograd::thread_count(), "thread") << ", " << grouped(parameters)
               << " parameters\n";
-}
-
-std::string grouped(int64_t n) {
-    std::string digits = std::to_string(n);
-    for (std::size_t i = digits.size(); i > 3; i -= 3)
-        digits.insert(i - 3, 1, ',');
-    return digits;
-}
-
-std::string counted(int64_t n, const std::string& noun) {
-    return autograd::join(grouped(n), " ", noun, n == 1 ? "" : "s");
-}
-
-std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
-    std::vector<std::string> lines;
-    std::istringstream paragraphs(text);
-    for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-        if (nn::columns_of(paragraph) <= width) {
-            lines.push_back(paragraph);
-            continue;
-        }
-        const std::string indent = paragraph.substr(0, paragraph.find_first_not_of(' '));
-        std::istringstream words(paragraph);
-        std::string line;
-        for (std::string word; words >> word;) {
-            if (!line.empty() && nn::columns_of(line) + 1 + nn::columns_of(word) > width)
-                lines.push_back(std::exchange(line, ""));
-            line += (line.empty() ? indent : " ") + word;
-        }
-        lines.push_back(line);
-    }
-    return lines;
 }
 
 int terminal_width(int descriptor) {

@@ -5,7 +5,8 @@
 #include <csignal>
 #include <functional>
 #include <string>
-#include <vector>
+
+#include "apps/kit/text.h"
 
 namespace plaingrad::kit {
 
@@ -18,9 +19,6 @@ int run(const std::string& program, const char* called, const std::function<int(
 // Flushes std::cout. Throws Error if that fails, or Ended if the reader of the pipe has gone; so a program
 // that writes without end calls it now and then.
 void flush_output();
-
-// A text for the terminal, as one line: what would be a command to it, such as a line break, becomes '?'.
-std::string as_line(std::string text);
 
 // How `run` was told that the program was called, "./apps/classify" or "plaingrad-classify"; "" before. And
 // its name, "classify" or "plaingrad-classify", with which its messages begin.
@@ -46,14 +44,6 @@ void say(const std::string& text, int descriptor = 2);
 
 // "reverse_task: avx512, 2 threads, 172,948 parameters", on standard error.
 void announce(const std::string& program, int64_t parameters);
-
-// 1234567 -> "1,234,567"
-std::string grouped(int64_t n);
-std::string counted(int64_t n, const std::string& noun);  // "1 pair", "29,000 pairs"
-
-// The text in lines of at most `width` columns; a longer word gets a line of its own. Keeps the text's own
-// line breaks and indentation.
-std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 int terminal_width(int descriptor);  // columns; 80 for what is no terminal
 bool is_terminal(int descriptor);

@@ -8,8 +8,6 @@
 
 namespace plaingrad::kit {
 
-std::string duration(double seconds);  // "42 s", "12:30 min", "2:46 h"
-
 class Progress {
 public:
     // For steps done + 1 to total. Outside a terminal, prints a line for the first step, every `every` steps,
@@ -25,7 +23,7 @@ public:
     void note(const std::string& text);
 
 private:
-    void line(int64_t step, double loss);
+    std::string line(int64_t step, double loss) const;
 
     int64_t total_, every_, done_, tokens_ = 0;
     bool terminal_, open_ = false;  // open_: the terminal's line is not ended yet

@@ -1,17 +1,17 @@
 #include "apps/kit/scale.h"
 
 #include <algorithm>
-#include <charconv>
-#include <numeric>
 
+#include "apps/kit/text.h"
 #include "autograd/base/check.h"
+#include "autograd/base/portable_math.h"
 
 namespace plaingrad::kit {
 namespace {
 
 using autograd::check;
 
-constexpr double kNearly = 1e-9;  // relative: what rounding can have moved a tick
+constexpr double kNearly = 1e-9;  // what rounding can have moved a tick
 
 std::vector<double> values_of(const std::vector<LineChart>& charts, bool is_x, bool log) {
     std::vector<double> values;
@@ -28,6 +28,9 @@ std::vector<double> values_of(const std::vector<LineChart>& charts, bool is_x, b
     return values;
 }
 
+// The exponent of the largest power of ten that is not above a value.
+int decade_of(double value) { return static_cast<int>(std::floor(std::log10(value) + kNearly)); }
+
 // The multiples of `step`; on a logarithmic axis, every n-th power of ten, with 2 and 5 times these if there
 // is room.
 std::vector<double> multiples(double step, double low, double high) {
@@ -38,13 +41,15 @@ std::vector<double> multiples(double step, double low, double high) {
 }
 std::vector<double> powers(double low, double high, double most) {
     const double decades = std::log10(high / low);
+    const int every = std::max(1, static_cast<int>(std::ceil(decades / most - kNearly)));
     std::vector<double> ticks;
-    for (double n = std::floor(std::log10(low)); n <= std::log10(high); n += std::ceil(decades / most))
-        for (const double digit : {1, 2, 5})
-            if (const double tick = digit * std::pow(10, n);
-                (digit == 1 || 3 * decades <= most) &&
-                std::clamp(tick, low * (1 - kNearly), high * (1 + kNearly)) == tick)
+    for (int n = decade_of(low); n <= decade_of(high); n += every)
+        for (const int digit : {1, 2, 5}) {
+            const double tick = times_ten_to(digit, n);
+            const bool inside = tick >= low * (1 - kNearly) && tick <= high * (1 + kNearly);
+            if (inside && (digit == 1 || 3 * decades <= most))
                 ticks.push_back(tick);
+        }
     return ticks;
 }
 
@@ -53,13 +58,8 @@ std::vector<double> powers(double low, double high, double most) {
 bool is_level(const Series& series) { return series.y.size() == 1 && series.x.empty(); }
 
 double round_step(double least) {
-    const double power = std::pow(10, std::floor(std::log10(least))), digit = least / power - kNearly;
+    const double power = times_ten_to(1, decade_of(least)), digit = least / power - kNearly;
     return power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
-}
-
-std::string tick_label(double value) {
-    char text[32];
-    return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6).ptr};
 }
 
 Scale::Scale(const std::vector<LineChart>& charts, bool is_x, double most) {
@@ -82,51 +82,68 @@ Scale::Scale(const std::vector<LineChart>& charts, bool is_x, double most) {
         low_ = below;
     if (!log_ && std::isnan(axis.high) && above - high_ < step / 4)
         high_ = above;
-    ticks_ = !axis.ticks.empty() ? axis.ticks
-             : log_              ? powers(low_, high_, most)
-                                 : multiples(step, low_, high_);
-    if (axis.ticks.empty() && ticks_.size() < 2)  // less than a power of ten
-        ticks_ = multiples(step, low_, high_);
+    std::vector<double> ticks = axis.ticks;
+    if (ticks.empty() && log_)
+        ticks = powers(low_, high_, most);
+    if (axis.ticks.empty() && ticks.size() < 2)  // also of a logarithmic axis of less than a power of ten
+        ticks = multiples(step, low_, high_);
+    for (const double tick : ticks)
+        ticks_.push_back({(*this)(tick), autograd::join(tick)});
 }
 
 double Scale::operator()(double value) const {
     if (!std::isfinite(value) || (log_ && value <= 0))
         return NAN;
-    const double part =
-        log_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
+    const auto log = autograd::portable::log;
+    const double part = log_ ? log(value / low_) / log(high_ / low_) : (value - low_) / (high_ - low_);
     return std::clamp(part, 0.0, 1.0);
 }
 
-std::vector<Point> points_of(const Series& series, const Scale& x, const Scale& y, double width,
-                             double height) {
-    if (is_level(series))
-        return {{0, (1 - y(series.y[0])) * height}, {width, (1 - y(series.y[0])) * height}};
-    std::vector<Point> points;
-    double merged = 1;
-    for (std::size_t i = 0; i < series.y.size(); ++i) {
-        const double at = x(series.x.empty() ? static_cast<double>(i + 1) : series.x[i]) * width;
-        const double level = (1 - y(series.y[i])) * height;
-        if (points.empty() || std::round(at) != std::round(points.back().x) ||
-            std::isnan(level + points.back().y)) {
-            points.push_back({at, level});
+// A level goes from side to side.
+static Curve curve_of(const Series& series, const Scale& x, const Scale& y, double width, double height) {
+    std::vector<Line> lines(1);
+    Point end = {width, height};
+    double merged = 1;  // how many points the last one is the mean of
+    const bool level = is_level(series);
+    for (std::size_t i = 0; i < (level ? 2 : series.y.size()); ++i) {
+        const auto count = static_cast<double>(i);
+        const double part = level ? count : x(series.x.empty() ? count + 1 : series.x[i]);
+        const Point here = {part * width, (1 - y(series.y[level ? 0 : i])) * height};
+        Line& line = lines.back();
+        if (std::isnan(here.x + here.y)) {
+            lines.emplace_back();
+            continue;
+        }
+        if (line.empty() || std::round(here.x) != std::round(line.back().x)) {
+            line.push_back(here);
             merged = 1;
         } else {
-            points.back().y += (level - points.back().y) / ++merged;
+            line.back().y += (here.y - line.back().y) / ++merged;
         }
+        end = line.back();
     }
-    return points;
+    return {lines, end};
 }
 
-std::vector<double> moved_apart(const std::vector<double>& y, double gap, double limit) {
-    std::vector<std::size_t> order(y.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&y](std::size_t a, std::size_t b) { return y[a] < y[b]; });
-    std::vector<double> moved = y;
-    for (std::size_t i = 1; i < order.size(); ++i)
-        moved[order[i]] = std::max(y[order[i]], moved[order[i - 1]] + gap);
-    for (std::size_t i = order.size(); i-- > 0; limit = moved[order[i]] - gap)
-        moved[order[i]] = std::min(moved[order[i]], limit);
-    return moved;
+std::vector<Curve> curves_of(const LineChart& chart, const Scale& x, const Scale& y, double width,
+                             double height, double gap) {
+    std::vector<Curve> curves;
+    for (const Series& series : chart.series)
+        curves.push_back(curve_of(series, x, y, width, height));
+    place_names(curves, gap, height);
+    return curves;
+}
+
+void place_names(std::vector<Curve>& curves, double gap, double limit) {
+    std::vector<Curve*> order;  // from top to bottom
+    for (Curve& curve : curves)
+        order.push_back(&curve);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Curve* a, const Curve* b) { return a->end.y < b->end.y; });
+    for (std::size_t i = 0; i < order.size(); ++i)
+        order[i]->name = i == 0 ? order[i]->end.y : std::max(order[i]->end.y, order[i - 1]->name + gap);
+    for (std::size_t i = order.size(); i-- > 0; limit = order[i]->name - gap)
+        order[i]->name = std::min(order[i]->name, limit);
 }
 
 }  // namespace plaingrad::kit

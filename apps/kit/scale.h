@@ -1,4 +1,5 @@
-// The axes of line charts: where a value lies, and which numbers stand beside the axis.
+// The axes of line charts, and the lines between them: where a value lies, and which numbers stand beside the
+// axis. The same for a figure and for a terminal.
 #pragma once
 
 #include "apps/kit/figure.h"
@@ -10,9 +11,6 @@ bool is_level(const Series& series);
 // The smallest of ..., 0.5, 1, 2, 5, 10, ... that is not below `least`, which is positive.
 double round_step(double least);
 
-// How a number is written beside an axis: "0.5", "200", "1e-05".
-std::string tick_label(double value);
-
 // An axis that some charts share.
 class Scale {
 public:
@@ -23,24 +21,37 @@ public:
 
     // 0 at the low end to 1 at the high end, also for what lies beyond; NaN for what the axis cannot show.
     double operator()(double value) const;
-    const std::vector<double>& ticks() const { return ticks_; }
+
+    struct Tick {
+        double part;        // 0 to 1, as above
+        std::string label;  // "0.5", "200", "1e-05"
+    };
+    const std::vector<Tick>& ticks() const { return ticks_; }
 
 private:
     bool log_;
     double low_, high_;
-    std::vector<double> ticks_;
+    std::vector<Tick> ticks_;
 };
 
-// Points from the top left corner of a chart of this size; NaN leaves a gap. Those in the same column of
-// pixels become one, their mean: no line needs more.
+// Of a chart of this size, from its top left corner.
 struct Point {
     double x, y;
 };
-std::vector<Point> points_of(const Series& series, const Scale& x, const Scale& y, double width,
-                             double height);
+using Line = std::vector<Point>;
+struct Curve {
+    std::vector<Line> lines;  // a gap begins a new one
+    Point end;
+    double name = 0;  // the height at which its name is written
+};
 
-// Where to write the names of lines that end at `y`, in the same order: at least `gap` apart, none below
-// `limit`.
-std::vector<double> moved_apart(const std::vector<double>& y, double gap, double limit);
+// Points in the same column of pixels become one, their mean: no line needs more. Names are at least `gap`
+// apart.
+std::vector<Curve> curves_of(const LineChart& chart, const Scale& x, const Scale& y, double width,
+                             double height, double gap);
+
+// Gives each curve a place for its name: at its end, or near it, so that they are at least `gap` apart and
+// none is below `limit`.
+void place_names(std::vector<Curve>& curves, double gap, double limit);
 
 }  // namespace plaingrad::kit

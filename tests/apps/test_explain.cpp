@@ -267,20 +267,27 @@ TEST_CASE("matrices are aligned, and their numbers have as many decimals as they
     CHECK(kit::rounded(1.2345, 2) == "1.23");
     CHECK(kit::rounded(-0.0012345, 2) == "-0.0012");
     CHECK(kit::rounded(-3, 2) == "-3");
-    CHECK(kit::draw_matrix({.title = "two",
-                            .rows = {"a", "<sos>"},
-                            .columns = {"x", "longer"},
-                            .numbers = {0.5, -12.3456, 0, -3e38}},
-                           false) ==
+    kit::HeatMap map = {.title = "two",
+                        .rows = {"a", "<sos>"},
+                        .columns = {"x", "longer"},
+                        .values = {0.5, -12.3456, 0, -3e38},
+                        .cells = kit::Cells::numbers};
+    CHECK(kit::draw(map, false) ==
           "      two\n"
           "           x longer\n"
           "    a   0.50 -12.35\n"
-          "<sos>      0     -∞");
-    kit::Matrix weights = {
-        .title = "w", .rows = {"a"}, .columns = {"b", "c"}, .numbers = {1, 0.001}, .weights = true};
-    CHECK(kit::draw_matrix(weights, false) ==
+          "<sos>      0     -∞\n");
+    map.columns = {"x", "a long label"};
+    CHECK(kit::draw(map, false) ==
+          "      two\n"
+          "                 x a long label\n"
+          "    a         0.50       -12.35\n"
+          "<sos>            0           -∞\n");
+    map = {
+        .title = "w", .rows = {"a"}, .columns = {"b", "c"}, .values = {1, 0.001}, .cells = kit::Cells::both};
+    CHECK(kit::draw(map, false) ==
           "  w\n"
           "      b      c\n"
-          "a  1.00█  0.00·");
-    CHECK(contains(kit::draw_matrix(weights, true), "\033[48;5;255;38;5;232m  1.00 \033[0m"));
+          "a  1.00█  0.00·\n");
+    CHECK(contains(kit::draw(map, true), "\033[48;5;255;38;5;232m  1.00 \033[0m"));
 }

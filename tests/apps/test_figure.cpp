@@ -9,7 +9,7 @@
 #include "apps/kit/figure.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/scale.h"
-#include "nn/utf8.h"
+#include "apps/kit/text.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
@@ -68,21 +68,9 @@ LineChart chart_of(std::vector<kit::Series> series) {
 std::vector<std::string> ticks(const kit::Axis& axis, const std::vector<double>& values, double most) {
     std::vector<std::string> labels;
     const Scale scale({LineChart{.x = {}, .y = axis, .series = {{"", values}}}}, false, most);
-    for (const double tick : scale.ticks())
-        labels.push_back(kit::tick_label(tick));
+    for (const Scale::Tick& tick : scale.ticks())
+        labels.push_back(tick.label);
     return labels;
-}
-
-std::string on_terminal(const LineChart& chart, int width, int height, bool colour) {
-    std::ostringstream out;
-    kit::draw_chart(out, chart, width, height, colour);
-    return out.str();
-}
-
-std::string beside(const std::vector<std::string>& pictures, int width) {
-    std::ostringstream out;
-    kit::draw_beside(out, pictures, width);
-    return out.str();
 }
 
 using Labels = std::vector<std::string>;
@@ -112,7 +100,7 @@ TEST_CASE("a figure is XML whatever its texts are", "[kit][figure]") {
 
 TEST_CASE("a small heat map, byte by byte", "[kit][figure]") {
     HeatMap map = kMap;
-    map.numbers = true;
+    map.cells = kit::Cells::both;
     const std::string file = svg("T", "D", {map});
     CHECK(file.substr(0, file.find("text{")) ==
           "<svg xmlns='http://www.w3.org/2000/svg' width='196.0' height='163.0' viewBox='0 0 196.0 163.0' "
@@ -173,8 +161,8 @@ TEST_CASE("numbers are rounded, without a sign for zero, and the same in every l
     CHECK(kit::number(-0.04) == "0.0");
     CHECK(kit::number(1.005, 2) == "1.00");  // which is less than 1.005 in binary
     CHECK(kit::number(2.5, 0) == "3");
-    CHECK(kit::tick_label(20000) == "20000");
-    CHECK(kit::tick_label(1e-5) == "1e-05");
+    CHECK(ticks({}, {0, 20000}, 2) == Labels{"0", "10000", "20000"});
+    CHECK(ticks({}, {0, 1e-5}, 1) == Labels{"0", "1e-05"});
     struct German : std::numpunct<char> {
         char do_decimal_point() const override { return ','; }
         char do_thousands_sep() const override { return '.'; }
@@ -182,10 +170,10 @@ TEST_CASE("numbers are rounded, without a sign for zero, and the same in every l
     };
     const LineChart chart = chart_of({{"s", {0.5, 1234.5, 20000}}});
     const std::string plain = svg("t", "d", {chart}), map = svg("t", "d", {kMap}),
-                      drawn = on_terminal(chart, 40, 5, true);
+                      drawn = kit::draw(chart, 40, 5, true);
     const std::locale before = std::locale::global(std::locale(std::locale(), new German));
     const std::string german = svg("t", "d", {chart}), german_map = svg("t", "d", {kMap});
-    const std::string german_drawn = on_terminal(chart, 40, 5, true);
+    const std::string german_drawn = kit::draw(chart, 40, 5, true);
     std::locale::global(before);
     CHECK(german == plain);
     CHECK(german_map == map);
@@ -201,6 +189,9 @@ TEST_CASE("axes have round numbers", "[kit][figure]") {
     CHECK(ticks({}, {3.2, NAN, 0.3, INFINITY}, 4) == Labels{"1", "2", "3"});  // 0 is too far away for an end
     CHECK(ticks({.low = 0, .high = 4}, {3.2}, 4) == Labels{"0", "1", "2", "3", "4"});
     CHECK(ticks({.log = true}, {0.01, 100}, 5) == Labels{"0.01", "0.1", "1", "10", "100"});
+    // What rounding has moved by the last bit, log10 may move across a power of ten.
+    CHECK(ticks({.log = true}, {1e-4, std::nextafter(1, 0)}, 2) == Labels{"0.0001", "0.01", "1"});
+    CHECK(ticks({.log = true}, {std::nextafter(1, 2), 1e6}, 3) == Labels{"1", "100", "10000", "1e+06"});
     CHECK(ticks({.log = true}, {4, 512}, 8) == Labels{"5", "10", "20", "50", "100", "200", "500"});
     CHECK(ticks({.log = true}, {1e-9, 1}, 5) == Labels{"1e-09", "1e-07", "1e-05", "0.001", "0.1"});
     CHECK(ticks({.log = true}, {120, 190}, 4) == Labels{"120", "140", "160", "180"});
@@ -233,10 +224,10 @@ TEST_CASE("a long line has a point for each column of pixels", "[kit][figure]") 
     for (int i = 0; i < 10000; ++i)
         series.y.push_back(i % 2);
     const std::vector<LineChart> charts = {chart_of({series})};
-    const std::vector<kit::Point> points =
-        kit::points_of(series, Scale(charts, true, 5), Scale(charts, false, 5), 100, 80);
-    REQUIRE(points.size() == 101);
-    for (const kit::Point& point : points)
+    const std::vector<kit::Curve> curves =
+        kit::curves_of(charts[0], Scale(charts, true, 5), Scale(charts, false, 5), 100, 80, 17);
+    REQUIRE((curves.size() == 1 && curves[0].lines.size() == 1 && curves[0].lines[0].size() == 101));
+    for (const kit::Point& point : curves[0].lines[0])
         CHECK(point.y == Approx(40).margin(2));  // the mean of 0 and 1
 }
 
@@ -250,10 +241,20 @@ TEST_CASE("a level crosses the chart and has no place on the x axis", "[kit][fig
 }
 
 TEST_CASE("names at the ends of lines do not overlap", "[kit][figure]") {
-    CHECK(kit::moved_apart({10, 50, 90}, 17, 100) == std::vector<double>{10, 50, 90});
-    CHECK(kit::moved_apart({50, 40, 45}, 17, 100) == std::vector<double>{74, 40, 57});
-    CHECK(kit::moved_apart({100, 99, 98}, 10, 100) == std::vector<double>{100, 90, 80});
-    CHECK(kit::moved_apart({}, 10, 100).empty());
+    const auto placed = [](const std::vector<double>& ends, double gap, double limit) {
+        std::vector<kit::Curve> curves;
+        for (const double y : ends)
+            curves.push_back({.lines = {}, .end = {0, y}});
+        kit::place_names(curves, gap, limit);
+        std::vector<double> names;
+        for (const kit::Curve& curve : curves)
+            names.push_back(curve.name);
+        return names;
+    };
+    CHECK(placed({10, 50, 90}, 17, 100) == std::vector<double>{10, 50, 90});
+    CHECK(placed({50, 40, 45}, 17, 100) == std::vector<double>{74, 40, 57});
+    CHECK(placed({100, 99, 98}, 10, 100) == std::vector<double>{100, 90, 80});
+    CHECK(placed({}, 10, 100).empty());
 }
 
 TEST_CASE("small multiples share their axes and their key", "[kit][figure]") {
@@ -275,6 +276,14 @@ TEST_CASE("small multiples share their axes and their key", "[kit][figure]") {
     const std::string heads = svg("t", "d", std::vector<HeatMap>(4, kMap), 2);
     CHECK(all(heads, ">(a)</text>").size() == 4);
     CHECK(all(heads, ">(0.5)</text>").size() == 1);
+}
+
+TEST_CASE("cells without a shade", "[kit][figure]") {
+    HeatMap map = kMap;
+    map.cells = kit::Cells::numbers;
+    const std::string drawn = body(svg("t", "d", {map}));
+    CHECK(all(drawn, "class='mid'>([0-9.]+)<") == Labels{"0.00", "0.25", "0.50", "1.00"});
+    CHECK(all(drawn, "fill-opacity='([0-9.]+)' d='M[0-9. ]+h39").empty());
 }
 
 TEST_CASE("labels of a heat map are turned or left out where they would overlap", "[kit][figure]") {
@@ -303,7 +312,7 @@ TEST_CASE("colours of values", "[kit][figure]") {
 TEST_CASE("each class of a figure has a style, and each colour one for dark pages", "[kit][figure]") {
     HeatMap map = kMap;
     map.low = -1;
-    map.numbers = true;
+    map.cells = kit::Cells::both;
     map.values[0] = NAN;
     const LineChart chart = chart_of({{"1", {1, 2}},
                                       {"2", {2, 3}},
@@ -368,7 +377,7 @@ TEST_CASE("what cannot be drawn is refused", "[kit][figure]") {
 TEST_CASE("a chart on a terminal", "[kit][figure]") {
     LineChart chart = chart_of({{"down", {4, 3, 2, NAN, 0}, {0, 1, 2, 3, 4}}, {"ln V", {3}}});
     chart.title = "A title";
-    const std::string plain = on_terminal(chart, 30, 4, false);
+    const std::string plain = kit::draw(chart, 30, 4, false);
     CHECK(plain == R"(A title
 loss
 5 ┤⣀
@@ -378,19 +387,20 @@ loss
   └───────────────── step
    0          2         4
 )");
-    const std::string coloured = on_terminal(chart, 30, 4, true);
+    const std::string coloured = kit::draw(chart, 30, 4, true);
     CHECK(contains(coloured, " \033[38;5;33mdown\033[0m\n"));
     CHECK(std::regex_replace(coloured, std::regex("\033\\[[0-9;]*m"), "") == plain);
     for (const char* name : {"", "a long name"}) {
-        std::istringstream lines(on_terminal(chart_of({{name, {1, 1000000}, {0, 1000}}}), 40, 8, false));
+        std::istringstream lines(kit::draw(chart_of({{name, {1, 1000000}, {0, 1000}}}), 40, 8, false));
         for (std::string line; std::getline(lines, line);)
-            CHECK(nn::columns_of(line) <= 40);
+            CHECK(kit::columns(line) <= 40);
     }
 }
 
 TEST_CASE("pictures side by side", "[kit][figure]") {
-    CHECK(beside({"ab\nc\n", "d\n", "e\nfg\nh\n"}, 80) == "ab   d    e\nc         fg\n          h\n");
-    CHECK(beside({"ab\nc\n", "d\n", "e\n"}, 7) == "ab   d\nc\ne\n\n");
-    CHECK(beside({"\033[38;5;33m—\033[0m\nabc\n", "d\ne\n"}, 80) == "\033[38;5;33m—\033[0m     d\nabc   e\n");
-    CHECK(beside({}, 80).empty());
+    CHECK(kit::beside({"ab\nc\n", "d\n", "e\nfg\nh\n"}, 80) == "ab   d    e\nc         fg\n          h\n");
+    CHECK(kit::beside({"ab\nc\n", "d\n", "e\n"}, 7) == "ab   d\nc\ne\n\n");
+    CHECK(kit::beside({"\033[38;5;33m—\033[0m\nabc\n", "d\ne\n"}, 80) ==
+          "\033[38;5;33m—\033[0m     d\nabc   e\n");
+    CHECK(kit::beside({}, 80).empty());
 }

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "apps/kit/options.h"
+#include "apps/kit/pager.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
@@ -103,9 +104,7 @@ std::string commanded(Words words) {
 
 std::string heat_map(const Words& rows, const Words& columns, const std::vector<double>& values,
                      bool colour) {
-    std::ostringstream out;
-    kit::draw_heat_map(out, rows, columns, values, colour);
-    return out.str();
+    return kit::draw({.rows = rows, .columns = columns, .values = values}, colour);
 }
 
 }  // namespace
@@ -386,8 +385,28 @@ TEST_CASE("a heat map in characters", "[kit]") {
 
 TEST_CASE("a heat map in colour", "[kit]") {
     CHECK(heat_map({"a"}, {"1", "2", "3"}, {0, 1, 0.5}, true) ==
-          "    1  2  3\na \033[48;5;232m   \033[0m\033[48;5;255m   \033[0m\033[48;5;244m   \033[0m\n");
-    CHECK(heat_map({"a"}, {"long"}, {2}, true) == "   long\na   \033[48;5;255m   \033[0m\n");
+          "    1  2  3\na \033[48;5;232;38;5;255m   \033[0m\033[48;5;255;38;5;232m   "
+          "\033[0m\033[48;5;244;38;5;232m   \033[0m\n");
+    CHECK(heat_map({"a"}, {"long"}, {2}, true) == "   long\na   \033[48;5;255;38;5;232m   \033[0m\n");
+}
+
+TEST_CASE("no pages are shown at once", "[kit]") { CHECK_NOTHROW(kit::turn_pages({})); }
+
+TEST_CASE("durations have two parts", "[kit]") {
+    CHECK(kit::duration(0.4) == "0 s");
+    CHECK(kit::duration(99.4) == "99 s");
+    CHECK(kit::duration(99.5) == "1:40 min");
+    CHECK(kit::duration(754) == "12:34 min");
+    CHECK(kit::duration(6000) == "1:40 h");
+    CHECK(kit::duration(7500) == "2:05 h");
+}
+
+TEST_CASE("columns of a text, without its escape sequences", "[kit]") {
+    CHECK(kit::columns("\033[1mété\033[0m!") == 4);
+    CHECK(kit::columns("a\033[1") == 1);
+    CHECK(kit::columns("\033") == 0);
+    CHECK(kit::right("\033[1mé\033[0m", 3) == "  \033[1mé\033[0m");
+    CHECK(kit::right("long", 3) == "long");
 }
 
 TEST_CASE("large numbers are grouped", "[kit]") {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "apps/kit/canvas.h"
+#include "apps/kit/text.h"
 #include "autograd/base/check.h"
 
 namespace plaingrad::chapters {
@@ -34,9 +35,10 @@ void draw(Canvas& canvas, const Box& box, const Frame& at) {
     for (std::string line; std::getline(text, line);)
         lines.push_back(line);
     const double height = kit::kLine * static_cast<double>(lines.size());
-    check(box.colour < 0 || (kit::widest(lines) < at.width + 12 && height <= at.height),
+    const double width = kit::text_width(kit::widest(lines));
+    check(box.colour < 0 || (width < at.width + 12 && height <= at.height),
           "[diagram] a text needs a box that is large enough: '", lines.empty() ? "" : lines[0], "' takes ",
-          kit::widest(lines), " x ", height, " pixels and has ", at.width, " x ", at.height);
+          width, " x ", height, " pixels and has ", at.width, " x ", at.height);
     if (box.colour >= 0)
         canvas.path(kit::rectangle(at.left, at.top, at.width, at.height), join("box s", box.colour));
     for (std::size_t i = 0; i < lines.size(); ++i)

@@ -44,17 +44,16 @@ static std::string matrices(const std::string& line, const Values& values, bool 
             const std::string head = heads > 1 ? autograd::join("head ", h + 1, ": ") : "";
             const std::vector<autograd::Real> numbers = each[h].to_vector();
             if (of.indices.empty() || of.indices[0] == h)
-                pictures.push_back(kit::draw_matrix({.title = head + line.substr(begin, equals - begin),
-                                                     .rows = labels(kinds[0], x.size(-2), values),
-                                                     .columns = labels(kinds[1], x.size(-1), values),
-                                                     .numbers = {numbers.begin(), numbers.end()},
-                                                     .weights = kinds.size() == 3},
-                                                    colour));
+                pictures.push_back(
+                    kit::draw({.title = head + line.substr(begin, equals - begin),
+                               .rows = labels(kinds[0], x.size(-2), values),
+                               .columns = labels(kinds[1], x.size(-1), values),
+                               .values = {numbers.begin(), numbers.end()},
+                               .cells = kinds.size() == 3 ? kit::Cells::both : kit::Cells::numbers},
+                              colour));
         }
     }
-    std::ostringstream text;
-    kit::draw_beside(text, pictures, 80);
-    return text.str();
+    return kit::beside(pictures, 80);
 }
 
 static std::string element(const Reference& of, const Values& values) {

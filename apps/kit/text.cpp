@@ -1,0 +1,85 @@
+#include "apps/kit/text.h"
+
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "nn/utf8.h"
+
+namespace plaingrad::kit {
+
+std::string grouped(int64_t n) {
+    std::string digits = std::to_string(n);
+    for (std::size_t i = digits.size(); i > 3; i -= 3)
+        digits.insert(i - 3, 1, ',');
+    return digits;
+}
+
+std::string counted(int64_t n, const std::string& noun) {
+    return grouped(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::string duration(double seconds) {
+    const auto whole = static_cast<int64_t>(std::min(seconds, 1e15) + 0.5);
+    if (whole < 100)
+        return std::to_string(whole) + " s";
+    const int64_t large = whole < 6000 ? whole / 60 : whole / 3600,
+                  small = (whole < 6000 ? whole : whole / 60) % 60;
+    return std::to_string(large) + (small < 10 ? ":0" : ":") + std::to_string(small) +
+           (whole < 6000 ? " min" : " h");
+}
+
+double times_ten_to(double x, int n) {
+    double power = 1;  // exact up to 10²²
+    for (int i = 0; i < std::abs(n); ++i)
+        power *= 10;
+    return n < 0 ? x / power : x * power;
+}
+
+std::string number(double value, int decimals) {
+    const double whole = std::round(times_ten_to(value, decimals)) + 0.0;  // -0 becomes 0
+    char text[400];
+    return {text, std::to_chars(text, std::end(text), times_ten_to(whole, -decimals),
+                                std::chars_format::fixed, decimals)
+                      .ptr};
+}
+
+std::size_t columns(std::string text) {
+    for (std::size_t at = text.find('\033'); at != text.npos; at = text.find('\033'))
+        text.erase(at, std::min(text.find('m', at), text.size()) + 1 - at);
+    return nn::columns_of(text);
+}
+
+std::string right(const std::string& text, std::size_t width) {
+    return std::string(std::max(width, columns(text)) - columns(text), ' ') + text;
+}
+
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+    std::vector<std::string> lines;
+    std::istringstream paragraphs(text);
+    for (std::string paragraph; std::getline(paragraphs, paragraph);) {
+        if (columns(paragraph) <= width) {
+            lines.push_back(paragraph);
+            continue;
+        }
+        const std::string indent = paragraph.substr(0, paragraph.find_first_not_of(' '));
+        std::istringstream words(paragraph);
+        std::string line;
+        for (std::string word; words >> word;) {
+            if (!line.empty() && columns(line) + 1 + columns(word) > width)
+                lines.push_back(std::exchange(line, ""));
+            line += (line.empty() ? indent : " ") + word;
+        }
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+std::string as_line(std::string text) {
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    std::replace_if(text.begin(), text.end(), is_control, '?');
+    return text;
+}
+
+}  // namespace plaingrad::kit
