@@ -13,7 +13,6 @@
 #include "nn/schedule.h"
 
 using namespace plaingrad;
-using autograd::NoGrad;
 using autograd::Rng;
 using autograd::Tensor;
 using autograd::Tokens;
@@ -45,15 +44,14 @@ kit::Options task_options(Settings& s) {
     options.add("--steps", "N", "training steps", s.steps, {.min = 1})
         .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "sequences per step", s.batch, {.min = 1, .max = 1 << 20});
-    options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
+    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
     options.add("--preset", "configuration of the model", s.preset, models::preset_names());
     options.add("--positions", "positional encoding, instead of the preset's", s.positions,
                 {"sinusoidal", "learned"});
-    options.add("--d-model", "N", "width of the model; 0: the preset's", s.d_model, {.min = 0, .max = 4096});
-    options.add("--heads", "N", "attention heads; 0: the preset's", s.n_heads, {.min = 0, .max = 4096});
-    options.add("--d-ff", "N", "width of the feed-forward layers; 0: the preset's", s.d_ff,
-                {.min = 0, .max = 1 << 16});
-    options.add("--layers", "N", "layers of each stack; 0: the preset's", s.n_layers, {.min = 0, .max = 100});
+    options.add("--d-model", "N", "width of the model; 0: the preset's", s.d_model, {.max = 4096});
+    options.add("--heads", "N", "attention heads; 0: the preset's", s.n_heads, {.max = 4096});
+    options.add("--d-ff", "N", "width of the feed-forward layers; 0: the preset's", s.d_ff, {.max = 1 << 16});
+    options.add("--layers", "N", "layers of each stack; 0: the preset's", s.n_layers, {.max = 100});
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
     options.example("./apps/reverse_task", "trains for a few seconds; ends with 2000/2000");
@@ -89,8 +87,8 @@ Sequence parse_sequence(const std::vector<std::string>& words) {
             autograd::join("a sequence has 1 to ", kMaxLength, " symbols: got ", words.size()));
     Sequence ids;
     for (const std::string& word : words)
-        ids.push_back(models::kFirstFreeId + static_cast<int32_t>(kit::parse_integer(
-                                                 "a symbol", word, {.min = 0, .max = kSymbols - 1})));
+        ids.push_back(models::kFirstFreeId +
+                      static_cast<int32_t>(kit::parse_integer("a symbol", word, {.max = kSymbols - 1})));
     return ids;
 }
 
@@ -190,15 +188,11 @@ std::vector<models::Hypothesis> reverse(const models::Transformer& model,
     return models::greedy(*stepper, kMaxLength + 1);
 }
 
-bool correct(const Sequence& ids, const models::Hypothesis& answer) {
-    return answer.finished && answer.ids == reversal(ids).tgt;
-}
-
 int64_t count_correct(const models::Transformer& model, const std::vector<Sequence>& sequences) {
     const std::vector<models::Hypothesis> answers = reverse(model, sequences);
     int64_t count = 0;
     for (std::size_t i = 0; i < sequences.size(); ++i)
-        count += correct(sequences[i], answers[i]) ? 1 : 0;
+        count += answers[i].finished && answers[i].ids == reversal(sequences[i]).tgt ? 1 : 0;
     return count;
 }
 
@@ -211,6 +205,20 @@ std::vector<std::string> symbols(const Sequence& ids) {
 
 std::string text(const Sequence& ids) { return models::listed(symbols(ids), " "); }
 
+// Prints how many sequences come out right, and some of the answers. Returns the first of these counts.
+int64_t test(const models::Transformer& model, const std::vector<Sequence>& unseen, const Rng& choice) {
+    const std::vector<Sequence> short_ones = short_sequences();
+    const int64_t reversed = count_correct(model, unseen);
+    std::cout << "\nheld-out sequences of 4 to 12 symbols, reversed without an error: " << reversed << "/"
+              << kHeldOut << "\nall sequences of 1 to 3 symbols, too few to hold any out: "
+              << count_correct(model, short_ones) << "/" << short_ones.size() << "\n\n";
+    for (uint64_t i = 0; i < 4; ++i) {
+        const Sequence& ids = unseen[static_cast<std::size_t>(choice.below(i, kHeldOut))];
+        std::cout << "  " << text(ids) << "  ->  " << text(reverse(model, {ids})[0].ids) << '\n';
+    }
+    return reversed;
+}
+
 // ------------------------------------------------------------------------------------------------ picture
 
 // One cross-attention head's weights. To reverse, a head must attend along the anti-diagonal.
@@ -222,7 +230,7 @@ struct HeadView {
 };
 
 HeadView most_reversing_head(const models::Transformer& model, const Sequence& ids) {
-    const NoGrad no_grad;
+    const autograd::NoGrad no_grad;
     const models::Batch batch = models::make_batch({reversal(ids)});
     nn::Probe seen;
     model(batch.src, batch.tgt.slice(0, batch.tgt.length() - 1), models::Mode::eval(&seen));
@@ -268,17 +276,8 @@ int main_program(Settings& settings, kit::Options& options) {
         return 0;
 
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end());
-    const std::vector<Sequence> short_ones = short_sequences();
-    const int64_t reversed = count_correct(model, unseen);
-    std::cout << "\nheld-out sequences of 4 to 12 symbols, reversed without an error: " << reversed << "/"
-              << kHeldOut << "\nall sequences of 1 to 3 symbols, too few to hold any out: "
-              << count_correct(model, short_ones) << "/" << short_ones.size() << "\n\n";
-
     const Rng choice = rng.fork("examples");
-    for (uint64_t i = 0; i < 4; ++i) {
-        const Sequence& ids = unseen[static_cast<std::size_t>(choice.below(i, kHeldOut))];
-        std::cout << "  " << text(ids) << "  ->  " << text(reverse(model, {ids})[0].ids) << '\n';
-    }
+    const int64_t reversed = test(model, unseen, choice);
     show_attention(model,
                    asked.empty() ? unseen[static_cast<std::size_t>(choice.below(0, kHeldOut))] : asked);
     if (!asked.empty()) {
@@ -286,12 +285,9 @@ int main_program(Settings& settings, kit::Options& options) {
         std::cout << '\n'
                   << text(asked) << "  ->  " << text(answer.ids) << (answer.finished ? "" : " (cut)") << '\n';
     }
-    if (reversed < kHeldOut) {
-        std::cout.flush();
-        std::cerr << kit::name() << ": " << kHeldOut - reversed << " of " << kHeldOut
-                  << " held-out sequences came out wrong; more --steps may help\n";
-        return 1;
-    }
+    kit::flush_output();
+    autograd::check(reversed == kHeldOut, kHeldOut - reversed, " of ", kHeldOut,
+                    " held-out sequences came out wrong; more --steps may help");
     return 0;
 }
 

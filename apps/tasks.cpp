@@ -335,13 +335,11 @@ std::string describe(const Task& task, const Recipe& here) {
 
 // The command-line options; parsing them fills `s`.
 kit::Options task_options(Settings& s) {
-    kit::Options options("tasks",
-                         "learns to copy, reverse, sort and add, with three families of Transformers");
+    kit::Options options("tasks", "learns to copy, reverse, sort and add, with three kinds of Transformers");
     options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, {},
                  kit::Options::Rest::names);
     options.add("--preset", "how each task is trained", s.preset, {"ours", "published"});
-    options
-        .add("--steps", "N", "training steps for each task; 0: the recipe's", s.steps, {.max = 1'000'000'000})
+    options.add("--steps", "N", "steps for each task; 0: the recipe's", s.steps, {.max = 1'000'000'000})
         .can_not_change("the learning rate falls over all of them");
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
@@ -423,9 +421,8 @@ int main_program(Settings& s, kit::Options& options) {
             throw kit::UsageError("unknown task '" + name + "'; there are copy, reverse, sort, add");
     if (!s.run.resume.empty())
         read_settings(s, options);
-    std::string table =
-        "task     family           parameters  published              ours          seconds\n";
-    std::string missed;
+    std::string missed,
+        table = "task     family           parameters  published              ours          seconds\n";
     for (const Task& task : kTasks) {
         if (!s.names.empty() && std::find(s.names.begin(), s.names.end(), task.name) == s.names.end())
             continue;
@@ -443,11 +440,10 @@ int main_program(Settings& s, kit::Options& options) {
     }
     if (table.find(" * ") != std::string::npos)
         table += "* trained with our own recipe, listed above under the published one\n";
-    std::cout << table << std::flush;
-    if (!missed.empty())
-        std::cerr << kit::name() << ": published figure not reached: " << missed
-                  << "; more --steps may help\n";
-    return missed.empty() ? 0 : 1;
+    std::cout << table;
+    kit::flush_output();
+    autograd::check(missed.empty(), "published figure not reached: ", missed, "; more --steps may help");
+    return 0;
 }
 
 }  // namespace

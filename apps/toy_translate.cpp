@@ -46,14 +46,12 @@ kit::Options task_options(Settings& s) {
     options.add("--epochs", "N", "passes over all pairs", s.epochs, {.min = 1, .max = 1'000'000'000})
         .may_change();
     options.add("--lr", "X", "learning rate; 0: 1e-3, or 1e-4 for models at least 512 wide", s.lr,
-                {.min = 0, .max = 1});
+                {.max = 1});
     options.add("--beam", "N", "width of the beam; 1: greedy search", s.beam, {.min = 1, .max = 1000})
         .this_call();
     options.add("--n-best", "N", "translations to print for each sentence", s.n_best, {.min = 1, .max = 1000})
         .this_call();
-    options
-        .add("--alpha", "X", "length penalty: score = log p / ((5 + length) / 6)^X; 0: none", s.alpha,
-             {.min = 0, .max = 10})
+    options.add("--alpha", "X", "length penalty: log p / ((5 + length) / 6)^X; 0: none", s.alpha, {.max = 10})
         .this_call();
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
@@ -165,27 +163,27 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
 
 // -------------------------------------------------------------------------------------------- translation
 
-class Translator {
-public:
-    Translator(const models::Transformer& model, const Corpus& corpus, const Settings& settings)
-        : model_(model), corpus_(corpus), settings_(settings) {}
+struct Translator {
+    const models::Transformer& model;
+    const Corpus& corpus;
+    const Settings& settings;
 
     std::vector<models::Hypothesis> operator()(const std::vector<int32_t>& ids) const {
-        const auto stepper = model_.start(autograd::Tokens::padded({ids}, models::kPad));
-        return models::beam_search(*stepper, {.beam = settings_.beam,
-                                              .n_best = settings_.n_best,
-                                              .alpha = settings_.alpha,
-                                              .max_tokens = 2 * corpus_.longest + 10})[0];
+        const auto stepper = model.start(autograd::Tokens::padded({ids}, models::kPad));
+        return models::beam_search(*stepper, {.beam = settings.beam,
+                                              .n_best = settings.n_best,
+                                              .alpha = settings.alpha,
+                                              .max_tokens = 2 * corpus.longest + 10})[0];
     }
 
     // Prints translations to standard output, one per line, each but the first after `indent`; and unknown
     // words to standard error.
     void print(const std::string& sentence, const std::string& where, const std::string& indent = "") const {
         const std::string words = known_words(sentence);
-        const std::vector<int32_t> ids = corpus_.src.encode(words);
-        autograd::check(static_cast<int64_t>(ids.size()) <= model_.config.max_length, where,
+        const std::vector<int32_t> ids = corpus.src.encode(words);
+        autograd::check(static_cast<int64_t>(ids.size()) <= model.config.max_length, where,
                         ": a sentence of ", ids.size(), " words is longer than this model's limit of ",
-                        model_.config.max_length);
+                        model.config.max_length);
         if (ids.empty()) {
             std::cout << '\n';
             return;
@@ -193,8 +191,8 @@ public:
         report_unknown(words);
         std::string before;
         for (const models::Hypothesis& h : (*this)(ids)) {
-            std::cout << before << corpus_.tgt.decode(h.ids) << (h.finished ? "" : " ...");
-            if (settings_.n_best > 1) {
+            std::cout << before << corpus.tgt.decode(h.ids) << (h.finished ? "" : " ...");
+            if (settings.n_best > 1) {
                 char score[40];
                 std::snprintf(score, sizeof score, "  (%.4f)", h.score);
                 std::cout << score;
@@ -215,7 +213,7 @@ private:
             const char* const signs = ".,;:!?\"'()";
             plain.erase(0, std::min(plain.find_first_not_of(signs), plain.size()));
             plain.erase(plain.find_last_not_of(signs) + 1);
-            const bool helps = corpus_.src.id(word) == models::kUnk && corpus_.src.id(plain) != models::kUnk;
+            const bool helps = corpus.src.id(word) == models::kUnk && corpus.src.id(plain) != models::kUnk;
             words.append(words.empty() ? "" : " ").append(helps ? plain : word);
         }
         return words;
@@ -225,22 +223,18 @@ private:
     void report_unknown(const std::string& words) const {
         constexpr int32_t kMost = 40;
         std::string unknown, known;
-        for (const std::string& word : corpus_.src.unknown(words))
+        for (const std::string& word : corpus.src.unknown(words))
             if (const std::string quoted = nn::checkpoint::shown(word);
                 unknown.find(quoted) == std::string::npos)
                 unknown.append(unknown.empty() ? "" : ", ").append(quoted);
         if (unknown.empty())
             return;
-        for (int32_t id = models::kFirstFreeId; id < corpus_.src.size(); ++id)
+        for (int32_t id = models::kFirstFreeId; id < corpus.src.size(); ++id)
             if (id < models::kFirstFreeId + kMost)
-                known.append(known.empty() ? "" : " ").append(corpus_.src.word(id));
+                known.append(known.empty() ? "" : " ").append(corpus.src.word(id));
         std::cerr << kit::name() << ": unknown words: " << unknown << "; known words: " << known
-                  << (corpus_.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
+                  << (corpus.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
     }
-
-    const models::Transformer& model_;
-    const Corpus& corpus_;
-    const Settings& settings_;
 };
 
 // Translates the sentences of the training data. Returns how many translations are right, <eos> included.
@@ -283,27 +277,15 @@ void translate_input(const Translator& translate) {
         std::cerr << '\n';
 }
 
-int main_program(Settings& s, kit::Options& options) {
-    std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
-    if (s.n_best > s.beam)
-        throw kit::UsageError(
-            autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));
-    const models::RunFolder folder("toy_translate", s.run, options);
-    const bool built_in = s.data.empty();
-    const std::vector<SentencePair> sentences = !built_in             ? models::text::read_pairs(s.data[0])
-                                                : s.corpus == "en-fr" ? kEnglishFrench
-                                                                      : kEnglishSpanish;
-    const Corpus corpus(sentences, shares_embeddings(models::preset(s.preset)), built_in ? "" : s.data[0]);
-    const models::TransformerConfig config = configure(s.preset, corpus);
-    kit::check_memory(models::least_parameters(config));
-    const models::Transformer model(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));
-    kit::announce(kit::name(), nn::parameter_count(model));
-    if (!train(model, corpus, s, folder))
-        return 0;
+std::vector<SentencePair> sentences_of(const Settings& s) {
+    if (!s.data.empty())
+        return models::text::read_pairs(s.data[0]);
+    return s.corpus == "en-fr" ? kEnglishFrench : kEnglishSpanish;
+}
 
-    const Translator translate(model, corpus, s);
-    const std::size_t right = recite(translate, corpus, 20);
-    if (built_in && s.corpus == "en-es") {
+// After training.
+void translate_all(const Translator& translate, const Settings& s) {
+    if (s.data.empty() && s.corpus == "en-es") {
         std::cout << "\nnever seen:\n";
         for (const std::string& sentence : kUnseenEnglish) {
             const std::string start = "  " + sentence + "  ->  ";
@@ -315,11 +297,30 @@ int main_program(Settings& s, kit::Options& options) {
         translate.print(models::text::clean_line(sentence, "the command line"), "the command line");
     if (s.words.empty())
         translate_input(translate);
-    if (built_in && right < corpus.pairs.size()) {
-        std::cout.flush();
-        std::cerr << kit::name() << ": not all sentences came out right; more --epochs may help\n";
-        return 1;
-    }
+}
+
+int main_program(Settings& s, kit::Options& options) {
+    std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
+    if (s.n_best > s.beam)
+        throw kit::UsageError(
+            autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));
+    const models::RunFolder folder("toy_translate", s.run, options);
+    const bool built_in = s.data.empty();
+    const Corpus corpus(sentences_of(s), shares_embeddings(models::preset(s.preset)),
+                        built_in ? "" : s.data[0]);
+    const models::TransformerConfig config = configure(s.preset, corpus);
+    kit::check_memory(models::least_parameters(config));
+    const models::Transformer model(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));
+    kit::announce(kit::name(), nn::parameter_count(model));
+    if (!train(model, corpus, s, folder))
+        return 0;
+
+    const Translator translate{model, corpus, s};
+    const std::size_t right = recite(translate, corpus, 20);
+    translate_all(translate, s);
+    kit::flush_output();
+    autograd::check(!built_in || right == corpus.pairs.size(),
+                    "not all sentences came out right; more --epochs may help");
     return 0;
 }
 

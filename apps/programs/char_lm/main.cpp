@@ -1,7 +1,5 @@
 // Learns to write like a text: a decoder-only Transformer that predicts the next character, or byte. With
 // --lines each line of the file is a separate text, e.g. a name, and it learns to invent new ones.
-#include <iostream>
-
 #include "apps/kit/run.h"
 #include "apps/programs/char_lm/log_book.h"
 #include "apps/programs/char_lm/loss.h"
@@ -80,8 +78,8 @@ int eval_command(int argc, char** argv) {
     const std::vector<Sequence> items =
         encode(read_files(words, w.characters.are_bytes()), w.characters, w.lines, &unknown);
     if (unknown > 0)
-        std::cerr << kit::name()
-                  << ": characters that the model does not know, left out: " << kit::grouped(unknown) << '\n';
+        kit::say(kit::name() +
+                 ": characters that the model does not know, left out: " + kit::grouped(unknown));
     const int64_t context = w.model.config.max_length;
     check(!w.lines || context_of_longest(items) <= context, words[0], ": the longest line has ",
           context_of_longest(items) - 1, " characters; the model takes ", context - 1);

@@ -76,9 +76,7 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
         texts.push_back(file.text);
     if (train(w, corpus, texts, s, folder) && !folder.exists()) {
         std::cout << '\n';
-        const SampleSettings sample = {
-            .sampling = {.temperature = 0.5}};  // low, as it has not learned for long
-        write(w, sample, corpus.training);
+        write(w, {.sampling = {.temperature = 0.5}}, corpus.training);  // low: it has not learned for long
     }
 }
 

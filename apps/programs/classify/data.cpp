@@ -1,7 +1,6 @@
 #include "apps/programs/classify/data.h"
 
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <set>
 
@@ -40,8 +39,8 @@ Example parse_line(const std::string& line, const std::string& where) {
 
 void report_replaced(const std::string& where, int64_t bytes) {
     if (bytes > 0)
-        std::cerr << kit::name() << ": " << where << ": bytes that are not text, read as U+FFFD: " << bytes
-                  << '\n';
+        kit::say(
+            autograd::join(kit::name(), ": ", where, ": bytes that are not text, read as U+FFFD: ", bytes));
 }
 
 std::vector<Example> read_examples(const std::string& path) {

@@ -17,9 +17,7 @@ using autograd::join;
 
 namespace {
 
-int demo_command(int argc, char** argv, const std::vector<kit::Command>& commands) {
-    Settings s;
-    s.epochs = 30, s.batch = 32, s.d_model = 64, s.lr = 3e-3, s.dropout = 0.1;
+kit::Options demo_options(Settings& s, const std::vector<kit::Command>& commands) {
     kit::Options options("classify", "learns to label lines of text");
     options.commands(commands);
     options.add_common(s.seed);
@@ -33,8 +31,14 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     options.note(
         "Exit status: 0; 1 if the built-in sentences were not learned, or for bad data; 2 for a wrong "
         "command line.");
-    options.parse(argc, argv);
+    return options;
+}
 
+int demo_command(int argc, char** argv, const std::vector<kit::Command>& commands) {
+    Settings s;
+    s.epochs = 30, s.batch = 32, s.d_model = 64, s.lr = 3e-3, s.dropout = 0.1;
+    kit::Options options = demo_options(s, commands);
+    options.parse(argc, argv);
     const Corpus corpus = built_in_corpus(autograd::Rng(static_cast<uint64_t>(s.seed)).fork("sentences"));
     const models::RunFolder folder("classify", {}, options);
     const models::Labeller l = new_labeller(corpus, built_in_labels(), s);
@@ -47,11 +51,8 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
         const std::string& text = corpus.held_out[i].text;
         std::cout << "  " << text << "  ->  " << l(text)[0].name << '\n';
     }
-    if (c.accuracy() < 0.9) {
-        std::cout.flush();
-        std::cerr << kit::name() << ": less than 90 % of the held-out sentences came out right\n";
-        return 1;
-    }
+    kit::flush_output();
+    check(c.accuracy() >= 0.9, "less than 90 % of the held-out sentences came out right");
     return 0;
 }
 
@@ -87,8 +88,7 @@ int train_on(const std::string& path, const Settings& s, const models::RunFolder
     if (!train(l, corpus, s, folder))
         return 0;
     if (corpus.held_out.empty())
-        std::cerr << kit::name()
-                  << ": no lines are held out, so nothing is measured; --validation N holds out N\n";
+        kit::say(kit::name() + ": no lines are held out, so nothing is measured; --validation N holds out N");
     else
         print(evaluate(l, corpus.held_out));
     return 0;

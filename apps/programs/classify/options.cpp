@@ -8,11 +8,7 @@ namespace plaingrad::classify {
 
 bool is_number(const std::string& text) { return text.find_first_not_of("-0123456789") == text.npos; }
 
-kit::Options train_options(Settings& s) {
-    kit::Options options("classify train", "learns from a file with a label and a text on each line");
-    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
-                 kit::Options::Rest::files);
-    kit::add_run_options(options, s.run);
+static void add_learning_options(kit::Options& options, Settings& s) {
     options
         .add("--validation", "N|FILE",
              "lines to hold out, or a file of such lines (default: a tenth, at most 500)",
@@ -22,23 +18,33 @@ kit::Options train_options(Settings& s) {
         s.validation = is_number(text) ? text : std::filesystem::absolute(text).string();
     };
     options
-        .add("--epochs", "N", "passes over all texts; 0: 15, or enough for 300 steps", s.epochs,
+        .add("--epochs", "N", "passes over all texts; 0: 15, at least 300 steps", s.epochs,
              {.max = 1'000'000})
         .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "texts per step", s.batch, {.min = 1, .max = 1 << 16});
-    options.add("--lr", "X", "highest learning rate", s.lr, {.min = 0, .max = 1});
-    options.add("--weight-decay", "X", "weight decay, as in AdamW", s.weight_decay, {.min = 0, .max = 1});
+    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
+    options.add("--weight-decay", "X", "weight decay, as in AdamW", s.weight_decay, {.max = 1});
+    options.add("--label-smoothing", "X", "share of the target that is spread over all labels",
+                s.label_smoothing, {.max = 0.99});
+    options.add(
+        "--patience", "N",
+        "validate after each epoch, keep the best, stop after N without improvement; 0: train to the end",
+        s.patience);
+}
+
+static void add_model_options(kit::Options& options, Settings& s) {
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model; the feed-forward layers are twice as wide", s.d_model,
                 {.min = 1, .max = 8192});
     options.add("--pooling", "represent a text by the mean of its positions, or by an added first one",
                 s.pooling, {"mean", "first"});
-    options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.min = 0, .max = 0.99});
+    options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
+}
+
+static void add_text_options(kit::Options& options, Settings& s) {
     options.add("--word-dropout", "X", "probability of dropping a word but keeping its parts", s.word_dropout,
-                {.min = 0, .max = 0.99});
-    options.add("--label-smoothing", "X", "share of the target that is spread over all labels",
-                s.label_smoothing, {.min = 0, .max = 0.99});
+                {.max = 0.99});
     options.add("--min-count", "N",
                 "know rarer words only by their parts: beginning, ending, capital, digits",
                 s.reader.min_count, {.min = 1});
@@ -48,10 +54,16 @@ kit::Options train_options(Settings& s) {
                 {.min = 1, .max = 1 << 14});
     options.add("--keep-case", "distinguish A and a in spelling; otherwise case is only a separate feature",
                 s.reader.keep_case);
-    options.add(
-        "--patience", "N",
-        "validate after each epoch, keep the best, stop after N without improvement; 0: train to the end",
-        s.patience);
+}
+
+kit::Options train_options(Settings& s) {
+    kit::Options options("classify train", "learns from a file with a label and a text on each line");
+    options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
+                 kit::Options::Rest::files);
+    kit::add_run_options(options, s.run);
+    add_learning_options(options, s);
+    add_model_options(options, s);
+    add_text_options(options, s);
     options.add_common(s.seed);
     options.example(
         "./apps/classify train questions.txt --validation 500 --seed 1",

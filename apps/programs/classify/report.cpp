@@ -29,19 +29,11 @@ std::string column(const std::string& text, std::size_t width, bool left = false
     return left ? text + blanks : blanks + text;
 }
 
-}  // namespace
-
-void print(const Confusion& c) {
-    // Columns are headed by numbers, so that many labels fit on a line.
-    constexpr std::size_t kWidestRow = 24;
-    std::size_t row_width = 5;
-    for (const std::string& label : c.labels)
-        row_width = std::max(row_width, std::min(label.size(), kWidestRow));
+// Columns are headed by numbers, so that many labels fit on a line. row_width: of the labels.
+void print_matrix(const Confusion& c, std::size_t row_width) {
     const std::size_t number_width = std::to_string(c.labels.size()).size();
     const std::size_t width = std::max(std::to_string(c.total).size(), number_width + 1);
-    std::cout << "accuracy " << percent(c.right, c.total) << ": " << c.right << " of " << c.total
-              << " texts\n"
-              << "\nConfusion matrix: a row for each true label, a column for what was predicted.\n\n"
+    std::cout << "\nConfusion matrix: a row for each true label, a column for what was predicted.\n\n"
               << column("", number_width + 2 + row_width);
     for (std::size_t i = 0; i < c.labels.size(); ++i)
         std::cout << "  " << column(std::to_string(i + 1), width);
@@ -52,7 +44,11 @@ void print(const Confusion& c) {
         for (const int64_t count : c.counts[i])
             std::cout << "  " << column(count > 0 ? std::to_string(count) : ".", width);
     }
-    std::cout << "\n\n" << column("label", row_width, true) << "  precision   recall   texts\n";
+    std::cout << "\n\n";
+}
+
+void print_labels(const Confusion& c, std::size_t row_width) {
+    std::cout << column("label", row_width, true) << "  precision   recall   texts\n";
     for (std::size_t i = 0; i < c.labels.size(); ++i) {
         int64_t texts = 0, predicted = 0;
         for (std::size_t j = 0; j < c.labels.size(); ++j) {
@@ -64,6 +60,19 @@ void print(const Confusion& c) {
                   << column(percent(c.counts[i][i], texts), 7) << "  " << column(std::to_string(texts), 6)
                   << '\n';
     }
+}
+
+}  // namespace
+
+void print(const Confusion& c) {
+    constexpr std::size_t kWidestRow = 24;
+    std::size_t row_width = 5;
+    for (const std::string& label : c.labels)
+        row_width = std::max(row_width, std::min(label.size(), kWidestRow));
+    std::cout << "accuracy " << percent(c.right, c.total) << ": " << c.right << " of " << c.total
+              << " texts\n";
+    print_matrix(c, row_width);
+    print_labels(c, row_width);
 }
 
 }  // namespace plaingrad::classify

@@ -52,10 +52,9 @@ nn::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training, 
         texts.push_back(l.reader(e.text, s.word_dropout, drop.fork(static_cast<uint64_t>(i))));
         labels.push_back(static_cast<int32_t>(index_of(e, l.labels)));
     }
-    const auto size = static_cast<int64_t>(texts.size());
     const Tokens ids = Tokens::padded(texts, models::kPad);
     const autograd::Tensor logits = l.model(ids, mode);  // (B, classes)
-    return {autograd::cross_entropy(logits, Tokens(size, 1, labels),
+    return {autograd::cross_entropy(logits, Tokens(ids.batch(), 1, labels),
                                     {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
             static_cast<int64_t>(std::count_if(ids.ids().begin(), ids.ids().end(),
                                                [](int32_t id) { return id != models::kPad; }))};

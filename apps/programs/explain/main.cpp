@@ -24,7 +24,7 @@ int64_t parse_triple(const Words& digits) {
         throw kit::UsageError(join("three digits are needed: got ", digits.size()));
     int64_t n = 0;
     for (const std::string& digit : digits)
-        n = 10 * n + kit::parse_integer("a digit", digit, {.min = 0, .max = 9});
+        n = 10 * n + kit::parse_integer("a digit", digit, {.max = 9});
     return n;
 }
 

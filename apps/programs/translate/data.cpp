@@ -73,7 +73,7 @@ std::vector<std::vector<int64_t>> Corpus::batches(const models::text::BatchOptio
 models::Batch Corpus::batch(const std::vector<int64_t>& indices) const {
     std::vector<models::Pair> chosen;
     for (const int64_t i : indices)
-        chosen.push_back(pair(i));
+        chosen.push_back(pairs_[static_cast<std::size_t>(i)]);
     return models::make_batch(chosen, specials_);
 }
 

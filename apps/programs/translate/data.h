@@ -45,7 +45,6 @@ public:
 
 private:
     models::Pair pair_of(std::vector<int32_t> source, std::vector<int32_t> target) const;
-    const models::Pair& pair(int64_t i) const { return pairs_[static_cast<std::size_t>(i)]; }
 
     models::Specials specials_;
     int64_t longest_ = 0;

@@ -103,10 +103,7 @@ void add_decoding(kit::Options& options, models::TranslationOptions& o, std::str
                 {"copy", "mark"});
 }
 
-int run_command(int argc, char** argv) {
-    std::vector<std::string> words;
-    PipeOptions pipe;
-    std::string unknown = "copy";
+kit::Options run_options(std::vector<std::string>& words, PipeOptions& pipe, std::string& unknown) {
     kit::Options options("translate run", "translates standard input, or a file, line by line");
     options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, {1, 2});
     add_decoding(options, pipe.translation, unknown);
@@ -120,6 +117,14 @@ int run_command(int argc, char** argv) {
     options.add_threads();
     options.example("echo 'A man is riding a bicycle.' | ./apps/translate run run", "translates a sentence");
     options.note("In alignments, words are separated by spaces and numbered from 0.");
+    return options;
+}
+
+int run_command(int argc, char** argv) {
+    std::vector<std::string> words;
+    PipeOptions pipe;
+    std::string unknown = "copy";
+    kit::Options options = run_options(words, pipe, unknown);
     options.parse(argc, argv);
     if (pipe.translation.n_best > pipe.translation.beam)
         throw kit::UsageError(join("--n-best ", pipe.translation.n_best, " must not be larger than --beam ",

@@ -72,8 +72,7 @@ void add_learning_options(kit::Options& options, Settings& s) {
     options.add("--clip", "X", "clip the gradient to this norm; 0: never", s.clip);
     options.add("--patience", "N", "stop after N epochs without improvement; 0: never", s.patience)
         .may_change();
-    options
-        .add("--average", "N", "average the weights of the last N epochs", s.average, {.min = 1, .max = 1000})
+    options.add("--average", "N", "average the last N epochs", s.average, {.min = 1, .max = 1000})
         .may_change();
     options.add("--beam", "N", "width of the beam for the BLEU at the end", s.beam, {.min = 1, .max = 1000})
         .may_change();

@@ -26,8 +26,8 @@ public:
         }
         write();
         if (replaced_ > 0)
-            std::cerr << name_ << ": " << kit::counted(replaced_, "byte")
-                      << " that are not UTF-8, read as U+FFFD\n";
+            kit::say(
+                join(name_, ": ", kit::counted(replaced_, "byte"), " that are not UTF-8, read as U+FFFD"));
         report_unknown();
     }
 

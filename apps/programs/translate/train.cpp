@@ -1,5 +1,6 @@
 #include "apps/programs/translate/train.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -217,23 +218,19 @@ private:
     }
 
     // Where a saved model comes from: after how many steps, and how many epochs were averaged at most.
-    struct Origin {
-        int64_t steps = 0, average = 0;
-        template <class Field>
-        void visit(Field& field) {
-            field("steps", steps);
-            field("average", average);
-        }
-    };
-    bool is_finished(const Origin& now) const {
+    nn::checkpoint::Metadata origin() const {
+        nn::checkpoint::Metadata all;
+        FieldWriter field{all, "translate."};
+        field("steps", run_.training.adam.steps()), field("average", s_.average);
+        return all;
+    }
+    bool is_finished() const {
         std::error_code none;
         if (!std::filesystem::exists(folder_.model(), none))
             return false;
         const nn::checkpoint::SafeTensors file = nn::checkpoint::read(folder_.model());
-        const FieldReader field{file.metadata(), "translate.", folder_.model()};
-        Origin then;
-        then.visit(field);
-        return then.steps == now.steps && then.average == now.average;
+        const nn::checkpoint::Metadata &then = file.metadata(), now = origin();
+        return std::includes(then.begin(), then.end(), now.begin(), now.end());
     }
 
     // Once the run has ended: which settings have to grow, as its last step, its patience, or both ended it.
@@ -249,8 +246,7 @@ private:
     // model of the best validation where that is better, as in a short run, whose first epochs pull the
     // average down.
     void finish() {
-        Origin origin = {run_.training.adam.steps(), s_.average};
-        if (is_finished(origin))
+        if (is_finished())
             return;
         if (run_.losses.empty())  // nothing was trained, but another --average was given
             run_.save_last();
@@ -268,8 +264,7 @@ private:
         if (validation_ != nullptr && run_.training.best_step > 0)
             choose_best(kept, loss);
         nn::checkpoint::Metadata metadata = codec_.metadata();
-        FieldWriter field{metadata, "translate."};
-        origin.visit(field);
+        metadata.merge(origin());
         models::save(folder_.model(), model_, metadata);
         std::cerr << "saved " << folder_.model() << ": " << kept << '\n';
         if (validation_ == nullptr)
