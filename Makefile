@@ -237,6 +237,7 @@ lint: $(KERNEL_OBJ)  ## include direction, sealed kernels, format, and other rul
 lint-test: $(KERNEL_OBJ)  ## plants a fault for every rule of `make lint` and checks that it is found
 	@CXX='$(CXX)' sh tests/tools/lint_test.sh
 	@sh tests/tools/tools_test.sh
+	@sh tests/traps/run_test.sh
 
 ALONE = $(patsubst %,alone/%,$(call find,autograd nn models apps tests,*.h))
 headers: $(ALONE)  ## compiles each header alone

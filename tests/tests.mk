@@ -255,14 +255,25 @@ chapters-quick: $(OUT)/chapters  ## the same without what has to train: excerpts
 
 # ---- Mistakes -----------------------------------------------------------------------------------
 
+ifneq ($(and $(filter traps,$(MAKECMDGOALS)),$(filter-out release,$(VARIANT))),)
+$(error make traps prints the numbers of the plain build: leave out VARIANT=$(VARIANT))
+endif
+
+# The script builds copies of this tree, with jobs of its own. A recipe that says $(MAKE) itself would run under `make -n`, too.
+make_program = $(MAKE)
 .PHONY: traps
 traps: $(if $(TRAP),,$(OUT)/draw_traps)  ## plants classic mistakes, trains, and wants each to be caught: TRAP=name, TRAPS=full
-	@MAKE='$(MAKE)' CXX='$(CXX)' TRAPS='$(TRAPS)' sh tests/traps/run.sh '$(OUT)/traps' $(TRAP)$(if $(TRAP),, \
-	    ; status=$$?; $(OUT)/draw_traps >tests/traps/curves.svg; exit $$status)
+	@MAKE='$(make_program)' CXX='$(CXX)' TRAPS='$(TRAPS)' sh tests/traps/run.sh '$(OUT)/traps' $(TRAP)$(if $(TRAP),, \
+	    ; status=$$?; $(OUT)/draw_traps >$(OUT)/curves.svg && mv $(OUT)/curves.svg tests/traps/curves.svg || status=1; exit $$status)
 
 $(OUT)/draw_traps: $(OBJ)/tests/traps/draw.o $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(link)
+
+# These rewrite pages, or copy them: named together, each waits for the one before.
+rewriting := $(filter chapters chapters-quick traps,$(MAKECMDGOALS))
+$(word 2,$(rewriting)): | $(word 1,$(rewriting))
+$(word 3,$(rewriting)): | $(word 2,$(rewriting))
 
 .PHONY: golden
 golden:  ## makes the golden files of tests/golden again, with PyTorch

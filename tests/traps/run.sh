@@ -12,7 +12,8 @@
 # output of compiler and test.
 set -u
 MAKE=${MAKE:-make} CXX=${CXX:-g++} TRAPS=${TRAPS:-} only=${2:-}
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+# What make passes on to commands: the copies are plain builds, each in its own folder.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS
 mkdir -p "$1/results" || exit 1
 folder=$(cd "$1" && pwd)
 healthy=$folder/healthy results=$folder/results
@@ -117,7 +118,18 @@ while read -r options; do
     printf '%-32s %s\n' "healthy${options:+ $options}" "$(score "$name")"
 done <"$results/options"
 
-# As many workers as cores, each with every n-th trap.
+# end <process>: ends it and all that it has started.
+end() {
+    # shellcheck disable=SC2046  # numbers
+    set -- "$1" $(ps -A -o pid= -o ppid= | awk -v parent="$1" '$2 == parent { print $1 }')
+    kill "$1" 2>/dev/null
+    shift
+    for child in "$@"; do end "$child"; done
+}
+
+# As many workers as cores, each with every n-th trap. In the background, where Ctrl-C does not reach them.
+workers=
+trap 'for worker in $workers; do end "$worker"; done; exit 130' INT TERM HUP
 worker=0
 while [ $worker -lt "$jobs" ]; do
     (
@@ -127,6 +139,7 @@ while [ $worker -lt "$jobs" ]; do
             number=$((number + 1))
         done
     ) &
+    workers="$workers $!"
     worker=$((worker + 1))
 done
 wait
@@ -140,7 +153,7 @@ for name in $names; do
 done
 [ -n "$only" ] || {
     page "$names" >"$results/page" && put "$results/page" traps tests/traps/README.md
-    curves "$names" >tests/traps/curves.csv
+    curves "$names" >"$results/curves.csv" && mv "$results/curves.csv" tests/traps/curves.csv
 }
 echo "$total traps, $caught caught, $((total - caught)) uncaught"
 [ $caught -eq $total ]
