@@ -14,7 +14,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/%,$(call find,tests,[!t]*.cpp)) \
-              $(wildcard $(addprefix tests/chapters/,chapter.cpp diagram.cpp print.cpp prose.cpp))
+              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o)
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -73,7 +73,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_profile))
-TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters)
+TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS))
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"apps/|chapters/diagram' $(TEST_SRC))),$(PARTS) $(KIT))
 
 $(OUT)/libtests.a: $(SHARED_OBJ) $(OUT)/shared_list
@@ -246,6 +246,7 @@ $(OUT)/chapters: $(CHAPTER_OBJ) $(OUT)/libtests.a $(KIT) $(LIB)
 	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $(CHAPTER_OBJ) $(OUT)/libtests.a $(KIT) $(LIB) -o $@
 
 .PHONY: chapters chapters-quick
+chapters: export PLAINGRAD_APPS := $(APPS_IN)
 chapters: export PLAINGRAD_BENCH := $(OUT)/bench
 chapters: $(OUT)/chapters $(PROGRAMS) $(if $(filter-out 0,$(TIMES)),$(addprefix $(OUT)/bench/,bench_staircase bench_profile))  ## computes the numbers and figures of each folder's README.md anew: TIMES=1 also the times
 	@$(OUT)/chapters $(if $(filter-out 0,$(TIMES)),--times) $(CHAPTER)

@@ -1,22 +1,22 @@
 // The numbers of apps/README.md.
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <iomanip>
-#include <iostream>
-#include <numeric>
-#include <sstream>
+#include <ostream>
 
 #include "apps/kit/figure.h"
+#include "apps/kit/program.h"
+#include "autograd/base/portable_math.h"
 #include "models/language_model.h"
 #include "tests/chapters/chapter.h"
+#include "tests/chapters/command.h"
 #include "tests/chapters/diagram.h"
+#include "tests/chapters/experiment.h"
+#include "tests/chapters/print.h"
 #include "tests/chapters/reversing.h"
 #include "tests/folder.h"
 
 namespace plaingrad::chapters {
 
 using namespace models;
+namespace portable = autograd::portable;
 
 namespace {
 
@@ -31,50 +31,48 @@ struct Row {
 const std::vector<Row>& log_of_a_run() {
     static const std::vector<Row> rows = [] {
         const tests::Folder folder;
-        const std::string command = "./apps/reverse_task --save " + folder.path + "/run >/dev/null 2>&1";
-        autograd::check(std::system(command.c_str()) == 0, "[apps] '", command, "' failed; `make` builds it");
-        std::istringstream in(read_text(folder.path + "/run/log.csv"));
+        output_of("./apps/reverse_task --save " + quoted(folder / "run"));
         std::vector<Row> read;
-        std::string line;
-        for (std::getline(in, line); std::getline(in, line);) {
-            std::vector<std::string> cells;
-            std::istringstream of_line(line);
-            for (std::string cell; std::getline(of_line, cell, ',');)
-                cells.push_back(cell);
-            read.push_back({std::stoi(cells.at(0)), std::stod(cells.at(1)), std::stod(cells.at(3)),
-                            std::stod(cells.at(4))});
-        }
+        for (const auto& values :
+             rows_of(read_text(folder / "run/log.csv"),
+                     "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s"))
+            read.push_back(
+                {std::stoi(values[0]), std::stod(values[1]), std::stod(values[3]), std::stod(values[4])});
         return read;
     }();
     return rows;
 }
 
-double mean_loss(const std::vector<Row>& rows, std::size_t first, std::size_t last) {
+// Of the ten steps up to this one, or of the first step alone.
+double mean_loss(const std::vector<Row>& rows, std::size_t step) {
     double sum = 0;
-    for (std::size_t i = first; i <= last; ++i)
-        sum += rows.at(i - 1).loss;
-    return sum / static_cast<double>(last - first + 1);
+    const std::size_t n = step < 10 ? 1 : 10;
+    for (std::size_t i = step - n; i < step; ++i)
+        sum += rows.at(i).loss;
+    return sum / static_cast<double>(n);
 }
 
 void log_rows(std::ostream& out) {
-    const std::vector<Row>& rows = log_of_a_run();
-    out << "| step | loss | mean of the ten steps up to here | learning rate | gradient norm "
-           "|\n|---:|---:|---:|---:|---:|\n";
+    const std::vector<Row>& log = log_of_a_run();
+    Rows rows = {{"step", "loss", "mean of the ten steps up to here", "learning rate", "gradient norm"}};
     for (const std::size_t step : {1U, 10U, 40U, 60U, 80U, 120U, 200U, 400U, 600U, 800U, 1000U, 1200U}) {
-        const Row& row = rows.at(step - 1);
-        out << "| " << row.step << std::fixed << " | " << std::setprecision(3) << row.loss << " | "
-            << (step >= 10 ? mean_loss(rows, step - 9, step) : row.loss) << " | " << std::setprecision(5)
-            << row.learning_rate << " | " << std::setprecision(2) << row.gradient_norm << " |\n";
+        const Row& row = log.at(step - 1);
+        rows.push_back({std::to_string(row.step), fixed(row.loss, 3), fixed(mean_loss(log, step), 3),
+                        fixed(row.learning_rate, 5), fixed(row.gradient_norm)});
     }
+    table(out, rows, "nnnnn");
 }
 
 std::string loss_figure() {
     std::vector<double> losses;
     for (const Row& row : log_of_a_run())
         losses.push_back(row.loss);
+    const std::string from = digits(mean_loss(log_of_a_run(), 10), 1),
+                      to = digits(mean_loss(log_of_a_run(), losses.size()), 1);
     return kit::svg(
         "A run of ./apps/reverse_task",
-        "The loss falls from 3 to 0.02 in 1,200 steps. It jumps up and down from one step to the next.",
+        autograd::join("The loss falls from ", from, " to ", to, " in ", kit::grouped(std::ssize(losses)),
+                       " steps. It jumps up and down from one step to the next."),
         {kit::LineChart{
             .x = {.name = "step"}, .y = {.name = "loss", .log = true}, .series = {{"loss", losses}}}});
 }
@@ -94,35 +92,31 @@ double half_variance(const Tensor& logits) {
 }
 
 void first_losses(std::ostream& out) {
-    out << "| vocabulary V | ln V | half the variance of the logits | loss before the first step |\n"
-        << "|---:|---:|---:|---:|\n"
-        << std::fixed << std::setprecision(2);
+    Rows rows = {{"vocabulary V", "ln V", "half the variance of the logits", "loss before the first step"}};
     for (const int64_t V : {20, 1000, 10000}) {
         const LanguageModel model(
             {.vocabulary = V, .n_layers = 2, .block = {.d_model = 64, .n_heads = 4, .d_ff = 128}}, Rng(1));
-        std::vector<int32_t> ids;
-        for (uint64_t i = 0; i < 8 * 17; ++i)
-            ids.push_back(kFirstFreeId + static_cast<int32_t>(Rng(2).below(i, V - kFirstFreeId)));
-        const Tokens text(8, 17, ids);
-        const Tensor logits = model(text.slice(0, 16), Mode::eval());
-        out << "| " << V << " | " << std::log(static_cast<double>(V)) << " | " << half_variance(logits)
-            << " | " << cross_entropy(logits, text.slice(1, 17)).item() << " |\n";
+        const Tokens text = random_tokens(8, 17, V - kFirstFreeId, Rng(2), kFirstFreeId);
+        const Tensor logits = model(text.slice(0, 16), Mode::eval());  // (8, 16, V)
+        rows.push_back({std::to_string(V), fixed(portable::log(static_cast<double>(V))),
+                        fixed(half_variance(logits)),
+                        fixed(static_cast<double>(cross_entropy(logits, text.slice(1, 17)).item()))});
     }
+    table(out, rows, "nnnn");
 }
 
 void one_batch(std::ostream& out) {
     const Reversed run = learn_to_reverse({.one_batch = true});
-    out << "| step | loss on this one batch of " << kBatch << " |\n|---:|---:|\n"
-        << std::fixed << std::setprecision(4);
+    Rows rows = {{"step", autograd::join("loss on this one batch of ", kBatch)}};
     for (const std::size_t step : {1U, 50U, 100U, 200U, 500U})
-        out << "| " << step << " | " << run.losses[step - 1] << " |\n";
-    out << "| right, of " << kUnseen << " unseen | " << run.right << " |\n";
-    autograd::check(run.losses.back() < 0.01 && run.right < kUnseen / 2,
-                    "[apps.one_batch] it is not learned by heart any more");
+        rows.push_back({std::to_string(step), fixed(run.losses.at(step - 1), 4)});
+    rows.push_back({autograd::join("right, of ", kUnseen, " unseen"), std::to_string(run.right)});
+    table(out, rows, "nn");
+    claim(run.losses.back() < 0.01 && run.right < kUnseen / 2, "a model can learn one batch by heart");
 }
 
 // Of the seven tokens of an answer the last is <eos>, which is easily known; the others are ten digits.
-const double kGuessing = 6.0 / 7 * std::log(10.0);
+const double kGuessing = 6.0 / 7 * portable::log(10.0);
 
 const std::vector<std::pair<const char*, double>> kRates = {
     {"0.00003", 3e-5}, {"0.0003", 3e-4}, {"0.003", 3e-3}, {"0.03", 3e-2}};
@@ -138,15 +132,16 @@ const std::vector<Reversed>& runs_of_rates() {
 }
 
 void rates(std::ostream& out) {
-    out << "| learning rate | loss at step 50 | step 200 | step 500 | right, of " << kUnseen
-        << " unseen |\n|---:|---:|---:|---:|---:|\n"
-        << std::fixed << std::setprecision(3);
+    Rows rows = {{"learning rate", "loss at step 50", "step 200", "step 500",
+                  autograd::join("right, of ", kUnseen, " unseen")}};
     for (std::size_t i = 0; i < kRates.size(); ++i) {
         const Reversed& run = runs_of_rates()[i];
-        out << "| " << kRates[i].first << " | " << run.losses[49] << " | " << run.losses[199] << " | "
-            << run.losses[499] << " | " << run.right << " |\n";
+        rows.push_back({kRates[i].first, fixed(run.losses.at(49), 3), fixed(run.losses.at(199), 3),
+                        fixed(run.losses.at(499), 3), std::to_string(run.right)});
     }
-    out << "| guessing: 6/7 · ln 10 | " << kGuessing << " | " << kGuessing << " | " << kGuessing << " | |\n";
+    const std::string guessing = fixed(kGuessing, 3);
+    rows.push_back({"guessing: 6/7 · ln 10", guessing, guessing, guessing, ""});
+    table(out, rows, "nnnnn");
 }
 
 std::string rates_figure() {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "autograd/base/portable_math.h"
 #include "autograd/ops.h"
 #include "nn/attention.h"
 #include "nn/probe.h"
@@ -15,6 +16,7 @@ using namespace autograd;
 namespace {
 
 const std::vector<std::string> kWords = {"cat", "slept", "it"};
+const std::string& word(int64_t t) { return kWords[static_cast<std::size_t>(t)]; }
 
 // The first number of a vector says "thing", the second "deed".
 struct Example {
@@ -37,44 +39,43 @@ std::string whole(const Tensor& row) { return vector_text(row, 0); }
 
 void inputs(std::ostream& out) {
     const Example e;
-    std::vector<std::vector<std::string>> rows = {{"token", "x", "q = x W_Q", "k = x W_K", "v = x W_V"}};
+    Rows rows = {{"token", "x", "q = x W_Q", "k = x W_K", "v = x W_V"}};
     for (int64_t t = 0; t < 3; ++t)
-        rows.push_back({kWords[static_cast<std::size_t>(t)], whole(e.x[t]), whole(e.q[t]), whole(e.k[t]),
-                        whole(e.v[t])});
+        rows.push_back({word(t), whole(e.x[t]), whole(e.q[t]), whole(e.k[t]), whole(e.v[t])});
     table(out, rows);
 }
 
-// The query of `it` against all three keys.
+// exp(score) of the query of `it` against each of the three keys. Prints how each comes about.
+std::vector<double> exps_of_it(const Example& e, std::ostream& out) {
+    const double root = std::sqrt(2.0);
+    const auto at = [](const Tensor& x, int64_t t, int64_t i) { return static_cast<double>(x[t].data()[i]); };
+    const auto whole_number = [](double x, std::size_t width) { return padded(fixed(x, 0), width); };
+    std::vector<double> exps;
+    for (int64_t s = 0; s < 3; ++s) {
+        const double product = at(e.q, 2, 0) * at(e.k, s, 0) + at(e.q, 2, 1) * at(e.k, s, 1);
+        exps.push_back(portable::exp(product / root));
+        out << "score(it, " << word(s) << ")" << std::string(6 - word(s).size(), ' ') << "= ("
+            << whole_number(at(e.q, 2, 0), 1) << "·" << whole_number(at(e.k, s, 0), 2) << " + "
+            << whole_number(at(e.q, 2, 1), 1) << "·" << whole_number(at(e.k, s, 1), 2)
+            << ") / √2 = " << whole_number(product, 2) << " / " << fixed(root, 3) << " = "
+            << padded(fixed(product / root), 5) << "     exp: " << padded(fixed(exps.back()), 4) << '\n';
+    }
+    return exps;
+}
+
 void one_query(std::ostream& out) {
     const Example e;
-    const double root = std::sqrt(2.0);
-    std::vector<double> scores, exps;
-    double sum = 0;
-    for (int64_t s = 0; s < 3; ++s) {
-        const auto at = [&](const Tensor& x, int64_t t, int64_t i) {
-            return static_cast<double>(x.data()[t * 2 + i]);
-        };
-        const double product = at(e.q, 2, 0) * at(e.k, s, 0) + at(e.q, 2, 1) * at(e.k, s, 1);
-        scores.push_back(product / root);
-        exps.push_back(std::exp(scores.back()));
-        sum += exps.back();
-        const std::string word = kWords[static_cast<std::size_t>(s)];
-        out << "score(it, " << word << ")" << std::string(6 - word.size(), ' ') << "= ("
-            << fixed(at(e.q, 2, 0), 0) << "·" << padded(fixed(at(e.k, s, 0), 0), 2) << " + "
-            << fixed(at(e.q, 2, 1), 0) << "·" << padded(fixed(at(e.k, s, 1), 0), 2)
-            << ") / √2 = " << padded(fixed(product, 0), 2) << " / " << fixed(root, 3) << " = "
-            << padded(fixed(scores.back()), 5) << "     exp: " << padded(fixed(exps.back()), 4) << '\n';
-    }
+    const std::vector<double> exps = exps_of_it(e, out);
+    const double sum = exps[0] + exps[1] + exps[2];
     out << std::string(52, ' ') << "sum: " << fixed(sum) << "\n\n";
     double output[2] = {0, 0};
     std::string text;
     for (int64_t s = 0; s < 3; ++s) {
-        const double weight = exps[static_cast<std::size_t>(s)] / sum;
-        out << "weight of " << kWords[static_cast<std::size_t>(s)] << " = "
-            << fixed(exps[static_cast<std::size_t>(s)]) << " / " << fixed(sum) << " = " << fixed(weight, 3)
-            << '\n';
+        const double now = exps[static_cast<std::size_t>(s)], weight = now / sum;
+        out << "weight of " << word(s) << " = " << fixed(now) << " / " << fixed(sum) << " = "
+            << fixed(weight, 3) << '\n';
         for (int64_t i = 0; i < 2; ++i)
-            output[i] += weight * static_cast<double>(e.v.data()[s * 2 + i]);
+            output[i] += weight * static_cast<double>(e.v[s].data()[i]);
         text += (s > 0 ? " + " : "") + fixed(weight, 3) + " " + whole(e.v[s]);
     }
     out << "\noutput of it = " << text << " = (" << fixed(output[0]) << ", " << fixed(output[1]) << ")\n";
@@ -100,10 +101,10 @@ void by_program(std::ostream& out) {
     const Example e;
     Tensor weights;
     const Tensor y = by_the_layer(e, weights), four = attention_in_four_lines(e.q, e.k, e.v);
-    std::vector<std::vector<std::string>> rows = {
+    Rows rows = {
         {"query", "weight of cat", "weight of slept", "weight of it", "output, four lines", "output, layer"}};
     for (int64_t t = 0; t < 3; ++t) {
-        std::vector<std::string> row = {kWords[static_cast<std::size_t>(t)]};
+        std::vector<std::string> row = {word(t)};
         for (int64_t s = 0; s < 3; ++s)
             row.push_back(fixed(static_cast<double>(weights.data()[t * 3 + s]), 3));
         row.push_back(vector_text(four[t]));
@@ -117,7 +118,7 @@ void by_program(std::ostream& out) {
 // The sharper the scores, the nearer the weighted mean comes to a look-up.
 void sharper(std::ostream& out) {
     const Example e;
-    std::vector<std::vector<std::string>> rows = {{"query of `it` times", "cat", "slept", "it", "output"}};
+    Rows rows = {{"query of `it` times", "cat", "slept", "it", "output"}};
     for (const Real factor : {Real(0), Real(1), Real(2), Real(4), Real(8)}) {
         const Tensor q = unsqueeze(e.q[2], 0) * factor;  // (1, 2)
         const Tensor weights = softmax(matmul(q, e.k, true) / std::sqrt(Real(2)));
@@ -136,7 +137,7 @@ void score_gradient(std::ostream& out) {
     Tensor scores = (matmul(e.q, e.k, true) / std::sqrt(Real(2)))[2].detach().require_grad();  // (3)
     const Tensor weights = softmax(scores), y = matmul(unsqueeze(weights, 0), e.v);            // (3), (1, 2)
     sum(y * Tensor::from({1, 2}, {1, 0})).backward();  // its first number
-    std::vector<std::vector<std::string>> rows = {
+    Rows rows = {
         {"key", "weight", "first number of its value, minus the output's", "product", "by backward"}};
     for (int64_t s = 0; s < 3; ++s) {
         const double w = static_cast<double>(weights.data()[s]);
@@ -144,8 +145,8 @@ void score_gradient(std::ostream& out) {
         const double by_backward = static_cast<double>(scores.grad().data()[s]);
         claim(std::abs(w * difference - by_backward) < 1e-6,
               "d output / d score is weight · (value - output)");
-        rows.push_back({kWords[static_cast<std::size_t>(s)], fixed(w, 3), fixed(difference, 3),
-                        fixed(w * difference, 3), fixed(by_backward, 3)});
+        rows.push_back(
+            {word(s), fixed(w, 3), fixed(difference, 3), fixed(w * difference, 3), fixed(by_backward, 3)});
     }
     table(out, rows);
 }

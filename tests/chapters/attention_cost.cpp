@@ -52,11 +52,11 @@ std::string millions(double n) { return digits(1e-6 * n); }
 // Multiply-adds of one layer.
 void operations(std::ostream& out) {
     constexpr double d = 512;
-    std::vector<std::vector<std::string>> rows = {{"millions of multiply-adds, d = 512", "formula"},
-                                                  {"attention: scores and weighted sums", "2 T² d"},
-                                                  {"attention: its four projections", "4 T d²"},
-                                                  {"recurrence", "2 T d²"},
-                                                  {"convolution of width 3", "3 T d²"}};
+    Rows rows = {{"millions of multiply-adds, d = 512", "formula"},
+                 {"attention: scores and weighted sums", "2 T² d"},
+                 {"attention: its four projections", "4 T d²"},
+                 {"recurrence", "2 T d²"},
+                 {"convolution of width 3", "3 T d²"}};
     for (const double T : {64., 512., 1024., 4096., 16384.}) {
         rows[0].push_back("T = " + fixed(T, 0));
         rows[1].push_back(millions(2 * T * T * d));
@@ -78,11 +78,11 @@ int64_t layers_between(int64_t n, const Reach& reach) {
 }
 
 void paths(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"steps from the first token to the last"},
-                                                  {"attention"},
-                                                  {"recurrence"},
-                                                  {"convolutions of width 3, stacked"},
-                                                  {"the same, dilated: 1, 2, 4, … apart"}};
+    Rows rows = {{"steps from the first token to the last"},
+                 {"attention"},
+                 {"recurrence"},
+                 {"convolutions of width 3, stacked"},
+                 {"the same, dilated: 1, 2, 4, … apart"}};
     for (const int64_t n : {10, 100, 1000}) {
         rows[0].push_back(std::to_string(n) + " tokens");
         rows[1].push_back(std::to_string(layers_between(n, [&](int64_t) { return n; })));
@@ -109,7 +109,7 @@ double gradient_over(const Layer& layer, int64_t T, const Rng& rng) {
 
 void gradients(std::ostream& out) {
     constexpr int64_t d = 32;
-    std::vector<std::vector<std::string>> rows = {{"tokens between", "recurrence", "attention"}};
+    Rows rows = {{"tokens between", "recurrence", "attention"}};
     for (const int64_t T : {2, 10, 50, 200}) {
         std::vector<double> recurrent, attended;
         for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -160,7 +160,7 @@ const Times& measured_times() {
 
 void times(std::ostream& out) {
     const Times& t = measured_times();
-    std::vector<std::vector<std::string>> rows = {{"milliseconds, forward and backward, d = 128"}};
+    Rows rows = {{"milliseconds, forward and backward, d = 128"}};
     for (const double length : t.lengths)
         rows[0].push_back("T = " + fixed(length, 0));
     for (const kit::Series& layer : t.layers) {

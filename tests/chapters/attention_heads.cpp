@@ -85,8 +85,7 @@ Score score(const Neighbours& model) {
 const std::vector<int64_t> kHeads = {1, 2, 4, 8};
 
 void heads(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {
-        {"heads", "D of a head", "parameters of the attention", "loss", "neighbours right"}};
+    Rows rows = {{"heads", "D of a head", "parameters of the attention", "loss", "neighbours right"}};
     std::vector<double> means;
     for (const int64_t n : kHeads) {
         std::vector<double> losses, rights;
@@ -116,15 +115,11 @@ std::string draw_heads() {
         const Tensor weights = seen.of(model.attention);  // (1, H, T, T)
         for (int64_t h = 0; h < n; ++h) {
             kit::HeatMap map = {.title = n == 1 ? "the only head" : autograd::join("head ", h + 1, " of 2"),
-                                .rows = {},
-                                .columns = {},
+                                .rows = labels(1, kLength),
+                                .columns = labels(1, kLength),
                                 .values = {},
                                 .row_axis = "query",
                                 .column_axis = "key"};
-            for (int64_t t = 1; t <= kLength; ++t) {
-                map.rows.push_back(std::to_string(t));
-                map.columns.push_back(std::to_string(t));
-            }
             for (const Real w : reshape(weights[0][h], {-1}).to_vector())
                 map.values.push_back(static_cast<double>(w));
             maps.push_back(map);
@@ -139,8 +134,7 @@ std::string draw_heads() {
 // Forward and backward of an attention of the base model's width.
 void times(std::ostream& out) {
     constexpr int64_t d = 512;
-    std::vector<std::vector<std::string>> rows = {
-        {"heads"}, {"D of a head"}, {"milliseconds"}, {"times one head"}};
+    Rows rows = {{"heads"}, {"D of a head"}, {"milliseconds"}, {"times one head"}};
     double first = 0;
     for (const int64_t n : {1, 2, 4, 8, 16}) {
         const nn::MultiHeadAttention attention(d, n, Rng(1));

@@ -3,8 +3,8 @@
 #include <limits>
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "autograd/ops.h"
+#include "tests/chapters/mask_map.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 
@@ -14,23 +14,12 @@ using namespace autograd;
 
 namespace {
 
-// Which pairs a mask allows, as the attention op sees it: with equal scores each allowed key has some weight.
-std::vector<double> allowed(const Mask& mask, int64_t queries, int64_t keys) {
-    const Tensor q = Tensor::zeros({1, queries, 1}), k = Tensor::zeros({1, keys, 1});
-    Tensor weights;
-    attention(q, k, k, {.mask = mask, .weights = &weights});
-    std::vector<double> pairs;
-    for (const Real w : weights.to_vector())
-        pairs.push_back(w > 0 ? 1 : 0);
-    return pairs;
-}
-
 // Four tokens with a causal mask: the weights.
 void causal(std::ostream& out) {
     const Tensor q = Tensor::randn({1, 4, 4}, Rng(5)), x = Tensor::randn({1, 4, 4}, Rng(6));
     Tensor weights;
     attention(q, x, x, {.mask = Mask::causal(), .weights = &weights});
-    std::vector<std::vector<std::string>> rows = {{"query", "key 1", "key 2", "key 3", "key 4"}};
+    Rows rows = {{"query", "key 1", "key 2", "key 3", "key 4"}};
     for (int64_t t = 0; t < 4; ++t) {
         std::vector<std::string> row = {std::to_string(t + 1)};
         for (int64_t s = 0; s < 4; ++s)
@@ -59,7 +48,7 @@ void filling(std::ostream& out) {
     const auto text = [](const Tensor& y) {
         return std::isnan(y.data()[0]) ? "NaN" : fixed(static_cast<double>(y.data()[0]), 3);
     };
-    std::vector<std::vector<std::string>> rows = {{"values 1, 2, 6", "filled with -1e9", "skipped, as here"}};
+    Rows rows = {{"values 1, 2, 6", "filled with -1e9", "skipped, as here"}};
     const auto row = [&](const std::string& what, const Tensor& values, const std::vector<uint8_t>& may_see) {
         const std::vector<Real> numbers(may_see.begin(), may_see.end());
         const Tensor filled = filled_attention(q, k, values, Tensor::from({1, 3}, numbers));
@@ -77,16 +66,6 @@ void filling(std::ostream& out) {
     table(out, rows);
 }
 
-kit::HeatMap picture(const std::string& title, const Mask& mask, const std::vector<std::string>& queries,
-                     const std::vector<std::string>& keys) {
-    return {.title = title,
-            .rows = queries,
-            .columns = keys,
-            .values = allowed(mask, static_cast<int64_t>(queries.size()), static_cast<int64_t>(keys.size())),
-            .row_axis = "query",
-            .column_axis = "key"};
-}
-
 std::string draw_masks() {
     const std::vector<std::string> src = {"she", "laughs", "<pad>"}, tgt = {"<sos>", "elle", "rit", "<pad>"};
     const Tokens src_ids(1, 3, {4, 5, 0}, 0), tgt_ids(1, 4, {1, 4, 5, 0}, 0);
@@ -94,9 +73,9 @@ std::string draw_masks() {
                     "Blue: the query may see the key. The encoder hides padding, the decoder's "
                     "self-attention also what comes "
                     "later, its cross-attention the source's padding.",
-                    {picture("encoder", Mask::padding(src_ids), src, src),
-                     picture("decoder: self-attention", Mask::padding(tgt_ids).and_causal(), tgt, tgt),
-                     picture("decoder: cross-attention", Mask::padding(src_ids), tgt, src)},
+                    {mask_map("encoder", Mask::padding(src_ids), src, src),
+                     mask_map("decoder: self-attention", Mask::padding(tgt_ids).and_causal(), tgt, tgt),
+                     mask_map("decoder: cross-attention", Mask::padding(src_ids), tgt, src)},
                     3);
 }
 

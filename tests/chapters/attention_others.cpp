@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "apps/kit/figure.h"
+#include "autograd/base/check.h"
 #include "autograd/ops.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
@@ -36,8 +37,7 @@ int64_t pairs_of(const Pattern& pattern, int64_t T) {
 }
 
 void pairs(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {
-        {"pairs of query and key, causal, w = 64", "T = 1024", "T = 4096", "times as many"}};
+    Rows rows = {{"pairs of query and key, causal, w = 64", "T = 1024", "T = 4096", "times as many"}};
     for (const Pattern& pattern : patterns(64)) {
         const int64_t few = pairs_of(pattern, 1024), many = pairs_of(pattern, 4096);
         claim(pattern.name == "full" ? many > 15 * few : many < 6 * few,
@@ -60,7 +60,7 @@ void linear_attention(std::ostream& out) {
     const Tensor linear = matmul(q, matmul(transpose(k, 0, 1), v)) / sums;  // (D, D) in between
     const auto start = [](const Tensor& x) { return vector_text(slice(x[0], 0, 0, 3)); };
     claim(start(quadratic) == start(linear), "both orders give one result");
-    table(out, {{"T = 256, D = 16", "in between", "multiply-adds", "first output"},
+    table(out, {{join("T = ", T, ", D = ", D), "in between", "multiply-adds", "first output"},
                 {"(φ(Q) φ(K)ᵀ) V", std::to_string(T) + " × " + std::to_string(T),
                  std::to_string(2 * T * T * D), start(quadratic)},
                 {"φ(Q) (φ(K)ᵀ V)", std::to_string(D) + " × " + std::to_string(D),
@@ -68,26 +68,24 @@ void linear_attention(std::ostream& out) {
 }
 
 std::string draw_patterns() {
-    constexpr int64_t T = 16;
+    constexpr int64_t T = 16, w = 4;
     std::vector<kit::HeatMap> maps;
-    for (const Pattern& pattern : patterns(4)) {
+    for (const Pattern& pattern : patterns(w)) {
         kit::HeatMap map = {.title = pattern.name,
-                            .rows = {},
-                            .columns = {},
+                            .rows = labels(0, T),
+                            .columns = labels(0, T),
                             .values = {},
                             .row_axis = "query",
                             .column_axis = "key"};
-        for (int64_t t = 0; t < T; ++t) {
-            map.rows.push_back(std::to_string(t));
-            map.columns.push_back(std::to_string(t));
+        for (int64_t t = 0; t < T; ++t)
             for (int64_t s = 0; s < T; ++s)
                 map.values.push_back(s <= t && pattern.allowed(t, s) ? 1 : 0);
-        }
         maps.push_back(map);
     }
     return kit::svg("Causal attention to fewer keys",
-                    "Blue: the query sees the key. Four patterns for 16 tokens, window and stride 4.", maps,
-                    2);
+                    autograd::join("Blue: the query sees the key. Patterns for ", T,
+                                   " tokens, window and stride ", w, "."),
+                    maps, 2);
 }
 
 }  // namespace

@@ -35,8 +35,7 @@ std::string binary(int64_t n) { return {n & 4 ? '1' : '0', n & 2 ? '1' : '0', n 
 void counter(std::ostream& out) {
     constexpr int64_t d = 16;
     const Tensor p = sinusoids(8, d);
-    std::vector<std::vector<std::string>> rows = {
-        {"position", "binary", "PE, columns 0 and 1", "columns 2 and 3", "columns 4 and 5"}};
+    Rows rows = {{"position", "binary", "PE, columns 0 and 1", "columns 2 and 3", "columns 4 and 5"}};
     for (int64_t t = 0; t < 8; ++t) {
         std::vector<std::string> row = {std::to_string(t), binary(t)};
         for (int64_t i = 0; i < 3; ++i)
@@ -49,7 +48,7 @@ void counter(std::ostream& out) {
 
 void wavelengths(std::ostream& out) {
     constexpr int64_t d = 512;
-    std::vector<std::vector<std::string>> rows = {{"columns of d_model = 512", "wavelength, positions"}};
+    Rows rows = {{"columns of d_model = 512", "wavelength, positions"}};
     for (const int64_t i : {0, 16, 64, 128, 192, 255})
         rows.push_back({std::to_string(2 * i) + " and " + std::to_string(2 * i + 1),
                         digits(2 * std::numbers::pi / frequency(i, d))});
@@ -82,7 +81,7 @@ void rotation(std::ostream& out) {
 
 void products(std::ostream& out) {
     const Tensor p = sinusoids(128, 64), all = matmul(p, p, true);  // (128, 64), (128, 128)
-    std::vector<std::vector<std::string>> rows = {{"PE(t) · PE(t + k)"}};
+    Rows rows = {{"PE(t) · PE(t + k)"}};
     for (const int64_t k : {0, 1, 2, 5, 20})
         rows[0].push_back("k = " + std::to_string(k));
     for (const int64_t t : {0, 10, 100}) {
@@ -103,8 +102,7 @@ void rotary_products(std::ostream& out) {
         Tensor many = Tensor::zeros({1, position + 1, 8}) + x;  // (1, T, 8)
         return slice(rotary(many), 1, position, position + 1);  // (1, 1, 8)
     };
-    std::vector<std::vector<std::string>> rows = {
-        {"position of the query", "of the key", "query − key", "q · k, rotated"}};
+    Rows rows = {{"position of the query", "of the key", "query − key", "q · k, rotated"}};
     const std::vector<std::pair<int64_t, int64_t>> places = {{0, 0},   {7, 7}, {3, 1},  {9, 7},
                                                              {60, 58}, {1, 3}, {60, 20}};
     for (const auto& [t, s] : places)
@@ -118,17 +116,13 @@ void rotary_products(std::ostream& out) {
 
 std::string draw_positions() {
     constexpr int64_t length = 32, d = 48;
-    kit::HeatMap map = {.rows = {},
-                        .columns = {},
+    kit::HeatMap map = {.rows = labels(0, length),
+                        .columns = labels(0, d),
                         .values = {},
                         .row_axis = "position",
                         .column_axis = "column of d_model = 48",
                         .low = -1,
                         .high = 1};
-    for (int64_t t = 0; t < length; ++t)
-        map.rows.push_back(std::to_string(t));
-    for (int64_t i = 0; i < d; ++i)
-        map.columns.push_back(std::to_string(i));
     for (const Real value : sinusoids(length, d).to_vector())
         map.values.push_back(static_cast<double>(value));
     return kit::svg(

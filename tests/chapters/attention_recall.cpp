@@ -91,7 +91,7 @@ std::vector<double> losses_of_seeds(Compare compare, int64_t d) {
 }
 
 void comparisons(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"d", "q·k / √d", "q·k", "uᵀ tanh(q + k)"}};
+    Rows rows = {{"d", "q·k / √d", "q·k", "uᵀ tanh(q + k)"}};
     for (const int64_t d : {16, 64}) {
         const std::vector<double> scaled = losses_of_seeds(Compare::scaled, d),
                                   dot = losses_of_seeds(Compare::dot, d),

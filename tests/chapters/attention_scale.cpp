@@ -39,9 +39,8 @@ Measured measure(int64_t d, bool scaled) {
 }
 
 void scale(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"d", "√d", "deviation of q·k", "largest weight",
-                                                   "gradient", "largest weight with /√d",
-                                                   "gradient with /√d"}};
+    Rows rows = {{"d", "√d", "deviation of q·k", "largest weight", "gradient", "largest weight with /√d",
+                  "gradient with /√d"}};
     std::vector<Measured> plain, scaled;
     for (const int64_t d : {4, 16, 64, 128, 256, 512}) {
         plain.push_back(measure(d, false));

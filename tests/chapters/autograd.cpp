@@ -4,8 +4,8 @@
 namespace plaingrad::chapters {
 
 Computed autograd_chapter() {
-    return in_order({autograd_gradients(), autograd_passes(), autograd_derivatives(), autograd_checking(),
-                     autograd_memory()});
+    return joined({autograd_gradients(), autograd_passes(), autograd_derivatives(), autograd_checking(),
+                   autograd_memory()});
 }
 
 }  // namespace plaingrad::chapters

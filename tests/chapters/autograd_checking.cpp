@@ -95,16 +95,15 @@ std::vector<double> errors(const std::vector<double>& of_steps) {
     return all;
 }
 
+double best(const std::vector<double>& all) { return *std::min_element(all.begin(), all.end()); }
+
 void error_table(std::ostream& out) {
     const std::vector<double> eps = steps({1}), in_float = errors<float>(eps),
                               in_double = errors<double>(eps);
-    const auto best = [](const std::vector<double>& all) {
-        return *std::min_element(all.begin(), all.end());
-    };
     claim(best(in_float) > 1e4 * best(in_double), "double is better by orders of magnitude");
     claim(in_double[0] > best(in_double) && in_double.back() > best(in_double),
           "there is a best step in between");
-    std::vector<std::vector<std::string>> rows = {{"eps", "error in float", "error in double"}};
+    Rows rows = {{"eps", "error in float", "error in double"}};
     for (std::size_t i = 0; i < 8; ++i)
         rows.push_back({digits(eps[i], 1), digits(in_float[i], 1), digits(in_double[i], 1)});
     table(out, rows);
@@ -113,13 +112,13 @@ void error_table(std::ostream& out) {
 std::string error_figure() {
     std::vector<double> eps = steps({1, 0.5, 0.2});
     std::reverse(eps.begin(), eps.end());  // from left to right
+    const std::vector<double> in_float = errors<float>(eps), in_double = errors<double>(eps);
     const kit::Axis x = {.name = "eps", .log = true}, y = {.name = "largest error", .log = true};
-    return kit::svg("The error of a difference, by its step",
-                    "Two curves with a minimum: float reaches 6e-05 at best, double 5e-11.",
-                    {kit::LineChart{.x = x,
-                                    .y = y,
-                                    .series = {{"float", errors<float>(eps), eps},
-                                               {"double", errors<double>(eps), eps}}}});
+    return kit::svg(
+        "The error of a difference, by its step",
+        join("Two curves with a minimum: float reaches ", digits(best(in_float), 1), " at best, double ",
+             digits(best(in_double), 1), "."),
+        {kit::LineChart{.x = x, .y = y, .series = {{"float", in_float, eps}, {"double", in_double, eps}}}});
 }
 
 // ---- what a check finds
@@ -141,8 +140,7 @@ void faults(std::ostream& out) {
         bool whole;
     };
     const double rtol = GradcheckOptions().rtol;
-    std::vector<std::vector<std::string>> rows = {
-        {"backward of softmax", "largest difference", "gradcheck in float"}};
+    Rows rows = {{"backward of softmax", "largest difference", "gradcheck in float"}};
     for (const Fault& fault :
          {Fault{"right", 1, true}, Fault{"1 % too large", Real(1.01), true},
           Fault{"half as large", Real(0.5), true}, Fault{"without − Σ y dy", 1, false}}) {

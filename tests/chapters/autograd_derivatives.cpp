@@ -46,15 +46,15 @@ double nudged(const Function& f, const Inputs& inputs, std::size_t input, int64_
 }
 
 // A row for each element of each input: its gradient by hand, by backward and by nudging.
-void compare(std::ostream& out, const std::vector<std::string>& names, const Function& f,
-             const Inputs& inputs, const Tensor& dout, const std::vector<Row>& by_hand) {
+Rows compared(const std::vector<std::string>& names, const Function& f, const Inputs& inputs,
+              const Tensor& dout, const std::vector<Row>& by_hand) {
     Inputs leaves;
     for (const Tensor& tensor : inputs) {
         leaves.push_back(tensor.clone());
         leaves.back().require_grad();
     }
     f(leaves).backward(dout);
-    std::vector<std::vector<std::string>> rows = {{"", "by hand", "backward", "nudging"}};
+    Rows rows = {{"", "by hand", "backward", "nudging"}};
     for (std::size_t i = 0; i < inputs.size(); ++i)
         for (int64_t e = 0; e < inputs[i].numel(); ++e) {
             const double hand = by_hand[i][static_cast<std::size_t>(e)];
@@ -66,7 +66,7 @@ void compare(std::ostream& out, const std::vector<std::string>& names, const Fun
                 {join(names[i], "[", e, "]"), fixed(hand, 4), fixed(backward, 4), fixed(nudge, 3)});
         }
     claim(gradcheck(f, inputs).ok, "gradcheck agrees about " + names[0]);
-    table(out, rows);
+    return rows;
 }
 
 // ---- out = a b
@@ -79,9 +79,9 @@ void product(std::ostream& out) {
             da[k] += dout[j] * b[2 * k + j];
             db[2 * k + j] += a[k] * dout[j];
         }
-    compare(out, {"da", "db"}, [](const Inputs& x) { return matmul(x[0], x[1]); },
-            {Tensor::from({1, 2}, {1, 2}), Tensor::from({2, 2}, {3, 4, 5, 6})}, Tensor::from({1, 2}, {1, 10}),
-            {da, db});
+    table(out, compared({"da", "db"}, [](const Inputs& x) { return matmul(x[0], x[1]); },
+                        {Tensor::from({1, 2}, {1, 2}), Tensor::from({2, 2}, {3, 4, 5, 6})},
+                        Tensor::from({1, 2}, {1, 10}), {da, db}));
 }
 
 // ---- y = softmax(x)
@@ -102,7 +102,7 @@ Row softmax_of(const Row& x) {
 // d y_i / d x_j = y_i ([i = j] - y_j)
 void softmax_table(std::ostream& out) {
     const Row y = softmax_of(kLogits);
-    std::vector<std::vector<std::string>> rows = {{"", "y", "d / dx[0]", "d / dx[1]", "d / dx[2]", "sum"}};
+    Rows rows = {{"", "y", "d / dx[0]", "d / dx[1]", "d / dx[2]", "sum"}};
     for (std::size_t i = 0; i < 3; ++i) {
         std::vector<std::string> row = {join("y[", i, "]"), fixed(y[i], 4)};
         double sum = 0;
@@ -130,13 +130,13 @@ Row softmax_backward(const Row& y, const Row& dy) {
 
 void softmax_gradient(std::ostream& out) {
     const Row dx = softmax_backward(softmax_of(kLogits), {0, 0, 1});
-    compare(out, {"dx"}, [](const Inputs& x) { return softmax(x[0]); }, {logits()},
-            Tensor::from({1, 3}, {0, 0, 1}), {dx});
+    table(out, compared({"dx"}, [](const Inputs& x) { return softmax(x[0]); }, {logits()},
+                        Tensor::from({1, 3}, {0, 0, 1}), {dx}));
 }
 
 // The largest of the derivatives d y_i / d x_j, for logits that are further and further apart.
 void sure(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"x", "largest y", "largest derivative"}};
+    Rows rows = {{"x", "largest y", "largest derivative"}};
     double last = 1;
     for (const double scale : {1.0, 2.0, 4.0, 8.0}) {
         const Row y = softmax_of({scale, 2 * scale, 3 * scale});
@@ -163,15 +163,15 @@ void cross_entropy_gradient(std::ostream& out) {
     const auto loss = [&](const Inputs& x) { return cross_entropy(x[0], ids, {.ignore = -1}); };
     const double by_hand = -portable::log(p[target]);
     claim(std::abs(static_cast<double>(loss({logits()}).item()) - by_hand) < 1e-6, "the loss is -ln p");
-    compare(out, {"dlogits"}, loss, {logits()}, Tensor::ones({}), {dx});
-    out << "| the loss, −ln " << fixed(p[target], 4) << " | " << fixed(by_hand, 4) << " | | |\n";
+    Rows rows = compared({"dlogits"}, loss, {logits()}, Tensor::ones({}), {dx});
+    rows.push_back({"the loss, −ln " + fixed(p[target], 4), fixed(by_hand, 4), "", ""});
+    table(out, rows);
 }
 
 // A right answer, an open question, a wrong answer; beside it the loss Σ (p - [target])².
 void surprise(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"logit of the target", "others", "p of the target",
-                                                   "cross-entropy", "its gradient", "squared error",
-                                                   "its gradient"}};
+    Rows rows = {{"logit of the target", "others", "p of the target", "cross-entropy", "its gradient",
+                  "squared error", "its gradient"}};
     double last = 0, squared = 0;
     for (const double logit : {4.0, 0.0, -4.0, -8.0}) {
         const Row p = softmax_of({0, 0, logit}), off = {p[0], p[1], p[2] - 1};
@@ -227,7 +227,8 @@ void layer_norm_gradient(std::ostream& out) {
     const Row dx = layer_norm_backward(f, g);
     const Tensor gain = Tensor::ones({4}), bias = Tensor::zeros({4});
     const auto y = [&](const Inputs& in) { return layer_norm(in[0], gain, bias); };
-    compare(out, {"dx"}, y, {Tensor::from({1, 4}, {1, 2, 4, 5})}, Tensor::from({1, 4}, {1, 0, 0, 0}), {dx});
+    Rows rows =
+        compared({"dx"}, y, {Tensor::from({1, 4}, {1, 2, 4, 5})}, Tensor::from({1, 4}, {1, 0, 0, 0}), {dx});
     double sum = 0, dot = 0;
     for (std::size_t i = 0; i < 4; ++i) {
         sum += dx[i];
@@ -235,17 +236,18 @@ void layer_norm_gradient(std::ostream& out) {
     }
     claim(std::abs(sum) < 1e-6 && std::abs(dot) < 1e-4,
           "a layer norm passes no gradient along 1 and along x̂");
-    out << "| Σ dx | " << fixed(sum, 4) << " | | |\n| Σ dx x̂ | " << fixed(dot, 4) << " | | |\n";
+    rows.insert(rows.end(), {{"Σ dx", fixed(sum, 4), "", ""}, {"Σ dx x̂", fixed(dot, 4), "", ""}});
+    table(out, rows);
 }
 
 void layer_norm_forward(std::ostream& out) {
     const Row x = {1, 2, 4, 5};
     const Normed f = normed(x, 1e-5);
-    std::vector<std::vector<std::string>> rows = {{"", "x", "x̂ = (x − mean) rstd"}};
+    Rows rows = {{"", "x", "x̂ = (x − mean) rstd"}};
     for (std::size_t i = 0; i < 4; ++i)
         rows.push_back({join("[", i, "]"), number(x[i]), fixed(f.x_hat[i], 4)});
+    rows.insert(rows.end(), {{"mean", number(f.mean), ""}, {"rstd", fixed(f.rstd, 4), ""}});
     table(out, rows);
-    out << "| mean | " << number(f.mean) << " | |\n| rstd | " << fixed(f.rstd, 4) << " | |\n";
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Tensor gradient_at(const Tensor& w) {
 
 void smaller_nudges(std::ostream& out) {
     const double before = loss_nudged(0, 0);
-    std::vector<std::vector<std::string>> rows = {{"nudge of w[0][0]", "loss", "change", "change / nudge"}};
+    Rows rows = {{"nudge of w[0][0]", "loss", "change", "change / nudge"}};
     rows.push_back({"0", number(before), "", ""});
     for (const double nudge : {1.0, 1.0 / 8, 1.0 / 64}) {  // with these, float has no rounding errors
         const double after = loss_nudged(0, static_cast<Real>(nudge));
@@ -53,7 +53,7 @@ void smaller_nudges(std::ostream& out) {
 void every_weight(std::ostream& out) {
     constexpr double kNudge = 1.0 / 64;
     const Tensor grad = gradient_at(first_weights());
-    std::vector<std::vector<std::string>> rows = {{"element", "change / nudge, nudge 1/64", "w.grad()"}};
+    Rows rows = {{"element", "change / nudge, nudge 1/64", "w.grad()"}};
     for (int64_t i = 0; i < 6; ++i) {
         const double slope = (loss_nudged(i, Real(kNudge)) - loss_nudged(i, 0)) / kNudge;
         const double exact = static_cast<double>(grad.data()[i]);
@@ -68,8 +68,7 @@ void descent(std::ostream& out) {
     const Tensor w = first_weights(), grad = gradient_at(w);
     const auto before = static_cast<double>(loss_of(w).item()),
                squares = static_cast<double>(sum(grad * grad).item());
-    std::vector<std::vector<std::string>> rows = {
-        {"rate", "predicted: − rate Σ grad²", "change of the loss", "loss"}};
+    Rows rows = {{"rate", "predicted: − rate Σ grad²", "change of the loss", "loss"}};
     double error = 0;
     for (const double rate : {0.0001, 0.001, 0.01}) {
         const auto after = static_cast<double>(loss_of(w - static_cast<Real>(rate) * grad).item());
@@ -163,8 +162,8 @@ std::string boxed(const std::string& name, const Tensor& x) {
 std::string graph_figure() {
     const ByHand h;
     struct Stage {
-        const char *name,
-            *derivative;  // derivative: what backward multiplies by on its way to the stage before
+        const char* name;
+        const char* derivative;  // what backward multiplies by on its way to the stage before
         Tensor value, grad;
     };
     const Stage stages[] = {{"w", "", h.w, h.d_w},
@@ -192,8 +191,7 @@ std::string graph_figure() {
 struct Diamond {
     double x = 3, a = x * x, b = a + x, loss = a * b;
     double dx = 0, da = 0, db = 0;
-    std::vector<std::vector<std::string>> rows = {
-        {"runs", "passes on", "a's gradient", "b's gradient", "x's gradient"}};
+    Rows rows = {{"runs", "passes on", "a's gradient", "b's gradient", "x's gradient"}};
 
     void row(const std::string& runs, const std::string& passes) {
         rows.push_back({runs, passes, number(da), number(db), number(dx)});
@@ -229,8 +227,8 @@ void wrong_order(std::ostream& out) {
     const double slope = (loss(3 + 1.0 / 1024) - loss(3 - 1.0 / 1024)) * 512;
     claim(std::abs(d.dx - slope) > 1 && std::abs(slope - 135) < 0.01,
           "the wrong order gives another gradient");
+    d.rows.push_back({"nudging x", "", "", "", fixed(slope, 2)});
     table(out, d.rows);
-    out << "| nudging x | | | | " << fixed(slope, 2) << " |\n";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <functional>
 #include <ostream>
 
+#include "autograd/base/check.h"
 #include "autograd/ops.h"
 #include "autograd/storage.h"
 #include "tests/chapters/core.h"
@@ -58,8 +59,9 @@ void bytes(std::ostream& out) {
     const std::vector<std::string> ops = {
         "`matmul(x, w1)`",     "`relu`",          "`matmul(…, w2)`", "`layer_norm`",
         "`matmul(…, output)`", "`cross_entropy`", "after `backward`"};
-    const std::vector<std::string> results = {"64 × 1024", "64 × 1024", "64 × 256", "64 × 256",
-                                              "64 × 1024", "1",         ""};
+    const std::string wide = join(kRows, " × ", kFf), narrow = join(kRows, " × ", kModel);
+    const std::vector<std::string> results = {wide, wide, narrow, narrow, join(kRows, " × ", kVocabulary),
+                                              "1",  ""};
     const std::vector<std::string> kept = {"x and w1",
                                            "its input",
                                            "its input and w2",
@@ -67,8 +69,7 @@ void bytes(std::ostream& out) {
                                            "its input and the weight",
                                            "its input, 2 numbers a row",
                                            "nothing; new: 5 gradients"};
-    std::vector<std::vector<std::string>> rows = {
-        {"op", "result", "its closure keeps", "KiB in use", "KiB with NoGrad"}};
+    Rows rows = {{"op", "result", "its closure keeps", "KiB in use", "KiB with NoGrad"}};
     for (std::size_t i = 0; i < ops.size(); ++i)
         rows.push_back(
             {ops[i], results[i], kept[i], grouped(with[i]), i < without.size() ? grouped(without[i]) : ""});

@@ -14,7 +14,7 @@ namespace {
 
 // A linear layer for `rows` rows: what the gradient of all its n weights costs, in multiplications.
 void passes(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {
+    Rows rows = {
         {"weights", "n", "forward", "nudging each: n + 1 forwards", "forward and backward", "ratio"}};
     const auto add = [&](const std::string& name, int64_t n, int64_t positions) {
         const int64_t forward = n * positions, reverse = 3 * forward;
@@ -38,38 +38,47 @@ struct Layer {
     }
 };
 
+struct Milliseconds {
+    double forward, both, nudging;
+};
+
+Milliseconds measure(int64_t width) {
+    Layer layer(width);
+    const auto milliseconds = [](const auto& f) {
+        return 1e3 / bench::rate([&] {
+                   f();
+                   return 1.0;
+               });
+    };
+    const double forward = milliseconds([&] {
+        const NoGrad no_grad;
+        layer.loss();
+    });
+    double sum = 0;
+    const double begin = bench::seconds();
+    for (int64_t i = 0; i < layer.weight.numel(); ++i) {
+        const NoGrad no_grad;
+        layer.weight.mutable_data()[i] += Real(0.01);
+        sum += static_cast<double>(layer.loss().item());
+        layer.weight.mutable_data()[i] -= Real(0.01);
+    }
+    const double nudging = 1e3 * (bench::seconds() - begin);
+    claim(sum > 0, "the losses were computed");
+    layer.weight.require_grad();
+    const double both = milliseconds([&] {
+        layer.weight.zero_grad();
+        layer.loss().backward();
+    });
+    return {forward, both, nudging};
+}
+
 void passes_timed(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {
+    Rows rows = {
         {"n", "forward, ms", "forward and backward, ms", "nudging each of n, ms", "nudging / backward"}};
     for (const int64_t width : {16, 64, 256}) {
-        Layer layer(width);
-        const auto milliseconds = [](const auto& f) {
-            return 1e3 / bench::rate([&] {
-                       f();
-                       return 1.0;
-                   });
-        };
-        const double forward = milliseconds([&] {
-            const NoGrad no_grad;
-            layer.loss();
-        });
-        double sum = 0;
-        const double begin = bench::seconds();
-        for (int64_t i = 0; i < layer.weight.numel(); ++i) {
-            const NoGrad no_grad;
-            layer.weight.mutable_data()[i] += Real(0.01);
-            sum += static_cast<double>(layer.loss().item());
-            layer.weight.mutable_data()[i] -= Real(0.01);
-        }
-        const double nudging = 1e3 * (bench::seconds() - begin);
-        claim(sum > 0, "the losses were computed");
-        layer.weight.require_grad();
-        const double both = milliseconds([&] {
-            layer.weight.zero_grad();
-            layer.loss().backward();
-        });
-        rows.push_back({grouped(width * width), digits(forward), digits(both), digits(nudging),
-                        grouped(static_cast<int64_t>(nudging / both))});
+        const Milliseconds ms = measure(width);
+        rows.push_back({grouped(width * width), digits(ms.forward), digits(ms.both), digits(ms.nudging),
+                        grouped(static_cast<int64_t>(ms.nudging / ms.both))});
     }
     table(out, rows);
 }

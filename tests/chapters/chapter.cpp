@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +9,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
+#include "tests/chapters/command.h"
 #include "tests/chapters/prose.h"
 
 namespace plaingrad::chapters {
@@ -36,7 +35,7 @@ Lines lines_of(const std::string& text) {
     return lines;
 }
 
-std::string joined(const Lines& lines) {
+std::string text_of(const Lines& lines) {
     std::string text;
     for (const std::string& line : lines)
         text += line + '\n';
@@ -123,19 +122,6 @@ Lines shown(const std::string& text) {
     return lines;
 }
 
-Lines output_of(const std::string& command) {
-    FILE* const pipe = popen(("NO_COLOR=1 " + command + " 2>/dev/null").c_str(), "r");
-    if (pipe == nullptr)
-        throw Error("'" + command + "' cannot be started");
-    std::string text;
-    std::array<char, 4096> buffer;
-    for (std::size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-        text.append(buffer.data(), n);
-    if (const int status = pclose(pipe); status != 0)
-        throw Error(join("'", command, "' ended with status ", status));
-    return shown(text);
-}
-
 std::string machine_and_date() {
     std::string model = "a processor of unknown name";
     std::ifstream info("/proc/cpuinfo");
@@ -200,7 +186,7 @@ Lines content(const Marker& marker, const Lines& now, const Computed& computed, 
     if (marker.kind == "excerpt")
         return excerpt(marker.what);
     if (marker.kind == "output")
-        return request.most == Effort::quick ? now : output_of(marker.what);
+        return request.most == Effort::quick ? now : shown(output_of(marker.what));
     if (marker.kind != "computed" && !timed)
         throw Error("unknown kind '" + marker.kind + "'; known: computed, timed, output, excerpt");
     for (const Section& section : computed.sections)
@@ -219,46 +205,60 @@ Lines content(const Marker& marker, const Lines& now, const Computed& computed, 
     throw Error("no section is called '" + marker.what + "'");
 }
 
+constexpr const char* kEnd = "<!-- end -->";
+
+// What the block that begins at line `at` is to hold, as text. `at` moves to the block's last line.
+std::string filled(const Lines& lines, std::size_t& at, const Marker& marker, const Computed& computed,
+                   const Request& request) {
+    const auto begin = lines.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = std::find(begin, lines.end(), kEnd);
+    if (end == lines.end())
+        throw Error(std::string("no ") + kEnd + " follows");
+    const Lines then = content(marker, Lines(begin + 1, end), computed, request);
+    if (then.empty())
+        throw Error("this block is empty; `make chapters" +
+                    std::string(marker.kind == "timed" ? " TIMES=1`" : "`") + " fills it");
+    at = static_cast<std::size_t>(end - lines.begin());
+    return text_of(then);
+}
+
+// The files of the computed figures that a chapter shows.
+std::vector<std::string> figures_in(const std::string& text, const std::string& folder,
+                                    const Computed& computed) {
+    std::vector<std::string> files;
+    for (const Figure& figure : computed.figures)
+        if (figure.file.starts_with(folder + "/figures/") &&
+            text.find("](" + figure.file.substr(folder.size() + 1)) != std::string::npos)
+            files.push_back(figure.file);
+    return files;
+}
+
 }  // namespace
 
 Chapter fill(const std::string& path, const Computed& computed, const Request& request) {
     const Lines lines = lines_of(read_text(path));
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     Chapter chapter;
-    Lines filled;
     Prose prose;
     for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::size_t line = i + 1;
         try {
             const Marker marker = marker_of(lines[i]);
             if (marker.kind.empty()) {
-                filled.push_back(with_line_numbers(lines[i], folder));
-                prose.add(lines[i], static_cast<int64_t>(i + 1));
+                chapter.text += with_line_numbers(lines[i], folder) + '\n';
+                prose.add(lines[i], static_cast<int64_t>(line));
                 continue;
             }
-            const std::size_t end = static_cast<std::size_t>(
-                std::find(lines.begin() + static_cast<std::ptrdiff_t>(i), lines.end(), "<!-- end -->") -
-                lines.begin());
-            if (end == lines.size())
-                throw Error("no <!-- end --> follows");
-            const Lines now(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                            lines.begin() + static_cast<std::ptrdiff_t>(end));
-            const Lines then = content(marker, now, computed, request);
-            filled.push_back(lines[i]);
-            filled.insert(filled.end(), then.begin(), then.end());
-            filled.push_back(lines[end]);
-            prose.explain(joined(then));
+            const std::string text = filled(lines, i, marker, computed, request);
+            chapter.text += lines[line - 1] + '\n' + text + kEnd + '\n';
+            prose.explain(text);
             chapter.used.push_back(marker.what);
-            i = end;
-        } catch (const Error& error) {
-            throw Error(join(path, ":", i + 1, ": ", error.what()));
+        } catch (const std::exception& error) {
+            throw Error(join(path, ":", line, ": ", error.what()));
         }
     }
-    chapter.text = joined(filled);
-    for (const Figure& figure : computed.figures)
-        if (figure.file.starts_with(folder.string() + "/figures/") &&
-            chapter.text.find("](figures/" + std::filesystem::path(figure.file).filename().string()) !=
-                std::string::npos)
-            chapter.used.push_back(figure.file);
+    const std::vector<std::string> figures = figures_in(chapter.text, folder.string(), computed);
+    chapter.used.insert(chapter.used.end(), figures.begin(), figures.end());
     chapter.unexplained = prose.unexplained();
     return chapter;
 }

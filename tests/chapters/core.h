@@ -2,10 +2,13 @@
 // subjects.
 #pragma once
 
+#include "apps/kit/program.h"
 #include "autograd/tensor.h"
 #include "tests/chapters/sections.h"
 
 namespace plaingrad::chapters {
+
+using kit::grouped;
 
 Computed autograd_gradients();
 Computed autograd_passes();
@@ -20,13 +23,7 @@ Computed kernels_attention();
 Computed kernels_roofline();
 Computed kernels_times();
 
-// "1,048,576"
-std::string grouped(int64_t n);
-// "4 5; 10 11": rows of a matrix; as many decimals as needed, at most four.
+// "4 5; 10 11": the rows of a matrix, with as many decimals as needed, at most four.
 std::string numbers(const autograd::Tensor& x);
-std::string number(double x);
-
-// The parts of a chapter as one.
-Computed in_order(const std::vector<Computed>& parts);
 
 }  // namespace plaingrad::chapters

@@ -1,6 +1,7 @@
 #include "tests/chapters/experiment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "tests/bench/measure.h"
@@ -23,12 +24,14 @@ double last_mean(const std::vector<double>& losses, std::size_t n) {
            static_cast<double>(n);
 }
 
-Tokens random_tokens(int64_t B, int64_t T, int64_t n, const Rng& rng) {
+Tokens random_tokens(int64_t B, int64_t T, int64_t n, const Rng& rng, int32_t first) {
     std::vector<int32_t> ids;
     for (int64_t i = 0; i < B * T; ++i)
-        ids.push_back(static_cast<int32_t>(rng.below(static_cast<uint64_t>(i), n)));
+        ids.push_back(first + static_cast<int32_t>(rng.below(static_cast<uint64_t>(i), n)));
     return {B, T, ids};
 }
+
+double rms(const Tensor& x) { return std::sqrt(static_cast<double>(mean(x * x).item())); }
 
 double accuracy(const Tensor& logits, const Tokens& targets) {
     const Tokens best = argmax(logits);

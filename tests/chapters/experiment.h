@@ -17,8 +17,11 @@ std::vector<double> losses_of(const std::vector<nn::NamedParameter>& parameters,
 // The mean of the last `n`: one batch's loss says little.
 double last_mean(const std::vector<double>& losses, std::size_t n = 20);
 
-// ids (B, T), each below `n`, of this random stream.
-autograd::Tokens random_tokens(int64_t B, int64_t T, int64_t n, const autograd::Rng& rng);
+// ids (B, T) from `first` to first + n - 1, of this random stream.
+autograd::Tokens random_tokens(int64_t B, int64_t T, int64_t n, const autograd::Rng& rng, int32_t first = 0);
+
+// The root of the mean square of all elements.
+double rms(const autograd::Tensor& x);
 
 // The share of rows (..., V) whose largest element is the target's.
 double accuracy(const autograd::Tensor& logits, const autograd::Tokens& targets);

@@ -40,9 +40,8 @@ Kept kept(int64_t length) {
 }
 
 void memory(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"T = S", "scores of both heads, KiB",
-                                                   "plain form keeps, KiB", "blocks keep, KiB",
-                                                   "scores of a block of 16 queries, KiB"}};
+    Rows rows = {{"T = S", "scores of both heads, KiB", "plain form keeps, KiB", "blocks keep, KiB",
+                  "scores of a block of 16 queries, KiB"}};
     Kept last = {};
     for (int64_t length = 128; length <= 1024; length *= 2) {
         const Kept now = kept(length);
@@ -93,9 +92,8 @@ struct Running {
 
 void online(std::ostream& out) {
     Running pieces, whole;
-    std::vector<std::vector<std::string>> rows = {{"keys", "scores", "values", "m, the largest",
-                                                   "what was before, times", "Σ exp(score − m)",
-                                                   "Σ exp(score − m) v", "their quotient"}};
+    Rows rows = {{"keys", "scores", "values", "m, the largest", "what was before, times", "Σ exp(score − m)",
+                  "Σ exp(score − m) v", "their quotient"}};
     const auto row = [&](const char* keys, const char* scores, const char* values, const Running& r) {
         rows.push_back({keys, scores, values, number(r.largest), r.factor > 0 ? fixed(r.factor, 4) : "",
                         fixed(r.sum, 4), fixed(r.weighted, 4), fixed(r.weighted / r.sum, 4)});
@@ -155,7 +153,7 @@ void block_bits(std::ostream& out) {
 // ---- times
 
 void times(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"T = S", "plain form, ms", "blocks, ms", "ratio"}};
+    Rows rows = {{"T = S", "plain form, ms", "blocks, ms", "ratio"}};
     for (int64_t length = 128; length <= 2048; length *= 4) {
         Tensor qkv = Tensor::randn({1, length, 3 * kHeads * kSize}, Rng(1)).require_grad();
         const Tensor dout = Tensor::ones({1, length, kHeads * kSize});

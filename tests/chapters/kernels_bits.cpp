@@ -58,7 +58,7 @@ void threads(std::ostream& out) {
     for (const Real value : x.to_vector())
         exact += static_cast<double>(value);
     const int before = thread_count();
-    std::vector<std::vector<std::string>> rows = {{"threads", "a part for each thread", "plaingrad's sum"}};
+    Rows rows = {{"threads", "a part for each thread", "plaingrad's sum"}};
     std::array<Real, 5> naive, ours;
     for (std::size_t n = 1; n <= 4; ++n) {
         set_thread_count(static_cast<int>(n));
@@ -69,13 +69,13 @@ void threads(std::ostream& out) {
     }
     set_thread_count(before);
     claim(naive[1] != naive[2] && naive[2] != naive[3], "parts by the number of threads change a sum");
+    rows.push_back({"in double", digits(exact, 9), ""});
     table(out, rows);
-    out << "| in double | " << digits(exact, 9) << " | |\n";
 }
 
 // The share by which 0.1 + 0.1 + ... + 0.1 is off.
 void error_of_length(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"n", "one after the other", "plaingrad's sum"}};
+    Rows rows = {{"n", "one after the other", "plaingrad's sum"}};
     for (int64_t n = 100; n <= 10'000'000; n *= 10) {
         const Tensor x = Tensor::full({n}, Real(0.1));
         const double exact = static_cast<double>(n) * static_cast<double>(Real(0.1));
@@ -130,16 +130,14 @@ Run run(Real rate) {
     return result;
 }
 
+double largest(const Run& r) { return *std::max_element(r.difference.begin(), r.difference.end()); }
+
 void last_bit(std::ostream& out) {
     const Run careful = run(Real(0.1)), bold = run(Real(0.25));
-    std::vector<std::vector<std::string>> rows = {
-        {"step", "loss, rate 0.1", "difference", "loss, rate 0.25", "difference"}};
+    Rows rows = {{"step", "loss, rate 0.1", "difference", "loss, rate 0.25", "difference"}};
     for (std::size_t i = 0; i < careful.loss.size(); i += 5)
         rows.push_back({number(careful.steps[i]), digits(careful.loss[i]), digits(careful.difference[i], 1),
                         digits(bold.loss[i]), digits(bold.difference[i], 1)});
-    const auto largest = [](const Run& r) {
-        return *std::max_element(r.difference.begin(), r.difference.end());
-    };
     claim(largest(careful) < 1e-6 && largest(bold) > 1e-2,
           "with a large rate a last bit becomes visible, with a small one it does not");
     table(out, rows);
@@ -149,7 +147,8 @@ std::string last_bit_figure() {
     const Run careful = run(Real(0.1)), bold = run(Real(0.25));
     const kit::Axis x = {.name = "step"}, y = {.name = "difference of the losses", .log = true};
     return kit::svg("Two runs that began with one bit between them",
-                    "With the learning rate 0.1 the difference stays below 1e-7; with 0.25 it grows to 0.1.",
+                    join("With the learning rate 0.1 the difference is at most ", digits(largest(careful), 1),
+                         "; with 0.25 it grows to ", digits(largest(bold), 1), "."),
                     {kit::LineChart{.x = x,
                                     .y = y,
                                     .series = {{"learning rate 0.1", careful.difference, careful.steps},

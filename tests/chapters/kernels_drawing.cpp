@@ -1,8 +1,11 @@
 // One step of the register tile: what is loaded, and what it is used for.
+#include "autograd/base/check.h"
 #include "tests/chapters/core.h"
 #include "tests/chapters/diagram.h"
 
 namespace plaingrad::chapters {
+
+using autograd::join;
 
 namespace {
 
@@ -11,11 +14,12 @@ constexpr double kVec = 4.5;                                // a vector's width,
 
 std::string draw_tile() {
     const double left = 8, below = kDepth + 3;  // of c
-    Diagram diagram = {.boxes = {{"b: a row of 4 vectors", left, 0, kVecs * kVec, 1, -1},
+    Diagram diagram = {.boxes = {{join("b: a row of ", kVecs, " vectors"), left, 0, kVecs * kVec, 1, -1},
                                  {"k", left - 1, 1 + kStep, 1, 1, -1},
-                                 {"a: 6 numbers", 0, below - 2, kDepth, 1, -1},
+                                 {join("a: ", kRows, " numbers"), 0, below - 2, kDepth, 1, -1},
                                  {"k", kStep, below - 1, 1, 1, -1},
-                                 {"c: 24 vectors stay in registers", left, below - 1, kVecs * kVec, 1, -1}},
+                                 {join("c: ", kRows * kVecs, " vectors stay in registers"), left, below - 1,
+                                  kVecs * kVec, 1, -1}},
                        .cell_width = 24,
                        .cell_height = 24};
     for (int i = 0; i < kDepth; ++i)

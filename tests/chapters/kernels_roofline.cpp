@@ -40,45 +40,58 @@ Operation product(const std::string& name, int64_t m, int64_t k, int64_t n) {
             }};
 }
 
-// What an operation does to each number of a row is counted roughly: an exp as 16 operations.
+Operation attention_of_sentences() {
+    const auto numbers = static_cast<double>(kPositions * kModel);
+    return {join("attention, ", B, " sentences of ", T), 4 * numbers * T, 4 * numbers, [] {
+                const Tensor qkv = Tensor::randn({B, T, 3 * kModel}, Rng(1));
+                return [=] { self_attention(qkv, {.n_heads = H}); };
+            }};
+}
+
+Operation norm() {
+    const auto numbers = static_cast<double>(kPositions * kModel);
+    return {"layer norm", 8 * numbers, 2 * numbers, [] {
+                const Tensor x = Tensor::randn({kPositions, kModel}, Rng(1)), gain = Tensor::ones({kModel}),
+                             bias = Tensor::zeros({kModel});
+                return [=] { layer_norm(x, gain, bias); };
+            }};
+}
+
+Operation residual() {
+    const auto numbers = static_cast<double>(kPositions * kModel);
+    return {"residual connection, x + y", numbers, 3 * numbers, [] {
+                const Tensor x = Tensor::randn({kPositions, kModel}, Rng(1)), y = x.clone();
+                return [=] { add(x, y); };
+            }};
+}
+
+Operation adam_step() {
+    constexpr double kWeights = 4096.0 * 1024;
+    return {"Adam, 4 million weights", 12 * kWeights, 7 * kWeights, [] {
+                Tensor w = Tensor::randn({4096, 1024}, Rng(1)).require_grad();
+                sum(w).backward();
+                const auto adam =
+                    std::make_shared<nn::Adam>(std::vector<nn::NamedParameter>{{"w", w}}, nn::AdamOptions{});
+                return [=] { adam->step(Real(1e-3), 1); };
+            }};
+}
+
+// What an operation does to each number of a row is counted roughly: multiply, add and square root as one operation
+// each; the softmax of attention not at all.
 std::vector<Operation> operations() {
-    const auto all = static_cast<double>(kPositions * kModel);
-    return {
-        product("feed-forward", kPositions, kModel, kFf),
-        product("one projection", kPositions, kModel, kModel),
-        product("output layer", kPositions, kModel, V),
-        {"attention, 16 sentences of 64", 4 * all * T, 4 * all,
-         [] {
-             const Tensor qkv = Tensor::randn({B, T, 3 * kModel}, Rng(1));
-             return [=] { self_attention(qkv, {.n_heads = H}); };
-         }},
-        {"layer norm", 8 * all, 2 * all,
-         [] {
-             const Tensor x = Tensor::randn({kPositions, kModel}, Rng(1)), gain = Tensor::ones({kModel}),
-                          bias = Tensor::zeros({kModel});
-             return [=] { layer_norm(x, gain, bias); };
-         }},
-        {"residual connection, x + y", all, 3 * all,
-         [] {
-             const Tensor x = Tensor::randn({kPositions, kModel}, Rng(1)), y = x.clone();
-             return [=] { add(x, y); };
-         }},
-        {"Adam, 4 million weights", 12.0 * 4096 * 1024, 7.0 * 4096 * 1024,
-         [] {
-             Tensor w = Tensor::randn({4096, 1024}, Rng(1)).require_grad();
-             sum(w).backward();
-             const auto adam =
-                 std::make_shared<nn::Adam>(std::vector<nn::NamedParameter>{{"w", w}}, nn::AdamOptions{});
-             return [=] { adam->step(Real(1e-3), 1); };
-         }},
-        product("one token, feed-forward", 1, kModel, kFf),
-        product("eight tokens, feed-forward", 8, kModel, kFf),
-    };
+    return {product("feed-forward", kPositions, kModel, kFf),
+            product("one projection", kPositions, kModel, kModel),
+            product("output layer", kPositions, kModel, V),
+            attention_of_sentences(),
+            norm(),
+            residual(),
+            adam_step(),
+            product("one token, feed-forward", 1, kModel, kFf),
+            product("eight tokens, feed-forward", 8, kModel, kFf)};
 }
 
 void intensity(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {
-        {"", "million operations", "MiB moved", "operations / byte"}};
+    Rows rows = {{"", "million operations", "MiB moved", "operations / byte"}};
     for (const Operation& o : operations())
         rows.push_back({o.name, digits(o.flops / 1e6), digits(o.bytes() / (1 << 20)), digits(o.intensity())});
     table(out, rows);
@@ -104,7 +117,7 @@ void machine(std::ostream& out) {
     const double peak = bench::fma_peak();
     set_thread_count(1);
     const double alone = bench::fma_peak();
-    std::vector<std::vector<std::string>> rows = {{"", "one thread", join(threads, " threads")}};
+    Rows rows = {{"", "one thread", join(threads, " threads")}};
     rows.push_back({"fused multiply-adds, GFLOP/s", digits(alone), digits(peak)});
     std::vector<std::string> last;
     for (const auto& [name, bytes] : {std::pair<const char*, int64_t>{"32 KiB", 1 << 15},
@@ -126,9 +139,8 @@ void machine(std::ostream& out) {
 // Beside each measurement: what this machine could compute while it moves as many bytes.
 void roofline(std::ostream& out) {
     const double peak = bench::fma_peak();
-    std::vector<std::vector<std::string>> rows = {{"", "operations / byte",
-                                                   "x = x + y in as many bytes, GB/s", "limit, GFLOP/s",
-                                                   "set by", "measured", "of the limit"}};
+    Rows rows = {{"", "operations / byte", "x = x + y in as many bytes, GB/s", "limit, GFLOP/s", "set by",
+                  "measured", "of the limit"}};
     for (const Operation& o : operations()) {
         const auto run = o.prepare();
         const NoGrad no_grad;
@@ -139,6 +151,7 @@ void roofline(std::ostream& out) {
                                               run();
                                               return o.flops;
                                           }));
+        share_of_peak(measured, peak);  // refuses what cannot be
         const double moving = bandwidth(static_cast<int64_t>(o.bytes())),
                      from_memory = o.intensity() * moving;
         const double limit = std::min(peak, from_memory);

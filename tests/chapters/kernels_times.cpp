@@ -1,16 +1,12 @@
 // What the staircase of the matrix product gains, and what the same bits cost.
-#include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <ostream>
-#include <sstream>
 
-#include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "autograd/inspect.h"
 #include "autograd/ops.h"
 #include "tests/bench/measure.h"
+#include "tests/chapters/command.h"
 #include "tests/chapters/core.h"
 #include "tests/chapters/print.h"
 
@@ -20,51 +16,31 @@ using namespace autograd;
 
 namespace {
 
-// The lines that a benchmark prints, their values apart. It is a program of its own: this one is compiled for
-// every machine, the staircase for the one at hand.
-std::vector<std::vector<std::string>> benchmark(const std::string& name) {
-    const char* const folder = std::getenv("PLAINGRAD_BENCH");
-    const std::string command = (folder != nullptr ? folder : "build/bench") + ("/" + name) + " --csv";
-    FILE* const pipe = popen(command.c_str(), "r");
-    check(pipe != nullptr, "[chapters] '", command, "' cannot be started");
-    std::string text;
-    for (int c; (c = std::fgetc(pipe)) != EOF;)
-        text += static_cast<char>(c);
-    check(pclose(pipe) == 0, "[chapters] '", command, "' failed; `make ", name, "` builds and runs it");
-    std::vector<std::vector<std::string>> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) {
-        std::istringstream values(line);
-        lines.emplace_back();
-        for (std::string value; std::getline(values, value, ',');)
-            lines.back().push_back(value);
-    }
-    return lines;
-}
-
+// The benchmarks are programs of their own: this one is compiled for every machine, the staircase for the one at
+// hand.
 void staircase(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {
-        {"step", "GFLOP/s", "times the step before", "of the peak of its threads"}};
+    Rows rows = {{"step", "GFLOP/s", "times the step before", "of the peak of its threads"}};
     double before = 0;
-    for (const std::vector<std::string>& line : benchmark("bench_staircase"))
-        if (const double now = std::atof(line[1].c_str()); now > 0) {
-            rows.push_back({line[0], digits(now), before > 0 ? digits(now / before) : "",
-                            fixed(100 * std::atof(line[2].c_str()), 0) + " %"});
-            before = now;
-        }
+    for (const auto& values :
+         rows_of(output_of("build/bench/bench_staircase --csv"), "step,gflops,share_of_peak")) {
+        const double now = std::stod(values[1]);
+        rows.push_back({values[0], digits(now), before > 0 ? digits(now / before) : "",
+                        share_of_peak(std::stod(values[2]), 1)});
+        before = now;
+    }
     table(out, rows);
 }
 
 // The kernels that take a hundredth or more of a training step of a small GPT: 6 layers, 384 wide, batches of
 // 8 × 256 characters.
 void training_step(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"kernel", "calls", "ms", "of the step", "GFLOP/s"}};
-    for (const std::vector<std::string>& line : benchmark("bench_profile --workload char")) {
-        const auto value = [&](std::size_t i) { return std::atof(line[i].c_str()); };
-        if (line.size() == 5 && !line[0].starts_with("  ") &&
-            value(3) >= 0.01)  // not the products one by one
-            rows.push_back({line[0], fixed(value(1), 0), digits(value(2)), fixed(100 * value(3), 0) + " %",
-                            value(4) > 0 ? digits(value(4)) : ""});
+    Rows rows = {{"kernel", "calls", "ms", "of the step", "GFLOP/s"}};
+    for (const auto& values : rows_of(output_of("build/bench/bench_profile --workload char --csv"),
+                                      "kernel,calls,ms,share,gflops")) {
+        const double share = std::stod(values[3]), gflops = std::stod(values[4]);
+        if (share >= 0.01 && !values[0].starts_with("  "))  // the products one by one are indented
+            rows.push_back({values[0], fixed(std::stod(values[1]), 0), digits(std::stod(values[2])),
+                            fixed(100 * share, 0) + " %", gflops > 0 ? digits(gflops) : ""});
     }
     table(out, rows);
 }
@@ -97,7 +73,7 @@ void cost(std::ostream& out) {
         kernels::cpu().sum({1, kCount, 1}, 1, x.data(), {y.data()});
         result = y[0];
     });
-    const double library = speed(kCount, [&] {
+    const double library = speed(kCount, [&] {  // the C library's, whose bits differ between machines
         for (std::size_t i = 0; i < kCount; ++i)
             y[i] = std::exp(x[i]);
         result = y[7];
@@ -115,8 +91,8 @@ void instruction_sets(std::ostream& out) {
     constexpr int64_t kSize = 256;
     const Tensor a = Tensor::randn({kSize, kSize}, Rng(1)), b = Tensor::randn({kSize, kSize}, Rng(2));
     const std::string best = instruction_set();
-    std::vector<std::vector<std::string>> rows = {{"instruction set", "product of 256 × 256, GFLOP/s",
-                                                   "softmax, numbers / ns", "sum of the product's elements"}};
+    Rows rows = {{"instruction set", "product of 256 × 256, GFLOP/s", "softmax, numbers / ns",
+                  "sum of the product's elements"}};
     for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
         kernels::use(*name);
         const double product = 2 * kSize * speed(kSize * kSize, [&] { matmul(a, b); });

@@ -20,24 +20,13 @@ constexpr std::size_t kMostExceptions = 30;
 const std::vector<std::string> kChapters = {"autograd/README.md", "autograd/kernels/README.md",
                                             "nn/README.md", "models/README.md", "apps/README.md"};
 
-Computed everything() {
-    Computed all;
-    for (const auto& chapter : {autograd_chapter, kernels_chapter, attention_chapter, training_chapter,
-                                models_chapter, apps_chapter}) {
-        const Computed of = chapter();
-        all.sections.insert(all.sections.end(), of.sections.begin(), of.sections.end());
-        all.figures.insert(all.figures.end(), of.figures.begin(), of.figures.end());
-    }
-    return all;
-}
-
 // Numbers that no program computes: `nn/README.md 2017 the year of the paper`, a line each.
-struct Exception {
+struct AllowedNumber {
     std::string chapter, number;
     bool used = false;
 };
-std::vector<Exception> read_exceptions() {
-    std::vector<Exception> all;
+std::vector<AllowedNumber> read_allowed_numbers() {
+    std::vector<AllowedNumber> all;
     std::istringstream in(read_text(kExceptions));
     for (std::string line; std::getline(in, line);) {
         std::istringstream words(line);
@@ -109,33 +98,42 @@ void find_orphans(const Computed& all, const std::vector<std::string>& used, Kee
     }
 }
 
+// Complains of the numbers of a chapter's prose that are neither computed nor allowed.
+void check_numbers(const std::string& path, const Chapter& chapter, std::vector<AllowedNumber>& numbers,
+                   Keeper& keeper) {
+    for (const Found& found : chapter.unexplained) {
+        bool allowed = false;
+        for (AllowedNumber& number : numbers)
+            if (number.chapter == path && number.number == found.number)
+                allowed = number.used = true;
+        if (!allowed)
+            keeper.complain(
+                join(path, ":", found.line, ": ", found.number, " is computed nowhere in this chapter"));
+    }
+    for (const AllowedNumber& number : numbers)
+        if (number.chapter == path && !number.used)
+            keeper.complain(join(kExceptions, ": ", path, " ", number.number, " is needed no more"));
+}
+
+bool wanted(const Figure& figure, const Request& request) {
+    return figure.effort == Effort::timed ? request.times : figure.effort <= request.most;
+}
+
 int run(bool check, const Request& request, const std::vector<std::string>& paths) {
-    const Computed all = everything();
+    const Computed all = joined({autograd_chapter(), kernels_chapter(), attention_chapter(),
+                                 training_chapter(), models_chapter(), apps_chapter()});
     Keeper keeper(check);
-    std::vector<Exception> exceptions = read_exceptions();
+    std::vector<AllowedNumber> numbers = read_allowed_numbers();
     std::vector<std::string> used;
     for (const Figure& figure : all.figures)
-        if ((figure.effort == Effort::timed ? request.times : figure.effort <= request.most) &&
-            contains(paths, chapter_of(figure)))
+        if (wanted(figure, request) && contains(paths, chapter_of(figure)))
             keeper.keep(figure.file, figure.draw());
     for (const std::string& path : paths) {
         const Chapter chapter = fill(path, all, request);
         keeper.keep(path, chapter.text);
         used.insert(used.end(), chapter.used.begin(), chapter.used.end());
-        for (const Found& found : chapter.unexplained) {
-            bool allowed = false;
-            for (Exception& exception : exceptions)
-                if (exception.chapter == path && exception.number == found.number)
-                    allowed = exception.used = true;
-            if (!allowed)
-                keeper.complain(
-                    join(path, ":", found.line, ": ", found.number, " is computed nowhere in this chapter"));
-        }
+        check_numbers(path, chapter, numbers, keeper);
     }
-    for (const Exception& exception : exceptions)
-        if (!exception.used && contains(paths, exception.chapter))
-            keeper.complain(
-                join(kExceptions, ": ", exception.chapter, " ", exception.number, " is needed no more"));
     if (paths.size() == kChapters.size())
         find_orphans(all, used, keeper);
     return keeper.faults() == 0 ? 0 : 1;
@@ -164,8 +162,8 @@ int main(int argc, char** argv) {
     }
     try {
         return run(check, request, paths.empty() ? kChapters : paths);
-    } catch (const Error& error) {
-        std::cerr << error.what() << '\n';
+    } catch (const std::exception& error) {
+        std::cerr << "chapters: " << error.what() << '\n';
         return 1;
     }
 }

@@ -1,16 +1,20 @@
 // BLEU of one sentence, by hand, and by models/text/bleu.h.
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
-#include <iostream>
 #include <map>
+#include <ostream>
 
 #include "autograd/base/check.h"
+#include "autograd/base/portable_math.h"
 #include "models/text/bleu.h"
 #include "models/text/vocabulary.h"
 #include "tests/chapters/models.h"
+#include "tests/chapters/print.h"
 
 namespace plaingrad::chapters {
+
+using autograd::join;
+namespace portable = autograd::portable;
 
 namespace {
 
@@ -29,35 +33,45 @@ Counts n_grams(const std::string& sentence, std::size_t n) {
     return counts;
 }
 
+struct Matches {
+    int matches = 0, total = 0;
+    std::string missed;  // n-grams that the translation has too often
+    double precision() const { return static_cast<double>(matches) / total; }
+};
+
+Matches matches_of(std::size_t n) {
+    const Counts ours = n_grams(kTranslation, n), theirs = n_grams(kReference, n);
+    Matches m;
+    for (const auto& [gram, count] : ours) {
+        const int known = theirs.contains(gram) ? theirs.at(gram) : 0;
+        m.matches += std::min(count, known);
+        m.total += count;
+        if (count > known)
+            m.missed +=
+                join(m.missed.empty() ? "" : ", ", "\"", gram, "\" ", count, " times, reference ", known);
+    }
+    return m;
+}
+
 void bleu_by_hand(std::ostream& out) {
-    out << "translation  " << kTranslation << "\nreference    " << kReference << "\n\n"
-        << std::fixed << std::setprecision(3);
+    out << "translation  " << kTranslation << "\nreference    " << kReference << "\n\n";
     double log_mean = 0;
     for (std::size_t n = 1; n <= 4; ++n) {
-        const Counts ours = n_grams(kTranslation, n), theirs = n_grams(kReference, n);
-        int matches = 0, total = 0;
-        std::string missed;
-        for (const auto& [gram, count] : ours) {
-            const int known = theirs.contains(gram) ? theirs.at(gram) : 0;
-            matches += std::min(count, known);
-            total += count;
-            if (count > known)
-                missed += (missed.empty() ? "" : ", ") + ("\"" + gram + "\" " + std::to_string(count) +
-                                                          " times, reference " + std::to_string(known));
-        }
-        const double precision = static_cast<double>(matches) / total;
-        log_mean += std::log(precision) / 4;
-        out << n << (n == 1 ? " word " : " words") << "   " << matches << " of " << total << " = "
-            << precision << "   too many: " << missed << '\n';
+        const Matches m = matches_of(n);
+        log_mean += portable::log(m.precision()) / 4;
+        out << n << (n == 1 ? " word " : " words") << "   " << m.matches << " of " << m.total << " = "
+            << fixed(m.precision(), 3) << "   too many: " << m.missed << '\n';
     }
-    const double length = 7, reference = 8, penalty = std::exp(1 - reference / length);
-    const double score = 100 * penalty * std::exp(log_mean);
-    out << "\ngeometric mean of the four          " << std::exp(log_mean)
-        << "\nbrevity penalty exp(1 - 8 / 7)      " << penalty << "\nBLEU = 100 · product of both        "
-        << std::setprecision(1) << score << '\n';
+    const auto words = [](const std::string& text) { return std::ssize(models::text::split_words(text)); };
+    const int64_t length = words(kTranslation), reference = words(kReference);
+    const double mean = portable::exp(log_mean),
+                 penalty = portable::exp(1 - static_cast<double>(reference) / static_cast<double>(length));
+    const double score = 100 * penalty * mean;
+    out << "\ngeometric mean of the four          " << fixed(mean, 3) << "\nbrevity penalty exp(1 - "
+        << reference << " / " << length << ")      " << fixed(penalty, 3)
+        << "\nBLEU = 100 · product of both        " << fixed(score, 1) << '\n';
     const models::text::BleuScore library = models::text::bleu({kTranslation}, {{kReference}});
-    autograd::check(std::abs(library.score - score) < 1e-9, "[models.bleu] by hand ", score,
-                    ", by the library ", library.score);
+    claim(std::abs(library.score - score) < 1e-9, "BLEU by hand is the library's");
     out << "\nmodels::text::bleu                  " << models::text::to_string(library) << '\n';
 }
 

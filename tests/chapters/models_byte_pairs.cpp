@@ -1,13 +1,16 @@
 // Byte-pair encoding of ten words, by counting, and by models/text/bpe.h.
 #include <algorithm>
-#include <iostream>
 #include <map>
+#include <ostream>
 
 #include "autograd/base/check.h"
 #include "models/text/bpe.h"
 #include "tests/chapters/models.h"
+#include "tests/chapters/print.h"
 
 namespace plaingrad::chapters {
+
+using autograd::join;
 
 namespace {
 
@@ -65,34 +68,39 @@ models::text::Bpe learned() {
     return models::text::Bpe::learn(counts, kMerges);
 }
 
+// The first word with this symbol: "low e r</w>".
+std::string word_with(const std::vector<Word>& words, const std::string& symbol) {
+    std::string text;
+    for (const Word& word : words)
+        if (text.empty() && std::find(word.symbols.begin(), word.symbols.end(), symbol) != word.symbols.end())
+            for (const std::string& part : word.symbols)
+                text += (text.empty() ? "" : " ") + part;
+    return text;
+}
+
 void merges(std::ostream& out) {
     std::vector<Word> words = spelled();
     std::string rules = "#version: 0.2\n";
-    out << "| merge | most frequent pair | how often | next in line | one of its words is now "
-           "|\n|---:|---|---:|---|---|\n";
+    Rows rows = {{"merge", "most frequent pair", "how often", "next in line", "one of its words is now"}};
     for (int i = 1; i <= kMerges; ++i) {
         const auto sorted = pairs_by_count(words);
         const Pair best = sorted[0].second;
         merge(words, best);
         rules += best.first + " " + best.second + "\n";
-        std::string example;
-        for (const Word& word : words)
-            if (example.empty() && std::find(word.symbols.begin(), word.symbols.end(),
-                                             best.first + best.second) != word.symbols.end())
-                for (const std::string& symbol : word.symbols)
-                    example += (example.empty() ? "" : " ") + symbol;
-        out << "| " << i << " | " << shown(best) << " | " << sorted[0].first << " | "
-            << shown(sorted[1].second) << ", " << sorted[1].first << " | `" << example << "` |\n";
+        rows.push_back({std::to_string(i), shown(best), std::to_string(sorted[0].first),
+                        join(shown(sorted[1].second), ", ", sorted[1].first),
+                        "`" + word_with(words, best.first + best.second) + "`"});
     }
-    autograd::check(learned().codes() == rules, "[models.byte_pairs] the library learns\n", learned().codes(),
-                    "by hand\n", rules);
+    table(out, rows, "ntntt");
+    claim(learned().codes() == rules, "the library learns the same merges");
 }
 
 void new_words(std::ostream& out) {
     const models::text::Bpe bpe = learned();
-    out << "| never seen | pieces |\n|---|---|\n";
+    Rows rows = {{"never seen", "pieces"}};
     for (const char* word : {"slower", "slowest", "newish", "snow"})
-        out << "| " << word << " | `" << bpe.apply(word) << "` |\n";
+        rows.push_back({word, "`" + bpe.apply(word) + "`"});
+    table(out, rows, "tt");
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // What a key/value cache saves, and that it changes no bit.
 #include <cstring>
-#include <iostream>
+#include <ostream>
 
 #include "models/language_model.h"
 #include "tests/chapters/models.h"
+#include "tests/chapters/print.h"
 
 namespace plaingrad::chapters {
 
@@ -13,8 +14,8 @@ namespace {
 
 // Positions that go through the layers while T tokens are written, and pairs of a query and a key.
 void counts(std::ostream& out) {
-    out << "| tokens written | positions computed without a cache | with | pairs (query, key) without | with "
-           "|\n|---:|---:|---:|---:|---:|\n";
+    Rows rows = {{"tokens written", "positions computed without a cache", "with",
+                  "pairs (query, key) without", "with"}};
     for (const int64_t T : {8, 64, 512}) {
         int64_t positions = 0, pairs = 0, cached_pairs = 0;
         for (int64_t t = 1; t <= T; ++t) {  // writing token t: everything up to t is read again,
@@ -22,9 +23,10 @@ void counts(std::ostream& out) {
             pairs += t * (t + 1) / 2;  // and each position looks at itself and those before;
             cached_pairs += t;         // with a cache only the last one does
         }
-        out << "| " << T << " | " << positions << " | " << T << " | " << pairs << " | " << cached_pairs
-            << " |\n";
+        rows.push_back({std::to_string(T), std::to_string(positions), std::to_string(T),
+                        std::to_string(pairs), std::to_string(cached_pairs)});
     }
+    table(out, rows, "nnnnn");
 }
 
 void same_bits(std::ostream& out) {
@@ -43,6 +45,7 @@ void same_bits(std::ostream& out) {
         for (int64_t v = 0; v < 20; ++v)
             same += std::memcmp(row.data() + v, whole.data() + t * 20 + v, sizeof(Real)) == 0 ? 1 : 0;
     }
+    claim(same == whole.numel(), "a cache changes no bit");
     out << same << " of " << whole.numel() << " logits have the same bits\n";
 }
 

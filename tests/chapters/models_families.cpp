@@ -1,14 +1,15 @@
 // Who sees what, what flows through a Transformer, and how its training data are shifted.
 #include <iomanip>
-#include <iostream>
-#include <sstream>
+#include <ostream>
 
-#include "apps/kit/figure.h"
+#include "autograd/base/check.h"
 #include "models/pairs.h"
 #include "models/presets.h"
 #include "models/text/vocabulary.h"
 #include "tests/chapters/diagram.h"
+#include "tests/chapters/mask_map.h"
 #include "tests/chapters/models.h"
+#include "tests/chapters/print.h"
 
 namespace plaingrad::chapters {
 
@@ -16,60 +17,62 @@ using namespace models;
 
 namespace {
 
-// 1 where a query sees a key, as measured: scores that are all equal give weight to every key that is seen.
-std::vector<double> seen(const Mask& mask, int64_t queries, int64_t keys) {
-    Tensor weights;
-    autograd::AttentionOptions options;
-    options.mask = mask;
-    options.weights = &weights;
-    attention(Tensor::zeros({1, queries, 1}), Tensor::zeros({1, keys, 1}), Tensor::zeros({1, keys, 1}),
-              options);
-    std::vector<double> all;
-    for (int64_t i = 0; i < weights.numel(); ++i)
-        all.push_back(weights.data()[i] > 0 ? 1 : 0);
-    return all;
-}
-
-const std::vector<std::string> kSource = {"1", "2", "3", "4", "5"}, kTarget = {"1", "2", "3", "4"};
-
 std::string masks_figure() {
-    const auto panel = [](const std::string& title, const std::vector<std::string>& keys, const Mask& mask) {
-        return kit::HeatMap{.title = title,
-                            .rows = kTarget,
-                            .columns = keys,
-                            .values = seen(mask, std::ssize(kTarget), std::ssize(keys)),
-                            .row_axis = "query",
-                            .column_axis = "key"};
-    };
+    const std::vector<std::string> src = labels(1, 5), tgt = labels(1, 4);
     return kit::svg(
         "The masks of the three families",
         "An encoder-only model sees everything, a decoder-only model nothing later than the position "
         "itself; an encoder-decoder also sees the whole source.",
-        {panel("encoder-only", kTarget, Mask::none()), panel("decoder-only", kTarget, Mask::causal()),
-         panel("encoder-decoder", kTarget, Mask::causal()), panel("and its source", kSource, Mask::none())},
+        {mask_map("encoder-only", Mask::none(), tgt, tgt), mask_map("decoder-only", Mask::causal(), tgt, tgt),
+         mask_map("encoder-decoder", Mask::causal(), tgt, tgt),
+         mask_map("and its source", Mask::none(), tgt, src)},
         4);
 }
 
 std::string shape_of(const Tensor& x) { return autograd::join(x.shape()); }
+std::string shape_of(const Tokens& ids) { return autograd::join(autograd::Shape{ids.batch(), ids.length()}); }
 
-// The source on the left, the target on the right, with the shapes of the table below.
+// One sentence on its way through the model of ./apps/reverse_task.
+struct Flow {
+    TransformerConfig config = [] {
+        TransformerConfig blog = preset("blog");
+        blog.block.dropout = {};
+        return blog;
+    }();
+    Transformer model = Transformer(config, Rng(1));
+    Mode mode = Mode::eval();
+    Batch batch = make_batch({{{9, 7, 13}, {13, 7, 9}}});
+    Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);
+    Tensor x = model.src_embedding(batch.src, mode);
+    Tensor memory = model.encoder(x, {.mask = Mask::none(), .mode = mode});
+    Tensor y = model.tgt_embedding(read, mode);
+    Tensor decoded = model.decoder(y, memory, {.mask = Mask::causal(), .mode = mode},
+                                   {.mask = Mask::none(), .mode = mode});
+    Tensor logits = model.output(decoded);
+};
+
+// The source on the left, the target on the right.
 std::string flow_figure() {
+    const Flow f;
     const double left = 0, right = 2.2;
-    Diagram d = {.boxes = {{"source ids\n5 3 9", left, 6, 1.6, 1},
-                           {"embedding\n+ positions", left, 4.5, 1.6, 1, 1},
-                           {"encoder\n2 layers", left, 3, 1.6, 1, 1},
-                           {"target ids, shifted\n<sos> 9 3 5", right, 6, 1.6, 1},
-                           {"embedding\n+ positions", right, 4.5, 1.6, 1, 2},
-                           {"decoder\n2 layers", right, 3, 1.6, 1, 2},
-                           {"output layer\n64 to 20", right, 1.5, 1.6, 1, 2},
-                           {"softmax\n9 3 5 <eos>", right, 0, 1.6, 1}},
-                 .arrows = {{0, 1, "(1, 3)"},
-                            {1, 2, "(1, 3, 64)", 1},
-                            {2, 5, "memory", 1},
-                            {3, 4, "(1, 4)"},
-                            {4, 5, "(1, 4, 64)", 2},
-                            {5, 6, "(1, 4, 64)", 2},
-                            {6, 7, "(1, 4, 20)"}}};
+    const std::string encoder = autograd::join("encoder\n", f.model.encoder.layers.size(), " layers"),
+                      decoder = autograd::join("decoder\n", f.model.decoder.layers.size(), " layers"),
+                      output = autograd::join("output layer\n", f.decoded.size(2), " to ", f.logits.size(2));
+    const Diagram d = {.boxes = {{"source ids\n5 3 9", left, 6, 1.6, 1},
+                                 {"embedding\n+ positions", left, 4.5, 1.6, 1, 1},
+                                 {encoder, left, 3, 1.6, 1, 1},
+                                 {"target ids, shifted\n<sos> 9 3 5", right, 6, 1.6, 1},
+                                 {"embedding\n+ positions", right, 4.5, 1.6, 1, 2},
+                                 {decoder, right, 3, 1.6, 1, 2},
+                                 {output, right, 1.5, 1.6, 1, 2},
+                                 {"softmax\n9 3 5 <eos>", right, 0, 1.6, 1}},
+                       .arrows = {{0, 1, shape_of(f.batch.src)},
+                                  {1, 2, shape_of(f.x), 1},
+                                  {2, 5, "memory", 1},
+                                  {3, 4, shape_of(f.read)},
+                                  {4, 5, shape_of(f.y), 2},
+                                  {5, 6, shape_of(f.decoded), 2},
+                                  {6, 7, shape_of(f.logits)}}};
     return svg(
         "From 5 3 9 to 9 3 5",
         "The source goes up through embedding and encoder; its memory goes to the decoder, which reads the "
@@ -77,38 +80,26 @@ std::string flow_figure() {
         d);
 }
 
-// A table of what one sentence becomes on its way through the model of ./apps/reverse_task.
 void flow(std::ostream& out) {
-    TransformerConfig config = preset("blog");
-    config.block.dropout = {};
-    const Transformer model(config, Rng(1));
-    const Mode mode = Mode::eval();
-    const Batch batch = make_batch({{{9, 7, 13}, {13, 7, 9}}});
-    const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);
-    const Tensor x = model.src_embedding(batch.src, mode),
-                 memory = model.encoder(x, {.mask = Mask::none(), .mode = mode});
-    const Tensor y = model.tgt_embedding(read, mode);
-    const Tensor decoded = model.decoder(y, memory, {.mask = Mask::causal(), .mode = mode},
-                                         {.mask = Mask::none(), .mode = mode});
-    const auto row = [&](const char* what, const std::string& shape, int64_t parameters, const char* code) {
-        out << "| " << what << " | " << shape << " | " << (parameters ? std::to_string(parameters) : "")
-            << " | " << code << " |\n";
+    const Flow f;
+    Rows rows = {{"", "shape", "parameters", ""}};
+    const auto tokens = [&](const char* what, const Tokens& ids) {
+        rows.push_back({what, shape_of(ids), "", "`Tokens`"});
     };
-    out << "| | shape | parameters | |\n|---|---|---:|---|\n";
-    row("source ids", "(1, " + std::to_string(batch.src.length()) + ")", 0, "`Tokens`");
-    row("source embedding + positions", shape_of(x), nn::parameter_count(model.src_embedding),
-        "`InputEmbedding`");
-    row("encoder, 2 layers: the memory", shape_of(memory), nn::parameter_count(model.encoder), "`Encoder`");
-    row("of which one layer", shape_of(memory), nn::parameter_count(model.encoder.layers[0]),
-        "`EncoderLayer`");
-    row("target ids, shifted", "(1, " + std::to_string(read.length()) + ")", 0, "`Tokens`");
-    row("target embedding + positions", shape_of(y), nn::parameter_count(model.tgt_embedding),
-        "`InputEmbedding`");
-    row("decoder, 2 layers", shape_of(decoded), nn::parameter_count(model.decoder), "`Decoder`");
-    row("of which one layer", shape_of(decoded), nn::parameter_count(model.decoder.layers[0]),
-        "`DecoderLayer`");
-    row("logits", shape_of(model.output(decoded)), nn::parameter_count(model.output), "`OutputLayer`");
-    row("the whole model", "", nn::parameter_count(model), "`Transformer`");
+    const auto row = [&](const char* what, const Tensor& result, const auto& layer, const char* code) {
+        rows.push_back({what, shape_of(result), std::to_string(nn::parameter_count(layer)), code});
+    };
+    tokens("source ids", f.batch.src);
+    row("source embedding + positions", f.x, f.model.src_embedding, "`InputEmbedding`");
+    row("encoder, 2 layers: the memory", f.memory, f.model.encoder, "`Encoder`");
+    row("of which one layer", f.memory, f.model.encoder.layers[0], "`EncoderLayer`");
+    tokens("target ids, shifted", f.read);
+    row("target embedding + positions", f.y, f.model.tgt_embedding, "`InputEmbedding`");
+    row("decoder, 2 layers", f.decoded, f.model.decoder, "`Decoder`");
+    row("of which one layer", f.decoded, f.model.decoder.layers[0], "`DecoderLayer`");
+    row("logits", f.logits, f.model.output, "`OutputLayer`");
+    rows.push_back({"the whole model", "", std::to_string(nn::parameter_count(f.model)), "`Transformer`"});
+    table(out, rows, "ttnt");
 }
 
 void shift(std::ostream& out) {

@@ -28,7 +28,4 @@ Computed training_loss();
 Computed training_optimizers();
 Computed training_warmup();
 
-// All of these as one.
-Computed joined(const std::vector<Computed>& parts);
-
 }  // namespace plaingrad::chapters

@@ -81,8 +81,7 @@ Before trained(Where where, uint64_t seed) {
 
 void compared(std::ostream& out) {
     const char* const names[] = {"none", "learned", "sinusoidal", "rotary"};
-    std::vector<std::vector<std::string>> rows = {
-        {"positions", "right, at trained positions", "right, beyond them"}};
+    Rows rows = {{"positions", "right, at trained positions", "right, beyond them"}};
     std::vector<double> near_of, far_of;
     for (const Where where : {Where::none, Where::learned, Where::sinusoidal, Where::rotary}) {
         std::vector<double> near, far;

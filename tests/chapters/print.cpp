@@ -15,9 +15,23 @@ static std::string formatted(const char* format, int n, double x) {
     return text;
 }
 
+// Exact up to 10²², unlike some libraries' pow.
+static double power_of_ten(int n) {
+    double power = 1;
+    for (int i = 0; i < n; ++i)
+        power *= 10;
+    return power;
+}
+
 std::string fixed(double x, int decimals) {
-    const double least = 0.5 * std::pow(10.0, -decimals);
+    const double least = 0.5 / power_of_ten(decimals);
     return formatted("%.*f", decimals, std::abs(x) < least ? 0 : x);
+}
+
+std::string number(double x) {
+    std::string text = fixed(x, 4);
+    text.erase(text.find_last_not_of('0') + 1);
+    return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
 std::string digits(double x, int n) {
@@ -30,7 +44,7 @@ std::string digits(double x, int n) {
     const int exponent =
         std::stoi(formatted("%.*e", n - 1, size).substr(static_cast<std::size_t>(n) + (n > 1) + 1));
     if (exponent >= n) {
-        const double unit = std::pow(10.0, exponent - n + 1);
+        const double unit = power_of_ten(exponent - n + 1);
         return formatted("%.*f", 0, std::round(x / unit) * unit);
     }
     return formatted("%.*f", n - 1 - exponent, x);
@@ -47,18 +61,35 @@ std::string padded(const std::string& text, std::size_t width) {
     return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-void table(std::ostream& out, const std::vector<std::vector<std::string>>& rows) {
+void table(std::ostream& out, const Rows& rows, const std::string& columns) {
+    const std::string kinds = columns.empty() ? "t" + std::string(rows.at(0).size() - 1, 'n') : columns;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        autograd::check(rows[i].size() == rows[0].size(), "[table] row ", i, " has ", rows[i].size(),
-                        " cells, not ", rows[0].size());
+        autograd::check(rows[i].size() == kinds.size(), "[table] row ", i, " has ", rows[i].size(),
+                        " cells, not ", kinds.size());
         out << '|';
         for (const std::string& cell : rows[i])
             out << ' ' << cell << " |";
         out << '\n';
-        for (std::size_t column = 0; i == 0 && column < rows[0].size(); ++column)
-            out << (column == 0 ? "|---|" : "---:|");
-        out << (i == 0 ? "\n" : "");
+        if (i > 0)
+            continue;
+        out << '|';
+        for (const char kind : kinds)
+            out << (kind == 't' ? "---|" : "---:|");
+        out << '\n';
     }
+}
+
+std::vector<std::string> labels(int64_t first, int64_t n) {
+    std::vector<std::string> all;
+    for (int64_t i = first; i < first + n; ++i)
+        all.push_back(std::to_string(i));
+    return all;
+}
+
+std::string share_of_peak(double speed, double peak) {
+    autograd::check(speed <= 1.05 * peak, "[peak] nothing is faster than the peak: ", speed, " of ", peak,
+                    "; measure again on a machine that does nothing else");
+    return fixed(100 * speed / peak, 0) + " %";
 }
 
 void claim(bool holds, const std::string& what) {

@@ -15,12 +15,24 @@ namespace plaingrad::chapters {
 std::string digits(double x, int n = 3);
 // With this many decimals, and never "-0.00".
 std::string fixed(double x, int decimals = 2);
+// With as many decimals as needed, at most four: 0.25, 3.
+std::string number(double x);
 // "(1.91, 1.65)"
 std::string vector_text(const autograd::Tensor& x, int decimals = 2);
 std::string padded(const std::string& text, std::size_t width);  // on the left
 
-// A Markdown table; the cells of every row are as many as those of the first.
-void table(std::ostream& out, const std::vector<std::vector<std::string>>& rows);
+using Rows = std::vector<std::vector<std::string>>;  // of a table; the first is its heading
+
+// A Markdown table; the cells of every row are as many as those of the first. `columns` says for each whether it
+// is text, 't', or numbers, 'n', which stand on the right; without it the first is text and the others numbers.
+void table(std::ostream& out, const Rows& rows, const std::string& columns = "");
+
+// "first", ..., "first + n - 1": labels of the rows or columns of a heat map.
+std::vector<std::string> labels(int64_t first, int64_t n);
+
+// "88 %". Throws Error above 105 %: nothing is faster than the peak, but a peak may be measured while other
+// programs run.
+std::string share_of_peak(double speed, double peak);
 
 // What the text says of the numbers. Throws Error if they say otherwise, so that a test fails before a reader
 // is misled.

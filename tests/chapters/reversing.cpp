@@ -2,6 +2,7 @@
 
 #include "models/decoding.h"
 #include "nn/optim.h"
+#include "tests/chapters/experiment.h"
 
 namespace plaingrad::chapters {
 
@@ -12,10 +13,7 @@ namespace {
 constexpr int64_t kSymbols = 10, kLength = 6;
 
 std::vector<int32_t> random_ids(const Rng& rng) {
-    std::vector<int32_t> ids;
-    for (uint64_t t = 0; t < kLength; ++t)
-        ids.push_back(kFirstFreeId + static_cast<int32_t>(rng.below(t, kSymbols)));
-    return ids;
+    return random_tokens(1, kLength, kSymbols, rng, kFirstFreeId).ids();
 }
 
 std::vector<Pair> random_pairs(const Rng& rng, int count, bool related) {

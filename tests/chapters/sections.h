@@ -34,6 +34,9 @@ struct Computed {
     std::vector<Figure> figures = {};
 };
 
+// The parts of a chapter, or all chapters, as one.
+Computed joined(const std::vector<Computed>& parts);
+
 // Each in the file of its name, attention.cpp and training.cpp for the two parts of nn/README.md.
 Computed autograd_chapter();
 Computed kernels_chapter();

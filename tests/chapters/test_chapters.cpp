@@ -4,6 +4,7 @@
 #include "autograd/base/real.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
+#include "tests/chapters/command.h"
 #include "tests/chapters/prose.h"
 
 using namespace plaingrad;  // NOLINT
@@ -11,10 +12,11 @@ using chapters::Effort;
 
 static tests::Result make_chapters(const std::string& options) {
     const tests::Folder folder;
-    const std::string program = tests::environment("PLAINGRAD_RUN", "") + " " +
-                                tests::environment("PLAINGRAD_CHAPTERS", "build/chapters"),
+    const std::string program = chapters::quoted(tests::environment("PLAINGRAD_CHAPTERS", "build/chapters")),
                       log = folder / "log";
-    const int status = std::system((program + " --check " + options + " >" + log + " 2>&1").c_str());
+    const std::string command =
+        tests::environment("PLAINGRAD_RUN", "") + " " + program + " --check " + options;
+    const int status = std::system((command + " >" + chapters::quoted(log) + " 2>&1").c_str());
     return {status, tests::content(log), ""};
 }
 
@@ -63,9 +65,9 @@ struct Small {
     std::string filled(const chapters::Request& request = {}) const {
         return chapters::fill(path, computed, request).text;
     }
-    std::string error() const {
+    std::string error(const chapters::Request& request = {}) const {
         try {
-            filled();
+            filled(request);
         } catch (const autograd::Error& error) {
             return error.what();
         }
@@ -77,7 +79,8 @@ struct Small {
     chapters::Computed computed = {
         {{"two", Effort::quick, [](std::ostream& out) { out << "| 2 |\n"; }},
          {"trained", Effort::training, [](std::ostream& out) { out << "loss 0.5  \n\n"; }},
-         {"time", Effort::timed, [](std::ostream& out) { out << "7 ms\n"; }}}};
+         {"time", Effort::timed, [](std::ostream& out) { out << "7 ms\n"; }},
+         {"broken", Effort::quick, [](std::ostream&) { throw std::out_of_range("no such row"); }}}};
 };
 
 std::string block(const std::string& marker, const std::string& content) {
@@ -102,6 +105,18 @@ TEST_CASE("chapters: a block is what its section prints", "[chapters]") {
     CHECK(Small(block("computed: time", "")).error().find("`timed`") != std::string::npos);
     CHECK(Small(block("counted: two", "")).error().find("unknown kind 'counted'") != std::string::npos);
     CHECK(Small("\n<!-- computed: two -->\n").error().ends_with(":2: no <!-- end --> follows"));
+}
+
+TEST_CASE("chapters: a block that stays empty is an error", "[chapters]") {
+    const Small trained(block("computed: trained", "")), timed(block("timed: time", ""));
+    CHECK(trained.error({Effort::quick}).ends_with(":1: this block is empty; `make chapters` fills it"));
+    CHECK(trained.error().empty());
+    CHECK(timed.error().ends_with(":1: this block is empty; `make chapters TIMES=1` fills it"));
+    CHECK(timed.error({Effort::quick, true}).empty());
+}
+
+TEST_CASE("chapters: any exception of a section names its line", "[chapters]") {
+    CHECK(Small("\n" + block("computed: broken", "")).error().ends_with("README.md:2: no such row"));
 }
 
 TEST_CASE("chapters: an excerpt is cut from a block's first line to its last", "[chapters]") {

@@ -1,8 +1,8 @@
 // Residual connections and norms: how large the gradient of the first layer is beside that of the last, in
 // stacks with and without them, and which of these stacks learn.
-#include <cmath>
 #include <ostream>
 
+#include "autograd/base/portable_math.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 #include "tests/chapters/stack.h"
@@ -31,8 +31,6 @@ const char* formula(Around around) {
     return "x + f(norm(x)), pre-norm";
 }
 
-double rms(const Tensor& x) { return std::sqrt(static_cast<double>(mean(x * x).item())); }
-
 struct Measured {
     double gradient;  // RMS at the input, of one of RMS 1 at the output
     double stream;    // RMS of the output
@@ -48,8 +46,8 @@ Measured measure(Around how, int64_t depth, uint64_t seed) {
 double geometric_mean(const std::vector<double>& x) {
     double logs = 0;
     for (const double value : x)
-        logs += std::log(value);
-    return std::exp(logs / static_cast<double>(x.size()));
+        logs += portable::log(value);
+    return portable::exp(logs / static_cast<double>(x.size()));
 }
 
 // The geometric means of the seeds.
@@ -64,8 +62,8 @@ Measured mean_measure(Around how, int64_t depth) {
 }
 
 void gradients(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"each sub-layer", "gradient through 2 layers", "8", "24",
-                                                   "RMS of the output of 2 layers", "8", "24"}};
+    Rows rows = {{"each sub-layer", "gradient through 2 layers", "8", "24", "RMS of the output of 2 layers",
+                  "8", "24"}};
     std::vector<double> through24;
     for (const Around how : kAll) {
         std::vector<std::string> row(7);
@@ -99,7 +97,7 @@ std::vector<double> losses_after(Around how, int64_t depth) {
 }
 
 void learning(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"each sub-layer", "loss, 2 layers", "loss, 8 layers"}};
+    Rows rows = {{"each sub-layer", "loss, 2 layers", "loss, 8 layers"}};
     std::vector<double> deep;
     for (const Around how : kAll) {
         const std::vector<double> two = losses_after(how, 2), eight = losses_after(how, 8);
@@ -107,7 +105,7 @@ void learning(std::ostream& out) {
         deep.push_back(mean_of(eight));
         claim(mean_of(two) < 1.5, "with two layers every kind learns something");
     }
-    rows.push_back({"guessing: ln 8", digits(std::log(8.0)), digits(std::log(8.0))});
+    rows.push_back({"guessing: ln 8", digits(portable::log(8.0)), digits(portable::log(8.0))});
     table(out, rows);
     out << "\nAfter 250 steps of Adam at 0.001.\n";
     claim(deep[4] < deep[3] && deep[3] < 0.7 * deep[0] && deep[3] < 0.7 * deep[1] && deep[3] < 0.7 * deep[2],

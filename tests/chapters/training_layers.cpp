@@ -2,12 +2,14 @@
 #include <cmath>
 #include <ostream>
 
+#include "autograd/base/portable_math.h"
 #include "models/config.h"
 #include "models/transformer.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
 #include "nn/positional_encoding.h"
+#include "tests/chapters/experiment.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 
@@ -17,14 +19,13 @@ using namespace autograd;
 
 namespace {
 
-double rms(const Tensor& x) { return std::sqrt(static_cast<double>(mean(x * x).item())); }
-double number(const Tensor& x) { return static_cast<double>(x.item()); }
+double value_of(const Tensor& x) { return static_cast<double>(x.item()); }
 
 // ------------------------------------------------------------------------------------------------ layer norm
 
 void norm_by_hand(std::ostream& out) {
     const Tensor x = Tensor::from({4}, {2, 4, 6, 12});
-    const double m = number(mean(x)), variance = number(mean((x - mean(x)) * (x - mean(x))));
+    const double m = value_of(mean(x)), variance = value_of(mean((x - mean(x)) * (x - mean(x))));
     const nn::Norm norm(4);
     out << "x        = " << vector_text(x, 0) << "\n"
         << "mean     = (2 + 4 + 6 + 12) / 4 = " << fixed(m, 0) << "\n"
@@ -52,7 +53,7 @@ void exclusive_or(std::ostream& out) {
                      {"b1", ffn.linear1.bias},
                      {"w2", ffn.linear2.weight},
                      {"b2", ffn.linear2.bias}});
-    std::vector<std::vector<std::string>> rows = {{"x", "x W1 + b1", "after ReLU", "output, first number"}};
+    Rows rows = {{"x", "x W1 + b1", "after ReLU", "output, first number"}};
     const std::vector<std::vector<Real>> inputs = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
     for (const auto& input : inputs) {
         const Tensor x = Tensor::from({1, 2}, input), before = ffn.linear1(x);
@@ -74,8 +75,7 @@ void shares(std::ostream& out) {
     const models::EncoderLayer layer(models::encoder_stack({.src_vocabulary = 1, .tgt_vocabulary = 1}),
                                      Rng(1));
     const double all = static_cast<double>(nn::parameter_count(layer));
-    std::vector<std::vector<std::string>> rows = {
-        {"an encoder layer of the paper's base model", "parameters", "share"}};
+    Rows rows = {{"an encoder layer of the paper's base model", "parameters", "share"}};
     const auto row = [&](const std::string& name, int64_t n) {
         rows.push_back({name, std::to_string(n), fixed(100 * static_cast<double>(n) / all, 1) + " %"});
     };
@@ -94,18 +94,17 @@ void dropped(std::ostream& out) {
         << "dropout(x), step 1  = " << vector_text(dropout(Tensor::ones({8}), p, Rng(1).fork(1))) << "\n"
         << "dropout(x), step 2  = " << vector_text(dropout(Tensor::ones({8}), p, Rng(1).fork(2))) << "\n\n";
     const Tensor many = dropout(Tensor::ones({1000000}), p, Rng(1));
-    out << "mean of a million elements of dropout(1): " << fixed(number(mean(many)), 3)
+    out << "mean of a million elements of dropout(1): " << fixed(value_of(mean(many)), 3)
         << ", without the factor 1/(1 - 0.25) = " << fixed(1 / 0.75, 3) << ": "
-        << fixed(0.75 * number(mean(many)), 3) << "\n";
-    claim(std::abs(number(mean(many)) - 1) < 0.002, "dropout keeps the mean");
+        << fixed(0.75 * value_of(mean(many)), 3) << "\n";
+    claim(std::abs(value_of(mean(many)) - 1) < 0.002, "dropout keeps the mean");
 }
 
 // ------------------------------------------------------------------------------------------------ embeddings
 
 // RMS of a number of the embedding and of the position, without and with √d_model.
 void embedding_scale(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {
-        {"d_model", "RMS of an embedding", "of a position", "of an embedding times √d_model"}};
+    Rows rows = {{"d_model", "RMS of an embedding", "of a position", "of an embedding times √d_model"}};
     for (const int64_t d : {64, 128, 512}) {
         const nn::Embedding words(1000, d, Rng(1));
         const nn::PositionalEncoding positions(nn::Positions::sinusoidal, 100, d, Rng(1));
@@ -127,18 +126,19 @@ void first_loss(std::ostream& out) {
     for (int32_t i = 0; i < n; ++i)
         ids.push_back(i * 5);
     const Tokens targets(1, n, ids);
-    std::vector<std::vector<std::string>> rows = {{"embeddings", "deviation of a logit", "first loss"}};
+    Rows rows = {{"embeddings", "deviation of a logit", "first loss"}};
     const auto row = [&](const std::string& name, const nn::Parameter& vectors) {
         const Tensor logits = linear_transposed(x, vectors);
-        const double loss = number(cross_entropy(logits, targets));
+        const double loss = value_of(cross_entropy(logits, targets));
         rows.push_back({name, digits(rms(logits)), digits(loss)});
         return loss;
     };
     const double small = row("N(0, 1/d)", nn::Embedding(V, d, Rng(2)).table);
     const double large = row("N(0, 1)", nn::Embedding(V, d, Rng(2), nn::Init::pytorch).table);
-    claim(small < 1.1 * std::log(1000.0) && large > 5 * small,
+    claim(small < 1.1 * portable::log(static_cast<double>(V)) && large > 5 * small,
           "embeddings of variance 1/d make a modest first loss");
-    rows.push_back({"all logits equal: ln 1000", "0", digits(std::log(1000.0))});
+    rows.push_back(
+        {"all logits equal: ln " + std::to_string(V), "0", digits(portable::log(static_cast<double>(V)))});
     table(out, rows);
 }
 
@@ -166,7 +166,7 @@ void tying(std::ostream& out) {
                                         .n_encoder_layers = 1,
                                         .n_decoder_layers = 1,
                                         .block = {.d_model = 32, .n_heads = 2, .d_ff = 64}};
-    std::vector<std::vector<std::string>> rows = {
+    Rows rows = {
         {"one step of 4 sentences of 6 tokens, 1000 words", "rows of the target embedding with a gradient"}};
     for (const models::Tying kind : {models::Tying::none, models::Tying::target_output}) {
         config.tying = kind;
@@ -177,7 +177,7 @@ void tying(std::ostream& out) {
         const Tokens tokens(4, 6, ids);
         model.loss(tokens, tokens, tokens, nn::Mode::eval()).backward();
         const Tensor grad = model.tgt_embedding.tokens.table->grad();  // (V, d_model)
-        const double moved = number(sum(sum(grad * grad, {1}) > 0));
+        const double moved = value_of(sum(sum(grad * grad, {1}) > 0));
         rows.push_back(
             {kind == models::Tying::none ? "untied" : "tied to the output layer", fixed(moved, 0)});
     }
@@ -189,8 +189,7 @@ void tying(std::ostream& out) {
 // RMS after each of ten layers of ReLU(x W), W of N(0, c²/n).
 void initial(std::ostream& out) {
     constexpr int64_t n = 256;
-    std::vector<std::vector<std::string>> rows = {
-        {"deviation of a weight", "after 1 layer", "after 5", "after 10", "gradient at the input"}};
+    Rows rows = {{"deviation of a weight", "after 1 layer", "after 5", "after 10", "gradient at the input"}};
     const auto row = [&](const std::string& name, double factor) {  // -> the RMS after ten layers
         Tensor x = Tensor::randn({64, n}, Rng(1)).require_grad();
         Tensor y = x;

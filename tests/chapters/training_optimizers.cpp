@@ -5,6 +5,8 @@
 #include <ostream>
 
 #include "apps/kit/figure.h"
+#include "autograd/base/check.h"
+#include "autograd/base/portable_math.h"
 #include "models/transformer.h"
 #include "nn/optim.h"
 #include "tests/chapters/experiment.h"
@@ -17,11 +19,12 @@ using namespace autograd;
 
 namespace {
 
-// f(w) = (w1² + 100 w2²) / 2: a hundred times as steep across as along.
+constexpr Real kSteep = 100;
+// f(w) = (w1² + kSteep w2²) / 2: so many times as steep across as along.
 struct Valley {
     Valley() : w(Tensor::from({2}, {1, 1})) {}
     void visit(nn::Visitor& v) const { v("w", w); }
-    Tensor loss() const { return sum(w * w * Tensor::from({2}, {Real(0.5), 50})); }
+    Tensor loss() const { return sum(w * w * Tensor::from({2}, {Real(0.5), kSteep / 2})); }
     nn::Parameter w;
 };
 
@@ -60,7 +63,7 @@ std::vector<Run> valley_runs() {
 }
 
 void valley(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"loss after steps", "0", "10", "50", "200"}};
+    Rows rows = {{"loss after steps", "0", "10", "50", "200"}};
     const std::vector<Run> runs = valley_runs();
     for (const Run& run : runs) {
         std::vector<std::string> row = {run.name};
@@ -75,8 +78,8 @@ void valley(std::ostream& out) {
 }
 
 std::string draw_valley() {
-    kit::LineChart chart = {
-        .x = {.name = "step"}, .y = {.name = "loss", .log = true, .low = 1e-9, .high = 1e3}, .series = {}};
+    const kit::Axis loss = {.name = "loss", .log = true, .low = 1e-9, .high = 1e3};
+    kit::LineChart chart = {.x = {.name = "step"}, .y = loss, .series = {}};
     for (const Run& run : valley_runs()) {
         kit::Series line = {.name = run.name, .y = run.losses};
         for (std::size_t i = 0; i < run.losses.size(); ++i)
@@ -84,8 +87,10 @@ std::string draw_valley() {
         chart.series.push_back(line);
     }
     return kit::svg("Four ways down a valley",
-                    "At a rate above 0.02 gradient descent diverges; below, it is slow along the valley; "
-                    "momentum and Adam are faster.",
+                    join("At a rate above ", digits(2 / static_cast<double>(kSteep), 1),
+                         " gradient descent diverges; below, it is slow along the valley; momentum and Adam "
+                         "are faster. Losses below ",
+                         digits(loss.low, 1), " and above ", fixed(loss.high, 0), " are drawn at the edge."),
                     {chart});
 }
 
@@ -104,55 +109,66 @@ Tokens words_of_a_text(int64_t B, int64_t T, int64_t words, const Rng& rng) {
     return {B, T, ids};
 }
 
-// RMS over 50 batches of the gradients of some parts of a new model.
-void gradient_sizes(std::ostream& out) {
-    constexpr int64_t d = 64, words = 1000, batches = 50;
-    const models::TransformerConfig config = {
-        .src_vocabulary = words + 4,
-        .tgt_vocabulary = words + 4,
-        .n_encoder_layers = 2,
-        .n_decoder_layers = 2,
-        .block = {.d_model = d, .n_heads = 4, .d_ff = 256, .dropout = {0, 0, 0, 0}}};
-    const models::Transformer model(config, Rng(1));
+// A part of a model's parameters, and the mean over batches of the squares of its gradient.
+struct Part {
+    std::string name;
+    std::function<Tensor()> grad;
+    double squares = 0;
+};
+
+constexpr int64_t kWidth = 64, kVocabulary = 1000;
+
+std::vector<Part> parts_of(const models::Transformer& model) {
     const auto& layer = model.encoder.layers[0];
-    struct Part {
-        std::string name;
-        std::function<Tensor()> grad;
-        double squares = 0;
-    };
-    const auto word = [&](int64_t id) {
-        return [&model, id] { return model.src_embedding.tokens.table->grad()[id]; };
+    const auto word = [&](int64_t rank) {
+        return [&model, rank] {
+            return model.src_embedding.tokens.table->grad()[models::kFirstFreeId + rank - 1];
+        };
     };
     const auto columns = [&](int64_t first) {
         return [&layer, first] {
-            return slice(layer.self_attention.in_proj.weight->grad(), 1, first, first + d);
+            return slice(layer.self_attention.in_proj.weight->grad(), 1, first, first + kWidth);
         };
     };
-    std::vector<Part> parts = {{"embedding of the commonest word", word(4)},
-                               {"embedding of word 10", word(13)},
-                               {"embedding of word 100", word(103)},
-                               {"W_Q of the first encoder layer", columns(0)},
-                               {"W_V of the first encoder layer", columns(2 * d)},
-                               {"gain of its first norm", [&] { return layer.residual1.norm.gain->grad(); }},
-                               {"bias of the output", [&] { return model.output.bias->grad(); }}};
-    for (uint64_t batch = 0; batch < batches; ++batch) {
+    return {{"embedding of the commonest word", word(1)},
+            {"embedding of word 10", word(10)},
+            {"embedding of word 100", word(100)},
+            {"W_Q of the first encoder layer", columns(0)},
+            {"W_V of the first encoder layer", columns(2 * kWidth)},
+            {"gain of its first norm", [&] { return layer.residual1.norm.gain->grad(); }},
+            {"bias of the output", [&] { return model.output.bias->grad(); }}};
+}
+
+// RMS over 50 batches of the gradients of some parts of a new model.
+void gradient_sizes(std::ostream& out) {
+    constexpr int64_t kBatches = 50;
+    const models::Transformer model(
+        {.src_vocabulary = kVocabulary + models::kFirstFreeId,
+         .tgt_vocabulary = kVocabulary + models::kFirstFreeId,
+         .n_encoder_layers = 2,
+         .n_decoder_layers = 2,
+         .block = {.d_model = kWidth, .n_heads = 4, .d_ff = 256, .dropout = {0, 0, 0, 0}}},
+        Rng(1));
+    std::vector<Part> parts = parts_of(model);
+    for (uint64_t batch = 0; batch < kBatches; ++batch) {
         const Rng rng = Rng(2).fork(batch);
-        const Tokens src = words_of_a_text(16, 10, words, rng.fork("src")),
-                     tgt = words_of_a_text(16, 10, words, rng.fork("tgt"));
+        const Tokens src = words_of_a_text(16, 10, kVocabulary, rng.fork("src")),
+                     tgt = words_of_a_text(16, 10, kVocabulary, rng.fork("tgt")),
+                     said = words_of_a_text(16, 10, kVocabulary, rng.fork("out"));
         nn::zero_grad(model);
-        model.loss(src, tgt, words_of_a_text(16, 10, words, rng.fork("out")), nn::Mode::eval()).backward();
+        model.loss(src, tgt, said, nn::Mode::eval()).backward();
         for (Part& part : parts)
-            part.squares += static_cast<double>(mean(part.grad() * part.grad()).item()) / batches;
+            part.squares += static_cast<double>(mean(part.grad() * part.grad()).item()) / kBatches;
     }
-    std::vector<std::vector<std::string>> rows = {{"parameter", "RMS of its gradient"}};
-    double least = 1e9, most = 0;
+    Rows rows = {{"parameter", "RMS of its gradient"}};
+    std::vector<double> sizes;
     for (const Part& part : parts) {
-        rows.push_back({part.name, digits(std::sqrt(part.squares), 2)});
-        least = std::min(least, std::sqrt(part.squares));
-        most = std::max(most, std::sqrt(part.squares));
+        sizes.push_back(std::sqrt(part.squares));
+        rows.push_back({part.name, digits(sizes.back(), 2)});
     }
     table(out, rows);
-    claim(most > 10 * least, "gradients differ by more than an order of magnitude");
+    const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+    claim(*most > 10 * *least, "gradients differ by more than an order of magnitude");
 }
 
 // Adam's first three steps on gradients of one weight, by the formulas.
@@ -164,14 +180,13 @@ void adam_by_hand(std::ostream& out) {
     } one;
     nn::Adam adam(nn::parameters(one), {.lr = 0.1});
     double m = 0, v = 0, w = 1;
-    std::vector<std::vector<std::string>> rows = {
-        {"t", "g", "m", "v", "m/(1 - 0.9^t)", "v/(1 - 0.999^t)", "w by hand", "w, `Adam`"}};
+    Rows rows = {{"t", "g", "m", "v", "m/(1 - 0.9^t)", "v/(1 - 0.999^t)", "w by hand", "w, `Adam`"}};
     const double gradients[] = {0.2, 0.2, -0.1};
     for (int t = 1; t <= 3; ++t) {
         const double g = gradients[t - 1];
         m = 0.9 * m + 0.1 * g;
         v = 0.999 * v + 0.001 * g * g;
-        const double mh = m / (1 - std::pow(0.9, t)), vh = v / (1 - std::pow(0.999, t));
+        const double mh = m / (1 - portable::pow(0.9, t)), vh = v / (1 - portable::pow(0.999, t));
         w -= 0.1 * mh / (std::sqrt(vh) + 1e-8);
         adam.zero_grad();
         sum(one.w * Tensor(static_cast<Real>(g))).backward();
@@ -183,30 +198,15 @@ void adam_by_hand(std::ostream& out) {
     table(out, rows);
 }
 
-// The size of a step over the learning rate, for gradients that are all 1, without the corrections.
-void bias_correction(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"step over rate, all gradients equal"},
-                                                  {"β2 = 0.999, uncorrected"},
-                                                  {"β2 = 0.98, uncorrected"},
-                                                  {"corrected"}};
-    for (const int t : {1, 2, 5, 10, 100, 1000, 5000}) {
-        const double m = 1 - std::pow(0.9, t);
-        rows[0].push_back("t = " + std::to_string(t));
-        rows[1].push_back(fixed(m / std::sqrt(1 - std::pow(0.999, t))));
-        rows[2].push_back(fixed(m / std::sqrt(1 - std::pow(0.98, t))));
-        rows[3].push_back("1.00");
-    }
-    table(out, rows);
-}
-
-// How much w moves in each step over the rate, where all gradients are 1 but the tenth, which is 100.
-std::vector<double> moves(double clip) {
+// How far Adam moves a weight in each step, over the rate. `gradient` is that of step t.
+std::vector<double> moves(int steps, const std::function<Real(int t)>& gradient, double beta2,
+                          double clip = 0) {
     const Valley one;  // a parameter of two numbers; their gradients are equal
-    nn::Adam adam(nn::parameters(one), {.lr = 1, .beta2 = 0.98});
+    nn::Adam adam(nn::parameters(one), {.lr = 1, .beta2 = beta2});
     std::vector<double> moved;
-    for (int t = 1; t <= 200; ++t) {
+    for (int t = 1; t <= steps; ++t) {
         adam.zero_grad();
-        sum(one.w * Real(t == 10 ? 100 : 1)).backward();
+        sum(one.w * gradient(t)).backward();
         const double before = static_cast<double>(one.w->data()[0]);
         adam.step(1, clip > 0 ? nn::clip_scale(nn::grad_norm(adam.parameters()), clip) : 1);
         moved.push_back(before - static_cast<double>(one.w->data()[0]));
@@ -214,10 +214,32 @@ std::vector<double> moves(double clip) {
     return moved;
 }
 
+// The size of a step over the rate, for gradients that are all 1. m and √v then are means of ones that begin at 0;
+// uncorrected, their quotient is the step.
+void bias_correction(std::ostream& out) {
+    const auto mean_of_ones = [](double beta, int t) { return 1 - portable::pow(beta, t); };
+    const std::vector<double> corrected = moves(
+        5000, [](int) { return Real(1); }, 0.999);
+    Rows rows = {{"step over rate, all gradients equal"},
+                 {"β2 = 0.999, uncorrected"},
+                 {"β2 = 0.98, uncorrected"},
+                 {"corrected"}};
+    for (const int t : {1, 2, 5, 10, 100, 1000, 5000}) {
+        const double m = mean_of_ones(0.9, t);
+        rows[0].push_back("t = " + std::to_string(t));
+        rows[1].push_back(fixed(m / std::sqrt(mean_of_ones(0.999, t))));
+        rows[2].push_back(fixed(m / std::sqrt(mean_of_ones(0.98, t))));
+        rows[3].push_back(fixed(corrected[static_cast<std::size_t>(t) - 1]));
+        claim(rows[3].back() == "1.00", "corrected, every step has the size of the rate");
+    }
+    table(out, rows);
+}
+
+// All gradients are 1 but the tenth, which is 100.
 void clipping(std::ostream& out) {
-    const std::vector<double> free = moves(0), clipped = moves(2);
-    std::vector<std::vector<std::string>> rows = {
-        {"size of Adam's step over the rate"}, {"not clipped"}, {"clipped at norm 2"}};
+    const auto outlier = [](int t) { return Real(t == 10 ? 100 : 1); };
+    const std::vector<double> free = moves(200, outlier, 0.98), clipped = moves(200, outlier, 0.98, 2);
+    Rows rows = {{"size of Adam's step over the rate"}, {"not clipped"}, {"clipped at norm 2"}};
     for (const std::size_t t : {9u, 10u, 11u, 20u, 50u, 100u, 200u}) {
         rows[0].push_back("step " + std::to_string(t));
         rows[1].push_back(fixed(free[t - 1]));

@@ -45,8 +45,7 @@ void steps(std::ostream& out) {
     const std::vector<Step> shapes = walk(base, Tensor::randn({2, 10, 512}, Rng(2)));
     const Tensor x = Tensor::randn({1, 3, 4}, Rng(2));
     const std::vector<Step> vectors = walk(small, x);
-    std::vector<std::vector<std::string>> rows = {
-        {"step", "shape, base model, 2 sentences of 10", "one token's vector, d_model = 4"}};
+    Rows rows = {{"step", "shape, base model, 2 sentences of 10", "one token's vector, d_model = 4"}};
     for (std::size_t i = 0; i < shapes.size(); ++i)
         rows.push_back(
             {shapes[i].name, join(shapes[i].value.shape()), vector_text(vectors[i].value[0][0], 1)});

@@ -1,9 +1,9 @@
 // Warm-up: a deep post-norm model with and without it, and what the first steps do to it.
-#include <cmath>
 #include <map>
 #include <ostream>
 
 #include "apps/kit/figure.h"
+#include "autograd/base/check.h"
 #include "nn/schedule.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
@@ -21,6 +21,8 @@ constexpr double kRate = 3e-3;
 // The rate rises to its highest over so many steps, then falls along half a cosine.
 nn::CosineSchedule schedule(int64_t warmup) { return {kRate, kSteps, warmup}; }
 
+std::string with_warmup() { return join(kWarmup, " steps of warm-up"); }
+
 // The losses of the run of this seed; computed once.
 const std::vector<double>& run(Around how, int64_t warmup, uint64_t seed) {
     static std::map<std::tuple<Around, int64_t, uint64_t>, std::vector<double>> runs;
@@ -35,8 +37,8 @@ const std::vector<double>& run(Around how, int64_t warmup, uint64_t seed) {
 }
 
 void results(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {
-        {"8 layers, highest rate 0.003, 400 steps", "no warm-up", "100 steps of warm-up"}};
+    Rows rows = {
+        {join(kDepth, " layers, highest rate ", kRate, ", ", kSteps, " steps"), "no warm-up", with_warmup()}};
     for (const Around how : {Around::post, Around::pre}) {
         std::vector<double> cold, warm;
         for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -59,14 +61,12 @@ State state(const MirrorModel& model) {
         model.positions(model.symbols(random_tokens(16, kMirrorLength, kMirrorSymbols, Rng(77)))));
     const Tensor centred = y - mean(y, {0, 1}, true),
                  grad = model.stack.layers[0].feed_forward.linear2.weight->grad();
-    const auto rms = [](const Tensor& x) { return std::sqrt(static_cast<double>(mean(x * x).item())); };
     return {rms(centred), rms(grad)};
 }
 
 void collapse(std::ostream& out) {
-    std::vector<std::vector<std::string>> rows = {{"before step", "spread, no warm-up",
-                                                   "gradient, no warm-up", "spread, warm-up",
-                                                   "gradient, warm-up"}};
+    Rows rows = {{"before step", "spread, no warm-up", "gradient, no warm-up", "spread, warm-up",
+                  "gradient, warm-up"}};
     const std::vector<int64_t> when = {1, 2, 5, 10, 20};
     for (const int64_t step : when)
         rows.push_back({std::to_string(step)});
@@ -111,12 +111,11 @@ std::string draw_warmup() {
         .x = {.name = "step"},
         .y = {.name = "loss", .log = true},
         .series = {smooth("post-norm, no warm-up", run(Around::post, 0, 1)),
-                   smooth("post-norm, 100 steps of warm-up", run(Around::post, kWarmup, 1)),
+                   smooth("post-norm, " + with_warmup(), run(Around::post, kWarmup, 1)),
                    smooth("pre-norm, no warm-up", run(Around::pre, 0, 1))}};
-    return kit::svg("Eight layers, with and without warm-up",
+    return kit::svg(join(kDepth, " layers, with and without warm-up"),
                     "Without warm-up the post-norm model stays near the loss of guessing; with it, it "
-                    "learns; the pre-norm model "
-                    "learns without.",
+                    "learns; the pre-norm model learns without.",
                     {chart});
 }
 

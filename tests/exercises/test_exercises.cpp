@@ -1,21 +1,14 @@
 // The exercises themselves: are their pages whole, and does each mark as it must?
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "tests/catch.h"
+#include "tests/folder.h"
 
 using namespace plaingrad;  // NOLINT
 using tests::contains;
-
-static std::string read(const std::string& file) {
-    std::ifstream in(file);
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
+using tests::content;
 
 static std::string folder_of(int exercise) {
     return "tests/exercises/" + std::string(exercise < 10 ? "0" : "") + std::to_string(exercise);
@@ -29,9 +22,9 @@ static std::pair<std::string, std::string> split(const std::string& text, const 
 }
 
 TEST_CASE("exercises: each has its head, and stands in the table of apps/README.md", "[exercises]") {
-    const std::string table = split(read("apps/README.md"), "## Exercises").second;
+    const std::string table = split(content("apps/README.md"), "## Exercises").second;
     for (int i = 1; i <= 12; ++i) {
-        const std::string head = read(folder_of(i) + "/exercise.h");
+        const std::string head = content(folder_of(i) + "/exercise.h");
         INFO(folder_of(i));
         const auto [title, rest] = split(split(head, "// Exercise " + std::to_string(i) + ": ").second, " (");
         for (const char* part : {"\n// The idea: ", "\n// Given", "\n// Write: ", "\n// Read before: "})
@@ -44,14 +37,14 @@ TEST_CASE("exercises: each has its head, and stands in the table of apps/README.
 
 TEST_CASE("exercises: a solution names a place of the library that exists", "[exercises]") {
     for (int i = 1; i <= 12; ++i) {
-        std::string rest = read(folder_of(i) + "/solution.h");
+        std::string rest = content(folder_of(i) + "/solution.h");
         INFO(folder_of(i));
         int places = 0;
         while (!(rest = split(rest, "\n// In the library: ").second).empty()) {
             const auto [file, name] = split(split(rest, "\n").first, ", ");
             INFO(file << ", " << name);
             CHECK(std::filesystem::exists(file));
-            CHECK((name.empty() || contains(read(file), name)));
+            CHECK((name.empty() || contains(content(file), name)));
             ++places;
         }
         CHECK(places > 0);

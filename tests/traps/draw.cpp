@@ -5,5 +5,11 @@
 
 int main() {
     using namespace plaingrad::tests;  // NOLINT
-    std::cout << traps_figure(traps(), content("tests/traps/curves.csv"));
+    try {
+        std::cout << traps_figure(traps(), content("tests/traps/curves.csv"));
+        return 0;
+    } catch (const std::exception& error) {
+        std::cerr << "draw_traps: " << error.what() << '\n';
+        return 1;
+    }
 }

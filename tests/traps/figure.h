@@ -40,34 +40,39 @@ inline std::string reference_of(const Trap& trap) {
     return name;
 }
 
+inline const Curve& curve_named(const std::vector<Curve>& curves, const std::string& name) {
+    for (const Curve& curve : curves)
+        if (curve.name == name)
+            return curve;
+    throw autograd::Error("curves.csv has no " + name + "; make traps writes it");
+}
+
+inline kit::LineChart panel_of(const Trap& trap, const Curve& curve, const Curve& reference) {
+    std::vector<double> steps;
+    for (std::size_t i = 1; i <= reference.loss.size(); ++i)
+        steps.push_back(20 * static_cast<double>(i));
+    autograd::check(curve.loss.size() <= steps.size(), "curves.csv: the run ", curve.name, " has ",
+                    curve.loss.size(), " losses, the one without a mistake has ", steps.size());
+    std::string title = trap.field("Title");
+    std::erase(title, '`');
+    const std::vector<double> x(steps.begin(), steps.begin() + std::ssize(curve.loss));
+    return {.title = title + '\n' + curve.score,
+            .x = {.name = "step", .ticks = {0, 400, 800, 1200}},
+            .y = {.name = "loss", .log = true, .low = 0.003, .high = 10},
+            .series = {{"without a mistake", reference.loss, steps}, {"with it", curve.loss, x}}};
+}
+
 inline std::string traps_figure(const std::vector<Trap>& traps, const std::string& csv) {
     const std::vector<Curve> curves = read_curves(csv);
-    const auto named = [&](const std::string& name) {
-        for (const Curve& c : curves)
-            if (c.name == name)
-                return c;
-        throw autograd::Error("curves.csv has no " + name + "; make traps writes it");
-    };
-    std::vector<double> steps;
-    for (int step = 20; step <= 1200; step += 20)
-        steps.push_back(step);
     std::vector<kit::LineChart> panels;
     for (const Curve& curve : curves) {
         const auto trap =
             std::find_if(traps.begin(), traps.end(), [&](const Trap& t) { return t.name == curve.name; });
         if (trap == traps.end() || curve.loss.empty())
             continue;  // a reference, or a run that stopped at once
-        const Curve reference = named(reference_of(*trap));
-        if (curve.loss == reference.loss)
-            continue;
-        std::string title = trap->field("Title");
-        std::erase(title, '`');
-        const std::vector<double> x(steps.begin(), steps.begin() + std::ssize(curve.loss));
-        panels.push_back(
-            {.title = title + '\n' + curve.score,
-             .x = {.name = "step", .ticks = {0, 400, 800, 1200}},
-             .y = {.name = "loss", .log = true, .low = 0.003, .high = 10},
-             .series = {{"without a mistake", reference.loss, steps}, {"with it", curve.loss, x}}});
+        const Curve& reference = curve_named(curves, reference_of(*trap));
+        if (curve.loss != reference.loss)
+            panels.push_back(panel_of(*trap, curve, reference));
     }
     return kit::svg(
         "The mistakes that change the loss",

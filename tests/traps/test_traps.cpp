@@ -73,8 +73,10 @@ TEST_CASE("traps: the page shows each, and no other", "[traps]") {
 TEST_CASE("traps: the page's sentence counts its rows", "[traps]") {
     const std::string page = content("tests/traps/README.md");
     const std::vector<Trap> all = traps();
-    int whole = 0;  // rows with every sequence right; the runs without a mistake stand in a table of their own
-    for (std::size_t row = page.find("\n| **["); row != std::string::npos; row = page.find("\n| **[", row + 1))
+    int whole =
+        0;  // rows with every sequence right; the runs without a mistake stand in a table of their own
+    for (std::size_t row = page.find("\n| **["); row != std::string::npos;
+         row = page.find("\n| **[", row + 1))
         whole += contains(page.substr(row + 1, page.find('\n', row + 1) - row), " | 2000/2000") ? 1 : 0;
     CHECK(contains(page, "\nOf these " + std::to_string(all.size()) + " mistakes, " + std::to_string(whole) +
                              " leave `reverse_task` with 2000 of 2000 sequences right; " +
@@ -86,4 +88,9 @@ TEST_CASE("traps: the figure is drawn from the table of curves", "[traps]") {
     const std::string figure = traps_figure(traps(), content("tests/traps/curves.csv"));
     CHECK(figure == content("tests/traps/curves.svg"));
     CHECK(contains(figure, "no causal mask"));
+    const std::string healthy = "run,score,20,40\nhealthy,2000/2000,3.0,2.0\n";
+    CHECK_THROWS_WITH(traps_figure(traps(), healthy + "no_end,0/2000,3.0,2.0,1.0\n"),
+                      "curves.csv: the run no_end has 3 losses, the one without a mistake has 2");
+    CHECK_THROWS_WITH(traps_figure(traps(), "run,score,20\nno_end,0/2000,3.0\n"),
+                      "curves.csv has no healthy; make traps writes it");
 }
