@@ -20,7 +20,7 @@ struct Pattern {
     std::function<bool(int64_t t, int64_t s)> allowed;  // for s <= t
 };
 
-// Causal patterns. Window and stride are those that suit 16 tokens in the picture, and 64 in the table.
+// Causal patterns. The window and the stride are w: 4 for the 16 tokens of the picture, 64 in the table.
 std::vector<Pattern> patterns(int64_t w) {
     return {{"full", [](int64_t, int64_t) { return true; }},
             {"windowed", [w](int64_t t, int64_t s) { return t - s < w; }},
@@ -48,8 +48,9 @@ void pairs(std::ostream& out) {
     table(out, rows);
 }
 
-// φ(q)·φ(k) for e^(q·k): the weighted sums of all queries share one (D, D) matrix. Katharopoulos et al. 2020
-Tensor feature(const Tensor& x) { return where(x > 0, x + 1, exp(clamp(x, -50, 0))); }  // φ(x) = elu(x) + 1
+// φ(q)·φ(k) takes the place of e^(q·k): the weighted sums of all queries then share one (D, D) matrix.
+// Katharopoulos et al. 2020, φ(x) = elu(x) + 1
+Tensor feature(const Tensor& x) { return where(x > 0, x + 1, exp(clamp(x, -50, 0))); }
 
 void linear_attention(std::ostream& out) {
     constexpr int64_t T = 256, D = 16;

@@ -1,4 +1,4 @@
-// Positions: what the sinusoids look like, why moving is a rotation, and four ways beside each other.
+// Positions: what the sinusoids look like, why moving is a rotation, and rotary positions.
 #include <cmath>
 #include <numbers>
 #include <ostream>
@@ -25,7 +25,7 @@ double at(const Tensor& x, int64_t row, int64_t column) {
     return static_cast<double>(x.data()[row * x.size(1) + column]);
 }
 
-// The angle by which pair i of d moves on from one position to the next.
+// The angle by which pair i of the d / 2 pairs of columns moves on from one position to the next.
 double frequency(int64_t i, int64_t d) {
     return portable::pow(10000, -static_cast<double>(2 * i) / static_cast<double>(d));
 }
@@ -55,7 +55,7 @@ void wavelengths(std::ostream& out) {
     table(out, rows);
 }
 
-// Pair 1 of 8: from position 3 to 5, and from 10 to 12, by one matrix.
+// Columns 2 and 3 of d_model = 8: from position 3 to 5, and from 10 to 12, by one matrix.
 void rotation(std::ostream& out) {
     constexpr int64_t d = 8, i = 1, shift = 2;
     const Tensor p = sinusoids(16, d);

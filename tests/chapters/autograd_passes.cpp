@@ -12,7 +12,7 @@ using namespace autograd;
 
 namespace {
 
-// A linear layer for `rows` rows: what the gradient of all its n weights costs, in multiplications.
+// A linear layer with n weights: what the gradient of all of them costs, in multiplications.
 void passes(std::ostream& out) {
     Rows rows = {
         {"weights", "n", "forward", "nudging each: n + 1 forwards", "forward and backward", "ratio"}};

@@ -9,8 +9,8 @@
 //     <!-- excerpt: autograd/plain.cpp "from" "to" -->        or to the first line with the second text
 //
 // Each ends with <!-- end -->, and what stands between is written by this program. A block that stays empty,
-// because what fills it was not asked for, is an error. A link whose title is a
-// text that occurs in exactly one line of a file leads to that line:
+// because what fills it was not asked for, is an error. A link whose title is a text that occurs in exactly
+// one line of a file leads to that line:
 //
 //     [scores](../autograd/plain.cpp#L150 "dot_products(queries, keys)")
 #pragma once

@@ -76,8 +76,8 @@ Operation adam_step() {
             }};
 }
 
-// What an operation does to each number of a row is counted roughly: multiply, add and square root as one operation
-// each; the softmax of attention not at all.
+// What an operation does to each number of a row is counted roughly: multiplication, addition and square root
+// as one operation each, the softmax of attention not at all.
 std::vector<Operation> operations() {
     return {product("feed-forward", kPositions, kModel, kFf),
             product("one projection", kPositions, kModel, kModel),

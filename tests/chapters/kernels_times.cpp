@@ -16,8 +16,8 @@ using namespace autograd;
 
 namespace {
 
-// The benchmarks are programs of their own: this one is compiled for every machine, the staircase for the one at
-// hand.
+// The benchmarks are programs of their own: this one is compiled for every machine, the staircase for the one
+// at hand.
 void staircase(std::ostream& out) {
     Rows rows = {{"step", "GFLOP/s", "times the step before", "of the peak of its threads"}};
     double before = 0;

@@ -6,7 +6,8 @@
 
 namespace plaingrad::chapters {
 
-// As the attention op sees it, not as the mask was made: with equal scores each key that is seen has some weight.
+// As the attention op sees it, not as the mask was made: with equal scores each key that a query sees has
+// some weight.
 inline kit::HeatMap mask_map(const std::string& title, const autograd::Mask& mask,
                              const std::vector<std::string>& queries, const std::vector<std::string>& keys) {
     using autograd::Tensor;

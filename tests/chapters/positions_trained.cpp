@@ -58,7 +58,8 @@ struct Before {
     Where where;
 };
 
-// What stands two places before each position; padding stands for what is before the first `from` of them.
+// What stands two places before each position. The first `from` positions, and those that nothing stands
+// before, are not asked: they get padding.
 Tokens two_before(const Tokens& ids, int64_t from) {
     std::vector<int32_t> of;
     for (int64_t b = 0; b < ids.batch(); ++b)

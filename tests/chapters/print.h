@@ -23,11 +23,12 @@ std::string padded(const std::string& text, std::size_t width);  // on the left
 
 using Rows = std::vector<std::vector<std::string>>;  // of a table; the first is its heading
 
-// A Markdown table; the cells of every row are as many as those of the first. `columns` says for each whether it
-// is text, 't', or numbers, 'n', which stand on the right; without it the first is text and the others numbers.
+// A Markdown table; the cells of every row are as many as those of the first. `columns` has a letter for each
+// column: 't' for text, 'n' for numbers, which stand on the right. Without it the first is text, the others
+// are numbers.
 void table(std::ostream& out, const Rows& rows, const std::string& columns = "");
 
-// "first", ..., "first + n - 1": labels of the rows or columns of a heat map.
+// n whole numbers from `first` on, as labels of the rows or columns of a heat map.
 std::vector<std::string> labels(int64_t first, int64_t n);
 
 // "88 %". Throws Error above 105 %: nothing is faster than the peak, but a peak may be measured while other

@@ -7,7 +7,7 @@ namespace plaingrad::chapters {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-// Letters of any alphabet (bytes of UTF-8 sequences above Latin-1, such as the minus sign, are none).
+// ASCII letters only: the bytes of longer UTF-8 sequences, such as the minus sign's, are none.
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 }  // namespace

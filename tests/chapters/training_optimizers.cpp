@@ -214,8 +214,8 @@ std::vector<double> moves(int steps, const std::function<Real(int t)>& gradient,
     return moved;
 }
 
-// The size of a step over the rate, for gradients that are all 1. m and √v then are means of ones that begin at 0;
-// uncorrected, their quotient is the step.
+// The size of a step over the rate, for gradients that are all 1: m / √v, where m and v are running means of
+// ones that begin at 0, and what the library's Adam does with its corrections.
 void bias_correction(std::ostream& out) {
     const auto mean_of_ones = [](double beta, int t) { return 1 - portable::pow(beta, t); };
     const std::vector<double> corrected = moves(
