@@ -55,16 +55,25 @@ std::string draw(const HeatMap& map, bool colour) {
         std::max<std::size_t>(std::max(widest(cells), widest(map.columns)) + 1, shades ? 3 : 6);
     const std::string gap = shades ? " " : "";  // numbers begin with one
     std::string text = map.title.empty() ? "" : std::string(margin + 1, ' ') + map.title + '\n';
-    for (std::size_t c = 0; (shades || columns > 1) && c < columns; ++c) {
-        text += c == 0 ? std::string(margin, ' ') + gap : both ? " " : "";  // a block stands behind a number
-        text += right(map.columns[c], width) + (c + 1 < columns ? "" : "\n");
+    const bool labelled = shades || columns > 1;
+    for (std::size_t c = 0; labelled && c < columns; ++c) {
+        if (c == 0)
+            text += std::string(margin, ' ') + gap;
+        else if (both)
+            text += ' ';  // below it, a block stands behind each number
+        text += right(map.columns[c], width);
     }
+    text += labelled ? "\n" : "";
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const double part = (map.values[i] - map.low) / (map.high - map.low);
-        const std::string cell = right(cells[i], shades ? width - 3 : width);
-        text += i % columns == 0 ? right(map.rows[i / columns], margin) + gap : "";
-        text += shades ? cell + shaded("", part, colour) : both ? shaded(cell, part, colour) : cell;
-        text += (i + 1) % columns == 0 ? "\n" : "";
+        if (i % columns == 0)
+            text += right(map.rows[i / columns], margin) + gap;
+        if (shades)
+            text += right("", width - 3) + shaded("", part, colour);
+        else
+            text += both ? shaded(right(cells[i], width), part, colour) : right(cells[i], width);
+        if ((i + 1) % columns == 0)
+            text += '\n';
     }
     return text;
 }
