@@ -335,7 +335,7 @@ std::string describe(const Task& task, const Recipe& here) {
 
 // The command-line options; parsing them fills `s`.
 kit::Options task_options(Settings& s) {
-    kit::Options options("tasks", "learns to copy, reverse, sort and add, with three kinds of Transformers");
+    kit::Options options("tasks", "learns to copy, reverse, sort and add, with all three families of models");
     options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, {},
                  kit::Options::Rest::names);
     options.add("--preset", "how each task is trained", s.preset, {"ours", "published"});
