@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <tuple>
 
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -32,6 +33,25 @@ TEST_CASE("exercises: each has its head, and stands in the table of apps/README.
         const std::string time = split(rest, ")\n").first;
         CHECK(contains(table, "| [" + std::to_string(i) + "](../" + folder_of(i) + "/exercise.h) | " + title +
                                   " | " + time + " |"));
+    }
+}
+
+TEST_CASE("exercises: what to read before is a heading, and linked in the table", "[exercises]") {
+    const std::string table = split(content("apps/README.md"), "## Exercises").second;
+    for (int i = 1; i <= 12; ++i) {
+        const std::string page = content(folder_of(i) + "/exercise.h");
+        INFO(folder_of(i));
+        const auto [chapter, rest] = split(split(page, "\n// Read before: ").second, " (\"");
+        const std::string row = split(split(table, "\n| [" + std::to_string(i) + "](").second, "\n").first;
+        const std::string text = content(chapter);
+        std::string name, names = split(rest, "\")").first;
+        while (!names.empty()) {
+            std::tie(name, names) = split(names, "\", \"");
+            INFO(name);
+            CHECK(contains(text, "\n## " + name + "\n"));
+            CHECK(contains(row, "[" + name + "](../" + chapter + "#"));
+        }
+        CHECK(!name.empty());
     }
 }
 

@@ -6,7 +6,7 @@
 //
 // Given: x of any shape; with_backward, save() and sink(), as in the example at the head of autograd/op.h.
 // Write: square, with one loop forward and one loop backward, and without calling another op.
-// Read before: autograd/README.md; autograd/op.h
+// Read before: autograd/README.md ("A graph of four operations"); autograd/op.h
 #pragma once
 
 #include "autograd/op.h"

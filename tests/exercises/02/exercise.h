@@ -7,7 +7,7 @@
 //
 // Given: y, one row of softmax's output, and dy, the gradient of the loss with respect to y.
 // Write: dx, the gradient with respect to x. Begin on paper.
-// Read before: autograd/README.md (the derivative of softmax)
+// Read before: autograd/README.md ("The derivative of softmax")
 #pragma once
 
 #include "tests/exercises/given.h"

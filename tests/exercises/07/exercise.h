@@ -8,7 +8,8 @@
 // Given (07/given.h): the weights of a block, and self_attention (exercise 5).
 // Write: norm (layer norm, Ba, Kiros & Hinton 2016, equation 4), feed_forward (equation 2), and
 // encoder_block.
-// Read before: nn/README.md (layer norm and residual; feed-forward); exercise 5
+// Read before: nn/README.md ("2. Residual connections and layer norm", "4. The feed-forward network");
+// exercise 5
 #pragma once
 
 #include "tests/exercises/07/given.h"

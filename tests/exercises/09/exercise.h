@@ -7,7 +7,7 @@
 // Given (09/given.h): a model, as a function that returns log p. Probabilities of long sentences would
 // round to 0 if multiplied; their logarithms are added.
 // Write: beam_search.
-// Read before: models/README.md (greedy, beam and sampling on one small tree)
+// Read before: models/README.md ("From probabilities to a sentence")
 #pragma once
 
 #include "tests/exercises/09/given.h"

@@ -8,7 +8,7 @@
 // Given (10/given.h): words, split into characters. "</w>" marks the end of a word, so that the "est" in
 // "estimate" and the "est</w>" in "newest" are different symbols.
 // Write: most_frequent_pair, merge, learn and encode.
-// Read before: models/README.md (byte-pair encoding by hand)
+// Read before: models/README.md ("Byte-pair encoding by hand")
 #pragma once
 
 #include <map>

@@ -7,7 +7,7 @@
 // Given (12/given.h): three_loops, right and slow. You are compiled for this machine, with -O3 -march=native.
 // Write: matmul, at least twice as fast, on one thread. First a tile of c, some rows high and some
 // vectors wide, whose sums stay in registers; then blocks of b that stay in a cache; then packing.
-// Read before: autograd/kernels/README.md (the staircase); the head of autograd/kernels/gemm.cpp
+// Read before: autograd/kernels/README.md ("The staircase"); the head of autograd/kernels/gemm.cpp
 #pragma once
 
 #include "tests/exercises/12/given.h"
