@@ -209,17 +209,21 @@ TEST_CASE("safetensors: the other precision is rounded or widened", "[nn][checkp
 
 TEST_CASE("safetensors: a file may hold whole numbers of every width beside its tensors",
           "[nn][checkpoint]") {
-    const std::pair<const char*, std::size_t> kinds[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},
-                                                         {"I16", 2},  {"U16", 2}, {"I32", 4},
-                                                         {"U32", 4},  {"I64", 8}, {"U64", 8}};
-    for (const auto& [dtype, size] : kinds) {
-        INFO(dtype);
-        const SafeTensors file = opened(one_tensor(dtype, "3", std::string(3 * size, '\1')));
+    struct Kind {
+        std::string dtype;
+        std::size_t size;
+    };
+    const Kind kinds[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"I16", 2}, {"U16", 2},
+                          {"I32", 4},  {"U32", 4}, {"I64", 8}, {"U64", 8}};
+    for (const Kind& kind : kinds) {
+        INFO(kind.dtype);
+        const SafeTensors file = opened(one_tensor(kind.dtype, "3", std::string(3 * kind.size, '\1')));
         CHECK_FALSE(SafeTensors::is_real(*file.find("x")));
         CHECK(file.find("x")->shape == Ints{3});
         CHECK(contains(error_of([&] { file.tensor("x"); }), "must hold floating-point numbers"));
-        CHECK(contains(error_of([&] { opened(one_tensor(dtype, "3", std::string(3 * size - 1, '\1'))); }),
-                       autograd::join("of this shape and dtype has ", 3 * size, " bytes")));
+        CHECK(contains(
+            error_of([&] { opened(one_tensor(kind.dtype, "3", std::string(3 * kind.size - 1, '\1'))); }),
+            autograd::join("of this shape and dtype has ", 3 * kind.size, " bytes")));
     }
 }
 
