@@ -125,11 +125,19 @@ int64_t Run::finish() {
     if (hooks_.finish || !folder.exists())
         return 0;
     std::error_code none;
-    const bool best = training.best_step > 0 && std::filesystem::exists(folder.best(), none);
-    if (best)
+    const int64_t best = training.best_step, last = training.adam.steps();
+    if (best > 0 && !std::filesystem::exists(folder.best(), none)) {
+        // If the run had ended before this call, the model that it saved then has these weights.
+        autograd::check(losses.empty() && std::filesystem::exists(folder.model(), none), folder.best(),
+                        ": the weights of the best validation, of step ", best, ", are missing; ",
+                        folder.last(), " opens as a model with those of step ", last);
+        load_weights(folder.model(), parts.state);
+        return 0;
+    }
+    if (best > 0)
         load_weights(folder.best(), parts.state);
     parts.save(folder.model(), {}, nullptr);
-    return best ? training.best_step : training.adam.steps();
+    return best > 0 ? best : last;
 }
 
 }  // namespace plaingrad::models

@@ -56,7 +56,8 @@ public:
     // `after_step` itself.
     bool train(const nn::LossOf& loss_of, nn::TrainingOptions options, nn::Watch watch = {});
     // To be called then: loads the best weights into the model, or keeps the last if there was no validation,
-    // and saves it. Returns the step of these weights, or 0 if nothing was saved here.
+    // and saves it. Returns the step of these weights, or 0 if nothing was saved here. If best.safetensors is
+    // missing, loads the model that an earlier call has saved; throws Error if there is none.
     int64_t finish();
 
     // For a program with a loop of its own (see apps/reverse_task.cpp), instead of train(): steps from

@@ -61,10 +61,10 @@ void remove_leftovers(const std::filesystem::path& target) {
 }
 
 // Makes a new file under the first free name, and locks it.
-int open_aside(const std::string& target, std::string& name) {
+int open_aside(const std::string& target, mode_t mode, std::string& name) {
     for (int i = 0;; ++i) {
         name = join(target, kAside, getpid(), "-", i);
-        const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (file < 0 && errno == EEXIST)
             continue;
         struct stat now = {};
@@ -106,7 +106,7 @@ void sync_folder(const std::string& target) {
 
 }  // namespace
 
-// After InputFile(), the file is closed even if this throws.
+// Delegates, so that the destructor runs even if this throws.
 InputFile::InputFile(const std::string& path) : InputFile() {
     path_ = path;
     check_regular(path);
@@ -165,9 +165,10 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
     struct stat old = {};
     const bool is_new = stat(target.c_str(), &old) != 0;
     step([&] { return is_new ? 0 : access(target.c_str(), W_OK); });  // rename would not check this
-    step([&] { return file = open_aside(target, aside); });
+    // A private file's successor is private from the first moment: whoever had opened it could read it later.
+    step([&] { return file = open_aside(target, is_new ? 0666 : old.st_mode & 0777, aside); });
     step([&] { return lock = fcntl(file, F_DUPFD_CLOEXEC, 0); });  // holds the lock until the file is renamed
-    step([&] { return is_new ? 0 : fchmod(file, old.st_mode & 07777); });  // first: it may be private
+    step([&] { return is_new ? 0 : fchmod(file, old.st_mode & 07777); });  // what umask took away
     step([&] { return write(file); });
     step([&] { return keep ? sync(file) : 0; });
     if (file >= 0 && close(file) < 0 && failed == 0)

@@ -1,11 +1,12 @@
 // `make chapters`: fills each folder's README.md, and draws its figures, or (--check) says what is stale.
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include "autograd/base/check.h"
+#include "nn/checkpoint/file.h"
 #include "tests/chapters/chapter.h"
 
 using namespace plaingrad;
@@ -51,7 +52,7 @@ public:
             return complain(
                 join(path, ":", first_difference(now, text), ": stale; `make chapters` renews it"));
         std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-        std::ofstream(path, std::ios::binary) << text;
+        nn::checkpoint::replace_file(path, {text});
         std::cout << "  filled " << path << '\n';
     }
     void complain(const std::string& what) {
@@ -160,6 +161,7 @@ int main(int argc, char** argv) {
             return 2;
         }
     }
+    std::signal(SIGXFSZ, SIG_IGN);  // a file above the limit is an error with a message
     try {
         return run(check, request, paths.empty() ? kChapters : paths);
     } catch (const std::exception& error) {

@@ -28,6 +28,26 @@ TEST_CASE("chapters quote, link and compute what is there now", "[chapters]") {
     CHECK(result.status == 0);
 }
 
+TEST_CASE("chapters: a page that cannot be written stays as it was", "[chapters]") {
+    namespace fs = std::filesystem;
+    const tests::Folder copy;  // of this tree: links to all but the page
+    for (const char* folder : {"apps", "autograd", "models", "tests"})
+        fs::create_symlink(fs::absolute(folder), copy / folder);
+    fs::create_directory(copy / "nn");
+    for (const auto& entry : fs::directory_iterator("nn"))
+        if (entry.path().filename() != "README.md")
+            fs::create_symlink(fs::absolute(entry.path()), copy / entry.path().string());
+    std::string page = tests::content("nn/README.md");
+    page.insert(page.find("-->\n", page.find("<!-- excerpt: ")) + 4, "stale\n");
+    copy.write("nn/README.md", page);
+    const std::string program = fs::absolute(tests::environment("PLAINGRAD_CHAPTERS", "build/chapters"));
+    const tests::Result result = tests::run(program, {"--quick", "nn/README.md"},
+                                            {.folder = copy.path, .largest_file = page.size() / 2});
+    CHECK(result.status == 1);
+    CHECK(tests::one_line(result.err, "chapters: nn/README.md: cannot be written: File too large"));
+    CHECK((tests::content(copy / "nn/README.md") == page));  // in parentheses, or both would be printed
+}
+
 TEST_CASE("chapters: what has to train gives the numbers that they print", "[chapters][slow]") {
     if (autograd::kRealIsDouble)
         SKIP("the chapters' numbers are those of float");

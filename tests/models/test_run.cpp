@@ -96,6 +96,27 @@ TEST_CASE("run: stopped twice and resumed without a terminal, it ends with the s
     CHECK(nn::checkpoint::read(folder / "whole/model.safetensors").metadata().at("count.text") == "4 5 6");
 }
 
+TEST_CASE("run: one that had ended keeps its best model, also when the weights it came from are gone",
+          "[models][run]") {
+    const Folder folder;
+    Program first;
+    first.run.save = folder / "run";
+    REQUIRE(first());
+    const std::string model = content(folder / "run/model.safetensors");
+    const auto again = [&] {
+        Program resumed;
+        resumed.run.resume = folder / "run";
+        return resumed() ? resumed.saved_step : -1;
+    };
+    fs::remove(folder / "run/model.safetensors");  // as if the run was killed before it saved this
+    CHECK((again() == 8 && content(folder / "run/model.safetensors") == model));
+    fs::remove(folder / "run/best.safetensors");
+    CHECK((again() == 0 && content(folder / "run/model.safetensors") == model));
+    fs::remove(folder / "run/model.safetensors");
+    CHECK(contains(error_of(again), "run/best.safetensors: the weights of the best validation, of step 8, "));
+    CHECK_FALSE(fs::exists(folder / "run/model.safetensors"));
+}
+
 TEST_CASE("run: settings in a checkpoint are restored, and those that may change can be given",
           "[models][run]") {
     const Folder folder;

@@ -164,6 +164,22 @@ TEST_CASE("saving: a new file that takes the name of a leftover is not removed",
     CHECK((content(name) == "half" && content(folder / "g") == "whole" && content(folder / "f") == "abc"));
 }
 
+// A file that someone opens before its permissions are set stays open.
+TEST_CASE("saving: the new file of a private one is private from its first moment", "[nn][checkpoint]") {
+    const Folder folder;
+    put(folder / "f", "secret");
+    REQUIRE(chmod((folder / "f").c_str(), 0600) == 0);
+    const mode_t mask = umask(022);
+    mode_t seen = 0;
+    before_lock = [&] {
+        for (const auto& entry : std::filesystem::directory_iterator(folder.path))
+            seen |= static_cast<mode_t>(entry.status().permissions());
+    };
+    replace_file(folder / "f", {"new secret"});
+    umask(mask);
+    CHECK((seen == 0600 && content(folder / "f") == "new secret"));
+}
+
 TEST_CASE("saving: signals and short writes are no failures", "[nn][checkpoint]") {
     const Folder folder;
     {
