@@ -162,8 +162,8 @@ std::string step_figure() {
                                  {"decoder\nattends to both", 4, 0, 1.7, 1, 1},
                                  {"logits\n9 3 5 <eos> ?", 6.3, 0, 1.5, 1, 1},
                                  {"loss\n−ln p", 8.4, 0, 0.9, 1, 1},
-                                 {"target, shifted\n<sos> 9 3 5", 4, 1.6, 1.7, 1},
-                                 {"Adam\nmoves the weights", 1.7, 1.6, 1.7, 1, 2},
+                                 {"target, shifted\n<sos> 9 3 5", 5.1, 1.6, 1.7, 1},
+                                 {"Adam\nmoves the weights", 1.7, 1.6, 3.2, 1, 2},
                                  {"target\n9 3 5 <eos>", 8.05, 1.6, 1.6, 1}},
                        .arrows = {{0, 1},
                                   {1, 2, "", 1},
@@ -174,12 +174,15 @@ std::string step_figure() {
                                   {4, 3, "", 2},
                                   {3, 2, "", 2},
                                   {2, 1, "", 2},
-                                  {1, 6, "gradients", 2}},
+                                  {1, 6, "gradients", 2},
+                                  {2, 6, "", 2}},
                        .cell_width = 80};
     return svg(
         "A training step: forward in blue, backward in orange",
         "The encoder reads the source, the decoder reads the shifted target and attends to both; the loss "
-        "compares its logits with the target. Gradients flow back the same way, and Adam moves every weight.",
+        "compares its logits with the target. Gradients flow back the same way, to decoder and encoder, and "
+        "Adam "
+        "moves the weights of both.",
         d);
 }
 

@@ -21,10 +21,11 @@ struct Pattern {
 };
 
 // Causal patterns. The window and the stride are w: 4 for the 16 tokens of the picture, 64 in the table.
+// "Strided" is that of Child et al. 2019, both of its halves at once.
 std::vector<Pattern> patterns(int64_t w) {
     return {{"full", [](int64_t, int64_t) { return true; }},
             {"windowed", [w](int64_t t, int64_t s) { return t - s < w; }},
-            {"strided", [w](int64_t t, int64_t s) { return t - s < w || s % w == w - 1; }},
+            {"strided", [w](int64_t t, int64_t s) { return t - s < w || (t - s) % w == 0; }},
             {"windowed, first token seen by all", [w](int64_t t, int64_t s) { return t - s < w || s == 0; }}};
 }
 

@@ -23,15 +23,21 @@ struct SmallModel {
     Tensor output = Tensor::randn({kModel, kVocabulary}, Rng(3)).require_grad();
 };
 
-int64_t kib(int64_t since) { return (storage_statistics().bytes_in_use - since) / 1024; }
+double kib(int64_t since) { return static_cast<double>(storage_statistics().bytes_in_use - since) / 1024; }
+
+std::string kib_text(double kib) {
+    const auto whole = static_cast<int64_t>(kib);
+    const double rest = kib - static_cast<double>(whole);
+    return grouped(whole) + (rest > 0 ? fixed(rest).substr(1) : "");
+}
 
 // KiB in use after each op, of what the ops allocated.
-std::vector<int64_t> memory(const SmallModel& model, bool backward) {
+std::vector<double> memory(const SmallModel& model, bool backward) {
     const Tensor input = Tensor::randn({kRows, kModel}, Rng(4));
     Tensor x = input;
     const Tokens targets(kRows, 1, std::vector<int32_t>(kRows, 1));
     const int64_t before = storage_statistics().bytes_in_use;
-    std::vector<int64_t> used;
+    std::vector<double> used;
     const auto step = [&](const Tensor& result) {
         x = result;
         used.push_back(kib(before));
@@ -52,7 +58,7 @@ std::vector<int64_t> memory(const SmallModel& model, bool backward) {
 void bytes(std::ostream& out) {
     const SmallModel model;
     storage_trim();  // so that no buffer is larger than asked for
-    const std::vector<int64_t> with = memory(model, true), without = [&] {
+    const std::vector<double> with = memory(model, true), without = [&] {
         const NoGrad no_grad;
         return memory(model, false);
     }();
@@ -72,7 +78,7 @@ void bytes(std::ostream& out) {
     Rows rows = {{"op", "result", "its closure keeps", "KiB in use", "KiB with NoGrad"}};
     for (std::size_t i = 0; i < ops.size(); ++i)
         rows.push_back(
-            {ops[i], results[i], kept[i], grouped(with[i]), i < without.size() ? grouped(without[i]) : ""});
+            {ops[i], results[i], kept[i], kib_text(with[i]), i < without.size() ? kib_text(without[i]) : ""});
     claim(with[5] > 5 * without[5], "a graph holds memory, and NoGrad does not");
     table(out, rows);
 }

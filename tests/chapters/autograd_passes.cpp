@@ -1,4 +1,5 @@
 // Why gradients flow backwards: what the gradient of all weights costs.
+#include <cmath>
 #include <ostream>
 
 #include "autograd/ops.h"
@@ -18,8 +19,9 @@ void passes(std::ostream& out) {
         {"weights", "n", "forward", "nudging each: n + 1 forwards", "forward and backward", "ratio"}};
     const auto add = [&](const std::string& name, int64_t n, int64_t positions) {
         const int64_t forward = n * positions, reverse = 3 * forward;
+        const double ratio = static_cast<double>(n + 1) / 3;
         rows.push_back({name, grouped(n), grouped(forward), grouped((n + 1) * forward), grouped(reverse),
-                        grouped((n + 1) / 3)});
+                        ratio < 10 ? fixed(ratio, 1) : grouped(std::llround(ratio))});
     };
     add("w above, 3 × 2, for 2 rows", 6, 2);
     add("a layer of 64 × 64, for 64 rows", 64 * 64, 64);

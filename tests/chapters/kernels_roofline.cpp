@@ -25,8 +25,10 @@ struct Operation {
     std::string name;
     double flops, numbers;  // operations; floats read once and written once
     std::function<std::function<void()>()> prepare;
+    double in_place = 0;  // of the numbers: those that are written where they were read
 
     double bytes() const { return 4 * numbers; }
+    double memory() const { return 4 * (numbers - in_place); }  // that it touches, in bytes
     double intensity() const { return flops / bytes(); }
 };
 
@@ -67,13 +69,15 @@ Operation residual() {
 
 Operation adam_step() {
     constexpr double kWeights = 4096.0 * 1024;
-    return {"Adam, 4 million weights", 12 * kWeights, 7 * kWeights, [] {
+    return {"Adam, 4 million weights", 12 * kWeights, 7 * kWeights,
+            [] {
                 Tensor w = Tensor::randn({4096, 1024}, Rng(1)).require_grad();
                 sum(w).backward();
                 const auto adam =
                     std::make_shared<nn::Adam>(std::vector<nn::NamedParameter>{{"w", w}}, nn::AdamOptions{});
                 return [=] { adam->step(Real(1e-3), 1); };
-            }};
+            },
+            3 * kWeights};
 }
 
 // What an operation does to each number of a row is counted roughly: multiplication, addition and square root
@@ -139,7 +143,7 @@ void machine(std::ostream& out) {
 // Beside each measurement: what this machine could compute while it moves as many bytes.
 void roofline(std::ostream& out) {
     const double peak = bench::fma_peak();
-    Rows rows = {{"", "operations / byte", "x = x + y in as many bytes, GB/s", "limit, GFLOP/s", "set by",
+    Rows rows = {{"", "operations / byte", "x = x + y in as much memory, GB/s", "limit, GFLOP/s", "set by",
                   "measured", "of the limit"}};
     for (const Operation& o : operations()) {
         const auto run = o.prepare();
@@ -152,7 +156,7 @@ void roofline(std::ostream& out) {
                                               return o.flops;
                                           }));
         share_of_peak(measured, peak);  // refuses what cannot be
-        const double moving = bandwidth(static_cast<int64_t>(o.bytes())),
+        const double moving = bandwidth(static_cast<int64_t>(o.memory())),
                      from_memory = o.intensity() * moving;
         const double limit = std::min(peak, from_memory);
         rows.push_back({o.name, digits(o.intensity()), digits(moving), digits(limit),

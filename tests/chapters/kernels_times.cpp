@@ -20,14 +20,16 @@ namespace {
 // at hand.
 void staircase(std::ostream& out) {
     Rows rows = {{"step", "GFLOP/s", "times the step before", "of the peak of its threads"}};
-    double before = 0;
+    double before = 0, peak = 0;
     for (const auto& values :
          rows_of(output_of("build/bench/bench_staircase --csv"), "step,gflops,share_of_peak")) {
         const double now = std::stod(values[1]);
         rows.push_back({values[0], digits(now), before > 0 ? digits(now / before) : "",
                         share_of_peak(std::stod(values[2]), 1)});
         before = now;
+        peak = now / std::stod(values[2]);  // the last step has all threads
     }
+    rows.push_back({"peak of all threads", digits(peak), "", ""});
     table(out, rows);
 }
 

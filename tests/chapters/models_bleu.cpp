@@ -47,8 +47,8 @@ Matches matches_of(std::size_t n) {
         m.matches += std::min(count, known);
         m.total += count;
         if (count > known)
-            m.missed +=
-                join(m.missed.empty() ? "" : ", ", "\"", gram, "\" ", count, " times, reference ", known);
+            m.missed += join(m.missed.empty() ? "" : ", ", "\"", gram, "\" ",
+                             count == 1 ? "once" : join(count, " times"), ", reference ", known);
     }
     return m;
 }

@@ -36,6 +36,7 @@ std::string shape_of(const Tokens& ids) { return autograd::join(autograd::Shape{
 struct Flow {
     TransformerConfig config = [] {
         TransformerConfig blog = preset("blog");
+        blog.max_length = 13;  // as in reverse_task: twelve symbols and <sos> or <eos>
         blog.block.dropout = {};
         return blog;
     }();

@@ -111,13 +111,18 @@ std::vector<std::pair<double, Ids>> all_sentences() {
 }
 
 void tree(std::ostream& out) {
-    out << "<sos>\n";
-    for (const auto& [first, p] : next_words({})) {
-        out << "├ " << std::left << std::setw(8) << kWords[first] << p << '\n';
-        if (first != kEos)
-            for (const auto& [second, q] : next_words({first}))
-                out << "│ ├ " << std::setw(8) << kWords[second] << std::setw(8) << q << "\""
-                    << text({first, second}) << "\": " << p << " · " << q << " = " << p * q << '\n';
+    const auto last = [](const auto& branches, int32_t word) { return word == branches.rbegin()->first; };
+    const std::map<int32_t, double> begin = next_words({});
+    out << "<sos>\n" << std::left;
+    for (const auto& [first, p] : begin) {
+        out << (last(begin, first) ? "└ " : "├ ") << std::setw(8) << kWords[first] << p << '\n';
+        if (first == kEos)
+            continue;
+        const std::map<int32_t, double> then = next_words({first});
+        for (const auto& [second, q] : then)
+            out << (last(begin, first) ? "  " : "│ ") << (last(then, second) ? "└ " : "├ ") << std::setw(8)
+                << kWords[second] << std::setw(8) << q << "\"" << text({first, second}) << "\": " << p
+                << " · " << q << " = " << p * q << '\n';
     }
 }
 

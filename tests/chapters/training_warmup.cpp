@@ -67,10 +67,10 @@ State state(const MirrorModel& model) {
 void collapse(std::ostream& out) {
     Rows rows = {{"before step", "spread, no warm-up", "gradient, no warm-up", "spread, warm-up",
                   "gradient, warm-up"}};
-    const std::vector<int64_t> when = {1, 2, 5, 10, 20};
+    const std::vector<int64_t> when = {1, 2, 5, 10, 20, 100};
     for (const int64_t step : when)
         rows.push_back({std::to_string(step)});
-    std::vector<State> last;
+    std::vector<State> seen;  // at steps 5 and 100, without and with warm-up
     for (const int64_t warmup : {int64_t{0}, kWarmup}) {
         const MirrorModel model(Around::post, kDepth, Rng(1));
         nn::Adam adam(nn::parameters(model), {.beta2 = 0.98, .eps = 1e-9});
@@ -82,15 +82,17 @@ void collapse(std::ostream& out) {
                 const State s = state(model);
                 rows[row].push_back(digits(s.spread, 2));
                 rows[row++].push_back(digits(s.gradient, 2));
-                if (step == 5)
-                    last.push_back(s);
+                if (step == 5 || step == 100)
+                    seen.push_back(s);
             }
             adam.step(schedule(warmup)(step));
         }
     }
     table(out, rows);
-    claim(last[0].spread < 0.5 * last[1].spread && last[0].gradient < 0.5 * last[1].gradient,
+    claim(seen[0].spread < 0.5 * seen[2].spread && seen[0].gradient < 0.5 * seen[2].gradient,
           "a few full steps make the vectors of all positions alike");
+    claim(seen[1].spread > 5 * seen[0].spread && seen[1].gradient < 0.5 * seen[3].gradient,
+          "later they differ again, but the first layer's gradient stays small");
 }
 
 // Means of ten steps each: single batches jump.

@@ -7,7 +7,7 @@
 //
 // Given: allowed and masked_weights, with three classic mistakes in them.
 // Write: sees_the_future, a test for any attention. Then mend the three mistakes.
-// Read before: nn/README.md ("8. Masks"); autograd/mask.h
+// Read before: nn/README.md ("7. Masks"); autograd/mask.h
 #pragma once
 
 #include <functional>

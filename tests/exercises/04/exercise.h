@@ -7,7 +7,7 @@
 //
 // Given: the operations of autograd/ops.h (attention itself does not count): matmul, softmax, where, ...
 // Write: attention, with a mask. Built from operations, it is differentiable without further work.
-// Read before: nn/README.md ("2. Three tokens by hand", "8. Masks"); autograd/ops.h
+// Read before: nn/README.md ("2. Three tokens by hand", "7. Masks"); autograd/ops.h
 #pragma once
 
 #include "tests/exercises/given.h"

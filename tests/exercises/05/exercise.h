@@ -7,7 +7,7 @@
 // Given: one matrix for all projections, W_Q | W_K | W_V side by side. Head h is columns h*D to h*D + D
 // of each.
 // Write: multi_head, from slice, reshape, permute, matmul and softmax. There is no mask.
-// Read before: nn/README.md ("7. Why several heads"); exercise 4
+// Read before: nn/README.md ("6. Why several heads"); exercise 4
 #pragma once
 
 #include "tests/exercises/given.h"

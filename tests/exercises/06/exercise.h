@@ -8,7 +8,7 @@
 //
 // Given: std::sin, std::cos, std::pow.
 // Write: sinusoids, the table; and shift, the matrix M with PE(pos + k) = PE(pos) M for every pos.
-// Read before: nn/README.md ("10. Positions")
+// Read before: nn/README.md ("9. Positions")
 #pragma once
 
 #include <cmath>
