@@ -14,7 +14,14 @@ using kernels::Gemm;
 // op(a) (m, k) @ op(b) (k, n), all dense.
 Gemm dense(int64_t m, int64_t n, int64_t k, bool a_transposed, bool b_transposed) {
     const int64_t lda = a_transposed ? m : k, ldb = b_transposed ? k : n;
-    return {m, n, k, lda, ldb, n, a_transposed, b_transposed};
+    return {.m = m,
+            .n = n,
+            .k = k,
+            .lda = lda,
+            .ldb = ldb,
+            .ldc = n,
+            .a_transposed = a_transposed,
+            .b_transposed = b_transposed};
 }
 
 // leading() drops the last two dims; with_matrix() appends them again.

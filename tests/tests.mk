@@ -75,7 +75,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_profile))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS))
-TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"apps/|chapters/diagram' $(TEST_SRC))),$(PARTS) $(KIT))
+TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/chapters|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
 $(OUT)/libtests.a: $(SHARED_OBJ) $(OUT)/shared_list
 	$(call say,ar )
@@ -272,10 +272,11 @@ $(OUT)/draw_traps: $(OBJ)/tests/traps/draw.o $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(link)
 
-# These rewrite pages, or copy them: named together, each waits for the one before.
-rewriting := $(filter chapters chapters-quick traps,$(MAKECMDGOALS))
+# These rewrite pages, copy them, or check them: named together, each waits for the one before.
+rewriting := $(filter chapters chapters-quick traps test,$(MAKECMDGOALS))
 $(word 2,$(rewriting)): | $(word 1,$(rewriting))
 $(word 3,$(rewriting)): | $(word 2,$(rewriting))
+$(word 4,$(rewriting)): | $(word 3,$(rewriting))
 
 .PHONY: golden
 golden:  ## makes the golden files of tests/golden again, with PyTorch

@@ -25,7 +25,7 @@ void print_paragraph(const std::string& text, std::size_t indent = 0) {
 // `left` in a column of this width, and `right` beside it; or below, if `left` is wider.
 void print_row(const std::string& left, const std::string& right, std::size_t width) {
     std::string line = "  " + left;
-    if (left.size() > width)
+    if (left.size() > width || right.empty())
         std::cout << std::exchange(line, "") << '\n';
     for (const std::string& part : wrapped(right, output_width() - width - 4)) {
         line.resize(width + 4, ' ');

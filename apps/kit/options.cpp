@@ -87,10 +87,12 @@ void Options::parse(int argc, char** argv) {
     set_all(asked_);
     if (rest_ != nullptr)
         *rest_ = words;
-    if (words.size() < rest_count_.least || words.size() > rest_count_.most)
-        throw UsageError(join(
-            words.size() < rest_count_.least ? "an argument is missing: " : "there are too many arguments: ",
-            rest_argument_, "; ", as_called(), " --help shows more"));
+    const std::string more = "; " + as_called() + " --help shows more";
+    if (words.size() < rest_count_.least)
+        throw UsageError("an argument is missing: " + rest_argument_ + more);
+    if (words.size() > rest_count_.most)
+        throw UsageError("there are too many arguments: " + rest_argument_ +
+                         "; given: " + models::listed(words) + more);
 }
 
 int run_command(int argc, char** argv, const Otherwise& otherwise, const std::vector<Command>& commands,

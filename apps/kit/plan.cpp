@@ -75,7 +75,8 @@ static void print_memory(const std::vector<nn::NamedParameter>& parameters, cons
         text += join(" or decoding ", mib(plan.decoding));
     text += join(": ", mib(sum), " MiB");
     check_available(sum, text, plan.advice);
-    if (folder)  // last.safetensors also holds two numbers per weight for the optimizer
+    // last.safetensors also holds two numbers per weight for the optimizer. Half a MiB makes mib() round up.
+    if (folder)
         text +=
             join("; files up to ", mib(weights * static_cast<double>(plan.files + 2) + (1 << 19)), " MiB");
     say(text);

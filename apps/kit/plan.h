@@ -13,8 +13,8 @@ struct Plan {
     double decoding = 0;     // bytes; never needed at the same time as the activations
     int64_t files = 3;       // how many models the folder will hold
     const char* advice = "a smaller --batch needs less";
-    std::string continues = "its learning rate fell over these steps, so a longer run must be a new one";
-    bool validates = false;                             // which takes time that the plan cannot know
+    std::string continues = "";  // how to continue a run that has ended; empty: only a new one can be longer
+    bool validates = false;      // which takes time that the plan cannot know
     std::function<nn::StepLoss(int64_t i)> batch = {};  // the loss of batches like the run's, to time them
     int64_t plain_lines_every = 100;                    // steps between progress lines outside a terminal
 };

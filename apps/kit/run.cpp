@@ -33,6 +33,11 @@ void add_run_options(Options& options, models::RunSettings& run) {
 
 namespace {
 
+const char* why_not_longer(bool by_steps) {
+    return by_steps ? "its learning rate fell over these steps, so a longer run must be a new one"
+                    : "its --patience ended it, so a longer run must be a new one with a larger --patience";
+}
+
 // Prints the plan, and returns a Watch with the progress line, which lives as long as a copy of the Watch.
 nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Plan& plan,
                     int64_t batches_in_step) {
@@ -41,7 +46,8 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
         throw UsageError(
             join("this run has done ", counted(done, "step"), " already; it cannot end after ", steps));
     if (run.has_ended(steps, patience)) {
-        say(join("this run has ended, after step ", done, ": ", run.folder.model(), "; ", plan.continues));
+        say(join("this run has ended, after step ", done, ": ", run.folder.model(), "; ",
+                 plan.continues.empty() ? why_not_longer(run.has_ended(steps, 0)) : plan.continues));
         return {};
     }
     print_plan(run.parts.parameters, plan, run.folder.exists(), last - done, (last - done) * batches_in_step);

@@ -241,6 +241,9 @@ TEST_CASE("char_lm keeps the best model, and stops when its patience ends", "[ap
     CHECK_FALSE(contains(r.err, "step 5000"));
     const Result measured = char_lm({"eval", model, folder.write("last.txt", repeated("dcba", 10))});
     CHECK(figure(measured, "loss") == figure(r, "validation loss"));
+    CHECK(
+        contains(char_lm({"train", "--resume", model}).err,
+                 "; its --patience ended it, so a longer run must be a new one with a larger --patience\n"));
 }
 
 TEST_CASE("char_lm saves when it is interrupted", "[apps][char_lm]") {
@@ -345,7 +348,7 @@ TEST_CASE("char_lm refuses wrong command lines", "[apps][char_lm]") {
     refused(2, {"train"}, "an argument is missing: FILE...");
     refused(2, {"sample"}, "an argument is missing: MODEL [FILE...]");
     refused(2, {"eval", "model"}, "an argument is missing: MODEL FILE...; ");
-    refused(2, {"info", "run", "other"}, "there are too many arguments: FOLDER; ");
+    refused(2, {"info", "run", "other"}, "there are too many arguments: FOLDER; given: run, other; ");
     refused(2, {"--save", "x"}, "unknown option '--save'");
     refused(2, {"train", file, "--preset", "large"}, "--preset must be one of tiny|small|names: got 'large'");
     refused(2, {"train", file, "--heads", "3"}, "--d-model 128 must be a multiple of --heads 3");

@@ -217,11 +217,14 @@ TEST_CASE("the first word names the command", "[kit]") {
 
 TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
     int64_t steps = 7;
+    std::string text;
     kit::Options plain("p", "does something");
     plain.add("--steps", "N", "how many", steps);
+    plain.add("--text", "T", "", text);  // also a row without a word of help
     CHECK(help_of(plain) ==
           "p: does something\n\nusage: ./apps/p [options]\n\n"
           "  --steps N  how many (7)\n"
+          "  --text T\n"
           "  --help     print this help\n"
           "  --version  print the version of plaingrad\n");
 

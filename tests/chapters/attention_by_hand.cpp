@@ -2,6 +2,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "apps/kit/text.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/ops.h"
 #include "nn/attention.h"
@@ -49,7 +50,7 @@ void inputs(std::ostream& out) {
 std::vector<double> exps_of_it(const Example& e, std::ostream& out) {
     const double root = std::sqrt(2.0);
     const auto at = [](const Tensor& x, int64_t t, int64_t i) { return static_cast<double>(x[t].data()[i]); };
-    const auto whole_number = [](double x, std::size_t width) { return padded(fixed(x, 0), width); };
+    const auto whole_number = [](double x, std::size_t width) { return kit::right(fixed(x, 0), width); };
     std::vector<double> exps;
     for (int64_t s = 0; s < 3; ++s) {
         const double product = at(e.q, 2, 0) * at(e.k, s, 0) + at(e.q, 2, 1) * at(e.k, s, 1);
@@ -58,7 +59,8 @@ std::vector<double> exps_of_it(const Example& e, std::ostream& out) {
             << whole_number(at(e.q, 2, 0), 1) << "·" << whole_number(at(e.k, s, 0), 2) << " + "
             << whole_number(at(e.q, 2, 1), 1) << "·" << whole_number(at(e.k, s, 1), 2)
             << ") / √2 = " << whole_number(product, 2) << " / " << fixed(root, 3) << " = "
-            << padded(fixed(product / root), 5) << "     exp: " << padded(fixed(exps.back()), 4) << '\n';
+            << kit::right(fixed(product / root), 5) << "     exp: " << kit::right(fixed(exps.back()), 4)
+            << '\n';
     }
     return exps;
 }

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "apps/kit/figure.h"
+#include "apps/kit/text.h"
 #include "autograd/base/portable_math.h"
 #include "nn/positional_encoding.h"
 #include "tests/chapters/nn.h"
@@ -63,9 +64,9 @@ void rotation(std::ostream& out) {
     out << "ω = 10000^(-2/8) = " << digits(frequency(i, d)) << ", so 2 positions are an angle of "
         << digits(angle) << ":\n\n"
         << "R = (  cos " << digits(angle) << "   sin " << digits(angle) << " )  =  ( "
-        << padded(fixed(c, 3), 6) << "  " << fixed(s, 3) << " )\n"
+        << kit::right(fixed(c, 3), 6) << "  " << fixed(s, 3) << " )\n"
         << "    ( -sin " << digits(angle) << "   cos " << digits(angle) << " )     ( "
-        << padded(fixed(-s, 3), 6) << "  " << fixed(c, 3) << " )\n\n";
+        << kit::right(fixed(-s, 3), 6) << "  " << fixed(c, 3) << " )\n\n";
     for (const int64_t t : {3, 10}) {
         const double sine = at(p, t, 2 * i), cosine = at(p, t, 2 * i + 1);
         const double moved[2] = {c * sine + s * cosine, -s * sine + c * cosine};

@@ -136,7 +136,7 @@ Tensor faulty_softmax(const Tensor& x, Real factor, bool whole) {
 // The same check in double, which this program, a float build, has to write out: softmax of three numbers,
 // with the step and the tolerances of the double build.
 bool passes_in_double(double factor, bool whole) {
-    constexpr double kEps = 1e-6, kAtol = 1e-5, kRtol = 1e-3;
+    const GradcheckOptions options = {.in_double = true};
     using Row = std::array<double, 3>;
     const Row x = {1, 2, 3}, dy = {0.5, -1, 2};
     const auto softmax_of = [](const Row& in) {
@@ -152,8 +152,9 @@ bool passes_in_double(double factor, bool whole) {
     const Row y = softmax_of(x);
     const double mean = whole ? loss(x, 0, 0) : 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const double numeric = (loss(x, i, kEps) - loss(x, i, -kEps)) / (2 * kEps);
-        if (std::abs(factor * y[i] * (dy[i] - mean) - numeric) > kAtol + kRtol * std::abs(numeric))
+        const double numeric = (loss(x, i, options.eps) - loss(x, i, -options.eps)) / (2 * options.eps);
+        const double error = std::abs(factor * y[i] * (dy[i] - mean) - numeric);
+        if (error > options.atol + options.rtol * std::abs(numeric))
             return false;
     }
     return true;

@@ -2,7 +2,7 @@
 // subjects.
 #pragma once
 
-#include "apps/kit/program.h"
+#include "apps/kit/text.h"
 #include "autograd/tensor.h"
 #include "tests/chapters/sections.h"
 

@@ -146,7 +146,7 @@ void block_bits(std::ostream& out) {
             differ += rescaled(scores, values, r * kKeys, kKeys, block) !=
                       rescaled(scores, values, r * kKeys, kKeys, kKeys);
         claim(differ > kRows / 10, "rescaling changes bits");
-        out << "  in blocks of " << padded(std::to_string(block), 3) << " keys: " << differ << '\n';
+        out << "  in blocks of " << kit::right(std::to_string(block), 3) << " keys: " << differ << '\n';
     }
 }
 

@@ -19,7 +19,7 @@ void print_lanes(std::ostream& out, const std::string& name, const std::vector<d
                  std::size_t count) {
     std::string line = name + std::string(20 - name.size(), ' ');
     for (std::size_t i = 0; i < count; ++i)
-        line += padded(number(lanes[i]), 4);
+        line += kit::right(number(lanes[i]), 4);
     out << line << '\n';
 }
 

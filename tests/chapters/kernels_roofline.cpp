@@ -155,7 +155,7 @@ void roofline(std::ostream& out) {
                                               run();
                                               return o.flops;
                                           }));
-        share_of_peak(measured, peak);  // refuses what cannot be
+        check_peak(measured, peak);
         const double moving = bandwidth(static_cast<int64_t>(o.memory())),
                      from_memory = o.intensity() * moving;
         const double limit = std::min(peak, from_memory);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <ostream>
 
+#include "apps/kit/text.h"
 #include "autograd/base/check.h"
 
 namespace plaingrad::chapters {
@@ -15,16 +16,8 @@ static std::string formatted(const char* format, int n, double x) {
     return text;
 }
 
-// Exact up to 10²², unlike some libraries' pow.
-static double power_of_ten(int n) {
-    double power = 1;
-    for (int i = 0; i < n; ++i)
-        power *= 10;
-    return power;
-}
-
 std::string fixed(double x, int decimals) {
-    const double least = 0.5 / power_of_ten(decimals);
+    const double least = kit::times_ten_to(0.5, -decimals);
     return formatted("%.*f", decimals, std::abs(x) < least ? 0 : x);
 }
 
@@ -44,7 +37,7 @@ std::string digits(double x, int n) {
     const int exponent =
         std::stoi(formatted("%.*e", n - 1, size).substr(static_cast<std::size_t>(n) + (n > 1) + 1));
     if (exponent >= n) {
-        const double unit = power_of_ten(exponent - n + 1);
+        const double unit = kit::times_ten_to(1, exponent - n + 1);
         return formatted("%.*f", 0, std::round(x / unit) * unit);
     }
     return formatted("%.*f", n - 1 - exponent, x);
@@ -55,10 +48,6 @@ std::string vector_text(const autograd::Tensor& x, int decimals) {
     for (const autograd::Real value : x.to_vector())
         text += (text.empty() ? "(" : ", ") + fixed(static_cast<double>(value), decimals);
     return text + ")";
-}
-
-std::string padded(const std::string& text, std::size_t width) {
-    return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
 void table(std::ostream& out, const Rows& rows, const std::string& columns) {
@@ -86,9 +75,13 @@ std::vector<std::string> labels(int64_t first, int64_t n) {
     return all;
 }
 
-std::string share_of_peak(double speed, double peak) {
+void check_peak(double speed, double peak) {
     autograd::check(speed <= 1.05 * peak, "[peak] nothing is faster than the peak: ", speed, " of ", peak,
                     "; measure again on a machine that does nothing else");
+}
+
+std::string share_of_peak(double speed, double peak) {
+    check_peak(speed, peak);
     return fixed(100 * speed / peak, 0) + " %";
 }
 

@@ -19,7 +19,6 @@ std::string fixed(double x, int decimals = 2);
 std::string number(double x);
 // "(1.91, 1.65)"
 std::string vector_text(const autograd::Tensor& x, int decimals = 2);
-std::string padded(const std::string& text, std::size_t width);  // on the left
 
 using Rows = std::vector<std::vector<std::string>>;  // of a table; the first is its heading
 
@@ -31,8 +30,10 @@ void table(std::ostream& out, const Rows& rows, const std::string& columns = "")
 // n whole numbers from `first` on, as labels of the rows or columns of a heat map.
 std::vector<std::string> labels(int64_t first, int64_t n);
 
-// "88 %". Throws Error above 105 %: nothing is faster than the peak, but a peak may be measured while other
-// programs run.
+// Throws Error above 105 %: nothing is faster than the peak, but a peak may be measured while other programs
+// run.
+void check_peak(double speed, double peak);
+// "88 %", checked.
 std::string share_of_peak(double speed, double peak);
 
 // What the text says of the numbers. Throws Error if they say otherwise, so that a test fails before a reader

@@ -25,7 +25,6 @@ TEST_CASE("chapters: numbers have few digits", "[chapters]") {
     CHECK(number(0.25) == "0.25");
     CHECK(number(-3) == "-3");
     CHECK(labels(1, 3) == std::vector<std::string>{"1", "2", "3"});
-    CHECK(padded("1.5", 5) == "  1.5");
 }
 
 TEST_CASE("chapters: a table has as many cells in each row", "[chapters]") {

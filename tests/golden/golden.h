@@ -56,6 +56,8 @@ struct Golden {
 
 // An I32 tensor, from the bytes of its file: the library reads floating-point numbers only.
 inline IntegerTensor read_ids(const std::string& bytes, const nn::checkpoint::Entry& entry) {
+    autograd::check(entry.dtype == nn::checkpoint::DType::I32, "[golden] ids are I32: ", entry.name, " is ",
+                    nn::checkpoint::name_of(entry.dtype));
     uint64_t header = 0;
     std::memcpy(&header, bytes.data(), sizeof header);
     IntegerTensor ids = {entry.shape,

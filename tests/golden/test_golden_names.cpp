@@ -173,8 +173,16 @@ TEST_CASE("names: variants of names in existing files", "[golden][names]") {
     all.push_back({"cls.seq_relationship.bias", Tensor::zeros({2})});
     all.push_back({"bert.embeddings.position_ids", Tensor::from({1, 9}, {0, 1, 2, 3, 4, 5, 6, 7, 8})});
     nn::checkpoint::write(found, all);
+    // Existing files hold the positions as whole numbers, which are ignored by their name.
+    std::string bytes = content(found);
+    bytes[bytes.find("\"F", bytes.find("position_ids")) + 1] = 'I';
+    put(found, bytes);
     load_bert(found, bert_too);
     CHECK(equal(bert, bert_too));
+    // Whole numbers under another name are not.
+    bytes.replace(bytes.find("position_ids"), 12, "position_nos");
+    put(found, bytes);
+    CHECK(contains(error_of([&] { load_bert(found, bert_too); }), "position_nos"));
 
     // What torch.compile and DistributedDataParallel put before every name.
     for (const std::string wrapper : {"_orig_mod.", "module.", "module._orig_mod."}) {

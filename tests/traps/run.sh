@@ -12,8 +12,9 @@
 # output of compiler and test.
 set -u
 MAKE=${MAKE:-make} CXX=${CXX:-g++} TRAPS=${TRAPS:-} only=${2:-}
-# What make passes on to commands: the copies are plain builds, each in its own folder.
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS
+# What the calling make and its user set: the copies are plain builds, each in its own folder, and their warnings, such
+# as that a patch leaves a variable unused, are no errors. (CPPFLAGS and LDFLAGS stay: they may say where Catch2 is.)
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS CI WERROR CXXFLAGS PCH PLAINGRAD_ISA
 mkdir -p "$1/results" || exit 1
 folder=$(cd "$1" && pwd)
 healthy=$folder/healthy results=$folder/results
@@ -104,20 +105,6 @@ judge() {
 
 # ---- all of them
 
-rm -f "$results"/*
-files=$(for name in $names; do file_of "$(field Caught-by "$name")"; done | sort -u | tr '\n' ' ')
-echo "building the tree without a mistake, in $1/healthy"
-refresh && build "$healthy" "$jobs" "$files" >"$results/healthy.build" 2>&1 ||
-    { tail -n 20 "$results/healthy.build" >&2; exit 1; }
-[ "$TRAPS" != full ] || (cd "$healthy" && "$MAKE" -j"$jobs" UNITY=no CXX="$CXX" TESTS='~[traps]~[chapters]' test) >"$results/healthy.full" 2>&1
-
-for name in $names; do field Options "$name"; echo; done | sort -u >"$results/options"
-while read -r options; do
-    name=$(reference "$options")
-    learn "$healthy" "$name" "$options" </dev/null
-    printf '%-32s %s\n' "healthy${options:+ $options}" "$(score "$name")"
-done <"$results/options"
-
 # end <process>: ends it and all that it has started.
 end() {
     # shellcheck disable=SC2046  # numbers
@@ -127,9 +114,34 @@ end() {
     for child in "$@"; do end "$child"; done
 }
 
-# As many workers as cores, each with every n-th trap. In the background, where Ctrl-C does not reach them.
+# What takes long runs in the background, where Ctrl-C does not reach it, and a shell that waits hears a signal at once.
 workers=
-trap 'for worker in $workers; do end "$worker"; done; exit 130' INT TERM HUP
+# interrupted <signal>: ends the workers; the status is a shell's.
+interrupted() {
+    for worker in $workers; do end "$worker"; done
+    exit $((128 + $1))
+}
+trap 'interrupted 1' HUP
+trap 'interrupted 2' INT
+trap 'interrupted 15' TERM
+
+rm -f "$results"/*
+files=$(for name in $names; do file_of "$(field Caught-by "$name")"; done | sort -u | tr '\n' ' ')
+echo "building the tree without a mistake, in $1/healthy"
+(refresh && build "$healthy" "$jobs" "$files") >"$results/healthy.build" 2>&1 &
+workers=$!
+wait $! || { tail -n 20 "$results/healthy.build" >&2; exit 1; }
+workers=
+[ "$TRAPS" != full ] || (cd "$healthy" && "$MAKE" -j"$jobs" UNITY=no CXX="$CXX" TESTS='~[traps]~[chapters]' test) >"$results/healthy.full" 2>&1
+
+for name in $names; do field Options "$name"; echo; done | sort -u >"$results/options"
+while read -r options; do
+    name=$(reference "$options")
+    learn "$healthy" "$name" "$options" </dev/null
+    printf '%-32s %s\n' "healthy${options:+ $options}" "$(score "$name")"
+done <"$results/options"
+
+# As many workers as cores, each with every n-th trap.
 worker=0
 while [ $worker -lt "$jobs" ]; do
     (

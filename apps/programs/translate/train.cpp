@@ -229,7 +229,8 @@ private:
         if (!std::filesystem::exists(folder_.model(), none))
             return false;
         const nn::checkpoint::SafeTensors file = nn::checkpoint::read(folder_.model());
-        const nn::checkpoint::Metadata &then = file.metadata(), now = origin();
+        const nn::checkpoint::Metadata& then = file.metadata();
+        const nn::checkpoint::Metadata now = origin();
         return std::includes(then.begin(), then.end(), now.begin(), now.end());
     }
 
