@@ -111,7 +111,7 @@ find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 # unit.cpp includes the other kernel files; dispatch.cpp and scratch.cpp are compiled as any source.
 KERNEL_SRC := $(filter-out %/dispatch.cpp %/scratch.cpp,$(wildcard autograd/kernels/*.cpp))
 LIB_SRC    := $(filter-out $(KERNEL_SRC),$(call find,autograd nn models,*.cpp))
-KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.txt)
+KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.html)
 # A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library
 # of its own, so that tests can look inside; a text in it is data that the program carries.
 APPS       := $(sort $(patsubst apps/%.cpp,%,$(wildcard apps/*.cpp)) $(patsubst apps/programs/%/main.cpp,%,$(wildcard apps/programs/*/main.cpp)))
@@ -128,7 +128,7 @@ endif
 of_kernels  = $(filter autograd/kernels/%,$(LIB_SRC))
 KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
 LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels),$(LIB_SRC))) $(of_kernels:%.cpp=$(OBJ)/%.o)  # the slow ones first
-of_sources  = $(call objects,$(filter %.cpp,$(1))) $(patsubst %.txt,$(OBJ)/%.o,$(filter %.txt,$(1)))
+of_sources  = $(call objects,$(filter %.cpp,$(1))) $(patsubst %,$(OBJ)/%.o,$(basename $(filter %.txt %.html,$(1))))
 KIT_OBJ    := $(call of_sources,$(KIT_SRC))
 KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
 PART_OBJ   := $(call of_sources,$(PART_SRC))
@@ -168,13 +168,19 @@ ifneq ($(PCH),no)
 $(filter-out $(KERNEL_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ): | $(OUT)/std.h.gch
 endif
 
-# apps/programs/char_lm/log_book.txt becomes `plaingrad::char_lm::log_book`, a string_view; apps/kit/stylesheet.txt, `kit::stylesheet`.
+# apps/programs/char_lm/log_book.txt becomes `plaingrad::char_lm::log_book`, a string_view; tests/figures/stylesheet.txt,
+# `figures::stylesheet`.
 program = $(notdir $(patsubst %/,%,$(dir $*)))
-$(OBJ)/apps/%.o: apps/%.txt $(OUT)/flags
+define compile_text
 	$(call say,txt)
 	$(Q){ echo '$(H)include <string_view>'; echo 'namespace plaingrad::$(program) {'; \
 	    echo 'extern const std::string_view $(notdir $*);'; printf 'const std::string_view $(notdir $*) = R"text('; \
 	    cat $<; echo ')text";'; echo '}'; } | $(CXX) $(FLAGS) -x c++ -c - -o $@
+endef
+$(OBJ)/%.o: %.txt $(OUT)/flags
+	$(compile_text)
+$(OBJ)/%.o: %.html $(OUT)/flags
+	$(compile_text)
 
 $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 	$(call say,c++)

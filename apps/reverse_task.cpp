@@ -149,7 +149,7 @@ nn::StepLoss loss_of(const models::Transformer& model, const models::Batch& batc
 
 // One step: zero the gradients, forward, backward, clip the gradient's norm, update the weights.
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
-           const models::RunFolder& folder) {
+           const models::RunFolder& folder, const kit::Subject& shown) {
     const Rng rng(static_cast<uint64_t>(s.seed)), data = rng.fork("training"), dropout = rng.fork("dropout");
     const nn::CosineSchedule learning_rate{s.lr, s.steps, s.steps / 10};
     const auto loss_at = [&](int64_t step) {
@@ -161,6 +161,7 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
     models::Run run(folder, models::parts_of(model));
     nn::Adam& adam = run.training.adam;  // β2 = 0.98, ε = 1e-9, as in the paper, §5.3
     const kit::Plan plan = {.activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
+                            .subject = shown,
                             .batch = loss_at};
     for (int64_t step = kit::begin(run, s.steps, plan); step <= run.last(); ++step) {
         adam.zero_grad();
@@ -263,6 +264,16 @@ void show_attention(const models::Transformer& model, const Sequence& ids) {
                            kit::stdout_has_colour());
 }
 
+// What the page of --report shows: some held-out sequences.
+kit::Subject subject(const models::Transformer& model, const std::set<Sequence>& held_out) {
+    std::vector<models::Batch> texts;
+    for (const int64_t i : {400, 900, 1400, 1900})
+        texts.push_back(models::make_batch({reversal(*std::next(held_out.begin(), i))}));
+    const kit::Labels names = kit::token_names(
+        model.config.src_vocabulary, [](int32_t id) { return std::to_string(id - models::kFirstFreeId); });
+    return kit::subject_of(model, texts, names, names);
+}
+
 int main_program(Settings& settings, kit::Options& options) {
     const Sequence asked = parse_sequence(settings.words);
     const models::RunFolder folder("reverse_task", settings.run, options);
@@ -272,7 +283,7 @@ int main_program(Settings& settings, kit::Options& options) {
     const models::Transformer model(config, rng.fork("model"));
     kit::announce(kit::name(), nn::parameter_count(model));
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
-    if (!train(model, settings, held_out, folder))
+    if (!train(model, settings, held_out, folder, subject(model, held_out)))
         return 0;
 
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end());

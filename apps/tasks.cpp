@@ -257,6 +257,18 @@ std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& 
 
 // ---------------------------------------------------------------------------------------- training and test
 
+// What the page of --report shows: the attention of a question, with its answer if there is a decoder.
+template <class Model>
+kit::Subject subject(const Model& model, const models::Batch& text) {
+    const auto name = [](int32_t id) { return std::to_string(id - models::kFirstFreeId); };
+    if constexpr (std::is_same_v<Model, models::Transformer>) {
+        const kit::Labels names = kit::token_names(model.config.src_vocabulary, name);
+        return kit::subject_of(model, {text}, names, names);
+    } else {
+        return kit::subject_of(model, {text.src}, kit::token_names(model.config.vocabulary, name));
+    }
+}
+
 template <class Model>
 bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng,
            const models::RunFolder& folder) {
@@ -269,6 +281,7 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
          .clip = r.clip,
          .seed = rng.state()},
         {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
+         .subject = subject(model, models::make_batch({data.test()[0]})),
          .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
 }
 

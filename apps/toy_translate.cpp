@@ -125,6 +125,17 @@ bool shares_embeddings(const models::TransformerConfig& config) {
 
 constexpr int64_t kBatch = 64;
 
+// What the page of --report shows: the first pairs.
+kit::Subject subject(const models::Transformer& model, const Corpus& corpus) {
+    const auto names = [](const models::text::Vocabulary& words) {
+        return kit::token_names(words.size(), [&](int32_t id) { return words.word(id); });
+    };
+    std::vector<models::Batch> texts;
+    for (std::size_t i = 0; i < std::min<std::size_t>(corpus.pairs.size(), 4); ++i)
+        texts.push_back(models::make_batch({corpus.pairs[i]}));
+    return kit::subject_of(model, texts, names(corpus.src), names(corpus.tgt));
+}
+
 // An epoch goes through all pairs once, in random order unless they fit into one batch.
 bool train(const models::Transformer& model, const Corpus& corpus, const Settings& s,
            const models::RunFolder& folder) {
@@ -154,6 +165,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
         {.steps = steps, .learning_rate = nn::ConstantSchedule{lr}, .seed = static_cast<uint64_t>(s.seed)},
         {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1)),
          .continues = "a larger --epochs continues it",
+         .subject = subject(model, corpus),
          .plain_lines_every = std::max<int64_t>(1, steps / 10)});
     if (ended && !run.losses.empty())
         std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "

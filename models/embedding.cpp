@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "nn/probe.h"
+
 namespace plaingrad::models {
 
 InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
@@ -18,6 +20,7 @@ Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t f
     const Tensor places = positions.at(ids.length(), first);  // (T, d_model)
     const Real p = norm ? 0 : dropout.rate_in(mode);
     const Tensor x = autograd::input_embedding(tokens.table, ids, scale, places, p, dropout.rng_in(mode));
+    nn::show(positions, places, mode);
     return norm ? dropout((*norm)(x), mode) : x;  // (B, T, d_model)
 }
 

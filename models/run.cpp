@@ -65,7 +65,7 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
         if (also)
             also(step, loss, better);
     };
-    watch_.after_step = [this](const nn::StepReport& report) { keep(report); };
+    after_step_ = std::exchange(watch_.after_step, [this](const nn::StepReport& report) { keep(report); });
     // Saves before the first step, so that a run that cannot save fails at once.
     if (done == 0)
         save_last();
@@ -88,9 +88,11 @@ void Run::keep(const nn::StepReport& report) {
     losses.push_back(report.loss);
     loss_ = report.loss;
     stopped_ = watch_.should_stop && watch_.should_stop();
+    log_.add(report);
+    if (after_step_)
+        after_step_(report);
     if (!folder.exists())
         return;
-    log_.add(report);
     if (report.validation && training.best_step == report.step)
         parts.save(folder.best(), {}, nullptr);
     if (hooks_.after_step)

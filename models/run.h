@@ -52,8 +52,8 @@ public:
         const nn::AdamOptions& adam = {.beta2 = 0.98, .eps = 1e-9});
     Run(Run&&) = delete;  // its watch points to it
 
-    // Returns whether the run has come to its end, and not only this call. The run sets the watch's
-    // `after_step` itself.
+    // Returns whether the run has come to its end, and not only this call. The watch's `after_step` is called
+    // before a checkpoint is written.
     bool train(const nn::LossOf& loss_of, nn::TrainingOptions options, nn::Watch watch = {});
     // To be called then: loads the best weights into the model, or keeps the last if there was no validation,
     // and saves it. Returns the step of these weights, or 0 if nothing was saved here. If best.safetensors is
@@ -73,6 +73,8 @@ public:
     int64_t last_of(int64_t steps) const;
     void save_last();  // the file to resume from, with the settings of this call
 
+    const std::string& log() const { return log_.text(); }  // CSV, a row for each step
+
     const RunFolder& folder;
     RunParts parts;
     nn::Training training;
@@ -84,7 +86,8 @@ private:
 
     RunHooks hooks_;
     nn::TrainingLog log_;
-    nn::Watch watch_;
+    nn::Watch watch_;  // its after_step is keep, which calls the one that was given
+    std::function<void(const nn::StepReport& report)> after_step_;
     int64_t steps_ = 0, last_ = 0, patience_ = 0;
     bool stopped_ = false;
     std::chrono::steady_clock::time_point start_;

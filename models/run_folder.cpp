@@ -36,7 +36,7 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
         checkpoint = nn::checkpoint::read(last()).metadata();
         settings.resume(FieldReader{checkpoint, program + ".", last()}.required("arguments"), last());
     }
-    arguments = exists() ? settings.kept() : "";
+    arguments = exists() || !of_run.report.empty() ? settings.kept() : "";
     run = of_run;  // only now: settings.resume may have changed it
 }
 
@@ -60,7 +60,8 @@ void RunFolder::lock() {
         check(locked_ || why == ENOENT, path,
               ": this folder cannot be locked: ", std::generic_category().message(why));
     } while (!is_mine());  // its owner may have removed the folder between opening and locking
-    for (const char* const name : {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv"})
+    for (const char* const name :
+         {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv", "report.jsonl"})
         claim(name);
 }
 

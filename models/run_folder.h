@@ -10,11 +10,13 @@ namespace plaingrad::models {
 
 using nn::checkpoint::Metadata;
 
-// Where a run is saved, and how often.
+// Where a run is saved and shown, and how often.
 struct RunSettings {
     std::string save = {}, resume = {};  // the folder of a new run, or of one to resume; or neither
     int64_t save_every = 0;              // steps between checkpoints; 0: only after validations
     int64_t stop_after = 0;              // steps of this call; another call can resume; 0: all that are left
+    std::string report = {};             // a page about it (apps/kit/report.h); "": none
+    int64_t report_every = 0;            // steps after which the page is written again; 0: only at the end
 };
 
 // While this object, or its process, exists, no other run can use the folder. Without `save` and `resume`
@@ -45,7 +47,7 @@ public:
     RunSettings run = {};
     std::string program, path;
     std::string top;             // the folder to give to `resume`
-    std::string arguments = {};  // the settings as a checkpoint keeps them
+    std::string arguments = {};  // the settings, as a checkpoint keeps them
     Metadata checkpoint = {};    // of `last`, when it resumes
 
 private:

@@ -156,7 +156,9 @@ namespace detail {
 
 struct Collector : Visitor {
     std::vector<NamedParameter> all;
+    std::vector<NamedModule> modules;
     void parameter(const NamedParameter& p) override { all.push_back(p); }
+    void enter(const NamedModule& m) override { modules.push_back(m); }
 };
 
 class Printer : public Visitor {
@@ -193,6 +195,14 @@ std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>&
 template <Module M>
 std::vector<NamedParameter> parameters(const M& module) {
     return unique_parameters(all_parameters(module));
+}
+
+// All modules of a model, itself first, each before its members. They point into it.
+template <Module M>
+std::vector<NamedModule> modules(const M& module) {
+    detail::Collector collector;
+    collector("", module);
+    return std::move(collector.modules);
 }
 
 // Calls f(name, module) for each module of type M in `root`, itself included. If `root` is not const, f may

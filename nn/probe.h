@@ -7,9 +7,11 @@
 //
 //     MultiHeadAttention          the attention weights (B, H, T, S)
 //     FeedForward                 the hidden values, after the activation (B, T, d_ff)
-//     EncoderLayer, DecoderLayer  the output (B, T, d_model)
+//     EncoderLayer, DecoderLayer  in a stack: the output (B, T, d_model)
+//     PositionalEncoding          in an InputEmbedding: the encodings (T, d_model)
 //
-// Without a probe nothing is kept, and nothing is computed for it.
+// Without a probe nothing is kept, and nothing is computed for it. A probe knows modules by their addresses:
+// it is for one model, and must not outlive it.
 #pragma once
 
 #include <map>
@@ -21,29 +23,27 @@ namespace plaingrad::nn {
 
 class Probe {
 public:
-    // The value of a module in the last pass that went through it, without a graph. Throws Error if none did.
+    // The value of a module in the last pass that came through it, without a graph. Throws Error if none did.
     template <Module M>
     const Tensor& of(const M& module) const {
-        const auto found = values_.find(key(module));
-        check(found != values_.end(), "[Probe] no pass with this probe went through that ",
-              detail::type_name<M>());
-        return found->second;
+        const Tensor* const value = find({"", "", typeid(M), &module});
+        check(value != nullptr, "[Probe] no pass with this probe went through that ", detail::type_name<M>());
+        return *value;
+    }
+    // The same for one of `modules(model)`; nullptr if none did.
+    const Tensor* find(const NamedModule& module) const {
+        const auto found = values_.find({module.address, module.info});
+        return found == values_.end() || !found->second.defined() ? nullptr : &found->second;
     }
     // Where a module writes its value.
     template <Module M>
     Tensor& place(const M& module) {
-        return values_[key(module)];
+        return values_[{&module, typeid(M)}];
     }
 
 private:
     // The first member of a struct has the address of the struct, so the type belongs to the key.
-    using Key = std::pair<const void*, std::type_index>;
-    template <Module M>
-    static Key key(const M& module) {
-        return {&module, typeid(M)};
-    }
-
-    std::map<Key, Tensor> values_;
+    std::map<std::pair<const void*, std::type_index>, Tensor> values_;
 };
 
 // Shows a module's value to the probe, if there is one.

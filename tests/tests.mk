@@ -15,7 +15,7 @@ TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/%,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
-SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o)
+SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
 GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
@@ -75,7 +75,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_profile))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS))
-TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/chapters|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
+TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
 $(OUT)/libtests.a: $(SHARED_OBJ) $(OUT)/shared_list
 	$(call say,ar )
@@ -268,9 +268,9 @@ traps: $(if $(TRAP),,$(OUT)/draw_traps)  ## plants classic mistakes, trains, and
 	@MAKE='$(make_program)' CXX='$(CXX)' TRAPS='$(TRAPS)' sh tests/traps/run.sh '$(OUT)/traps' $(TRAP)$(if $(TRAP),, \
 	    ; status=$$?; $(OUT)/draw_traps >$(OUT)/curves.svg && mv $(OUT)/curves.svg tests/traps/curves.svg || status=1; exit $$status)
 
-$(OUT)/draw_traps: $(OBJ)/tests/traps/draw.o $(KIT) $(LIB)
+$(OUT)/draw_traps: $(OBJ)/tests/traps/draw.o $(OUT)/libtests.a $(KIT) $(LIB)
 	$(call say,ld )
-	$(Q)$(link)
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ -o $@
 
 # These rewrite pages, copy them, or check them: named together, each waits for the one before.
 rewriting := $(filter chapters chapters-quick traps test,$(MAKECMDGOALS))

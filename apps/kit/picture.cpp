@@ -2,6 +2,7 @@
 #include "apps/kit/picture.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/kit/text.h"
 #include "autograd/base/check.h"

@@ -9,6 +9,7 @@
 
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
+#include "apps/kit/report.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 
@@ -16,6 +17,16 @@ namespace plaingrad::kit {
 
 namespace fs = std::filesystem;
 using autograd::join;
+
+void add_report_options(Options& options, models::RunSettings& run) {
+    options
+        .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
+        .this_call();
+    options
+        .add("--report-every", "N", "write the page again every N steps; 0: only at the end",
+             run.report_every, {.max = 1'000'000'000})
+        .this_call();
+}
 
 void add_run_options(Options& options, models::RunSettings& run) {
     options.add("--save", "FOLDER", "folder for the model, checkpoints and a log", run.save).new_run();
@@ -29,6 +40,7 @@ void add_run_options(Options& options, models::RunSettings& run) {
         .add("--stop-after", "N", "stop this call after N steps, to resume later; 0: run to the end",
              run.stop_after, {.max = 1'000'000'000})
         .this_call();
+    add_report_options(options, run);
 }
 
 namespace {
@@ -51,6 +63,7 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
         return {};
     }
     print_plan(run.parts.parameters, plan, run.folder.exists(), last - done, (last - done) * batches_in_step);
+    const auto report = std::make_shared<Report>(run, steps, patience, plan.subject);
     listen_for_interrupt();
     const auto progress = std::make_shared<Progress>(last, plan.plain_lines_every, done);
     return {.on_step = [progress](const nn::StepReport& r) { progress->update(r.step, r.loss, r.tokens); },
@@ -58,6 +71,7 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
                 [progress, &run](int64_t, double, bool better) {
                     progress->note(run.validation + (better ? "" : "  (not better)"));
                 },
+            .after_step = [report](const nn::StepReport& r) { report->after_step(r); },
             .should_stop = interrupted};
 }
 

@@ -14,11 +14,14 @@
 #include "apps/kit/options.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
+#include "apps/kit/report.h"
 #include "models/run.h"
 
 namespace plaingrad::kit {
 
-// --save, --resume, --save-every, --stop-after.
+// --report, --report-every: of all programs that train.
+void add_report_options(Options& options, models::RunSettings& run);
+// The same, and --save, --resume, --save-every, --stop-after.
 void add_run_options(Options& options, models::RunSettings& run);
 
 // Trains and saves the model. Returns whether the run has come to its end. After Ctrl-C, saves everything and

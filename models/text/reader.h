@@ -38,6 +38,7 @@ public:
 
     bool cuts(const std::string& text) const;  // whether the text has more than max_words
     int64_t size() const { return vocabulary_.size(); }
+    const std::string& name(int32_t id) const { return vocabulary_.word(id); }
     const ReaderOptions& options() const { return options_; }
 
     // As metadata of a model, and back; of the options, only keep_case is saved. Throws FileError naming the

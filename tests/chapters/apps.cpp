@@ -1,7 +1,6 @@
 // The numbers of apps/README.md.
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "apps/kit/program.h"
 #include "autograd/base/portable_math.h"
 #include "models/language_model.h"
@@ -11,6 +10,7 @@
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/print.h"
 #include "tests/chapters/reversing.h"
+#include "tests/figures/figure.h"
 #include "tests/folder.h"
 
 namespace plaingrad::chapters {
@@ -69,11 +69,11 @@ std::string loss_figure() {
         losses.push_back(row.loss);
     const std::string from = digits(mean_loss(log_of_a_run(), 10), 1),
                       to = digits(mean_loss(log_of_a_run(), losses.size()), 1);
-    return kit::svg(
+    return figures::svg(
         "A run of ./apps/reverse_task",
         autograd::join("The loss falls from ", from, " to ", to, " in ", kit::grouped(std::ssize(losses)),
                        " steps. It jumps up and down from one step to the next."),
-        {kit::LineChart{
+        {figures::LineChart{
             .x = {.name = "step"}, .y = {.name = "loss", .log = true}, .series = {{"loss", losses}}}});
 }
 
@@ -145,14 +145,15 @@ void rates(std::ostream& out) {
 }
 
 std::string rates_figure() {
-    std::vector<kit::LineChart> panels;
+    std::vector<figures::LineChart> panels;
     for (std::size_t i = 0; i < kRates.size(); ++i)
         panels.push_back({.title = std::string("learning rate ") + kRates[i].first,
                           .x = {.name = "step"},
                           .y = {.name = "loss", .log = true},
                           .series = {{"loss", runs_of_rates()[i].losses}, {"guessing", {kGuessing}}}});
-    return kit::svg("One model, four learning rates",
-                    "Too small, it has hardly begun; just right; too large, it never settles.", panels, 2);
+    return figures::svg("One model, four learning rates",
+                        "Too small, it has hardly begun; just right; too large, it never settles.", panels,
+                        2);
 }
 
 // What a training step does: forward from left to right, backward from right to left.

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "nn/attention.h"
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -130,7 +130,7 @@ void gradients(std::ostream& out) {
 // figure.
 struct Times {
     std::vector<double> lengths = {64, 128, 256, 512, 1024, 2048};
-    std::vector<kit::Series> layers = {
+    std::vector<figures::Series> layers = {
         {"attention, 4 heads", {}}, {"recurrence", {}}, {"convolution of width 3", {}}};
 };
 Times measure_times() {
@@ -149,7 +149,7 @@ Times measure_times() {
         time(1, recurrence);
         time(2, convolution);
     }
-    for (kit::Series& layer : times.layers)
+    for (figures::Series& layer : times.layers)
         layer.x = times.lengths;
     return times;
 }
@@ -163,7 +163,7 @@ void times(std::ostream& out) {
     Rows rows = {{"milliseconds, forward and backward, d = 128"}};
     for (const double length : t.lengths)
         rows[0].push_back("T = " + fixed(length, 0));
-    for (const kit::Series& layer : t.layers) {
+    for (const figures::Series& layer : t.layers) {
         rows.push_back({layer.name});
         for (const double ms : layer.y)
             rows.back().push_back(digits(ms, 2));
@@ -172,10 +172,11 @@ void times(std::ostream& out) {
 }
 
 std::string draw_times() {
-    const kit::LineChart chart = {.x = {.name = "length T", .log = true, .ticks = measured_times().lengths},
-                                  .y = {.name = "milliseconds", .log = true},
-                                  .series = measured_times().layers};
-    return kit::svg(
+    const figures::LineChart chart = {
+        .x = {.name = "length T", .log = true, .ticks = measured_times().lengths},
+        .y = {.name = "milliseconds", .log = true},
+        .series = measured_times().layers};
+    return figures::svg(
         "One layer, forward and backward",
         "The time of attention grows with the square of a long sentence's length, those of recurrence and "
         "convolution with the length.",

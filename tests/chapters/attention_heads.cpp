@@ -1,7 +1,6 @@
 // Why several heads: a task of which each position needs two things, with one head and with more.
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/positional_encoding.h"
@@ -9,6 +8,7 @@
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -125,10 +125,11 @@ std::string draw_heads() {
             maps.push_back(map);
         }
     }
-    return kit::svg("Two things to look for, one head and two",
-                    "The only head spreads its weight over both neighbours of each position; of two heads, "
-                    "each looks at one side.",
-                    maps, 3);
+    return figures::svg(
+        "Two things to look for, one head and two",
+        "The only head spreads its weight over both neighbours of each position; of two heads, "
+        "each looks at one side.",
+        maps, 3);
 }
 
 // Forward and backward of an attention of the base model's width.

@@ -69,14 +69,14 @@ void filling(std::ostream& out) {
 std::string draw_masks() {
     const std::vector<std::string> src = {"she", "laughs", "<pad>"}, tgt = {"<sos>", "elle", "rit", "<pad>"};
     const Tokens src_ids(1, 3, {4, 5, 0}, 0), tgt_ids(1, 4, {1, 4, 5, 0}, 0);
-    return kit::svg("The three masks of an encoder-decoder",
-                    "Blue: the query may see the key. The encoder hides padding, the decoder's "
-                    "self-attention also what comes "
-                    "later, its cross-attention the source's padding.",
-                    {mask_map("encoder", Mask::padding(src_ids), src, src),
-                     mask_map("decoder: self-attention", Mask::padding(tgt_ids).and_causal(), tgt, tgt),
-                     mask_map("decoder: cross-attention", Mask::padding(src_ids), tgt, src)},
-                    3);
+    return figures::svg("The three masks of an encoder-decoder",
+                        "Blue: the query may see the key. The encoder hides padding, the decoder's "
+                        "self-attention also what comes "
+                        "later, its cross-attention the source's padding.",
+                        {mask_map("encoder", Mask::padding(src_ids), src, src),
+                         mask_map("decoder: self-attention", Mask::padding(tgt_ids).and_causal(), tgt, tgt),
+                         mask_map("decoder: cross-attention", Mask::padding(src_ids), tgt, src)},
+                        3);
 }
 
 }  // namespace

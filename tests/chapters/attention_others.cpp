@@ -3,11 +3,11 @@
 #include <functional>
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "autograd/base/check.h"
 #include "autograd/ops.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -84,10 +84,10 @@ std::string draw_patterns() {
                 map.values.push_back(s <= t && pattern.allowed(t, s) ? 1 : 0);
         maps.push_back(map);
     }
-    return kit::svg("Causal attention to fewer keys",
-                    autograd::join("Blue: the query sees the key. Patterns for ", T,
-                                   " tokens, window and stride ", w, "."),
-                    maps, 2);
+    return figures::svg("Causal attention to fewer keys",
+                        autograd::join("Blue: the query sees the key. Patterns for ", T,
+                                       " tokens, window and stride ", w, "."),
+                        maps, 2);
 }
 
 }  // namespace

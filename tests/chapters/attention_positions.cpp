@@ -3,13 +3,13 @@
 #include <numbers>
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "apps/kit/text.h"
 #include "autograd/base/portable_math.h"
 #include "nn/positional_encoding.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 #include "tests/chapters/rotary.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -126,7 +126,7 @@ std::string draw_positions() {
                         .high = 1};
     for (const Real value : sinusoids(length, d).to_vector())
         map.values.push_back(static_cast<double>(value));
-    return kit::svg(
+    return figures::svg(
         "Sinusoidal positions",
         "Each row encodes a position. The first columns change from row to row, the last ones hardly at all.",
         {map});

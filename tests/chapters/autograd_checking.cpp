@@ -4,7 +4,6 @@
 #include <cmath>
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/gradcheck.h"
@@ -12,6 +11,7 @@
 #include "autograd/ops.h"
 #include "tests/chapters/core.h"
 #include "tests/chapters/print.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -114,12 +114,13 @@ std::string error_figure() {
     std::vector<double> eps = steps({1, 0.5, 0.2});
     std::reverse(eps.begin(), eps.end());  // from left to right
     const std::vector<double> in_float = errors<float>(eps), in_double = errors<double>(eps);
-    const kit::Axis x = {.name = "eps", .log = true}, y = {.name = "largest error", .log = true};
-    return kit::svg(
+    const figures::Axis x = {.name = "eps", .log = true}, y = {.name = "largest error", .log = true};
+    return figures::svg(
         "The error of a difference, by its step",
         join("Two curves with a minimum: float reaches ", digits(best(in_float), 1), " at best, double ",
              digits(best(in_double), 1), "."),
-        {kit::LineChart{.x = x, .y = y, .series = {{"float", in_float, eps}, {"double", in_double, eps}}}});
+        {figures::LineChart{
+            .x = x, .y = y, .series = {{"float", in_float, eps}, {"double", in_double, eps}}}});
 }
 
 // ---- what a check finds

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <sstream>
 
-#include "apps/kit/canvas.h"
 #include "apps/kit/text.h"
 #include "autograd/base/check.h"
+#include "tests/figures/canvas.h"
 
 namespace plaingrad::chapters {
 namespace {
 
 using autograd::check;
 using autograd::join;
-using kit::Canvas;
-using kit::Frame;
+using figures::Canvas;
+using figures::Frame;
 
 struct Span {
     double low, high;
@@ -25,8 +25,9 @@ Span down(const Frame& frame) { return {frame.top, frame.bottom()}; }
 Span shared(const Span& a, const Span& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
 Frame frame_of(const Diagram& diagram, const Box& box) {
-    return {kit::kMargin + box.column * diagram.cell_width, kit::kTop + 10 + box.row * diagram.cell_height,
-            box.width * diagram.cell_width, box.height * diagram.cell_height};
+    return {figures::kMargin + box.column * diagram.cell_width,
+            figures::kTop + 10 + box.row * diagram.cell_height, box.width * diagram.cell_width,
+            box.height * diagram.cell_height};
 }
 
 void draw(Canvas& canvas, const Box& box, const Frame& at) {
@@ -34,16 +35,16 @@ void draw(Canvas& canvas, const Box& box, const Frame& at) {
     std::istringstream text(box.text);
     for (std::string line; std::getline(text, line);)
         lines.push_back(line);
-    const double height = kit::kLine * static_cast<double>(lines.size());
-    const double width = kit::text_width(kit::widest(lines));
+    const double height = figures::kLine * static_cast<double>(lines.size());
+    const double width = figures::text_width(kit::widest(lines));
     check(box.colour < 0 || (width < at.width + 12 && height <= at.height),
           "[diagram] a text needs a box that is large enough: '", lines.empty() ? "" : lines[0], "' takes ",
           width, " x ", height, " pixels and has ", at.width, " x ", at.height);
     if (box.colour >= 0)
-        canvas.path(kit::rectangle(at.left, at.top, at.width, at.height), join("box s", box.colour));
+        canvas.path(figures::rectangle(at.left, at.top, at.width, at.height), join("box s", box.colour));
     for (std::size_t i = 0; i < lines.size(); ++i)
         canvas.text(across(at).middle(),
-                    down(at).middle() - height / 2 + 13 + kit::kLine * static_cast<double>(i), lines[i],
+                    down(at).middle() - height / 2 + 13 + figures::kLine * static_cast<double>(i), lines[i],
                     i > 0              ? "soft mid"
                     : lines.size() > 1 ? "bold mid"
                                        : "mid");
@@ -64,7 +65,9 @@ void draw(Canvas& canvas, const Arrow& arrow, const Frame& from, const Frame& to
     const double turn = straight ? 0 : beside[0].middle() < beside[1].middle() ? 0.25 : -0.25;
     const double out = (straight ? common.middle() : beside[0].middle() + turn * beside[0].length()) + aside;
     const double in = (straight ? common.middle() : beside[1].middle() - turn * beside[1].length()) + aside;
-    const auto at = [&](double a, double b) { return vertical ? kit::place(b, a) : kit::place(a, b); };
+    const auto at = [&](double a, double b) {
+        return vertical ? figures::place(b, a) : figures::place(a, b);
+    };
     canvas.path(join("M", at(start, out), "C", at(middle, out), " ", at(middle, in), " ", at(neck, in)),
                 join("arrow s", arrow.colour));
     canvas.path(join("M", at(tip, in), "L", at(neck, in - 4), "L", at(neck, in + 4), "z"),
@@ -97,7 +100,7 @@ std::string svg(const std::string& title, const std::string& description, const 
         });
         draw(canvas, arrow, frames[arrow.from], frames[arrow.to], !back ? 0 : arrow.from < arrow.to ? -9 : 9);
     }
-    return canvas.page(title, description, right + kit::kMargin, bottom + kit::kMargin);
+    return canvas.page(title, description, right + figures::kMargin, bottom + figures::kMargin);
 }
 
 }  // namespace plaingrad::chapters

@@ -4,7 +4,6 @@
 #include <limits>
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/plain.h"
@@ -12,6 +11,7 @@
 #include "tests/bench/measure.h"
 #include "tests/chapters/core.h"
 #include "tests/chapters/print.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -62,12 +62,12 @@ std::string memory_figure() {
         plain.push_back(static_cast<double>(now.plain));
         fused.push_back(static_cast<double>(now.fused));
     }
-    const kit::Axis x = {.name = "length of the text", .log = true, .ticks = lengths},
-                    y = {.name = "KiB until backward", .log = true};
-    return kit::svg(
+    const figures::Axis x = {.name = "length of the text", .log = true, .ticks = lengths},
+                        y = {.name = "KiB until backward", .log = true};
+    return figures::svg(
         "What attention keeps",
         "The plain form grows with the square of the length, attention in blocks with the length.",
-        {kit::LineChart{
+        {figures::LineChart{
             .x = x, .y = y, .series = {{"plain form", plain, lengths}, {"blocks", fused, lengths}}}});
 }
 

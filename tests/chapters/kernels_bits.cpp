@@ -5,13 +5,13 @@
 #include <ostream>
 #include <utility>
 
-#include "apps/kit/figure.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/ops.h"
 #include "tests/chapters/core.h"
 #include "tests/chapters/print.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -145,14 +145,15 @@ void last_bit(std::ostream& out) {
 
 std::string last_bit_figure() {
     const Run careful = run(Real(0.1)), bold = run(Real(0.25));
-    const kit::Axis x = {.name = "step"}, y = {.name = "difference of the losses", .log = true};
-    return kit::svg("Two runs that began with one bit between them",
-                    join("With the learning rate 0.1 the difference is at most ", digits(largest(careful), 1),
-                         "; with 0.25 it grows to ", digits(largest(bold), 1), "."),
-                    {kit::LineChart{.x = x,
-                                    .y = y,
-                                    .series = {{"learning rate 0.1", careful.difference, careful.steps},
-                                               {"learning rate 0.25", bold.difference, bold.steps}}}});
+    const figures::Axis x = {.name = "step"}, y = {.name = "difference of the losses", .log = true};
+    return figures::svg(
+        "Two runs that began with one bit between them",
+        join("With the learning rate 0.1 the difference is at most ", digits(largest(careful), 1),
+             "; with 0.25 it grows to ", digits(largest(bold), 1), "."),
+        {figures::LineChart{.x = x,
+                            .y = y,
+                            .series = {{"learning rate 0.1", careful.difference, careful.steps},
+                                       {"learning rate 0.25", bold.difference, bold.steps}}}});
 }
 
 }  // namespace

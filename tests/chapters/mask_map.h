@@ -1,8 +1,8 @@
 // A mask as a picture: which query sees which key.
 #pragma once
 
-#include "apps/kit/figure.h"
 #include "autograd/ops.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 

@@ -19,7 +19,7 @@ namespace {
 
 std::string masks_figure() {
     const std::vector<std::string> src = labels(1, 5), tgt = labels(1, 4);
-    return kit::svg(
+    return figures::svg(
         "The masks of the three families",
         "An encoder-only model sees everything, a decoder-only model nothing later than the position "
         "itself; an encoder-decoder also sees the whole source.",

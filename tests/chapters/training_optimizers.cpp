@@ -4,7 +4,6 @@
 #include <functional>
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
 #include "models/transformer.h"
@@ -12,6 +11,7 @@
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -78,20 +78,21 @@ void valley(std::ostream& out) {
 }
 
 std::string draw_valley() {
-    const kit::Axis loss = {.name = "loss", .log = true, .low = 1e-9, .high = 1e3};
-    kit::LineChart chart = {.x = {.name = "step"}, .y = loss, .series = {}};
+    const figures::Axis loss = {.name = "loss", .log = true, .low = 1e-9, .high = 1e3};
+    figures::LineChart chart = {.x = {.name = "step"}, .y = loss, .series = {}};
     for (const Run& run : valley_runs()) {
-        kit::Series line = {.name = run.name, .y = run.losses};
+        figures::Series line = {.name = run.name, .y = run.losses};
         for (std::size_t i = 0; i < run.losses.size(); ++i)
             line.x.push_back(static_cast<double>(i));
         chart.series.push_back(line);
     }
-    return kit::svg("Four ways down a valley",
-                    join("At a rate above ", digits(2 / static_cast<double>(kSteep), 1),
-                         " gradient descent diverges; below, it is slow along the valley; momentum and Adam "
-                         "are faster. Losses below ",
-                         digits(loss.low, 1), " and above ", fixed(loss.high, 0), " are drawn at the edge."),
-                    {chart});
+    return figures::svg(
+        "Four ways down a valley",
+        join("At a rate above ", digits(2 / static_cast<double>(kSteep), 1),
+             " gradient descent diverges; below, it is slow along the valley; momentum and Adam "
+             "are faster. Losses below ",
+             digits(loss.low, 1), " and above ", fixed(loss.high, 0), " are drawn at the edge."),
+        {chart});
 }
 
 // Ids 4, 5, 6, ..., the commonest first, as words are in a text: word r is 1/r times as frequent as the

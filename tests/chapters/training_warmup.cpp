@@ -2,12 +2,12 @@
 #include <map>
 #include <ostream>
 
-#include "apps/kit/figure.h"
 #include "autograd/base/check.h"
 #include "nn/schedule.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 #include "tests/chapters/stack.h"
+#include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
 
@@ -96,8 +96,8 @@ void collapse(std::ostream& out) {
 }
 
 // Means of ten steps each: single batches jump.
-kit::Series smooth(const std::string& name, const std::vector<double>& losses) {
-    kit::Series line = {.name = name, .y = {}};
+figures::Series smooth(const std::string& name, const std::vector<double>& losses) {
+    figures::Series line = {.name = name, .y = {}};
     for (std::size_t i = 0; i + 10 <= losses.size(); i += 10) {
         double sum = 0;
         for (std::size_t k = i; k < i + 10; ++k)
@@ -109,16 +109,16 @@ kit::Series smooth(const std::string& name, const std::vector<double>& losses) {
 }
 
 std::string draw_warmup() {
-    const kit::LineChart chart = {
+    const figures::LineChart chart = {
         .x = {.name = "step"},
         .y = {.name = "loss", .log = true},
         .series = {smooth("post-norm, no warm-up", run(Around::post, 0, 1)),
                    smooth("post-norm, " + with_warmup(), run(Around::post, kWarmup, 1)),
                    smooth("pre-norm, no warm-up", run(Around::pre, 0, 1))}};
-    return kit::svg(join(kDepth, " layers, with and without warm-up"),
-                    "Without warm-up the post-norm model stays near the loss of guessing; with it, it "
-                    "learns; the pre-norm model learns without.",
-                    {chart});
+    return figures::svg(join(kDepth, " layers, with and without warm-up"),
+                        "Without warm-up the post-norm model stays near the loss of guessing; with it, it "
+                        "learns; the pre-norm model learns without.",
+                        {chart});
 }
 
 }  // namespace

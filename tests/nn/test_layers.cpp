@@ -1,4 +1,5 @@
 // Layers: the values they compute, their shapes, and errors.
+#include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
@@ -246,12 +247,26 @@ TEST_CASE("probe: sees the hidden values, changes no bit, and says what it has n
     CHECK(same_bits(hidden, autograd::relu(layer.linear1(x))));  // which changes no value of before
     CHECK_THROWS_WITH(seen.of(other), "[Probe] no pass with this probe went through that FeedForward");
     CHECK_THROWS_WITH(seen.of(layer.linear1), "[Probe] no pass with this probe went through that Linear");
-    // In training too: gradients and dropout are as without.
-    const Mode train = Mode::train(Rng(3));
-    sum(layer(x, train)).backward();
-    const Tensor gradient = layer.linear1.weight->grad().detach() * 1;
-    zero_grad(layer);
-    sum(layer(x, Mode::train(Rng(3), &seen))).backward();
-    CHECK(same_bits(gradient, layer.linear1.weight->grad()));
-    CHECK_FALSE(seen.of(layer).needs_grad());
+    // In training too: gradients and dropout are as without, also where the probe takes another path.
+    for (const Real rate : {Real(0), Real(0.5)}) {
+        const FeedForward trained(4, 6, Rng(1), {.dropout = rate});
+        const auto gradient = [&](Probe* probe) {
+            zero_grad(trained);
+            sum(trained(x, Mode::train(Rng(3), probe))).backward();
+            return trained.linear1.weight->grad().clone();
+        };
+        const Tensor without = gradient(nullptr);
+        CHECK(same_bits(without, gradient(&seen)));
+        CHECK_FALSE(seen.of(trained).needs_grad());
+    }
+}
+
+TEST_CASE("probe: a pass that failed has shown nothing", "[nn][layers]") {
+    const MultiHeadAttention layer(4, 2, Rng(1));
+    Probe seen;
+    const Tensor x = random({2, 3, 4}, 1);
+    CHECK_THROWS(layer(x, {.mask = Mask::key_counts({9, 9, 9}), .mode = Mode::eval(&seen)}));
+    CHECK_THROWS(seen.of(layer));
+    layer(x, {.mode = Mode::eval(&seen)});
+    CHECK(seen.of(layer).shape() == Shape({2, 2, 3, 3}));
 }

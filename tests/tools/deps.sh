@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need beyond the compiler, which is Catch2, with the system's package manager. It exists so
 # that the README can say `make deps` for every system. With --all, also what .ci/run needs (Debian and Ubuntu): clang
-# with its standard library, a compiler and an emulator for another processor, clang-format, CMake, PyTorch.
+# with its standard library, a compiler and an emulator for another processor, clang-format, CMake, PyTorch, a browser.
 #
 # usage: deps.sh [--all] <compiler...>     (the compiler, to see whether Catch2 is there already)
 all=
@@ -24,6 +24,7 @@ if [ -n "$all" ] && have apt-get; then
         need clang libc++-dev libc++abi-dev
     have aarch64-linux-gnu-g++ || need g++-aarch64-linux-gnu
     have qemu-aarch64 || need qemu-user
+    have chromium || have chromium-browser || have google-chrome || need chromium
     torch || need python3-torch
 fi
 if [ -z "$missing" ]; then

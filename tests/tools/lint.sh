@@ -123,6 +123,9 @@ else
     echo "note: format not checked, clang-format is not installed"
 fi
 
+# ---- The policy of the page about a run.
+if [ -f apps/kit/run_page.html ]; then sh tests/tools/page.sh --check >>"$found"; fi
+
 # ---- Not a rule, but worth a thought.
 wc -l $sources /dev/null | awk '$2 != "total" && $1 > 300 { print "note: " $2 " has " $1 " lines; could it be two ideas?" }'
 

@@ -70,6 +70,7 @@ plant 'no tabs' nn/a.cpp 'int\ta;'
 plant 'no tabs' nn/a.cpp 'int a; '
 plant 'no tabs' nn/a.cpp 'int a;\r'
 plant 'one machine' nn/a.cpp 'const char* a = "/ho''me/me";'
+plant 'policy' apps/kit/run_page.html "<meta content=\"default-src 'none'\">\n<style>\np {}\n</style>\n<script>\n</script>"
 if command -v clang-format >/dev/null 2>&1; then
     plant 'clang-format' nn/a.cpp 'int   a ;'
 fi

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "apps/kit/figure.h"
 #include "autograd/base/check.h"
+#include "tests/figures/figure.h"
 #include "tests/traps/trap.h"
 
 namespace plaingrad::tests {
@@ -47,7 +47,7 @@ inline const Curve& curve_named(const std::vector<Curve>& curves, const std::str
     throw autograd::Error("curves.csv has no " + name + "; make traps writes it");
 }
 
-inline kit::LineChart panel_of(const Trap& trap, const Curve& curve, const Curve& reference) {
+inline figures::LineChart panel_of(const Trap& trap, const Curve& curve, const Curve& reference) {
     std::vector<double> steps;
     for (std::size_t i = 1; i <= reference.loss.size(); ++i)
         steps.push_back(20 * static_cast<double>(i));
@@ -64,7 +64,7 @@ inline kit::LineChart panel_of(const Trap& trap, const Curve& curve, const Curve
 
 inline std::string traps_figure(const std::vector<Trap>& traps, const std::string& csv) {
     const std::vector<Curve> curves = read_curves(csv);
-    std::vector<kit::LineChart> panels;
+    std::vector<figures::LineChart> panels;
     for (const Curve& curve : curves) {
         const auto trap =
             std::find_if(traps.begin(), traps.end(), [&](const Trap& t) { return t.name == curve.name; });
@@ -74,7 +74,7 @@ inline std::string traps_figure(const std::vector<Trap>& traps, const std::strin
         if (curve.loss != reference.loss)
             panels.push_back(panel_of(*trap, curve, reference));
     }
-    return kit::svg(
+    return figures::svg(
         "The mistakes that change the loss",
         "Training curves of reverse_task, each with one mistake, beside "
         "the curve without. Below each name: how many of 2000 sequences it reverses after training.",

@@ -1,6 +1,6 @@
 // The patches of this folder still apply to the sources, say what they are to say, and stand on the page.
-#include "apps/kit/figure.h"  // whose library this file needs
 #include "tests/catch.h"
+#include "tests/figures/figure.h"  // whose library this file needs
 #include "tests/traps/figure.h"
 
 using namespace plaingrad;  // NOLINT

@@ -16,13 +16,14 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     Settings s = recipe("demo");
     kit::Options options("char_lm", "learns from a text, and writes more of it");
     options.commands(commands);
+    kit::add_report_options(options, s.run);
     options.add_common(s.seed);
     options.example("./apps/char_lm", "learns a built-in text for 18 seconds, and continues it");
     options.example("./apps/char_lm train README.md --steps 500 --save readme",
                     "learns from a file, character by character");
     options.example("./apps/char_lm sample readme --prompt 'The '", "continues the prompt");
     options.parse(argc, argv);
-    learn({{"the built-in text", std::string(log_book)}}, s, models::RunFolder("char_lm", {}, options));
+    learn({{"the built-in text", std::string(log_book)}}, s, models::RunFolder("char_lm", s.run, options));
     return 0;
 }
 

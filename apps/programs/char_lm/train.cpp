@@ -14,6 +14,16 @@ using autograd::check;
 
 namespace {
 
+// What the page of --report shows: the attention of a held-out piece, and what the model writes.
+kit::Subject subject(const models::Writer& w, const Sequence& piece) {
+    const Tokens text(1, std::ssize(piece) - 1, {piece.begin(), piece.end() - 1});
+    kit::Subject s = kit::subject_of(
+        w.model, std::vector<Tokens>{text},
+        kit::token_names(w.characters.size(), [&](int32_t id) { return w.characters.decode(id); }));
+    s.samples = [&w] { return kit::Labels{w("", {.sampling = {.temperature = 0.5}, .max_tokens = 120})}; };
+    return s;
+}
+
 // texts: those that the corpus was made from. Returns whether the run has come to its end.
 bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std::string>& texts,
            const Settings& s, const models::RunFolder& folder) {
@@ -41,6 +51,7 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
     const bool ended =
         kit::train(run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
                    {.activations = kit::activation_bytes(w.model.config, s.batch * context),
+                    .subject = subject(w, some[0]),
                     .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
     if (ended) {
         print("validation loss", measure(w.model, all), corpus.characters);

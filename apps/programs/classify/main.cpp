@@ -20,6 +20,7 @@ namespace {
 kit::Options demo_options(Settings& s, const std::vector<kit::Command>& commands) {
     kit::Options options("classify", "learns to label lines of text");
     options.commands(commands);
+    kit::add_report_options(options, s.run);
     options.add_common(s.seed);
     options.example("./apps/classify", "learns from built-in requests in a second, and labels unseen ones");
     options.example(
@@ -40,7 +41,7 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     kit::Options options = demo_options(s, commands);
     options.parse(argc, argv);
     const Corpus corpus = built_in_corpus(autograd::Rng(static_cast<uint64_t>(s.seed)).fork("sentences"));
-    const models::RunFolder folder("classify", {}, options);
+    const models::RunFolder folder("classify", s.run, options);
     const models::Labeller l = new_labeller(corpus, built_in_labels(), s);
     train(l, corpus, s, folder);
     std::cout << "On sentences worded differently from those learned:\n";

@@ -69,6 +69,19 @@ double loss_of(const Labeller& l, const std::vector<Example>& examples) {
     return sum / static_cast<double>(examples.size());
 }
 
+// What the page of --report shows: the attention of some texts, and which labels are confused.
+kit::Subject subject(const Labeller& l, const Corpus& corpus) {
+    const std::vector<Example>& shown = corpus.held_out.empty() ? corpus.training : corpus.held_out;
+    std::vector<Tokens> texts;
+    for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
+        texts.push_back(Tokens::padded({l.reader(shown[i].text)}, models::kPad));
+    kit::Subject s = kit::subject_of(
+        l.model, texts, kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); }));
+    s.classes = l.labels;
+    s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
+    return s;
+}
+
 }  // namespace
 
 Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
@@ -105,6 +118,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
         run, [&](int64_t step, const nn::Mode& mode) { return step_loss(l, corpus.training, s, step, mode); },
         options,
         {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest),
+         .subject = subject(l, corpus),
          .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
 }
 

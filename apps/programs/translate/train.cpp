@@ -96,6 +96,7 @@ public:
                           .files = s_.average + 3,
                           .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                           .continues = what_continues(),
+                          .subject = subject(),
                           .batch = [&](int64_t) {
                               bool ends_epoch = false;
                               return loss_of(others.next(ends_epoch), nn::Mode::train(autograd::Rng(0)));
@@ -109,6 +110,29 @@ public:
 private:
     std::string data() const {
         return join(corpus_.fingerprint(), "; ", validation_ ? validation_->fingerprint() : "no validation");
+    }
+
+    // What the page of --report shows: the attention of some sentences, their translations, and BLEU.
+    kit::Subject subject() {
+        const Corpus& shown = validation_ != nullptr ? *validation_ : corpus_;
+        std::vector<models::Batch> texts;
+        std::vector<std::string> lines;
+        for (int64_t i = 0; i < std::min<int64_t>(shown.size(), 3); ++i) {
+            texts.push_back(shown.batch({i}));
+            lines.push_back(shown.sentences()[static_cast<std::size_t>(i)].source);
+        }
+        const kit::Labels names =
+            kit::token_names(codec_.size(), [this](int32_t id) { return codec_.decode({id}); });
+        kit::Subject s = kit::subject_of(model_, texts, names, names);
+        s.samples = [this, lines] {
+            kit::Labels all;
+            for (const models::Translation& t : models::translate(model_, codec_, lines, {.beam = 1}))
+                all.push_back(lines[all.size()] + "  ->  " + t.best[0].text);
+            return all;
+        };
+        if (validation_ != nullptr)
+            s.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
+        return s;
     }
 
     models::RunHooks hooks() {

@@ -12,7 +12,7 @@
 
 #include <string>
 
-namespace plaingrad::kit {
+namespace plaingrad::figures {
 
 constexpr double kLine = 17;  // from one line of text to the next
 // Wider than the text in most fonts, narrower in none.
@@ -52,4 +52,4 @@ private:
     std::string body_;
 };
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::figures

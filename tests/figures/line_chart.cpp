@@ -1,13 +1,15 @@
 // Line charts as SVG.
 #include <algorithm>
 
-#include "apps/kit/canvas.h"
-#include "apps/kit/figure.h"
-#include "apps/kit/scale.h"
 #include "apps/kit/text.h"
 #include "autograd/base/check.h"
+#include "tests/figures/canvas.h"
+#include "tests/figures/figure.h"
+#include "tests/figures/scale.h"
 
-namespace plaingrad::kit {
+namespace plaingrad::figures {
+
+using namespace kit;  // NOLINT
 namespace {
 
 using autograd::join;
@@ -112,4 +114,4 @@ std::string svg(const std::string& title, const std::string& description,
     return canvas.page(title, description, kWidth, at.bottom() + 36 + kMargin);
 }
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::figures

@@ -1,4 +1,4 @@
-#include "apps/kit/canvas.h"
+#include "tests/figures/canvas.h"
 
 #include <algorithm>
 
@@ -6,7 +6,9 @@
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
 
-namespace plaingrad::kit {
+namespace plaingrad::figures {
+
+using namespace kit;  // NOLINT
 
 extern const std::string_view stylesheet;  // stylesheet.txt
 
@@ -62,4 +64,4 @@ std::string Canvas::page(const std::string& title, const std::string& descriptio
                 "/>\n<text x='16' y='28' class='title'>", escaped(title), "</text>\n", body_, "</svg>\n");
 }
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::figures

@@ -2,13 +2,15 @@
 #include <algorithm>
 #include <map>
 
-#include "apps/kit/canvas.h"
-#include "apps/kit/figure.h"
-#include "apps/kit/scale.h"
 #include "apps/kit/text.h"
 #include "autograd/base/check.h"
+#include "tests/figures/canvas.h"
+#include "tests/figures/figure.h"
+#include "tests/figures/scale.h"
 
-namespace plaingrad::kit {
+namespace plaingrad::figures {
+
+using namespace kit;  // NOLINT
 namespace {
 
 using autograd::check;
@@ -132,4 +134,4 @@ std::string svg(const std::string& title, const std::string& description, const 
     return canvas.page(title, description, right + kKey, std::max(bottom, grids[0].top + 90) + kMargin);
 }
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::figures

@@ -1,4 +1,4 @@
-#include "apps/kit/scale.h"
+#include "tests/figures/scale.h"
 
 #include <algorithm>
 
@@ -6,7 +6,9 @@
 #include "autograd/base/check.h"
 #include "autograd/base/portable_math.h"
 
-namespace plaingrad::kit {
+namespace plaingrad::figures {
+
+using namespace kit;  // NOLINT
 namespace {
 
 using autograd::check;
@@ -58,6 +60,7 @@ std::vector<double> powers(double low, double high, double most) {
 bool is_level(const Series& series) { return series.y.size() == 1 && series.x.empty(); }
 
 double round_step(double least) {
+    least = std::max(least, 1e-300);  // the difference of two values may be 0 to the processor
     const double power = times_ten_to(1, decade_of(least)), digit = least / power - kNearly;
     return power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
 }
@@ -88,7 +91,8 @@ Scale::Scale(const std::vector<LineChart>& charts, bool is_x, double most) {
     if (axis.ticks.empty() && ticks.size() < 2)  // also of a logarithmic axis of less than a power of ten
         ticks = multiples(step, low_, high_);
     for (const double tick : ticks)
-        ticks_.push_back({(*this)(tick), autograd::join(tick)});
+        if (const double part = (*this)(tick); !std::isnan(part))
+            ticks_.push_back({part, autograd::join(tick)});
 }
 
 double Scale::operator()(double value) const {
@@ -146,4 +150,4 @@ void place_names(std::vector<Curve>& curves, double gap, double limit) {
         order[i]->name = std::min(order[i]->name, limit);
 }
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::figures

@@ -1,12 +1,14 @@
 // Line charts on a terminal.
 #include <algorithm>
 
-#include "apps/kit/picture.h"
-#include "apps/kit/scale.h"
 #include "apps/kit/text.h"
 #include "nn/utf8.h"
+#include "tests/figures/figure.h"
+#include "tests/figures/scale.h"
 
-namespace plaingrad::kit {
+namespace plaingrad::figures {
+
+using namespace kit;  // NOLINT
 namespace {
 
 using std::size_t;
@@ -94,4 +96,4 @@ std::string draw(const LineChart& chart, std::size_t width, std::size_t height, 
     return text + axis_of(x, chart.x.name, margin, dots.columns);
 }
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::figures

@@ -2,9 +2,9 @@
 // axis. The same for a figure and for a terminal.
 #pragma once
 
-#include "apps/kit/figure.h"
+#include "tests/figures/figure.h"
 
-namespace plaingrad::kit {
+namespace plaingrad::figures {
 
 bool is_level(const Series& series);
 
@@ -54,4 +54,4 @@ std::vector<Curve> curves_of(const LineChart& chart, const Scale& x, const Scale
 // none is below `limit`.
 void place_names(std::vector<Curve>& curves, double gap, double limit);
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::figures

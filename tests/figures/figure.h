@@ -1,35 +1,24 @@
-// Heat maps and line charts as SVG files. Any browser shows them, light or dark as its reader likes it; they
-// hold no script and no font, and the same numbers give the same bytes on every machine.
+// Heat maps and line charts as SVG files, for the chapters and the museum. Any browser shows them, light or
+// dark as its reader likes it; they hold no script and no font, and the same numbers give the same bytes on
+// every machine. Line charts also for a terminal. (Of the programs, those that draw have apps/kit/picture.h;
+// and the page about a run draws itself.)
 //
 //     const kit::HeatMap map = {.rows = {"5", "3"}, .columns = {"5", "3"}, .values = {0.9, 0.1, 0.4, 0.6}};
-//     std::ofstream("weights.svg") << kit::svg("Attention", "Each digit attends to itself.", {map});
-//     const kit::Axis step = {.name = "step"}, loss = {.name = "loss", .log = true};
-//     const kit::LineChart chart = {.x = step, .y = loss, .series = {{"Adam", adam}, {"ln V", {3.04}}}};
-//     std::ofstream("loss.svg") << kit::svg("Loss", "Adam soon beats guessing.", {chart});
-//
-// picture.h draws the same charts on a terminal.
+//     std::ofstream("weights.svg") << figures::svg("Attention", "Each digit attends to itself.", {map});
+//     const figures::Axis step = {.name = "step"}, loss = {.name = "loss", .log = true};
+//     const figures::LineChart chart = {.x = step, .y = loss, .series = {{"Adam", adam}, {"ln V", {3.04}}}};
+//     std::ofstream("loss.svg") << figures::svg("Loss", "Adam soon beats guessing.", {chart});
 #pragma once
 
 #include <cmath>
 #include <string>
 #include <vector>
 
-namespace plaingrad::kit {
+#include "apps/kit/picture.h"
 
-// What a cell of a heat map shows: a shade, its value, or both.
-enum class Cells { shades, numbers, both };
+namespace plaingrad::figures {
 
-// A grid of squares, (rows, columns). From `low` to `high` it is white to blue (on a dark page black to
-// blue); if low is negative, blue over grey to yellow, which get lighter from end to end and so can be told
-// apart in print. Values beyond an end look like it; NaN is left empty.
-struct HeatMap {
-    std::string title = {};                  // above this grid; short
-    std::vector<std::string> rows, columns;  // labels; if the cells are small, only every n-th is written
-    std::vector<double> values;              // row after row
-    std::string row_axis = {}, column_axis = {};  // what rows and columns are: "query", "key"
-    double low = 0, high = 1;
-    Cells cells = Cells::shades;
-};
+using kit::HeatMap;
 
 struct Axis {
     std::string name = {};
@@ -63,4 +52,9 @@ std::string svg(const std::string& title, const std::string& description, const 
 std::string svg(const std::string& title, const std::string& description,
                 const std::vector<LineChart>& panels, int across = 1);
 
-}  // namespace plaingrad::kit
+// A line chart of this many characters: braille dots, eight a character, the name of each series at its end,
+// and if `colour`, each in its own. Throws Error if a series has no point, if x and y do not match in number,
+// and if an axis has no value that it can show.
+std::string draw(const LineChart& chart, std::size_t width, std::size_t height, bool colour);
+
+}  // namespace plaingrad::figures

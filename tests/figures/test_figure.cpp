@@ -5,18 +5,18 @@
 #include <set>
 #include <sstream>
 
-#include "apps/kit/canvas.h"
-#include "apps/kit/figure.h"
 #include "apps/kit/picture.h"
-#include "apps/kit/scale.h"
 #include "apps/kit/text.h"
 #include "tests/catch.h"
+#include "tests/figures/canvas.h"
+#include "tests/figures/figure.h"
+#include "tests/figures/scale.h"
 
 using namespace plaingrad;  // NOLINT
+using figures::LineChart;
+using figures::Scale;
+using figures::svg;
 using kit::HeatMap;
-using kit::LineChart;
-using kit::Scale;
-using kit::svg;
 using tests::contains;
 
 namespace {
@@ -61,11 +61,11 @@ std::vector<std::string> all(const std::string& text, const std::string& pattern
     return found;
 }
 
-LineChart chart_of(std::vector<kit::Series> series) {
+LineChart chart_of(std::vector<figures::Series> series) {
     return {.x = {.name = "step"}, .y = {.name = "loss"}, .series = std::move(series)};
 }
 
-std::vector<std::string> ticks(const kit::Axis& axis, const std::vector<double>& values, double most) {
+std::vector<std::string> ticks(const figures::Axis& axis, const std::vector<double>& values, double most) {
     std::vector<std::string> labels;
     const Scale scale({LineChart{.x = {}, .y = axis, .series = {{"", values}}}}, false, most);
     for (const Scale::Tick& tick : scale.ticks())
@@ -170,10 +170,10 @@ TEST_CASE("numbers are rounded, without a sign for zero, and the same in every l
     };
     const LineChart chart = chart_of({{"s", {0.5, 1234.5, 20000}}});
     const std::string plain = svg("t", "d", {chart}), map = svg("t", "d", {kMap}),
-                      drawn = kit::draw(chart, 40, 5, true);
+                      drawn = figures::draw(chart, 40, 5, true);
     const std::locale before = std::locale::global(std::locale(std::locale(), new German));
     const std::string german = svg("t", "d", {chart}), german_map = svg("t", "d", {kMap});
-    const std::string german_drawn = kit::draw(chart, 40, 5, true);
+    const std::string german_drawn = figures::draw(chart, 40, 5, true);
     std::locale::global(before);
     CHECK(german == plain);
     CHECK(german_map == map);
@@ -206,7 +206,7 @@ TEST_CASE("axes have round numbers", "[kit][figure]") {
 }
 
 TEST_CASE("a line has gaps where it cannot be drawn", "[kit][figure]") {
-    const auto lines = [](const kit::Series& series, bool log) {
+    const auto lines = [](const figures::Series& series, bool log) {
         LineChart chart = chart_of({series});
         chart.y.log = log;
         const Labels found = all(svg("t", "d", {chart}), "<path class='line s1' d='([^']*)'");
@@ -220,14 +220,14 @@ TEST_CASE("a line has gaps where it cannot be drawn", "[kit][figure]") {
 }
 
 TEST_CASE("a long line has a point for each column of pixels", "[kit][figure]") {
-    kit::Series series = {"s", {}};
+    figures::Series series = {"s", {}};
     for (int i = 0; i < 10000; ++i)
         series.y.push_back(i % 2);
     const std::vector<LineChart> charts = {chart_of({series})};
-    const std::vector<kit::Curve> curves =
-        kit::curves_of(charts[0], Scale(charts, true, 5), Scale(charts, false, 5), 100, 80, 17);
+    const std::vector<figures::Curve> curves =
+        figures::curves_of(charts[0], Scale(charts, true, 5), Scale(charts, false, 5), 100, 80, 17);
     REQUIRE((curves.size() == 1 && curves[0].lines.size() == 1 && curves[0].lines[0].size() == 101));
-    for (const kit::Point& point : curves[0].lines[0])
+    for (const figures::Point& point : curves[0].lines[0])
         CHECK(point.y == Approx(40).margin(2));  // the mean of 0 and 1
 }
 
@@ -242,12 +242,12 @@ TEST_CASE("a level crosses the chart and has no place on the x axis", "[kit][fig
 
 TEST_CASE("names at the ends of lines do not overlap", "[kit][figure]") {
     const auto placed = [](const std::vector<double>& ends, double gap, double limit) {
-        std::vector<kit::Curve> curves;
+        std::vector<figures::Curve> curves;
         for (const double y : ends)
             curves.push_back({.lines = {}, .end = {0, y}});
-        kit::place_names(curves, gap, limit);
+        figures::place_names(curves, gap, limit);
         std::vector<double> names;
-        for (const kit::Curve& curve : curves)
+        for (const figures::Curve& curve : curves)
             names.push_back(curve.name);
         return names;
     };
@@ -377,7 +377,7 @@ TEST_CASE("what cannot be drawn is refused", "[kit][figure]") {
 TEST_CASE("a chart on a terminal", "[kit][figure]") {
     LineChart chart = chart_of({{"down", {4, 3, 2, NAN, 0}, {0, 1, 2, 3, 4}}, {"ln V", {3}}});
     chart.title = "A title";
-    const std::string plain = kit::draw(chart, 30, 4, false);
+    const std::string plain = figures::draw(chart, 30, 4, false);
     CHECK(plain == R"(A title
 loss
 5 ┤⣀
@@ -387,11 +387,11 @@ loss
   └───────────────── step
    0          2         4
 )");
-    const std::string coloured = kit::draw(chart, 30, 4, true);
+    const std::string coloured = figures::draw(chart, 30, 4, true);
     CHECK(contains(coloured, " \033[38;5;33mdown\033[0m\n"));
     CHECK(std::regex_replace(coloured, std::regex("\033\\[[0-9;]*m"), "") == plain);
     for (const char* name : {"", "a long name"}) {
-        std::istringstream lines(kit::draw(chart_of({{name, {1, 1000000}, {0, 1000}}}), 40, 8, false));
+        std::istringstream lines(figures::draw(chart_of({{name, {1, 1000000}, {0, 1000}}}), 40, 8, false));
         for (std::string line; std::getline(lines, line);)
             CHECK(kit::columns(line) <= 40);
     }
@@ -403,4 +403,15 @@ TEST_CASE("pictures side by side", "[kit][figure]") {
     CHECK(kit::beside({"\033[38;5;33m—\033[0m\nabc\n", "d\ne\n"}, 80) ==
           "\033[38;5;33m—\033[0m     d\nabc   e\n");
     CHECK(kit::beside({}, 80).empty());
+}
+
+TEST_CASE("a scale of what is nearly nothing, and a tick that a logarithmic axis cannot show",
+          "[kit][figure]") {
+    const Scale tiny({chart_of({{"s", {0, 5e-324}, {}}})}, false, 5);
+    CHECK_FALSE(tiny.ticks().empty());
+    LineChart chart = chart_of({{"s", {1, 10}, {}}});
+    chart.y = {.log = true, .ticks = {0, 1, 10}};
+    const Scale log({chart}, false, 5);
+    CHECK(log.ticks().size() == 2);
+    CHECK_FALSE(figures::draw(chart, 40, 8, false).empty());
 }

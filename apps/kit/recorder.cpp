@@ -1,0 +1,203 @@
+#include "apps/kit/recorder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+#include "apps/kit/embedding.h"
+#include "apps/kit/json.h"
+#include "autograd/ops.h"
+
+namespace plaingrad::kit {
+namespace {
+
+using autograd::Real;
+using autograd::Tensor;
+
+constexpr int64_t kSnapshots = 10;
+constexpr int64_t kBytes = 900'000;  // of all attention weights in a page, a byte each
+constexpr std::size_t kBins = 40, kTokens = 150;
+
+// 255 stands for 1. A weight above 0 is at least 1, so that hidden and hardly seen remain apart.
+std::string bytes_of(const Tensor& weights) {
+    std::string bytes;
+    for (const Real w : weights.to_vector())
+        bytes += static_cast<char>(w > 0 ? std::max(1L, std::lround(255 * std::min<Real>(w, 1))) : 0);
+    return base64(bytes);
+}
+
+// How values are spread: counts from the lowest to the highest.
+std::string spread(const std::string& name, const Tensor& values) {
+    const std::vector<Real> all = values.to_vector();
+    const auto [low, high] = std::minmax_element(all.begin(), all.end());
+    const double from = static_cast<double>(*low), width = std::max(static_cast<double>(*high) - from, 1e-30);
+    double sum = 0, squares = 0;
+    std::vector<int64_t> counts(kBins);
+    for (const Real value : all) {
+        const auto x = static_cast<double>(value);
+        sum += x;
+        squares += x * x;
+        ++counts[std::min(kBins - 1, static_cast<std::size_t>((x - from) / width * kBins))];
+    }
+    const auto n = static_cast<double>(all.size());
+    const double deviation = std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
+    return json_object({{"name", json(name)},
+                        {"low", json(from)},
+                        {"high", json(from + width)},
+                        {"mean", json(sum / n)},
+                        {"deviation", json(deviation)},
+                        {"counts", json(counts)}});
+}
+
+std::string listed(const std::vector<std::string>& values) {
+    std::string text;
+    for (const std::string& value : values)
+        text += (text.empty() ? "" : ",") + value;
+    return "[" + text + "]";
+}
+
+// The modules with their types and parameters, and the texts.
+std::string described(const Subject& s) {
+    std::vector<std::string> modules, looks;
+    for (const nn::NamedModule& m : s.modules) {
+        int64_t count = 0;
+        for (const nn::NamedParameter& p : s.parameters)
+            count += m.name.empty() || p.name.starts_with(m.name + ".") ? p.tensor.numel() : 0;
+        modules.push_back("[" + json(m.name) + "," + json(m.type) + "," + json(count) + "]");
+    }
+    for (const Look& look : s.looks)
+        looks.push_back(json_object({{"source", json(look.source)}, {"target", json(look.target)}}));
+    return "\"modules\":" + listed(modules) + ",\"looks\":" + listed(looks);
+}
+
+}  // namespace
+
+Labels names_of(const autograd::Tokens& ids, const Labels& tokens) {
+    Labels names;
+    for (const int32_t id : ids.ids())
+        names.push_back(static_cast<std::size_t>(id) < tokens.size() ? tokens[static_cast<std::size_t>(id)]
+                                                                     : std::to_string(id));
+    return names;
+}
+
+autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions) {
+    return text.slice(0, std::min(positions, text.length()));
+}
+
+Recorder::Recorder(Subject subject, int64_t steps, const std::string& earlier, int64_t done)
+    : subject_(std::move(subject)), steps_(steps) {
+    std::istringstream lines(earlier);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t step = line.find("\"step\":");
+        if (line.ends_with('}') && step != line.npos && std::atoll(line.c_str() + step + 7) <= done)
+            lines_ += line + '\n';
+    }
+    if (lines_.empty())
+        add("model", 0, described(subject_));
+}
+
+void Recorder::add(const std::string& kind, int64_t step, const std::string& members) {
+    lines_ += "{\"kind\":\"" + kind + "\",\"step\":" + json(step) + "," + members + "}\n";
+}
+
+void Recorder::call(int64_t step, const std::vector<std::pair<const char*, std::string>>& facts,
+                    const std::string& settings) {
+    std::vector<Labels> rows;
+    for (const auto& [what, value] : facts)
+        if (!value.empty())
+            rows.push_back({what, value});
+    add("call", step, "\"facts\":" + json(rows) + ",\"settings\":" + json(settings));
+}
+
+void Recorder::scores(int64_t step) {
+    if (subject_.scores)
+        for (const auto& [name, value] : subject_.scores())
+            add("score", step, "\"name\":" + json(name) + ",\"value\":" + json(value));
+}
+
+// Snapshots are at 0, 1/n², 4/n², 9/n², ... of the run: most of them early, when most changes.
+bool Recorder::after_step(int64_t step) {
+    const int64_t n = std::max<int64_t>(1, snapshots_ - 1);
+    for (int64_t i = 0; i <= n; ++i)
+        if (step == steps_ * i * i / (n * n))
+            return snapshot(step);
+    return false;
+}
+
+bool Recorder::snapshot(int64_t step) {
+    if (step <= last_)
+        return false;
+    last_ = step;
+    const autograd::NoGrad no_grad;
+    std::vector<std::string> attention, positions, values;
+    int64_t bytes = 0;
+    for (std::size_t i = 0; i < subject_.looks.size(); ++i) {
+        nn::Probe seen;
+        subject_.looks[i].pass(nn::Mode::eval(&seen));
+        for (const nn::NamedModule& m : subject_.modules) {
+            const Tensor* const value = seen.find(m);
+            if (value == nullptr)
+                continue;
+            if (m.type == "MultiHeadAttention") {  // (1, H, T, S)
+                attention.push_back(json_object({{"look", json(static_cast<int64_t>(i))},
+                                                 {"module", json(m.name)},
+                                                 {"heads", json(value->size(1))},
+                                                 {"rows", json(value->size(2))},
+                                                 {"weights", json(bytes_of(*value))}}));
+                bytes += value->numel();
+            } else if (i == 0 && m.type == "PositionalEncoding") {  // (T, d_model)
+                const Real most = max(reshape(abs(*value), {-1}), 0).item() + Real(1e-30);
+                positions.push_back(json_object({{"module", json(m.name)},
+                                                 {"rows", json(value->size(0))},
+                                                 {"most", json(static_cast<double>(most))},
+                                                 {"values", json(bytes_of(*value / most / 2 + Real(0.5)))}}));
+            } else if (i == 0) {
+                values.push_back(spread(m.name, *value));
+            }
+        }
+    }
+    std::vector<std::string> weights;
+    for (const nn::NamedParameter& p : subject_.parameters)
+        if (p.tensor.rank() >= 2)
+            weights.push_back(spread(p.name, p.tensor));
+    snapshots_ = std::clamp<int64_t>(kBytes / std::max<int64_t>(bytes, 1), 2, kSnapshots);
+    add("snapshot", step,
+        "\"of\":" + json(snapshots_) + ",\"attention\":" + listed(attention) + ",\"positions\":" +
+            listed(positions) + ",\"activations\":" + listed(values) + ",\"weights\":" + listed(weights));
+    embedding(step);
+    if (subject_.samples)
+        for (const std::string& text : subject_.samples())
+            add("sample", step, "\"text\":" + json(text));
+    if (subject_.confusion)
+        add("confusion", step,
+            "\"classes\":" + json(subject_.classes) + ",\"counts\":" + json(subject_.confusion()));
+    return true;
+}
+
+// Only the last one is kept.
+void Recorder::embedding(int64_t step) {
+    if (!subject_.embedding.defined())
+        return;
+    Labels labels;
+    std::vector<int32_t> ids;
+    for (std::size_t i = 0; i < subject_.tokens.size() && ids.size() < kTokens; ++i)
+        if (!subject_.tokens[i].empty() && !subject_.tokens[i].starts_with('<')) {
+            labels.push_back(subject_.tokens[i]);
+            ids.push_back(static_cast<int32_t>(i));
+        }
+    const Tensor x = autograd::embedding(subject_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
+    const Tensor places = principal_components(x);  // (n, 2)
+    std::vector<double> across, up;
+    for (int64_t i = 0; i < x.size(0); ++i) {
+        across.push_back(static_cast<double>(places.data()[2 * i]));
+        up.push_back(static_cast<double>(places.data()[2 * i + 1]));
+    }
+    if (const std::size_t earlier = lines_.find("{\"kind\":\"embedding\""); earlier != lines_.npos)
+        lines_.erase(earlier, lines_.find('\n', earlier) + 1 - earlier);
+    add("embedding", step,
+        "\"labels\":" + json(labels) + ",\"x\":" + json(across) + ",\"y\":" + json(up) +
+            ",\"nearest\":" + json(nearest(x, 5)));
+}
+
+}  // namespace plaingrad::kit

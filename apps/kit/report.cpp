@@ -1,0 +1,111 @@
+#include "apps/kit/report.h"
+
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
+
+#include "apps/kit/json.h"
+#include "apps/kit/page.h"
+#include "apps/kit/program.h"
+#include "autograd/base/parallel.h"
+#include "autograd/base/version.h"
+#include "autograd/inspect.h"
+#include "models/decoding.h"
+#include "nn/checkpoint/file.h"
+
+namespace plaingrad::kit {
+namespace {
+
+constexpr int64_t kReload = 5;  // seconds
+
+std::string processor() {
+    std::ifstream info("/proc/cpuinfo");  // elsewhere the instruction set must do
+    for (std::string line; std::getline(info, line);)
+        if (line.starts_with("model name") && line.find(": ") != line.npos)
+            return line.substr(line.find(": ") + 2) + ", ";
+    return "";
+}
+
+std::string earlier_lines(const models::RunFolder& folder) {
+    std::error_code none;
+    const std::string file = folder.exists() ? folder.file("report.jsonl") : "";
+    return folder.resumes() && std::filesystem::exists(file, none) ? nn::checkpoint::read_file(file) : "";
+}
+
+std::string now() {
+    const std::time_t time = std::time(nullptr);
+    char text[60];
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", std::localtime(&time));
+    return text;
+}
+
+}  // namespace
+
+Subject subject_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
+                   const Labels& names, const Labels& target_names) {
+    Subject s = about(model, model.src_embedding.tokens.table, names);
+    for (const models::Batch& text : texts) {
+        const autograd::Tokens src = first_of(text.src, 32), tgt = first_of(text.tgt, 33);
+        const autograd::Tokens read = tgt.slice(0, tgt.length() - 1);
+        s.looks.push_back({names_of(src, names), names_of(read, target_names),
+                           [=, &model](const nn::Mode& mode) { model(src, read, mode); }});
+    }
+    s.samples = [=, &model] {
+        Labels lines;
+        for (const models::Batch& text : texts) {
+            const std::vector<int32_t> ids = models::greedy(*model.start(text.src), text.tgt.length())[0].ids;
+            lines.push_back(
+                models::listed(names_of(text.src, names), " ") + "  ->  " +
+                models::listed(names_of(autograd::Tokens(1, std::ssize(ids), ids), target_names), " "));
+        }
+        return lines;
+    };
+    return s;
+}
+
+Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Subject& subject)
+    : run_(run),
+      steps_(steps),
+      patience_(patience),
+      wanted_(run.folder.exists() || !run.folder.run.report.empty()),
+      recorder_(subject, steps, earlier_lines(run.folder), run.training.adam.steps()) {
+    if (!wanted_)
+        return;
+    if (!run.folder.run.report.empty())
+        nn::checkpoint::check_can_replace(run.folder.run.report);
+    recorder_.call(run.training.adam.steps(),
+                   {{"program", run.folder.program},
+                    {"plaingrad", autograd::version()},
+                    {"began", now()},
+                    {"machine", autograd::join(processor(), autograd::instruction_set(), ", ",
+                                               counted(autograd::thread_count(), "thread"))},
+                    {"folder", run.folder.path}},
+                   run.folder.arguments);
+    recorder_.after_step(run.training.adam.steps());  // kept with the first checkpoint, if one can be written
+}
+
+void Report::after_step(const nn::StepReport& step) {
+    if (!wanted_)
+        return;
+    if (step.validation)
+        recorder_.scores(step.step);
+    const bool last = step.step == run_.last() || interrupted() || run_.has_ended(steps_, patience_);
+    const bool snapshot = last ? recorder_.snapshot(step.step) : recorder_.after_step(step.step);
+    const int64_t every = run_.folder.run.report_every;
+    if (snapshot || last || (every > 0 && step.step % every == 0))
+        write(!last);
+}
+
+void Report::write(bool goes_on) const {
+    if (run_.folder.exists())
+        nn::checkpoint::replace_file(run_.folder.file("report.jsonl"), {recorder_.lines()});
+    const auto& [file, every] = std::tie(run_.folder.run.report, run_.folder.run.report_every);
+    if (file.empty() || (goes_on && every == 0))
+        return;
+    const std::string page =
+        html_page(run_.folder.program, {{"", run_.log(), recorder_.lines()}}, goes_on ? kReload : 0);
+    nn::checkpoint::replace_file(file, {page});
+}
+
+}  // namespace plaingrad::kit

@@ -1,0 +1,57 @@
+// --report FILE.html: a page that shows the run, written at its end and, if asked, while it goes on. What the
+// page needs is also kept in the run's folder, so that apps/report makes it afterwards.
+//
+//     kit::train(run, loss_of, training_options, {.subject = kit::subject_of(model, texts, names)});
+#pragma once
+
+#include "apps/kit/recorder.h"
+#include "models/pairs.h"
+#include "models/run.h"
+
+namespace plaingrad::kit {
+
+// The names of all ids below `size`: of the special ones, and name(id) of the others.
+template <class Name>
+Labels token_names(int64_t size, const Name& name) {
+    Labels names = {"<pad>", "<sos>", "<eos>", "<unk>"};
+    for (int32_t id = models::kFirstFreeId; id < size; ++id)
+        names.push_back(name(id));
+    return names;
+}
+
+// A page about an encoder-decoder that looks at these texts, batches of one: at the attention of the first 32
+// positions, and at what the model answers. Or about a model with one stack: at the first 64 positions of
+// texts (1, T). names: of each id.
+Subject subject_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
+                   const Labels& names, const Labels& target_names);
+template <class Model>
+Subject subject_of(const Model& model, const std::vector<autograd::Tokens>& texts, const Labels& names) {
+    Subject s = about(model, model.backbone.embedding.tokens.table, names);
+    for (const autograd::Tokens& text : texts) {
+        const autograd::Tokens read = first_of(text, 64);
+        s.looks.push_back(
+            {names_of(read, names), {}, [=, &model](const nn::Mode& mode) { model(read, mode); }});
+    }
+    return s;
+}
+
+// Records a run that has a folder or a page, and writes both; does nothing for others.
+class Report {
+public:
+    // steps, patience: of the whole run. Takes the first snapshot. Throws Error if the page cannot be
+    // written.
+    Report(const models::Run& run, int64_t steps, int64_t patience, const Subject& subject);
+
+    // To be called after each step, before a checkpoint is written.
+    void after_step(const nn::StepReport& step);
+
+private:
+    void write(bool goes_on) const;
+
+    const models::Run& run_;
+    int64_t steps_, patience_;
+    bool wanted_;
+    Recorder recorder_;
+};
+
+}  // namespace plaingrad::kit

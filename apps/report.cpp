@@ -1,0 +1,52 @@
+// Makes the page of a training run that was saved, or of several runs to compare them. While a model trains,
+// --report does the same.
+#include <filesystem>
+
+#include "apps/kit/options.h"
+#include "apps/kit/page.h"
+#include "apps/kit/program.h"
+#include "nn/checkpoint/file.h"
+
+using namespace plaingrad;
+
+namespace {
+
+// "" for a file that is not there: a page shows what there is.
+std::string text_of(const std::filesystem::path& file) {
+    std::error_code none;
+    return std::filesystem::exists(file, none) ? nn::checkpoint::read_file(file.string()) : "";
+}
+
+kit::PageRun read(const std::string& folder) {
+    const kit::PageRun run = {folder, text_of(std::filesystem::path(folder) / "log.csv"),
+                              text_of(std::filesystem::path(folder) / "report.jsonl")};
+    autograd::check(!run.log.empty() || !run.lines.empty(), folder,
+                    ": there is no run in this folder (no log.csv, no report.jsonl)");
+    return run;
+}
+
+int main_program(int argc, char** argv) {
+    std::vector<std::string> folders;
+    std::string file;
+    kit::Options options("report", "makes a page that shows a training run, or compares several");
+    options.rest("RUN...", "the folders that were given to --save", folders, {.least = 1});
+    options.add("--out", "FILE.html", "the page; default: report.html in the first folder", file);
+    options.example("./apps/report run", "writes run/report.html, which any browser opens");
+    options.example("./apps/report run other --out both.html",
+                    "lays their curves over each other, and lists the settings in which they differ");
+    options.parse(argc, argv);
+    std::vector<kit::PageRun> runs;
+    for (const std::string& folder : folders)
+        runs.push_back(read(folder));
+    if (file.empty())
+        file = (std::filesystem::path(folders[0]) / "report.html").string();
+    nn::checkpoint::replace_file(file, {kit::html_page(models::listed(folders), runs)});
+    kit::say("report: " + file);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run("report", argv[0], [&] { return main_program(argc, argv); });
+}

@@ -1,0 +1,224 @@
+// The page of a training run, in a browser: nothing overflows, nothing is printed or fetched, and what one
+// points at or moves changes what is drawn.
+#include "apps/kit/page.h"
+
+#include "apps/kit/report.h"
+#include "models/transformer.h"
+#include "tests/apps/browser.h"
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+// A run of 81 steps whose numbers are made up, and a model that is not trained.
+std::string log_text() {
+    std::string log = "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n";
+    for (int i = 1; i <= 81; ++i)
+        log += autograd::join(i, ",", 3.0 / i, ",", i % 10 == 0 ? autograd::join(3.5 / i) : "", ",0.00", i,
+                              ",", 1.0 / i, ",", i / 10.0, ",", 1000 + i, "\n");
+    return log;
+}
+
+std::string lines_of(const std::string& sample, const std::string& label) {
+    const models::Transformer model(small("paper"), autograd::Rng(1));
+    const models::Batch text = {padded({{4, 5, 6, 2}}), padded({{1, 6, 5, 2}})};
+    const kit::Labels names = {"<pad>", "<sos>", "<eos>", "<unk>", "a", label, "c"};
+    kit::Subject subject = kit::subject_of(model, {text, text}, names, names);
+    subject.samples = [&] { return kit::Labels{sample}; };
+    subject.scores = [] { return kit::Scores{{"BLEU", 30.5}}; };
+    subject.classes = {"weather", "music"};
+    subject.confusion = [] { return std::vector<std::vector<int64_t>>{{9, 1}, {0, 12}}; };
+    kit::Recorder recorder(subject, 81);
+    recorder.call(0, {{"program", "test"}}, "--steps=81\n--");
+    for (int step = 0; step <= 81; ++step) {
+        for (const nn::NamedParameter& p : nn::parameters(model))
+            p.tensor.mutable_data()[step % p.tensor.numel()] += 1;
+        recorder.after_step(step);
+        if (step == 20 || step == 80)
+            recorder.scores(step);
+    }
+    return recorder.lines();
+}
+
+std::string page_in(const Folder& folder, const std::string& html, const char* name = "page.html") {
+    put(folder / name, html);
+    return folder / name;
+}
+
+}  // namespace
+
+TEST_CASE("page: in a browser, at three widths, light and dark", "[apps][page][browser]") {
+    if (chromium().empty()) {
+        WARN("skipped: there is no Chromium");
+        return;
+    }
+    const Folder folder;
+    const std::string page =
+        page_in(folder, kit::html_page("a run", {{"", log_text(), lines_of("a b -> b a", "b")}}));
+    Browser browser;
+    const std::string sections = "[...document.querySelectorAll('section')].map(s => s.id).join(' ')";
+    const std::string overflow = "document.documentElement.scrollWidth - innerWidth";
+    for (const int width : {360, 768, 1440})
+        for (const bool dark : {false, true}) {
+            INFO(width << (dark ? ", dark" : ", light"));
+            browser.open(page, width, 900, dark);
+            CHECK(browser.value(sections) ==
+                  "curves attention masks positions embeddings samples confusion values model run");
+            CHECK(browser.value(overflow) == "0");
+            CHECK(browser.console == std::vector<std::string>());
+            CHECK(browser.requests == std::vector<std::string>());
+            CHECK(browser.value("getComputedStyle(document.body).backgroundColor") ==
+                  (dark ? "rgb(13, 17, 23)" : "rgb(255, 255, 255)"));
+            // No picture is of one colour.
+            CHECK(
+                browser.value(
+                    "[...document.querySelectorAll('#attention canvas')].filter(c => new "
+                    "Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size < 3).length") ==
+                "0");
+        }
+    browser.value(
+        "document.querySelector('main').append(Object.assign(document.createElement('pre'), "
+        "{textContent: 'overlong '.repeat(400)}))");
+    CHECK(browser.value(overflow) != "0");  // so the check can fail
+}
+
+TEST_CASE("page: what one moves and points at changes what is drawn", "[apps][page][browser]") {
+    if (chromium().empty()) {
+        WARN("skipped: there is no Chromium");
+        return;
+    }
+    const Folder folder;
+    const std::string page =
+        page_in(folder, kit::html_page("a run", {{"", log_text(), lines_of("a b -> b a", "b")}}));
+    Browser browser;
+    browser.open(page, 1440);
+    const std::string pictures =
+        "[...document.querySelectorAll('#attention canvas')].map(c => c.toDataURL()).join()";
+    const std::string slider = "document.querySelector('#attention input[type=range]')";
+    const std::string last = browser.value(pictures);
+    CHECK(browser.value(slider + ".value") == "9");
+    browser.value(slider + ".focus()");
+    browser.press("ArrowLeft");
+    CHECK(browser.value(slider + ".value") == "8");
+    CHECK(browser.value("document.querySelector('#attention output').textContent") ==
+          "step 64 (9 of 10 snapshots)");
+    CHECK(browser.value(pictures) != last);
+    CHECK(browser.value("location.hash") == "#snapshot=8");
+    browser.press("ArrowRight");
+    CHECK(browser.value(pictures) == last);
+
+    const std::string readout = "document.querySelector('#curves figcaption').textContent";
+    const std::string before = browser.value(readout);
+    CHECK(contains(before, "training 0.037"));
+    browser.point_at("#curves figure");
+    CHECK(browser.value(readout).starts_with("step 3"));
+    browser.value("document.querySelector('#curves figure').focus()");
+    browser.press("ArrowLeft");
+    CHECK(browser.value(readout).starts_with("step 3"));
+    const std::string line = "document.querySelector('#curves path.line').getAttribute('d')";
+    const std::string linear = browser.value(line);
+    CHECK(browser.value("(document.querySelector('#curves button').click(), " + line + ")") != linear);
+
+    CHECK(browser.value("document.querySelector('#head h3').textContent")
+              .starts_with("cross-attention, layer 2"));
+    browser.value("document.querySelector('#attention button').click()");
+    CHECK(browser.value("document.querySelector('#head h3').textContent") ==
+          "encoder self-attention, layer 1, head 1");
+    browser.point_at("#head .row");
+    CHECK(browser.value("document.querySelector('#head figcaption').textContent").starts_with("a looks at "));
+    CHECK(browser.value("document.querySelectorAll('#head .lit').length") == "4");
+    browser.point_at("#embeddings svg text");
+    CHECK(browser.value("document.querySelector('#embeddings figcaption').textContent")
+              .starts_with("nearest to a: "));
+    // A reload and a link keep the state.
+    browser.open(page, 1440, 900, false, "#snapshot=3&text=1&head=encoder.layers.1.self_attention:2");
+    CHECK(browser.value(slider + ".value") == "3");
+    CHECK(browser.value("document.querySelector('#head h3').textContent") ==
+          "encoder self-attention, layer 2, head 3");
+    CHECK(browser.console.empty());
+}
+
+TEST_CASE("page: texts of users are shown, and not run", "[apps][page][browser]") {
+    const std::string evil = "</script><script>document.title = 'run'</script><img src=x onerror=alert(1)>";
+    const std::string html = kit::html_page(evil, {{evil, log_text(), lines_of(evil, evil)}});
+    const std::size_t data = html.find("id=\"data\">");
+    CHECK(html.find("</script>", data) ==
+          html.rfind("</script>", html.rfind("<script>")));  // the data's own end
+    if (chromium().empty())
+        return;
+    const Folder folder;
+    Browser browser;
+    browser.open(page_in(folder, html), 768);
+    CHECK(browser.value("document.title") == evil);
+    CHECK(browser.value("document.querySelector('h1').textContent") == evil);
+    CHECK(browser.value("document.querySelector('#samples tr:last-child td:last-child').textContent") ==
+          evil);
+    CHECK(browser.value("document.querySelectorAll('img').length") == "0");
+    CHECK(browser.value("document.documentElement.scrollWidth - innerWidth") == "0");
+    CHECK(browser.console.empty());
+    CHECK(browser.requests.empty());
+}
+
+TEST_CASE("page: a run without a log, with a cut recording, or without anything shows what there is",
+          "[apps][page][browser]") {
+    if (chromium().empty())
+        return;
+    const Folder folder;
+    Browser browser;
+    const std::string lines = lines_of("a", "b");
+    const auto sections = [&](const std::string& log, const std::string& recorded) {
+        browser.open(page_in(folder, kit::html_page("a run", {{"", log, recorded}})), 768);
+        CHECK(browser.console.empty());
+        return browser.value("[...document.querySelectorAll('section')].map(s => s.id).join(' ')");
+    };
+    CHECK(sections("", lines) ==
+          "curves attention masks positions embeddings samples confusion values model run");
+    CHECK(sections(log_text(), "") == "curves run");
+    CHECK(sections("", "") == "curves run");
+    CHECK(sections(log_text(), lines.substr(0, lines.size() - 20)).starts_with("curves attention"));
+    CHECK(contains(browser.value("document.querySelector('#run').textContent"), "1 line of the recording"));
+    CHECK(sections("step,loss\n1,2\n2,", "{\"kind\":\"sample\"}\nrubbish\n[1,2]\n").starts_with("curves "));
+}
+
+TEST_CASE("page: two runs are laid over each other, with what differs in their settings",
+          "[apps][page][browser]") {
+    if (chromium().empty())
+        return;
+    const Folder folder;
+    Browser browser;
+    std::string other = lines_of("a", "b");
+    other.replace(other.find("--steps=81"), 10, "--steps=60");
+    browser.open(page_in(folder, kit::html_page("two runs", {{"one", log_text(), lines_of("a", "b")},
+                                                             {"two", log_text(), other}})),
+                 1440);
+    CHECK(
+        contains(browser.value("document.querySelector('#curves figcaption').textContent"), "one, training"));
+    CHECK(
+        contains(browser.value("document.querySelector('#curves figcaption').textContent"), "two, training"));
+    CHECK(browser.value("document.querySelector('#run table:last-child').textContent") ==
+          "onetwo--steps8160");
+    CHECK(browser.console.empty());
+}
+
+TEST_CASE("recorder: a resumed run drops what comes again; snapshots are few where heads are many",
+          "[apps][page]") {
+    const std::string lines = lines_of("a", "b");
+    const models::Transformer model(small("paper"), autograd::Rng(1));
+    const auto count = [](const std::string& text, const std::string& part) {
+        int64_t n = 0;
+        for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+            ++n;
+        return n;
+    };
+    CHECK(count(lines, "\"kind\":\"snapshot\"") == 10);
+    CHECK(count(lines, "\"kind\":\"embedding\"") == 1);
+    const kit::Recorder resumed({nn::modules(model), nn::parameters(model)}, 81, lines + "{\"kind\":\"cut",
+                                25);
+    CHECK(count(resumed.lines(), "\"kind\":\"snapshot\"") == 6);  // 0, 1, 4, 9, 16, 25
+    CHECK(count(resumed.lines(), "\"kind\":\"model\"") == 1);
+    CHECK(count(resumed.lines(), "cut") == 0);
+    CHECK(count(resumed.lines(), "BLEU") == 1);  // that of step 20
+}
