@@ -10,6 +10,8 @@
 // Read before: nn/README.md ("2. Three tokens by hand", "7. Masks"); autograd/ops.h
 #pragma once
 
+#include <cmath>
+
 #include "tests/exercises/given.h"
 
 namespace plaingrad::exercises {
