@@ -111,7 +111,7 @@ find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 # unit.cpp includes the other kernel files; dispatch.cpp and scratch.cpp are compiled as any source.
 KERNEL_SRC := $(filter-out %/dispatch.cpp %/scratch.cpp,$(wildcard autograd/kernels/*.cpp))
 LIB_SRC    := $(filter-out $(KERNEL_SRC),$(call find,autograd nn models,*.cpp))
-KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.html)
+KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.html) $(call find,apps/kit,*.txt)
 # A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library
 # of its own, so that tests can look inside; a text in it is data that the program carries.
 APPS       := $(sort $(patsubst apps/%.cpp,%,$(wildcard apps/*.cpp)) $(patsubst apps/programs/%/main.cpp,%,$(wildcard apps/programs/*/main.cpp)))

@@ -31,9 +31,6 @@ int main_program(int argc, char** argv) {
     kit::Options options("report", "makes a page that shows a training run, or compares several");
     options.rest("RUN...", "the folders that were given to --save", folders, {.least = 1});
     options.add("--out", "FILE.html", "the page; default: report.html in the first folder", file);
-    options.example("./apps/report run", "writes run/report.html, which any browser opens");
-    options.example("./apps/report run other --out both.html",
-                    "lays their curves over each other, and lists the settings in which they differ");
     options.parse(argc, argv);
     std::vector<kit::PageRun> runs;
     for (const std::string& folder : folders)

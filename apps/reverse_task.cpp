@@ -54,10 +54,6 @@ kit::Options task_options(Settings& s) {
     options.add("--layers", "N", "layers of each stack; 0: the preset's", s.n_layers, {.max = 100});
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    options.example("./apps/reverse_task", "trains for a few seconds; ends with 2000/2000");
-    options.example("./apps/reverse_task 5 3 9", "the same, then reverses this sequence: 9 3 5");
-    options.note(
-        "Exit status: 0 if every held-out sequence is reversed, 1 if not, 2 for a wrong command line.");
     return options;
 }
 

@@ -356,23 +356,10 @@ kit::Options task_options(Settings& s) {
         .can_not_change("the learning rate falls over all of them");
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    options.example("./apps/tasks",
-                    "all four, in 12 seconds; ends with a table of published figures and ours");
-    options.example("./apps/tasks copy add", "only these two");
-    options.example("./apps/tasks sort --preset published",
-                    "with the model, steps, batch size and learning rate of its source");
-    std::string recipes;
+    std::vector<std::string> recipes;
     for (const Task& task : kTasks)
-        recipes += describe(task, task.ours) + '\n';
-    options.note(
-        recipes +
-        "The test consists of questions that training has not seen: 1,000 of the 10,000 sums are held out, "
-        "and a quarter of all questions for the other tasks. (There are only 729 questions to sort; the test "
-        "draws 5,000 times from some 180 of them.) The published recipes are followed with three changes: "
-        "each step has new data, four ids are reserved, and reverse has BERT's output layers.");
-    options.note(
-        "Exit status: 0 if every published figure is reached (for copy: if all answers are right), 1 if not, "
-        "2 for a wrong command line.");
+        recipes.push_back(describe(task, task.ours));
+    options.note(models::listed(recipes, "\n"));
     return options;
 }
 

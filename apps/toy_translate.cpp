@@ -55,16 +55,6 @@ kit::Options task_options(Settings& s) {
         .this_call();
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    options.example("./apps/toy_translate",
-                    "learns five English-French pairs; ends with 5/5, then prompts for sentences");
-    options.example("./apps/toy_translate --pairs en-es \"the cat is black\"", "el gato es negro");
-    options.example("./apps/toy_translate --preset chapter --pairs en-es",
-                    "44 million parameters, 100 epochs, beam 3: about 20 seconds on two cores");
-    options.example("printf 'one\\tun\\ntwo\\tdeux\\n' > p.tsv && ./apps/toy_translate --data p.tsv two",
-                    "deux");
-    options.note(
-        "Exit status: 0; 1 if a built-in sentence is translated wrongly, or for bad data; 2 for a wrong "
-        "command line.");
     return options;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "apps/kit/options.h"
@@ -13,6 +15,9 @@
 namespace plaingrad::kit {
 
 using models::Setting;
+
+extern const std::string_view help_texts;  // help_texts.txt, compiled in by the Makefile
+
 namespace {
 
 std::size_t output_width() { return static_cast<std::size_t>(std::max(terminal_width(STDOUT_FILENO), 40)); }
@@ -108,13 +113,27 @@ void Options::print_help() {
     if (find("--resume") != nullptr)
         print_paragraph("\n--resume continues a run with its settings. These options may be given again: " +
                         changeable() + (names_files_ ? ", and files that have moved." : "."));
-    std::cout << (examples_.empty() ? "" : "\nexamples:\n");
-    for (const auto& [command, effect] : examples_) {
-        std::cout << "  " << as_called(command) << '\n';
-        print_paragraph(effect, 6);
-    }
-    for (const std::string& note : notes_)
-        print_paragraph("\n" + note);
+    print_texts();
+}
+
+// What help_texts.txt has below the line "# PROGRAM COMMAND".
+void Options::print_texts() const {
+    std::istringstream texts{std::string(help_texts)};
+    std::string line, before, paragraph;
+    while (std::getline(texts, line) && line != "# " + program_)
+        continue;
+    for (; std::getline(texts, line) && !line.starts_with("# "); before = line)
+        if (line.starts_with("$ "))
+            std::cout << (before.empty() ? "\nexamples:\n  " : "  ") << as_called(line.substr(2)) << '\n';
+        else if (line.starts_with("    "))
+            print_paragraph(line.substr(4), 6);
+        else if (line == "{note}")
+            print_paragraph("\n" + note_);
+        else if (!line.empty())
+            paragraph += (paragraph.empty() ? "\n" : " ") + line;
+        else
+            print_paragraph(std::exchange(paragraph, ""));
+    print_paragraph(paragraph);
 }
 
 }  // namespace plaingrad::kit

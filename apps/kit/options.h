@@ -40,12 +40,8 @@ public:
               Rest kind = Rest::this_call);
     // The program's commands, for the help.
     void commands(const std::vector<Command>& all) { commands_ = all; }
-    // A command to paste, and what it does.
-    void example(const std::string& command, const std::string& effect) {
-        examples_.emplace_back(command, effect);
-    }
-    // A paragraph at the end of the help.
-    void note(const std::string& text) { notes_.push_back(text); }
+    // The help ends with what help_texts.txt has for this program; this text takes the place of {note} there.
+    void note(const std::string& text) { note_ = text; }
 
     // Every program has --threads and --plain; one that draws random numbers also has --seed.
     void add_threads();
@@ -57,17 +53,16 @@ public:
 private:
     Given read(int argc, char** argv, int& i);
     void print_help();
+    void print_texts() const;
     void print_version() const;
     std::string as_called(std::string text = {}) const;
     void print_presets();
 
-    std::string program_, summary_, rest_argument_, rest_help_;
+    std::string program_, summary_, note_, rest_argument_, rest_help_;
     Words* rest_ = nullptr;
     Count rest_count_;
     bool names_files_ = false;
     std::vector<Command> commands_;
-    std::vector<std::pair<std::string, std::string>> examples_;
-    Words notes_;
 };
 
 // Runs the command that the first word names, with the words after it. If there is no word, or the first is

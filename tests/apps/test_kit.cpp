@@ -229,21 +229,22 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "  --version  print the version of plaingrad\n");
 
     std::vector<std::string> files;
-    kit::Options all("p", "does something");
+    kit::Options all("translate run", "does something");
     all.commands({{"train", "learns from FILE", {}}, {"interactively", "asks", {}}});
     all.add("--steps", "N", "how many", steps);
     all.rest("FILE...", "to read", files);
-    all.example("p train x", "learns x");
-    all.note("The end.");
     CHECK(help_of(all) ==
-          "p: does something\n\nusage: ./apps/p [options] [FILE...]\n       ./apps/p COMMAND --help\n\n"
+          "translate run: does something\n\nusage: ./apps/translate run [options] [FILE...]\n"
+          "       ./apps/translate run COMMAND --help\n\n"
           "  train          learns from FILE\n"
           "  interactively  asks\n\n"
           "  FILE...        to read\n"
           "  --steps N      how many (7)\n"
           "  --help         print this help\n"
           "  --version      print the version of plaingrad\n\n"
-          "examples:\n  p train x\n      learns x\n\nThe end.\n");
+          "examples:\n"
+          "  echo 'A man is riding a bicycle.' | ./apps/translate run run\n      translates a sentence\n\n"
+          "In alignments, words are separated by spaces and numbered from 0.\n");
 }
 
 namespace {

@@ -18,10 +18,6 @@ int demo_command(int argc, char** argv, const std::vector<kit::Command>& command
     options.commands(commands);
     kit::add_report_options(options, s.run);
     options.add_common(s.seed);
-    options.example("./apps/char_lm", "learns a built-in text for 18 seconds, and continues it");
-    options.example("./apps/char_lm train README.md --steps 500 --save readme",
-                    "learns from a file, character by character");
-    options.example("./apps/char_lm sample readme --prompt 'The '", "continues the prompt");
     options.parse(argc, argv);
     learn({{"the built-in text", std::string(log_book)}}, s, models::RunFolder("char_lm", s.run, options));
     return 0;
@@ -56,7 +52,6 @@ int sample_command(int argc, char** argv) {
                 "draw only from the most probable characters that reach probability P together",
                 s.sampling.top_p, {.min = 1e-6, .max = 1});
     options.add_common(s.seed, "random seed of the samples");
-    options.example("./apps/char_lm sample readme --prompt 'The ' --tokens 100", "continues the prompt");
     options.parse(argc, argv);
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());
@@ -71,7 +66,6 @@ int eval_command(int argc, char** argv) {
     kit::Options options("char_lm eval", "measures how well a saved model predicts files");
     options.rest("MODEL FILE...", "a saved model; files to predict", words, {.least = 2});
     options.add_threads();
-    options.example("./apps/char_lm eval readme apps/README.md", "nats and bits per character");
     options.parse(argc, argv);
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());

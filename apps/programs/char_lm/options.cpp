@@ -56,15 +56,6 @@ kit::Options train_options(Settings& s) {
     options.add("--validate-every", "N", "steps between validations", s.validate_every, {.min = 1});
     options.add("--patience", "N", "stop after N validations without improvement; 0: never", s.patience);
     options.add_common(s.seed);
-    options.example("./apps/char_lm train README.md --steps 500 --save readme", "learns from a file");
-    options.example("./apps/char_lm train names.txt --lines", "learns names, and invents some");
-    options.note(
-        "The last tenth of the text is held out, or a random tenth of the lines (at most 1,000), the same "
-        "for every --seed. The loss is the mean over everything that is held out, cut into pieces as long as "
-        "the context; each character is predicted from those before it in its piece. With --lines, the end "
-        "of a line counts as a character.");
-    options.note(
-        "Without --save, a sample is printed. Ctrl-C finishes the step and saves; --resume continues.");
     return options;
 }
 

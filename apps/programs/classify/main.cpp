@@ -22,16 +22,6 @@ kit::Options demo_options(Settings& s, const std::vector<kit::Command>& commands
     options.commands(commands);
     kit::add_report_options(options, s.run);
     options.add_common(s.seed);
-    options.example("./apps/classify", "learns from built-in requests in a second, and labels unseen ones");
-    options.example(
-        "printf 'good\\tlovely day\\ngood\\tlovely\\nbad\\tawful day\\nbad\\tawful\\n' > moods.tsv",
-        "a file to learn from");
-    options.example("./apps/classify train moods.tsv --validation 0 --save moods", "learns from it");
-    options.example("echo 'what a lovely evening' | ./apps/classify predict moods",
-                    "prints, with tabs in between: good good=0.8831 bad=0.1169");
-    options.note(
-        "Exit status: 0; 1 if the built-in sentences were not learned, or for bad data; 2 for a wrong "
-        "command line.");
     return options;
 }
 
@@ -112,10 +102,6 @@ int predict_command(int argc, char** argv) {
     options.rest("MODEL [TEXT...]", "a saved model; texts, otherwise the lines of standard input", words,
                  {.least = 1});
     options.add_threads();
-    options.note(
-        "The output has a line for each text: the label, then all labels as label=probability, the most "
-        "probable first, separated by tabs (cut -f1 gives only the labels). An empty line of standard input "
-        "gives an empty line.");
     options.parse(argc, argv);
     for (std::size_t i = 1; i < words.size(); ++i)
         if (!models::text::has_text(words[i]))

@@ -65,16 +65,6 @@ kit::Options train_options(Settings& s) {
     add_model_options(options, s);
     add_text_options(options, s);
     options.add_common(s.seed);
-    options.example(
-        "./apps/classify train questions.txt --validation 500 --seed 1",
-        "holds out 500 lines, learns from the rest, and prints how many of the 500 it gets right");
-    options.note(
-        "--seed decides which lines are held out; other copies of a held-out text are not learned either. "
-        "Without --patience, the held-out lines have no part in training: the weights are those after the "
-        "last epoch. With it they choose the epoch, so that their accuracy is a little too optimistic. "
-        "TREC's 5,452 training questions (six labels) give 86.7 % with these defaults in a minute: "
-        "the mean of --seed 1, 2, 3 with --validation 500, each with its own 500 lines.");
-    options.note("Ctrl-C finishes the step and saves, if there is a folder; --resume continues.");
     return options;
 }
 

@@ -70,12 +70,7 @@ int main_program(int argc, char** argv) {
     options.add("--step", "NAME", "only the steps whose names begin so", wanted);
     options.add("--interactive", "one step at a time; the arrow keys turn pages", interactive);
     options.add("--seed", "N", "of initial weights and training data", seed);
-    options.example("./apps/explain", "all steps, from the tokens to Adam's update of a weight");
-    options.example("./apps/explain --step attention", "one of them: the attention weights of the encoder");
-    options.example("./apps/explain 1 2 3 --interactive", "other digits, a screen at a time");
     options.note("Steps: " + models::listed(names) + ".");
-    options.note(
-        "Exit status: 0; 1 if the fused form disagrees with the plain one; 2 for a wrong command line.");
     options.parse(argc, argv);
 
     const std::vector<std::size_t> chosen = choose(names, wanted);

@@ -115,8 +115,6 @@ kit::Options run_options(std::vector<std::string>& words, PipeOptions& pipe, std
                 "append word alignments to each translation: `||| source-target ...`, e.g. ||| 0-0 2-1",
                 pipe.translation.align);
     options.add_threads();
-    options.example("echo 'A man is riding a bicycle.' | ./apps/translate run run", "translates a sentence");
-    options.note("In alignments, words are separated by spaces and numbered from 0.");
     return options;
 }
 
@@ -154,7 +152,6 @@ int score_command(int argc, char** argv) {
                  {2, 3});
     add_decoding(options, decoding, unknown);
     options.add_threads();
-    options.example("./apps/translate score run val.en val.de", "nats per token, and BLEU");
     options.parse(argc, argv);
     decoding.copy_unknown = unknown == "copy";
     const auto [model, codec] = models::Translator::load(words[0]);
@@ -201,8 +198,6 @@ int learn_bpe_command(int argc, char** argv) {
                  files, {.least = 1});
     options.add("--merges", "N", "merges to learn", merges, {.max = 10'000'000});
     options.add_threads();
-    options.example("./apps/translate learn-bpe --merges 10000 train.tok.en train.tok.de > codes",
-                    "a codes file, as subword-nmt writes it");
     options.parse(argc, argv);
     models::text::WordCounts counts;
     int64_t replaced = 0;
@@ -218,9 +213,6 @@ int learn_bpe_command(int argc, char** argv) {
 int help(int argc, char** argv, const std::vector<kit::Command>& commands) {
     kit::Options options("translate", "learns to translate from your own sentences, and translates");
     options.commands(commands);
-    options.example("./apps/translate train train.en train.de --validation val.en,val.de --save run",
-                    "learns, and keeps everything in run/");
-    options.example("echo 'A man is riding a bicycle.' | ./apps/translate run run", "translates a sentence");
     options.parse(argc, argv);
     throw kit::UsageError("a command is needed: train, run, score, info, or learn-bpe; --help shows more");
 }

@@ -112,20 +112,6 @@ kit::Options train_options(Settings& s) {
     add_learning_options(options, s);
     options.add("--check-data", "only check the data and report what is found", s.check_data).new_run();
     options.add_common(s.seed);
-    options.example("./apps/translate train train.en train.de --validation val.en,val.de --save run",
-                    "learns, and keeps everything in run/");
-    options.example("./apps/translate train --resume run", "continues after Ctrl-C, or whatever happened");
-    options.note(
-        "tiny and quick have 4 + 4 layers, 128 wide, for tens of thousands of sentences; quick takes ten "
-        "minutes to train. base has 6 + 6 layers, 512 wide.");
-    options.note(
-        "In FOLDER: last.safetensors, to resume from; best.safetensors, of the best validation; "
-        "epoch-N.safetensors, of the last epochs; model.safetensors, their average or the best, once the run "
-        "has ended; log.csv, a row for each step; epochs.csv, a row for each epoch. After each "
-        "epoch BLEU is measured with greedy search.");
-    options.note(
-        "Ctrl-C finishes the step, saves, and ends with status 130 (SIGTERM: 143); a second one quits at "
-        "once. Otherwise the exit status is 0, 1 for data that cannot be used, 2 for a wrong command line.");
     return options;
 }
 
