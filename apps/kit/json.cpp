@@ -22,13 +22,6 @@ std::string json(const std::string& text) {
     return nn::checkpoint::quote(models::text::replace_invalid_utf8(text, replaced));
 }
 
-std::string json_object(std::initializer_list<std::pair<const char*, std::string>> members) {
-    std::string text;
-    for (const auto& [name, value] : members)
-        text += (text.empty() ? "\"" : ",\"") + std::string(name) + "\":" + value;
-    return "{" + text + "}";
-}
-
 std::string base64(const std::string& bytes) {
     constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::string text;

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace plaingrad::kit {
@@ -20,8 +18,13 @@ std::string json(const std::vector<T>& values) {
     return "[" + text + "]";
 }
 
-// {"name":value,...}; the values are JSON.
-std::string json_object(std::initializer_list<std::pair<const char*, std::string>> members);
+// Values of any of these types, [1,"a",[2,3]].
+template <class... T>
+std::string json_array(const T&... values) {
+    std::string text;
+    ((text += (text.empty() ? "[" : ",") + json(values)), ...);
+    return text + "]";
+}
 
 std::string base64(const std::string& bytes);
 

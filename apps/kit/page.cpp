@@ -9,12 +9,10 @@ namespace plaingrad::kit {
 extern const std::string_view run_page;  // run_page.html, compiled in by the Makefile
 
 std::string html_page(const std::string& title, const std::vector<PageRun>& runs, int64_t reload) {
-    std::string all;
+    std::vector<std::vector<std::string>> all;
     for (const PageRun& run : runs)
-        all += (all.empty() ? "" : ",") +
-               json_object({{"name", json(run.name)}, {"log", json(run.log)}, {"lines", json(run.lines)}});
-    std::string data =
-        json_object({{"title", json(title)}, {"reload", json(reload)}, {"runs", "[" + all + "]"}});
+        all.push_back({run.name, run.log, run.lines});
+    std::string data = json_array(title, reload, all);
     // "</script>" in a text would end the data.
     for (std::size_t at = data.find('<'); at != data.npos; at = data.find('<', at))
         data.replace(at, 1, "\\u003c");

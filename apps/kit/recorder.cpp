@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "apps/kit/embedding.h"
 #include "apps/kit/json.h"
 #include "autograd/ops.h"
+#include "models/settings.h"
 
 namespace plaingrad::kit {
 namespace {
@@ -27,7 +27,14 @@ std::string bytes_of(const Tensor& weights) {
     return base64(bytes);
 }
 
-// How values are spread: counts from the lowest to the highest.
+// A matrix of any numbers: [name,rows,most,bytes], where 1 stands for -most, 128 for 0, and 255 for most.
+std::string matrix(const std::string& name, const Tensor& x) {
+    const Real most = max(reshape(abs(x), {-1}), 0).item() + Real(1e-30);
+    return json_array(name, x.size(0), static_cast<double>(most),
+                      bytes_of((x * (127 / most) + Real(128)) / Real(255)));
+}
+
+// How values are spread, from the lowest to the highest: [name,lowest,highest,mean,deviation,counts].
 std::string spread(const std::string& name, const Tensor& values) {
     const std::vector<Real> all = values.to_vector();
     const auto [low, high] = std::minmax_element(all.begin(), all.end());
@@ -42,20 +49,10 @@ std::string spread(const std::string& name, const Tensor& values) {
     }
     const auto n = static_cast<double>(all.size());
     const double deviation = std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
-    return json_object({{"name", json(name)},
-                        {"low", json(from)},
-                        {"high", json(from + width)},
-                        {"mean", json(sum / n)},
-                        {"deviation", json(deviation)},
-                        {"counts", json(counts)}});
+    return json_array(name, from, from + width, sum / n, deviation, counts);
 }
 
-std::string listed(const std::vector<std::string>& values) {
-    std::string text;
-    for (const std::string& value : values)
-        text += (text.empty() ? "" : ",") + value;
-    return "[" + text + "]";
-}
+std::string listed(const std::vector<std::string>& values) { return "[" + models::listed(values, ",") + "]"; }
 
 // The modules with their types and parameters, and the texts.
 std::string described(const Subject& s) {
@@ -64,10 +61,10 @@ std::string described(const Subject& s) {
         int64_t count = 0;
         for (const nn::NamedParameter& p : s.parameters)
             count += m.name.empty() || p.name.starts_with(m.name + ".") ? p.tensor.numel() : 0;
-        modules.push_back("[" + json(m.name) + "," + json(m.type) + "," + json(count) + "]");
+        modules.push_back(json_array(m.name, m.type, count));
     }
     for (const Look& look : s.looks)
-        looks.push_back(json_object({{"source", json(look.source)}, {"target", json(look.target)}}));
+        looks.push_back(json_array(look.source, look.target));
     return "\"modules\":" + listed(modules) + ",\"looks\":" + listed(looks);
 }
 
@@ -130,7 +127,7 @@ bool Recorder::snapshot(int64_t step) {
         return false;
     last_ = step;
     const autograd::NoGrad no_grad;
-    std::vector<std::string> attention, positions, values;
+    std::vector<std::string> attention, positions, values, weights;
     int64_t bytes = 0;
     for (std::size_t i = 0; i < subject_.looks.size(); ++i) {
         nn::Probe seen;
@@ -140,24 +137,16 @@ bool Recorder::snapshot(int64_t step) {
             if (value == nullptr)
                 continue;
             if (m.type == "MultiHeadAttention") {  // (1, H, T, S)
-                attention.push_back(json_object({{"look", json(static_cast<int64_t>(i))},
-                                                 {"module", json(m.name)},
-                                                 {"heads", json(value->size(1))},
-                                                 {"rows", json(value->size(2))},
-                                                 {"weights", json(bytes_of(*value))}}));
+                attention.push_back(json_array(static_cast<int64_t>(i), m.name, value->size(1),
+                                               value->size(2), bytes_of(*value)));
                 bytes += value->numel();
             } else if (i == 0 && m.type == "PositionalEncoding") {  // (T, d_model)
-                const Real most = max(reshape(abs(*value), {-1}), 0).item() + Real(1e-30);
-                positions.push_back(json_object({{"module", json(m.name)},
-                                                 {"rows", json(value->size(0))},
-                                                 {"most", json(static_cast<double>(most))},
-                                                 {"values", json(bytes_of(*value / most / 2 + Real(0.5)))}}));
+                positions.push_back(matrix(m.name, *value));
             } else if (i == 0) {
                 values.push_back(spread(m.name, *value));
             }
         }
     }
-    std::vector<std::string> weights;
     for (const nn::NamedParameter& p : subject_.parameters)
         if (p.tensor.rank() >= 2)
             weights.push_back(spread(p.name, p.tensor));
@@ -187,17 +176,9 @@ void Recorder::embedding(int64_t step) {
             ids.push_back(static_cast<int32_t>(i));
         }
     const Tensor x = autograd::embedding(subject_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
-    const Tensor places = principal_components(x);  // (n, 2)
-    std::vector<double> across, up;
-    for (int64_t i = 0; i < x.size(0); ++i) {
-        across.push_back(static_cast<double>(places.data()[2 * i]));
-        up.push_back(static_cast<double>(places.data()[2 * i + 1]));
-    }
     if (const std::size_t earlier = lines_.find("{\"kind\":\"embedding\""); earlier != lines_.npos)
         lines_.erase(earlier, lines_.find('\n', earlier) + 1 - earlier);
-    add("embedding", step,
-        "\"labels\":" + json(labels) + ",\"x\":" + json(across) + ",\"y\":" + json(up) +
-            ",\"nearest\":" + json(nearest(x, 5)));
+    add("embedding", step, "\"labels\":" + json(labels) + ",\"vectors\":" + matrix("", x));
 }
 
 }  // namespace plaingrad::kit

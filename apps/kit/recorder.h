@@ -4,7 +4,7 @@
 //     {"kind":"model","modules":[["encoder.layers.0.norm1","Norm",128],...],"looks":[...]}
 //     {"kind":"call","step":0,"facts":[["machine","..., 2 threads"],...],"settings":"--steps=9\n--"}
 //     {"kind":"snapshot","step":100,"attention":[...],"values":[...]}
-//     {"kind":"embedding","step":100,"labels":["cat",...],"x":[0.1,...],"y":[...],"nearest":[[3,8],...]}
+//     {"kind":"embedding","step":100,"labels":["cat",...],"vectors":["",150,2.5,"AfS7..."]}
 //     {"kind":"sample","step":100,"text":"5 3 9 -> 9 3 5"}
 //     {"kind":"score","step":100,"name":"BLEU","value":31.2}
 #pragma once

@@ -1,4 +1,7 @@
 // --report, and the program `report`: the page is there, follows a resumed run, and shows what there is.
+#include <memory>
+
+#include "tests/apps/browser.h"
 #include "tests/apps/run.h"
 
 using namespace plaingrad;  // NOLINT
@@ -22,26 +25,47 @@ Words small(const Words& more) {
 
 }  // namespace
 
-TEST_CASE("every program that trains writes a page", "[apps][page]") {
+TEST_CASE("every program that trains writes a page, which shows all that it has, silently", "[apps][page]") {
     const Folder folder;
     const std::string page = folder / "page.html";
-    const std::vector<std::pair<std::string, Words>> programs = {
-        {"reverse_task", small({})},
-        {"toy_translate", {"--epochs", "3", "hello"}},
-        {"tasks", {"sort", "--steps", "4"}},
-        {"classify", {}}};
-    for (const auto& [program, words] : programs) {
+    std::string log, pairs;
+    for (int i = 0; i < 120; ++i) {
+        log += "The lamp was lit at dusk, and the sea was calm. ";
+        pairs += "good\tlovely day\n";
+    }
+    const std::string book = folder.write("book.txt", log), both = folder.write("both.tsv", pairs);
+    const std::string curves = "curves attention masks positions embeddings ", last = "values model run";
+    const std::vector<std::tuple<std::string, Words, std::string>> programs = {
+        {"reverse_task", small({}), curves + "samples " + last},
+        {"toy_translate", {"--epochs", "3", "hello"}, curves + "samples " + last},
+        {"tasks", {"sort", "--steps", "4"}, curves + last},
+        {"char_lm", {"train", book, "--steps", "4", "--d-model", "16"}, curves + "samples " + last},
+        {"translate",
+         {"train", both, "--save", folder / "run", "--steps", "3", "--d-model", "16", "--merges", "20"},
+         curves + "samples " + last},
+        {"classify", {}, curves + "confusion " + last}};
+    const std::unique_ptr<Browser> browser = chromium().empty() ? nullptr : std::make_unique<Browser>();
+    for (const auto& [program, words, sections] : programs) {
         INFO(program);
         Words all = words;
         all.insert(all.end(), {"--report", page});
         std::filesystem::remove(page);
-        tests::run(program, all);  // too few steps for a status of 0
+        const Result result = tests::run(program, all);  // too few steps for a status of 0
+        INFO(result.err);
         REQUIRE(std::filesystem::exists(page));
         const std::string html = content(page);
         CHECK(html.find("<!doctype html>") == 0);
         CHECK(count(html, "\\\"kind\\\":\\\"snapshot\\\"") >= 2);
-        CHECK(count(html, "\\\"module\\\":") >= 4);
+        CHECK(count(html, "attention\\\",") >= 4);
         CHECK(html.size() < 2'000'000);
+        if (browser == nullptr)
+            continue;
+        browser->open(page, 768);
+        CHECK(browser->value("[...document.querySelectorAll('section')].map(s => s.id).join(' ')") ==
+              sections);
+        CHECK(browser->value("document.documentElement.scrollWidth - innerWidth") == "0");
+        CHECK(browser->console == Words());
+        CHECK(browser->requests == Words());
     }
 }
 
