@@ -5,6 +5,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/page.h"
 #include "apps/kit/program.h"
+#include "autograd/base/mapped.h"
 #include "nn/checkpoint/file.h"
 
 using namespace plaingrad;
@@ -32,12 +33,10 @@ int main_program(int argc, char** argv) {
     options.rest("RUN...", "the folders that were given to --save", folders, {.least = 1});
     options.add("--out", "FILE.html", "the page; default: report.html in the first folder", file);
     options.parse(argc, argv);
-    std::vector<kit::PageRun> runs;
-    for (const std::string& folder : folders)
-        runs.push_back(read(folder));
     if (file.empty())
         file = (std::filesystem::path(folders[0]) / "report.html").string();
-    nn::checkpoint::replace_file(file, {kit::html_page(models::listed(folders), runs)});
+    nn::checkpoint::replace_file(file,
+                                 {kit::html_page(models::listed(folders), autograd::mapped(folders, read))});
     kit::say("report: " + file);
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "apps/kit/picture.h"
 #include "apps/kit/run.h"
+#include "autograd/base/mapped.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
 #include "models/presets.h"
@@ -194,10 +195,7 @@ int64_t count_correct(const models::Transformer& model, const std::vector<Sequen
 }
 
 std::vector<std::string> symbols(const Sequence& ids) {
-    std::vector<std::string> names;
-    for (const int32_t id : ids)
-        names.push_back(std::to_string(id - models::kFirstFreeId));
-    return names;
+    return autograd::mapped(ids, [](int32_t id) { return std::to_string(id - models::kFirstFreeId); });
 }
 
 std::string text(const Sequence& ids) { return models::listed(symbols(ids), " "); }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "apps/kit/run.h"
+#include "autograd/base/mapped.h"
 #include "models/decoding.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
@@ -356,10 +357,8 @@ kit::Options task_options(Settings& s) {
         .can_not_change("the learning rate falls over all of them");
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    std::vector<std::string> recipes;
-    for (const Task& task : kTasks)
-        recipes.push_back(describe(task, task.ours));
-    options.note(models::listed(recipes, "\n"));
+    const auto in_words = [](const Task& task) { return describe(task, task.ours); };
+    options.note(models::listed(autograd::mapped(kTasks, in_words), "\n"));
     return options;
 }
 

@@ -9,6 +9,7 @@
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
+#include "autograd/base/mapped.h"
 #include "autograd/base/version.h"
 #include "models/text/edit_distance.h"
 
@@ -56,9 +57,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 
 void Options::print_presets() {
     std::cout << '\n';
-    Words usual;
-    for (const Setting& row : rows_)
-        usual.push_back(row.get());
+    const Words usual = autograd::mapped(rows_, [](const Setting& row) { return row.get(); });
     for (const std::string& choice : preset_choices_) {
         set_all({{preset_, choice}});
         Words settings;

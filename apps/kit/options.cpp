@@ -2,6 +2,7 @@
 
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
+#include "autograd/base/mapped.h"
 #include "autograd/base/parallel.h"
 #include "autograd/plain.h"
 
@@ -46,9 +47,7 @@ Options::Given Options::read(int argc, char** argv, int& i) {
     const bool has_value = name.size() < word.size();
     models::Setting* const row = find(name);
     if (row == nullptr) {
-        Words names;
-        for (const models::Setting& one : rows_)
-            names.push_back(one.name);
+        const Words names = autograd::mapped(rows_, &models::Setting::name);
         throw UsageError(join("unknown option '", name, "'", suggestion(name, names), " --help lists them"));
     }
     if (row->argument.empty() && has_value)
@@ -100,14 +99,12 @@ int run_command(int argc, char** argv, const Otherwise& otherwise, const std::ve
     if (argc < 2 || argv[1][0] == '-')
         return otherwise(argc, argv, commands);
     const std::string word = argv[1];
-    std::vector<std::string> names;
-    for (const Command& command : commands) {
+    for (const Command& command : commands)
         if (command.name == word)
             return command.run(argc - 1, argv + 1);
-        names.push_back(command.name);
-    }
     if (takes_words)
         return otherwise(argc, argv, commands);
+    const auto names = autograd::mapped(commands, &Command::name);
     throw UsageError(join("unknown command '", word, "'", suggestion(word, names), " there are ",
                           models::listed(names), "; --help shows more"));
 }

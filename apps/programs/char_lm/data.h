@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autograd/random.h"
@@ -15,6 +16,11 @@ using autograd::Rng;
 using autograd::Tokens;
 using models::text::Characters;
 using Sequence = std::vector<int32_t>;
+
+// The text that char_lm learns when it is given none: a lighthouse's log book, written for this purpose. The
+// Makefile compiles it into the program from log_book.txt. It must not change: the losses in the README are
+// of exactly these characters.
+extern const std::string_view log_book;
 
 struct File {
     std::string name, text;

@@ -1,7 +1,6 @@
 // Learns to write like a text: a decoder-only Transformer that predicts the next character, or byte. With
 // --lines each line of the file is a separate text, e.g. a name, and it learns to invent new ones.
 #include "apps/kit/run.h"
-#include "apps/programs/char_lm/log_book.h"
 #include "apps/programs/char_lm/loss.h"
 #include "apps/programs/char_lm/sample.h"
 #include "apps/programs/char_lm/train.h"

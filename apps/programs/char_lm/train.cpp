@@ -6,6 +6,7 @@
 #include "apps/kit/run.h"
 #include "apps/programs/char_lm/loss.h"
 #include "apps/programs/char_lm/sample.h"
+#include "autograd/base/mapped.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::char_lm {
@@ -82,10 +83,7 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
                               corpus.characters, s.lines};
     kit::announce(kit::name(), nn::parameter_count(w.model));
     describe(corpus);
-    std::vector<std::string> texts;
-    for (const File& file : files)
-        texts.push_back(file.text);
-    if (train(w, corpus, texts, s, folder) && !folder.exists()) {
+    if (train(w, corpus, autograd::mapped(files, &File::text), s, folder) && !folder.exists()) {
         std::cout << '\n';
         write(w, {.sampling = {.temperature = 0.5}}, corpus.training);  // low: it has not learned for long
     }

@@ -1,9 +1,9 @@
-#include "apps/programs/classify/built_in.h"
-
 #include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
+
+#include "apps/programs/classify/data.h"
 
 namespace plaingrad::classify {
 

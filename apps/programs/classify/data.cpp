@@ -55,13 +55,6 @@ std::vector<Example> read_examples(const std::string& path) {
     return examples;
 }
 
-std::vector<std::string> texts_of(const std::vector<Example>& examples) {
-    std::vector<std::string> texts;
-    for (const Example& e : examples)
-        texts.push_back(e.text);
-    return texts;
-}
-
 std::vector<std::string> collect_labels(const std::vector<Example>& examples, const std::string& path) {
     std::map<std::string, std::vector<const Example*>> by_label;
     for (const Example& e : examples)

@@ -19,8 +19,6 @@ std::vector<Example> read_examples(const std::string& path);
 // Says on standard error how many bytes were not text, if any.
 void report_replaced(const std::string& where, int64_t bytes);
 
-std::vector<std::string> texts_of(const std::vector<Example>& examples);
-
 // The labels in alphabetical order. Throws Error for what cannot be learned: all lines have the same label,
 // or a label has only one line.
 std::vector<std::string> collect_labels(const std::vector<Example>& examples, const std::string& path);
@@ -34,5 +32,11 @@ struct Corpus {
 // Holds out `count` random lines, but never the last text of a label. Other copies of a held-out text are
 // removed from the training part.
 Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autograd::Rng& rng);
+
+// What classify learns from when it is given no file: requests to an assistant, made from the templates in
+// requests.txt, which the Makefile compiles into the program. The held-out sentences have other templates,
+// and their slots are filled with words that training never puts there.
+Corpus built_in_corpus(const autograd::Rng& rng);
+std::vector<std::string> built_in_labels();
 
 }  // namespace plaingrad::classify

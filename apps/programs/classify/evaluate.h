@@ -4,12 +4,28 @@
 #include <iosfwd>
 
 #include "apps/programs/classify/data.h"
-#include "apps/programs/classify/report.h"
 #include "models/labeller.h"
 
 namespace plaingrad::classify {
 
+// The confusion matrix: how often each label was predicted for each true one.
+struct Confusion {
+    std::vector<std::string> labels;
+    std::vector<std::vector<int64_t>> counts;  // [true label][predicted label]
+    int64_t right = 0, total = 0;
+
+    explicit Confusion(std::vector<std::string> labels_)
+        : labels(std::move(labels_)), counts(labels.size(), std::vector<int64_t>(labels.size())) {}
+    void add(std::size_t label, std::size_t predicted) {
+        ++counts[label][predicted];
+        right += label == predicted ? 1 : 0;
+        ++total;
+    }
+    double accuracy() const { return static_cast<double>(right) / static_cast<double>(total); }
+};
+
 Confusion evaluate(const models::Labeller& l, const std::vector<Example>& examples);
+void print(const Confusion& c);  // to standard output
 
 // Says on standard error how many texts are longer than the model reads, if any.
 void report_cuts(const models::text::Reader& reader, const std::vector<Example>& examples);

@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "apps/kit/run.h"
-#include "apps/programs/classify/built_in.h"
 #include "apps/programs/classify/evaluate.h"
 #include "apps/programs/classify/train.h"
 #include "models/text/lines.h"

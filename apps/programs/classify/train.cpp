@@ -6,6 +6,7 @@
 
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
+#include "autograd/base/mapped.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
 
@@ -62,7 +63,7 @@ nn::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training, 
 
 // The mean of -log p(label).
 double loss_of(const Labeller& l, const std::vector<Example>& examples) {
-    const std::vector<std::vector<double>> p = l.probabilities(texts_of(examples));
+    const std::vector<std::vector<double>> p = l.probabilities(autograd::mapped(examples, &Example::text));
     double sum = 0;
     for (std::size_t i = 0; i < examples.size(); ++i)
         sum -= std::log(std::max(p[i][index_of(examples[i], l.labels)], 1e-30));
@@ -85,7 +86,7 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
 }  // namespace
 
 Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
-    models::text::Reader reader(texts_of(corpus.training), s.reader);
+    models::text::Reader reader(autograd::mapped(corpus.training, &Example::text), s.reader);
     const models::ClassifierConfig config = configure(s, reader.size(), static_cast<int64_t>(labels.size()));
     kit::check_memory(models::least_parameters(config));
     Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "apps/programs/explain/values.h"
+#include "autograd/base/mapped.h"
 #include "autograd/base/portable_math.h"
 #include "autograd/plain.h"
 
@@ -60,10 +61,8 @@ void compare_with_fused(const Transformer& model, const Batch& example, Values& 
     const auto gradients = [&] {
         nn::zero_grad(model);
         loss_of(model, example).backward();
-        std::vector<Tensor> all;
-        for (const nn::NamedParameter& p : nn::parameters(model))
-            all.push_back(reshape(p.tensor.grad(), {-1}));
-        return concat(all, 0);
+        const auto flat = [](const nn::NamedParameter& p) { return reshape(p.tensor.grad(), {-1}); };
+        return concat(mapped(nn::parameters(model), flat), 0);
     };
     const auto difference = [](const Tensor& a, const Tensor& b) { return largest(a - b) / largest(a); };
     const Tensor fused_logits = logits(), fused_gradients = gradients();

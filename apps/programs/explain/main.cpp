@@ -10,6 +10,7 @@
 #include "apps/kit/pager.h"
 #include "apps/kit/program.h"
 #include "apps/programs/explain/page.h"
+#include "autograd/base/mapped.h"
 
 using namespace plaingrad;
 using namespace plaingrad::explain;
@@ -62,9 +63,8 @@ int main_program(int argc, char** argv) {
     std::string wanted;
     bool interactive = false;
     int64_t seed = 1;
-    Words names, digits, pages;
-    for (const Step& step : steps)
-        names.push_back(step.name);
+    Words digits, pages;
+    const Words names = autograd::mapped(steps, &Step::name);
     kit::Options options("explain", "shows every number of a tiny Transformer that reverses three digits");
     options.rest("DIGIT DIGIT DIGIT", "what it reverses (5 3 9)", digits);
     options.add("--step", "NAME", "only the steps whose names begin so", wanted);

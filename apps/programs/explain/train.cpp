@@ -1,5 +1,6 @@
 #include "apps/programs/explain/train.h"
 
+#include "autograd/base/mapped.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
 #include "nn/schedule.h"
@@ -42,10 +43,9 @@ Ids triple_of(int64_t n) {
 
 std::vector<std::string> names_of(const Ids& ids) {
     static const char* const specials[] = {"<pad>", "<sos>", "<eos>", "<unk>"};
-    std::vector<std::string> names;
-    for (const int32_t id : ids)
-        names.push_back(id < models::kFirstFreeId ? specials[id] : std::to_string(id - models::kFirstFreeId));
-    return names;
+    return autograd::mapped(ids, [](int32_t id) {
+        return id < models::kFirstFreeId ? specials[id] : std::to_string(id - models::kFirstFreeId);
+    });
 }
 
 // Training ends when the running mean of the loss falls below 0.1. Later there would be almost no gradient
@@ -68,11 +68,8 @@ Trained::Trained(int64_t seed)
 }
 
 std::vector<Ids> Trained::answers(const std::vector<Ids>& triples) const {
-    std::vector<Ids> all;
     const auto stepper = model.start(nn::Tokens::padded(triples, models::kPad));
-    for (const models::Hypothesis& answer : models::greedy(*stepper, model.config.max_length))
-        all.push_back(answer.ids);
-    return all;
+    return autograd::mapped(models::greedy(*stepper, model.config.max_length), &models::Hypothesis::ids);
 }
 
 int64_t Trained::count_right(bool unseen) const {

@@ -5,6 +5,7 @@
 
 #include "apps/kit/program.h"
 #include "autograd/base/hash.h"
+#include "autograd/base/mapped.h"
 
 namespace plaingrad::translate {
 
@@ -64,17 +65,12 @@ int64_t Corpus::target_tokens() const {
 }
 
 std::vector<std::vector<int64_t>> Corpus::batches(const models::text::BatchOptions& options) const {
-    std::vector<models::text::PairLength> lengths;
-    for (const models::Pair& pair : pairs_)
-        lengths.push_back(length_of(pair));
-    return models::text::make_batches(lengths, options);
+    return models::text::make_batches(autograd::mapped(pairs_, length_of), options);
 }
 
 models::Batch Corpus::batch(const std::vector<int64_t>& indices) const {
-    std::vector<models::Pair> chosen;
-    for (const int64_t i : indices)
-        chosen.push_back(pairs_[static_cast<std::size_t>(i)]);
-    return models::make_batch(chosen, specials_);
+    const auto pair = [this](int64_t i) { return pairs_[static_cast<std::size_t>(i)]; };
+    return models::make_batch(autograd::mapped(indices, pair), specials_);
 }
 
 Corpus Corpus::with_dropout(const Codec& codec, double dropout, const autograd::Rng& rng) const {

@@ -1,8 +1,11 @@
 #include "apps/programs/translate/score.h"
 
+#include "autograd/base/mapped.h"
 #include "models/text/bleu.h"
 
 namespace plaingrad::translate {
+
+using autograd::mapped;
 
 double mean_loss(const models::Transformer& model, const Corpus& corpus, int64_t batch_tokens) {
     const autograd::NoGrad no_grad;
@@ -19,13 +22,10 @@ double mean_loss(const models::Transformer& model, const Corpus& corpus, int64_t
 
 Bleu measure_bleu(const models::Transformer& model, const Codec& codec,
                   const std::vector<SentencePair>& pairs, const models::TranslationOptions& options) {
-    std::vector<std::string> sources, references, hypotheses;
-    for (const SentencePair& pair : pairs) {
-        sources.push_back(pair.source);
-        references.push_back(pair.target);
-    }
-    for (const models::Translation& translation : models::translate(model, codec, sources, options))
-        hypotheses.push_back(translation.best[0].text);
+    const auto best = [](const models::Translation& translation) { return translation.best[0].text; };
+    const auto sources = mapped(pairs, &SentencePair::source),
+               references = mapped(pairs, &SentencePair::target);
+    const auto hypotheses = mapped(models::translate(model, codec, sources, options), best);
     const bool tokenized = codec.options().tokenized;
     models::text::BleuOptions bleu_options =
         tokenized ? models::text::moses_bleu() : models::text::BleuOptions{};

@@ -209,11 +209,8 @@ private:
     double training_loss() const { return epoch_.loss_sum / static_cast<double>(epoch_.tokens); }
 
     std::string epoch_line(int64_t step, double loss) const {
-        char text[160];
-        std::snprintf(text, sizeof text, "epoch %lld  step %lld  loss %.4f  validation %.4f  BLEU %.2f",
-                      static_cast<long long>(epoch()), static_cast<long long>(step), training_loss(), loss,
-                      bleu_);
-        return text;
+        return join("epoch ", epoch(), "  step ", step, "  loss ", kit::number(training_loss(), 4),
+                    "  validation ", kit::number(loss, 4), "  BLEU ", kit::number(bleu_, 2));
     }
 
     std::string epoch_file(int64_t number) const {
@@ -227,11 +224,10 @@ private:
             return;
         if (epoch_.log.empty())
             epoch_.log = "epoch,step,training loss,validation loss,BLEU (greedy)\n";
-        char measured[80] = ",", loss[40];
-        if (report.validation)
-            std::snprintf(measured, sizeof measured, "%.4f,%.2f", *report.validation, bleu_);
-        std::snprintf(loss, sizeof loss, "%.4f", training_loss());
-        epoch_.log.append(join(epoch(), ",", report.step, ",", loss, ",", measured, "\n"));
+        const std::string measured =
+            report.validation ? join(kit::number(*report.validation, 4), ",", kit::number(bleu_, 2)) : ",";
+        epoch_.log +=
+            join(epoch(), ",", report.step, ",", kit::number(training_loss(), 4), ",", measured, "\n");
         if (report.ends_epoch)
             epoch_.loss_sum = 0, epoch_.tokens = 0;
         models::save(epoch_file(epoch()), model_, codec_.metadata());

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "apps/programs/char_lm/log_book.h"
+#include "apps/programs/char_lm/data.h"
 #include "autograd/base/check.h"
 #include "tests/catch.h"
 
