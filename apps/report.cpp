@@ -26,13 +26,12 @@ kit::PageRun read(const std::string& folder) {
     return run;
 }
 
-int main_program(int argc, char** argv) {
+int main_program(kit::Options& options) {
     std::vector<std::string> folders;
     std::string file;
-    kit::Options options("report", "makes a page that shows a training run, or compares several");
     options.rest("RUN...", "the folders that were given to --save", folders, {.least = 1});
     options.add("--out", "FILE.html", "the page; default: report.html in the first folder", file);
-    options.parse(argc, argv);
+    options.parse();
     if (file.empty())
         file = (std::filesystem::path(folders[0]) / "report.html").string();
     nn::checkpoint::replace_file(file,
@@ -44,5 +43,7 @@ int main_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("report", argv[0], [&] { return main_program(argc, argv); });
+    return kit::run_program(
+        "report", argc, argv,
+        {{"", "makes a page that shows a training run, or compares several", main_program}});
 }

@@ -37,9 +37,7 @@ struct Settings {
 };
 
 // The command-line options; parsing them fills `s`.
-kit::Options task_options(Settings& s) {
-    kit::Options options("reverse_task",
-                         "trains a Transformer to reverse sequences, and tests it on unseen ones");
+void add_options(kit::Options& options, Settings& s) {
     options.rest("SYMBOL...", "a sequence of 1 to 12 numbers from 0 to 15, to be reversed after training",
                  s.words);
     options.add("--steps", "N", "training steps", s.steps, {.min = 1})
@@ -55,7 +53,6 @@ kit::Options task_options(Settings& s) {
     options.add("--layers", "N", "layers of each stack; 0: the preset's", s.n_layers, {.max = 100});
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    return options;
 }
 
 models::TransformerConfig configure(const Settings& s) {
@@ -299,5 +296,7 @@ int main_program(Settings& settings, kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_trainer("reverse_task", argc, argv, task_options, main_program);
+    return kit::run_trainer("reverse_task",
+                            "trains a Transformer to reverse sequences, and tests it on unseen ones", argc,
+                            argv, add_options, main_program);
 }

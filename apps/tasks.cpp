@@ -348,8 +348,7 @@ std::string describe(const Task& task, const Recipe& here) {
 }
 
 // The command-line options; parsing them fills `s`.
-kit::Options task_options(Settings& s) {
-    kit::Options options("tasks", "learns to copy, reverse, sort and add, with all three families of models");
+void add_options(kit::Options& options, Settings& s) {
     options.rest("TASK...", "copy, reverse, sort or add; all four if none is named", s.names, {},
                  kit::Options::Rest::names);
     options.add("--preset", "how each task is trained", s.preset, {"ours", "published"});
@@ -359,7 +358,6 @@ kit::Options task_options(Settings& s) {
     options.add_common(s.seed);
     const auto in_words = [](const Task& task) { return describe(task, task.ours); };
     options.note(models::listed(autograd::mapped(kTasks, in_words), "\n"));
-    return options;
 }
 
 struct Outcome {
@@ -447,4 +445,8 @@ int main_program(Settings& s, kit::Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return kit::run_trainer("tasks", argc, argv, task_options, main_program); }
+int main(int argc, char** argv) {
+    return kit::run_trainer("tasks",
+                            "learns to copy, reverse, sort and add, with all three families of models", argc,
+                            argv, add_options, main_program);
+}

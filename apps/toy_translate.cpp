@@ -32,8 +32,7 @@ struct Settings {
 };
 
 // The command-line options; parsing them fills `s`.
-kit::Options task_options(Settings& s) {
-    kit::Options options("toy_translate", "learns to translate a few sentences from scratch");
+void add_options(kit::Options& options, Settings& s) {
     options.rest("SENTENCE...",
                  "translate each after training; without any, translate standard input line by line",
                  s.words);
@@ -55,7 +54,6 @@ kit::Options task_options(Settings& s) {
         .this_call();
     kit::add_run_options(options, s.run);
     options.add_common(s.seed);
-    return options;
 }
 
 // --------------------------------------------------------------------------------------------------- data
@@ -329,5 +327,6 @@ int main_program(Settings& s, kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_trainer("toy_translate", argc, argv, task_options, main_program);
+    return kit::run_trainer("toy_translate", "learns to translate a few sentences from scratch", argc, argv,
+                            add_options, main_program);
 }

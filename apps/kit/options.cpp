@@ -10,8 +10,13 @@ namespace plaingrad::kit {
 
 using autograd::join;
 
-Options::Options(std::string program, std::string summary)
-    : program_(std::move(program)), summary_(std::move(summary)) {}
+Options::Options(std::string program, std::string summary, int argc, char** argv,
+                 std::vector<Command> commands)
+    : argc_(argc),
+      argv_(argv),
+      program_(std::move(program)),
+      summary_(std::move(summary)),
+      commands_(std::move(commands)) {}
 
 void Options::rest(const std::string& argument, const std::string& help, Words& words, Count count,
                    Rest kind) {
@@ -68,8 +73,12 @@ void Options::parse(int argc, char** argv) {
         const std::string word = argv[i];
         const bool number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == word.npos;
         if (options_end || word.size() < 2 || word[0] != '-' || number) {
-            if (rest_ == nullptr)
+            const Words names = autograd::mapped(commands_, &Command::name);
+            if (rest_ == nullptr && (names.empty() || i > 1))
                 throw UsageError(join("unexpected argument '", word, "'; --help shows what is possible"));
+            if (rest_ == nullptr)
+                throw UsageError(join("unknown command '", word, "'", suggestion(word, names), " there are ",
+                                      models::listed(names), "; --help shows more"));
             if (names_files_ && word.empty())
                 throw UsageError("the name of a file is empty");
             words.push_back(word);
@@ -94,19 +103,19 @@ void Options::parse(int argc, char** argv) {
                          "; given: " + models::listed(words) + more);
 }
 
-int run_command(int argc, char** argv, const Otherwise& otherwise, const std::vector<Command>& commands,
-                bool takes_words) {
-    if (argc < 2 || argv[1][0] == '-')
-        return otherwise(argc, argv, commands);
-    const std::string word = argv[1];
-    for (const Command& command : commands)
-        if (command.name == word)
-            return command.run(argc - 1, argv + 1);
-    if (takes_words)
-        return otherwise(argc, argv, commands);
-    const auto names = autograd::mapped(commands, &Command::name);
-    throw UsageError(join("unknown command '", word, "'", suggestion(word, names), " there are ",
-                          models::listed(names), "; --help shows more"));
+int run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
+    const std::vector<Command> named(commands.begin() + 1, commands.end());
+    for (const Command& command : named)
+        if (argc > 1 && command.name == argv[1]) {
+            Options options(program + " " + command.name, command.summary, argc - 1, argv + 1);
+            return command.run(options);
+        }
+    Options options(program, commands[0].summary, argc, argv, named);
+    return commands[0].run(options);
+}
+
+int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
+    return run(program, argv[0], [&] { return run_command(program, argc, argv, commands); });
 }
 
 }  // namespace plaingrad::kit

@@ -16,10 +16,13 @@ using UsageError = models::SettingError;
 using models::parse_integer;
 using models::parse_real;
 
-// A command of a program: ./apps/char_lm train.
+class Options;
+
+// A command of a program, as in ./apps/char_lm train; or, without a name, what the program does without one.
+// `run` adds rows to the options, parses them, and does the work.
 struct Command {
     std::string name, summary;
-    std::function<int(int argc, char** argv)> run;
+    std::function<int(Options& options)> run;
 };
 
 // Thrown when a program has finished early, for example after --help: `run` (apps/kit/program.h) returns the
@@ -30,7 +33,9 @@ struct Ended {
 
 class Options : public models::Settings {
 public:
-    Options(std::string program, std::string summary);
+    // argv: as main has it. commands: for the help, and for a word that is none of them.
+    Options(std::string program, std::string summary, int argc = 0, char** argv = nullptr,
+            std::vector<Command> commands = {});
 
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;
@@ -38,8 +43,6 @@ public:
     // The positional arguments, e.g. ("SYMBOL...", "a sequence to reverse", words).
     void rest(const std::string& argument, const std::string& help, Words& words, Count count = {0, SIZE_MAX},
               Rest kind = Rest::this_call);
-    // The program's commands, for the help.
-    void commands(const std::vector<Command>& all) { commands_ = all; }
     // The help ends with what help_texts.txt has for this program; this text takes the place of {note} there.
     void note(const std::string& text) { note_ = text; }
 
@@ -49,6 +52,7 @@ public:
 
     // Throws UsageError for a wrong command line. For --help and --version, prints the text and throws Ended.
     void parse(int argc, char** argv);
+    void parse() { parse(argc_, argv_); }
 
 private:
     Given read(int argc, char** argv, int& i);
@@ -58,6 +62,8 @@ private:
     std::string as_called(std::string text = {}) const;
     void print_presets();
 
+    int argc_;
+    char** argv_;
     std::string program_, summary_, note_, rest_argument_, rest_help_;
     Words* rest_ = nullptr;
     Count rest_count_;
@@ -66,12 +72,10 @@ private:
 };
 
 // Runs the command that the first word names, with the words after it. If there is no word, or the first is
-// an option, runs `otherwise` with all words, and with the commands for its help. Any other first word also
-// goes to `otherwise` if the program takes positional arguments (takes_words); else it is a UsageError that
-// lists the commands.
-using Otherwise = std::function<int(int argc, char** argv, const std::vector<Command>& commands)>;
-int run_command(int argc, char** argv, const Otherwise& otherwise, const std::vector<Command>& commands,
-                bool takes_words = false);
+// no command, runs the first of `commands`, which has no name, with all words.
+int run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands);
+// The whole `main` of a program: the same within `run` (apps/kit/program.h).
+int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands);
 
 // "; did you mean --steps?", if one of `words` is at most two typing errors away from `word`; else ";".
 std::string suggestion(const std::string& word, const std::vector<std::string>& words);

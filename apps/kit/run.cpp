@@ -133,12 +133,11 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     return true;
 }
 
-int info(const std::string& program, int argc, char** argv, Options train) {
+int info(const std::string& program, Options& options, Options& train) {
     std::error_code none;
     std::vector<std::string> words;
-    Options options(program + " info", "shows the progress and the settings of a run");
     options.rest("FOLDER", "the folder given to --save", words, {1, 1});
-    options.parse(argc, argv);
+    options.parse();
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
     for (const auto& entry : fs::directory_iterator(words[0], none))

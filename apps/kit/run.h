@@ -2,8 +2,8 @@
 // each validation, Ctrl-C, and how to resume it.
 //
 //     Settings s;                                          // with a models::RunSettings
-//     kit::Options options = train_options(s);             // with kit::add_run_options
-//     options.parse(argc, argv);
+//     add_train_options(options, s);                       // with kit::add_run_options
+//     options.parse();
 //     const models::RunFolder folder("classify", s.run, options);  // with --resume, restores `s`
 //     const Classifier model(...);
 //     models::Run run(folder, models::parts_of(model));            // and the weights of `model`
@@ -37,29 +37,29 @@ bool end(models::Run& run);
 // `train`. path: a run's folder, or a file. Prints nothing and returns false if that is no checkpoint of such
 // a run.
 bool print_run(const std::string& program, const std::string& path, Options& train);
-// The whole command, for programs whose `info` prints nothing else: info FOLDER, of one run or several.
-int info(const std::string& program, int argc, char** argv, Options train);
+// The whole command `info FOLDER`, of one run or several, for programs whose `info` prints nothing else.
+// add_rows: of the settings that the program trains with.
+int info(const std::string& program, Options& options, Options& train);
 template <class Settings>
-Command info_command(const std::string& program, Options (*train_options)(Settings&)) {
-    return {"info", "shows the progress and the settings of a run", [=](int argc, char** argv) {
+Command info_command(const std::string& program, void (*add_rows)(Options&, Settings&)) {
+    return {"info", "shows the progress and the settings of a run", [=](Options& options) {
                 Settings settings;
-                return info(program, argc, argv, train_options(settings));
+                Options train(program, "");
+                add_rows(train, settings);
+                return info(program, options, train);
             }};
 }
 // The whole `main` of a program with one task: it trains, or shows a run (`info`).
 template <class Settings>
-int run_trainer(const std::string& program, int argc, char** argv, Options (*train_options)(Settings&),
-                int (*train)(Settings&, Options&)) {
-    const auto otherwise = [&](int count, char** words, const std::vector<Command>& commands) {
+int run_trainer(const std::string& program, const std::string& summary, int argc, char** argv,
+                void (*add_rows)(Options&, Settings&), int (*train)(Settings&, Options&)) {
+    const auto all = [=](Options& options) {
         Settings settings;
-        Options options = train_options(settings);
-        options.commands(commands);
-        options.parse(count, words);
+        add_rows(options, settings);
+        options.parse();
         return train(settings, options);
     };
-    return run(program, argv[0], [&] {
-        return run_command(argc, argv, otherwise, {info_command(program, train_options)}, true);
-    });
+    return run_program(program, argc, argv, {{"", summary, all}, info_command(program, add_rows)});
 }
 
 }  // namespace plaingrad::kit

@@ -71,17 +71,22 @@ std::string help_of(kit::Options& options) {
     return out.str();
 }
 
-// What run_command does with these words: "name(words)", or the usage error.
+// What run_command does with these words: "name(words)", the seed, and the status; or the usage error. Only the
+// commands take words.
 std::string commanded(Words words) {
     std::string called;
-    const auto main_of = [&called](const std::string& name) {
-        return [&called, name](int argc, char** argv) {
-            called = name + "(";
-            for (int i = 0; i < argc; ++i)
-                called.append(i == 0 ? "" : " ").append(argv[i]);
-            called += ")";
-            return static_cast<int>(name.size());
-        };
+    const auto command = [&called](const std::string& name, int status) {
+        return kit::Command{name, "does something", [=, &called](kit::Options& options) {
+                                Words rest;
+                                int64_t seed = 1;
+                                options.add("--seed", "N", "of chance", seed);
+                                if (!name.empty())
+                                    options.rest("WORD...", "words", rest);
+                                options.parse();
+                                called =
+                                    autograd::join(name, "(", models::listed(rest, " "), ") seed ", seed);
+                                return status;
+                            }};
     };
     words.insert(words.begin(), "./apps/program");
     std::vector<char*> argv;
@@ -89,14 +94,9 @@ std::string commanded(Words words) {
         argv.push_back(word.data());
     argv.push_back(nullptr);
     try {
-        const auto otherwise = [&](int argc, char** given, const std::vector<kit::Command>& commands) {
-            CHECK((commands.size() == 2 && commands[1].name == "sample" && commands[1].summary == "writes"));
-            return main_of("otherwise")(argc, given);
-        };
-        const int status = kit::run_command(
-            static_cast<int>(words.size()), argv.data(), otherwise,
-            {{"train", "learns", main_of("train")}, {"sample", "writes", main_of("sample")}});
-        return called + " " + std::to_string(status);
+        const int status = kit::run_command("program", static_cast<int>(words.size()), argv.data(),
+                                            {command("", 9), command("train", 5), command("sample", 6)});
+        return autograd::join(called, " ", status);
     } catch (const UsageError& error) {
         return error.what();
     }
@@ -202,12 +202,12 @@ TEST_CASE("a wrong option is an error that says what is wrong", "[kit]") {
 }
 
 TEST_CASE("the first word names the command", "[kit]") {
-    CHECK(commanded({}) == "otherwise(./apps/program) 9");
-    CHECK(commanded({"--help"}) == "otherwise(./apps/program --help) 9");
-    CHECK(commanded({"--seed", "train"}) == "otherwise(./apps/program --seed train) 9");
-    CHECK(commanded({"-5"}) == "otherwise(./apps/program -5) 9");
-    CHECK(commanded({"train"}) == "train(train) 5");
-    CHECK(commanded({"sample", "--seed", "2", "train"}) == "sample(sample --seed 2 train) 6");
+    CHECK(commanded({}) == "() seed 1 9");
+    CHECK(commanded({"--seed", "2"}) == "() seed 2 9");
+    CHECK(commanded({"train"}) == "train() seed 1 5");
+    CHECK(commanded({"sample", "--seed", "2", "train"}) == "sample(train) seed 2 6");
+    CHECK(commanded({"--seed", "2", "train"}) ==
+          "unexpected argument 'train'; --help shows what is possible");
     const std::string error = " there are train, sample; --help shows more";
     CHECK(commanded({"trian"}) == "unknown command 'trian'; did you mean train?" + error);
     CHECK(commanded({"train "}) == "unknown command 'train '; did you mean train?" + error);
@@ -229,8 +229,8 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "  --version  print the version of plaingrad\n");
 
     std::vector<std::string> files;
-    kit::Options all("translate run", "does something");
-    all.commands({{"train", "learns from FILE", {}}, {"interactively", "asks", {}}});
+    kit::Options all("translate run", "does something", 0, nullptr,
+                     {{"train", "learns from FILE", {}}, {"interactively", "asks", {}}});
     all.add("--steps", "N", "how many", steps);
     all.rest("FILE...", "to read", files);
     CHECK(help_of(all) ==

@@ -11,21 +11,19 @@ using autograd::check;
 
 namespace {
 
-int demo_command(int argc, char** argv, const std::vector<kit::Command>& commands) {
+int demo_command(kit::Options& options) {
     Settings s = recipe("demo");
-    kit::Options options("char_lm", "learns from a text, and writes more of it");
-    options.commands(commands);
     kit::add_report_options(options, s.run);
     options.add_common(s.seed);
-    options.parse(argc, argv);
+    options.parse();
     learn({{"the built-in text", std::string(log_book)}}, s, models::RunFolder("char_lm", s.run, options));
     return 0;
 }
 
-int train_command(int argc, char** argv) {
+int train_command(kit::Options& options) {
     Settings s;
-    kit::Options options = train_options(s);
-    options.parse(argc, argv);
+    add_train_options(options, s);
+    options.parse();
     if (s.run.resume.empty() && s.files.empty())
         throw kit::UsageError("an argument is missing: FILE...; --help shows more");
     const models::RunFolder folder("char_lm", s.run, options);
@@ -33,10 +31,9 @@ int train_command(int argc, char** argv) {
     return 0;
 }
 
-int sample_command(int argc, char** argv) {
+int sample_command(kit::Options& options) {
     SampleSettings s;
     std::vector<std::string> words;
-    kit::Options options("char_lm sample", "writes with a saved model");
     options.rest("MODEL [FILE...]", "a saved model; its training lines, to count how many samples are new",
                  words, {.least = 1});
     options.add("--prompt", "TEXT", "the text to continue", s.prompt).allow_empty();
@@ -51,7 +48,7 @@ int sample_command(int argc, char** argv) {
                 "draw only from the most probable characters that reach probability P together",
                 s.sampling.top_p, {.min = 1e-6, .max = 1});
     options.add_common(s.seed, "random seed of the samples");
-    options.parse(argc, argv);
+    options.parse();
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());
     if (!w.lines && !words.empty())
@@ -60,12 +57,11 @@ int sample_command(int argc, char** argv) {
     return 0;
 }
 
-int eval_command(int argc, char** argv) {
+int eval_command(kit::Options& options) {
     std::vector<std::string> words;
-    kit::Options options("char_lm eval", "measures how well a saved model predicts files");
     options.rest("MODEL FILE...", "a saved model; files to predict", words, {.least = 2});
     options.add_threads();
-    options.parse(argc, argv);
+    options.parse();
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());
     int64_t unknown = 0;
@@ -86,12 +82,11 @@ int eval_command(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("char_lm", argv[0], [&] {
-        return kit::run_command(
-            argc, argv, demo_command,
-            {{"train", "learns from your files, and saves the model", train_command},
-             {"sample", "writes with a saved model", sample_command},
-             {"eval", "measures how well a saved model predicts your files", eval_command},
-             kit::info_command("char_lm", train_options)});
-    });
+    return kit::run_program(
+        "char_lm", argc, argv,
+        {{"", "learns from a text, and writes more of it", demo_command},
+         {"train", "learns from text, and holds out a tenth of it to measure the result", train_command},
+         {"sample", "writes with a saved model", sample_command},
+         {"eval", "measures how well a saved model predicts your files", eval_command},
+         kit::info_command("char_lm", add_train_options)});
 }

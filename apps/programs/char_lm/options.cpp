@@ -33,9 +33,7 @@ static void use_preset(Settings& s, const models::Settings& given) {
     s = recipe(s.preset);
 }
 
-kit::Options train_options(Settings& s) {
-    kit::Options options("char_lm train",
-                         "learns from text, and holds out a tenth of it to measure the result");
+void add_train_options(kit::Options& options, Settings& s) {
     options.rest("FILE...", "text in UTF-8; several files are read as one text", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
@@ -56,7 +54,6 @@ kit::Options train_options(Settings& s) {
     options.add("--validate-every", "N", "steps between validations", s.validate_every, {.min = 1});
     options.add("--patience", "N", "stop after N validations without improvement; 0: never", s.patience);
     options.add_common(s.seed);
-    return options;
 }
 
 models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context) {

@@ -25,7 +25,7 @@ struct Settings {
 Settings recipe(const std::string& preset);
 
 // The rows. Parsing them sets `s`.
-kit::Options train_options(Settings& s);
+void add_train_options(kit::Options& options, Settings& s);
 
 models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context);
 nn::TrainingOptions training_options(const Settings& s);

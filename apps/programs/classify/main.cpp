@@ -16,19 +16,12 @@ using autograd::join;
 
 namespace {
 
-kit::Options demo_options(Settings& s, const std::vector<kit::Command>& commands) {
-    kit::Options options("classify", "learns to label lines of text");
-    options.commands(commands);
-    kit::add_report_options(options, s.run);
-    options.add_common(s.seed);
-    return options;
-}
-
-int demo_command(int argc, char** argv, const std::vector<kit::Command>& commands) {
+int demo_command(kit::Options& options) {
     Settings s;
     s.epochs = 30, s.batch = 32, s.d_model = 64, s.lr = 3e-3, s.dropout = 0.1;
-    kit::Options options = demo_options(s, commands);
-    options.parse(argc, argv);
+    kit::add_report_options(options, s.run);
+    options.add_common(s.seed);
+    options.parse();
     const Corpus corpus = built_in_corpus(autograd::Rng(static_cast<uint64_t>(s.seed)).fork("sentences"));
     const models::RunFolder folder("classify", s.run, options);
     const models::Labeller l = new_labeller(corpus, built_in_labels(), s);
@@ -84,10 +77,10 @@ int train_on(const std::string& path, const Settings& s, const models::RunFolder
     return 0;
 }
 
-int train_command(int argc, char** argv) {
+int train_command(kit::Options& options) {
     Settings s;
-    kit::Options options = train_options(s);
-    options.parse(argc, argv);
+    add_train_options(options, s);
+    options.parse();
     if (s.run.resume.empty() && s.files.size() != 1)
         throw kit::UsageError(join("train needs one file: got ", s.files.size(), "; --help shows more"));
     const models::RunFolder folder("classify", s.run, options);
@@ -95,13 +88,12 @@ int train_command(int argc, char** argv) {
     return train_on(s.files.at(0), s, folder);
 }
 
-int predict_command(int argc, char** argv) {
+int predict_command(kit::Options& options) {
     std::vector<std::string> words;
-    kit::Options options("classify predict", "predicts the labels of texts, with probabilities");
     options.rest("MODEL [TEXT...]", "a saved model; texts, otherwise the lines of standard input", words,
                  {.least = 1});
     options.add_threads();
-    options.parse(argc, argv);
+    options.parse();
     for (std::size_t i = 1; i < words.size(); ++i)
         if (!models::text::has_text(words[i]))
             throw kit::UsageError(join("text ", i, " is empty"));
@@ -122,12 +114,11 @@ int predict_command(int argc, char** argv) {
     return 0;
 }
 
-int eval_command(int argc, char** argv) {
+int eval_command(kit::Options& options) {
     std::vector<std::string> words;
-    kit::Options options("classify eval", "measures a model on a labelled file");
     options.rest("MODEL FILE", "a saved model; lines of label<TAB>text, or label and text", words, {2, 2});
     options.add_threads();
-    options.parse(argc, argv);
+    options.parse();
     const models::Labeller l = models::Labeller::load(words[0]);
     const std::vector<Example> examples = read_examples(words[1]);
     report_cuts(l.reader, examples);
@@ -138,12 +129,11 @@ int eval_command(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("classify", argv[0], [&] {
-        return kit::run_command(
-            argc, argv, demo_command,
-            {{"train", "learns from a file with a label and a text on each line", train_command},
-             {"predict", "predicts the labels of texts with a saved model", predict_command},
-             {"eval", "measures a model on a labelled file", eval_command},
-             kit::info_command("classify", train_options)});
-    });
+    return kit::run_program(
+        "classify", argc, argv,
+        {{"", "learns to label lines of text", demo_command},
+         {"train", "learns from a file with a label and a text on each line", train_command},
+         {"predict", "predicts the labels of texts with a saved model", predict_command},
+         {"eval", "measures a model on a labelled file", eval_command},
+         kit::info_command("classify", add_train_options)});
 }

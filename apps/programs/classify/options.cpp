@@ -56,8 +56,7 @@ static void add_text_options(kit::Options& options, Settings& s) {
                 s.reader.keep_case);
 }
 
-kit::Options train_options(Settings& s) {
-    kit::Options options("classify train", "learns from a file with a label and a text on each line");
+void add_train_options(kit::Options& options, Settings& s) {
     options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
@@ -65,7 +64,6 @@ kit::Options train_options(Settings& s) {
     add_model_options(options, s);
     add_text_options(options, s);
     options.add_common(s.seed);
-    return options;
 }
 
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes) {

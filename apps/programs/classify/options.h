@@ -24,7 +24,7 @@ struct Settings {
 bool is_number(const std::string& text);
 
 // The rows. Parsing them sets `s`.
-kit::Options train_options(Settings& s);
+void add_train_options(kit::Options& options, Settings& s);
 
 // The model that the settings describe. Throws UsageError if they contradict each other.
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes);

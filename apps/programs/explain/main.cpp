@@ -58,20 +58,19 @@ Values compute(int64_t n, int64_t seed) {
     return values;
 }
 
-int main_program(int argc, char** argv) {
+int main_program(kit::Options& options) {
     const std::vector<Step> steps = lecture_steps();
     std::string wanted;
     bool interactive = false;
     int64_t seed = 1;
     Words digits, pages;
     const Words names = autograd::mapped(steps, &Step::name);
-    kit::Options options("explain", "shows every number of a tiny Transformer that reverses three digits");
     options.rest("DIGIT DIGIT DIGIT", "what it reverses (5 3 9)", digits);
     options.add("--step", "NAME", "only the steps whose names begin so", wanted);
     options.add("--interactive", "one step at a time; the arrow keys turn pages", interactive);
     options.add("--seed", "N", "of initial weights and training data", seed);
     options.note("Steps: " + models::listed(names) + ".");
-    options.parse(argc, argv);
+    options.parse();
 
     const std::vector<std::size_t> chosen = choose(names, wanted);
     if (interactive && !(kit::is_terminal(STDIN_FILENO) && kit::is_terminal(STDOUT_FILENO)))
@@ -89,5 +88,7 @@ int main_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("explain", argv[0], [&] { return main_program(argc, argv); });
+    return kit::run_program(
+        "explain", argc, argv,
+        {{"", "shows every number of a tiny Transformer that reverses three digits", main_program}});
 }

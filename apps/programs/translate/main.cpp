@@ -57,10 +57,10 @@ Texts read_texts(const Settings& s) {
     return texts;
 }
 
-int train_command(int argc, char** argv) {
+int train_command(kit::Options& options) {
     Settings s;
-    kit::Options options = train_options(s);
-    options.parse(argc, argv);
+    add_train_options(options, s);
+    options.parse();
     if (s.run.resume.empty())
         check_settings(s);
     if (options.was_given("--patience") && s.run.resume.empty() && s.patience > 0 && s.validation.empty())
@@ -103,8 +103,8 @@ void add_decoding(kit::Options& options, models::TranslationOptions& o, std::str
                 {"copy", "mark"});
 }
 
-kit::Options run_options(std::vector<std::string>& words, PipeOptions& pipe, std::string& unknown) {
-    kit::Options options("translate run", "translates standard input, or a file, line by line");
+void add_run_options(kit::Options& options, std::vector<std::string>& words, PipeOptions& pipe,
+                     std::string& unknown) {
     options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, {1, 2});
     add_decoding(options, pipe.translation, unknown);
     options.add("--n-best", "N",
@@ -115,15 +115,14 @@ kit::Options run_options(std::vector<std::string>& words, PipeOptions& pipe, std
                 "append word alignments to each translation: `||| source-target ...`, e.g. ||| 0-0 2-1",
                 pipe.translation.align);
     options.add_threads();
-    return options;
 }
 
-int run_command(int argc, char** argv) {
+int run_command(kit::Options& options) {
     std::vector<std::string> words;
     PipeOptions pipe;
     std::string unknown = "copy";
-    kit::Options options = run_options(words, pipe, unknown);
-    options.parse(argc, argv);
+    add_run_options(options, words, pipe, unknown);
+    options.parse();
     if (pipe.translation.n_best > pipe.translation.beam)
         throw kit::UsageError(join("--n-best ", pipe.translation.n_best, " must not be larger than --beam ",
                                    pipe.translation.beam));
@@ -143,16 +142,15 @@ int run_command(int argc, char** argv) {
     return 0;
 }
 
-int score_command(int argc, char** argv) {
+int score_command(kit::Options& options) {
     std::vector<std::string> words;
     models::TranslationOptions decoding;
     std::string unknown = "copy";
-    kit::Options options("translate score", "measures a model on your sentences: loss and BLEU");
     options.rest("MODEL SOURCE TARGET | MODEL TSV", "a run's folder or a saved model; the sentences", words,
                  {2, 3});
     add_decoding(options, decoding, unknown);
     options.add_threads();
-    options.parse(argc, argv);
+    options.parse();
     decoding.copy_unknown = unknown == "copy";
     const auto [model, codec] = models::Translator::load(words[0]);
     const ParallelText text = read({words.begin() + 1, words.end()}, codec.is_bytes());
@@ -164,12 +162,11 @@ int score_command(int argc, char** argv) {
     return 0;
 }
 
-int info_command(int argc, char** argv) {
+int info_command(kit::Options& options) {
     std::vector<std::string> words;
-    kit::Options options("translate info", "shows what a saved model contains");
     options.rest("MODEL", "a run's folder or a file", words, {1, 1});
     options.add_threads();
-    options.parse(argc, argv);
+    options.parse();
     const std::string path = models::model_file(words[0]);
     const auto [model, codec] = models::Translator::load(path);
     const models::TransformerConfig& c = model.config;
@@ -182,23 +179,22 @@ int info_command(int argc, char** argv) {
               << ", " << (codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
               << kit::grouped(codec.size()) << '\n';
     Settings s;
-    kit::Options train = train_options(s);
+    kit::Options train("translate", "");
+    add_train_options(train, s);
     kit::print_run("translate", words[0], train);
     return 0;
 }
 
 // ---------------------------------------------------------------------------------------------- learn-bpe
 
-int learn_bpe_command(int argc, char** argv) {
+int learn_bpe_command(kit::Options& options) {
     std::vector<std::string> files;
     int64_t merges = 10'000;
-    kit::Options options("translate learn-bpe",
-                         "learns byte-pair encoding, and writes its merges to standard output");
     options.rest("FILE...", "text in tokens, separated by spaces, in all languages that will share pieces",
                  files, {.least = 1});
     options.add("--merges", "N", "merges to learn", merges, {.max = 10'000'000});
     options.add_threads();
-    options.parse(argc, argv);
+    options.parse();
     models::text::WordCounts counts;
     int64_t replaced = 0;
     for (const std::string& file : files)
@@ -210,23 +206,21 @@ int learn_bpe_command(int argc, char** argv) {
     return 0;
 }
 
-int help(int argc, char** argv, const std::vector<kit::Command>& commands) {
-    kit::Options options("translate", "learns to translate from your own sentences, and translates");
-    options.commands(commands);
-    options.parse(argc, argv);
+int help(kit::Options& options) {
+    options.parse();
     throw kit::UsageError("a command is needed: train, run, score, info, or learn-bpe; --help shows more");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run("translate", argv[0], [&] {
-        return kit::run_command(
-            argc, argv, help,
-            {{"train", "learns, and keeps everything in a folder", train_command},
-             {"run", "translates standard input, or a file, line by line", run_command},
-             {"score", "measures a model on your sentences: loss and BLEU", score_command},
-             {"info", "shows what a saved model contains", info_command},
-             {"learn-bpe", "learns byte-pair encoding, and writes its merges", learn_bpe_command}});
-    });
+    return kit::run_program(
+        "translate", argc, argv,
+        {{"", "learns to translate from your own sentences, and translates", help},
+         {"train", "learns to translate from pairs of sentences", train_command},
+         {"run", "translates standard input, or a file, line by line", run_command},
+         {"score", "measures a model on your sentences: loss and BLEU", score_command},
+         {"info", "shows what a saved model contains", info_command},
+         {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
+          learn_bpe_command}});
 }

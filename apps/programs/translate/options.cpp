@@ -97,8 +97,7 @@ std::vector<std::string> two_files(const std::string& text) {
 
 }  // namespace
 
-kit::Options train_options(Settings& s) {
-    kit::Options options("translate train", "learns to translate from pairs of sentences");
+void add_train_options(kit::Options& options, Settings& s) {
     options.rest("SOURCE TARGET | TSV",
                  "two files with a sentence on each line, or one with source<TAB>target", s.files, {},
                  kit::Options::Rest::files);
@@ -112,7 +111,6 @@ kit::Options train_options(Settings& s) {
     add_learning_options(options, s);
     options.add("--check-data", "only check the data and report what is found", s.check_data).new_run();
     options.add_common(s.seed);
-    return options;
 }
 
 void check_settings(const Settings& s) {

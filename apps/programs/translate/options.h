@@ -26,7 +26,7 @@ struct Settings {
 };
 
 // The rows. Parsing them sets `s`.
-kit::Options train_options(Settings& s);
+void add_train_options(kit::Options& options, Settings& s);
 
 // Throws UsageError for settings that are incomplete or contradict each other.
 void check_settings(const Settings& s);
