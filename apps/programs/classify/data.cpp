@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
+#include <string_view>
 
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
@@ -13,6 +15,8 @@ namespace plaingrad::classify {
 
 using autograd::check;
 using models::text::has_text;
+
+extern const std::string_view requests;  // requests.txt, compiled in by the Makefile
 
 namespace {
 
@@ -100,6 +104,18 @@ Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autog
     for (const Example* e : others)
         if (!texts.contains(e->text))
             corpus.training.push_back(*e);
+    return corpus;
+}
+
+Corpus built_in_corpus() {
+    Corpus corpus;
+    std::istringstream lines{std::string(requests)};
+    std::vector<Example>* part = &corpus.training;
+    for (std::string line; std::getline(lines, line);)
+        if (line.empty())
+            part = &corpus.held_out;
+        else
+            part->push_back(parse_line(line, "built in"));
     return corpus;
 }
 

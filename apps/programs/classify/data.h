@@ -33,10 +33,8 @@ struct Corpus {
 // removed from the training part.
 Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autograd::Rng& rng);
 
-// What classify learns from when it is given no file: requests to an assistant, made from the templates in
-// requests.txt, which the Makefile compiles into the program. The held-out sentences have other templates,
-// and their slots are filled with words that training never puts there.
-Corpus built_in_corpus(const autograd::Rng& rng);
-std::vector<std::string> built_in_labels();
+// What classify learns from when it is given no file: requests.txt, requests to an assistant. Those that are
+// held out, behind its empty line, are worded differently.
+Corpus built_in_corpus();
 
 }  // namespace plaingrad::classify

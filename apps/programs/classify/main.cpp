@@ -22,9 +22,9 @@ int demo_command(kit::Options& options) {
     kit::add_report_options(options, s.run);
     options.add_common(s.seed);
     options.parse();
-    const Corpus corpus = built_in_corpus(autograd::Rng(static_cast<uint64_t>(s.seed)).fork("sentences"));
+    const Corpus corpus = built_in_corpus();
     const models::RunFolder folder("classify", s.run, options);
-    const models::Labeller l = new_labeller(corpus, built_in_labels(), s);
+    const models::Labeller l = new_labeller(corpus, collect_labels(corpus.training, "built in"), s);
     train(l, corpus, s, folder);
     std::cout << "On sentences worded differently from those learned:\n";
     const Confusion c = evaluate(l, corpus.held_out);
