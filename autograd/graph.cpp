@@ -87,11 +87,11 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
                 const Tensor dout = node->grad();
                 node->zero_grad();  // so that dout is the only handle, and its memory can be passed on
                 {
-                    const NanGuard::Pause pause;  // NanGuard (inspect.h) checks only the whole backward
+                    const OpWatch::Pause pause;  // an OpWatch (inspect.h) sees only the whole backward
                     node->run(dout);
                 }
-                if (const NanGuard* guard = NanGuard::active())
-                    guard->after_backward(*node);
+                if (OpWatch* watch = OpWatch::active())
+                    watch->after_backward(*node);
             }
             node->use_up();  // frees what it saved before the remaining nodes run
             node = {};
@@ -141,8 +141,8 @@ namespace detail {
 Tensor attach(Tensor out, Ref<Node> node) {
     if (out.numel() <= Node::kShown)
         node->value_ = out.storage_;
-    if (const NanGuard* guard = NanGuard::active())
-        node->layer = guard->layer();
+    if (const OpWatch* watch = OpWatch::active())
+        node->layer = watch->layer();
     out.node_ = std::move(node);
     return out;
 }
@@ -150,8 +150,8 @@ Tensor attach(Tensor out, Ref<Node> node) {
 Ref<Node> node_of(const Tensor& tensor) { return tensor.node_; }
 
 std::vector<Ref<Node>> parents_of(const char* op, const Tensor& out, List<const Tensor*> inputs) {
-    if (NanGuard* guard = NanGuard::active())
-        guard->after_forward(op, out, inputs);
+    if (OpWatch* watch = OpWatch::active())
+        watch->see(op, out, inputs);
     std::vector<Ref<Node>> parents;
     if (!NoGrad::active())
         for (const Tensor* input : inputs)

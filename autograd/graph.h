@@ -47,7 +47,7 @@ public:
     // The result, if it has so few elements that a picture of the graph can show them; else empty.
     Tensor value() const;
     static constexpr int64_t kShown = 8;
-    std::string layer;  // the layer that ran this op; set only while a NanGuard (inspect.h) is alive
+    std::string layer;  // the layer that ran this op; set only while an OpWatch (inspect.h) is alive
 
     bool is_leaf() const { return leaf_; }
     // False for a leaf that is frozen: it takes no part in the graphs of later ops.

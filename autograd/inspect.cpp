@@ -75,18 +75,31 @@ void print_graph(const Tensor& root, std::ostream& out, int lines) {
 
 void print_graph(const Tensor& root) { print_graph(root, std::cout); }
 
-const std::string* NanGuard::name_of(const Ref<Node>& node) const {
+const std::string* OpWatch::name_of(const Ref<Node>& node) const {
     for (const auto& [parameter, name] : names_)
         if (node && parameter == node)
             return &name;
     return nullptr;
 }
 
-void NanGuard::after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) {
+void OpWatch::see(const char* op, const Tensor& out, List<const Tensor*> inputs) {
     layer_ = parent(last_layer_);
     for (const Tensor* input : inputs)
         if (const std::string* name = name_of(detail::node_of(*input)))
             layer_ = last_layer_ = parent(*name);
+    after_forward(op, out, inputs);
+}
+
+void LayerTimes::add(const std::string& layer) {
+    const auto now = std::chrono::steady_clock::now();
+    if (last_ != decltype(now)())
+        seconds[layer] += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+}
+
+void LayerTimes::after_backward(const Node& node) { add(node.layer); }
+
+void NanGuard::after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) {
     const int64_t bad = first_bad(out);
     if (bad < 0)
         return;
@@ -94,11 +107,11 @@ void NanGuard::after_forward(const char* op, const Tensor& out, List<const Tenso
     for (const Tensor* input : inputs)
         if (cause.empty() && input->defined() && first_bad(*input) >= 0)
             cause = join("; so is element ", first_bad(*input), " of an input ", input->shape());
-    throw Error(join("[NanGuard] ", place(op, layer_), ": element ", bad, " of the output ", out.shape(),
+    throw Error(join("[NanGuard] ", place(op, layer()), ": element ", bad, " of the output ", out.shape(),
                      " is ", out.data()[bad], cause));
 }
 
-void NanGuard::after_backward(const Node& node) const {
+void NanGuard::after_backward(const Node& node) {
     for (const Ref<Node>& input : node.parents()) {
         const int64_t bad = input->has_grad() ? first_bad(input->grad()) : -1;
         if (bad < 0)

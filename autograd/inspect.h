@@ -1,7 +1,9 @@
-// Inspection: which kernels run, a picture of a graph, and a guard that finds the first NaN.
+// Inspection: which kernels run, a picture of a graph, a guard that finds the first NaN, and each layer's time.
 #pragma once
 
+#include <chrono>
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,44 +27,63 @@ const char* instruction_set();
 void print_graph(const Tensor& root, std::ostream& out, int lines = 100);
 void print_graph(const Tensor& root);  // to standard output
 
-// While a NanGuard exists, each op of this thread checks its results, in forward and in backward, and throws
-// Error at the first element that is NaN or infinite. The message names the op, and also the layer if the
-// guard was given a model's parameters:
-//
-//     autograd::NanGuard guard(nn::parameters(model));
-//     [NanGuard] softmax in encoder.layers.1.self_attention: element 7 of the output (2, 4, 9) is nan
+// While one exists, it sees each op of this thread, in forward and in backward, and knows which layer ran it.
 //
 // Parameters identify a layer. An op without any is attributed to the module of the layer that ran before it.
-class NanGuard {
+class OpWatch {
 public:
-    NanGuard() : before_(std::exchange(active_, this)) {}
+    OpWatch() : before_(std::exchange(active_, this)) {}
     // parameters: of anything with a name and a tensor, as nn::NamedParameter.
     template <class Named>
-    explicit NanGuard(const std::vector<Named>& parameters) : NanGuard() {
+    explicit OpWatch(const std::vector<Named>& parameters) : OpWatch() {
         for (const Named& parameter : parameters)
             names_.emplace_back(detail::node_of(parameter.tensor), parameter.name);
     }
-    ~NanGuard() { active_ = before_; }
+    virtual ~OpWatch() { active_ = before_; }
 
-    // Inside a composite op: while a Pause exists, results are not checked.
+    // Inside a composite op: while a Pause exists, nothing is seen.
     struct Pause : ThreadSwitch<Pause> {};
-    NanGuard(const NanGuard&) = delete;
-    NanGuard& operator=(const NanGuard&) = delete;
+    OpWatch(const OpWatch&) = delete;
+    OpWatch& operator=(const OpWatch&) = delete;
 
-    // ---- for graph.cpp
-    static NanGuard* active() { return Pause::active() ? nullptr : active_; }
-    void after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs);
-    void after_backward(const Node& node) const;
+    // ---- for graph.cpp, and for those who see
+    static OpWatch* active() { return Pause::active() ? nullptr : active_; }
+    void see(const char* op, const Tensor& out, List<const Tensor*> inputs);
+    virtual void after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) = 0;
+    virtual void after_backward(const Node& node) = 0;
+    const std::string* name_of(const Ref<Node>& node) const;
     const std::string& layer() const { return layer_; }  // of the op that ran last
 
 private:
-    const std::string* name_of(const Ref<Node>& node) const;
-
-    inline static thread_local NanGuard* active_ = nullptr;
-    NanGuard* before_;
+    inline static thread_local OpWatch* active_ = nullptr;
+    OpWatch* before_;
     std::vector<std::pair<Ref<Node>, std::string>> names_;  // of parameters
-    std::string last_layer_;                                // the last that had parameters of its own
-    std::string layer_;
+    std::string layer_, last_layer_;  // of the op that ran last; the last that had parameters of its own
+};
+
+// Checks the results of each op, in forward and in backward, and throws Error at the first element that is
+// NaN or infinite. The message names the op, and also the layer if the guard was given a model's parameters:
+//
+//     autograd::NanGuard guard(nn::parameters(model));
+//     [NanGuard] softmax in encoder.layers.1.self_attention: element 7 of the output (2, 4, 9) is nan
+class NanGuard : public OpWatch {
+public:
+    using OpWatch::OpWatch;
+    void after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) override;
+    void after_backward(const Node& node) override;
+};
+
+// Adds up the seconds that each layer takes, in forward and in backward. The first op only starts the clock.
+class LayerTimes : public OpWatch {
+public:
+    using OpWatch::OpWatch;
+    void after_forward(const char*, const Tensor&, List<const Tensor*>) override { add(layer()); }
+    void after_backward(const Node& node) override;
+    std::map<std::string, double> seconds;
+
+private:
+    void add(const std::string& layer);
+    std::chrono::steady_clock::time_point last_;
 };
 
 }  // namespace plaingrad::autograd

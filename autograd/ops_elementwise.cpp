@@ -162,7 +162,7 @@ static Tensor power(const Tensor& x, double p) {
 Tensor pow(const Tensor& x, Real exponent) {
     const auto p = static_cast<double>(exponent);
     const auto raised = [](const Tensor& t, double e) {
-        const NanGuard::Pause pause;  // 0^0.3 = exp(0.3 log 0): the intermediate -inf must not trip the guard
+        const OpWatch::Pause pause;  // 0^0.3 = exp(0.3 log 0): the intermediate -inf must not trip the guard
         return e < 0 ? 1 / power(t, -e) : power(t, e);
     };
     return with_backward("pow", raised(x.detach(), p), {&x},

@@ -99,12 +99,16 @@ void Recorder::add(const std::string& kind, int64_t step, const std::string& mem
 }
 
 void Recorder::call(int64_t step, const std::vector<std::pair<const char*, std::string>>& facts,
-                    const std::string& settings) {
+                    const std::string& settings, const std::map<std::string, double>& seconds) {
     std::vector<Labels> rows;
+    Labels times;
     for (const auto& [what, value] : facts)
         if (!value.empty())
             rows.push_back({what, value});
-    add("call", step, "\"facts\":" + json(rows) + ",\"settings\":" + json(settings));
+    for (const auto& [layer, time] : seconds)
+        times.push_back(json_array(layer, time));
+    add("call", step,
+        "\"facts\":" + json(rows) + ",\"settings\":" + json(settings) + ",\"seconds\":" + listed(times));
 }
 
 void Recorder::scores(int64_t step) {

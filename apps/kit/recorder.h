@@ -2,7 +2,8 @@
 // script reads them as they are, and so do other tools.
 //
 //     {"kind":"model","modules":[["encoder.layers.0.norm1","Norm",128],...],"looks":[...]}
-//     {"kind":"call","step":0,"facts":[["machine","..., 2 threads"],...],"settings":"--steps=9\n--"}
+//     {"kind":"call","step":0,"facts":[["machine","..., 2 threads"],...],"settings":"--steps=9\n--",
+//      "seconds":[["encoder.layers.0.norm1",0.0123],...]}
 //     {"kind":"snapshot","step":100,"attention":[...],"values":[...]}
 //     {"kind":"embedding","step":100,"labels":["cat",...],"vectors":["",150,2.5,"AfS7..."]}
 //     {"kind":"sample","step":100,"text":"5 3 9 -> 9 3 5"}
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,9 +62,10 @@ public:
     // it did.
     bool after_step(int64_t step);
     bool snapshot(int64_t step);  // now, unless there is one of this step
-    // A call of the program: what and where it ran, and the settings, as models::Settings keeps them.
+    // A call of the program: what and where it ran, the settings, as models::Settings keeps them, and the
+    // seconds that each layer takes in a training step.
     void call(int64_t step, const std::vector<std::pair<const char*, std::string>>& facts,
-              const std::string& settings);
+              const std::string& settings, const std::map<std::string, double>& seconds = {});
     void scores(int64_t step);
 
     const std::string& lines() const { return lines_; }

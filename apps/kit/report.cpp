@@ -33,6 +33,21 @@ std::string earlier_lines(const models::RunFolder& folder) {
     return folder.resumes() && std::filesystem::exists(file, none) ? nn::checkpoint::read_file(file) : "";
 }
 
+// The seconds that each layer takes in a forward and a backward pass over a batch like the run's: the least of
+// a few, as other programs only add to it.
+std::map<std::string, double> seconds_of(const std::vector<nn::NamedParameter>& parameters,
+                                         const Plan& plan) {
+    std::map<std::string, double> least;
+    for (int i = 0; i < 4; ++i) {
+        autograd::LayerTimes times(parameters);
+        plan.batch(0).loss.backward();
+        for (const auto& [layer, seconds] : times.seconds)
+            least[layer] = i == 0 ? seconds : std::min(least[layer], seconds);
+        nn::zero_grad(parameters);
+    }
+    return least;
+}
+
 std::string now() {
     const std::time_t time = std::time(nullptr);
     char text[60];
@@ -64,12 +79,12 @@ Subject subject_of(const models::Transformer& model, const std::vector<models::B
     return s;
 }
 
-Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Subject& subject)
+Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Plan& plan)
     : run_(run),
       steps_(steps),
       patience_(patience),
       wanted_(run.folder.exists() || !run.folder.run.report.empty()),
-      recorder_(subject, steps, earlier_lines(run.folder), run.training.adam.steps()) {
+      recorder_(plan.subject, steps, earlier_lines(run.folder), run.training.adam.steps()) {
     if (!wanted_)
         return;
     if (!run.folder.run.report.empty())
@@ -81,7 +96,7 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Su
                     {"machine", autograd::join(processor(), autograd::instruction_set(), ", ",
                                                counted(autograd::thread_count(), "thread"))},
                     {"folder", run.folder.path}},
-                   run.folder.arguments);
+                   run.folder.arguments, seconds_of(run.parts.parameters, plan));
     recorder_.after_step(run.training.adam.steps());  // kept with the first checkpoint, if one can be written
 }
 

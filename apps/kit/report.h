@@ -4,6 +4,7 @@
 //     kit::train(run, loss_of, training_options, {.subject = kit::subject_of(model, texts, names)});
 #pragma once
 
+#include "apps/kit/plan.h"
 #include "apps/kit/recorder.h"
 #include "models/pairs.h"
 #include "models/run.h"
@@ -38,9 +39,9 @@ Subject subject_of(const Model& model, const std::vector<autograd::Tokens>& text
 // Records a run that has a folder or a page, and writes both; does nothing for others.
 class Report {
 public:
-    // steps, patience: of the whole run. Takes the first snapshot. Throws Error if the page cannot be
-    // written.
-    Report(const models::Run& run, int64_t steps, int64_t patience, const Subject& subject);
+    // steps, patience: of the whole run. Takes the first snapshot, and the time of each layer. Throws Error
+    // if the page cannot be written.
+    Report(const models::Run& run, int64_t steps, int64_t patience, const Plan& plan);
 
     // To be called after each step, before a checkpoint is written.
     void after_step(const nn::StepReport& step);

@@ -63,7 +63,7 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
         return {};
     }
     print_plan(run.parts.parameters, plan, run.folder.exists(), last - done, (last - done) * batches_in_step);
-    const auto report = std::make_shared<Report>(run, steps, patience, plan.subject);
+    const auto report = std::make_shared<Report>(run, steps, patience, plan);
     listen_for_interrupt();
     const auto progress = std::make_shared<Progress>(last, plan.plain_lines_every, done);
     return {.on_step = [progress](const nn::StepReport& r) { progress->update(r.step, r.loss, r.tokens); },

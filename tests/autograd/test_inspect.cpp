@@ -1,5 +1,6 @@
 // Inspecting tensors and graphs: what is printed, and which op is named for the first NaN.
 #include <limits>
+#include <set>
 #include <sstream>
 
 #include "autograd/inspect.h"
@@ -157,6 +158,33 @@ TEST_CASE("NanGuard: names the layer of a model", "[graph][nan]") {
     for (int64_t i = 0; i < attention.in_proj.weight->numel(); ++i)
         attention.in_proj.weight->mutable_data()[i] *= static_cast<Real>(kRealIsDouble ? 1e200 : 1e25);
     CHECK(contains(step_error(model), "self_attention in encoder.layers.1.self_attention"));
+}
+
+TEST_CASE("LayerTimes: every layer of a model, in forward and in backward", "[graph][nan]") {
+    const models::Transformer model(small_config(), Rng(1));
+    const auto layers_of = [&](bool backward) {
+        LayerTimes times(nn::parameters(model));
+        const Tensor loss = model.loss(kSrc, kTgt, kTgt, nn::Mode::eval());
+        const std::map<std::string, double> forward = times.seconds;
+        if (backward)
+            loss.backward();
+        double more = 0;
+        for (const auto& [layer, seconds] : times.seconds)
+            more += seconds - (forward.contains(layer) ? forward.at(layer) : 0);
+        CHECK((more > 0) == backward);
+        return times.seconds;
+    };
+    CHECK(layers_of(false).size() <= layers_of(true).size());
+    const std::map<std::string, double> seconds = layers_of(true);
+    std::set<std::string> layers;  // "decoder.layers.1"
+    for (const auto& [layer, time] : seconds) {
+        CHECK(time > 0);
+        if (contains(layer, "layers."))
+            layers.insert(layer.substr(0, layer.find("layers.") + 8));
+    }
+    CHECK(layers == std::set<std::string>{"decoder.layers.0", "decoder.layers.1", "encoder.layers.0",
+                                          "encoder.layers.1"});
+    CHECK(OpWatch::active() == nullptr);
 }
 
 TEST_CASE("instruction_set: the kernels in use", "[kernels]") {
