@@ -90,15 +90,6 @@ void OpWatch::see(const char* op, const Tensor& out, List<const Tensor*> inputs)
     after_forward(op, out, inputs);
 }
 
-void LayerTimes::add(const std::string& layer) {
-    const auto now = std::chrono::steady_clock::now();
-    if (last_ != decltype(now)())
-        seconds[layer] += std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-}
-
-void LayerTimes::after_backward(const Node& node) { add(node.layer); }
-
 void NanGuard::after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) {
     const int64_t bad = first_bad(out);
     if (bad < 0)

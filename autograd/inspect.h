@@ -1,9 +1,7 @@
-// Inspection: which kernels run, a picture of a graph, a guard that finds the first NaN, and each layer's time.
+// Inspection: which kernels run, a picture of a graph, and a guard that finds the first NaN.
 #pragma once
 
-#include <chrono>
 #include <iosfwd>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,19 +69,6 @@ public:
     using OpWatch::OpWatch;
     void after_forward(const char* op, const Tensor& out, List<const Tensor*> inputs) override;
     void after_backward(const Node& node) override;
-};
-
-// Adds up the seconds that each layer takes, in forward and in backward. The first op only starts the clock.
-class LayerTimes : public OpWatch {
-public:
-    using OpWatch::OpWatch;
-    void after_forward(const char*, const Tensor&, List<const Tensor*>) override { add(layer()); }
-    void after_backward(const Node& node) override;
-    std::map<std::string, double> seconds;
-
-private:
-    void add(const std::string& layer);
-    std::chrono::steady_clock::time_point last_;
 };
 
 }  // namespace plaingrad::autograd

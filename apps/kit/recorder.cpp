@@ -6,17 +6,20 @@
 #include <sstream>
 
 #include "apps/kit/json.h"
+#include "autograd/base/mapped.h"
 #include "autograd/ops.h"
 #include "models/settings.h"
 
 namespace plaingrad::kit {
 namespace {
 
+using autograd::mapped;
 using autograd::Real;
 using autograd::Tensor;
 
-constexpr int64_t kSnapshots = 10;
-constexpr int64_t kBytes = 900'000;  // of all attention weights in a page, a byte each
+constexpr int64_t kSnapshots = 10, kFewest = 3;
+constexpr int64_t kBytes = 1'000'000;  // of all attention weights in a page, a byte each
+constexpr char kAttention[] = "MultiHeadAttention";
 constexpr std::size_t kBins = 40, kTokens = 150;
 
 // 255 stands for 1. A weight above 0 is at least 1, so that hidden and hardly seen remain apart.
@@ -36,7 +39,10 @@ std::string matrix(const std::string& name, const Tensor& x) {
 
 // How values are spread, from the lowest to the highest: [name,lowest,highest,mean,deviation,counts].
 std::string spread(const std::string& name, const Tensor& values) {
-    const std::vector<Real> all = values.to_vector();
+    std::vector<Real> all = values.to_vector();
+    std::erase_if(all, [](Real x) { return !std::isfinite(x); });
+    if (all.empty())
+        return json_array(name + ": nothing finite", 0.0, 0.0, 0.0, 0.0, std::vector<int64_t>{1});
     const auto [low, high] = std::minmax_element(all.begin(), all.end());
     const double from = static_cast<double>(*low), width = std::max(static_cast<double>(*high) - from, 1e-30);
     double sum = 0, squares = 0;
@@ -56,26 +62,24 @@ std::string listed(const std::vector<std::string>& values) { return "[" + models
 
 // The modules with their types and parameters, and the texts.
 std::string described(const Subject& s) {
-    std::vector<std::string> modules, looks;
+    std::vector<std::string> modules;
     for (const nn::NamedModule& m : s.modules) {
         int64_t count = 0;
         for (const nn::NamedParameter& p : s.parameters)
             count += m.name.empty() || p.name.starts_with(m.name + ".") ? p.tensor.numel() : 0;
         modules.push_back(json_array(m.name, m.type, count));
     }
-    for (const Look& look : s.looks)
-        looks.push_back(json_array(look.source, look.target));
+    const auto looks = mapped(s.looks, [](const Look& l) { return json_array(l.source, l.target); });
     return "\"modules\":" + listed(modules) + ",\"looks\":" + listed(looks);
 }
 
 }  // namespace
 
-Labels names_of(const autograd::Tokens& ids, const Labels& tokens) {
-    Labels names;
-    for (const int32_t id : ids.ids())
-        names.push_back(static_cast<std::size_t>(id) < tokens.size() ? tokens[static_cast<std::size_t>(id)]
-                                                                     : std::to_string(id));
-    return names;
+Labels names_of(const autograd::Tokens& ids, const Labels& names) {
+    return mapped(ids.ids(), [&](int32_t id) {
+        return static_cast<std::size_t>(id) < names.size() ? names[static_cast<std::size_t>(id)]
+                                                           : std::to_string(id);
+    });
 }
 
 autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions) {
@@ -98,17 +102,11 @@ void Recorder::add(const std::string& kind, int64_t step, const std::string& mem
     lines_ += "{\"kind\":\"" + kind + "\",\"step\":" + json(step) + "," + members + "}\n";
 }
 
-void Recorder::call(int64_t step, const std::vector<std::pair<const char*, std::string>>& facts,
-                    const std::string& settings, const std::map<std::string, double>& seconds) {
-    std::vector<Labels> rows;
-    Labels times;
-    for (const auto& [what, value] : facts)
-        if (!value.empty())
-            rows.push_back({what, value});
-    for (const auto& [layer, time] : seconds)
-        times.push_back(json_array(layer, time));
+void Recorder::call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
+                    const std::map<std::string, double>& seconds) {
+    const auto times = mapped(seconds, [](const auto& s) { return json_array(s.first, s.second); });
     add("call", step,
-        "\"facts\":" + json(rows) + ",\"settings\":" + json(settings) + ",\"seconds\":" + listed(times));
+        "\"facts\":" + json(facts) + ",\"settings\":" + json(settings) + ",\"seconds\":" + listed(times));
 }
 
 void Recorder::scores(int64_t step) {
@@ -126,24 +124,38 @@ bool Recorder::after_step(int64_t step) {
     return false;
 }
 
+// How many positions of each text fit into the page, in the fewest snapshots.
+int64_t Recorder::positions_that_fit(const nn::Probe& seen) const {
+    int64_t heads = 1;
+    for (const nn::NamedModule& m : subject_.modules)
+        if (const Tensor* const weights = seen.find(m); weights != nullptr && m.type == kAttention)
+            heads += weights->size(1);
+    return static_cast<int64_t>(
+        std::sqrt(static_cast<double>(kBytes / kFewest / heads / std::ssize(subject_.looks))));
+}
+
 bool Recorder::snapshot(int64_t step) {
     if (step <= last_)
         return false;
     last_ = step;
     const autograd::NoGrad no_grad;
     std::vector<std::string> attention, positions, values, weights;
-    int64_t bytes = 0;
+    int64_t bytes = 0, shown = 0;
     for (std::size_t i = 0; i < subject_.looks.size(); ++i) {
         nn::Probe seen;
         subject_.looks[i].pass(nn::Mode::eval(&seen));
+        if (i == 0)
+            shown = positions_that_fit(seen);
         for (const nn::NamedModule& m : subject_.modules) {
             const Tensor* const value = seen.find(m);
             if (value == nullptr)
                 continue;
-            if (m.type == "MultiHeadAttention") {  // (1, H, T, S)
-                attention.push_back(json_array(static_cast<int64_t>(i), m.name, value->size(1),
-                                               value->size(2), bytes_of(*value)));
-                bytes += value->numel();
+            if (m.type == kAttention) {
+                const Tensor w = slice(slice(*value, 2, 0, std::min(shown, value->size(2))), 3, 0,
+                                       std::min(shown, value->size(3)));  // (1, H, T, S)
+                attention.push_back(
+                    json_array(static_cast<int64_t>(i), m.name, w.size(1), w.size(2), bytes_of(w)));
+                bytes += w.numel();
             } else if (i == 0 && m.type == "PositionalEncoding") {  // (T, d_model)
                 positions.push_back(matrix(m.name, *value));
             } else if (i == 0) {
@@ -154,7 +166,7 @@ bool Recorder::snapshot(int64_t step) {
     for (const nn::NamedParameter& p : subject_.parameters)
         if (p.tensor.rank() >= 2)
             weights.push_back(spread(p.name, p.tensor));
-    snapshots_ = std::clamp<int64_t>(kBytes / std::max<int64_t>(bytes, 1), 2, kSnapshots);
+    snapshots_ = std::clamp<int64_t>(kBytes / std::max<int64_t>(bytes, 1), kFewest, kSnapshots);
     add("snapshot", step,
         "\"of\":" + json(snapshots_) + ",\"attention\":" + listed(attention) + ",\"positions\":" +
             listed(positions) + ",\"activations\":" + listed(values) + ",\"weights\":" + listed(weights));

@@ -58,19 +58,20 @@ public:
     Recorder(Subject subject, int64_t steps, const std::string& earlier = "", int64_t done = 0);
 
     // To be called after each step, and before the first one with 0. Takes a snapshot if one is due: ten in
-    // the whole run, or fewer if the attention of many heads would make the page too large. Returns whether
-    // it did.
+    // the whole run, or fewer, of fewer positions, if the attention of many heads would make the page too
+    // large. Returns whether it did.
     bool after_step(int64_t step);
     bool snapshot(int64_t step);  // now, unless there is one of this step
-    // A call of the program: what and where it ran, the settings, as models::Settings keeps them, and the
+    // A call of the program: pairs of what and where it ran, the settings, as models::Settings keeps them, and the
     // seconds that each layer takes in a training step.
-    void call(int64_t step, const std::vector<std::pair<const char*, std::string>>& facts,
-              const std::string& settings, const std::map<std::string, double>& seconds = {});
+    void call(int64_t step, const std::vector<Labels>& facts, const std::string& settings,
+              const std::map<std::string, double>& seconds = {});
     void scores(int64_t step);
 
     const std::string& lines() const { return lines_; }
 
 private:
+    int64_t positions_that_fit(const nn::Probe& seen) const;
     void add(const std::string& kind, int64_t step, const std::string& members);
     void embedding(int64_t step);
 

@@ -1,5 +1,6 @@
 #include "apps/kit/report.h"
 
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -10,12 +11,15 @@
 #include "apps/kit/program.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/version.h"
+#include "autograd/graph.h"
 #include "autograd/inspect.h"
 #include "models/decoding.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::kit {
 namespace {
+
+using autograd::Tensor;
 
 constexpr int64_t kReload = 5;  // seconds
 
@@ -33,20 +37,20 @@ std::string earlier_lines(const models::RunFolder& folder) {
     return folder.resumes() && std::filesystem::exists(file, none) ? nn::checkpoint::read_file(file) : "";
 }
 
-// The seconds that each layer takes in a forward and a backward pass over a batch like the run's: the least of
-// a few, as other programs only add to it.
-std::map<std::string, double> seconds_of(const std::vector<nn::NamedParameter>& parameters,
-                                         const Plan& plan) {
-    std::map<std::string, double> least;
-    for (int i = 0; i < 4; ++i) {
-        autograd::LayerTimes times(parameters);
-        plan.batch(0).loss.backward();
-        for (const auto& [layer, seconds] : times.seconds)
-            least[layer] = i == 0 ? seconds : std::min(least[layer], seconds);
-        nn::zero_grad(parameters);
+// Adds up the seconds that each layer takes, in forward and in backward. The first op only starts the clock.
+struct LayerTimes : autograd::OpWatch {
+    using OpWatch::OpWatch;
+    void after_forward(const char*, const Tensor&, autograd::List<const Tensor*>) override { add(layer()); }
+    void after_backward(const autograd::Node& node) override { add(node.layer); }
+    void add(const std::string& layer) {
+        const auto now = std::chrono::steady_clock::now();
+        if (last != decltype(last)())
+            seconds[layer] += std::chrono::duration<double>(now - last).count();
+        last = now;
     }
-    return least;
-}
+    std::map<std::string, double> seconds;
+    std::chrono::steady_clock::time_point last;
+};
 
 std::string now() {
     const std::time_t time = std::time(nullptr);
@@ -89,6 +93,10 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Pl
         return;
     if (!run.folder.run.report.empty())
         nn::checkpoint::check_can_replace(run.folder.run.report);
+    LayerTimes times(run.parts.parameters);
+    for (int64_t i = 0; i < 4; ++i)
+        plan.batch(i).loss.backward();
+    nn::zero_grad(run.parts.parameters);
     recorder_.call(run.training.adam.steps(),
                    {{"program", run.folder.program},
                     {"plaingrad", autograd::version()},
@@ -96,7 +104,7 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Pl
                     {"machine", autograd::join(processor(), autograd::instruction_set(), ", ",
                                                counted(autograd::thread_count(), "thread"))},
                     {"folder", run.folder.path}},
-                   run.folder.arguments, seconds_of(run.parts.parameters, plan));
+                   run.folder.arguments, times.seconds);
     recorder_.after_step(run.training.adam.steps());  // kept with the first checkpoint, if one can be written
 }
 

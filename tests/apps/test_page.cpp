@@ -32,7 +32,8 @@ std::string lines_of(const std::string& sample, const std::string& label) {
     subject.classes = {"weather", "music"};
     subject.confusion = [] { return std::vector<std::vector<int64_t>>{{9, 1}, {0, 12}}; };
     kit::Recorder recorder(subject, 81);
-    recorder.call(0, {{"program", "test"}}, "--steps=81\n--");
+    recorder.call(0, {{"program", "test"}, {"folder", ""}}, "--steps=81\n--",
+                  {{"", 1e-3}, {"encoder.layers.0.norm1", 2e-3}, {"decoder.layers.1.feed_forward", 7e-3}});
     for (int step = 0; step <= 81; ++step) {
         for (const nn::NamedParameter& p : nn::parameters(model))
             p.tensor.mutable_data()[step % p.tensor.numel()] += 1;
@@ -130,6 +131,11 @@ TEST_CASE("page: what one moves and points at changes what is drawn", "[apps][pa
     browser.point_at("#head .row");
     CHECK(browser.value("document.querySelector('#head figcaption').textContent").starts_with("a looks at "));
     CHECK(browser.value("document.querySelectorAll('#head .lit').length") == "4");
+    // The drawing of the model has each layer's share of the time, a tenth for the loss.
+    CHECK(
+        browser.value("[...document.querySelectorAll('#model svg text')].map(t => t.textContent).filter(t => "
+                      "t.includes(' %')).join('; ')") ==
+        "self-attention, add, norm · 20 %; feed-forward, add, norm · 70 %; output layer, loss · 10 %");
     browser.point_at("#embeddings svg text");
     CHECK(browser.value("document.querySelector('#embeddings figcaption').textContent")
               .starts_with("nearest to a: "));
@@ -200,6 +206,37 @@ TEST_CASE("page: two runs are laid over each other, with what differs in their s
         contains(browser.value("document.querySelector('#curves figcaption').textContent"), "two, training"));
     CHECK(browser.value("document.querySelector('#run table:last-child').textContent") ==
           "onetwo--steps8160");
+    CHECK(browser.console.empty());
+}
+
+TEST_CASE(
+    "page: of a model with twelve layers of twelve heads, fewer snapshots and positions, and it says so",
+    "[apps][page][browser]") {
+    models::TransformerConfig config = small("paper");
+    config.block.d_model = 24;
+    config.block.n_heads = 12;
+    config.n_encoder_layers = config.n_decoder_layers = 12;
+    const models::Transformer model(config, autograd::Rng(1));
+    const Ids ids(32, 5);
+    const models::Batch text = {padded({ids}), padded({ids})};
+    const kit::Labels names(11, "word");
+    kit::Recorder recorder(kit::subject_of(model, {text, text, text}, names, names), 100);
+    for (int step = 0; step <= 100; ++step)
+        recorder.after_step(step);
+    const std::string page = kit::html_page("a run", {{"", log_text(), recorder.lines()}});
+    CHECK(recorder.lines().size() > 1'000'000);
+    CHECK(recorder.lines().size() < 1'800'000);
+    CHECK(page.size() < 2'000'000);
+    if (chromium().empty())
+        return;
+    const Folder folder;
+    Browser browser;
+    browser.open(page_in(folder, page), 360);
+    CHECK(browser.value("document.querySelector('#attention output').textContent") ==
+          "step 100 (3 of 3 snapshots; 3 snapshots and not 10, the first 16 positions, to keep the page "
+          "small)");
+    CHECK(browser.value("document.querySelectorAll('#attention canvas').length") == "432");
+    CHECK(browser.value("document.documentElement.scrollWidth - innerWidth") == "0");
     CHECK(browser.console.empty());
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <sstream>
 
+#include "autograd/graph.h"
 #include "autograd/inspect.h"
 #include "autograd/ops.h"
 #include "models/transformer.h"
@@ -160,31 +161,28 @@ TEST_CASE("NanGuard: names the layer of a model", "[graph][nan]") {
     CHECK(contains(step_error(model), "self_attention in encoder.layers.1.self_attention"));
 }
 
-TEST_CASE("LayerTimes: every layer of a model, in forward and in backward", "[graph][nan]") {
-    const models::Transformer model(small_config(), Rng(1));
-    const auto layers_of = [&](bool backward) {
-        LayerTimes times(nn::parameters(model));
-        const Tensor loss = model.loss(kSrc, kTgt, kTgt, nn::Mode::eval());
-        const std::map<std::string, double> forward = times.seconds;
-        if (backward)
-            loss.backward();
-        double more = 0;
-        for (const auto& [layer, seconds] : times.seconds)
-            more += seconds - (forward.contains(layer) ? forward.at(layer) : 0);
-        CHECK((more > 0) == backward);
-        return times.seconds;
+TEST_CASE("OpWatch: sees each op and its layer, in forward and in backward", "[graph][nan]") {
+    struct Layers : OpWatch {
+        using OpWatch::OpWatch;
+        void after_forward(const char*, const Tensor&, List<const Tensor*>) override {
+            add(forward, layer());
+        }
+        void after_backward(const Node& node) override { add(backward, node.layer); }
+        static void add(std::set<std::string>& layers, const std::string& name) {
+            if (contains(name, "layers."))  // "decoder.layers.1"
+                layers.insert(name.substr(0, name.find("layers.") + 8));
+        }
+        std::set<std::string> forward, backward;
     };
-    CHECK(layers_of(false).size() <= layers_of(true).size());
-    const std::map<std::string, double> seconds = layers_of(true);
-    std::set<std::string> layers;  // "decoder.layers.1"
-    for (const auto& [layer, time] : seconds) {
-        CHECK(time > 0);
-        if (contains(layer, "layers."))
-            layers.insert(layer.substr(0, layer.find("layers.") + 8));
-    }
-    CHECK(layers == std::set<std::string>{"decoder.layers.0", "decoder.layers.1", "encoder.layers.0",
-                                          "encoder.layers.1"});
-    CHECK(OpWatch::active() == nullptr);
+    const models::Transformer model(small_config(), Rng(1));
+    const std::set<std::string> all = {"decoder.layers.0", "decoder.layers.1", "encoder.layers.0",
+                                       "encoder.layers.1"};
+    const Layers seen(nn::parameters(model));
+    const Tensor loss = model.loss(kSrc, kTgt, kTgt, nn::Mode::eval());
+    CHECK(seen.forward == all);
+    CHECK(seen.backward.empty());
+    loss.backward();
+    CHECK(seen.backward == all);
 }
 
 TEST_CASE("instruction_set: the kernels in use", "[kernels]") {
