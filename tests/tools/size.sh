@@ -27,8 +27,9 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         limit("nn", 2300)
         limit("models", 2700)
         limit("models/text", 2100)
-        limit("programs", 3900)
-        limit("kit", 1600)
+        limit("programs", 0)
+        limit("kit", 0)
+        limit("programs and kit", 5500)  # one budget: what moves from a program into the kit must not cost anything
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)
@@ -47,6 +48,7 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         if (text !~ /^[ \t]*$/) {
             ++lines[folder]
             ++sum[room(file)]
+            if (file ~ /^apps\//) ++sum["programs and kit"]
         }
     }
     END {
