@@ -71,8 +71,8 @@ std::string help_of(kit::Options& options) {
     return out.str();
 }
 
-// What run_command does with these words: "name(words)", the seed, and the status; or the usage error. Only the
-// commands take words.
+// What run_command does with these words: "name(words)", the seed, and the status; or the usage error. Only
+// the commands take words.
 std::string commanded(Words words) {
     std::string called;
     const auto command = [&called](const std::string& name, int status) {
