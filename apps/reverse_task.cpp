@@ -265,7 +265,10 @@ kit::Subject subject(const models::Transformer& model, const std::set<Sequence>&
     return kit::subject_of(model, texts, names, names);
 }
 
-int main_program(Settings& settings, kit::Options& options) {
+int main_program(kit::Options& options) {
+    Settings settings;
+    add_options(options, settings);
+    options.parse();
     const Sequence asked = parse_sequence(settings.words);
     const models::RunFolder folder("reverse_task", settings.run, options);
     const Rng rng(static_cast<uint64_t>(settings.seed));
@@ -296,7 +299,8 @@ int main_program(Settings& settings, kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_trainer("reverse_task",
-                            "trains a Transformer to reverse sequences, and tests it on unseen ones", argc,
-                            argv, add_options, main_program);
+    return kit::run_program(
+        "reverse_task", argc, argv,
+        {{"", "trains a Transformer to reverse sequences, and tests it on unseen ones", main_program},
+         kit::info_command("reverse_task", add_options)});
 }

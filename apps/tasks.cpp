@@ -412,7 +412,10 @@ void read_settings(Settings& s, kit::Options& options) {
     throw autograd::Error(s.run.resume + ": there is no run of tasks in this folder");
 }
 
-int main_program(Settings& s, kit::Options& options) {
+int main_program(kit::Options& options) {
+    Settings s;
+    add_options(options, s);
+    options.parse();
     for (const std::string& name : s.names)
         if (std::none_of(kTasks.begin(), kTasks.end(), [&](const Task& task) { return task.name == name; }))
             throw kit::UsageError("unknown task '" + name + "'; there are copy, reverse, sort, add");
@@ -446,7 +449,8 @@ int main_program(Settings& s, kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_trainer("tasks",
-                            "learns to copy, reverse, sort and add, with all three families of models", argc,
-                            argv, add_options, main_program);
+    return kit::run_program(
+        "tasks", argc, argv,
+        {{"", "learns to copy, reverse, sort and add, with all three families of models", main_program},
+         kit::info_command("tasks", add_options)});
 }

@@ -299,7 +299,10 @@ void translate_all(const Translator& translate, const Settings& s) {
         translate_input(translate);
 }
 
-int main_program(Settings& s, kit::Options& options) {
+int main_program(kit::Options& options) {
+    Settings s;
+    add_options(options, s);
+    options.parse();
     std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
     if (s.n_best > s.beam)
         throw kit::UsageError(
@@ -327,6 +330,7 @@ int main_program(Settings& s, kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_trainer("toy_translate", "learns to translate a few sentences from scratch", argc, argv,
-                            add_options, main_program);
+    return kit::run_program("toy_translate", argc, argv,
+                            {{"", "learns to translate a few sentences from scratch", main_program},
+                             kit::info_command("toy_translate", add_options)});
 }

@@ -72,10 +72,10 @@ void Options::print_presets() {
 // `text`, in which "./apps/classify" becomes the name by which the program was called. Without a text, that
 // name and the command, as in "plaingrad-classify train".
 std::string Options::as_called(std::string text) const {
-    const std::string program = program_.substr(0, program_.find(' '));
+    const std::string program = call_.program.substr(0, call_.program.find(' '));
     const std::string here = (program.find('/') == program.npos ? "./apps/" : "./") + program;
     if (text.empty())
-        text = here + program_.substr(program.size());
+        text = here + call_.program.substr(program.size());
     for (std::size_t at = text.find(here); at != text.npos && !called().empty();
          at = text.find(here, at + called().size()))
         text.replace(at, here.size(), called());
@@ -83,20 +83,21 @@ std::string Options::as_called(std::string text) const {
 }
 
 void Options::print_version() const {
-    std::cout << program_.substr(0, program_.find(' ')) << " (plaingrad) " << autograd::version() << '\n';
+    std::cout << call_.program.substr(0, call_.program.find(' ')) << " (plaingrad) " << autograd::version()
+              << '\n';
 }
 
 void Options::print_help() {
     set_all({});
-    const std::size_t widest_word = std::max({rest_argument_.size(), widest(commands_, &Command::name),
+    const std::size_t widest_word = std::max({rest_argument_.size(), widest(call_.commands, &Command::name),
                                               widest(rows_, left_of), std::size_t{9}});  // --version
     const std::size_t width = std::min<std::size_t>(widest_word, 24);
-    print_paragraph(program_ + ": " + summary_);
+    print_paragraph(call_.program + ": " + call_.summary);
     const std::string words = rest_count_.least > 0 ? " " + rest_argument_ : " [" + rest_argument_ + "]";
     std::cout << "\nusage: " << as_called() << " [options]" << (rest_ == nullptr ? "" : words) << '\n';
-    if (!commands_.empty())
+    if (!call_.commands.empty())
         std::cout << "       " << as_called() << " COMMAND --help\n\n";
-    for (const Command& command : commands_)
+    for (const Command& command : call_.commands)
         print_row(command.name, command.summary, width);
     std::cout << '\n';
     if (rest_ != nullptr)
@@ -119,7 +120,7 @@ void Options::print_help() {
 void Options::print_texts() const {
     std::istringstream texts{std::string(help_texts)};
     std::string line, before, paragraph;
-    while (std::getline(texts, line) && line != "# " + program_)
+    while (std::getline(texts, line) && line != "# " + call_.program)
         continue;
     for (; std::getline(texts, line) && !line.starts_with("# "); before = line)
         if (line.starts_with("$ "))

@@ -10,14 +10,6 @@ namespace plaingrad::kit {
 
 using autograd::join;
 
-Options::Options(std::string program, std::string summary, int argc, char** argv,
-                 std::vector<Command> commands)
-    : argc_(argc),
-      argv_(argv),
-      program_(std::move(program)),
-      summary_(std::move(summary)),
-      commands_(std::move(commands)) {}
-
 void Options::rest(const std::string& argument, const std::string& help, Words& words, Count count,
                    Rest kind) {
     Settings::rest(words, kind);
@@ -73,7 +65,7 @@ void Options::parse(int argc, char** argv) {
         const std::string word = argv[i];
         const bool number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == word.npos;
         if (options_end || word.size() < 2 || word[0] != '-' || number) {
-            const Words names = autograd::mapped(commands_, &Command::name);
+            const Words names = autograd::mapped(call_.commands, &Command::name);
             if (rest_ == nullptr && (names.empty() || i > 1))
                 throw UsageError(join("unexpected argument '", word, "'; --help shows what is possible"));
             if (rest_ == nullptr)
@@ -107,10 +99,10 @@ int run_command(const std::string& program, int argc, char** argv, const std::ve
     const std::vector<Command> named(commands.begin() + 1, commands.end());
     for (const Command& command : named)
         if (argc > 1 && command.name == argv[1]) {
-            Options options(program + " " + command.name, command.summary, argc - 1, argv + 1);
+            Options options({program + " " + command.name, command.summary, argc - 1, argv + 1});
             return command.run(options);
         }
-    Options options(program, commands[0].summary, argc, argv, named);
+    Options options({program, commands[0].summary, argc, argv, named});
     return commands[0].run(options);
 }
 

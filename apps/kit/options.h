@@ -1,6 +1,6 @@
 // Command lines: the rows of models/settings.h as options, words beside them, commands, and --help.
 //
-//     Options options("reverse_task", "trains a Transformer to reverse sequences");
+//     Options options({"reverse_task", "trains a Transformer to reverse sequences"});
 //     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
 //     options.add("--steps", "N", "training steps", s.steps, {.min = 1}).may_change();
 //     options.parse(argc, argv);
@@ -31,11 +31,17 @@ struct Ended {
     int status = 0;
 };
 
+// How a program was called.
+struct Call {
+    std::string program, summary = {};  // "char_lm train", and what it does, for the help
+    int argc = 0;
+    char** argv = nullptr;
+    std::vector<Command> commands = {};  // for the help, and for a word that is none of them
+};
+
 class Options : public models::Settings {
 public:
-    // argv: as main has it. commands: for the help, and for a word that is none of them.
-    Options(std::string program, std::string summary, int argc = 0, char** argv = nullptr,
-            std::vector<Command> commands = {});
+    explicit Options(Call call) : call_(std::move(call)) {}
 
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;
@@ -52,7 +58,7 @@ public:
 
     // Throws UsageError for a wrong command line. For --help and --version, prints the text and throws Ended.
     void parse(int argc, char** argv);
-    void parse() { parse(argc_, argv_); }
+    void parse() { parse(call_.argc, call_.argv); }
 
 private:
     Given read(int argc, char** argv, int& i);
@@ -62,13 +68,11 @@ private:
     std::string as_called(std::string text = {}) const;
     void print_presets();
 
-    int argc_;
-    char** argv_;
-    std::string program_, summary_, note_, rest_argument_, rest_help_;
+    Call call_;
+    std::string note_, rest_argument_, rest_help_;
     Words* rest_ = nullptr;
     Count rest_count_;
     bool names_files_ = false;
-    std::vector<Command> commands_;
 };
 
 // Runs the command that the first word names, with the words after it. If there is no word, or the first is

@@ -44,22 +44,10 @@ template <class Settings>
 Command info_command(const std::string& program, void (*add_rows)(Options&, Settings&)) {
     return {"info", "shows the progress and the settings of a run", [=](Options& options) {
                 Settings settings;
-                Options train(program, "");
+                Options train({program});
                 add_rows(train, settings);
                 return info(program, options, train);
             }};
-}
-// The whole `main` of a program with one task: it trains, or shows a run (`info`).
-template <class Settings>
-int run_trainer(const std::string& program, const std::string& summary, int argc, char** argv,
-                void (*add_rows)(Options&, Settings&), int (*train)(Settings&, Options&)) {
-    const auto all = [=](Options& options) {
-        Settings settings;
-        add_rows(options, settings);
-        options.parse();
-        return train(settings, options);
-    };
-    return run_program(program, argc, argv, {{"", summary, all}, info_command(program, add_rows)});
 }
 
 }  // namespace plaingrad::kit

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "apps/kit/picture.h"
+#include "apps/programs/explain/pager.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -291,3 +292,5 @@ TEST_CASE("matrices are aligned, and their numbers have as many decimals as they
           "a  1.00█  0.00·\n");
     CHECK(contains(kit::draw(map, true), "\033[48;5;255;38;5;232m  1.00 \033[0m"));
 }
+
+TEST_CASE("no pages are shown at once", "[apps][explain]") { CHECK_NOTHROW(explain::turn_pages({})); }

@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/pager.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
@@ -30,7 +29,7 @@ struct Everything {
 
     // Parses these words; returns the error's text, or "".
     std::string operator()(Words words, bool with_rest = true) {
-        kit::Options options("program", "does something");
+        kit::Options options({"program", "does something"});
         options.add("--steps", "N", "how many", steps, {.min = 1});
         options.add("--rate", "X", "how fast", rate, {.min = -1, .max = 1});
         options.add("--file", "FILE", "from where", file);
@@ -218,7 +217,7 @@ TEST_CASE("the first word names the command", "[kit]") {
 TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
     int64_t steps = 7;
     std::string text;
-    kit::Options plain("p", "does something");
+    kit::Options plain({"p", "does something"});
     plain.add("--steps", "N", "how many", steps);
     plain.add("--text", "T", "", text);  // also a row without a word of help
     CHECK(help_of(plain) ==
@@ -229,8 +228,11 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "  --version  print the version of plaingrad\n");
 
     std::vector<std::string> files;
-    kit::Options all("translate run", "does something", 0, nullptr,
-                     {{"train", "learns from FILE", {}}, {"interactively", "asks", {}}});
+    kit::Options all({"translate run",
+                      "does something",
+                      0,
+                      nullptr,
+                      {{"train", "learns from FILE", {}}, {"interactively", "asks", {}}}});
     all.add("--steps", "N", "how many", steps);
     all.rest("FILE...", "to read", files);
     CHECK(help_of(all) ==
@@ -258,7 +260,7 @@ struct Run {
     Words files, validation;
 
     kit::Options options() {
-        kit::Options options("program", "trains");
+        kit::Options options({"program", "trains"});
         options.rest("FILE...", "to learn from", files, {}, kit::Options::Rest::files);
         options.preset("--preset", "what is not given", preset, {"small", "large"},
                        [this](const models::Settings&) {
@@ -393,8 +395,6 @@ TEST_CASE("a heat map in colour", "[kit]") {
           "\033[0m\033[48;5;244;38;5;232m   \033[0m\n");
     CHECK(heat_map({"a"}, {"long"}, {2}, true) == "   long\na   \033[48;5;255;38;5;232m   \033[0m\n");
 }
-
-TEST_CASE("no pages are shown at once", "[kit]") { CHECK_NOTHROW(kit::turn_pages({})); }
 
 TEST_CASE("durations have two parts", "[kit]") {
     CHECK(kit::duration(0.4) == "0 s");

@@ -127,7 +127,7 @@ int take_turns(const Settings& s) {
 int main(int argc, char** argv) {
     return kit::run("bench_decoding", argv[0], [&] {
         Settings s;
-        kit::Options options("build/bench/bench_decoding", "measures greedy decoding with a cache");
+        kit::Options options({"build/bench/bench_decoding", "measures greedy decoding with a cache"});
         options.add("--batch", "N", "sentences to translate at a time; 0: 1, then 64", s.batch);
         options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
         options.add("--csv", "print comma-separated values", s.csv);

@@ -220,7 +220,7 @@ int run(const Settings& s) {
 int main(int argc, char** argv) {
     return kit::run("bench_matmul", argv[0], [&] {
         Settings s;
-        kit::Options options("build/bench/bench_matmul", "measures the matrix product");
+        kit::Options options({"build/bench/bench_matmul", "measures the matrix product"});
         options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
         options.add("--peers", "also measure OpenBLAS and oneDNN, if they are installed", s.peers);
         options.add("--csv", "print comma-separated values", s.csv);

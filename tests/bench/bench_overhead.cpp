@@ -125,7 +125,7 @@ void memory() {
 int main(int argc, char** argv) {
     return kit::run("bench_overhead", argv[0], [&] {
         bool nothing = false;
-        kit::Options options("build/bench/bench_overhead", "measures what is not arithmetic");
+        kit::Options options({"build/bench/bench_overhead", "measures what is not arithmetic"});
         options.add_threads();
         options.add("--csv", "print comma-separated values", csv);
         options.add("--nothing", "exit at once, to measure the start of a program", nothing);

@@ -110,7 +110,7 @@ void row(bool csv, int rounds, const char* op, const char* gain, const Forward& 
 int bench_plain(int argc, char** argv) {
     bool csv = false;
     int64_t rounds = 9;
-    kit::Options options("build/bench/bench_plain", "what each fused op gains over its plain form");
+    kit::Options options({"build/bench/bench_plain", "what each fused op gains over its plain form"});
     options.add("--csv", "print comma-separated values", csv);
     options.add("--rounds", "N", "rounds to measure", rounds, {1, 1000});
     options.add_threads();

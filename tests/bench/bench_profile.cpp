@@ -212,7 +212,7 @@ void profile(const Settings& s) {
 int main(int argc, char** argv) {
     return kit::run("bench_profile", argv[0], [&] {
         Settings s;
-        kit::Options options("build/bench/bench_profile", "shows where the time of a training step goes");
+        kit::Options options({"build/bench/bench_profile", "shows where the time of a training step goes"});
         options.add("--workload", "the workload to measure", s.workload, workload_names());
         options.add("--steps", "N", "steps to measure; 0: as many as take a second", s.steps);
         options.add_threads();

@@ -209,7 +209,7 @@ void climb(bool csv) {
 int main(int argc, char** argv) {
     return kit::run("bench_staircase", argv[0], [&] {
         bool csv = false;
-        kit::Options options("build/bench/bench_staircase", "makes a matrix product faster, step by step");
+        kit::Options options({"build/bench/bench_staircase", "makes a matrix product faster, step by step"});
         options.add_threads();
         options.add("--csv", "print comma-separated values", csv);
         options.parse(argc, argv);

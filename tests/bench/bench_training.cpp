@@ -32,7 +32,7 @@ Settings parse(int argc, char** argv) {
     Settings s;
     std::vector<std::string> names = workload_names();
     names.insert(names.begin(), "all");
-    kit::Options options("build/bench/bench_training", "measures training steps of seven models");
+    kit::Options options({"build/bench/bench_training", "measures training steps of seven models"});
     options.add("--workload", "the workload to measure", s.workload, names);
     options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
     options.add("--steps", "N", "steps to measure; 0: as many as fit into a second or two", s.steps);

@@ -235,7 +235,7 @@ void summary(int64_t steps) {
 int main_program(int argc, char** argv) {
     std::string only = "all";
     int64_t steps = 30;
-    kit::Options options("tutorials", "our training losses beside those that the tutorials printed");
+    kit::Options options({"tutorials", "our training losses beside those that the tutorials printed"});
     options.add("--only", "train only one tutorial's models", only,
                 {"all", "article", "notebook", "summary"});
     options.add("--summary-steps", "N", "the last tutorial's model is large: each step takes seconds", steps,

@@ -7,9 +7,9 @@
 #include <iostream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/pager.h"
 #include "apps/kit/program.h"
 #include "apps/programs/explain/page.h"
+#include "apps/programs/explain/pager.h"
 #include "autograd/base/mapped.h"
 
 using namespace plaingrad;
@@ -79,7 +79,7 @@ int main_program(kit::Options& options) {
     for (const std::size_t i : chosen)
         pages.push_back(page(steps[i], join(i + 1, "/", steps.size()), values, kit::stdout_has_colour()));
     if (interactive)
-        kit::turn_pages(pages);
+        turn_pages(pages);
     else
         std::cout << models::listed(pages, "\n\n");
     return 0;

@@ -179,7 +179,7 @@ int info_command(kit::Options& options) {
               << ", " << (codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
               << kit::grouped(codec.size()) << '\n';
     Settings s;
-    kit::Options train("translate", "");
+    kit::Options train({"translate"});
     add_train_options(train, s);
     kit::print_run("translate", words[0], train);
     return 0;

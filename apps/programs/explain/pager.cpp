@@ -1,4 +1,4 @@
-#include "apps/kit/pager.h"
+#include "apps/programs/explain/pager.h"
 
 #include <poll.h>
 #include <termios.h>
@@ -8,7 +8,10 @@
 
 #include "apps/kit/program.h"
 
-namespace plaingrad::kit {
+namespace plaingrad::explain {
+
+using namespace kit;
+
 namespace {
 
 // While it exists, the terminal shows a screen of its own, and gives each key at once, without echo.
@@ -69,4 +72,4 @@ void turn_pages(const std::vector<std::string>& pages) {
     }
 }
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::explain

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-namespace plaingrad::kit {
+namespace plaingrad::explain {
 
 // Shows a page at a time: right, space or Enter for the next, left for the one before, Home and End, q to
 // leave. Standard input and output must be a terminal, which is left as it was. Throws Interrupted after
 // Ctrl-C or SIGTERM.
 void turn_pages(const std::vector<std::string>& pages);
 
-}  // namespace plaingrad::kit
+}  // namespace plaingrad::explain
