@@ -232,6 +232,12 @@ $(PROGRAMS): $(APPS_IN)/%: $$(if $$(wildcard apps/%.cpp),$(OBJ)/apps/%.o,$(OBJ)/
 	$(call say,ld )
 	$(Q)$(link)
 
+# In double, for --check: in float, the difference of two nearly equal losses has too few correct digits.
+.PHONY: gradients
+gradients:  ## apps/check_gradients, with which --check compares gradients and finite differences
+	+@$(MAKE) VARIANT=double $(BUILD)/double/check_gradients
+	@mkdir -p $(APPS_IN) && cp $(BUILD)/double/check_gradients $(APPS_IN)
+
 include tests/tests.mk
 
 # ---- 8. Source checks ---------------------------------------------------------------------------
@@ -271,12 +277,12 @@ CMAKE   := plaingradConfig.cmake plaingradConfigVersion.cmake
 PC      := plaingrad.pc plaingrad-double.pc
 PACKAGE := $(addprefix $(OUT)/package/,$(CMAKE) $(PC))
 # Lines of `<mode> <file> <where>`.
-INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(APPS),'755 $(APPS_IN)/$a bin/plaingrad-$a') \
+INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(APPS) check_gradients,'755 $(APPS_IN)/$a bin/plaingrad-$a') \
     '644 $(LIB) lib/libplaingrad.a' '644 $(BUILD)/double/libplaingrad.a lib/libplaingrad_double.a' \
     $(foreach f,$(PC),'644 $(OUT)/package/$f lib/pkgconfig/$f') $(foreach f,$(CMAKE),'644 $(OUT)/package/$f lib/cmake/plaingrad/$f')
 
 .PHONY: install uninstall double-lib clean deps help
-install: $(LIB) double-lib $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
+install: $(LIB) double-lib gradients $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
 	@printf '%s\n' $(INSTALLED) | sh tests/tools/install.sh '$(TO)'
 
 $(PACKAGE): FORCE
@@ -294,7 +300,7 @@ deps:  ## installs Catch2 for the tests, with the system's package manager
 clean:  ## removes BUILD (build/) and the programs
 	@[ ! -d '$(BUILD)' ] || [ -e '$(BUILD)/flags' ] || ls '$(BUILD)'/double/flags '$(BUILD)'/[at]san/flags 2>/dev/null | grep -q . || \
 	    { echo "make clean: BUILD=$(BUILD) is no folder that make built in" >&2; exit 1; }
-	rm -rf '$(BUILD)' $(if $(filter apps,$(APPS_IN)),$(PROGRAMS))
+	rm -rf '$(BUILD)' $(if $(filter apps,$(APPS_IN)),$(PROGRAMS) apps/check_gradients)
 
 # For editors: how each file is compiled.
 compile_commands.json: FORCE  ## what clangd and other tools read

@@ -146,17 +146,21 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
            const models::RunFolder& folder, const kit::Subject& shown) {
     const Rng rng(static_cast<uint64_t>(s.seed)), data = rng.fork("training"), dropout = rng.fork("dropout");
     const nn::CosineSchedule learning_rate{s.lr, s.steps, s.steps / 10};
+    const auto batch_of = [&](int64_t step) {
+        return training_batch(data.fork(static_cast<uint64_t>(step)), s.batch, held_out);
+    };
     const auto loss_at = [&](int64_t step) {
-        const auto number = static_cast<uint64_t>(step);
-        const models::Batch batch = training_batch(data.fork(number), s.batch, held_out);
-        return loss_of(model, batch, nn::Mode::train(dropout.fork(number)));
+        return loss_of(model, batch_of(step), nn::Mode::train(dropout.fork(static_cast<uint64_t>(step))));
     };
 
     models::Run run(folder, models::parts_of(model));
     nn::Adam& adam = run.training.adam;  // β2 = 0.98, ε = 1e-9, as in the paper, §5.3
-    const kit::Plan plan = {.activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
-                            .subject = shown,
-                            .batch = loss_at};
+    const kit::Plan plan = {
+        .activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
+        .subject = shown,
+        .trial = kit::trial_of(model, [&](int64_t i) { return kit::examples_of(batch_of(i)); }),
+        .learning_rate = s.lr,
+        .batch = loss_at};
     for (int64_t step = kit::begin(run, s.steps, plan); step <= run.last(); ++step) {
         adam.zero_grad();
         const auto [loss, tokens, ends_epoch] = loss_at(step);

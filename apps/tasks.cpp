@@ -200,6 +200,9 @@ models::StackConfig one_stack(models::StackConfig config, const Questions& q, co
 // What a model of each family learns, and how it answers.
 
 // The encoder reads the question; the decoder continues <sos> with the answer and <eos>.
+kit::Examples examples(const models::Transformer&, const Pairs& pairs) {
+    return kit::examples_of(models::make_batch(pairs));
+}
 nn::StepLoss loss(const models::Transformer& model, const Pairs& pairs, const nn::Mode& mode) {
     return models::teacher_forcing(model, models::make_batch(pairs), mode);
 }
@@ -216,10 +219,13 @@ std::vector<Sequence> answers(const models::Transformer& model, const Tokens& qu
 }
 
 // Each position sees the whole question and predicts the answer's symbol at that position, all at once.
-nn::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
+kit::Examples examples(const models::MaskedLanguageModel&, const Pairs& pairs) {
     const models::Batch batch = models::make_batch(pairs);
-    const Tensor logits = model(batch.src, mode);                       // (B, T, V)
-    const Tokens targets = batch.tgt.slice(1, batch.tgt.length() - 1);  // between <sos> and <eos>
+    return {{batch.src}, batch.tgt.slice(1, batch.tgt.length() - 1)};  // between <sos> and <eos>
+}
+nn::StepLoss loss(const models::MaskedLanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
+    const auto [inputs, targets] = examples(model, pairs);
+    const Tensor logits = model(inputs[0], mode);  // (B, T, V)
     return {autograd::cross_entropy(logits, targets), targets.batch() * targets.length()};
 }
 
@@ -235,7 +241,7 @@ std::vector<Sequence> answers(const models::MaskedLanguageModel& model, const To
 }
 
 // Question and answer are one text. The loss counts only the answer, as the question cannot be predicted.
-nn::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
+kit::Examples examples(const models::LanguageModel&, const Pairs& pairs) {
     std::vector<Sequence> texts;
     Sequence targets;  // of all rows; padding where the loss must not count
     for (const models::Pair& pair : pairs) {
@@ -245,8 +251,11 @@ nn::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const 
         targets.insert(targets.end(), pair.tgt.begin(), pair.tgt.end());
     }
     const Tokens read = Tokens::padded(texts, models::kPad);
-    const Tokens predicted(read.batch(), read.length(), targets, models::kPad);
-    return {model.loss(read, predicted, mode), static_cast<int64_t>(pairs.size() * pairs[0].tgt.size())};
+    return {{read}, Tokens(read.batch(), read.length(), targets, models::kPad)};
+}
+nn::StepLoss loss(const models::LanguageModel& model, const Pairs& pairs, const nn::Mode& mode) {
+    const auto [inputs, targets] = examples(model, pairs);
+    return {model.loss(inputs[0], targets, mode), static_cast<int64_t>(pairs.size() * pairs[0].tgt.size())};
 }
 
 std::vector<Sequence> answers(const models::LanguageModel& model, const Tokens& questions, int64_t length) {
@@ -283,6 +292,9 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
          .seed = rng.state()},
         {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
          .subject = subject(model, models::make_batch({data.test()[0]})),
+         .trial = kit::trial_of(
+             model, [&](int64_t i) { return examples(model, data.batch(i, r.batch)); },
+             !std::is_same_v<Model, models::MaskedLanguageModel>),
          .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
 }
 

@@ -154,6 +154,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
         {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1)),
          .continues = "a larger --epochs continues it",
          .subject = subject(model, corpus),
+         .trial = kit::trial_of(model, [&](int64_t i) { return kit::examples_of(next_batch(i + 1)); }),
          .plain_lines_every = std::max<int64_t>(1, steps / 10)});
     if (ended && !run.losses.empty())
         std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "

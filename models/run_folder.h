@@ -17,6 +17,7 @@ struct RunSettings {
     int64_t stop_after = 0;              // steps of this call; another call can resume; 0: all that are left
     std::string report = {};             // a page about it (apps/kit/report.h); "": none
     int64_t report_every = 0;            // steps after which the page is written again; 0: only at the end
+    bool check = false;                  // only asks whether all is ready (apps/kit/check.h)
 };
 
 // While this object, or its process, exists, no other run can use the folder. Without `save` and `resume`

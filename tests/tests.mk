@@ -13,7 +13,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/%,$(call find,tests,[!t]*.cpp)) \
+SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/%,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
@@ -74,7 +74,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_profile))
-TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS))
+TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
 $(OUT)/libtests.a: $(SHARED_OBJ) $(OUT)/shared_list
@@ -102,6 +102,13 @@ $(OUT)/tests: $(MAIN) $(TEST_OBJ) $(OUT)/tests_list $(OUT)/libtests.a $(TESTED_P
 $(OUT)/gradchecks: $(MAIN) $(GRAD_OBJ) $(OUT)/gradchecks_list $(OUT)/libtests.a $(LIB)
 	$(call say,ld )
 	$(Q)$(linked)
+
+ifeq ($(VARIANT),double)
+$(OUT)/check_gradients: $(OBJ)/tests/check_gradients.o $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+-include $(OBJ)/tests/check_gradients.d
+endif
 
 # ---- Running ------------------------------------------------------------------------------------
 
@@ -147,7 +154,7 @@ test: tests  ## builds and runs the tests; TESTS='[tag]', VARIANT=double|asan|ts
 test-long:  ## the slow tests, which `make test` leaves out
 	+@$(MAKE) test TESTS='[slow]'
 
-tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS)) $(TESTED_BENCHES) $(TESTED_CHAPTERS)  ## builds the tests and runs none
+tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS) gradients) $(TESTED_BENCHES) $(TESTED_CHAPTERS)  ## builds the tests and runs none
 
 # The same main for both: it does not know the number type, and is slow to compile.
 gradchecks: $(MAIN)
@@ -249,7 +256,7 @@ $(OUT)/chapters: $(CHAPTER_OBJ) $(OUT)/libtests.a $(KIT) $(LIB)
 .PHONY: chapters chapters-quick
 chapters: export PLAINGRAD_APPS := $(APPS_IN)
 chapters: export PLAINGRAD_BENCH := $(OUT)/bench
-chapters: $(OUT)/chapters $(PROGRAMS) $(if $(filter-out 0,$(TIMES)),$(addprefix $(OUT)/bench/,bench_staircase bench_profile))  ## computes the numbers and figures of each folder's README.md anew: TIMES=1 also the times
+chapters: $(OUT)/chapters $(PROGRAMS) gradients $(if $(filter-out 0,$(TIMES)),$(addprefix $(OUT)/bench/,bench_staircase bench_profile))  ## computes the numbers and figures of each folder's README.md anew: TIMES=1 also the times
 	@$(OUT)/chapters $(if $(filter-out 0,$(TIMES)),--times) $(CHAPTER)
 
 chapters-quick: $(OUT)/chapters  ## the same without what has to train: excerpts, line numbers, small numbers

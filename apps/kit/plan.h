@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "apps/kit/check.h"
 #include "apps/kit/recorder.h"
 #include "models/config.h"
 #include "nn/training.h"
@@ -17,6 +18,8 @@ struct Plan {
     std::string continues = "";  // how to continue a run that has ended; empty: only a new one can be longer
     bool validates = false;      // which takes time that the plan cannot know
     Subject subject = {};        // what a page about the run shows (report.h)
+    Trial trial = {};            // what --check examines (check.h)
+    double learning_rate = 0;    // the highest one
     std::function<nn::StepLoss(int64_t i)> batch = {};  // the loss of batches like the run's, to time them
     int64_t plain_lines_every = 100;                    // steps between progress lines outside a terminal
 };

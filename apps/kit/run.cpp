@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 using autograd::join;
 
 void add_report_options(Options& options, models::RunSettings& run) {
+    options.add("--check", "ask whether all is ready for a long run, and do not train", run.check).new_run();
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
         .this_call();
@@ -63,6 +64,8 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
         return {};
     }
     print_plan(run.parts.parameters, plan, run.folder.exists(), last - done, (last - done) * batches_in_step);
+    if (run.folder.run.check)
+        throw Ended{check(run.parts, plan) ? 0 : 1};
     const auto report = std::make_shared<Report>(run, steps, patience, plan);
     listen_for_interrupt();
     const auto progress = std::make_shared<Progress>(last, plan.plain_lines_every, done);
@@ -97,6 +100,9 @@ bool train(models::Run& run, const nn::LossOf& loss_of, const nn::TrainingOption
             return loss_of(run.training.adam.steps() + 1 + i, nn::Mode::train(autograd::Rng(0)));
         };
     plan.validates = options.validation_loss != nullptr;
+    for (int64_t i = 0; i < 1000; ++i)
+        plan.learning_rate =
+            std::max(plan.learning_rate, options.learning_rate(1 + options.steps * i / 1000));
     return finish(run, run.train(loss_of, options,
                                  announced(run, options.steps, options.patience, plan, options.accumulate)));
 }

@@ -49,11 +49,12 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
         return nn::StepLoss{mean_loss(w.model, rows, mode), predictions(rows)};
     };
     Batches others = batches;
-    const bool ended =
-        kit::train(run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
-                   {.activations = kit::activation_bytes(w.model.config, s.batch * context),
-                    .subject = subject(w, some[0]),
-                    .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
+    const bool ended = kit::train(
+        run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
+        {.activations = kit::activation_bytes(w.model.config, s.batch * context),
+         .subject = subject(w, some[0]),
+         .trial = kit::trial_of(w.model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
+         .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
     if (ended) {
         print("validation loss", measure(w.model, all), corpus.characters);
         print("a bigram table", pair_table_loss(corpus), corpus.characters);

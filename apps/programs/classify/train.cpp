@@ -39,8 +39,8 @@ nn::TrainingOptions training_options(const Settings& s, std::size_t examples) {
             .patience = s.patience};
 }
 
-nn::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training, const Settings& s,
-                       int64_t step, const nn::Mode& mode) {
+kit::Examples examples(const Labeller& l, const std::vector<Example>& training, const Settings& s,
+                       int64_t step) {
     const auto n = static_cast<int64_t>(training.size()), per_epoch = steps_per_epoch(s, training.size());
     const int64_t epoch = (step - 1) / per_epoch, first = (step - 1) % per_epoch * s.batch;
     const Rng rng(static_cast<uint64_t>(s.seed));
@@ -53,12 +53,15 @@ nn::StepLoss step_loss(const Labeller& l, const std::vector<Example>& training, 
         texts.push_back(l.reader(e.text, s.word_dropout, drop.fork(static_cast<uint64_t>(i))));
         labels.push_back(static_cast<int32_t>(index_of(e, l.labels)));
     }
-    const Tokens ids = Tokens::padded(texts, models::kPad);
-    const autograd::Tensor logits = l.model(ids, mode);  // (B, classes)
-    return {autograd::cross_entropy(logits, Tokens(ids.batch(), 1, labels),
+    return {{Tokens::padded(texts, models::kPad)}, Tokens(std::ssize(labels), 1, labels)};
+}
+
+nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settings& s, const nn::Mode& mode) {
+    const std::vector<int32_t>& ids = batch.inputs[0].ids();
+    const autograd::Tensor logits = l.model(batch.inputs[0], mode);  // (B, classes)
+    return {autograd::cross_entropy(logits, batch.targets,
                                     {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
-            static_cast<int64_t>(std::count_if(ids.ids().begin(), ids.ids().end(),
-                                               [](int32_t id) { return id != models::kPad; }))};
+            std::ssize(ids) - std::count(ids.begin(), ids.end(), models::kPad)};
 }
 
 // The mean of -log p(label).
@@ -115,11 +118,13 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     }
     models::Run run(folder, models::parts_of(l.model, l.metadata(), models::text::fingerprint(data)), {},
                     options.adam);
+    const auto batch = [&](int64_t step) { return examples(l, corpus.training, s, step); };
     return kit::train(
-        run, [&](int64_t step, const nn::Mode& mode) { return step_loss(l, corpus.training, s, step, mode); },
-        options,
+        run, [&](int64_t step, const nn::Mode& mode) { return loss_of(l, batch(step), s, mode); }, options,
         {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest),
          .subject = subject(l, corpus),
+         .trial = kit::trial_of(
+             l.model, [&](int64_t i) { return batch(i + 1); }, false),
          .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
 }
 

@@ -116,7 +116,7 @@ void add_train_options(kit::Options& options, Settings& s) {
 void check_settings(const Settings& s) {
     if (s.files.empty() || s.files.size() > 2)
         throw kit::UsageError("train needs two files, or one TSV; --help shows more");
-    if (s.run.save.empty() && s.run.resume.empty() && !s.check_data)
+    if (s.run.save.empty() && s.run.resume.empty() && !s.check_data && !s.run.check)
         throw kit::UsageError("--save FOLDER is needed: the model is kept there");
     if (s.max_length > s.batch_tokens)
         throw kit::UsageError(

@@ -97,6 +97,11 @@ public:
                           .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                           .continues = what_continues(),
                           .subject = subject(),
+                          .trial = kit::trial_of(model_,
+                                                 [&](int64_t) {
+                                                     bool ends = false;
+                                                     return kit::examples_of(others.next(ends));
+                                                 }),
                           .batch = [&](int64_t) {
                               bool ends_epoch = false;
                               return loss_of(others.next(ends_epoch), nn::Mode::train(autograd::Rng(0)));

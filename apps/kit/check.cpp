@@ -1,0 +1,290 @@
+#include "apps/kit/check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "apps/kit/picture.h"
+#include "apps/kit/plan.h"
+#include "apps/kit/program.h"
+#include "autograd/base/mapped.h"
+#include "autograd/ops.h"
+#include "nn/checkpoint/metadata.h"
+
+namespace plaingrad::kit {
+
+extern const std::string_view check_texts;  // check_texts.txt, compiled in by the Makefile
+
+namespace {
+
+using autograd::join;
+using autograd::Real;
+using autograd::Tensor;
+using autograd::Tokens;
+using Ids = std::vector<int32_t>;
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kRows = 32, kPositions = 32;  // of the examples that are looked at
+constexpr int64_t kWarmup = 20, kMost = 1000;   // steps of one training,
+constexpr double kSeconds = 5;                  // which ends after this time
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// The first `rows`, cut after `length` positions or filled with padding; with new_id(row, position) as ids.
+template <class NewId>
+Tokens changed(const Tokens& tokens, int64_t rows, int64_t length, const NewId& new_id) {
+    Ids ids;
+    for (int64_t b = 0; b < rows; ++b)
+        for (int64_t t = 0; t < length; ++t)
+            ids.push_back(t < tokens.length() ? new_id(b, t) : tokens.pad());
+    return Tokens(rows, length, ids, tokens.pad());
+}
+Tokens resized(const Tokens& tokens, int64_t rows, int64_t length) {
+    return changed(tokens, rows, length, [&](int64_t b, int64_t t) { return tokens.at(b, t); });
+}
+
+// The beginnings of a few examples, two positions shorter than the longest: so they can be padded.
+Examples few_of(const Examples& all) {
+    const auto cut = [&](const Tokens& tokens) {
+        return resized(tokens, std::min(kRows, tokens.batch()),
+                       std::clamp<int64_t>(tokens.length() - 2, 1, kPositions));
+    };
+    return {autograd::mapped(all.inputs, cut), cut(all.targets)};
+}
+
+// Whether logits (B, T, V), or (B, V), have the same bits at the first `positions`.
+bool same(const Tensor& a, const Tensor& b, int64_t positions) {
+    const int64_t B = a.size(0), n = (a.rank() == 3 ? positions : 1) * a.size(-1);
+    bool all = true;
+    for (int64_t i = 0; i < B; ++i)
+        all = all && std::memcmp(a.data() + i * a.numel() / B, b.data() + i * b.numel() / B,
+                                 static_cast<std::size_t>(n) * sizeof(Real)) == 0;
+    return all;
+}
+
+// The lowest mean loss that is possible without any input: the entropy of the targets at each position.
+double chance(const Tokens& targets) {
+    double sum = 0, count = 0;
+    for (int64_t t = 0; t < targets.length(); ++t) {
+        std::map<int32_t, double> times;
+        for (int64_t b = 0; b < targets.batch(); ++b)
+            ++times[targets.at(b, t)];
+        times.erase(targets.pad());
+        double here = 0;
+        for (const auto& [id, n] : times)
+            here += n;
+        for (const auto& [id, n] : times)
+            sum -= n * std::log(n / here);
+        count += here;
+    }
+    return sum / count;
+}
+
+// What came; and whether it is as expected, if it was asked.
+struct Answer {
+    std::string came;
+    std::optional<bool> as_expected = {};
+};
+
+// The questions. Some of them change the weights.
+struct Check {
+    Tensor logits(const std::vector<Tokens>& inputs) const {
+        const autograd::NoGrad no_grad;
+        return plan.trial.logits(inputs, nn::Mode::eval());
+    }
+    double loss() const { return static_cast<double>(cross_entropy(logits(few.inputs), few.targets).item()); }
+
+    Answer first_loss() {
+        const int64_t V = logits(few.inputs).size(-1);
+        const double first = loss(), guess = std::log(static_cast<double>(V));
+        return {join(number(first, 3), "; a guess among ", V, " costs ln ", V, " = ", number(guess, 3)),
+                std::abs(first - guess) <= 0.5 * guess};
+    }
+
+    static void step(nn::Adam& adam, const Tensor& loss, double rate) {
+        adam.zero_grad();
+        loss.backward();
+        adam.step(rate, nn::clip_scale(nn::grad_norm(adam.parameters()), 1));
+    }
+
+    // Learns these inputs, until the loss is `enough` or after `most` steps. Returns the last loss.
+    double learn(const std::vector<Tokens>& inputs, double enough, int64_t most) {
+        nn::Adam adam(parts.parameters, {.beta2 = 0.98, .eps = 1e-9});
+        const auto start = Clock::now();
+        double last = INFINITY;
+        for (steps = 0; steps < most && !(last <= enough) && since(start) < kSeconds; ++steps) {
+            const Tensor mean = cross_entropy(plan.trial.logits(inputs, nn::Mode::eval()), few.targets);
+            last = static_cast<double>(mean.item());
+            step(adam, mean, plan.learning_rate * std::min(1.0, static_cast<double>(steps + 1) / kWarmup));
+        }
+        return last;
+    }
+
+    Answer by_heart() {
+        const double before = loss(), after = learn(few.inputs, 0.1 * before, kMost);
+        const std::string came =
+            join("loss ", number(before, 3), " to ", number(after, 3), " in ", counted(steps, "step"));
+        if (after > 0.2 * before && steps < 2 * kWarmup)
+            return {came + "; a step takes too long to go on"};
+        return {came, after <= 0.2 * before};
+    }
+
+    Answer without_input() {
+        const auto blank = [](const Tokens& input) {
+            return changed(input, input.batch(), input.length(), [&](auto...) { return input.at(0, 0); });
+        };
+        const double least = chance(few.targets),
+                     after = learn(autograd::mapped(few.inputs, blank), 0, steps);
+        if (least < 0.1)
+            return {"not asked; these examples have one answer"};
+        return {join("loss ", number(after, 3), "; the answers allow no less than ", number(least, 3)),
+                after > 0.95 * least};
+    }
+
+    Answer future() {
+        const Tokens& last = few.inputs.back();
+        const int64_t T = last.length(), at = T / 2;
+        if (!plan.trial.causal || T < 2)
+            return {"every position may read the whole text"};
+        std::vector<Tokens> inputs = few.inputs;
+        inputs.back() = changed(last, last.batch(), T, [&](int64_t b, int64_t t) {
+            const int32_t id = last.at(b, t), first = last.at(b, 0);
+            return t != at || id == last.pad() ? id : id != first ? first : last.at(b, 1);
+        });
+        if (last.ids() == few.targets.ids())
+            return {"the input is what it should predict", false};
+        const bool equal = same(logits(few.inputs), logits(inputs), at);
+        return {join("a changed token changes ", equal ? "no bit of " : "", "what is predicted before it"),
+                equal};
+    }
+
+    Answer padding() {
+        const auto longer = [](const Tokens& t) { return resized(t, t.batch(), t.length() + 2); };
+        const Tensor padded = logits(autograd::mapped(few.inputs, longer));
+        const bool equal = same(logits(few.inputs), padded, few.targets.length());
+        return {equal ? "changes no bit of the answers" : "changes the answers", equal};
+    }
+
+    Answer saved() {
+        const Tensor before = logits(few.inputs);
+        parts.save(file, {}, nullptr);
+        for (const nn::NamedParameter& p : parts.parameters)
+            std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(0.5));
+        models::load_weights(file, parts.state);
+        const bool equal = same(before, logits(few.inputs), few.targets.length());
+        return {equal ? "the same bits" : "other answers", equal};
+    }
+
+    // A program of the double build computes them, for this model and the first example.
+    Answer gradients() {
+        std::vector<Tokens> tokens = few.inputs;
+        tokens.push_back(few.targets);
+        Ids example;
+        for (const Tokens& t : tokens) {
+            example.insert(example.end(), {static_cast<int32_t>(t.length()), t.pad() + 1});
+            example.insert(example.end(), t.ids().begin(), t.ids().begin() + t.length());
+        }
+        nn::checkpoint::Metadata metadata;
+        nn::checkpoint::FieldWriter{metadata}("example", example);
+        parts.save(file, metadata, nullptr);
+        const std::string here = called().substr(0, called().size() - name().size()),
+                          prefix = name().starts_with("plaingrad-") ? "plaingrad-" : "";
+        const int status = std::system(
+            join("'", here, prefix, "check_gradients' '", file, "' >'", file, ".txt' 2>/dev/null").c_str());
+        if (WEXITSTATUS(status) == 127)
+            return {"not compared; `make gradients` builds what does it"};
+        return {nn::checkpoint::read_file(file + ".txt"), status == 0};
+    }
+
+    // Smith 2017, "Cyclical Learning Rates for Training Neural Networks", §3.3: the rate grows from step to
+    // step, and the loss tells where it becomes too large.
+    Answer learning_rates() {
+        constexpr double kLowest = 1e-6, kHighest = 1;
+        constexpr int64_t kLeast = 12, kFinest = 60;
+        const auto start = Clock::now();
+        plan.batch(0);
+        const auto affordable = static_cast<int64_t>(kSeconds / since(start));
+        if (affordable < kLeast)
+            return {"not asked; a step takes too long"};
+        nn::Adam adam(parts.parameters, {.beta2 = 0.98, .eps = 1e-9});
+        const auto n = static_cast<double>(std::min(affordable, kFinest));
+        double mean = 0, first = INFINITY, lowest = INFINITY, best = 0;
+        for (double i = 0; i < n && mean < 1.5 * first; ++i) {
+            const double rate = kLowest * std::pow(kHighest / kLowest, i / (n - 1));
+            const Tensor loss = plan.batch(static_cast<int64_t>(i)).loss;
+            mean = (i == 0 ? 1 : 0.3) * static_cast<double>(loss.item()) + (i == 0 ? 0 : 0.7) * mean;
+            first = i == 0 ? mean : first;
+            best = mean < lowest ? rate : best;
+            lowest = std::min(lowest, mean);
+            step(adam, loss, rate);
+        }
+        return {join("at most ", rounded(plan.learning_rate, 2),
+                     "; as it grew from step to step, the loss fell until ", rounded(best, 2)),
+                plan.learning_rate <= 2 * best && plan.learning_rate >= best / 1000};
+    }
+
+    const models::RunParts& parts;
+    const Plan& plan;
+    const Examples few = few_of(plan.trial.examples(0));
+    const std::string file =
+        (std::filesystem::temp_directory_path() / join("plaingrad-check-", getpid())).string();
+    int64_t steps = 0;  // of the last training
+};
+
+constexpr std::pair<const char*, Answer (Check::*)()> kQuestions[] = {
+    {"first loss", &Check::first_loss},
+    {"one batch by heart", &Check::by_heart},
+    {"without its input", &Check::without_input},
+    {"the future", &Check::future},
+    {"padding", &Check::padding},
+    {"saved and loaded", &Check::saved},
+    {"gradients in double", &Check::gradients},
+    {"learning rate", &Check::learning_rates}};
+
+}  // namespace
+
+Examples examples_of(const models::Batch& batch) {
+    const int64_t T = batch.tgt.length() - 1;
+    return {{batch.src, batch.tgt.slice(0, T)}, batch.tgt.slice(1, T + 1)};
+}
+Examples examples_of(const Tokens& texts) {
+    const int64_t T = texts.length() - 1;
+    return {{texts.slice(0, T)}, texts.slice(1, T + 1)};
+}
+
+bool check(const models::RunParts& parts, const Plan& plan) {
+    Check check = {parts, plan};
+    const auto weights =
+        autograd::mapped(parts.parameters, [](const auto& p) { return p.tensor.to_vector(); });
+    bool well = true;
+    for (const auto& [question, ask] : kQuestions) {
+        const auto& [came, as_expected] = (check.*ask)();
+        nn::zero_grad(parts.parameters);
+        for (std::size_t i = 0; i < weights.size(); ++i)
+            std::copy(weights[i].begin(), weights[i].end(), parts.parameters[i].tensor.mutable_data());
+        for (const char* ending : {"", ".txt"})
+            std::remove((check.file + ending).c_str());
+        say(join(!as_expected   ? "-    "
+                 : *as_expected ? "ok   "
+                                : "ODD  ",
+                 question, ": ", came),
+            STDOUT_FILENO);
+        const std::size_t at = check_texts.find(join("# ", question, "\n")) + std::strlen(question) + 3;
+        if (!as_expected.value_or(true))
+            say("     " + std::string(check_texts.substr(at, check_texts.find('\n', at) - at)),
+                STDOUT_FILENO);
+        flush_output();
+        well = well && as_expected.value_or(true);
+    }
+    return well;
+}
+
+}  // namespace plaingrad::kit

@@ -1,0 +1,45 @@
+// --check: is this model ready for a long run, on this data and with these settings? A few seconds of
+// questions with known answers find what a loss curve hides for hours: targets that the model can see, inputs
+// that it cannot, a wrong gradient, a learning rate that is far off. (Most are from A. Karpathy's "A Recipe
+// for Training Neural Networks", 2019.)
+#pragma once
+
+#include "models/pairs.h"
+#include "models/run.h"
+
+namespace plaingrad::kit {
+
+// Texts as a model reads them, and what it should answer.
+struct Examples {
+    std::vector<autograd::Tokens> inputs;  // of an encoder-decoder: what each half reads; else one
+    autograd::Tokens targets;              // (B, T), one for each position; or (B, 1)
+};
+Examples examples_of(const models::Batch& batch);     // with teacher forcing
+Examples examples_of(const autograd::Tokens& texts);  // each position predicts the next one
+
+// What --check examines: a model as a function, and its training data.
+struct Trial {
+    using Logits = autograd::Tensor(const std::vector<autograd::Tokens>& inputs, const nn::Mode& mode);
+
+    std::function<Logits> logits = {};                 // (B, T, V), or (B, V) for targets (B, 1)
+    std::function<Examples(int64_t i)> examples = {};  // of the run's batch i, from 0
+    bool causal = true;  // position t of the last input, and what precedes it, predicts target t
+};
+template <class Model>
+Trial trial_of(const Model& model, const std::function<Examples(int64_t i)>& examples, bool causal = true) {
+    return {[&model](const std::vector<autograd::Tokens>& inputs, const nn::Mode& mode) {
+                if constexpr (std::is_same_v<Model, models::Transformer>)
+                    return model(inputs[0], inputs[1], mode);
+                else
+                    return model(inputs[0], mode);
+            },
+            examples, causal};
+}
+
+// Asks everything about a new model, and prints a line for each answer to standard output, with what an
+// unexpected one usually means (check_texts.txt). Returns whether all are as expected. The model's weights
+// are the same afterwards.
+struct Plan;
+bool check(const models::RunParts& parts, const Plan& plan);
+
+}  // namespace plaingrad::kit
