@@ -26,7 +26,7 @@ kit::PageRun read(const std::string& folder) {
     return run;
 }
 
-int main_program(kit::Options& options) {
+void main_program(kit::Options& options) {
     std::vector<std::string> folders;
     std::string file;
     options.rest("RUN...", "the folders that were given to --save", folders, {.least = 1});
@@ -37,7 +37,6 @@ int main_program(kit::Options& options) {
     nn::checkpoint::replace_file(file,
                                  {kit::html_page(models::listed(folders), autograd::mapped(folders, read))});
     kit::say("report: " + file);
-    return 0;
 }
 
 }  // namespace

@@ -76,9 +76,8 @@ models::TransformerConfig configure(const Settings& s) {
 }
 
 Sequence parse_sequence(const std::vector<std::string>& words) {
-    if (words.size() > kMaxLength)
-        throw kit::UsageError(
-            autograd::join("a sequence has 1 to ", kMaxLength, " symbols: got ", words.size()));
+    kit::check_usage(words.size() <= kMaxLength, "a sequence has 1 to ", kMaxLength, " symbols: got ",
+                     words.size());
     Sequence ids;
     for (const std::string& word : words)
         ids.push_back(models::kFirstFreeId +
@@ -269,7 +268,7 @@ kit::Subject subject(const models::Transformer& model, const std::set<Sequence>&
     return kit::subject_of(model, texts, names, names);
 }
 
-int main_program(kit::Options& options) {
+void main_program(kit::Options& options) {
     Settings settings;
     add_options(options, settings);
     options.parse();
@@ -282,7 +281,7 @@ int main_program(kit::Options& options) {
     kit::announce(kit::name(), nn::parameter_count(model));
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
     if (!train(model, settings, held_out, folder, subject(model, held_out)))
-        return 0;
+        return;
 
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end());
     const Rng choice = rng.fork("examples");
@@ -297,7 +296,6 @@ int main_program(kit::Options& options) {
     kit::flush_output();
     autograd::check(reversed == kHeldOut, kHeldOut - reversed, " of ", kHeldOut,
                     " held-out sequences came out wrong; more --steps may help");
-    return 0;
 }
 
 }  // namespace

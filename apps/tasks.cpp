@@ -424,13 +424,14 @@ void read_settings(Settings& s, kit::Options& options) {
     throw autograd::Error(s.run.resume + ": there is no run of tasks in this folder");
 }
 
-int main_program(kit::Options& options) {
+void main_program(kit::Options& options) {
     Settings s;
     add_options(options, s);
     options.parse();
     for (const std::string& name : s.names)
-        if (std::none_of(kTasks.begin(), kTasks.end(), [&](const Task& task) { return task.name == name; }))
-            throw kit::UsageError("unknown task '" + name + "'; there are copy, reverse, sort, add");
+        kit::check_usage(
+            std::any_of(kTasks.begin(), kTasks.end(), [&](const Task& task) { return task.name == name; }),
+            "unknown task '", name, "'; there are copy, reverse, sort, add");
     if (!s.run.resume.empty())
         read_settings(s, options);
     std::string missed,
@@ -444,7 +445,7 @@ int main_program(kit::Options& options) {
         const models::RunFolder folder("tasks", s.run, options, task.name);
         const Outcome o = learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name), folder);
         if (!o.ended)
-            return 0;
+            return;
         std::cout << '\n';
         table += table_row(task, recipe, o);
         if (o.right < task.questions.required)
@@ -455,7 +456,6 @@ int main_program(kit::Options& options) {
     std::cout << table;
     kit::flush_output();
     autograd::check(missed.empty(), "published figure not reached: ", missed, "; more --steps may help");
-    return 0;
 }
 
 }  // namespace

@@ -300,14 +300,12 @@ void translate_all(const Translator& translate, const Settings& s) {
         translate_input(translate);
 }
 
-int main_program(kit::Options& options) {
+void main_program(kit::Options& options) {
     Settings s;
     add_options(options, s);
     options.parse();
     std::ios::sync_with_stdio(false);  // otherwise a read error looks like the end of the input
-    if (s.n_best > s.beam)
-        throw kit::UsageError(
-            autograd::join("--n-best ", s.n_best, " must not be larger than --beam ", s.beam));
+    kit::check_usage(s.n_best <= s.beam, "--n-best ", s.n_best, " must not be larger than --beam ", s.beam);
     const models::RunFolder folder("toy_translate", s.run, options);
     const bool built_in = s.data.empty();
     const Corpus corpus(sentences_of(s), shares_embeddings(models::preset(s.preset)),
@@ -317,7 +315,7 @@ int main_program(kit::Options& options) {
     const models::Transformer model(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));
     kit::announce(kit::name(), nn::parameter_count(model));
     if (!train(model, corpus, s, folder))
-        return 0;
+        return;
 
     const Translator translate{model, corpus, s};
     const std::size_t right = recite(translate, corpus, 20);
@@ -325,7 +323,6 @@ int main_program(kit::Options& options) {
     kit::flush_output();
     autograd::check(!built_in || right == corpus.pairs.size(),
                     "not all sentences came out right; more --epochs may help");
-    return 0;
 }
 
 }  // namespace

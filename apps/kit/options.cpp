@@ -47,14 +47,12 @@ Options::Given Options::read(int argc, char** argv, int& i) {
         const Words names = autograd::mapped(rows_, &models::Setting::name);
         throw UsageError(join("unknown option '", name, "'", suggestion(name, names), " --help lists them"));
     }
-    if (row->argument.empty() && has_value)
-        throw UsageError(name + " takes no value");
+    check_usage(!row->argument.empty() || !has_value, name, " takes no value");
     if (row->argument.empty())
         return {row, ""};
     const bool missing = !has_value && i + 1 == argc;
     const std::string value = missing ? "" : has_value ? word.substr(name.size() + 1) : argv[++i];
-    if (missing || (value.empty() && !row->may_be_empty))
-        throw UsageError(join(name, " needs a value: ", row->argument));
+    check_usage(!missing && (!value.empty() || row->may_be_empty), name, " needs a value: ", row->argument);
     return {row, value};
 }
 
@@ -66,13 +64,11 @@ void Options::parse(int argc, char** argv) {
         const bool number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == word.npos;
         if (options_end || word.size() < 2 || word[0] != '-' || number) {
             const Words names = autograd::mapped(call_.commands, &Command::name);
-            if (rest_ == nullptr && (names.empty() || i > 1))
-                throw UsageError(join("unexpected argument '", word, "'; --help shows what is possible"));
-            if (rest_ == nullptr)
-                throw UsageError(join("unknown command '", word, "'", suggestion(word, names), " there are ",
-                                      models::listed(names), "; --help shows more"));
-            if (names_files_ && word.empty())
-                throw UsageError("the name of a file is empty");
+            check_usage(rest_ != nullptr || (!names.empty() && i == 1), "unexpected argument '", word,
+                        "'; --help shows what is possible");
+            check_usage(rest_ != nullptr, "unknown command '", word, "'", suggestion(word, names),
+                        " there are ", models::listed(names), "; --help shows more");
+            check_usage(!names_files_ || !word.empty(), "the name of a file is empty");
             words.push_back(word);
         } else if (word == "--help" || word == "-h" || word == "--version") {
             word == "--version" ? print_version() : print_help();
@@ -88,14 +84,12 @@ void Options::parse(int argc, char** argv) {
     if (rest_ != nullptr)
         *rest_ = words;
     const std::string more = "; " + as_called() + " --help shows more";
-    if (words.size() < rest_count_.least)
-        throw UsageError("an argument is missing: " + rest_argument_ + more);
-    if (words.size() > rest_count_.most)
-        throw UsageError("there are too many arguments: " + rest_argument_ +
-                         "; given: " + models::listed(words) + more);
+    check_usage(words.size() >= rest_count_.least, "an argument is missing: ", rest_argument_, more);
+    check_usage(words.size() <= rest_count_.most, "there are too many arguments: ", rest_argument_,
+                "; given: ", models::listed(words), more);
 }
 
-int run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
+void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
     const std::vector<Command> named(commands.begin() + 1, commands.end());
     for (const Command& command : named)
         if (argc > 1 && command.name == argv[1]) {
@@ -103,11 +97,14 @@ int run_command(const std::string& program, int argc, char** argv, const std::ve
             return command.run(options);
         }
     Options options({program, commands[0].summary, argc, argv, named});
-    return commands[0].run(options);
+    commands[0].run(options);
 }
 
 int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
-    return run(program, argv[0], [&] { return run_command(program, argc, argv, commands); });
+    return run(program, argv[0], [&] {
+        run_command(program, argc, argv, commands);
+        return 0;
+    });
 }
 
 }  // namespace plaingrad::kit

@@ -6,6 +6,7 @@
 //     options.parse(argc, argv);
 #pragma once
 
+#include "autograd/base/check.h"
 #include "models/settings.h"
 
 namespace plaingrad::kit {
@@ -13,16 +14,23 @@ namespace plaingrad::kit {
 // The command line is wrong: one line on standard error, exit status 2.
 using UsageError = models::SettingError;
 
+// As autograd::check, for what is wrong with a command line.
+template <class... Parts>
+void check_usage(bool right, const Parts&... parts) {
+    if (!right)
+        throw UsageError(autograd::join(parts...));
+}
+
 using models::parse_integer;
 using models::parse_real;
 
 class Options;
 
 // A command of a program, as in ./apps/char_lm train; or, without a name, what the program does without one.
-// `run` adds rows to the options, parses them, and does the work.
+// `run` adds rows to the options, parses them, and does the work. A status other than 0 is thrown.
 struct Command {
     std::string name, summary;
-    std::function<int(Options& options)> run;
+    std::function<void(Options& options)> run;
 };
 
 // Thrown when a program has finished early, for example after --help: `run` (apps/kit/program.h) returns the
@@ -77,7 +85,7 @@ private:
 
 // Runs the command that the first word names, with the words after it. If there is no word, or the first is
 // no command, runs the first of `commands`, which has no name, with all words.
-int run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands);
+void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands);
 // The whole `main` of a program: the same within `run` (apps/kit/program.h).
 int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands);
 

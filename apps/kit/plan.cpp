@@ -55,8 +55,7 @@ static void check_available(double bytes, const std::string& what, const char* a
 }
 
 void check_heads(int64_t d_model, int64_t heads) {
-    if (d_model % heads != 0)
-        throw UsageError(join("--d-model ", d_model, " must be a multiple of --heads ", heads));
+    check_usage(d_model % heads == 0, "--d-model ", d_model, " must be a multiple of --heads ", heads);
 }
 
 void check_memory(double parameters) {

@@ -55,9 +55,8 @@ const char* why_not_longer(bool by_steps) {
 nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Plan& plan,
                     int64_t batches_in_step) {
     const int64_t done = run.training.adam.steps(), last = run.last_of(steps);
-    if (steps < done)
-        throw UsageError(
-            join("this run has done ", counted(done, "step"), " already; it cannot end after ", steps));
+    check_usage(steps >= done, "this run has done ", counted(done, "step"), " already; it cannot end after ",
+                steps);
     if (run.has_ended(steps, patience)) {
         say(join("this run has ended, after step ", done, ": ", run.folder.model(), "; ",
                  plan.continues.empty() ? why_not_longer(run.has_ended(steps, 0)) : plan.continues));
@@ -139,7 +138,7 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     return true;
 }
 
-int info(const std::string& program, Options& options, Options& train) {
+void info(const std::string& program, Options& options, Options& train) {
     std::error_code none;
     std::vector<std::string> words;
     options.rest("FOLDER", "the folder given to --save", words, {1, 1});
@@ -155,7 +154,6 @@ int info(const std::string& program, Options& options, Options& train) {
         std::cout << (run == words[0] ? "" : as_line(run) + "\n");
         autograd::check(print_run(program, run, train), run, ": this is not a checkpoint of ", program);
     }
-    return 0;
 }
 
 }  // namespace plaingrad::kit

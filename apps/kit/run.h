@@ -39,14 +39,14 @@ bool end(models::Run& run);
 bool print_run(const std::string& program, const std::string& path, Options& train);
 // The whole command `info FOLDER`, of one run or several, for programs whose `info` prints nothing else.
 // add_rows: of the settings that the program trains with.
-int info(const std::string& program, Options& options, Options& train);
+void info(const std::string& program, Options& options, Options& train);
 template <class Settings>
 Command info_command(const std::string& program, void (*add_rows)(Options&, Settings&)) {
     return {"info", "shows the progress and the settings of a run", [=](Options& options) {
                 Settings settings;
                 Options train({program});
                 add_rows(train, settings);
-                return info(program, options, train);
+                info(program, options, train);
             }};
 }
 

@@ -11,27 +11,25 @@ using autograd::check;
 
 namespace {
 
-int demo_command(kit::Options& options) {
+void demo_command(kit::Options& options) {
     Settings s = recipe("demo");
     kit::add_report_options(options, s.run);
     options.add_common(s.seed);
     options.parse();
     learn({{"the built-in text", std::string(log_book)}}, s, models::RunFolder("char_lm", s.run, options));
-    return 0;
 }
 
-int train_command(kit::Options& options) {
+void train_command(kit::Options& options) {
     Settings s;
     add_train_options(options, s);
     options.parse();
-    if (s.run.resume.empty() && s.files.empty())
-        throw kit::UsageError("an argument is missing: FILE...; --help shows more");
+    kit::check_usage(!s.run.resume.empty() || !s.files.empty(),
+                     "an argument is missing: FILE...; --help shows more");
     const models::RunFolder folder("char_lm", s.run, options);
     learn(read_files(s.files, s.bytes), s, folder);
-    return 0;
 }
 
-int sample_command(kit::Options& options) {
+void sample_command(kit::Options& options) {
     SampleSettings s;
     std::vector<std::string> words;
     options.rest("MODEL [FILE...]", "a saved model; its training lines, to count how many samples are new",
@@ -51,13 +49,12 @@ int sample_command(kit::Options& options) {
     options.parse();
     const models::Writer w = models::Writer::load(words[0]);
     words.erase(words.begin());
-    if (!w.lines && !words.empty())
-        throw kit::UsageError("FILE is for models trained with --lines; this one learned a text");
+    kit::check_usage(w.lines || words.empty(),
+                     "FILE is for models trained with --lines; this one learned a text");
     write(w, s, encode(read_files(words, w.characters.are_bytes()), w.characters, true));
-    return 0;
 }
 
-int eval_command(kit::Options& options) {
+void eval_command(kit::Options& options) {
     std::vector<std::string> words;
     options.rest("MODEL FILE...", "a saved model; files to predict", words, {.least = 2});
     options.add_threads();
@@ -76,7 +73,6 @@ int eval_command(kit::Options& options) {
     const std::vector<Sequence> all = cut(items, context);
     check(!all.empty(), words[0], ": there is nothing to predict; a text of at least 2 characters is needed");
     print("loss", measure(w.model, all), w.characters);
-    return 0;
 }
 
 }  // namespace

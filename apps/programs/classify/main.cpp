@@ -16,7 +16,7 @@ using autograd::join;
 
 namespace {
 
-int demo_command(kit::Options& options) {
+void demo_command(kit::Options& options) {
     Settings s;
     s.epochs = 30, s.batch = 32, s.d_model = 64, s.lr = 3e-3, s.dropout = 0.1;
     kit::add_report_options(options, s.run);
@@ -36,7 +36,6 @@ int demo_command(kit::Options& options) {
     }
     kit::flush_output();
     check(c.accuracy() >= 0.9, "less than 90 % of the held-out sentences came out right");
-    return 0;
 }
 
 // --validation as a number of lines, or as a file.
@@ -53,7 +52,7 @@ Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
     return corpus;
 }
 
-int train_on(const std::string& path, const Settings& s, const models::RunFolder& folder) {
+void train_on(const std::string& path, const Settings& s, const models::RunFolder& folder) {
     const std::vector<Example> examples = read_examples(path);
     const std::vector<std::string> labels = collect_labels(examples, path);
     const Corpus corpus = make_corpus(examples, s);
@@ -65,38 +64,36 @@ int train_on(const std::string& path, const Settings& s, const models::RunFolder
     for (const Example& e : corpus.held_out)
         check(std::binary_search(labels.begin(), labels.end(), e.label), e.where, ": the label '", e.label,
               "' does not occur in ", path);
-    if (s.patience > 0 && corpus.held_out.empty())
-        throw kit::UsageError("--patience needs lines that are held out: --validation must not be 0");
+    kit::check_usage(s.patience == 0 || !corpus.held_out.empty(),
+                     "--patience needs lines that are held out: --validation must not be 0");
     const models::Labeller l = new_labeller(corpus, labels, s);
     if (!train(l, corpus, s, folder))
-        return 0;
+        return;
     if (corpus.held_out.empty())
         kit::say(kit::name() + ": no lines are held out, so nothing is measured; --validation N holds out N");
     else
         print(evaluate(l, corpus.held_out));
-    return 0;
 }
 
-int train_command(kit::Options& options) {
+void train_command(kit::Options& options) {
     Settings s;
     add_train_options(options, s);
     options.parse();
-    if (s.run.resume.empty() && s.files.size() != 1)
-        throw kit::UsageError(join("train needs one file: got ", s.files.size(), "; --help shows more"));
+    kit::check_usage(!s.run.resume.empty() || s.files.size() == 1, "train needs one file: got ",
+                     s.files.size(), "; --help shows more");
     const models::RunFolder folder("classify", s.run, options);
     s.reader.first = s.pooling == "first";
-    return train_on(s.files.at(0), s, folder);
+    train_on(s.files.at(0), s, folder);
 }
 
-int predict_command(kit::Options& options) {
+void predict_command(kit::Options& options) {
     std::vector<std::string> words;
     options.rest("MODEL [TEXT...]", "a saved model; texts, otherwise the lines of standard input", words,
                  {.least = 1});
     options.add_threads();
     options.parse();
     for (std::size_t i = 1; i < words.size(); ++i)
-        if (!models::text::has_text(words[i]))
-            throw kit::UsageError(join("text ", i, " is empty"));
+        kit::check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
     const models::Labeller l = models::Labeller::load(words[0]);
@@ -111,10 +108,9 @@ int predict_command(kit::Options& options) {
         std::cerr << "Type a text; Ctrl-D ends.\n";
     if (words.size() == 1)
         predict_lines(l, std::cin, "standard input");
-    return 0;
 }
 
-int eval_command(kit::Options& options) {
+void eval_command(kit::Options& options) {
     std::vector<std::string> words;
     options.rest("MODEL FILE", "a saved model; lines of label<TAB>text, or label and text", words, {2, 2});
     options.add_threads();
@@ -123,7 +119,6 @@ int eval_command(kit::Options& options) {
     const std::vector<Example> examples = read_examples(words[1]);
     report_cuts(l.reader, examples);
     print(evaluate(l, examples));
-    return 0;
 }
 
 }  // namespace

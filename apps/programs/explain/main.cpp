@@ -21,8 +21,7 @@ namespace {
 int64_t parse_triple(const Words& digits) {
     if (digits.empty())
         return 539;
-    if (digits.size() != 3)
-        throw kit::UsageError(join("three digits are needed: got ", digits.size()));
+    kit::check_usage(digits.size() == 3, "three digits are needed: got ", digits.size());
     int64_t n = 0;
     for (const std::string& digit : digits)
         n = 10 * n + kit::parse_integer("a digit", digit, {.max = 9});
@@ -35,9 +34,8 @@ std::vector<std::size_t> choose(const Words& names, const std::string& wanted) {
     for (std::size_t i = 0; i < names.size(); ++i)
         if (names[i].starts_with(wanted))
             chosen.push_back(i);
-    if (chosen.empty())
-        throw kit::UsageError(join("unknown step '", wanted, "'", kit::suggestion(wanted, names),
-                                   " there are ", models::listed(names)));
+    kit::check_usage(!chosen.empty(), "unknown step '", wanted, "'", kit::suggestion(wanted, names),
+                     " there are ", models::listed(names));
     return chosen;
 }
 
@@ -58,7 +56,7 @@ Values compute(int64_t n, int64_t seed) {
     return values;
 }
 
-int main_program(kit::Options& options) {
+void main_program(kit::Options& options) {
     const std::vector<Step> steps = lecture_steps();
     std::string wanted;
     bool interactive = false;
@@ -73,8 +71,8 @@ int main_program(kit::Options& options) {
     options.parse();
 
     const std::vector<std::size_t> chosen = choose(names, wanted);
-    if (interactive && !(kit::is_terminal(STDIN_FILENO) && kit::is_terminal(STDOUT_FILENO)))
-        throw kit::UsageError("pages are turned by key: standard input and output must be a terminal");
+    kit::check_usage(!interactive || (kit::is_terminal(STDIN_FILENO) && kit::is_terminal(STDOUT_FILENO)),
+                     "pages are turned by key: standard input and output must be a terminal");
     const Values values = compute(parse_triple(digits), seed);
     for (const std::size_t i : chosen)
         pages.push_back(page(steps[i], join(i + 1, "/", steps.size()), values, kit::stdout_has_colour()));
@@ -82,7 +80,6 @@ int main_program(kit::Options& options) {
         turn_pages(pages);
     else
         std::cout << models::listed(pages, "\n\n");
-    return 0;
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ Texts read_texts(const Settings& s) {
     return texts;
 }
 
-int train_command(kit::Options& options) {
+void train_command(kit::Options& options) {
     Settings s;
     add_train_options(options, s);
     options.parse();
@@ -67,7 +67,7 @@ int train_command(kit::Options& options) {
         throw kit::UsageError("--patience needs --validation: without it, nothing tells what is better");
     if (s.check_data && s.run.resume.empty()) {
         read_texts(s);
-        return 0;
+        return;
     }
     const models::RunFolder folder("translate", s.run, options);
     for (const char* const also : {"epochs.csv", "epoch-1.safetensors"})
@@ -88,7 +88,6 @@ int train_command(kit::Options& options) {
     if (texts.validation)
         validation.emplace(*texts.validation, codec, model.config.specials, s.max_length, too_long(s));
     train(model, codec, corpus, validation ? &*validation : nullptr, s, folder);
-    return 0;
 }
 
 // ---------------------------------------------------------------------------------- run, score, and info
@@ -117,18 +116,17 @@ void add_run_options(kit::Options& options, std::vector<std::string>& words, Pip
     options.add_threads();
 }
 
-int run_command(kit::Options& options) {
+void run_command(kit::Options& options) {
     std::vector<std::string> words;
     PipeOptions pipe;
     std::string unknown = "copy";
     add_run_options(options, words, pipe, unknown);
     options.parse();
-    if (pipe.translation.n_best > pipe.translation.beam)
-        throw kit::UsageError(join("--n-best ", pipe.translation.n_best, " must not be larger than --beam ",
-                                   pipe.translation.beam));
+    kit::check_usage(pipe.translation.n_best <= pipe.translation.beam, "--n-best ", pipe.translation.n_best,
+                     " must not be larger than --beam ", pipe.translation.beam);
     pipe.list = options.was_given("--n-best");
-    if (pipe.list && pipe.scores)
-        throw kit::UsageError("--n-best prints the scores already; --scores is for single translations");
+    kit::check_usage(!pipe.list || !pipe.scores,
+                     "--n-best prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
     const auto translator = models::Translator::load(words[0]);
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
@@ -139,10 +137,9 @@ int run_command(kit::Options& options) {
     } else {
         translate_lines(translator, pipe, std::cin, "standard input");
     }
-    return 0;
 }
 
-int score_command(kit::Options& options) {
+void score_command(kit::Options& options) {
     std::vector<std::string> words;
     models::TranslationOptions decoding;
     std::string unknown = "copy";
@@ -159,10 +156,9 @@ int score_command(kit::Options& options) {
     const double loss = mean_loss(model, corpus, std::max<int64_t>(longest, 4096));
     std::cout << "loss " << loss << " nats, perplexity " << std::exp(loss) << '\n'
               << measure_bleu(model, codec, corpus.sentences(), decoding).text << '\n';
-    return 0;
 }
 
-int info_command(kit::Options& options) {
+void info_command(kit::Options& options) {
     std::vector<std::string> words;
     options.rest("MODEL", "a run's folder or a file", words, {1, 1});
     options.add_threads();
@@ -182,12 +178,11 @@ int info_command(kit::Options& options) {
     kit::Options train({"translate"});
     add_train_options(train, s);
     kit::print_run("translate", words[0], train);
-    return 0;
 }
 
 // ---------------------------------------------------------------------------------------------- learn-bpe
 
-int learn_bpe_command(kit::Options& options) {
+void learn_bpe_command(kit::Options& options) {
     std::vector<std::string> files;
     int64_t merges = 10'000;
     options.rest("FILE...", "text in tokens, separated by spaces, in all languages that will share pieces",
@@ -203,10 +198,9 @@ int learn_bpe_command(kit::Options& options) {
     if (replaced > 0)
         std::cerr << kit::counted(replaced, "byte") << " that are not UTF-8, read as U+FFFD\n";
     std::cout << models::text::Bpe::learn(counts, merges).codes();
-    return 0;
 }
 
-int help(kit::Options& options) {
+void help(kit::Options& options) {
     options.parse();
     throw kit::UsageError("a command is needed: train, run, score, info, or learn-bpe; --help shows more");
 }

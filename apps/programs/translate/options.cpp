@@ -90,8 +90,8 @@ std::vector<std::string> two_files(const std::string& text) {
             (std::filesystem::exists(two[0], none) && std::filesystem::exists(two[1], none)))
             files = two;
     }
-    if (files.front().empty() || files.back().empty())
-        throw kit::UsageError(autograd::join("--validation takes SOURCE,TARGET or a TSV: got '", text, "'"));
+    kit::check_usage(!files.front().empty() && !files.back().empty(),
+                     "--validation takes SOURCE,TARGET or a TSV: got '", text, "'");
     return files;
 }
 
@@ -114,16 +114,15 @@ void add_train_options(kit::Options& options, Settings& s) {
 }
 
 void check_settings(const Settings& s) {
-    if (s.files.empty() || s.files.size() > 2)
-        throw kit::UsageError("train needs two files, or one TSV; --help shows more");
-    if (s.run.save.empty() && s.run.resume.empty() && !s.check_data && !s.run.check)
-        throw kit::UsageError("--save FOLDER is needed: the model is kept there");
-    if (s.max_length > s.batch_tokens)
-        throw kit::UsageError(
-            autograd::join("--max-length ", s.max_length, " is more than --batch-tokens ", s.batch_tokens));
+    kit::check_usage(s.files.size() == 1 || s.files.size() == 2,
+                     "train needs two files, or one TSV; --help shows more");
+    kit::check_usage(!s.run.save.empty() || !s.run.resume.empty() || s.check_data || s.run.check,
+                     "--save FOLDER is needed: the model is kept there");
+    kit::check_usage(s.max_length <= s.batch_tokens, "--max-length ", s.max_length,
+                     " is more than --batch-tokens ", s.batch_tokens);
     kit::check_heads(s.d_model, s.heads);
-    if (s.text.pieces == "bytes" && (s.bpe_dropout > 0 || s.text.min_count > 1))
-        throw kit::UsageError("--bpe-dropout and --min-count are for --pieces words");
+    kit::check_usage(s.text.pieces == "words" || (s.bpe_dropout == 0 && s.text.min_count == 1),
+                     "--bpe-dropout and --min-count are for --pieces words");
 }
 
 models::TransformerConfig model_config(const Settings& s, int64_t vocabulary) {
