@@ -1,5 +1,7 @@
 #include "apps/kit/page.h"
 
+#include <algorithm>
+#include <sstream>
 #include <string_view>
 
 #include "apps/kit/json.h"
@@ -8,10 +10,22 @@ namespace plaingrad::kit {
 
 extern const std::string_view run_page;  // run_page.html, compiled in by the Makefile
 
+// Of a long log, every n-th line, the last, and those with a validation, which have no empty field.
+static std::string thinned(const std::string& log) {
+    const int64_t every = 1 + std::count(log.begin(), log.end(), '\n') / 3000;
+    std::istringstream lines(log);
+    std::string kept;
+    int64_t i = 0;
+    for (std::string line; std::getline(lines, line); ++i)
+        if (i % every == 0 || lines.peek() == EOF || line.find(",,") == line.npos)
+            kept += line + (lines.eof() && !log.ends_with('\n') ? "" : "\n");
+    return kept;
+}
+
 std::string html_page(const std::string& title, const std::vector<PageRun>& runs, int64_t reload) {
     std::vector<std::vector<std::string>> all;
     for (const PageRun& run : runs)
-        all.push_back({run.name, run.log, run.lines});
+        all.push_back({run.name, thinned(run.log), run.lines});
     std::string data = json_array(title, reload, all);
     // "</script>" in a text would end the data.
     for (std::size_t at = data.find('<'); at != data.npos; at = data.find('<', at))

@@ -86,6 +86,18 @@ autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions) {
     return text.slice(0, std::min(positions, text.length()));
 }
 
+std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts, int64_t positions) {
+    int64_t longest = 0;
+    for (autograd::Tokens& text : texts) {
+        text = first_of(text, positions);
+        longest = std::max(longest, text.length());
+    }
+    for (std::size_t i = 1; i < texts.size(); ++i)
+        if (texts[i].pad() != autograd::Tokens::kNoPadding)
+            texts[i] = autograd::Tokens::padded({texts[i].ids()}, texts[i].pad(), longest);
+    return texts;
+}
+
 Recorder::Recorder(Subject subject, int64_t steps, const std::string& earlier, int64_t done)
     : subject_(std::move(subject)), steps_(steps) {
     std::istringstream lines(earlier);

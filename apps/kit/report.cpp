@@ -9,6 +9,7 @@
 #include "apps/kit/json.h"
 #include "apps/kit/page.h"
 #include "apps/kit/program.h"
+#include "autograd/base/mapped.h"
 #include "autograd/base/parallel.h"
 #include "autograd/base/version.h"
 #include "autograd/graph.h"
@@ -19,6 +20,7 @@
 namespace plaingrad::kit {
 namespace {
 
+using autograd::mapped;
 using autograd::Tensor;
 
 constexpr int64_t kReload = 5;  // seconds
@@ -64,8 +66,9 @@ std::string now() {
 Subject subject_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
                    const Labels& names, const Labels& target_names) {
     Subject s = about(model, model.src_embedding.tokens.table, names);
-    for (const models::Batch& text : texts) {
-        const autograd::Tokens src = first_of(text.src, 32), tgt = first_of(text.tgt, 33);
+    const std::vector<autograd::Tokens> sources = as_in_a_batch(mapped(texts, &models::Batch::src), 32);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        const autograd::Tokens src = sources[i], tgt = first_of(texts[i].tgt, 33);
         const autograd::Tokens read = tgt.slice(0, tgt.length() - 1);
         s.looks.push_back({names_of(src, names), names_of(read, target_names),
                            [=, &model](const nn::Mode& mode) { model(src, read, mode); }});

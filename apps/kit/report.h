@@ -22,17 +22,15 @@ Labels token_names(int64_t size, const Name& name) {
 
 // A page about an encoder-decoder that looks at these texts, batches of one: at the attention of the first 32
 // positions, and at what the model answers. Or about a model with one stack: at the first 64 positions of
-// texts (1, T). names: of each id.
+// texts (1, T). All but the first are padded to the longest, as in a batch. names: of each id.
 Subject subject_of(const models::Transformer& model, const std::vector<models::Batch>& texts,
                    const Labels& names, const Labels& target_names);
 template <class Model>
 Subject subject_of(const Model& model, const std::vector<autograd::Tokens>& texts, const Labels& names) {
     Subject s = about(model, model.backbone.embedding.tokens.table, names);
-    for (const autograd::Tokens& text : texts) {
-        const autograd::Tokens read = first_of(text, 64);
+    for (const autograd::Tokens& text : as_in_a_batch(texts, 64))
         s.looks.push_back(
-            {names_of(read, names), {}, [=, &model](const nn::Mode& mode) { model(read, mode); }});
-    }
+            {names_of(text, names), {}, [=, &model](const nn::Mode& mode) { model(text, mode); }});
     return s;
 }
 

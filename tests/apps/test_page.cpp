@@ -5,6 +5,7 @@
 #include "apps/kit/report.h"
 #include "models/transformer.h"
 #include "tests/apps/browser.h"
+#include "tests/apps/run.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -49,6 +50,46 @@ std::string page_in(const Folder& folder, const std::string& html, const char* n
     return folder / name;
 }
 
+// The labels that leave their drawing, or, in the model's, their box.
+const char* const kLabelsOutside =
+    "[...document.querySelectorAll('svg text')].filter(t => { const b = t.getBoundingClientRect(), s = "
+    "t.ownerSVGElement.getBoundingClientRect(); return b.left < s.left - 1 || b.right > s.right + 1 || b.top "
+    "< "
+    "s.top - 1 || b.bottom > s.bottom + 1 || t.closest('#model') && t.getComputedTextLength() > 250; })"
+    ".map(t => t.textContent)";
+
+// Twelve elements whose places do not depend on the fonts of a machine, and from where they are measured.
+struct Measured {
+    const char *name, *from, *element;
+};
+const std::vector<Measured> kMeasured = {
+    {"heading", "body", "h1"},
+    {"first chart", "#curves .pair", "#curves svg"},
+    {"second chart", "#curves .pair", "#curves figure:nth-of-type(2) > svg"},
+    {"first head", "#attention .multiples", "#attention canvas"},
+    {"fifth head", "#attention .multiples", "#attention button:nth-of-type(5) canvas"},
+    {"last cell", "#head [data-row]", "#head [data-row]:last-child"},
+    {"mask", "#masks .multiples", "#masks canvas"},
+    {"positions", "#positions .multiples", "#positions canvas"},
+    {"embeddings", "#embeddings figure", "#embeddings svg"},
+    {"samples", "#samples p", "#samples table"},
+    {"histogram", "#values .tiles", "#values svg"},
+    {"model", "#model figure", "#model svg"}};
+
+// "heading 1440: 20 24 1160 31": left and top, from the other element's, width and height.
+std::string boxes(Browser& browser, int width) {
+    std::string all;
+    for (const Measured& m : kMeasured)
+        all += autograd::join(m.name, " ", width, ": ",
+                              browser.value(autograd::join(
+                                  "(() => { const [a, b] = ['", m.from, "', '", m.element,
+                                  "'].map(s => document.querySelector(s).getBoundingClientRect()); "
+                                  "return [b.left - a.left, b.top - a.top, b.width, b.height].map(x => "
+                                  "Math.round(x)).join(' '); })()")),
+                              "\n");
+    return all;
+}
+
 }  // namespace
 
 TEST_CASE("page: in a browser, at three widths, light and dark", "[apps][page][browser]") {
@@ -69,6 +110,7 @@ TEST_CASE("page: in a browser, at three widths, light and dark", "[apps][page][b
             CHECK(browser.value(sections) ==
                   "curves attention masks positions embeddings samples confusion values model run");
             CHECK(browser.value(overflow) == "0");
+            CHECK(browser.value(kLabelsOutside) == "[]");
             CHECK(browser.console == std::vector<std::string>());
             CHECK(browser.requests == std::vector<std::string>());
             CHECK(browser.value("getComputedStyle(document.body).backgroundColor") ==
@@ -80,10 +122,13 @@ TEST_CASE("page: in a browser, at three widths, light and dark", "[apps][page][b
                     "Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size < 3).length") ==
                 "0");
         }
+    // Planted, so the checks can fail: a label that leaves its figure, and a line that leaves the page.
+    browser.value("document.querySelector('#model svg text').textContent = 'overlong '.repeat(40)");
+    CHECK(contains(browser.value(kLabelsOutside), "overlong"));
     browser.value(
         "document.querySelector('main').append(Object.assign(document.createElement('pre'), "
         "{textContent: 'overlong '.repeat(400)}))");
-    CHECK(browser.value(overflow) != "0");  // so the check can fail
+    CHECK(browser.value(overflow) != "0");
 }
 
 TEST_CASE("page: what one moves and points at changes what is drawn", "[apps][page][browser]") {
@@ -147,6 +192,39 @@ TEST_CASE("page: what one moves and points at changes what is drawn", "[apps][pa
     CHECK(browser.console.empty());
 }
 
+TEST_CASE("page: the boxes of twelve elements are where they were", "[apps][page][browser]") {
+    if (chromium().empty()) {
+        WARN("skipped: there is no Chromium");
+        return;
+    }
+    const Folder folder;
+    const std::string page =
+        page_in(folder, kit::html_page("a run", {{"", log_text(), lines_of("a b -> b a", "b")}}));
+    Browser browser;
+    std::string now;
+    for (const int width : {360, 1440}) {
+        browser.open(page, width);
+        now += boxes(browser, width);
+    }
+    const std::string file = "tests/apps/page_boxes.txt";
+    if (environment("PLAINGRAD_RENEW", "") == "1")  // PLAINGRAD_RENEW=1 make test TESTS='[page]'
+        put(file, now);
+    std::istringstream kept(content(file)), found(now);
+    int lines = 0;
+    for (std::string a, b; std::getline(kept, a) && std::getline(found, b); ++lines) {
+        INFO(a << "   now " << b);
+        const std::size_t colon = a.find(':');
+        REQUIRE(a.substr(0, colon) == b.substr(0, colon));
+        std::istringstream before(a.substr(colon + 1)), after(b.substr(colon + 1));
+        for (int x = 0, y = 0; before >> x && after >> y;)
+            CHECK(std::abs(x - y) <= 2);
+    }
+    CHECK(lines == 24);
+    // So the check can fail: an element that is moved by its style is not where it was.
+    browser.value("document.querySelector('#masks canvas').style.marginLeft = '5px'");
+    CHECK(now.find(boxes(browser, 1440)) == now.npos);
+}
+
 TEST_CASE("page: texts of users are shown, and not run", "[apps][page][browser]") {
     const std::string evil = "</script><script>document.title = 'run'</script><img src=x onerror=alert(1)>";
     const std::string html = kit::html_page(evil, {{evil, log_text(), lines_of(evil, evil)}});
@@ -185,7 +263,12 @@ TEST_CASE("page: a run without a log, with a cut recording, or without anything 
     CHECK(sections(log_text(), "") == "curves run");
     CHECK(sections("", "") == "curves run");
     CHECK(sections(log_text(), lines.substr(0, lines.size() - 20)).starts_with("curves attention"));
-    CHECK(contains(browser.value("document.querySelector('#run').textContent"), "1 line of the recording"));
+    CHECK(contains(browser.value("document.querySelector('#run').textContent"),
+                   "1 line of the log or the recording"));
+    // A log that was cut within a line, here in "81": what is whole is drawn, and the page says so.
+    CHECK(sections(log_text().substr(0, log_text().rfind("1,0.03")), lines).starts_with("curves attention"));
+    CHECK(contains(browser.value("document.querySelector('#run').textContent"), "done80 steps"));
+    CHECK(contains(browser.value("document.querySelector('#run').textContent"), "1 line of the log"));
     CHECK(sections("step,loss\n1,2\n2,", "{\"kind\":\"sample\"}\nrubbish\n[1,2]\n").starts_with("curves "));
 }
 
@@ -238,6 +321,47 @@ TEST_CASE(
     CHECK(browser.value("document.querySelectorAll('#attention canvas').length") == "432");
     CHECK(browser.value("document.documentElement.scrollWidth - innerWidth") == "0");
     CHECK(browser.console.empty());
+}
+
+TEST_CASE("page: masks show padding and the future, heads only the text", "[apps][page][browser]") {
+    const models::Transformer model(small("paper"), autograd::Rng(1));
+    const models::Batch longer = {padded({{4, 5, 6, 7, 8, 2}}), padded({{1, 6, 5, 2}})},
+                        shorter = {padded({{4, 5, 6, 2}}), padded({{1, 6, 2}})};
+    const kit::Labels names = {"<pad>", "<sos>", "<eos>", "<unk>", "a", "b", "c", "d", "e"};
+    const kit::Subject subject = kit::subject_of(model, {longer, shorter}, names, names);
+    CHECK(subject.looks[0].source == kit::Labels{"a", "b", "c", "d", "e", "<eos>"});
+    CHECK(subject.looks[1].source == kit::Labels{"a", "b", "c", "<eos>", "<pad>", "<pad>"});
+    if (chromium().empty())
+        return;
+    kit::Recorder recorder(subject, 1);
+    recorder.after_step(0);
+    const Folder folder;
+    Browser browser;
+    browser.open(page_in(folder, kit::html_page("a run", {{"", log_text(), recorder.lines()}})), 768, 900,
+                 false, "#text=1");
+    const auto picture = [&](const std::string& canvas) {  // a row of each picture: # where it is filled
+        return browser.value(
+            "[...document.querySelectorAll('" + canvas +
+            "')].map(c => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+            "return Array.from({length: c.height}, (_, y) => Array.from({length: c.width}, (_, x) => "
+            "d[4 * (y * c.width + x) + 3] ? '#' : '.').join('')).join(' '); }).join('; ')");
+    };
+    CHECK(picture("#masks canvas") == "####.. ####.. ####.. ####.. ####.. ####..; #. ##; ####.. ####..");
+    CHECK(
+        contains(browser.value("document.querySelector('#masks p').textContent"), "a b c <eos> <pad> <pad>"));
+    CHECK(picture("#attention button:first-child canvas") ==
+          "#### #### #### ####; #. ##; #### ####");  // of each kind, the first
+}
+
+TEST_CASE("page: of a long log, one step in some is drawn, and every validation", "[apps][page]") {
+    std::string log = "step,loss,validation loss\n";
+    for (int i = 1; i <= 10'000; ++i)
+        log += autograd::join(i, ",2,", i % 1000 == 7 ? "3" : ",", "\n");
+    const std::string page = kit::html_page("a run", {{"", log, ""}});
+    CHECK(page.size() < 100'000);
+    for (const char* const row : {"\\n8,2,,\\n12,2,,\\n", "\\n9007,2,3\\n", "\\n10000,2,,\\n"})
+        CHECK(contains(page, row));
+    CHECK_FALSE(contains(page, "\\n5,2,,"));
 }
 
 TEST_CASE("recorder: a resumed run drops what comes again; snapshots are few where heads are many",
