@@ -107,7 +107,7 @@ models::Pair reversal(const Sequence& ids) { return {ids, Sequence(ids.rbegin(),
 
 models::Batch training_batch(const Rng& rng, int64_t size, const std::set<Sequence>& held_out) {
     std::vector<models::Pair> pairs;
-    for (uint64_t i = 0; static_cast<int64_t>(pairs.size()) < size; ++i) {
+    for (uint64_t i = 0; std::ssize(pairs) < size; ++i) {
         const Sequence ids = random_sequence(rng.fork(i), kMinLength);
         if (!held_out.contains(ids))
             pairs.push_back(reversal(ids));

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
 #include <limits>
-#include <sstream>
 
 #include "apps/kit/run.h"
 #include "autograd/base/mapped.h"
@@ -152,7 +150,7 @@ private:
     }
     Pairs draw(const Rng& rng, bool test, int64_t size) const {
         Pairs pairs;
-        for (uint64_t i = 0; static_cast<int64_t>(pairs.size()) < size; ++i) {
+        for (uint64_t i = 0; std::ssize(pairs) < size; ++i) {
             const int64_t drawn = rng.below(i, count(questions_));
             const int64_t number = few_ && test ? static_cast<int64_t>(i) : drawn;  // each of a few, in turn
             if (held_out(number) == test)
@@ -404,13 +402,11 @@ Outcome learn(const Task& task, const Recipe& r, const Rng& rng, const models::R
 
 std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) {
     constexpr const char* kFamilies[] = {"encoder-decoder", "encoder-only", "decoder-only"};
-    std::ostringstream row;
-    row << std::left << std::setw(9) << task.name << std::setw(15) << kFamilies[static_cast<int>(task.family)]
-        << std::right << std::setw(12) << kit::grouped(o.parameters) << "  " << std::left << std::setw(23)
-        << task.figure << std::setw(11) << autograd::join(o.right, '/', task.questions.tested)
-        << (describe(recipe) == describe(task.published) ? "  " : " *") << std::right << std::fixed
-        << std::setprecision(1) << std::setw(8) << o.seconds << '\n';
-    return row.str();
+    const std::string right = autograd::join(o.right, '/', task.questions.tested);
+    return kit::left(task.name, 9) + kit::left(kFamilies[static_cast<int>(task.family)], 15) +
+           kit::right(kit::grouped(o.parameters), 12) + "  " + kit::left(task.figure, 23) +
+           kit::left(right, 11) + (describe(recipe) == describe(task.published) ? "  " : " *") +
+           kit::right(kit::number(o.seconds), 8) + '\n';
 }
 
 // Each task is a run of its own, in a subfolder. The first one holds the settings, and with them the names of

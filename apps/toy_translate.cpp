@@ -182,9 +182,8 @@ struct Translator {
     void print(const std::string& sentence, const std::string& where, const std::string& indent = "") const {
         const std::string words = known_words(sentence);
         const std::vector<int32_t> ids = corpus.src.encode(words);
-        autograd::check(static_cast<int64_t>(ids.size()) <= model.config.max_length, where,
-                        ": a sentence of ", ids.size(), " words is longer than this model's limit of ",
-                        model.config.max_length);
+        autograd::check(std::ssize(ids) <= model.config.max_length, where, ": a sentence of ", ids.size(),
+                        " words is longer than this model's limit of ", model.config.max_length);
         if (ids.empty()) {
             std::cout << '\n';
             return;

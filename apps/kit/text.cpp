@@ -54,6 +54,9 @@ std::size_t columns(std::string text) {
 std::string right(const std::string& text, std::size_t width) {
     return std::string(std::max(width, columns(text)) - columns(text), ' ') + text;
 }
+std::string left(const std::string& text, std::size_t width) {
+    return text + std::string(std::max(width, columns(text)) - columns(text), ' ');
+}
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
     std::vector<std::string> lines;

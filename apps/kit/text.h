@@ -30,8 +30,9 @@ std::size_t widest(const Things& things, TextOf text_of = {}) {
         width = std::max(width, columns(std::invoke(text_of, thing)));
     return width;
 }
-// Filled with spaces at the left up to this width.
+// Filled with spaces up to this width: at the left, or at the right.
 std::string right(const std::string& text, std::size_t width);
+std::string left(const std::string& text, std::size_t width);
 
 // The text in lines of at most `width` columns; a longer word gets a line of its own. Keeps the text's own
 // line breaks, and the indentation and the spaces of lines that fit.

@@ -132,7 +132,7 @@ void Batches::skip(int64_t rows) {
 void Batches::start_round() {
     const Rng random = rng_.fork(rounds_++);
     pieces_ = corpus_.lines ? cut(corpus_.training, context_) : windows(random.fork("starts"));
-    order_ = random.permutation(static_cast<int64_t>(pieces_.size()));
+    order_ = random.permutation(std::ssize(pieces_));
 }
 
 std::vector<Sequence> Batches::windows(const Rng& random) const {

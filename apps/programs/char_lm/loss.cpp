@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <numbers>
 #include <unordered_map>
@@ -45,10 +44,10 @@ Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces
 }
 
 void print(const std::string& what, const Measured& loss, const Characters& characters) {
-    char text[120];
-    std::snprintf(text, sizeof text, "%-17s %.4f nats = %.4f bits per %s, over ", what.c_str(), loss.nats,
-                  loss.nats / std::numbers::ln2, characters.are_bytes() ? "byte" : "character");
-    std::cout << text << kit::grouped(loss.predictions) << '\n';
+    std::cout << kit::left(what, 17) << ' ' << kit::number(loss.nats, 4)
+              << " nats = " << kit::number(loss.nats / std::numbers::ln2, 4) << " bits per "
+              << (characters.are_bytes() ? "byte" : "character") << ", over "
+              << kit::grouped(loss.predictions) << '\n';
 }
 
 Measured pair_table_loss(const Corpus& corpus) {

@@ -68,9 +68,8 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
     kit::check_heads(s.d_model, s.heads);
     const Corpus corpus = make_corpus(files, s.bytes, s.lines);
     int64_t context = s.context;
-    check(s.lines || context < static_cast<int64_t>(corpus.training[0].size()), files[0].name, ": --context ",
-          context, " is longer than the text to learn from, which has ", corpus.training[0].size(),
-          " characters");
+    check(s.lines || context < std::ssize(corpus.training[0]), files[0].name, ": --context ", context,
+          " is longer than the text to learn from, which has ", corpus.training[0].size(), " characters");
     if (s.lines)
         context =
             std::max({context, context_of_longest(corpus.training), context_of_longest(corpus.held_out)});

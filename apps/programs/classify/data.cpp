@@ -89,11 +89,10 @@ Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autog
     std::set<std::string> texts;
     Corpus corpus;
     std::vector<const Example*> others;
-    for (const int64_t i : rng.permutation(static_cast<int64_t>(examples.size()))) {
+    for (const int64_t i : rng.permutation(std::ssize(examples))) {
         const Example& e = examples[static_cast<std::size_t>(i)];
         std::set<std::string>& mine = left[e.label];
-        if (static_cast<int64_t>(corpus.held_out.size()) < count &&
-            (mine.size() > 1 || !mine.contains(e.text))) {
+        if (std::ssize(corpus.held_out) < count && (mine.size() > 1 || !mine.contains(e.text))) {
             corpus.held_out.push_back(e);
             texts.insert(e.text);
             mine.erase(e.text);

@@ -35,7 +35,7 @@ std::string fitted(std::string label, std::size_t width) {
     const std::size_t columns = nn::columns_of(label);
     while (columns > width && nn::columns_of(label) >= width)
         label.pop_back();
-    return label + (columns > width ? "…" : std::string(width - columns, ' '));
+    return columns > width ? label + "…" : kit::left(label, width);
 }
 
 // Columns are headed by numbers, so that many labels fit on a line. row_width: of the labels.

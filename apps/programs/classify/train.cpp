@@ -90,14 +90,13 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
 
 Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     models::text::Reader reader(autograd::mapped(corpus.training, &Example::text), s.reader);
-    const models::ClassifierConfig config = configure(s, reader.size(), static_cast<int64_t>(labels.size()));
+    const models::ClassifierConfig config = configure(s, reader.size(), std::ssize(labels));
     kit::check_memory(models::least_parameters(config));
     Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
                   std::move(reader), labels};
     kit::announce(kit::name(), nn::parameter_count(l.model));
-    std::cerr << kit::grouped(static_cast<int64_t>(corpus.training.size())) << " texts to learn from, "
-              << kit::grouped(static_cast<int64_t>(corpus.held_out.size())) << " held out; " << labels.size()
-              << " labels\n";
+    std::cerr << kit::grouped(std::ssize(corpus.training)) << " texts to learn from, "
+              << kit::grouped(std::ssize(corpus.held_out)) << " held out; " << labels.size() << " labels\n";
     report_cuts(l.reader, corpus.training);
     report_cuts(l.reader, corpus.held_out);
     return l;

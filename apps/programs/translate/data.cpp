@@ -20,8 +20,7 @@ static models::text::PairLength length_of(const models::Pair& pair) {
     return {std::ssize(pair.src), std::ssize(pair.tgt) + 1};
 }
 static int64_t longest_of(const models::Pair& pair) {
-    const models::text::PairLength length = length_of(pair);
-    return std::max(length.source, length.target);
+    return std::max(length_of(pair).source, length_of(pair).target);
 }
 
 models::Pair Corpus::pair_of(std::vector<int32_t> source, std::vector<int32_t> target) const {
@@ -51,10 +50,8 @@ Corpus::Corpus(const ParallelText& text, const Codec& codec, const models::Speci
 }
 
 int64_t Corpus::longest() const {
-    int64_t longest = 0;
-    for (const models::Pair& pair : pairs_)
-        longest = std::max(longest, longest_of(pair));
-    return longest;
+    const std::vector<int64_t> lengths = autograd::mapped(pairs_, longest_of);
+    return *std::max_element(lengths.begin(), lengths.end());  // there is a pair
 }
 
 int64_t Corpus::target_tokens() const {

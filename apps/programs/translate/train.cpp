@@ -250,12 +250,10 @@ private:
         return all;
     }
     bool is_finished() const {
-        std::error_code none;
-        if (!std::filesystem::exists(folder_.model(), none))
+        if (!std::filesystem::exists(folder_.model()))
             return false;
-        const nn::checkpoint::SafeTensors file = nn::checkpoint::read(folder_.model());
-        const nn::checkpoint::Metadata& then = file.metadata();
-        const nn::checkpoint::Metadata now = origin();
+        const nn::checkpoint::Metadata then = nn::checkpoint::read(folder_.model()).metadata(),
+                                       now = origin();
         return std::includes(then.begin(), then.end(), now.begin(), now.end());
     }
 
@@ -277,14 +275,13 @@ private:
         if (run_.losses.empty())  // nothing was trained, but another --average was given
             run_.save_last();
         std::vector<std::string> epochs;
-        std::error_code none;
         for (int64_t number = epoch(); number > epoch() - s_.average; --number)
-            if (std::filesystem::exists(epoch_file(number), none))
+            if (std::filesystem::exists(epoch_file(number)))
                 epochs.push_back(epoch_file(number));
         std::string kept = "the weights of the last step";
         if (!epochs.empty()) {
             average(epochs, model_);
-            kept = "the average of the last " + kit::counted(static_cast<int64_t>(epochs.size()), "epoch");
+            kept = "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
         }
         double loss = validation_ == nullptr ? 0 : mean_loss(model_, *validation_, s_.batch_tokens);
         if (validation_ != nullptr && run_.training.best_step > 0)
@@ -302,10 +299,9 @@ private:
     // Loads the weights of the best validation into model_, unless model_, whose validation loss is `loss`,
     // is better. Says in `kept` which one it is.
     void choose_best(std::string& kept, double& loss) const {
-        std::error_code none;
         const double best = run_.training.best_validation;
         const std::string of_step = join("step ", run_.training.best_step);
-        if (loss < best || !std::filesystem::exists(folder_.best(), none)) {
+        if (loss < best || !std::filesystem::exists(folder_.best())) {
             kept += join(": validation loss ", loss, "; the best epoch, at ", of_step, ", has ", best);
             return;
         }
