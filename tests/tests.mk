@@ -262,6 +262,12 @@ chapters: $(OUT)/chapters $(PROGRAMS) gradients $(if $(filter-out 0,$(TIMES)),$(
 chapters-quick: $(OUT)/chapters  ## the same without what has to train: excerpts, line numbers, small numbers
 	@$(OUT)/chapters --quick $(CHAPTER)
 
+# The figures of README.md: one is also the chapter's of apps/, the other a photograph of the page about a run.
+.PHONY: pictures
+pictures: $(OUT)/chapters $(APPS_IN)/reverse_task  ## draws the figures of README.md anew; the page about a run with Chromium
+	@$(OUT)/chapters --quick apps/README.md
+	@sh tests/tools/pictures.sh $(APPS_IN)/reverse_task apps/figures/page.png $(OUT)/pictures
+
 # ---- Mistakes -----------------------------------------------------------------------------------
 
 ifneq ($(and $(filter traps,$(MAKECMDGOALS)),$(filter-out release,$(VARIANT))),)
