@@ -103,8 +103,12 @@ struct Check {
     double loss() const { return static_cast<double>(cross_entropy(logits(few.inputs), few.targets).item()); }
 
     Answer first_loss() {
+        const autograd::NoGrad no_grad;
         const int64_t V = logits(few.inputs).size(-1);
         const double first = loss(), guess = std::log(static_cast<double>(V));
+        const auto trained = static_cast<double>(plan.trial.loss(few, nn::Mode::eval()).item());
+        if (!(std::abs(first - trained) <= 1e-3))
+            return {join(number(trained, 3), " in training, but the logits say ", number(first, 3)), false};
         return {join(number(first, 3), "; a guess among ", V, " costs ln ", V, " = ", number(guess, 3)),
                 std::abs(first - guess) <= 0.5 * guess};
     }
@@ -115,13 +119,13 @@ struct Check {
         adam.step(rate, nn::clip_scale(nn::grad_norm(adam.parameters()), 1));
     }
 
-    // Learns these inputs, until the loss is `enough` or after `most` steps. Returns the last loss.
-    double learn(const std::vector<Tokens>& inputs, double enough, int64_t most) {
+    // Learns these examples, until the loss is `enough` or after `most` steps. Returns the last loss.
+    double learn(const Examples& examples, double enough, int64_t most) {
         nn::Adam adam(parts.parameters, {.beta2 = 0.98, .eps = 1e-9});
         const auto start = Clock::now();
         double last = INFINITY;
         for (steps = 0; steps < most && !(last <= enough) && since(start) < kSeconds; ++steps) {
-            const Tensor mean = cross_entropy(plan.trial.logits(inputs, nn::Mode::eval()), few.targets);
+            const Tensor mean = plan.trial.loss(examples, nn::Mode::eval());
             last = static_cast<double>(mean.item());
             step(adam, mean, plan.learning_rate * std::min(1.0, static_cast<double>(steps + 1) / kWarmup));
         }
@@ -129,7 +133,7 @@ struct Check {
     }
 
     Answer by_heart() {
-        const double before = loss(), after = learn(few.inputs, 0.1 * before, kMost);
+        const double before = loss(), after = learn(few, 0.1 * before, kMost);
         const std::string came =
             join("loss ", number(before, 3), " to ", number(after, 3), " in ", counted(steps, "step"));
         if (after > 0.2 * before && steps < 2 * kWarmup)
@@ -142,7 +146,7 @@ struct Check {
             return changed(input, input.batch(), input.length(), [&](auto...) { return input.at(0, 0); });
         };
         const double least = chance(few.targets),
-                     after = learn(autograd::mapped(few.inputs, blank), 0, steps);
+                     after = learn({autograd::mapped(few.inputs, blank), few.targets}, 0, steps);
         if (least < 0.1)
             return {"not asked; these examples have one answer"};
         return {join("loss ", number(after, 3), "; the answers allow no less than ", number(least, 3)),

@@ -19,21 +19,30 @@ Examples examples_of(const autograd::Tokens& texts);  // each position predicts 
 
 // What --check examines: a model as a function, and its training data.
 struct Trial {
-    using Logits = autograd::Tensor(const std::vector<autograd::Tokens>& inputs, const nn::Mode& mode);
+    using Inputs = std::vector<autograd::Tokens>;
 
-    std::function<Logits> logits = {};                 // (B, T, V), or (B, V) for targets (B, 1)
+    std::function<autograd::Tensor(const Inputs&, const nn::Mode&)> logits = {};  // (B, T, V); or (B, V)
+    std::function<autograd::Tensor(const Examples&, const nn::Mode&)> loss = {};  // that training computes
     std::function<Examples(int64_t i)> examples = {};  // of the run's batch i, from 0
     bool causal = true;  // position t of the last input, and what precedes it, predicts target t
 };
 template <class Model>
 Trial trial_of(const Model& model, const std::function<Examples(int64_t i)>& examples, bool causal = true) {
-    return {[&model](const std::vector<autograd::Tokens>& inputs, const nn::Mode& mode) {
-                if constexpr (std::is_same_v<Model, models::Transformer>)
-                    return model(inputs[0], inputs[1], mode);
-                else
-                    return model(inputs[0], mode);
-            },
-            examples, causal};
+    const auto logits = [&model](const Trial::Inputs& in, const nn::Mode& mode) {
+        if constexpr (std::is_same_v<Model, models::Transformer>)
+            return model(in[0], in[1], mode);
+        else
+            return model(in[0], mode);
+    };
+    const auto loss = [&model, logits](const Examples& e, const nn::Mode& mode) {
+        if constexpr (std::is_same_v<Model, models::Transformer>)
+            return model.loss(e.inputs[0], e.inputs[1], e.targets, mode);
+        else if constexpr (requires { model.loss(e.inputs[0], e.targets, mode); })
+            return model.loss(e.inputs[0], e.targets, mode);
+        else
+            return cross_entropy(logits(e.inputs, mode), e.targets);
+    };
+    return {logits, loss, examples, causal};
 }
 
 // Asks everything about a new model, and prints a line for each answer to standard output, with what an

@@ -78,9 +78,19 @@ TEST_CASE("check: a healthy model, whose weights it does not change", "[apps][ch
 TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     Subject s;
     const auto logits = s.plan.trial.logits;
+    s.plan.trial.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
+        return cross_entropy(s.plan.trial.logits(e.inputs, mode), e.targets);
+    };
     std::string expected;
     SECTION("the first logits are too large") {
         s.plan.trial.logits = [&](const auto& in, const nn::Mode& mode) { return 40 * logits(in, mode); };
+        expected = "first loss;";
+    }
+    SECTION("training computes another loss: here without the causal mask") {
+        s.plan.trial.loss = [&](const kit::Examples& e, const nn::Mode& mode) {
+            const Tensor x = logits(e.inputs, mode);
+            return cross_entropy(x + Real(0.1) * mean(x, {1}, true), e.targets);
+        };
         expected = "first loss;";
     }
     SECTION("a loss that is not a number") {
