@@ -1,6 +1,8 @@
 // Trains an encoder-decoder Transformer from scratch to reverse sequences, and tests it on sequences that it
 // has never seen. Everything a training run needs is on this page: configuration, data, training, test.
-#include <iomanip>
+#include <unistd.h>
+
+#include <algorithm>
 #include <iostream>
 #include <numeric>
 #include <set>
@@ -216,7 +218,7 @@ int64_t test(const models::Transformer& model, const std::vector<Sequence>& unse
 
 // ------------------------------------------------------------------------------------------------ picture
 
-// One cross-attention head's weights. To reverse, a head must attend along the anti-diagonal.
+// A head's cross-attention. To reverse, a head must attend along the anti-diagonal.
 struct HeadView {
     std::size_t layer;
     int64_t head;
@@ -224,12 +226,12 @@ struct HeadView {
     std::vector<double> weights;  // (T, S)
 };
 
-HeadView most_reversing_head(const models::Transformer& model, const Sequence& ids) {
+std::vector<HeadView> cross_attention(const models::Transformer& model, const Sequence& ids) {
     const autograd::NoGrad no_grad;
     const models::Batch batch = models::make_batch({reversal(ids)});
     nn::Probe seen;
     model(batch.src, batch.tgt.slice(0, batch.tgt.length() - 1), models::Mode::eval(&seen));
-    HeadView best = {0, 0, -1, {}};
+    std::vector<HeadView> heads;
     const int64_t S = batch.src.length(),
                   T = batch.tgt.length() - 1;  // T = S + 1: the last row predicts <eos>
     for (std::size_t layer = 0; layer < model.decoder.layers.size(); ++layer) {
@@ -239,23 +241,47 @@ HeadView most_reversing_head(const models::Transformer& model, const Sequence& i
             double mass = 0;
             for (int64_t t = 0; t < S; ++t)
                 mass += static_cast<double>(w[t * S + (S - 1 - t)]) / static_cast<double>(S);
-            if (mass > best.mass)
-                best = {layer, head, mass, std::vector<double>(w, w + T * S)};
+            heads.push_back({layer, head, mass, std::vector<double>(w, w + T * S)});
         }
     }
-    return best;
+    return heads;
 }
 
+// All heads small, layer by layer, and the best one large.
 void show_attention(const models::Transformer& model, const Sequence& ids) {
-    const HeadView view = most_reversing_head(model, ids);
+    const std::vector<HeadView> heads = cross_attention(model, ids);
+    const HeadView& best = *std::max_element(
+        heads.begin(), heads.end(), [](const HeadView& a, const HeadView& b) { return a.mass < b.mass; });
     const std::vector<std::string> columns = symbols(ids);
     std::vector<std::string> rows(columns.rbegin(), columns.rend());
     rows.push_back("<eos>");
-    std::cout << "\nCross-attention for " << text(ids) << " (rows: output symbols, columns: input symbols)\n"
-              << "layer " << view.layer + 1 << ", head " << view.head + 1 << ", with " << std::fixed
-              << std::setprecision(2) << view.mass << " of its weight on the anti-diagonal\n\n";
-    std::cout << kit::draw({.rows = rows, .columns = columns, .values = view.weights},
-                           kit::stdout_has_colour());
+    const auto width = static_cast<std::size_t>(kit::terminal_width(STDOUT_FILENO));
+    const auto picture = [&](const HeadView& view, const std::string& title, kit::Cells cells) {
+        return kit::draw(
+            {.title = title, .rows = rows, .columns = columns, .values = view.weights, .cells = cells},
+            kit::stdout_ink());
+    };
+    kit::say("\nCross-attention for " + text(ids) + " (rows: output symbols, columns: input symbols)\n" +
+                 "of every head, with the part of its weight that is on the anti-diagonal\n\n",
+             STDOUT_FILENO);
+    std::vector<std::string> layer;
+    const std::size_t shown = std::min<std::size_t>(heads.size(), 32);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const HeadView& view = heads[i];
+        const std::string title = autograd::join("head ", view.head + 1, ": ", kit::number(view.mass, 2));
+        layer.push_back(picture(view, title, kit::Cells::small) + '\n');
+        if (i + 1 == shown || heads[i + 1].layer > view.layer)
+            std::cout << "layer " << view.layer + 1 << '\n' << kit::beside(std::exchange(layer, {}), width);
+    }
+    if (shown < heads.size())
+        std::cout << "and " << kit::counted(std::ssize(heads) - 32, "head") << " more\n\n";
+    kit::say(autograd::join("the best head: layer ", best.layer + 1, ", head ", best.head + 1, ", with ",
+                            kit::number(best.mass, 2), " of its weight on the anti-diagonal\n\n"),
+             STDOUT_FILENO);
+    const std::string large = picture(best, "", kit::Cells::shades);
+    std::cout << (kit::widest(kit::wrapped(large, large.size())) > width
+                      ? picture(best, "", kit::Cells::small)
+                      : large);
 }
 
 // What the page of --report shows: some held-out sequences.

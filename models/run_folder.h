@@ -15,9 +15,11 @@ struct RunSettings {
     std::string save = {}, resume = {};  // the folder of a new run, or of one to resume; or neither
     int64_t save_every = 0;              // steps between checkpoints; 0: only after validations
     int64_t stop_after = 0;              // steps of this call; another call can resume; 0: all that are left
-    std::string report = {};             // a page about it (apps/kit/report.h); "": none
-    int64_t report_every = 0;            // steps after which the page is written again; 0: only at the end
-    bool check = false;                  // only asks whether all is ready (apps/kit/check.h)
+    // A page about it (apps/kit/report.h), "": none; the format of its log, "json": log.jsonl beside log.csv.
+    std::string report = {}, log = "csv";
+    int64_t report_every = 0;  // steps after which the page is written again; 0: only at the end
+    // check: only asks whether all is ready (apps/kit/check.h); plot: draws the curve of the loss at the end.
+    bool check = false, plot = false;
 };
 
 // While this object, or its process, exists, no other run can use the folder. Without `save` and `resume`

@@ -1,13 +1,22 @@
 // Grids on a terminal, and pictures side by side.
 #include "apps/kit/picture.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <sstream>
 
+#include "apps/kit/program.h"
 #include "apps/kit/text.h"
 #include "autograd/base/check.h"
 
 namespace plaingrad::kit {
+
+using autograd::join;
 namespace {
 
 bool is_infinite(double value) { return value < -1e30; }
@@ -29,24 +38,53 @@ std::string text_of(double value, int decimals) {
     return is_infinite(value) ? "-∞" : number(value, value == 0 ? 0 : decimals);
 }
 
-// A cell without text is three columns wide, which makes it nearly square.
-std::string shaded(const std::string& text, double part, bool colour) {
-    static const char* const blocks[] = {"·", "░", "▒", "▓", "█"};
-    part = part > 0 ? std::min(part, 1.0) : 0;  // a NaN, too, is drawn as 0
-    const std::string block = blocks[std::lround(part * 4)];
-    if (!colour)
-        return text.empty() ? " " + block + block : text + block;
-    const long grey = std::lround(part * 23);  // of 24 in the palette of 256 colours
-    return autograd::join("\033[48;5;", 232 + grey, ";38;5;", grey < 12 ? 255 : 232, "m",
-                          text.empty() ? "  " : text, " \033[0m");
+// From 0 (low) to 1 (high).
+double part_of(const HeatMap& map, std::size_t i) {
+    const double part = (map.values[i] - map.low) / (map.high - map.low);
+    return part > 0 ? std::min(part, 1.0) : 0;  // a NaN, too, is drawn as 0
+}
+
+// Behind "\033[48;"; it gets lighter from 0 to 1: one of 24 greys of a palette, or red;green;blue.
+std::string colour(double part, Ink ink) {
+    const long n = std::lround(part * (ink == Ink::greys ? 23 : 255));
+    return ink == Ink::greys ? join("5;", 232 + n) : join("2;", n, ';', 30 + 4 * n / 5, ';', 80 - n / 10);
+}
+
+// A text and as many columns of a shade; colours are behind the text, too.
+std::string shaded(std::string text, std::size_t size, double part, Ink ink) {
+    static const char* const shades[][5] = {{".", ":", "+", "*", "#"}, {"·", "░", "▒", "▓", "█"}};
+    if (ink >= Ink::greys)
+        return join("\033[48;", colour(part, ink), ";38;5;", part < 0.5 ? 255 : 232, 'm', text,
+                    std::string(size, ' '), "\033[0m");
+    for (; size > 0; --size)
+        text += shades[ink == Ink::blocks][std::lround(part * 4)];
+    return text;
 }
 
 }  // namespace
 
 std::string rounded(double value, int decimals) { return text_of(value, decimals_for({value}, decimals)); }
 
-std::string draw(const HeatMap& map, bool colour) {
-    const bool shades = map.cells == Cells::shades, both = map.cells == Cells::both;
+Ink stdout_ink() {
+    const auto variable = [](const char* name) {
+        const char* const value = std::getenv(name);
+        return std::string(value == nullptr ? "" : value);
+    };
+    const std::string term = variable("TERM"), colours = variable("COLORTERM");
+    const bool all = colours == "truecolor" || colours == "24bit";
+    if (!is_terminal(STDOUT_FILENO))
+        return Ink::ascii;
+    if (term != "dumb" && (all || term.find("256color") != term.npos))
+        return !variable("NO_COLOR").empty() ? Ink::blocks : all ? Ink::colours : Ink::greys;
+    std::string locale;  // the first of these that is set
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
+        locale = locale.empty() ? variable(name) : locale;
+    return locale.find("UTF") != locale.find("utf") ? Ink::blocks : Ink::ascii;
+}
+
+std::string draw(const HeatMap& map, Ink ink) {
+    const bool shades = map.cells == Cells::shades, both = map.cells == Cells::both,
+               small = map.cells == Cells::small;
     const int decimals = both ? 2 : decimals_for(map.values, 2);
     std::vector<std::string> cells;
     for (const double value : map.values)
@@ -55,28 +93,77 @@ std::string draw(const HeatMap& map, bool colour) {
     const std::size_t width =
         std::max<std::size_t>(std::max(widest(cells), widest(map.columns)) + 1, shades ? 3 : 6);
     const std::string gap = shades ? " " : "";  // numbers begin with one
-    std::string text = map.title.empty() ? "" : std::string(margin + 1, ' ') + map.title + '\n';
-    const bool labelled = shades || columns > 1;
-    for (std::size_t c = 0; labelled && c < columns; ++c) {
-        if (c == 0)
-            text += std::string(margin, ' ') + gap;
-        else if (both)
-            text += ' ';  // below it, a block stands behind each number
-        text += right(map.columns[c], width);
-    }
+    std::string text = map.title.empty() ? "" : std::string(small ? 0 : margin + 1, ' ') + map.title + '\n';
+    const bool labelled = shades || (columns > 1 && !small);
+    if (labelled)
+        text += std::string(margin, ' ') + gap;
+    for (std::size_t c = 0; labelled && c < columns; ++c)  // below it, a block stands behind each number
+        text += right(map.columns[c], width + (both && c > 0 ? 1 : 0));
     text += labelled ? "\n" : "";
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        const double part = (map.values[i] - map.low) / (map.high - map.low);
-        if (i % columns == 0)
+        if (i % columns == 0 && !small)
             text += right(map.rows[i / columns], margin) + gap;
         if (shades)
-            text += right("", width - 3) + shaded("", part, colour);
+            text += right("", width - 3) + shaded(" ", 2, part_of(map, i), ink);
+        else if (both || small)
+            text += shaded(small ? "" : right(cells[i], width), 1, part_of(map, i), ink);
         else
-            text += both ? shaded(right(cells[i], width), part, colour) : right(cells[i], width);
+            text += right(cells[i], width);
         if ((i + 1) % columns == 0)
             text += '\n';
     }
     return text;
+}
+
+std::vector<double> means(const std::vector<double>& values, std::size_t size, std::size_t count) {
+    std::vector<double> all;
+    for (std::size_t i = 0, begin = 0; begin < values.size() && i < count; begin = ++i * size / count) {
+        const std::size_t end = std::clamp((i + 1) * size / count, begin + 1, values.size());
+        all.push_back(std::accumulate(&values[begin], values.data() + end, 0.0) /
+                      static_cast<double>(end - begin));
+    }
+    return all;
+}
+
+std::string bar(double height, int row, int rows, Ink ink) {
+    static const char* const eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const long here = std::clamp(std::lround(height * (8 * rows - 1)) + 1 - 8 * row, 0L, 8L);
+    return ink == Ink::ascii ? std::string(1, " ...:::##"[here]) : eighths[here];
+}
+
+std::string loss_chart(const std::string& log, std::size_t width, Ink ink) {
+    constexpr std::size_t kMargin = 9;
+    constexpr int kRows = 12;
+    const std::size_t columns = std::max<std::size_t>(width, 30) - kMargin;
+    const auto lines = static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));  // with the head
+    std::vector<double> losses, points(columns + 1);
+    std::istringstream rows(log);
+    for (std::string row; std::getline(rows, row);) {
+        double loss = 0, validation = 0;
+        if (std::sscanf(row.c_str(), "%*d,%lf,%lf", &loss, &validation) > 0) {
+            losses.push_back(loss);
+            double& point = points[losses.size() * columns / lines];
+            point = std::max(point, validation);
+        }
+    }
+    const std::vector<double> bars = means(losses, losses.size(), columns);
+    double high = *std::max_element(points.begin(), points.end());
+    std::string text =
+        "loss: " + bar(1, 0, 1, ink) + (high > 0 ? " training, o validation\n" : " training\n");
+    for (const double loss : bars)
+        high = std::max(high, loss);
+    for (int row = kRows; row-- > 0;) {
+        text += right(row % 3 == 2 ? rounded(high * (row + 1) / kRows, 2) : "", kMargin - 2) + " |";
+        for (std::size_t i = 0; i < bars.size(); ++i)
+            text += points[i] > 0 && std::floor(points[i] / high * (kRows - 0.01)) == row
+                        ? "o"
+                        : bar(bars[i] / high, row, kRows, ink);
+        text.erase(text.find_last_not_of(' ') + 1);
+        text += '\n';
+    }
+    return text + right("+", kMargin) + std::string(columns, '-') + '\n' + right("1", kMargin + 1) +
+           right("step", columns / 2) + right(std::to_string(losses.size()), columns - columns / 2 - 1) +
+           '\n';
 }
 
 std::string beside(const std::vector<std::string>& pictures, std::size_t width) {
@@ -94,7 +181,7 @@ std::string beside(const std::vector<std::string>& pictures, std::size_t width) 
         for (std::size_t row = 0; row < height; ++row) {
             std::string line;
             for (std::size_t i = first; i < std::min(first + across, lines.size()); ++i)
-                if (row < lines[i].size())
+                if (row < lines[i].size() && !lines[i][row].empty())
                     line += right("", (i - first) * (column + kGap) - columns(line)) + lines[i][row];
             text += line + '\n';
         }

@@ -106,9 +106,5 @@ int terminal_width(int descriptor) {
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 bool is_terminal(int descriptor) { return isatty(descriptor) != 0; }
-bool stdout_has_colour() {
-    const char* no_colour = std::getenv("NO_COLOR");
-    return is_terminal(STDOUT_FILENO) && (no_colour == nullptr || *no_colour == '\0');
-}
 
 }  // namespace plaingrad::kit

@@ -47,7 +47,5 @@ void announce(const std::string& program, int64_t parameters);
 
 int terminal_width(int descriptor);  // columns; 80 for what is no terminal
 bool is_terminal(int descriptor);
-// Whether standard output may show colours: it is a terminal, and NO_COLOR is not set.
-bool stdout_has_colour();
 
 }  // namespace plaingrad::kit

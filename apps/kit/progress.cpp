@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "apps/kit/text.h"
 
@@ -29,6 +30,7 @@ Progress::~Progress() {
 
 void Progress::update(int64_t step, double loss, int64_t tokens) {
     tokens_ += tokens;
+    losses_.push_back(loss);
     if (terminal_ && (step == total_ || Clock::now() - drawn_ >= kRedraw)) {
         std::cerr << '\r' + line(step, loss) + "\033[K";  // clears the rest of a longer line
         open_ = true;
@@ -58,11 +60,22 @@ std::string Progress::line(int64_t step, double loss) const {
     // The line must not wrap, or it could not be overwritten. 3: one column free, and "^C" after Ctrl-C.
     const int room = terminal_width(STDERR_FILENO) - 3;
     const int width = std::min(kBarWidth, room - std::max(kNumbersWidth, static_cast<int>(text.size())) - 1);
-    const double full = static_cast<double>(step) / static_cast<double>(total_) * width;
-    std::string bar;
-    for (int i = 1; i <= width; ++i)
-        bar += i <= full ? "█" : "·";
-    return bar + (width > 0 ? " " : "") + text.substr(0, static_cast<std::size_t>(room));
+    return curve(width) + text.substr(0, static_cast<std::size_t>(room));
+}
+
+// The losses so far, from the lowest to the highest; a point for each column of steps to come.
+std::string Progress::curve(int width) const {
+    if (width <= 0)
+        return "";
+    const std::vector<double> columns =
+        means(losses_, static_cast<std::size_t>(total_ - done_), static_cast<std::size_t>(width));
+    const auto [low, high] = std::minmax_element(columns.begin(), columns.end());
+    std::string text;
+    for (const double loss : columns)
+        text += bar(*low < *high ? (loss - *low) / (*high - *low) : 1, 0, 1, Ink::blocks);
+    for (std::size_t i = columns.size(); i < static_cast<std::size_t>(width); ++i)
+        text += "·";
+    return text + " ";
 }
 
 }  // namespace plaingrad::kit

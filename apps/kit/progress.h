@@ -1,10 +1,11 @@
-// The progress of a training run, on standard error: one updated line on a terminal, occasional plain lines
-// elsewhere.
+// The progress of a training run, on standard error: one updated line on a terminal, with the curve of the
+// loss; occasional plain lines elsewhere.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace plaingrad::kit {
 
@@ -24,8 +25,10 @@ public:
 
 private:
     std::string line(int64_t step, double loss) const;
+    std::string curve(int width) const;
 
     int64_t total_, every_, done_, tokens_ = 0;
+    std::vector<double> losses_;
     bool terminal_, open_ = false;  // open_: the terminal's line is not ended yet
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
 };

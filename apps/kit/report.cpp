@@ -94,6 +94,7 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Pl
       recorder_(plan.subject, steps, earlier_lines(run.folder), run.training.adam.steps()) {
     if (!wanted_)
         return;
+    log_as_json(true);  // of a resumed run, without the rows that will come again
     if (!run.folder.run.report.empty())
         nn::checkpoint::check_can_replace(run.folder.run.report);
     LayerTimes times(run.parts.parameters);
@@ -114,6 +115,7 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Pl
 void Report::after_step(const nn::StepReport& step) {
     if (!wanted_)
         return;
+    log_as_json(false);
     if (step.validation)
         recorder_.scores(step.step);
     const bool last = step.step == run_.last() || interrupted() || run_.has_ended(steps_, patience_);
@@ -121,6 +123,22 @@ void Report::after_step(const nn::StepReport& step) {
     const int64_t every = run_.folder.run.report_every;
     if (snapshot || last || (every > 0 && step.step % every == 0))
         write(!last);
+}
+
+void Report::log_as_json(bool from_start) const {
+    if (!run_.folder.exists() || run_.folder.run.log != "json")
+        return;
+    const std::string file = run_.folder.file("log.jsonl"), &log = run_.log();
+    const std::string names = log.substr(0, log.find('\n'));
+    std::ofstream out(file, from_start ? std::ios::trunc : std::ios::app);
+    std::istringstream rows(log.substr(from_start ? names.size() + 1 : log.rfind('\n', log.size() - 2) + 1));
+    for (std::string row, name, value; std::getline(rows, row); out << "}\n") {
+        std::istringstream keys(names), values(row);
+        for (const char* next = "{\""; std::getline(keys, name, ',') && std::getline(values, value, ',');)
+            if (value.find_first_of("0123456789") != value.npos)  // neither empty nor infinite
+                out << std::exchange(next, ",\"") << name << "\":" << value;
+    }
+    autograd::check(bool(out.flush()), file, ": it could not be written");
 }
 
 void Report::write(bool goes_on) const {

@@ -34,7 +34,8 @@ Subject subject_of(const Model& model, const std::vector<autograd::Tokens>& text
     return s;
 }
 
-// Records a run that has a folder or a page, and writes both; does nothing for others.
+// Records a run that has a folder or a page, and writes both; does nothing for others. With --log json, it
+// also adds each row of the log to log.jsonl, at once, as an object of the values that the row has.
 class Report {
 public:
     // steps, patience: of the whole run. Takes the first snapshot, and the time of each layer. Throws Error
@@ -46,6 +47,7 @@ public:
 
 private:
     void write(bool goes_on) const;
+    void log_as_json(bool from_start) const;
 
     const models::Run& run_;
     int64_t steps_, patience_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
 #include "apps/kit/report.h"
@@ -20,6 +21,7 @@ using autograd::join;
 
 void add_report_options(Options& options, models::RunSettings& run) {
     options.add("--check", "ask whether all is ready for a long run, and do not train", run.check).new_run();
+    options.add("--plot", "draw the curve of the loss at the end", run.plot).this_call();
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
         .this_call();
@@ -41,6 +43,7 @@ void add_run_options(Options& options, models::RunSettings& run) {
         .add("--stop-after", "N", "stop this call after N steps, to resume later; 0: run to the end",
              run.stop_after, {.max = 1'000'000'000})
         .this_call();
+    options.add("--log", "json: the folder also gets log.jsonl", run.log, {"csv", "json"}).may_change();
     add_report_options(options, run);
 }
 
@@ -79,6 +82,9 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
 
 // After the last step of this call.
 bool finish(models::Run& run, bool has_ended) {
+    if (run.folder.run.plot)
+        std::cout << loss_chart(run.log(), static_cast<std::size_t>(terminal_width(STDOUT_FILENO)),
+                                stdout_ink());
     const std::string how = "; continue with --resume " + run.folder.top + "\n";
     if (interrupted())
         std::cerr << (run.folder.exists() ? "saved" + how

@@ -138,10 +138,10 @@ models/decoder.cpp:DecoderLayer                                Section 3.2.3
 
       head 1: weights              head 2: weights
           5      3      9              5      3      9
-<sos>  0.00·  0.00·  1.00█   <sos>  0.00·  0.03·  0.97█
-    9  0.07·  0.21░  0.72▓       9  0.02·  0.75▓  0.23░
-    3  1.00█  0.00·  0.00·       3  0.96█  0.04·  0.00·
-    5  1.00█  0.00·  0.00·       5  1.00█  0.00·  0.00·
+<sos>  0.00.  0.00.  1.00#   <sos>  0.00.  0.03.  0.97#
+    9  0.07.  0.21:  0.72*       9  0.02.  0.75*  0.23:
+    3  1.00#  0.00.  0.00.       3  0.96#  0.04.  0.00.
+    5  1.00#  0.00.  0.00.       5  1.00#  0.00.  0.00.
 
 This is the reversal. Row <sos> must say the last symbol of the source, row 9
 the middle one, row 3 the first one: the anti-diagonal. Nobody told the model
@@ -273,24 +273,24 @@ TEST_CASE("matrices are aligned, and their numbers have as many decimals as they
                         .columns = {"x", "longer"},
                         .values = {0.5, -12.3456, 0, -3e38},
                         .cells = kit::Cells::numbers};
-    CHECK(kit::draw(map, false) ==
+    CHECK(kit::draw(map, kit::Ink::blocks) ==
           "      two\n"
           "           x longer\n"
           "    a   0.50 -12.35\n"
           "<sos>      0     -∞\n");
     map.columns = {"x", "a long label"};
-    CHECK(kit::draw(map, false) ==
+    CHECK(kit::draw(map, kit::Ink::blocks) ==
           "      two\n"
           "                 x a long label\n"
           "    a         0.50       -12.35\n"
           "<sos>            0           -∞\n");
     map = {
         .title = "w", .rows = {"a"}, .columns = {"b", "c"}, .values = {1, 0.001}, .cells = kit::Cells::both};
-    CHECK(kit::draw(map, false) ==
+    CHECK(kit::draw(map, kit::Ink::blocks) ==
           "  w\n"
           "      b      c\n"
           "a  1.00█  0.00·\n");
-    CHECK(contains(kit::draw(map, true), "\033[48;5;255;38;5;232m  1.00 \033[0m"));
+    CHECK(contains(kit::draw(map, kit::Ink::greys), "\033[48;5;255;38;5;232m  1.00 \033[0m"));
 }
 
 TEST_CASE("no pages are shown at once", "[apps][explain]") { CHECK_NOTHROW(explain::turn_pages({})); }

@@ -1,11 +1,10 @@
-// What the programs share: options, pictures.
+// What the programs share: options.
 #include <algorithm>
 #include <functional>
 #include <iostream>
 #include <sstream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
@@ -98,11 +97,6 @@ std::string commanded(Words words) {
     } catch (const UsageError& error) {
         return error.what();
     }
-}
-
-std::string heat_map(const Words& rows, const Words& columns, const std::vector<double>& values,
-                     bool colour) {
-    return kit::draw({.rows = rows, .columns = columns, .values = values}, colour);
 }
 
 }  // namespace
@@ -373,26 +367,6 @@ TEST_CASE("the help of a program that resumes: presets, and what may be given ag
         INFO(line);
         CHECK(line.size() <= 80);
     }
-}
-
-TEST_CASE("a heat map in characters", "[kit]") {
-    CHECK(heat_map({"a", "<eos>"}, {"7", "12", "été"}, {0, 0.25, 0.5, 0.75, 1, 0.1}, false) ==
-          "         7  12 été\n"
-          "    a   ··  ░░  ▒▒\n"
-          "<eos>   ▓▓  ██  ··\n");
-    CHECK(heat_map({"é"}, {"1"}, {0.13}, false) == "    1\né  ░░\n");  // a label's columns, not bytes
-    // Shades change half way between their values; numbers outside [0, 1] are drawn as the nearest.
-    CHECK(heat_map({"x"}, {"a", "b", "c", "d", "e", "f"}, {0.12, 0.38, 0.62, 0.88, -3, 7}, false) ==
-          "    a  b  c  d  e  f\n"
-          "x  ·· ▒▒ ▒▒ ██ ·· ██\n");
-    CHECK(heat_map({}, {"a"}, {}, false) == "   a\n");
-}
-
-TEST_CASE("a heat map in colour", "[kit]") {
-    CHECK(heat_map({"a"}, {"1", "2", "3"}, {0, 1, 0.5}, true) ==
-          "    1  2  3\na \033[48;5;232;38;5;255m   \033[0m\033[48;5;255;38;5;232m   "
-          "\033[0m\033[48;5;244;38;5;232m   \033[0m\n");
-    CHECK(heat_map({"a"}, {"long"}, {2}, true) == "   long\na   \033[48;5;255;38;5;232m   \033[0m\n");
 }
 
 TEST_CASE("durations have two parts", "[kit]") {

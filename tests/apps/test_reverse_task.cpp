@@ -106,8 +106,19 @@ TEST_CASE("reverse_task reverses 2000 unseen sequences, and the given one", "[ap
 
     CHECK(contains(r.out,
                    "Cross-attention for 5 3 9 (rows: output symbols, columns: input symbols)\n"
-                   "layer "));
+                   "of every head, with the part of its weight that is on the anti-diagonal\n\n"
+                   "layer 1\nhead 1: 0."));
     CHECK(mass(r) >= 0.6);
+    // All heads are there, of four lines each, and the one said to be the best is.
+    double best = 0;
+    for (const std::string& line : out)
+        for (std::size_t at = line.find("head "); line.starts_with("head ") && at != std::string::npos;
+             at = line.find("head ", at + 1))
+            best = std::max(best, std::stod(line.substr(line.find(": ", at) + 2)));
+    CHECK(best == mass(r));
+    CHECK(std::count_if(out.begin(), out.end(), [](const std::string& line) {
+              return line.size() == 48 && line.find_first_not_of(".:+*# ") == std::string::npos;
+          }) == 2 * 4);
     CHECK(has("        5  3  9"));
     for (const char* label : {"    9 ", "    3 ", "    5 ", "<eos> "})
         CHECK(std::count_if(out.begin(), out.end(),
@@ -121,6 +132,20 @@ TEST_CASE("reverse_task reverses 2000 unseen sequences, and the given one", "[ap
     CHECK(losses(r).size() == 13);
     CHECK(losses(r)[0].starts_with("step    1/1200  loss "));
     CHECK(losses(r)[12].starts_with("step 1200/1200  loss 0.0"));
+}
+
+TEST_CASE("reverse_task shows 32 heads, and says how many more there are", "[apps][reverse_task]") {
+    const Result r = reverse_task(with_more(kSmall, {"--layers", "3", "--heads", "16", "--d-model", "16"}));
+    INFO(r.out);
+    std::size_t heads = 0;
+    for (std::size_t at = r.out.find("head "); at != std::string::npos; at = r.out.find("head ", at + 1))
+        heads +=
+            std::isdigit(static_cast<unsigned char>(r.out[at + 5])) && contains(r.out.substr(at, 9), ":");
+    CHECK(heads == 32);
+    CHECK(contains(r.out, "\nlayer 2\nhead 1: "));
+    CHECK(contains(r.out, "\n\nand 16 heads more\n\nthe best head: layer "));
+    for (const std::string& line : lines_of(r.out.substr(r.out.find("layer 1"))))
+        CHECK(line.size() <= 80);
 }
 
 TEST_CASE("a head of reverse_task learns the anti-diagonal, whatever the seed",

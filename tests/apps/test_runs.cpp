@@ -91,6 +91,22 @@ std::string without_times(const std::string& log) {
     return rows;
 }
 
+// The rows of a log as lines of JSON.
+std::string as_json(const std::string& log) {
+    const Words rows = lines_of(log), names = {"step",          "loss",    "validation loss", "learning rate",
+                                               "gradient norm", "seconds", "tokens/s"};
+    std::string lines;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        std::istringstream row(rows[i]);
+        std::string values, value;
+        for (const std::string& name : names)
+            if (std::getline(row, value, ',') && !value.empty())
+                values.append(values.empty() ? "" : ",").append("\"" + name + "\":" + value);
+        lines += "{" + values + "}\n";
+    }
+    return lines;
+}
+
 }  // namespace
 
 TEST_CASE("every program that trains: killed at three points and resumed, it ends with the same files",
@@ -100,12 +116,12 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
         INFO(p.name);
         const std::string whole = programs.folder / (p.name + "-whole"),
                           run = programs.folder / (p.name + "-run");
-        const Result first = tests::run(p.name, joined(p.train, {"--save", whole}));
+        const Words train = joined(p.train, {"--log", "json"});
+        const Result first = tests::run(p.name, joined(train, {"--save", whole}));
         INFO(first.err);
         REQUIRE(first.status <= 1);  // 1: after so few steps, the task is not solved
         for (int64_t i = 1; i <= 3; ++i) {
-            Running now(p.name,
-                        i > 1 ? joined(p.begin, {"--resume", run}) : joined(p.train, {"--save", run}));
+            Running now(p.name, i > 1 ? joined(p.begin, {"--resume", run}) : joined(train, {"--save", run}));
             while (logged_steps(p, run) < i * p.steps / 5 && now.runs())
                 usleep(500);
             usleep(static_cast<unsigned>(1'000 * i));  // the log is written before the checkpoint
@@ -133,6 +149,52 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
         const std::string log = file(p, run, "log.csv");
         CHECK(log.starts_with("step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n1,"));
         CHECK(without_times(log) == without_times(file(p, whole, "log.csv")));
+        CHECK(file(p, run, "log.jsonl") == as_json(log));
+    }
+}
+
+TEST_CASE("a log of JSON grows with each step, and its format may change", "[apps][runs]") {
+    const Folder folder;
+    const std::string run = folder / "run", log = run + "/log.csv", json = run + "/log.jsonl";
+    const auto reverse = [&](const Words& words) {
+        return tests::run("reverse_task", joined({"--stop-after", "2"}, words)).status;
+    };
+    REQUIRE(reverse({"--steps", "9", "--layers", "1", "--d-model", "8", "--save", run}) == 0);
+    CHECK_FALSE(std::filesystem::exists(json));
+    REQUIRE(reverse({"--resume", run, "--log", "json"}) == 0);
+    CHECK(lines_of(content(json)).size() == 4);
+    REQUIRE(reverse({"--resume", run}) == 0);  // it remembers
+    CHECK(lines_of(content(json)).size() == 6);
+    CHECK(content(json) == as_json(content(log)));
+    std::filesystem::remove(json);
+    REQUIRE(reverse({"--resume", run, "--log", "csv"}) == 0);
+    CHECK_FALSE(std::filesystem::exists(json));
+    std::filesystem::create_directory(json);
+    const Result blocked = tests::run("reverse_task", {"--resume", run, "--log", "json"});
+    CHECK(blocked.status == 1);
+    CHECK(blocked.err.ends_with("reverse_task: " + json + ": it could not be written\n"));
+    const Result wrong = tests::run("reverse_task", {"--log", "xml"});
+    CHECK(wrong.status == 2);
+    CHECK(wrong.err == "reverse_task: --log must be one of csv|json: got 'xml'\n");
+}
+
+TEST_CASE("--plot draws the losses of the whole run, on every program that trains", "[apps][runs]") {
+    const Programs programs;
+    for (const Program& p : programs.all) {
+        INFO(p.name);
+        const std::string run = programs.folder / p.name, axis = std::string(71, '-') + "\n";
+        const Result begun = tests::run(p.name, joined(p.train, {"--save", run, "--stop-after", "3"}));
+        CHECK_FALSE(contains(begun.out, axis));
+        const Result r =
+            tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "2", "--plot"}));
+        INFO(r.out << r.err);
+        CHECK(contains(r.out, "loss: # training"));
+        const std::size_t end = r.out.find(axis);
+        REQUIRE(end != std::string::npos);
+        const std::string numbers = lines_of(r.out.substr(end)).at(1);
+        CHECK(numbers.starts_with("         1  "));
+        CHECK(numbers.ends_with(" 5"));
+        CHECK(numbers.size() == 80);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
 #include "apps/kit/run.h"
+#include "apps/kit/text.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -60,15 +61,15 @@ Words lines_of(const std::string& text) {
     return lines;
 }
 
-// The same with a terminal of 100 columns as standard error.
+// The same with a terminal as standard error.
 template <class F>
-std::string shown_by(const F& f) {
+std::string shown_by(const F& f, unsigned short columns = 100) {
     const int master = posix_openpt(O_RDWR | O_NOCTTY);
     REQUIRE((master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0));
     const int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
     REQUIRE(slave >= 0);
     winsize size{};
-    size.ws_col = 100;
+    size.ws_col = columns;
     ioctl(slave, TIOCSWINSZ, &size);
     with_error_output(slave, f);
     fcntl(master, F_SETFL, O_NONBLOCK);
@@ -208,4 +209,29 @@ TEST_CASE("progress: on a terminal one line is redrawn, and a note stays above i
         progress.note("after");
     });
     CHECK(ended.ends_with("\033[K\rtwice\033[K\r\nafter\r\n"));  // no line is ended twice
+}
+
+TEST_CASE("progress: the losses of the run so far are a curve, as wide as there is room", "[kit][training]") {
+    const auto shown = [](int64_t done, unsigned short columns) {
+        return shown_by(
+            [done] {
+                kit::Progress progress(24, 1, done);
+                for (int64_t step = done + 1; step <= 24; ++step) {
+                    if (step == 13)
+                        usleep(60'000);  // then the line is drawn again
+                    progress.update(step, step <= 8 ? 9.0 - static_cast<double>(step) : 1.0, 100);
+                }
+            },
+            columns);
+    };
+    CHECK(contains(shown(0, 100), "\r█▇▆▅▄▃▂▁▁▁▁▁▁··········· step 13/24"));
+    CHECK(contains(shown(0, 100), "\r█▇▆▅▄▃▂▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁ step 24/24"));
+    CHECK(contains(shown(6, 100), "\r██▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁ step 24/24"));  // a resumed run
+    CHECK(contains(shown(0, 80), "\r█▆▃▁▁▁▁▁▁▁ step 24/24"));
+    CHECK(contains(shown(0, 40), "\rstep 24/24"));
+    for (const unsigned short columns : std::initializer_list<unsigned short>{20, 40, 80, 120}) {
+        std::istringstream drawn(shown(0, columns));
+        for (std::string line; std::getline(drawn, line, '\r');)
+            CHECK(kit::columns(line.substr(0, line.find("\033[K"))) < columns);
+    }
 }

@@ -1,7 +1,7 @@
 // Heat maps and line charts as SVG files, for the chapters and the museum. Any browser shows them, light or
 // dark as its reader likes it; they hold no script and no font, and the same numbers give the same bytes on
-// every machine. Line charts also for a terminal. (Of the programs, those that draw have apps/kit/picture.h;
-// and the page about a run draws itself.)
+// every machine. (Of the programs, those that draw have apps/kit/picture.h; and the page about a run draws
+// itself.)
 //
 //     const kit::HeatMap map = {.rows = {"5", "3"}, .columns = {"5", "3"}, .values = {0.9, 0.1, 0.4, 0.6}};
 //     std::ofstream("weights.svg") << figures::svg("Attention", "Each digit attends to itself.", {map});
@@ -51,10 +51,5 @@ std::string svg(const std::string& title, const std::string& description, const 
                 int across = 1);
 std::string svg(const std::string& title, const std::string& description,
                 const std::vector<LineChart>& panels, int across = 1);
-
-// A line chart of this many characters: braille dots, eight a character, the name of each series at its end,
-// and if `colour`, each in its own. Throws Error if a series has no point, if x and y do not match in number,
-// and if an axis has no value that it can show.
-std::string draw(const LineChart& chart, std::size_t width, std::size_t height, bool colour);
 
 }  // namespace plaingrad::figures

@@ -169,15 +169,12 @@ TEST_CASE("numbers are rounded, without a sign for zero, and the same in every l
         std::string do_grouping() const override { return "\1"; }
     };
     const LineChart chart = chart_of({{"s", {0.5, 1234.5, 20000}}});
-    const std::string plain = svg("t", "d", {chart}), map = svg("t", "d", {kMap}),
-                      drawn = figures::draw(chart, 40, 5, true);
+    const std::string plain = svg("t", "d", {chart}), map = svg("t", "d", {kMap});
     const std::locale before = std::locale::global(std::locale(std::locale(), new German));
     const std::string german = svg("t", "d", {chart}), german_map = svg("t", "d", {kMap});
-    const std::string german_drawn = figures::draw(chart, 40, 5, true);
     std::locale::global(before);
     CHECK(german == plain);
     CHECK(german_map == map);
-    CHECK(german_drawn == drawn);
 }
 
 TEST_CASE("axes have round numbers", "[kit][figure]") {
@@ -374,34 +371,12 @@ TEST_CASE("what cannot be drawn is refused", "[kit][figure]") {
                       "columns and 3 values");
 }
 
-TEST_CASE("a chart on a terminal", "[kit][figure]") {
-    LineChart chart = chart_of({{"down", {4, 3, 2, NAN, 0}, {0, 1, 2, 3, 4}}, {"ln V", {3}}});
-    chart.title = "A title";
-    const std::string plain = figures::draw(chart, 30, 4, false);
-    CHECK(plain == R"(A title
-loss
-5 ┤⣀
-  │⠄⠩⠉⠖⠲⠤⢄⣠⡀⠄⠠ ⠄⠠ ⠄⠠ ⠄⠠ ⠄ ln V
-  │        ⠈⠉⠑⠂
-0 ┤                     ⢀ down
-  └───────────────── step
-   0          2         4
-)");
-    const std::string coloured = figures::draw(chart, 30, 4, true);
-    CHECK(contains(coloured, " \033[38;5;33mdown\033[0m\n"));
-    CHECK(std::regex_replace(coloured, std::regex("\033\\[[0-9;]*m"), "") == plain);
-    for (const char* name : {"", "a long name"}) {
-        std::istringstream lines(figures::draw(chart_of({{name, {1, 1000000}, {0, 1000}}}), 40, 8, false));
-        for (std::string line; std::getline(lines, line);)
-            CHECK(kit::columns(line) <= 40);
-    }
-}
-
 TEST_CASE("pictures side by side", "[kit][figure]") {
     CHECK(kit::beside({"ab\nc\n", "d\n", "e\nfg\nh\n"}, 80) == "ab   d    e\nc         fg\n          h\n");
     CHECK(kit::beside({"ab\nc\n", "d\n", "e\n"}, 7) == "ab   d\nc\ne\n\n");
     CHECK(kit::beside({"\033[38;5;33m—\033[0m\nabc\n", "d\ne\n"}, 80) ==
           "\033[38;5;33m—\033[0m     d\nabc   e\n");
+    CHECK(kit::beside({"a\n\n", "b\n\n"}, 80) == "a   b\n\n");  // nothing but a line's end
     CHECK(kit::beside({}, 80).empty());
 }
 
@@ -413,5 +388,4 @@ TEST_CASE("a scale of what is nearly nothing, and a tick that a logarithmic axis
     chart.y = {.log = true, .ticks = {0, 1, 10}};
     const Scale log({chart}, false, 5);
     CHECK(log.ticks().size() == 2);
-    CHECK_FALSE(figures::draw(chart, 40, 8, false).empty());
 }

@@ -75,7 +75,7 @@ void main_program(kit::Options& options) {
                      "pages are turned by key: standard input and output must be a terminal");
     const Values values = compute(parse_triple(digits), seed);
     for (const std::size_t i : chosen)
-        pages.push_back(page(steps[i], join(i + 1, "/", steps.size()), values, kit::stdout_has_colour()));
+        pages.push_back(page(steps[i], join(i + 1, "/", steps.size()), values, kit::stdout_ink()));
     if (interactive)
         turn_pages(pages);
     else

@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "apps/kit/options.h"
-#include "apps/kit/picture.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::explain {
@@ -31,7 +30,7 @@ struct Reference {
 };
 
 // "q = encoder.q 0 | k = encoder.k 0"
-static std::string matrices(const std::string& line, const Values& values, bool colour) {
+static std::string matrices(const std::string& line, const Values& values, kit::Ink ink) {
     Words pictures;
     for (std::size_t begin = 0, end = 0; begin < line.size(); begin = end + 3) {
         end = std::min(line.find(" | ", begin), line.size());
@@ -50,7 +49,7 @@ static std::string matrices(const std::string& line, const Values& values, bool 
                                .columns = labels(kinds[1], x.size(-1), values),
                                .values = {numbers.begin(), numbers.end()},
                                .cells = kinds.size() == 3 ? kit::Cells::both : kit::Cells::numbers},
-                              colour));
+                              ink));
         }
     }
     return kit::beside(pictures, 80);
@@ -87,9 +86,9 @@ std::vector<Step> lecture_steps() {
     return steps;
 }
 
-std::string page(const Step& step, const std::string& number, const Values& values, bool colour) {
+std::string page(const Step& step, const std::string& number, const Values& values, kit::Ink ink) {
     const auto styled = [&](const char* style, const std::string& text) {
-        return colour ? style + text + "\033[0m" : text;
+        return ink >= kit::Ink::greys ? style + text + "\033[0m" : text;
     };
     const std::string title = number + "  " + step.title, name = "[" + step.name + "]\n";
     const std::size_t gap = 81 - nn::columns_of(title) - name.size();
@@ -98,7 +97,7 @@ std::string page(const Step& step, const std::string& number, const Values& valu
     std::istringstream lines(step.text);
     for (std::string line; std::getline(lines, line);) {
         head = head && !line.empty();
-        text += line.starts_with('[') ? matrices(line.substr(1, line.size() - 2), values, colour)
+        text += line.starts_with('[') ? matrices(line.substr(1, line.size() - 2), values, ink)
                                       : styled(head ? "\033[2m" : "", filled(line, values));
     }
     return text;

@@ -7,6 +7,7 @@
 // Matrices stand side by side as far as 80 columns hold them.
 #pragma once
 
+#include "apps/kit/picture.h"
 #include "apps/programs/explain/values.h"
 
 namespace plaingrad::explain {
@@ -18,6 +19,6 @@ std::vector<Step> lecture_steps();
 
 // number: "7/29". Throws std::out_of_range for a name that the values do not have. With colour, the title is
 // bold, the lines above the first empty one (formula, source, shape) are dim, and weights are shades of grey.
-std::string page(const Step& step, const std::string& number, const Values& values, bool colour);
+std::string page(const Step& step, const std::string& number, const Values& values, kit::Ink ink);
 
 }  // namespace plaingrad::explain

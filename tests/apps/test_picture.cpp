@@ -1,0 +1,216 @@
+// Pictures on a terminal and in a file: heat maps, charts, and what standard output can show.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "apps/kit/picture.h"
+#include "apps/kit/text.h"
+#include "tests/catch.h"
+
+using namespace plaingrad;  // NOLINT
+using kit::Ink;
+using tests::contains;
+using Words = std::vector<std::string>;
+
+namespace {
+
+constexpr Ink kInks[] = {Ink::ascii, Ink::blocks, Ink::greys, Ink::colours};
+
+std::string heat_map(const Words& rows, const Words& columns, const std::vector<double>& values, Ink ink) {
+    return kit::draw({.rows = rows, .columns = columns, .values = values}, ink);
+}
+
+bool is_ascii(const std::string& text) {
+    for (const char c : text)
+        if (c != '\n' && (c < ' ' || c > '~'))
+            return false;
+    return true;
+}
+
+// stdout_ink with this environment, and a terminal (or a pipe) as standard output.
+Ink ink_of(const std::map<std::string, std::string>& variables, bool terminal = true) {
+    std::map<std::string, std::string> before;
+    for (const char* name : {"TERM", "COLORTERM", "NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG"}) {
+        if (const char* value = std::getenv(name))
+            before[name] = value;
+        unsetenv(name);
+    }
+    for (const auto& [name, value] : variables)
+        setenv(name.c_str(), value.c_str(), 1);
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    REQUIRE((master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0));
+    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY), output = dup(STDOUT_FILENO);
+    int ends[2];
+    REQUIRE((slave >= 0 && output >= 0 && pipe(ends) == 0));
+    std::cout.flush();
+    dup2(terminal ? slave : ends[1], STDOUT_FILENO);
+    const Ink ink = kit::stdout_ink();
+    dup2(output, STDOUT_FILENO);
+    for (const int descriptor : {master, slave, output, ends[0], ends[1]})
+        close(descriptor);
+    for (const auto& [name, value] : variables)
+        unsetenv(name.c_str());
+    for (const auto& [name, value] : before)
+        setenv(name.c_str(), value.c_str(), 1);
+    return ink;
+}
+
+// A log with these losses, and some validations.
+std::string log_of(const std::vector<double>& losses, const std::map<int, double>& validations = {}) {
+    std::ostringstream log;
+    log << "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s\n";
+    for (int i = 0; i < static_cast<int>(losses.size()); ++i) {
+        log << i + 1 << ',' << losses[static_cast<std::size_t>(i)] << ',';
+        if (validations.contains(i + 1))
+            log << validations.at(i + 1);
+        log << ",0.001,1,0.5,1000\n";
+    }
+    return log.str();
+}
+
+Words lines_of(const std::string& text) {
+    Words lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a heat map in characters", "[kit][picture]") {
+    CHECK(heat_map({"a", "<eos>"}, {"7", "12", "été"}, {0, 0.25, 0.5, 0.75, 1, 0.1}, Ink::blocks) ==
+          "         7  12 été\n"
+          "    a   ··  ░░  ▒▒\n"
+          "<eos>   ▓▓  ██  ··\n");
+    CHECK(heat_map({"a", "<eos>"}, {"7", "12", "x"}, {0, 0.25, 0.5, 0.75, 1, 0.1}, Ink::ascii) ==
+          "        7 12  x\n"
+          "    a  .. :: ++\n"
+          "<eos>  ** ## ..\n");
+    CHECK(heat_map({"é"}, {"1"}, {0.13}, Ink::blocks) == "    1\né  ░░\n");  // a label's columns, not bytes
+    // Shades change half way between their values; numbers outside [0, 1] are drawn as the nearest.
+    CHECK(heat_map({"x"}, {"a", "b", "c", "d", "e", "f"}, {0.12, 0.38, 0.62, 0.88, -3, 7}, Ink::blocks) ==
+          "    a  b  c  d  e  f\n"
+          "x  ·· ▒▒ ▒▒ ██ ·· ██\n");
+    CHECK(heat_map({}, {"a"}, {}, Ink::ascii) == "   a\n");
+}
+
+TEST_CASE("a heat map in colour", "[kit][picture]") {
+    CHECK(heat_map({"a"}, {"1", "2", "3"}, {0, 1, 0.5}, Ink::greys) ==
+          "    1  2  3\na \033[48;5;232;38;5;255m   \033[0m\033[48;5;255;38;5;232m   "
+          "\033[0m\033[48;5;244;38;5;232m   \033[0m\n");
+    CHECK(heat_map({"a"}, {"long"}, {2}, Ink::greys) == "   long\na   \033[48;5;255;38;5;232m   \033[0m\n");
+    CHECK(heat_map({"a"}, {"1", "2", "3"}, {0, 1, 0.5}, Ink::colours) ==
+          "    1  2  3\na \033[48;2;0;30;80;38;5;255m   \033[0m\033[48;2;255;234;55;38;5;232m   "
+          "\033[0m\033[48;2;128;132;68;38;5;232m   \033[0m\n");
+}
+
+TEST_CASE("a small heat map has one column for a value, and no labels", "[kit][picture]") {
+    const kit::HeatMap map = {.title = "head 1",
+                              .rows = {"a", "b", "c"},
+                              .columns = {"long", "longer"},
+                              .values = {0, 1, 0.5, 0.25, 0.75, NAN},
+                              .cells = kit::Cells::small};
+    CHECK(kit::draw(map, Ink::ascii) == "head 1\n.#\n+:\n*.\n");
+    CHECK(kit::draw(map, Ink::blocks) == "head 1\n·█\n▒░\n▓·\n");
+    for (const Ink ink : {Ink::greys, Ink::colours}) {
+        const Words lines = lines_of(kit::draw(map, ink));
+        REQUIRE(lines.size() == 4);
+        for (std::size_t i = 1; i < 4; ++i)
+            CHECK(kit::columns(lines[i]) == 2);
+    }
+    CHECK(contains(kit::draw(map, Ink::greys),
+                   "\n\033[48;5;232;38;5;255m \033[0m\033[48;5;255;38;5;232m \033[0m\n"));
+}
+
+TEST_CASE("standard output: ASCII in a pipe, on a terminal what its variables promise", "[kit][picture]") {
+    const std::map<std::string, std::string> all = {
+        {"TERM", "xterm-256color"}, {"COLORTERM", "truecolor"}, {"LANG", "en_US.UTF-8"}};
+    CHECK(ink_of(all, false) == Ink::ascii);
+    CHECK(ink_of(all) == Ink::colours);
+    CHECK(ink_of({{"TERM", "xterm"}, {"COLORTERM", "24bit"}}) == Ink::colours);
+    CHECK(ink_of({{"TERM", "xterm-256color"}}) == Ink::greys);
+    CHECK(ink_of({{"TERM", "xterm-256color"}, {"COLORTERM", "yes"}}) == Ink::greys);
+    CHECK(ink_of({{"TERM", "xterm-256color"}, {"NO_COLOR", "1"}}) == Ink::blocks);
+    CHECK(ink_of({{"TERM", "xterm"}, {"COLORTERM", "truecolor"}, {"NO_COLOR", "x"}}) == Ink::blocks);
+    CHECK(ink_of({{"TERM", "xterm-256color"}, {"NO_COLOR", ""}}) == Ink::greys);  // as no-color.org says
+    CHECK(ink_of({{"TERM", "dumb"}, {"COLORTERM", "truecolor"}, {"LANG", "C.utf8"}}) == Ink::blocks);
+    CHECK(ink_of({{"TERM", "dumb"}, {"COLORTERM", "truecolor"}}) == Ink::ascii);
+    CHECK(ink_of({{"TERM", "linux"}, {"LC_CTYPE", "de_DE.UTF-8"}}) == Ink::blocks);
+    CHECK(ink_of({{"TERM", "linux"}, {"LC_ALL", "C"}, {"LANG", "en_US.UTF-8"}}) == Ink::ascii);
+    CHECK(ink_of({}) == Ink::ascii);
+}
+
+TEST_CASE("means of parts: few values are repeated, and missing ones left out", "[kit][picture]") {
+    CHECK(kit::means({1, 2, 3, 4, 5, 6}, 6, 3) == std::vector<double>{1.5, 3.5, 5.5});
+    CHECK(kit::means({1, 2, 3, 4, 6}, 5, 2) == std::vector<double>{1.5, 13.0 / 3});
+    CHECK(kit::means({1, 2}, 2, 5) == std::vector<double>{1, 1, 1, 2, 2});
+    CHECK(kit::means({4, 6, 7}, 8, 4) == std::vector<double>{5, 7});
+    CHECK(kit::means({}, 8, 2).empty());
+    CHECK(kit::means({}, 0, 2).empty());
+}
+
+TEST_CASE("a bar is as high as its value, in eighths of a line", "[kit][picture]") {
+    const auto bar = [](double height, Ink ink, int rows) {
+        std::string all;
+        for (int row = rows; row-- > 0;)
+            all += kit::bar(height, row, rows, ink);
+        return all;
+    };
+    for (int i = 0; i < 8; ++i)
+        CHECK(bar(i / 7.0, Ink::blocks, 1) == Words{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}[std::size_t(i)]);
+    CHECK(bar(1, Ink::blocks, 3) == "███");
+    CHECK(bar(0, Ink::blocks, 3) == "  ▁");
+    CHECK(bar(0.5, Ink::blocks, 3) == " ▅█");
+    CHECK(bar(0.5, Ink::ascii, 3) == " :#");
+    CHECK(bar(9, Ink::blocks, 2) == "██");
+}
+
+TEST_CASE("a chart of a run's losses", "[kit][picture]") {
+    std::vector<double> losses;
+    for (int i = 0; i < 40; ++i)
+        losses.push_back(4.0 / (1 + i));
+    CHECK(kit::loss_chart(log_of(losses, {{20, 2.5}, {40, 1.1}}), 30, Ink::ascii) ==
+          R"(loss: # training, o validation
+      4 |#
+        |#
+        |#
+      3 |#
+        |#         o
+        |#
+      2 |#.
+        |##
+        |##                  o
+      1 |##:
+        |####:..
+        |#########:::::::::::.
+        +---------------------
+         1      step        40
+)");
+    for (const Ink ink : kInks)
+        for (const std::size_t width : {40, 80, 120})
+            for (const int steps : {1, 7, 1000, 100000}) {
+                const std::string chart =
+                    kit::loss_chart(log_of(std::vector<double>(steps, 3.3)), width, ink);
+                CHECK(is_ascii(chart) == (ink == Ink::ascii));
+                for (const std::string& line : lines_of(chart))
+                    CHECK(kit::columns(line) <= width);
+                CHECK(chart.find(" training\n") < 12);
+                CHECK(contains(chart, " 3.30 |"));
+                CHECK(chart.ends_with(" " + std::to_string(steps) + "\n"));
+            }
+    std::map<int, double> validations;  // more than there are columns
+    for (int step = 1; step <= 500; ++step)
+        validations[step] = 5;
+    const std::string chart =
+        kit::loss_chart(log_of(std::vector<double>(500, 2), validations), 40, Ink::ascii);
+    CHECK(contains(chart, "\n      5 |ooooo"));
+    CHECK_NOTHROW(kit::loss_chart("step,loss\n1,2,3", 80, Ink::blocks));  // a cut log
+    CHECK_FALSE(kit::loss_chart("", 80, Ink::blocks).empty());
+}
