@@ -11,10 +11,7 @@ namespace plaingrad::translate {
 namespace {
 
 using autograd::join;
-using models::text::CorpusCheck;
-using models::text::LineList;
-using models::text::PairLength;
-using models::text::UnseenCharacters;
+using namespace models::text;
 
 struct Finding {
     std::string what;
@@ -56,7 +53,7 @@ std::vector<Finding> findings(const CorpusCheck& c, bool validation) {
     add("skipped, no text on either side", c.no_text);
     add("skipped, no source", c.no_source);
     add("skipped, no target", c.no_target);
-    add(join("one side more than ", models::text::kUneven, " times as long as the other"), c.uneven);
+    add(join("one side more than ", kUneven, " times as long as the other"), c.uneven);
     add("duplicates of an earlier pair", c.duplicates);
     if (validation) {
         add("pairs that are in the training data", c.pairs_learned);

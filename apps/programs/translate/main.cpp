@@ -87,7 +87,7 @@ void train_command(kit::Options& options) {
     std::optional<Corpus> validation;
     if (texts.validation)
         validation.emplace(*texts.validation, codec, model.config.specials, s.max_length, too_long(s));
-    train(model, codec, corpus, validation ? &*validation : nullptr, s, folder);
+    train({model, codec, corpus, validation ? &*validation : nullptr, s, folder});
 }
 
 // ---------------------------------------------------------------------------------- run, score, and info

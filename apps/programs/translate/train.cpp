@@ -70,16 +70,10 @@ struct Epoch {
     }
 };
 
-class Learner {
+class Learner : Job {
 public:
-    Learner(const Transformer& model, const Codec& codec, const Corpus& corpus, const Corpus* validation,
-            const Settings& s, const models::RunFolder& folder)
-        : model_(model),
-          codec_(codec),
-          corpus_(corpus),
-          validation_(validation),
-          s_(s),
-          folder_(folder),
+    explicit Learner(const Job& job)
+        : Job(job),
           cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
           run_(folder, models::parts_of(model, codec.metadata(), data()), hooks(),
                {.beta2 = 0.98, .eps = 1e-8}) {
@@ -88,16 +82,16 @@ public:
     }
 
     void operator()() {
-        if (run_.training.adam.steps() < s_.steps)
+        if (run_.training.adam.steps() < s.steps)
             print_epoch();
         Cursor others = cursor_;
         kit::Plan plan = {.activations = kit::activation_bytes(
-                              model_.config, std::min(s_.batch_tokens, corpus_.size() * corpus_.longest())),
-                          .files = s_.average + 3,
+                              model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
+                          .files = s.average + 3,
                           .advice = "a smaller --batch-tokens with --accumulate does the same in less",
                           .continues = what_continues(),
                           .subject = subject(),
-                          .trial = kit::trial_of(model_,
+                          .trial = kit::trial_of(model,
                                                  [&](int64_t) {
                                                      bool ends = false;
                                                      return kit::examples_of(others.next(ends));
@@ -106,20 +100,20 @@ public:
                               bool ends_epoch = false;
                               return loss_of(others.next(ends_epoch), nn::Mode::train(autograd::Rng(0)));
                           }};
-        if (validation_ != nullptr)
-            plan.decoding = decoding_bytes(model_.config, *validation_, s_.beam);
+        if (validation != nullptr)
+            plan.decoding = decoding_bytes(model.config, *validation, s.beam);
         kit::train(
             run_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options(), plan);
     }
 
 private:
     std::string data() const {
-        return join(corpus_.fingerprint(), "; ", validation_ ? validation_->fingerprint() : "no validation");
+        return join(corpus.fingerprint(), "; ", validation ? validation->fingerprint() : "no validation");
     }
 
     // What the page of --report shows: the attention of some sentences, their translations, and BLEU.
     kit::Subject subject() {
-        const Corpus& shown = validation_ != nullptr ? *validation_ : corpus_;
+        const Corpus& shown = validation != nullptr ? *validation : corpus;
         std::vector<models::Batch> texts;
         std::vector<std::string> lines;
         for (int64_t i = 0; i < std::min<int64_t>(shown.size(), 3); ++i) {
@@ -127,17 +121,17 @@ private:
             lines.push_back(shown.sentences()[static_cast<std::size_t>(i)].source);
         }
         const kit::Labels names =
-            kit::token_names(codec_.size(), [this](int32_t id) { return codec_.decode({id}); });
-        kit::Subject s = kit::subject_of(model_, texts, names, names);
-        s.samples = [this, lines] {
+            kit::token_names(codec.size(), [this](int32_t id) { return codec.decode({id}); });
+        kit::Subject subject = kit::subject_of(model, texts, names, names);
+        subject.samples = [this, lines] {
             kit::Labels all;
-            for (const models::Translation& t : models::translate(model_, codec_, lines, {.beam = 1}))
+            for (const models::Translation& t : models::translate(model, codec, lines, {.beam = 1}))
                 all.push_back(lines[all.size()] + "  ->  " + t.best[0].text);
             return all;
         };
-        if (validation_ != nullptr)
-            s.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
-        return s;
+        if (validation != nullptr)
+            subject.scores = [this] { return kit::Scores{{"BLEU", bleu_}}; };
+        return subject;
     }
 
     models::RunHooks hooks() {
@@ -148,28 +142,27 @@ private:
     }
 
     nn::TrainingOptions options() {
-        const int64_t d_model = model_.config.block.d_model;
-        const double factor =
-            s_.lr * std::sqrt(static_cast<double>(d_model) * static_cast<double>(s_.warmup));
-        nn::TrainingOptions options = {.steps = s_.steps,
-                                       .learning_rate = nn::WarmupInverseSqrt{d_model, s_.warmup, factor},
-                                       .clip = s_.clip,
-                                       .accumulate = s_.accumulate,
-                                       .seed = static_cast<uint64_t>(s_.seed),
-                                       .patience = s_.patience};
-        if (validation_ != nullptr)
+        const int64_t d_model = model.config.block.d_model;
+        const double factor = s.lr * std::sqrt(static_cast<double>(d_model) * static_cast<double>(s.warmup));
+        nn::TrainingOptions options = {.steps = s.steps,
+                                       .learning_rate = nn::WarmupInverseSqrt{d_model, s.warmup, factor},
+                                       .clip = s.clip,
+                                       .accumulate = s.accumulate,
+                                       .seed = static_cast<uint64_t>(s.seed),
+                                       .patience = s.patience};
+        if (validation != nullptr)
             options.validation_loss = [&] { return validate(); };
         return options;
     }
 
     void resume() {
-        const FieldReader field{folder_.checkpoint, "translate.", folder_.last()};
+        const FieldReader field{folder.checkpoint, "translate.", folder.last()};
         epoch_.visit(field);
-        check(epoch_.number >= 0, folder_.last(), ": translate.epoch must not be negative: got ",
+        check(epoch_.number >= 0, folder.last(), ": translate.epoch must not be negative: got ",
               epoch_.number);
         cursor_.move(epoch_.number, 0);
-        check(epoch_.batch >= 0 && epoch_.batch < cursor_.per_epoch(), folder_.last(),
-              ": translate.batch is ", epoch_.batch, ", but an epoch has ", cursor_.per_epoch());
+        check(epoch_.batch >= 0 && epoch_.batch < cursor_.per_epoch(), folder.last(), ": translate.batch is ",
+              epoch_.batch, ", but an epoch has ", cursor_.per_epoch());
         cursor_.index = epoch_.batch;
     }
     nn::checkpoint::Metadata state() {
@@ -183,17 +176,17 @@ private:
     void print_epoch() const {
         const int64_t batches = cursor_.per_epoch();
         // Of an epoch. The last step ends with the epoch, and may have fewer batches than the others.
-        const int64_t steps = (batches + s_.accumulate - 1) / s_.accumulate;
-        kit::say(join("an epoch: ", kit::counted(corpus_.size(), "pair"), ", ",
-                      kit::counted(corpus_.target_tokens(), "token"), " to predict, in ",
+        const int64_t steps = (batches + s.accumulate - 1) / s.accumulate;
+        kit::say(join("an epoch: ", kit::counted(corpus.size(), "pair"), ", ",
+                      kit::counted(corpus.target_tokens(), "token"), " to predict, in ",
                       kit::grouped(batches), batches == 1 ? " batch" : " batches", " of at most ",
-                      kit::grouped(s_.batch_tokens), ", ", kit::counted(steps, "step"), "; all ",
-                      kit::counted(s_.steps, "step"), " are ",
-                      kit::counted((s_.steps + steps - 1) / steps, "epoch")));
+                      kit::grouped(s.batch_tokens), ", ", kit::counted(steps, "step"), "; all ",
+                      kit::counted(s.steps, "step"), " are ",
+                      kit::counted((s.steps + steps - 1) / steps, "epoch")));
     }
 
     nn::StepLoss loss_of(const models::Batch& batch, const nn::Mode& mode) const {
-        return models::teacher_forcing(model_, batch, mode, static_cast<autograd::Real>(s_.label_smoothing));
+        return models::teacher_forcing(model, batch, mode, static_cast<autograd::Real>(s.label_smoothing));
     }
     nn::StepLoss next_loss(const nn::Mode& mode) {
         bool ends_epoch = false;
@@ -205,8 +198,8 @@ private:
     }
 
     double validate() {
-        bleu_ = measure_bleu(model_, codec_, validation_->sentences(), {.beam = 1, .alpha = 0}).score;
-        return mean_loss(model_, *validation_, s_.batch_tokens);
+        bleu_ = measure_bleu(model, codec, validation->sentences(), {.beam = 1, .alpha = 0}).score;
+        return mean_loss(model, *validation, s.batch_tokens);
     }
 
     // The epoch of the last batch, from 1. cursor_ is already at the next batch.
@@ -219,13 +212,13 @@ private:
     }
 
     std::string epoch_file(int64_t number) const {
-        return folder_.file(join("epoch-", number, ".safetensors"));
+        return folder.file(join("epoch-", number, ".safetensors"));
     }
 
     // At the end of an epoch, or of the run within one, which then counts as an epoch: logs it and saves its
     // model. Removes the models of epochs that are too old for the average.
     void after_step(const nn::StepReport& report) {
-        if (!report.ends_epoch && report.step != s_.steps)
+        if (!report.ends_epoch && report.step != s.steps)
             return;
         if (epoch_.log.empty())
             epoch_.log = "epoch,step,training loss,validation loss,BLEU (greedy)\n";
@@ -235,32 +228,31 @@ private:
             join(epoch(), ",", report.step, ",", kit::number(training_loss(), 4), ",", measured, "\n");
         if (report.ends_epoch)
             epoch_.loss_sum = 0, epoch_.tokens = 0;
-        models::save(epoch_file(epoch()), model_, codec_.metadata());
+        models::save(epoch_file(epoch()), model, codec.metadata());
         std::error_code none;
-        for (int64_t old = epoch() - s_.average; std::filesystem::remove(epoch_file(old), none);)
+        for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
             --old;
-        nn::checkpoint::replace_file(folder_.file("epochs.csv"), {epoch_.log});
+        nn::checkpoint::replace_file(folder.file("epochs.csv"), {epoch_.log});
     }
 
     // Where a saved model comes from: after how many steps, and how many epochs were averaged at most.
     nn::checkpoint::Metadata origin() const {
         nn::checkpoint::Metadata all;
         FieldWriter field{all, "translate."};
-        field("steps", run_.training.adam.steps()), field("average", s_.average);
+        field("steps", run_.training.adam.steps()), field("average", s.average);
         return all;
     }
     bool is_finished() const {
-        if (!std::filesystem::exists(folder_.model()))
+        if (!std::filesystem::exists(folder.model()))
             return false;
-        const nn::checkpoint::Metadata then = nn::checkpoint::read(folder_.model()).metadata(),
-                                       now = origin();
+        const nn::checkpoint::Metadata then = nn::checkpoint::read(folder.model()).metadata(), now = origin();
         return std::includes(then.begin(), then.end(), now.begin(), now.end());
     }
 
     // Once the run has ended: which settings have to grow, as its last step, its patience, or both ended it.
     std::string what_continues() const {
-        const bool steps = run_.has_ended(s_.steps, 0);
-        const bool patience = run_.has_ended(run_.training.adam.steps() + 1, s_.patience);
+        const bool steps = run_.has_ended(s.steps, 0);
+        const bool patience = run_.has_ended(run_.training.adam.steps() + 1, s.patience);
         return join("a larger ", steps ? "--steps" : "--patience",
                     steps && patience ? " together with a larger --patience" : "",
                     " continues it, another --average averages again");
@@ -275,48 +267,42 @@ private:
         if (run_.losses.empty())  // nothing was trained, but another --average was given
             run_.save_last();
         std::vector<std::string> epochs;
-        for (int64_t number = epoch(); number > epoch() - s_.average; --number)
+        for (int64_t number = epoch(); number > epoch() - s.average; --number)
             if (std::filesystem::exists(epoch_file(number)))
                 epochs.push_back(epoch_file(number));
         std::string kept = "the weights of the last step";
         if (!epochs.empty()) {
-            average(epochs, model_);
+            average(epochs, model);
             kept = "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
         }
-        double loss = validation_ == nullptr ? 0 : mean_loss(model_, *validation_, s_.batch_tokens);
-        if (validation_ != nullptr && run_.training.best_step > 0)
+        double loss = validation == nullptr ? 0 : mean_loss(model, *validation, s.batch_tokens);
+        if (validation != nullptr && run_.training.best_step > 0)
             choose_best(kept, loss);
-        nn::checkpoint::Metadata metadata = codec_.metadata();
+        nn::checkpoint::Metadata metadata = codec.metadata();
         metadata.merge(origin());
-        models::save(folder_.model(), model_, metadata);
-        std::cerr << "saved " << folder_.model() << ": " << kept << '\n';
-        if (validation_ == nullptr)
+        models::save(folder.model(), model, metadata);
+        std::cerr << "saved " << folder.model() << ": " << kept << '\n';
+        if (validation == nullptr)
             return;
-        std::cout << "validation loss " << loss << "\nbeam " << s_.beam << ": "
-                  << measure_bleu(model_, codec_, validation_->sentences(), {.beam = s_.beam}).text << '\n';
+        std::cout << "validation loss " << loss << "\nbeam " << s.beam << ": "
+                  << measure_bleu(model, codec, validation->sentences(), {.beam = s.beam}).text << '\n';
     }
 
-    // Loads the weights of the best validation into model_, unless model_, whose validation loss is `loss`,
+    // Loads the weights of the best validation into model, unless model, whose validation loss is `loss`,
     // is better. Says in `kept` which one it is.
     void choose_best(std::string& kept, double& loss) const {
         const double best = run_.training.best_validation;
         const std::string of_step = join("step ", run_.training.best_step);
-        if (loss < best || !std::filesystem::exists(folder_.best())) {
+        if (loss < best || !std::filesystem::exists(folder.best())) {
             kept += join(": validation loss ", loss, "; the best epoch, at ", of_step, ", has ", best);
             return;
         }
-        models::load_weights(folder_.best(), models::state_dict(model_));
+        models::load_weights(folder.best(), models::state_dict(model));
         kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept, " has ",
                     loss);
         loss = best;
     }
 
-    const Transformer& model_;
-    const Codec& codec_;
-    const Corpus& corpus_;
-    const Corpus* validation_;
-    const Settings& s_;
-    const models::RunFolder& folder_;
     Cursor cursor_;
     Epoch epoch_;
     double bleu_ = 0;
@@ -325,9 +311,6 @@ private:
 
 }  // namespace
 
-void train(const Transformer& model, const Codec& codec, const Corpus& corpus, const Corpus* validation,
-           const Settings& s, const models::RunFolder& folder) {
-    Learner(model, codec, corpus, validation, s, folder)();
-}
+void train(const Job& job) { Learner{job}(); }
 
 }  // namespace plaingrad::translate

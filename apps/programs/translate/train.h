@@ -7,10 +7,18 @@
 
 namespace plaingrad::translate {
 
-// Trains `model`, or continues the run in the folder. At the end saves model.safetensors: the average of the
-// last epochs, or the weights of the best validation if those are better. Prints the plan before, and loss
-// and BLEU after. `validation` may be null.
-void train(const models::Transformer& model, const Codec& codec, const Corpus& corpus,
-           const Corpus* validation, const Settings& s, const models::RunFolder& folder);
+struct Job {
+    const models::Transformer& model;
+    const Codec& codec;
+    const Corpus& corpus;
+    const Corpus* validation;  // or null
+    const Settings& s;
+    const models::RunFolder& folder;
+};
+
+// Trains the model, or continues the run in the folder. At the end saves model.safetensors: the average of
+// the last epochs, or the weights of the best validation if those are better. Prints the plan before, and
+// loss and BLEU after.
+void train(const Job& job);
 
 }  // namespace plaingrad::translate
