@@ -34,11 +34,12 @@ Trial trial_of(const Model& model, const std::function<Examples(int64_t i)>& exa
         else
             return model(in[0], mode);
     };
-    const auto loss = [=, &model](const Examples& e, const nn::Mode& mode) {
+    const Model* const of = &model;  // captured where it is used
+    const auto loss = [=](const Examples& e, const nn::Mode& mode) {
         if constexpr (std::is_same_v<Model, models::Transformer>)
-            return model.loss(e.inputs[0], e.inputs[1], e.targets, mode);
-        else if constexpr (requires { model.loss(e.inputs[0], e.targets, mode); })
-            return model.loss(e.inputs[0], e.targets, mode);
+            return of->loss(e.inputs[0], e.inputs[1], e.targets, mode);
+        else if constexpr (requires { of->loss(e.inputs[0], e.targets, mode); })
+            return of->loss(e.inputs[0], e.targets, mode);
         else
             return cross_entropy(logits(e.inputs, mode), e.targets);
     };
