@@ -1,10 +1,9 @@
 // Trains an encoder-decoder Transformer on a handful of sentence pairs, translates them, and then any
 // sentence that is typed.
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 
+#include "apps/kit/insight.h"
 #include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
@@ -113,11 +112,12 @@ bool shares_embeddings(const models::TransformerConfig& config) {
 
 constexpr int64_t kBatch = 64;
 
+kit::Labels names(const models::text::Vocabulary& words) {
+    return kit::token_names(words.size(), [&](int32_t id) { return words.word(id); });
+}
+
 // What the page of --report shows: the first pairs.
 kit::Subject subject(const models::Transformer& model, const Corpus& corpus) {
-    const auto names = [](const models::text::Vocabulary& words) {
-        return kit::token_names(words.size(), [&](int32_t id) { return words.word(id); });
-    };
     std::vector<models::Batch> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(corpus.pairs.size(), 4); ++i)
         texts.push_back(models::make_batch({corpus.pairs[i]}));
@@ -168,13 +168,18 @@ struct Translator {
     const models::Transformer& model;
     const Corpus& corpus;
     const Settings& settings;
+    bool talks;  // on a terminal, where kit::converse tells unknown words
 
     std::vector<models::Hypothesis> operator()(const std::vector<int32_t>& ids) const {
         const auto stepper = model.start(autograd::Tokens::padded({ids}, models::kPad));
-        return models::beam_search(*stepper, {.beam = settings.beam,
-                                              .n_best = settings.n_best,
-                                              .alpha = settings.alpha,
-                                              .max_tokens = 2 * corpus.longest + 10})[0];
+        return models::beam_search(*stepper, options())[0];
+    }
+
+    models::BeamOptions options() const {
+        return {.beam = settings.beam,
+                .n_best = settings.n_best,
+                .alpha = settings.alpha,
+                .max_tokens = 2 * corpus.longest + 10};
     }
 
     // Prints translations to standard output, one per line, each but the first after `indent`; and unknown
@@ -188,7 +193,8 @@ struct Translator {
             std::cout << '\n';
             return;
         }
-        report_unknown(words);
+        if (!talks)
+            report_unknown(words);
         std::string before;
         for (const models::Hypothesis& h : (*this)(ids)) {
             std::cout << before << corpus.tgt.decode(h.ids) << (h.finished ? "" : " ...");
@@ -203,7 +209,6 @@ struct Translator {
         kit::flush_output();
     }
 
-private:
     // Replaces an unknown word by its lower-case form without punctuation, if that is known:
     // "Hello World!" -> "hello world".
     std::string known_words(const std::string& sentence) const {
@@ -219,6 +224,7 @@ private:
         return words;
     }
 
+private:
     // Lists the unknown words, each once, and the known ones.
     void report_unknown(const std::string& words) const {
         constexpr int32_t kMost = 40;
@@ -254,27 +260,29 @@ std::size_t recite(const Translator& translate, const Corpus& corpus, std::size_
 }
 
 void translate_input(const Translator& translate) {
-    const bool prompt = kit::is_terminal(STDIN_FILENO);
-    std::cout.flush();
-    if (prompt)
-        std::cerr << "\nType a sentence; Ctrl-D ends.\n";
     std::string line;
-    for (int64_t number = 1;; ++number) {
-        if (prompt)
-            std::cerr << "> ";
-        if (!models::text::next_line(std::cin, line, "standard input", number))
-            break;
+    for (int64_t number = 1; models::text::next_line(std::cin, line, "standard input", number); ++number) {
         const std::string where = autograd::join("standard input:", number);
-        try {
-            translate.print(models::text::clean_line(line, where), where);
-        } catch (const autograd::Error& error) {
-            if (!prompt)  // there one may try again
-                throw;
-            std::cerr << kit::name() << ": " << kit::as_line(error.what()) << '\n';
-        }
+        translate.print(models::text::clean_line(line, where), where);
     }
-    if (prompt)
-        std::cerr << '\n';
+}
+
+void talk(const Translator& translate) {
+    const Corpus& corpus = translate.corpus;
+    kit::Prompt prompt = {.noun = "word",
+                          .names = names(corpus.src),
+                          .read =
+                              [&](const std::string& line) {
+                                  const std::string text = translate.known_words(line);
+                                  return kit::Reading{text, corpus.src.unknown(text)};
+                              },
+                          .answer = [&](const std::string& text) { translate.print(text, "this line"); }};
+    const auto encode = [](const models::text::Vocabulary& words) {
+        return [&](const std::string& text) { return words.encode(text); };
+    };
+    kit::add_commands(prompt, translate.model, encode(corpus.src), encode(corpus.tgt), names(corpus.tgt),
+                      translate.options());
+    kit::converse(prompt);
 }
 
 std::vector<SentencePair> sentences_of(const Settings& s) {
@@ -296,7 +304,7 @@ void translate_all(const Translator& translate, const Settings& s) {
     for (const std::string& sentence : s.words)
         translate.print(models::text::clean_line(sentence, "the command line"), "the command line");
     if (s.words.empty())
-        translate_input(translate);
+        translate.talks ? talk(translate) : translate_input(translate);
 }
 
 void main_program(kit::Options& options) {
@@ -316,7 +324,7 @@ void main_program(kit::Options& options) {
     if (!train(model, corpus, s, folder))
         return;
 
-    const Translator translate{model, corpus, s};
+    const Translator translate{model, corpus, s, s.words.empty() && kit::can_prompt()};
     const std::size_t right = recite(translate, corpus, 20);
     translate_all(translate, s);
     kit::flush_output();

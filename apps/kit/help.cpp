@@ -49,8 +49,9 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
     const std::string* nearest = nullptr;
     std::size_t least = 3;
     for (const std::string& candidate : words)
-        if (word.size() < 40 && candidate.size() > 2 * least - 2)
-            if (const std::size_t d = models::text::edit_distance(word, candidate); d < least)
+        if (word.size() < 40)
+            if (const std::size_t d = models::text::edit_distance(word, candidate);
+                d < least && candidate.size() > 2 * d)
                 least = d, nearest = &candidate;
     return nearest == nullptr ? ";" : "; did you mean " + *nearest + "?";
 }

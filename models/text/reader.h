@@ -36,6 +36,10 @@ public:
     std::vector<int32_t> operator()(const std::string& text, double drop = 0,
                                     const autograd::Rng& rng = autograd::Rng(0)) const;
 
+    // The words that are read, as they are in the text; and the name of such a word, in lower case unless the
+    // case is kept.
+    std::vector<std::string> words_of(const std::string& text) const;
+    std::string spelled(const std::string& word) const;
     bool cuts(const std::string& text) const;  // whether the text has more than max_words
     int64_t size() const { return vocabulary_.size(); }
     const std::string& name(int32_t id) const { return vocabulary_.word(id); }
@@ -48,8 +52,6 @@ public:
                                 const std::string& path);
 
 private:
-    std::vector<std::string> words_of(const std::string& text) const;
-    std::string spelled(const std::string& word) const;
     std::string pair(const std::string& a, const std::string& b) const;
 
     Vocabulary vocabulary_;

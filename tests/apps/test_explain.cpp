@@ -1,14 +1,11 @@
 // explain, run as a user runs it; and what it has of the kit: matrices and pages.
-#include <fcntl.h>
-#include <poll.h>
-#include <termios.h>
-
 #include <cmath>
 #include <fstream>
 
 #include "apps/kit/picture.h"
 #include "apps/programs/explain/pager.h"
 #include "tests/apps/run.h"
+#include "tests/apps/terminal.h"
 #include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
@@ -62,66 +59,6 @@ void refused(const Words& arguments, const std::string& part) {
     CHECK(one_line(r.err, "explain: "));
     CHECK(contains(r.err, part));
 }
-
-// A program on a terminal of 80 x 24.
-class Terminal {
-public:
-    explicit Terminal(const std::string& program, const Words& arguments) {
-        master_ = posix_openpt(O_RDWR | O_NOCTTY);
-        REQUIRE(grantpt(master_) == 0);
-        REQUIRE(unlockpt(master_) == 0);
-        slave_ = open(ptsname(master_), O_RDWR | O_NOCTTY);
-        Words words = arguments;
-        words.insert(words.begin(), apps() + "/" + program);
-        std::vector<char*> argv;
-        for (std::string& word : words)
-            argv.push_back(word.data());
-        argv.push_back(nullptr);
-        posix_spawn_file_actions_t files;
-        posix_spawn_file_actions_init(&files);
-        posix_spawn_file_actions_adddup2(&files, slave_, 0);
-        posix_spawn_file_actions_adddup2(&files, slave_, 1);
-        posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-        REQUIRE(posix_spawn(&pid_, argv[0], &files, nullptr, argv.data(), environ) == 0);
-        posix_spawn_file_actions_destroy(&files);
-    }
-    ~Terminal() {
-        if (pid_ > 0)
-            kill(pid_, SIGKILL), waitpid(pid_, nullptr, 0);
-        close(master_), close(slave_);
-    }
-    Terminal(const Terminal&) = delete;
-    Terminal& operator=(const Terminal&) = delete;
-
-    void type(const std::string& keys) const { REQUIRE(write(master_, keys.data(), keys.size()) > 0); }
-    void interrupt(int signal) const { kill(pid_, signal); }
-    // Waits until the screen that was drawn last has this text.
-    bool shows(const std::string& text) {
-        pollfd output = {master_, POLLIN, 0};
-        while (!contains(screen_.substr(screen_.rfind("\033[2J") + 1), text)) {
-            char bytes[4096];
-            if (poll(&output, 1, 60000) != 1)
-                return false;
-            screen_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(read(master_, bytes, 4096), 0)));
-        }
-        return true;
-    }
-    int status() {
-        int status = 0;
-        waitpid(std::exchange(pid_, -1), &status, 0);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
-    tcflag_t modes() const {
-        termios now{};
-        tcgetattr(slave_, &now);
-        return now.c_lflag & (ICANON | ECHO | ISIG);
-    }
-
-private:
-    int master_ = -1, slave_ = -1;
-    pid_t pid_ = -1;
-    std::string screen_;
-};
 
 }  // namespace
 
@@ -234,34 +171,84 @@ TEST_CASE("explain refuses what it cannot show", "[apps][explain]") {
 }
 
 TEST_CASE("the arrow keys turn explain's pages, and the terminal is left as it was", "[apps][explain]") {
-    if (std::getenv("PLAINGRAD_RUN") != nullptr && *std::getenv("PLAINGRAD_RUN") != '\0')
+    if (!Terminal::possible())
         return;
-    const std::string right = "\033[C", left = "\033[D", home = "\033[H", end = "\033[F";
     const std::string last = std::to_string(names().size());
     Terminal t("explain", {"--interactive"});
     const tcflag_t modes = t.modes();
-    REQUIRE(t.shows("1/" + last + "  "));
+    REQUIRE(t.draws("1/" + last + "  "));
     CHECK(t.modes() != modes);
-    t.type(right + right + right + left);
-    CHECK(t.shows("3/" + last + "  "));
-    t.type(end + right);
-    CHECK(t.shows(last + "/" + last + "  "));
-    t.type(home + left + " ");
-    CHECK(t.shows("2/" + last + "  "));
+    t.type(kRight + kRight + kRight + kLeft);
+    CHECK(t.draws("3/" + last + "  "));
+    t.type(kEnd + kRight);
+    CHECK(t.draws(last + "/" + last + "  "));
+    t.type(kHome + kLeft + " ");
+    CHECK(t.draws("2/" + last + "  "));
     t.type("q");
     CHECK(t.status() == 0);
     CHECK(t.modes() == modes);
 
     Terminal stopped("explain", {"--interactive"});
-    REQUIRE(stopped.shows("1/" + last + "  "));
+    REQUIRE(stopped.draws("1/" + last + "  "));
     stopped.type("\x03");
     CHECK(stopped.status() == 130);
     CHECK(stopped.modes() == modes);
-    Terminal killed("explain", {"--interactive"});
-    REQUIRE(killed.shows("1/" + last + "  "));
-    killed.interrupt(SIGTERM);
-    CHECK(killed.status() == 143);
-    CHECK(killed.modes() == modes);
+    for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) {
+        CAPTURE(signal);
+        Terminal killed("explain", {"--interactive"});
+        REQUIRE(killed.draws("1/" + last + "  "));
+        killed.signal(signal);
+        CHECK(killed.status() == 128 + signal);
+        CHECK(killed.modes() == modes);
+    }
+}
+
+TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew after a resize or Ctrl-Z",
+          "[apps][explain]") {
+    if (!Terminal::possible())
+        return;
+    Words page = lines_of(pages(whole().out)[1]);
+    while (page.back().empty())
+        page.pop_back();
+    const std::string first = page.front(), bottom = page.back();
+    Terminal t("explain", {"--interactive"}, {.rows = 7});
+    const tcflag_t modes = t.modes();
+    t.type(kRight);
+    REQUIRE(t.draws(first));
+    CHECK_FALSE(contains(t.screen(), bottom));
+    const std::string top = t.screen();
+    CHECK(std::count(top.begin(), top.end(), '\n') == 6);
+    t.type(kDown);
+    CHECK(t.draws(page[6]));
+    CHECK_FALSE(contains(t.screen(), first));
+    t.type(kUp);
+    CHECK(t.draws(first));
+    t.type(kPageDown + kPageDown);
+    CHECK(t.draws(bottom));
+    CHECK_FALSE(contains(t.screen(), first));
+    t.type(kPageUp + kPageUp);
+    CHECK(t.draws(first));
+    t.resize({static_cast<unsigned short>(page.size() + 1), 120});
+    CHECK(t.draws(bottom));
+    CHECK(contains(t.screen(), first));
+
+    t.type("q");
+    CHECK(t.status() == 0);
+    CHECK(t.modes() == modes);
+
+    // Ctrl-Z, and what a shell then does.
+    Terminal shell("/bin/sh",
+                   {"-c", "set -m; " + apps() + "/explain --interactive; echo asleep; read x; fg"});
+    REQUIRE(shell.draws("1/"));
+    shell.type("\x1a");
+    CHECK(shell.says("asleep"));
+    CHECK(shell.modes() == modes);
+    shell.type("\n");
+    CHECK(shell.says("q quits"));
+    CHECK(shell.modes() != modes);
+    shell.type("q");
+    CHECK(shell.status() == 0);
+    CHECK(shell.modes() == modes);
 }
 
 TEST_CASE("matrices are aligned, and their numbers have as many decimals as they need", "[apps][kit]") {

@@ -239,7 +239,9 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "  --version      print the version of plaingrad\n\n"
           "examples:\n"
           "  echo 'A man is riding a bicycle.' | ./apps/translate run run\n      translates a sentence\n\n"
-          "In alignments, words are separated by spaces and numbered from 0.\n");
+          "In alignments, words are separated by spaces and numbered from 0.\n\n"
+          "On a terminal, type a sentence; :help lists commands that show how the model\n"
+          "came to its answer.\n");
 }
 
 namespace {

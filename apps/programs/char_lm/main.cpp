@@ -1,5 +1,8 @@
 // Learns to write like a text: a decoder-only Transformer that predicts the next character, or byte. With
 // --lines each line of the file is a separate text, e.g. a name, and it learns to invent new ones.
+#include <unistd.h>
+
+#include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/char_lm/loss.h"
 #include "apps/programs/char_lm/sample.h"
@@ -51,6 +54,9 @@ void sample_command(kit::Options& options) {
     words.erase(words.begin());
     kit::check_usage(w.lines || words.empty(),
                      "FILE is for models trained with --lines; this one learned a text");
+    if (words.empty() && !options.was_given("--prompt") && kit::can_prompt() &&
+        kit::is_terminal(STDOUT_FILENO))
+        return talk(w, s);
     write(w, s, encode(read_files(words, w.characters.are_bytes()), w.characters, true));
 }
 

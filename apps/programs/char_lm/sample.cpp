@@ -3,7 +3,10 @@
 #include <iostream>
 #include <set>
 
+#include "apps/kit/insight.h"
 #include "apps/kit/program.h"
+#include "models/text/unicode.h"
+#include "nn/utf8.h"
 
 namespace plaingrad::char_lm {
 
@@ -47,6 +50,50 @@ void write(const Writer& w, const SampleSettings& s, const std::vector<Sequence>
         write_lines(w, s, options, rng, known);
     else
         write_text(w, s, options, rng);
+}
+
+void talk(const Writer& w, SampleSettings s) {
+    const models::text::Characters& known = w.characters;
+    const auto tokens = [&](const std::string& text) {
+        std::vector<int32_t> ids = known.encode(text.empty() && !w.lines ? "\n" : text, "the prompt");
+        if (w.lines)
+            ids.insert(ids.begin(), w.model.config.specials.start);
+        return autograd::Tokens(1, std::ssize(ids), ids);
+    };
+    kit::Prompt prompt = {
+        .noun = known.are_bytes() ? "byte" : "character",
+        .names = kit::token_names(known.size(),
+                                  [&](int32_t id) {
+                                      const std::string& name = known.decode(id);
+                                      return name == " " ? "␣" : name == "\n" ? "↵" : name;
+                                  }),
+        .read =
+            [&](const std::string& line) {
+                kit::Reading reading;
+                for (std::size_t at = 0, length = 0; at < line.size(); at += length) {
+                    length = known.are_bytes() ? 1 : nn::first_code_point(line.substr(at)).length;
+                    const std::string one = line.substr(at, length), small = models::text::lower_case(one);
+                    if (known.contains(one) || known.contains(small))
+                        reading.text += known.contains(one) ? one : small;
+                    else
+                        reading.unknown.push_back(one);
+                }
+                return reading;
+            },
+        .answer =
+            [&](const std::string& text) {
+                s.prompt = text;
+                write(w, s, {});
+                ++s.seed;
+            }};
+    const auto start = [&](const std::string& last, const std::string& text) {
+        auto stepper = w.model.start(tokens(text.empty() ? last : text));
+        stepper->specials.never.push_back(models::kUnk);
+        return stepper;
+    };
+    kit::add_commands(prompt, start, prompt.names, {.alpha = 0, .max_tokens = 12});
+    prompt.commands.push_back(kit::attention_command(w.model, prompt.names, tokens));
+    kit::converse(prompt);
 }
 
 }  // namespace plaingrad::char_lm

@@ -17,4 +17,7 @@ struct SampleSettings {
 // Continues the prompt; or writes lines that begin with it, and says how many are not among the known ones.
 void write(const models::Writer& w, const SampleSettings& s, const std::vector<Sequence>& known);
 
+// Continues what is typed (kit::converse), each line with a seed of its own.
+void talk(const models::Writer& w, SampleSettings s);
+
 }  // namespace plaingrad::char_lm

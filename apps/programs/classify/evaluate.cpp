@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 
+#include "apps/kit/insight.h"
 #include "apps/kit/program.h"
 #include "apps/kit/text.h"
 #include "autograd/base/mapped.h"
@@ -108,6 +110,39 @@ void predict_lines(const Labeller& l, std::istream& in, const std::string& name)
         std::cout << (models::text::has_text(line) ? prediction(l, line) : "") << '\n';
         kit::flush_output();
     }
+}
+
+void talk(const Labeller& l) {
+    kit::Prompt prompt = {
+        .noun = "word, part or pair of words",
+        .names = kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); }),
+        .read = {},
+        .answer = [&](const std::string& text) {
+            report_cuts(l.reader, {{"", text, "this line"}});
+            std::cout << (models::text::has_text(text) ? prediction(l, text) : "") << '\n';
+        }};
+    prompt.read = [&, names = std::set<std::string>(prompt.names.begin(), prompt.names.end())](
+                      const std::string& line) {
+        kit::Reading reading = {line};
+        for (const std::string& word : l.reader.words_of(line)) {
+            reading.shown += (reading.shown.empty() ? "" : " ") + l.reader.spelled(word);
+            if (!names.contains(l.reader.spelled(word)))
+                reading.unknown.push_back(l.reader.spelled(word));
+        }
+        return reading;
+    };
+    prompt.commands = {{":next", "[TEXT]  the probabilities of all labels",
+                        [&](const std::string& last, const std::string& text) {
+                            return kit::listed(autograd::mapped(
+                                l(text.empty() ? last : text), [](const models::Label& label) {
+                                    return std::pair(label.name, label.probability);
+                                }));
+                        }},
+                       kit::attention_command(l.model, prompt.names, [&](const std::string& text) {
+                           const std::vector<int32_t> ids = l.reader(text);
+                           return autograd::Tokens(1, std::ssize(ids), ids);
+                       })};
+    kit::converse(prompt);
 }
 
 }  // namespace plaingrad::classify

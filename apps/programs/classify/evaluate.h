@@ -36,4 +36,7 @@ std::string prediction(const models::Labeller& l, const std::string& text);
 // Writes a prediction for each line before it reads the next one.
 void predict_lines(const models::Labeller& l, std::istream& in, const std::string& name);
 
+// Labels what is typed (kit::converse).
+void talk(const models::Labeller& l);
+
 }  // namespace plaingrad::classify

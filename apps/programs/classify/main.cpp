@@ -1,9 +1,8 @@
 // Learns to classify texts: an encoder-only Transformer that reads a line and predicts its label.
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 
+#include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "apps/programs/classify/train.h"
@@ -104,10 +103,8 @@ void predict_command(kit::Options& options) {
         report_cuts(l.reader, {{"", text, "the command line"}});
         std::cout << prediction(l, text) << '\n';
     }
-    if (words.size() == 1 && kit::is_terminal(STDIN_FILENO))
-        std::cerr << "Type a text; Ctrl-D ends.\n";
     if (words.size() == 1)
-        predict_lines(l, std::cin, "standard input");
+        kit::can_prompt() ? talk(l) : predict_lines(l, std::cin, "standard input");
 }
 
 void eval_command(kit::Options& options) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/translate/data_report.h"
 #include "apps/programs/translate/pipe.h"
@@ -134,6 +135,8 @@ void run_command(kit::Options& options) {
         std::ifstream text(words[1], std::ios::binary);
         check(text.is_open(), words[1], ": cannot be opened");
         translate_lines(translator, pipe, text, words[1]);
+    } else if (kit::can_prompt()) {
+        talk(translator, pipe);
     } else {
         translate_lines(translator, pipe, std::cin, "standard input");
     }

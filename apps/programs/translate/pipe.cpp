@@ -1,7 +1,9 @@
 #include "apps/programs/translate/pipe.h"
 
 #include <iostream>
+#include <sstream>
 
+#include "apps/kit/insight.h"
 #include "apps/kit/program.h"
 #include "models/text/lines.h"
 
@@ -28,7 +30,8 @@ public:
         if (replaced_ > 0)
             kit::say(
                 join(name_, ": ", kit::counted(replaced_, "byte"), " that are not UTF-8, read as U+FFFD"));
-        report_unknown();
+        if (!options_.talks)
+            report_unknown();
     }
 
 private:
@@ -99,6 +102,39 @@ private:
 void translate_lines(const models::Translator& translator, const PipeOptions& options, std::istream& in,
                      const std::string& name) {
     Pipe(translator, options, name)(in);
+}
+
+void talk(const models::Translator& translator, PipeOptions options) {
+    options.talks = true;
+    const models::text::Codec& codec = translator.codec;
+    kit::Prompt prompt = {
+        .noun = codec.is_bytes() ? "sequence of bytes" : "word or piece of words",
+        .names = kit::token_names(codec.size(), [&](int32_t id) { return codec.decode({id}); }),
+        .read =
+            [&](const std::string& line) {
+                const std::vector<int32_t> ids = codec.encode(line);
+                const kit::Labels pieces = codec.is_bytes() ? kit::Labels() : codec.pieces(line);
+                kit::Reading reading = {codec.decode(ids, pieces)};
+                for (std::size_t i = 0; i < ids.size(); ++i)
+                    if (ids[i] == models::kUnk)
+                        reading.unknown.push_back(codec.decode({ids[i]}, {pieces[i]}));
+                return reading;
+            },
+        .answer =
+            [&](const std::string& text) {
+                std::istringstream line(text + '\n');
+                translate_lines(translator, options, line, "this line");
+            }};
+    const auto source = [&](const std::string& text) {
+        std::vector<int32_t> ids = codec.encode(text);
+        ids.push_back(translator.model.config.specials.end());
+        return ids;
+    };
+    const auto target = [&](const std::string& text) { return codec.encode(text); };
+    const models::TranslationOptions& o = options.translation;
+    kit::add_commands(prompt, translator.model, source, target, prompt.names,
+                      {.beam = o.beam, .alpha = o.alpha, .k = 0});
+    kit::converse(prompt);
 }
 
 }  // namespace plaingrad::translate

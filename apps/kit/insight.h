@@ -1,0 +1,41 @@
+// How a model comes to its answer to a text: the commands of a prompt.
+#pragma once
+
+#include "apps/kit/prompt.h"
+#include "apps/kit/report.h"
+#include "models/decoding.h"
+
+namespace plaingrad::kit {
+
+// "bonjour  0.9312", a line each.
+std::string listed(const std::vector<std::pair<std::string, double>>& probabilities);
+
+// Attention weights (1, H, T, S), the mean over the heads. What is wider than the terminal is cut at the
+// left.
+std::string attention_picture(const autograd::Tensor& weights, const Labels& rows, const Labels& columns);
+// The same of the last layer of a model with one stack.
+template <class Model>
+Prompt::Command attention_command(const Model& model, const Labels& names,
+                                  const std::function<autograd::Tokens(const std::string&)>& tokens) {
+    return {":attention", "where it looked (last layer, mean of the heads)",
+            [=, &model](const std::string& last, const std::string&) {
+                const autograd::Tokens text = tokens(last);
+                nn::Probe seen;
+                model(text, nn::Mode::eval(&seen));
+                const Labels labels = names_of(text, names);
+                return attention_picture(seen.of(model.backbone.encoder.layers.back().self_attention), labels,
+                                         labels);
+            }};
+}
+
+// Begins to decode what follows `last`, or is its translation, after a text that has been written.
+using Start =
+    std::function<std::unique_ptr<models::Stepper>(const std::string& last, const std::string& written)>;
+// :next and :beam. o: those of the search; its width is asked for.
+void add_commands(Prompt& prompt, const Start& start, const Labels& names, const models::BeamOptions& o);
+// Those of a translator: its sentences become ids as in its training. `prompt.names` are those of the source.
+using Encode = std::function<std::vector<int32_t>(const std::string&)>;
+void add_commands(Prompt& prompt, const models::Transformer& model, const Encode& source,
+                  const Encode& target, const Labels& target_names, const models::BeamOptions& o);
+
+}  // namespace plaingrad::kit

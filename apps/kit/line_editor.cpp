@@ -1,0 +1,95 @@
+#include "apps/kit/line_editor.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "apps/kit/program.h"
+#include "nn/utf8.h"
+
+namespace plaingrad::kit {
+namespace {
+
+// A line in valid UTF-8. Positions are in bytes.
+struct EditedLine {
+    std::string text = {};
+    std::size_t cursor = 0;
+
+    std::size_t after(std::size_t at) const {
+        return std::min(text.size(), at + nn::utf8_length(std::string_view(text).substr(at)));
+    }
+    std::size_t before(std::size_t at) const {
+        while (at > 0 && (text[--at] & 0xc0) == 0x80) {
+        }
+        return at;
+    }
+    void erase(std::size_t from, std::size_t to) {
+        text.erase(from, to - from);
+        cursor = from;
+    }
+    void press(const std::string& key);
+    void draw(const std::string& prompt) const;
+};
+
+void EditedLine::press(const std::string& key) {
+    if (key == "left" || key == "right")
+        cursor = key == "left" ? before(cursor) : after(cursor);
+    else if (key == "home" || key == "\x01")  // Ctrl-A
+        cursor = 0;
+    else if (key == "end" || key == "\x05")  // Ctrl-E
+        cursor = text.size();
+    else if (key == "backspace" || key == "\x15")  // Ctrl-U
+        erase(key == "backspace" ? before(cursor) : 0, cursor);
+    else if (key == "delete" || key == "\x04" || key == "\x0b")  // Ctrl-D, Ctrl-K
+        erase(cursor, key == "\x0b" ? text.size() : after(cursor));
+    else if (nn::utf8_length(key) == key.size() && key >= " ") {
+        text.insert(cursor, key);
+        cursor += key.size();
+    }
+}
+
+// As much as fits: before the cursor, and then behind it. A character of three bytes or more may take two
+// columns.
+void EditedLine::draw(const std::string& prompt) const {
+    const std::size_t room = static_cast<std::size_t>(terminal_width(STDERR_FILENO)) - 1;
+    const auto fits = [&](std::size_t from, std::size_t to) {
+        const std::string part = prompt + text.substr(from, to - from);
+        const auto wide = std::count_if(part.begin(), part.end(), [](char c) { return (c & 0xe0) == 0xe0; });
+        return nn::columns_of(part) + static_cast<std::size_t>(wide) <= room;
+    };
+    std::size_t begin = cursor, end = cursor;
+    while (begin > 0 && fits(before(begin), cursor))
+        begin = before(begin);
+    while (end < text.size() && fits(begin, after(end)))
+        end = after(end);
+    std::cerr << '\r' << prompt << text.substr(begin, cursor - begin) << "\0337"
+              << text.substr(cursor, end - cursor) << "\033[K\0338" << std::flush;
+}
+
+}  // namespace
+
+std::optional<std::string> edit_line(const Keys& keys, const std::string& prompt,
+                                     std::vector<std::string>& history) {
+    history.emplace_back();  // what is typed, while an earlier line is shown
+    std::size_t entry = history.size() - 1;
+    EditedLine line;
+    std::string key = "resized";
+    for (; key != "enter" && !key.empty() && (key != "\x04" || !line.text.empty()); key = keys.next()) {
+        if (entry + 1 == history.size())
+            history.back() = line.text;
+        if ((key == "up" && entry > 0) || (key == "down" && entry + 1 < history.size())) {
+            line.text = history[key == "up" ? --entry : ++entry];
+            line.cursor = line.text.size();
+        }
+        line.press(key);
+        line.draw(prompt);
+    }
+    std::cerr << '\n';
+    history.back() = line.text;
+    if (line.text.empty() || (history.size() > 1 && history[history.size() - 2] == line.text))
+        history.pop_back();
+    return key == "enter" ? std::optional(line.text) : std::nullopt;
+}
+
+}  // namespace plaingrad::kit

@@ -1,0 +1,84 @@
+#include "apps/kit/prompt.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <set>
+
+#include "apps/kit/line_editor.h"
+#include "apps/kit/options.h"
+#include "apps/kit/program.h"
+#include "autograd/base/mapped.h"
+#include "models/text/specials.h"
+
+namespace plaingrad::kit {
+
+using autograd::join;
+
+bool can_prompt() {
+    const char* const terminal = std::getenv("TERM");
+    return is_terminal(STDIN_FILENO) && is_terminal(STDERR_FILENO) && terminal != nullptr &&
+           terminal != std::string("dumb");
+}
+
+// The words that begin with this.
+static std::string words(const std::vector<std::string>& known, const std::string& begin) {
+    constexpr int64_t kMost = 200;
+    std::string text;
+    int64_t count = 0;
+    for (const std::string& word : known)
+        if (word.starts_with(begin) && ++count <= kMost)
+            text += as_line(word) + ' ';
+    return count > kMost ? text + "... and " + grouped(count - kMost) + " more" : count == 0 ? "none" : text;
+}
+
+// Does what a line says that begins with a colon.
+static std::string obey(const Prompt& p, const std::string& line, const std::string& last) {
+    const std::string name = line.substr(0, line.find(' '));
+    for (const Prompt::Command& c : p.commands)
+        if (c.name == name)
+            return c.run(last, line.substr(std::min(name.size() + 1, line.size())));
+    const std::vector<std::string> names = autograd::mapped(p.commands, &Prompt::Command::name);
+    return join("unknown command ", as_line(name), suggestion(name, names), " :help lists them");
+}
+
+void converse(Prompt p) {
+    p.names.erase(p.names.begin(), p.names.begin() + models::text::kFirstFreeId);
+    p.commands.push_back(
+        {":words", "[PREFIX]  what it knows",
+         [&](const std::string&, const std::string& begin) { return words(p.names, begin); }});
+    p.commands.push_back({":help", "this list", [&](const std::string&, const std::string&) {
+                              std::string text;
+                              for (const Prompt::Command& c : p.commands)
+                                  text += "  " + left(c.name, 12) + c.help + '\n';
+                              return text + "  :quit       ends, as Ctrl-D does";
+                          }});
+    flush_output();
+    say(join("knows ", counted(std::ssize(p.names), p.noun), "; :words lists them; :help"));
+    const Keys keys;
+    std::string last;
+    std::vector<std::string> history;
+    std::set<std::string> told;
+    for (std::optional<std::string> line; (line = edit_line(keys, "> ", history)) && line != ":quit";)
+        try {
+            if (line->starts_with(':')) {
+                say(obey(p, *line, last));
+                continue;
+            }
+            const Reading reading = p.read(*line);
+            last = reading.text;
+            if (const std::string& as = reading.shown.empty() ? last : reading.shown; as != *line)
+                say("read as: " + as);
+            for (const std::string& word : reading.unknown)
+                if (told.insert(word).second)
+                    say("unknown: " + as_line(word) + suggestion(word, p.names) +
+                        " :words lists what is known");
+            p.answer(last);
+            flush_output();
+        } catch (const std::runtime_error& error) {
+            std::cerr << name() << ": " << as_line(error.what()) << '\n';
+        }
+}
+
+}  // namespace plaingrad::kit

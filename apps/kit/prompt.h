@@ -1,0 +1,38 @@
+// A conversation with a model on a terminal: lines are answered, and commands such as :next show how.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace plaingrad::kit {
+
+// A line as the model reads it, and what it has never seen there.
+struct Reading {
+    std::string text;
+    std::vector<std::string> unknown = {};
+    std::string shown = {};  // if not empty: what to say instead of the text
+};
+
+struct Prompt {
+    std::string noun;                // what it knows: "word"
+    std::vector<std::string> names;  // of its ids: the special ones, and the words
+    std::function<Reading(const std::string& line)> read;
+    std::function<void(const std::string& text)> answer;  // prints to standard output
+
+    struct Command {
+        std::string name, help;  // ":next", "[TEXT]  what ..."
+        // Returns what to print. last: the text that was answered last; argument: what follows the name.
+        std::function<std::string(const std::string& last, const std::string& argument)> run;
+    };
+    std::vector<Command> commands = {};  // besides :words, :help and :quit
+};
+
+// Whether somebody types: standard input and standard error are a terminal, and no dumb one.
+bool can_prompt();
+
+// Answers what is typed until Ctrl-D or :quit. Errors are told, and the next line may do better. Says, on
+// standard error, how a line was read if that differs from it, and each unknown word once.
+void converse(Prompt p);
+
+}  // namespace plaingrad::kit

@@ -1,0 +1,143 @@
+// A program on a terminal of its own, as a user sees it.
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+
+#include "tests/apps/run.h"
+
+namespace plaingrad::tests {
+
+inline const std::string kUp = "\033[A", kDown = "\033[B", kRight = "\033[C", kLeft = "\033[D",
+                         kHome = "\033[H", kEnd = "\033[F", kPageUp = "\033[5~", kPageDown = "\033[6~";
+
+struct TerminalSize {
+    unsigned short rows = 24, columns = 80;
+};
+
+class Terminal {
+public:
+    // Emulated programs have no terminal.
+    static bool possible() { return environment("PLAINGRAD_RUN", "").empty(); }
+
+    Terminal(const std::string& program, const Words& arguments, TerminalSize size = {},
+             const Words& env = {}) {
+        master_ = posix_openpt(O_RDWR | O_NOCTTY);
+        REQUIRE(grantpt(master_) == 0);
+        REQUIRE(unlockpt(master_) == 0);
+        const std::string name = ptsname(master_);
+        slave_ = open(name.c_str(), O_RDWR | O_NOCTTY);
+        set_size(size);
+        Words words = arguments, variables = env;
+        words.insert(words.begin(), program.starts_with('/') ? program : apps() + "/" + program);
+        variables.insert(variables.end(), {"TERM=xterm", "NO_COLOR=1"});
+        for (char** entry = environ; *entry != nullptr; ++entry)
+            if (!std::string(*entry).starts_with("TERM=") && !std::string(*entry).starts_with("NO_COLOR="))
+                variables.emplace_back(*entry);
+        posix_spawn_file_actions_t files;
+        posix_spawn_file_actions_init(&files);  // the terminal that a new session opens first controls it
+        posix_spawn_file_actions_addopen(&files, 0, name.c_str(), O_RDWR, 0);
+        posix_spawn_file_actions_adddup2(&files, 0, 1);
+        posix_spawn_file_actions_adddup2(&files, 0, 2);
+        posix_spawnattr_t attributes;
+        posix_spawnattr_init(&attributes);
+        sigset_t signals;
+        sigfillset(&signals);
+        posix_spawnattr_setsigdefault(&attributes, &signals);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
+        const std::vector<char*> argv = pointers(words), envp = pointers(variables);
+        REQUIRE(posix_spawn(&pid_, argv[0], &files, &attributes, argv.data(), envp.data()) == 0);
+        posix_spawnattr_destroy(&attributes);
+        posix_spawn_file_actions_destroy(&files);
+    }
+    ~Terminal() {
+        if (pid_ > 0)
+            kill(pid_, SIGKILL), waitpid(pid_, nullptr, 0);
+        close(master_), close(slave_);
+    }
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    void type(const std::string& keys) const { REQUIRE(write(master_, keys.data(), keys.size()) > 0); }
+    void signal(int signal) const { kill(pid_, signal); }
+    void resize(TerminalSize size) { set_size(size); }  // which tells the program, by SIGWINCH
+
+    // Waits until the output since the last `says` has this text, and returns what came up to its end.
+    bool says(const std::string& text) {
+        const auto end = [&] { return output_.find(text, read_); };
+        while (end() == std::string::npos)
+            if (!more())
+                return false;
+        said_ = output_.substr(read_, end() - read_);
+        read_ = end() + text.size();
+        return true;
+    }
+    const std::string& said() const { return said_; }  // before the text that the last `says` waited for
+    // Waits until the page that was drawn last, down to its last line (apps/kit/pager.cpp), has this text.
+    bool draws(const std::string& text) {
+        while (!contains(screen(), text) || !contains(screen(), "q quits"))
+            if (!more())
+                return false;
+        return true;
+    }
+    std::string screen() const {
+        const std::size_t last = output_.rfind("\033[2J");
+        return output_.substr(last == std::string::npos ? output_.size() : last);
+    }
+    int status() {
+        while (more()) {
+        }
+        int status = 0;
+        waitpid(std::exchange(pid_, -1), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    tcflag_t modes() const {
+        termios now{};
+        tcgetattr(slave_, &now);
+        return now.c_lflag & (ICANON | ECHO | ISIG | IEXTEN);
+    }
+
+private:
+    static std::vector<char*> pointers(Words& words) {
+        std::vector<char*> all;
+        for (std::string& word : words)
+            all.push_back(word.data());
+        all.push_back(nullptr);
+        return all;
+    }
+    void set_size(TerminalSize size) const {
+        winsize window{};
+        window.ws_row = size.rows, window.ws_col = size.columns;
+        ioctl(master_, TIOCSWINSZ, &window);
+    }
+    bool ended() const {
+        siginfo_t info{};
+        return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+               info.si_pid != 0;
+    }
+    // Reads what the program has written since; false after its end, or if nothing comes for a minute.
+    bool more() {
+        pollfd output = {master_, POLLIN, 0};
+        for (int i = 0; i < 200; ++i) {
+            const bool over = ended();
+            if (poll(&output, 1, over ? 0 : 50) == 1) {
+                char bytes[4096];
+                const ssize_t n = read(master_, bytes, sizeof bytes);
+                output_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+                return n > 0;
+            }
+            if (over)
+                return false;
+        }
+        return false;
+    }
+
+    int master_ = -1, slave_ = -1;
+    pid_t pid_ = -1;
+    std::string output_, said_;
+    std::size_t read_ = 0;
+};
+
+}  // namespace plaingrad::tests

@@ -1,0 +1,187 @@
+// Prompts on a terminal: editing, history, and what the commands show.
+#include "tests/apps/terminal.h"
+#include "tests/apps/translator.h"
+#include "tests/catch.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;
+
+namespace {
+
+// Types a line, and returns what is shown until the next prompt; the line itself, which is drawn key by key,
+// apart.
+std::string answer(Terminal& t, const std::string& keys) {
+    t.type(keys + "\n");
+    REQUIRE(t.says("\r\n"));  // the end of the line that was typed
+    REQUIRE(t.says("\r> "));
+    std::string text;
+    for (const char c : t.said())
+        text += c == '\r' ? "" : std::string(1, c);
+    return text;
+}
+
+// The program after its training or loading, at its first prompt.
+struct Talk : Terminal {
+    Talk(const std::string& program, const Words& arguments) : Terminal(program, arguments) {
+        REQUIRE(says("; :words lists them; :help\r\n\r> "));
+    }
+};
+
+double number_after(const std::string& text, const std::string& mark) {
+    const std::size_t at = text.find(mark);
+    return at == std::string::npos ? NAN : std::stod(text.substr(at + mark.size()));
+}
+
+}  // namespace
+
+TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt]") {
+    if (!Terminal::possible())
+        return;
+    Talk t("toy_translate", {});
+    const tcflag_t modes = t.modes();
+    CHECK(answer(t, "thank you") == "merci\n");
+    CHECK(answer(t, "goox" + std::string("\x7f") + "d morning") == "bonjour\n");  // Backspace
+    CHECK(answer(t, kUp + kUp) == "merci\n");                                     // two lines up
+    CHECK(answer(t, kUp + kUp + kUp + kDown) == "bonjour\n");                     // and down again
+    CHECK(answer(t, "you" + kHome + "thank ") == "merci\n");                      // Home
+    CHECK(answer(t, "you\x01thank \x05\x7f\x7f\x7fyou") == "merci\n");            // Ctrl-A, Ctrl-E
+    CHECK(answer(t, "no thank\x15thank you") == "merci\n");                       // Ctrl-U
+    CHECK(answer(t, "thank you too" + kLeft + kLeft + kLeft + kLeft + "\x0b") == "merci\n");  // Ctrl-K
+    CHECK(answer(t, "thxank you" + kHome + kRight + kRight + "\033[3~") == "merci\n");        // Delete
+    CHECK(answer(t, "éthank you" + kHome + "\x04") == "merci\n");  // Ctrl-D deletes; whole characters
+    CHECK(answer(t, "thank日 you" + kHome + kRight + kRight + kRight + kRight + kRight + kRight + "\x7f") ==
+          "merci\n");
+    t.type("thank you\ngood morning\n");  // pasted
+    CHECK(t.says("merci"));
+    CHECK(t.says("bonjour"));
+    t.type("\x04");  // Ctrl-D
+    CHECK(t.status() == 0);
+    CHECK(t.modes() != 0);
+    CHECK(t.modes() != modes);
+}
+
+TEST_CASE("prompt: a line that is wider than the terminal is shown around the cursor", "[apps][prompt]") {
+    if (!Terminal::possible())
+        return;
+    Talk t("toy_translate", {});
+    t.resize({.rows = 24, .columns = 20});
+    const std::string line = "see you soon see you soon see you soon";
+    t.type(line + "!");
+    REQUIRE(t.says("!"));
+    t.type(kHome);
+    REQUIRE(t.says("\r> "));
+    REQUIRE(t.says("\033[K"));
+    CHECK(t.said() == "\0337see you soon see ");  // 17 characters: a column is left free
+    t.type(kEnd);
+    REQUIRE(t.says("\r> "));
+    REQUIRE(t.says("\0337"));
+    CHECK(t.said() == "oon see you soon!");
+    t.resize({.rows = 24, .columns = 80});
+    REQUIRE(t.says("\r> " + line + "!"));
+    t.type("\x03");  // Ctrl-C
+    CHECK(t.status() == 130);
+}
+
+TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][prompt]") {
+    if (!Terminal::possible())
+        return;
+    Talk t("toy_translate", {});
+    CHECK(contains(t.said(), "knows 10 words"));
+    CHECK(contains(answer(t, ":beam"), "first type a sentence"));
+    CHECK(answer(t, "Hello, World!") == "read as: hello world\nbonjour le monde\n");
+    const std::string next = answer(t, ":next bonjour le");
+    CHECK(lines_of(next).size() == 5);
+    CHECK(lines_of(next)[0].ends_with("  monde"));
+    CHECK(std::stod(next) > 0.9);
+    CHECK(lines_of(answer(t, ":next"))[0].ends_with("  bonjour"));
+    const std::string tree = answer(t, ":beam 2");
+    CAPTURE(tree);
+    CHECK(contains(tree, "\n  <sos>  0.00\n"));
+    CHECK(contains(tree, "monde <eos>  "));
+    // The scores are those of the search itself.
+    const Words best = lines_of(run("toy_translate", {"--beam", "2", "--n-best", "2", "hello world"}).out);
+    const std::string after_first = tree.substr(tree.find("   score ") + 9);
+    CHECK(std::abs(std::stod(after_first) - number_after(best[best.size() - 2], "  (")) < 0.0006);
+    CHECK(std::abs(number_after(after_first, "   score ") - number_after(best.back(), "  (")) < 0.0006);
+    CHECK(contains(answer(t, ":beam 0"), ":beam needs a whole number from 1 to 100: got '0'"));
+    const Words looked = lines_of(answer(t, ":attention"));
+    REQUIRE(looked.size() == 5);
+    CHECK(contains(looked[0], "hello"));
+    CHECK(looked[1].starts_with("bonjour"));
+    CHECK(looked[4].starts_with("  <eos>"));
+
+    const std::string unknown = answer(t, "thank yuo zzzz");
+    CHECK(
+        unknown.starts_with("unknown: yuo; did you mean you? :words lists what is known\n"
+                            "unknown: zzzz; :words lists what is known\n"));
+    CHECK_FALSE(contains(answer(t, "thank yuo zzzz"), "unknown"));  // once is enough
+    CHECK(answer(t, ":words h") == "hello how \n");
+    CHECK(answer(t, ":words x") == "none\n");
+    CHECK(answer(t, ":bean") == "unknown command :bean; did you mean :beam? :help lists them\n");
+    const std::string help = answer(t, ":help");
+    for (const char* const command : {":next", ":beam", ":attention", ":words", ":help", ":quit"})
+        CHECK(contains(help, std::string("\n  ") + command) != help.starts_with(std::string("  ") + command));
+    t.type(":quit\n");
+    CHECK(t.status() == 0);
+}
+
+TEST_CASE("prompt: classify and char_lm", "[apps][prompt]") {
+    if (!Terminal::possible())
+        return;
+    const Folder folder;
+    const std::string data =
+        folder.write("moods.tsv", "good\tlovely day\ngood\tlovely\nbad\tawful day\nbad\tawful\n");
+    REQUIRE(
+        run("classify", {"train", data, "--validation", "0", "--epochs", "40", "--save", folder / "moods"})
+            .status == 0);
+    Talk labels("classify", {"predict", folder / "moods"});
+    const std::string good = answer(labels, "Lovely evening!");
+    CAPTURE(good);
+    CHECK(good.starts_with("read as: lovely evening !\nunknown: evening; "));
+    CHECK(contains(good, "\ngood\tgood=0."));
+    const Words chances = lines_of(answer(labels, ":next awful"));
+    REQUIRE(chances.size() == 2);
+    CHECK(chances[0].ends_with("  bad"));
+    CHECK(std::abs(std::stod(chances[0]) + std::stod(chances[1]) - 1) < 0.001);
+    CHECK(contains(answer(labels, ":attention"), "lovely"));
+    CHECK(contains(answer(labels, ":beam"), "unknown command :beam"));
+    CHECK_FALSE(contains(answer(labels, ":help"), ":beam"));
+    labels.type("\x04");
+    CHECK(labels.status() == 0);
+
+    std::string text;
+    for (int i = 0; i < 200; ++i)
+        text += "abcd efgh\n";
+    const std::string file = folder.write("text", text);
+    REQUIRE(run("char_lm", {"train", file, "--steps", "60", "--layers", "1", "--d-model", "32", "--context",
+                            "16", "--save", folder / "text_run"})
+                .status == 0);
+    Talk writer("char_lm", {"sample", folder / "text_run", "--tokens", "6", "--temperature", "0"});
+    const std::string more = answer(writer, "ABc☃");
+    CAPTURE(more);
+    CHECK(more.starts_with("read as: abc\nunknown: ☃; :words lists what is known\nabcd efgh"));
+    CHECK(lines_of(answer(writer, ":next"))[0].ends_with("  d"));
+    CHECK(lines_of(answer(writer, ":next abcd"))[0].ends_with("  ␣"));
+    CHECK(contains(answer(writer, ":beam 1"), " d ␣ e f g h ↵ "));
+    CHECK(lines_of(answer(writer, ":attention")).size() == 4);
+    CHECK(contains(answer(writer, ":words"), "a b c d"));
+    writer.type(":quit\n");
+    CHECK(writer.status() == 0);
+}
+
+TEST_CASE("prompt: translate run", "[apps][prompt]") {
+    if (!Terminal::possible())
+        return;
+    const Files f;
+    REQUIRE(translate(f.train({"--lower-case", "--steps", "30", "--save", f.run})).status == 0);
+    Talk t("translate", {"run", f.run});
+    CHECK(contains(answer(t, "A Man"), "read as: a man\n"));
+    CHECK(lines_of(answer(t, ":next")).size() == 5);
+    CHECK(contains(answer(t, ":beam 2"), "<sos>"));
+    CHECK(lines_of(answer(t, ":attention"))[0].find("<eos>") != std::string::npos);
+    const std::string once = answer(t, "☃");
+    CHECK(contains(once, "unknown: ☃; :words"));
+    CHECK_FALSE(contains(answer(t, "☃"), "unknown"));
+    t.type("\x04");
+    CHECK(t.status() == 0);
+}
