@@ -1,11 +1,14 @@
-// Compares a model's gradients with finite differences, in double. --check of the training programs starts
-// it, with a model in a file and one example in the file's metadata: in float, the difference of two nearly
-// equal losses has too few correct digits.
+// Compares a model's gradients with finite differences, in double: in float, the difference of two nearly
+// equal losses has too few correct digits. --check of the training programs starts it.
+//
+// usage: check_gradients MODEL [--plain]     (a saved model, with one example in its metadata)
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <memory>
 
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 #include "models/saved.h"
 #include "nn/checkpoint/safetensors.h"
 
@@ -93,7 +96,8 @@ int check_any(const std::string& file) {
 
 int main(int argc, char** argv) {
     try {
-        return argc == 2 ? check_any(argv[1]) : 2;
+        const auto plain = argc == 3 ? std::make_unique<autograd::Plain>() : nullptr;
+        return argc > 1 ? check_any(argv[1]) : 2;
     } catch (const std::exception& error) {
         std::cout << error.what() << '\n';
         return 1;

@@ -17,6 +17,7 @@
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::kit {
@@ -201,8 +202,10 @@ struct Check {
         parts.save(file, metadata, nullptr);
         const std::string here = called().substr(0, called().size() - name().size()),
                           prefix = name().starts_with("plaingrad-") ? "plaingrad-" : "";
-        const int status = std::system(
-            join("'", here, prefix, "check_gradients' '", file, "' >'", file, ".txt' 2>/dev/null").c_str());
+        const int status =
+            std::system(join("'", here, prefix, "check_gradients' '", file,
+                             autograd::Plain::active() ? "' --plain" : "'", " >'", file, ".txt' 2>/dev/null")
+                            .c_str());
         if (WEXITSTATUS(status) == 127)
             return {"not compared; `make gradients` builds what does it"};
         return {nn::checkpoint::read_file(file + ".txt"), status == 0};
@@ -220,18 +223,22 @@ struct Check {
             return {"not asked; a step takes too long"};
         nn::Adam adam(parts.parameters, {.beta2 = 0.98, .eps = 1e-9});
         const auto n = static_cast<double>(std::min(affordable, kFinest));
-        double mean = 0, first = INFINITY, lowest = INFINITY, best = 0;
-        for (double i = 0; i < n && mean < 1.5 * first; ++i) {
+        double mean = 0, lowest = INFINITY, best = 0;
+        std::vector<double> means;
+        for (double i = 0; i < n && (i == 0 || mean < 1.5 * means[0]); ++i) {
             const double rate = kLowest * std::pow(kHighest / kLowest, i / (n - 1));
             const Tensor loss = plan.batch(static_cast<int64_t>(i)).loss;
             mean = (i == 0 ? 1 : 0.3) * static_cast<double>(loss.item()) + (i == 0 ? 0 : 0.7) * mean;
-            first = i == 0 ? mean : first;
+            means.push_back(mean);
             best = mean < lowest ? rate : best;
             lowest = std::min(lowest, mean);
             step(adam, loss, rate);
         }
-        return {join("at most ", rounded(plan.learning_rate, 2),
-                     "; as it grew from step to step, the loss fell until ", rounded(best, 2)),
+        std::string curve;
+        for (const double x : means)
+            curve += bar((x - lowest) / (means[0] - lowest), 0, 1, stdout_ink());
+        return {join("at most ", rounded(plan.learning_rate, 2), "; as it grew from ", rounded(kLowest, 1),
+                     ", the loss fell until ", rounded(best, 2), '\n', std::string(20, ' '), curve),
                 plan.learning_rate <= 2 * best && plan.learning_rate >= best / 1000};
     }
 
