@@ -51,7 +51,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
     for (const std::string& candidate : words)
         if (word.size() < 40)
             if (const std::size_t d = models::text::edit_distance(word, candidate);
-                d < least && candidate.size() > 2 * d)
+                d > 0 && d < least && candidate.size() > 2 * d)
                 least = d, nearest = &candidate;
     return nearest == nullptr ? ";" : "; did you mean " + *nearest + "?";
 }

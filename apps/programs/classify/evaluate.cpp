@@ -114,7 +114,7 @@ void predict_lines(const Labeller& l, std::istream& in, const std::string& name)
 
 void talk(const Labeller& l) {
     kit::Prompt prompt = {
-        .noun = "word, part or pair of words",
+        .noun = "token",
         .names = kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); }),
         .read = {},
         .answer = [&](const std::string& text) {

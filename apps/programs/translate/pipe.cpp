@@ -108,7 +108,7 @@ void talk(const models::Translator& translator, PipeOptions options) {
     options.talks = true;
     const models::text::Codec& codec = translator.codec;
     kit::Prompt prompt = {
-        .noun = codec.is_bytes() ? "sequence of bytes" : "word or piece of words",
+        .noun = "token",
         .names = kit::token_names(codec.size(), [&](int32_t id) { return codec.decode({id}); }),
         .read =
             [&](const std::string& line) {
