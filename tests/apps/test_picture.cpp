@@ -194,8 +194,8 @@ TEST_CASE("a chart of a run's losses", "[kit][picture]") {
          1      step        40
 )");
     for (const Ink ink : kInks)
-        for (const std::size_t width : {40, 80, 120})
-            for (const int steps : {1, 7, 1000, 100000}) {
+        for (const std::size_t width : {40u, 80u, 120u})
+            for (const std::size_t steps : {1u, 7u, 1000u, 100000u}) {
                 const std::string chart =
                     kit::loss_chart(log_of(std::vector<double>(steps, 3.3)), width, ink);
                 CHECK(is_ascii(chart) == (ink == Ink::ascii));
