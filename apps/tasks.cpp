@@ -420,6 +420,16 @@ void read_settings(Settings& s, kit::Options& options) {
     throw autograd::Error(s.run.resume + ": there is no run of tasks in this folder");
 }
 
+// With several tasks, each has a page of its own: run.html -> run-copy.html.
+models::RunSettings run_of(const Task& task, const Settings& s) {
+    models::RunSettings run = s.run;
+    std::filesystem::path file = run.report;
+    if (s.names.size() != 1 && !file.empty())
+        run.report = file.replace_filename(file.stem().string() + "-" + task.name + file.extension().string())
+                         .string();
+    return run;
+}
+
 void main_program(kit::Options& options) {
     Settings s;
     add_options(options, s);
@@ -430,6 +440,7 @@ void main_program(kit::Options& options) {
             "unknown task '", name, "'; there are copy, reverse, sort, add");
     if (!s.run.resume.empty())
         read_settings(s, options);
+    int status = 0;
     std::string missed,
         table = "task     family           parameters  published              ours          seconds\n";
     for (const Task& task : kTasks) {
@@ -438,8 +449,14 @@ void main_program(kit::Options& options) {
         Recipe recipe = s.preset == "published" ? task.published : task.ours;
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
-        const models::RunFolder folder("tasks", s.run, options, task.name);
-        const Outcome o = learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name), folder);
+        const models::RunFolder folder("tasks", run_of(task, s), options, task.name);
+        Outcome o;
+        try {
+            o = learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name), folder);
+        } catch (const kit::Ended& checked) {  // by --check
+            status = std::max(status, checked.status);
+            continue;
+        }
         if (!o.ended)
             return;
         std::cout << '\n';
@@ -447,6 +464,8 @@ void main_program(kit::Options& options) {
         if (o.right < task.questions.required)
             missed += (missed.empty() ? "" : ", ") + task.name;
     }
+    if (s.run.check)
+        throw kit::Ended{status};
     if (table.find(" * ") != std::string::npos)
         table += "* trained with our own recipe, listed above under the published one\n";
     std::cout << table;

@@ -173,6 +173,19 @@ TEST_CASE("tasks: the same results for any number of threads, others for another
     CHECK(examples(other, "->") != examples(one, "->"));
 }
 
+TEST_CASE("tasks checks each task, and writes a page about each", "[apps][tasks][check][page]") {
+    const Folder folder;
+    const Result checked = tasks({"reverse", "sort", "--check"});
+    CHECK(checked.status == 0);
+    CHECK(checked.out.find("first loss") != checked.out.rfind("first loss"));
+    const Result r = tasks({"copy", "sort", "--steps", "1", "--report", folder / "a.b/run.html"});
+    CHECK(r.status == 1);  // there is no such folder
+    std::filesystem::create_directory(folder / "a.b");
+    tasks({"copy", "sort", "--steps", "1", "--report", folder / "a.b/run"});
+    CHECK(std::filesystem::exists(folder / "a.b/run-copy"));
+    CHECK(std::filesystem::exists(folder / "a.b/run-sort"));
+}
+
 TEST_CASE("tasks refuses a wrong command line", "[apps][tasks]") {
     refused({"multiply"}, "unknown task 'multiply'; there are copy, reverse, sort, add");
     refused({"copy", "", "--steps", "1"}, "unknown task ''; there are copy, reverse, sort, add");

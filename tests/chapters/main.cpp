@@ -93,7 +93,8 @@ void find_orphans(const Computed& all, const std::vector<std::string>& used, Kee
         const std::filesystem::path folder = std::filesystem::path(chapter).parent_path() / "figures";
         if (std::filesystem::exists(folder))
             for (const auto& entry : std::filesystem::directory_iterator(folder))
-                if (!contains(used, entry.path().string()))
+                if (entry.path().extension() == ".svg" &&  // the others are README.md's: see `make pictures`
+                    !contains(used, entry.path().string()))
                     keeper.complain(entry.path().string() +
                                     ": no program draws this file, or no chapter shows it");
     }

@@ -79,11 +79,11 @@ mkdir -p "$folder/tree/tests" "$folder/tree/apps/kit" "$folder/tree/autograd" "$
 cp -r tests/tools "$folder/tree/tests/"
 lines() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; ++i) print "int a; // b\n// c\n" }' >"$folder/tree/apps/kit/a.h"; }
 sized() { (cd "$folder/tree" && sh tests/tools/size.sh >"$folder/output" && echo fits || echo over); }
-most=$(sed -n 's/.*limit("kit", \([0-9]*\)).*/\1/p' tests/tools/size.sh)
+most=$(sed -n 's/.*limit("programs and kit", \([0-9]*\)).*/\1/p' tests/tools/size.sh)
 lines "$most"
 expect fits "$(sized)" 'size.sh, a room as large as its budget'
 lines $((most + 1))
 expect over "$(sized)" 'size.sh, a room larger than its budget'
-expect 'make size: over the budget: kit' "$(tail -n 1 "$folder/output")" 'size.sh, which room'
+expect 'make size: over the budget: programs and kit' "$(tail -n 1 "$folder/output")" 'size.sh, which room'
 
 [ $wrong -eq 0 ] && echo "tools_test: counts, choices and sizes are right"
