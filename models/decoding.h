@@ -1,6 +1,8 @@
 // From a model to sentences: greedy and beam search.
 #pragma once
 
+#include <functional>
+
 #include "models/stepper.h"
 
 namespace plaingrad::models {
@@ -29,6 +31,9 @@ struct BeamOptions {
     int64_t max_tokens = 100;  // the end counted
     // A limit for each sentence, from 1 to max_tokens. Empty: max_tokens for all.
     std::vector<int64_t> max_tokens_of = {};
+    // Is told of each beginning that is kept, for pictures: of the ended and the others, best first in each
+    // step. For a batch of one sentence: several are searched at the same time.
+    std::function<void(const Hypothesis& kept)> on_kept = {};
 };
 
 // For each sentence of the batch its n_best hypotheses, best first, finished before unfinished ones.

@@ -19,10 +19,8 @@ nn::StepLoss teacher_forcing(const Transformer& model, const Batch& batch, const
     // latter the decoder also reads the end and predicts padding, which the loss ignores.
     const Tokens read = batch.tgt.slice(0, batch.tgt.length() - 1);
     const Tokens predicted = batch.tgt.slice(1, batch.tgt.length());
-    int64_t tokens = 0;
-    for (const int32_t length : predicted.lengths())
-        tokens += length;
-    return {model.loss(batch.src, read, predicted, mode, {.label_smoothing = label_smoothing}), tokens};
+    return {model.loss(batch.src, read, predicted, mode, {.label_smoothing = label_smoothing}),
+            predicted.count("teacher_forcing", model.config.tgt_vocabulary, predicted.pad())};
 }
 
 }  // namespace plaingrad::models

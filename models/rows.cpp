@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "autograd/base/mapped.h"
+
 namespace plaingrad::models {
 
 Rows::Rows(Stepper& stepper) : stepper_(stepper) {
@@ -27,10 +29,7 @@ void Rows::select() {
     if (kept_ == all)
         return;
     stepper_.select(kept_);
-    std::vector<std::size_t> sentences;
-    for (const int32_t row : kept_)
-        sentences.push_back(sentence(row));
-    sentences_ = std::move(sentences);
+    sentences_ = autograd::mapped(kept_, [this](int32_t row) { return sentence(row); });
 }
 
 Tensor Rows::step() {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "autograd/base/mapped.h"
 #include "models/decoding.h"
 #include "models/saved.h"
 
@@ -41,12 +42,10 @@ void SourceBatch::translate() const {
                         .alpha = options.alpha,
                         .k = 0,
                         .max_tokens = model.config.max_length};
-    std::vector<Ids> ids;
-    for (const Source& source : sources) {
-        ids.push_back(source.ids);
+    for (const Source& source : sources)
         beam.max_tokens_of.push_back(2 * std::ssize(source.ids) + 20);  // not of the batch's longest
-    }
-    const auto stepper = model.start(Tokens::padded(ids, model.config.specials.pad));
+    const auto stepper =
+        model.start(Tokens::padded(autograd::mapped(sources, &Source::ids), model.config.specials.pad));
     const Found found = beam_search(*stepper, beam);
     for (int64_t rank = 0; rank < options.n_best; ++rank)
         add_candidates(found, static_cast<std::size_t>(rank));

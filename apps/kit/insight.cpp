@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "apps/kit/options.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "autograd/ops.h"
-#include "models/ranking.h"
-#include "models/rows.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::kit {
@@ -51,51 +50,35 @@ std::string drawn(const std::vector<BeamNode>& nodes, std::size_t node, std::siz
     return text;
 }
 
+std::string last_token(const models::Hypothesis& h, const models::Stepper& stepper, const Labels& names) {
+    return names[static_cast<std::size_t>(h.finished ? stepper.specials.end() : h.ids.back())];
+}
+
 // All beginnings that a beam search keeps, as a tree: behind each its log probability, and the score behind
-// what ends. The search is that of models::beam_search.
-std::string beam_tree(models::Stepper& stepper, const models::BeamOptions& o, const Labels& names) {
-    const auto width = static_cast<std::size_t>(o.beam);
+// what ends.
+std::string beam_tree(models::Stepper& stepper, models::BeamOptions o, const Labels& names) {
     std::vector<BeamNode> nodes = {{"<sos>"}};
-    std::vector<std::size_t> places = {0};  // the nodes of the live ones
-    std::vector<models::Live> live = {{0, {}, 0}};
-    std::size_t ended = 0;
-    bool best_ended = false;
-    models::Rows rows(stepper);
-    for (int64_t length = 1; !live.empty() && length <= models::room_for(stepper, o.max_tokens); ++length) {
-        const Tensor log_p = autograd::log_softmax(rows.step());  // (rows, V)
-        const auto candidates = models::best_candidates(live, log_p, 2 * width, stepper.specials);
-        std::vector<models::Live> next;
-        std::vector<std::size_t> next_places;
-        for (std::size_t rank = 0; rank < candidates.size() && next.size() < width; ++rank) {
-            const models::Candidate& c = candidates[rank];
-            const bool ends = stepper.specials.is_end(c.token);
-            if (ends && rank >= width)
-                continue;
-            const auto from = static_cast<std::size_t>(c.from);
-            nodes[places[from]].next.push_back(nodes.size());
-            nodes.push_back({names[static_cast<std::size_t>(c.token)], c.log_probability});
-            if (!ends) {
-                next.push_back({rows.keep(live[from].row, c.token), {}, c.log_probability});
-                next_places.push_back(nodes.size() - 1);
-                continue;
-            }
-            const double penalty = std::pow((o.k + static_cast<double>(length)) / (o.k + 1), o.alpha);
-            nodes.back().score = "   score " + number(c.log_probability / penalty, 3);
-            best_ended = best_ended || rank == 0;
-            ++ended;
-        }
-        live = ended >= width && best_ended ? std::vector<models::Live>() : std::move(next);
-        places = std::move(next_places);
-    }
+    std::map<Ids, std::size_t> places = {{{}, 0}};  // of the beginnings in nodes
+    o.on_kept = [&](const models::Hypothesis& h) {
+        const Ids before(h.ids.begin(), h.ids.end() - (h.finished ? 0 : 1));
+        nodes[places.at(before)].next.push_back(nodes.size());
+        if (!h.finished)
+            places[h.ids] = nodes.size();
+        nodes.push_back({last_token(h, stepper, names), h.log_probability,
+                         h.finished ? "   score " + number(h.score, 3) : ""});
+    };
+    models::beam_search(stepper, o);
     return "  log p of each beginning, and the score of each sentence\n" + drawn(nodes, 0, 0);
 }
 
 std::string next_tokens(models::Stepper& stepper, const Labels& names) {
-    const Tensor log_p = autograd::log_softmax(models::Rows(stepper).step());  // (1, V)
-    const std::vector<models::Live> nothing = {{0, {}, 0}};
+    constexpr int64_t kFive = 5;
     std::vector<std::pair<std::string, double>> best;
-    for (const models::Candidate& c : models::best_candidates(nothing, log_p, 5, stepper.specials))
-        best.emplace_back(names[static_cast<std::size_t>(c.token)], std::exp(c.log_probability));
+    const auto keep = [&](const models::Hypothesis& h) {
+        if (std::ssize(best) < kFive)
+            best.emplace_back(last_token(h, stepper, names), std::exp(h.log_probability));
+    };
+    models::beam_search(stepper, {.beam = kFive, .max_tokens = 1, .on_kept = keep});
     return listed(best);
 }
 
