@@ -158,7 +158,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
          .plain_lines_every = std::max<int64_t>(1, steps / 10)});
     if (ended && !run.losses.empty())
         std::cout << "loss " << run.losses.front() << " at first, " << run.losses.back() << " after "
-                  << s.epochs << " epochs\n";
+                  << kit::counted(s.epochs, "epoch") << '\n';
     return ended;
 }
 

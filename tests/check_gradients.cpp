@@ -77,7 +77,8 @@ int check(const std::string& file) {
             return 1;
         }
     }
-    std::cout << done << " of " << n << " parameters agree with finite differences\n";
+    std::cout << "those of " << done << " parameters agree with finite differences"
+              << (done < n ? ", and then the time was up\n" : ": all\n");
     return 0;
 }
 

@@ -105,13 +105,14 @@ struct Check {
 
     Answer first_loss() {
         const autograd::NoGrad no_grad;
+        constexpr double kVaries = 2.5;  // random logits cost half their variance more, with few ids, too
         const int64_t V = logits(few.inputs).size(-1);
         const double first = loss(), guess = std::log(static_cast<double>(V));
         const auto trained = static_cast<double>(plan.trial.loss(few, nn::Mode::eval()).item());
         if (!(std::abs(first - trained) <= 1e-3))
             return {join(number(trained, 3), " in training, but the logits say ", number(first, 3)), false};
-        return {join(number(first, 3), "; a guess among ", V, " costs ln ", V, " = ", number(guess, 3)),
-                std::abs(first - guess) <= 0.5 * guess};
+        return {join(number(first, 3), "; a guess among ", V, " ids costs ln ", V, " = ", number(guess, 3)),
+                first >= 0.5 * guess && first <= guess + std::max(0.5 * guess, kVaries)};
     }
 
     static void step(nn::Adam& adam, const Tensor& loss, double rate) {
@@ -158,7 +159,8 @@ struct Check {
         const Tokens& last = few.inputs.back();
         const int64_t T = last.length(), at = T / 2;
         if (!plan.trial.causal || T < 2)
-            return {"every position may read the whole text"};
+            return {plan.trial.causal ? "not asked; these texts are too short"
+                                      : "every position may read the whole text"};
         std::vector<Tokens> inputs = few.inputs;
         inputs.back() = changed(last, last.batch(), T, [&](int64_t b, int64_t t) {
             const int32_t id = last.at(b, t), first = last.at(b, 0);

@@ -99,7 +99,7 @@ std::string attention_picture(const Tensor& weights, const Labels& rows, const L
 }
 
 void add_commands(Prompt& prompt, const Start& start, const Labels& names, const models::BeamOptions& o) {
-    prompt.commands.push_back({":next", "[TEXT]  the five most probable next tokens, after TEXT",
+    prompt.commands.push_back({":next", "[TEXT]  the five most probable next tokens, if it has written TEXT",
                                [=](const std::string& last, const std::string& written) {
                                    return next_tokens(*start(last, written), names);
                                }});
