@@ -138,8 +138,8 @@ struct Check {
         const double before = loss(), after = learn(few, 0.1 * before, kMost);
         const std::string came =
             join("loss ", number(before, 3), " to ", number(after, 3), " in ", counted(steps, "step"));
-        if (after > 0.2 * before && steps < 2 * kWarmup)
-            return {came + "; a step takes too long to go on"};
+        if (steps < kMost && after > 0.2 * before && after < 0.8 * before)
+            return {came + "; then the time was up"};
         return {came, after <= 0.2 * before};
     }
 
