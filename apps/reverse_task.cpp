@@ -46,7 +46,8 @@ void add_options(kit::Options& options, Settings& s) {
         .can_not_change("the learning rate falls over all of them");
     options.add("--batch", "N", "sequences per step", s.batch, {.min = 1, .max = 1 << 20});
     options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
-    options.add("--preset", "configuration of the model", s.preset, models::preset_names());
+    options.add("--preset", "whose model: models/presets.h names the sources", s.preset,
+                models::preset_names());
     options.add("--positions", "positional encoding, instead of the preset's", s.positions,
                 {"sinusoidal", "learned"});
     options.add("--d-model", "N", "width of the model; 0: the preset's", s.d_model, {.max = 4096});
@@ -261,8 +262,8 @@ void show_attention(const models::Transformer& model, const Sequence& ids) {
             {.title = title, .rows = rows, .columns = columns, .values = view.weights, .cells = cells},
             kit::stdout_ink());
     };
-    kit::say("\nCross-attention for " + text(ids) + " (rows: output symbols, columns: input symbols)\n" +
-                 "of every head, with the part of its weight that is on the anti-diagonal\n\n",
+    kit::say("\nCross-attention for " + text(ids) + " (rows: what it writes, columns: the input)\n" +
+                 "for every head; the number is the share of its weight on the anti-diagonal\n\n",
              STDOUT_FILENO);
     std::vector<std::string> layer;
     const std::size_t shown = std::min<std::size_t>(heads.size(), 32);

@@ -40,7 +40,8 @@ void add_options(kit::Options& options, Settings& s) {
         .add_files("--data", "FILE", "learn these instead: lines of source<TAB>target, in UTF-8", s.data,
                    [](const std::string& file) { return std::vector<std::string>{file}; })
         .may_change();
-    options.add("--preset", "configuration of the model", s.preset, models::preset_names());
+    options.add("--preset", "whose model: models/presets.h names the sources", s.preset,
+                models::preset_names());
     options.add("--epochs", "N", "passes over all pairs", s.epochs, {.min = 1, .max = 1'000'000'000})
         .may_change();
     options.add("--lr", "X", "learning rate; 0: 1e-3, or 1e-4 for models at least 512 wide", s.lr,

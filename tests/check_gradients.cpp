@@ -77,8 +77,8 @@ int check(const std::string& file) {
             return 1;
         }
     }
-    std::cout << "those of " << done << " parameters agree with finite differences"
-              << (done < n ? ", and then the time was up\n" : ": all\n");
+    std::cout << (done < n ? "" : "all ") << done << " parameters agree with finite differences"
+              << (done < n ? ", and then the time was up\n" : "\n");
     return 0;
 }
 

@@ -89,7 +89,7 @@ double chance(const Tokens& targets) {
     return sum / count;
 }
 
-// What came; and whether it is as expected, if it was asked.
+// The result, and whether it is as expected; nothing if that was not asked.
 struct Answer {
     std::string came;
     std::optional<bool> as_expected = {};
@@ -139,7 +139,7 @@ struct Check {
         const std::string came =
             join("loss ", number(before, 3), " to ", number(after, 3), " in ", counted(steps, "step"));
         if (steps < kMost && after > 0.2 * before && after < 0.8 * before)
-            return {came + "; then the time was up"};
+            return {came + "; it was still falling when the time was up"};
         return {came, after <= 0.2 * before};
     }
 
@@ -151,7 +151,7 @@ struct Check {
                      after = learn({autograd::mapped(few.inputs, blank), few.targets}, 0, steps);
         if (least < 0.1)
             return {"not asked; these examples have one answer"};
-        return {join("loss ", number(after, 3), "; the answers allow no less than ", number(least, 3)),
+        return {join("loss ", number(after, 3), "; without the input, none can be below ", number(least, 3)),
                 after > 0.95 * least};
     }
 
@@ -209,7 +209,7 @@ struct Check {
                              autograd::Plain::active() ? "' --plain" : "'", " >'", file, ".txt' 2>/dev/null")
                             .c_str());
         if (WEXITSTATUS(status) == 127)
-            return {"not compared; `make gradients` builds what does it"};
+            return {"not compared; run `make gradients` first"};
         return {nn::checkpoint::read_file(file + ".txt"), status == 0};
     }
 
@@ -239,9 +239,10 @@ struct Check {
         std::string curve;
         for (const double x : means)
             curve += bar((x - lowest) / (means[0] - lowest), 0, 1, stdout_ink());
-        return {join("at most ", rounded(plan.learning_rate, 2), "; as it grew from ", rounded(kLowest, 1),
-                     ", the loss fell until ", rounded(best, 2), '\n', std::string(20, ' '), curve),
-                plan.learning_rate <= 2 * best && plan.learning_rate >= best / 1000};
+        return {
+            join("the highest is ", rounded(plan.learning_rate, 2), "; in a trial from ", rounded(kLowest, 1),
+                 " upwards, the loss fell until ", rounded(best, 2), '\n', std::string(20, ' '), curve),
+            plan.learning_rate <= 2 * best && plan.learning_rate >= best / 1000};
     }
 
     const models::RunParts& parts;

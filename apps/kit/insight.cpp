@@ -68,7 +68,8 @@ std::string beam_tree(models::Stepper& stepper, models::BeamOptions o, const Lab
                          h.finished ? "   score " + number(h.score, 3) : ""});
     };
     models::beam_search(stepper, o);
-    return "  log p of each beginning, and the score of each sentence\n" + drawn(nodes, 0, 0);
+    return "  log p of each beginning; of what has ended, also its score, log p over a length penalty\n" +
+           drawn(nodes, 0, 0);
 }
 
 std::string next_tokens(models::Stepper& stepper, const Labels& names) {
@@ -99,7 +100,8 @@ std::string attention_picture(const Tensor& weights, const Labels& rows, const L
 }
 
 void add_commands(Prompt& prompt, const Start& start, const Labels& names, const models::BeamOptions& o) {
-    prompt.commands.push_back({":next", "[TEXT]  the five most probable next tokens, if it has written TEXT",
+    prompt.commands.push_back({":next",
+                               "[TEXT]  the five most probable next tokens, after TEXT if it is given",
                                [=](const std::string& last, const std::string& written) {
                                    return next_tokens(*start(last, written), names);
                                }});

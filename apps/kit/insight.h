@@ -7,7 +7,7 @@
 
 namespace plaingrad::kit {
 
-// "bonjour  0.9312", a line each.
+// "  0.9312  bonjour", a line each.
 std::string listed(const std::vector<std::pair<std::string, double>>& probabilities);
 
 // Attention weights (1, H, T, S), the mean over the heads. What is wider than the terminal is cut at the
@@ -28,10 +28,10 @@ Prompt::Command attention_command(const Model& model, const Labels& names,
             }};
 }
 
-// Begins to decode what follows `last`, or is its translation, after a text that has been written.
+// Starts to decode the continuation of `last`, or its translation, after what is written of it.
 using Start =
     std::function<std::unique_ptr<models::Stepper>(const std::string& last, const std::string& written)>;
-// :next and :beam. o: those of the search; its width is asked for.
+// :next and :beam. o: of the search, but the user gives its width.
 void add_commands(Prompt& prompt, const Start& start, const Labels& names, const models::BeamOptions& o);
 // Those of a translator: its sentences become ids as in its training. `prompt.names` are those of the source.
 using Encode = std::function<std::vector<int32_t>(const std::string&)>;

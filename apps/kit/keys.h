@@ -5,7 +5,7 @@
 
 namespace plaingrad::kit {
 
-// While it exists, the terminal (standard input) gives each key at once, without echo. Then it is as before,
+// While it exists, the terminal (standard input) gives each key immediately, unechoed. Then it is as before,
 // also after an exception, after a signal that ends the program, and while Ctrl-Z suspends it. There is only
 // one at a time.
 class Keys {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using autograd::join;
 
 void add_report_options(Options& options, models::RunSettings& run) {
-    options.add("--check", "ask whether all is ready for a long run, and do not train", run.check).new_run();
+    options.add("--check", "ask whether all is ready for a long run, and stop", run.check).new_run();
     options.add("--plot", "draw the curve of the loss at the end", run.plot).this_call();
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)

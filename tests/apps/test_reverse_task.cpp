@@ -30,7 +30,7 @@ int number_before(const std::string& text, const std::string& mark) {
 }
 
 double mass(const Result& result) {
-    const std::size_t at = result.out.find(" of its weight on the anti-diagonal");
+    const std::size_t at = result.out.rfind(" of its weight on the anti-diagonal");
     return at == std::string::npos
                ? NAN
                : std::stod(result.out.substr(result.out.rfind(' ', at - 1), std::string::npos));
@@ -105,8 +105,8 @@ TEST_CASE("reverse_task reverses 2000 unseen sequences, and the given one", "[ap
     CHECK(examples == 4);
 
     CHECK(contains(r.out,
-                   "Cross-attention for 5 3 9 (rows: output symbols, columns: input symbols)\n"
-                   "of every head, with the part of its weight that is on the anti-diagonal\n\n"
+                   "Cross-attention for 5 3 9 (rows: what it writes, columns: the input)\n"
+                   "for every head; the number is the share of its weight on the anti-diagonal\n\n"
                    "layer 1\nhead 1: 0."));
     CHECK(mass(r) >= 0.6);
     // All heads are there, of four lines each, and the one said to be the best is.

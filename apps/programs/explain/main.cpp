@@ -64,7 +64,7 @@ void main_program(kit::Options& options) {
     Words digits, pages;
     const Words names = autograd::mapped(steps, &Step::name);
     options.rest("DIGIT DIGIT DIGIT", "what it reverses (5 3 9)", digits);
-    options.add("--step", "NAME", "only the steps whose names begin so", wanted);
+    options.add("--step", "NAME", "only the steps whose names begin with NAME", wanted);
     options.add("--interactive", "one step at a time; the arrow keys turn pages", interactive);
     options.add("--seed", "N", "of initial weights and training data", seed);
     options.note("Steps: " + models::listed(names) + ".");
