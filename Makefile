@@ -61,7 +61,7 @@ LIB     := $(OUT)/libplaingrad.a
 # ---- 3. The compiler ----------------------------------------------------------------------------
 
 # The compiler is checked only if something is compiled: `make help` and `make deps` work without one.
-ifneq ($(filter-out help deps clean size format uninstall exercise solution-%,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-peers clean size format uninstall exercise solution-%,$(or $(MAKECMDGOALS),all)),)
 COMPILER := $(shell sh tests/tools/compiler.sh $(CXX))
 ifeq ($(firstword $(COMPILER)),error)
 $(error $(wordlist 2,99,$(COMPILER)))
@@ -281,7 +281,7 @@ INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(
     '644 $(LIB) lib/libplaingrad.a' '644 $(BUILD)/double/libplaingrad.a lib/libplaingrad_double.a' \
     $(foreach f,$(PC),'644 $(OUT)/package/$f lib/pkgconfig/$f') $(foreach f,$(CMAKE),'644 $(OUT)/package/$f lib/cmake/plaingrad/$f')
 
-.PHONY: install uninstall double-lib clean deps help
+.PHONY: install uninstall double-lib clean deps deps-peers help
 install: $(LIB) double-lib gradients $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
 	@printf '%s\n' $(INSTALLED) | sh tests/tools/install.sh '$(TO)'
 
@@ -296,6 +296,9 @@ double-lib:
 
 deps:  ## installs Catch2 for the tests, with the system's package manager
 	@sh tests/tools/deps.sh $(CXX)
+
+deps-peers:  ## installs PyTorch and CTranslate2 under build/, to be compared with: 6 GB
+	@sh tests/tools/deps_peers.sh '$(PYTHON)' '$(BUILD)/peers'
 
 clean:  ## removes BUILD (build/) and the programs
 	@[ ! -d '$(BUILD)' ] || [ -e '$(BUILD)/flags' ] || ls '$(BUILD)'/double/flags '$(BUILD)'/[at]san/flags 2>/dev/null | grep -q . || \

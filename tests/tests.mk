@@ -73,7 +73,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
-TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_profile))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
@@ -221,14 +221,16 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 
 # One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
-IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_profile)
+IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_attention bench_profile)
 .PHONY: bench bench-peers bench-staircase bench-plain bench-multi30k curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
-bench-peers: $(OUT)/bench/bench_training $(OUT)/bench/bench_decoding $(OUT)/bench/bench_matmul  ## the same work here and in PyTorch, OpenBLAS, oneDNN: PYTHON=... CSV=1
+# With the Python that is named, else with the one that `make deps-peers` made, else with the system's.
+PEERS_PYTHON = $(or $(if $(filter file,$(origin PYTHON)),$(wildcard $(BUILD)/peers/bin/python)),$(PYTHON))
+bench-peers: $(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_matmul)  ## the same work here and in PyTorch, CTranslate2, OpenBLAS, oneDNN: PYTHON=... CSV=1
 	@$(OUT)/bench/bench_matmul --peers $(BENCH_ARGUMENTS)
-	@'$(PYTHON)' tests/bench/peers.py --build '$(OUT)' $(BENCH_ARGUMENTS)
+	@'$(PEERS_PYTHON)' tests/bench/peers --build '$(OUT)' $(BENCH_ARGUMENTS)
 
 bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
 	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)

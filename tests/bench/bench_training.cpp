@@ -25,23 +25,40 @@ constexpr int kFewest = 3;       // steps, however long they take
 struct Settings {
     std::string workload = "all";
     int64_t threads = 0, steps = 0;
-    bool csv = false, turns = false;
+    bool csv = false, turns = false, sizes = false;
 };
 
 Settings parse(int argc, char** argv) {
     Settings s;
     std::vector<std::string> names = workload_names();
-    names.insert(names.begin(), "all");
-    kit::Options options({"build/bench/bench_training", "measures training steps of seven models"});
+    names.insert(names.begin(), "all");  // but those that are measured by name
+    kit::Options options(
+        {"build/bench/bench_training", "measures training steps of the models in tests/bench/workloads.cpp"});
     options.add("--workload", "the workload to measure", s.workload, names);
     options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
     options.add("--steps", "N", "steps to measure; 0: as many as fit into a second or two", s.steps);
     options.add("--csv", "print comma-separated values", s.csv);
     options.add("--turns", "for each number N read: does N steps, prints the milliseconds of one", s.turns);
+    options.add("--sizes", "measures nothing: prints the workloads as peers/shapes.py has them", s.sizes);
     options.parse(argc, argv);
     if (s.turns && s.workload == "all")
         throw kit::UsageError("--turns needs a --workload");
     return s;
+}
+
+void print_sizes(const Workload& w) {
+    constexpr const char* kFamilies[] = {"encoder_decoder", "decoder", "classifier"};
+    std::cout << "    \"" << w.name << "\": Shape(\"" << kFamilies[static_cast<int>(w.family)] << "\", "
+              << w.batch << ", " << w.length << ", " << w.vocabulary << ", " << w.d_model << ", " << w.n_heads
+              << ", " << w.d_ff << ", " << w.n_layers;
+    if (w.dropout > 0)
+        std::cout << ", dropout=" << w.dropout;
+    if (w.label_smoothing > 0)
+        std::cout << ", smoothing=" << w.label_smoothing;
+    std::cout << (w.tied ? ", tied=True" : "");
+    if (w.classes > 0)
+        std::cout << ", classes=" << w.classes;
+    std::cout << (w.activation == nn::Activation::gelu_tanh ? ", tanh=True" : "") << "),\n";
 }
 
 double milliseconds(Training& training) {
@@ -125,9 +142,14 @@ int main(int argc, char** argv) {
         const Settings s = parse(argc, argv);
         if (s.turns)
             return take_turns(workload(s.workload), s.threads);
+        if (s.sizes) {
+            for (const Workload& w : workloads())
+                print_sizes(w);
+            return 0;
+        }
         print_head(s.csv);
         for (const Workload& w : workloads()) {
-            if (s.workload != "all" && s.workload != w.name)
+            if (s.workload == "all" ? w.by_name : s.workload != w.name)
                 continue;
             if (s.threads > 0) {
                 measure_apart(w, s, s.threads);

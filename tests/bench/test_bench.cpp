@@ -62,6 +62,81 @@ TEST_CASE("bench: in turns with another program, milliseconds and memory for eac
     CHECK(positive(lines[2]));
 }
 
+TEST_CASE("bench_attention: a length, as a row of numbers, and in turns", "[bench]") {
+    const Result result = bench("bench_attention", {"--length", "40", "--mask", "causal", "--csv"});
+    INFO(result.err);
+    REQUIRE(result.status == 0);
+    const Words lines = lines_of(result.out);
+    REQUIRE(lines.size() == 2);
+    const Words row = columns(lines[1]);
+    REQUIRE(row.size() == columns(lines[0]).size());
+    CHECK(row[0] == "40");
+    CHECK(row[1] == "causal");
+    for (std::size_t i = 2; i < row.size(); ++i)
+        CHECK(positive(row[i]));
+    CHECK(bench("bench_attention", {"--turns", "--length", "40"}).status == 2);  // which mask?
+}
+
+TEST_CASE("bench_decoding: sentences of the same length from every search, for others to compare",
+          "[bench]") {
+    const std::string search = GENERATE("greedy", "beam", "sampling");
+    const Folder folder;
+    const Result result =
+        bench("bench_decoding", {"--batch", "2", "--search", search, "--save", folder.path});
+    INFO(search << ": " << result.err);
+    REQUIRE(result.status == 0);
+    CHECK(std::filesystem::file_size(folder / "model.safetensors") > 1'000'000);
+    for (const auto& [name, length] : {std::pair{"source.txt", 16}, std::pair{"written.txt", 32}}) {
+        const Words lines = lines_of(content(folder / name));
+        REQUIRE(lines.size() == 2);
+        for (const std::string& line : lines)
+            CHECK(std::count(line.begin(), line.end(), ' ') == length - 1);
+    }
+}
+
+TEST_CASE("bench_decoding: far into a text, beside the time to read what a token needs", "[bench]") {
+    const Result result = bench("bench_decoding", {"--position", "50", "--threads", "1", "--csv"});
+    INFO(result.err);
+    REQUIRE(result.status == 0);
+    const Words lines = lines_of(result.out);
+    REQUIRE(lines.size() == 2);
+    const Words row = columns(lines[1]);
+    REQUIRE(row.size() == 6);
+    CHECK(row[1] == "at position 50");
+    CHECK(positive(row[3]));
+    CHECK(positive(row[5]));
+}
+
+TEST_CASE("bench-peers: the programs to compare with have our workloads and sizes", "[bench]") {
+    const Words ours = lines_of(bench("bench_training", {"--sizes"}).out);
+    REQUIRE(ours.size() > 7);
+    Words theirs;
+    for (const std::string& line : lines_of(content("tests/bench/peers/shapes.py")))
+        if (line.find("\": Shape(") != std::string::npos)
+            theirs.push_back(line);
+    CHECK(ours == theirs);
+}
+
+TEST_CASE("bench-peers: help, what is skipped, and what is computed of the turns", "[bench]") {
+    const auto succeeds = [](const std::string& command) { return std::system(command.c_str()) == 0; };
+    if (!succeeds("command -v python3 >/dev/null"))
+        SKIP("there is no python3");
+    const Folder folder;
+    const std::string build = environment("PLAINGRAD_BENCH", "build/bench") + "/..", log = folder / "log";
+    INFO(build);
+    CHECK(succeeds("python3 tests/bench/peers/check.py"));
+    CHECK(succeeds("python3 tests/bench/peers --help >" + log));
+    CHECK(content(log).find("gpt2_512") != std::string::npos);
+    CHECK(succeeds("python3 tests/bench/peers --build '" + build + "' --python false >" +
+                   log));  // it has nothing
+    const Words lines = lines_of(content(log));
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].find("no PyTorch") != std::string::npos);
+    CHECK(lines[1].find("no CTranslate2") != std::string::npos);
+    CHECK(!succeeds("python3 tests/bench/peers --workload none 2>" + log));
+    CHECK(!succeeds("python3 tests/bench/peers --build /nowhere 2>" + log));
+}
+
 TEST_CASE("bench_profile: every kernel's time, and the products by shape", "[bench]") {
     const Result result = bench("bench_profile", {"--workload", "toy", "--steps", "1", "--csv"});
     INFO(result.err);

@@ -16,6 +16,25 @@ using models::kSos;
 using nn::Mode;
 using nn::Real;
 
+namespace {
+
+// Radford et al. 2019, table 2, first row.
+Workload gpt2_workload(std::string_view name, int64_t length) {
+    return {.name = name,
+            .family = Family::decoder,
+            .batch = 4,
+            .length = length,
+            .vocabulary = 50'257,
+            .d_model = 768,
+            .n_heads = 12,
+            .d_ff = 3072,
+            .n_layers = 12,
+            .activation = nn::Activation::gelu_tanh,
+            .by_name = true};
+}
+
+}  // namespace
+
 const std::vector<Workload>& workloads() {
     static const std::vector<Workload> all = {
         // apps/reverse_task and apps/toy_translate
@@ -39,6 +58,20 @@ const std::vector<Workload>& workloads() {
          .classes = 6},
         // "Attention Is All You Need", Table 3
         {"paper_base", Family::encoder_decoder, 64, 100, 5000, 512, 8, 2048, 6, 0.1},
+        // GPT-2's smallest model, 124 million parameters, with short and with longer texts
+        gpt2_workload("gpt2_64", 64),
+        gpt2_workload("gpt2_512", 512),
+        // the larger recipe for Shakespeare, with one long text
+        {.name = "char_4096",
+         .family = Family::decoder,
+         .batch = 1,
+         .length = 4096,
+         .vocabulary = 65,
+         .d_model = 384,
+         .n_heads = 6,
+         .d_ff = 1536,
+         .n_layers = 6,
+         .by_name = true},
     };
     return all;
 }
@@ -108,14 +141,12 @@ models::TransformerConfig transformer_config(const Workload& w) {
                       .dropout = {.embeddings = dropout, .sublayers = dropout}}};
 }
 
-namespace {
-
 models::StackConfig stack_config(const Workload& w) {
     models::StackConfig config;
     if (w.family == Family::decoder) {
         config = models::gpt2();
         config.specials = {};
-        config.block.activation = nn::Activation::gelu;
+        config.block.activation = w.activation;
         config.tied = true;
     }
     config.vocabulary = w.vocabulary;
@@ -128,8 +159,6 @@ models::StackConfig stack_config(const Workload& w) {
     config.block.dropout = {.embeddings = dropout, .sublayers = dropout};
     return config;
 }
-
-}  // namespace
 
 Training::Training(const Workload& w) {
     const auto ids = [&](std::string_view name) {

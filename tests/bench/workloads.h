@@ -1,5 +1,5 @@
-// What is measured: seven models of sizes that are trained on CPUs, each with a whole training step (forward,
-// loss, backward, clipping, Adam) on random ids. tests/bench/pytorch_training.py has the same in PyTorch.
+// What is measured: models of sizes that are trained on CPUs, each with a whole training step (forward, loss,
+// backward, clipping, Adam) on random ids. tests/bench/peers/pytorch_training.py has the same in PyTorch.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,10 @@ struct Workload {
     int64_t vocabulary, d_model, n_heads, d_ff;
     int64_t n_layers;  // of each stack
     double dropout = 0, label_smoothing = 0;
-    bool tied = false;    // one table for all embeddings and the output layer
-    int64_t classes = 0;  // of a classifier
+    bool tied = false;                                 // one table for all embeddings and the output layer
+    int64_t classes = 0;                               // of a classifier
+    nn::Activation activation = nn::Activation::gelu;  // of a decoder
+    bool by_name = false;  // steps of seconds: measured only when asked for by name
 
     int64_t tokens() const {
         return batch * length;
@@ -37,8 +39,9 @@ const std::vector<Workload>& workloads();
 const Workload& workload(std::string_view name);  // throws Error listing the names if there is none
 std::vector<std::string> workload_names();
 
-// The model of the encoder-decoder workloads, also for decoding.
+// The models of the encoder-decoder workloads and of the other two families, also for decoding.
 models::TransformerConfig transformer_config(const Workload& workload);
+models::StackConfig stack_config(const Workload& workload);
 
 // A model, its optimizer and a batch of random ids.
 class Training {

@@ -1,31 +1,21 @@
 """The training steps of workloads.cpp in PyTorch: the same models, sizes, dropout, loss, clipping and Adam.
 
-    python3 tests/bench/pytorch_training.py WORKLOAD [--threads N] [--foreach]
+    python3 tests/bench/peers/pytorch_training.py WORKLOAD [--threads N] [--bf16 WAY] [--adam KIND]
 
 Works like `bench_training --turns`: for each number N that it reads, it does N steps and prints the milliseconds of one
 and its peak memory in MiB. It uses the fastest ways that the installed PyTorch has: fused attention from PyTorch 2.0 on
 (torch.nn's layers choose it by themselves), Adam over all tensors at once.
 """
 import argparse
+import contextlib
 import math
-import sys
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-# family, batch, length, vocabulary, d_model, heads, d_ff, layers, dropout, label smoothing, tied, classes
-WORKLOADS = {
-    "reverse": ("encoder_decoder", 64, 10, 20, 64, 4, 128, 2, 0.1, 0.0, False, 0),
-    "toy": ("encoder_decoder", 5, 4, 20, 128, 4, 256, 2, 0.1, 0.0, False, 0),
-    "multi30k": ("encoder_decoder", 256, 16, 10000, 128, 4, 256, 4, 0.3, 0.1, True, 0),
-    "char_small": ("decoder", 12, 64, 65, 128, 4, 512, 4, 0.0, 0.0, True, 0),
-    "char": ("decoder", 8, 256, 65, 384, 6, 1536, 6, 0.0, 0.0, True, 0),
-    "classifier": ("classifier", 32, 128, 8000, 256, 4, 1024, 4, 0.1, 0.0, False, 6),
-    "paper_base": ("encoder_decoder", 64, 100, 5000, 512, 8, 2048, 6, 0.1, 0.0, False, 0),
-}
-
+from shapes import TRAINING
+from turns import peak_memory, serve_turns
 
 def sinusoids(length, d):  # "Attention Is All You Need", section 3.5
     position = torch.arange(length).unsqueeze(1)
@@ -59,8 +49,9 @@ def paper_dropout(stack):
 
 
 class Transformer(nn.Module):
-    def __init__(self, length, vocabulary, d, heads, d_ff, layers, dropout, tied):
+    def __init__(self, shape, length):
         super().__init__()
+        _, _, _, vocabulary, d, heads, d_ff, layers, dropout, _, tied, _, _ = shape
         self.src, self.tgt = (Input(vocabulary, length, d, dropout) for _ in range(2))
         sizes = dict(d_model=d, nhead=heads, dim_feedforward=d_ff, dropout=dropout, batch_first=True)
         self.encoder = paper_dropout(nn.TransformerEncoder(nn.TransformerEncoderLayer(**sizes), layers))
@@ -76,9 +67,10 @@ class Transformer(nn.Module):
 
 
 class Block(nn.Module):  # karpathy/nanoGPT, model.py
-    def __init__(self, d, heads, d_ff, length):
+    def __init__(self, shape):
         super().__init__()
-        self.heads = heads
+        d, d_ff, length = shape.d, shape.d_ff, shape.length
+        self.heads, self.gelu = shape.heads, "tanh" if shape.tanh else "none"
         self.ln_1, self.ln_2 = nn.LayerNorm(d), nn.LayerNorm(d)
         self.c_attn, self.attn_proj = nn.Linear(d, 3 * d), nn.Linear(d, d)
         self.c_fc, self.mlp_proj = nn.Linear(d, d_ff), nn.Linear(d_ff, d)
@@ -96,15 +88,15 @@ class Block(nn.Module):  # karpathy/nanoGPT, model.py
 
     def forward(self, x):
         x = x + self.attention(self.ln_1(x))
-        return x + self.mlp_proj(F.gelu(self.c_fc(self.ln_2(x))))
+        return x + self.mlp_proj(F.gelu(self.c_fc(self.ln_2(x)), approximate=self.gelu))
 
 
 class LanguageModel(nn.Module):
-    def __init__(self, length, vocabulary, d, heads, d_ff, layers):
+    def __init__(self, shape):
         super().__init__()
-        self.wte, self.wpe = nn.Embedding(vocabulary, d), nn.Embedding(length, d)
-        self.blocks = nn.Sequential(*(Block(d, heads, d_ff, length) for _ in range(layers)))
-        self.ln_f = nn.LayerNorm(d)
+        self.wte, self.wpe = nn.Embedding(shape.vocabulary, shape.d), nn.Embedding(shape.length, shape.d)
+        self.blocks = nn.Sequential(*(Block(shape) for _ in range(shape.layers)))
+        self.ln_f = nn.LayerNorm(shape.d)
 
     def forward(self, ids):
         x = self.wte(ids) + self.wpe.weight[: ids.shape[1]]
@@ -112,31 +104,42 @@ class LanguageModel(nn.Module):
 
 
 class Classifier(nn.Module):
-    def __init__(self, length, vocabulary, d, heads, d_ff, layers, dropout, classes):
+    def __init__(self, shape):
         super().__init__()
-        self.input = Input(vocabulary, length, d, dropout)
-        layer = nn.TransformerEncoderLayer(d, heads, d_ff, dropout, batch_first=True)
-        self.encoder = paper_dropout(nn.TransformerEncoder(layer, layers))
-        self.dropout = nn.Dropout(dropout)
-        self.output = nn.Linear(d, classes)
+        self.input = Input(shape.vocabulary, shape.length, shape.d, shape.dropout)
+        layer = nn.TransformerEncoderLayer(shape.d, shape.heads, shape.d_ff, shape.dropout, batch_first=True)
+        self.encoder = paper_dropout(nn.TransformerEncoder(layer, shape.layers))
+        self.dropout = nn.Dropout(shape.dropout)
+        self.output = nn.Linear(shape.d, shape.classes)
 
     def forward(self, ids):
         return self.output(self.dropout(self.encoder(self.input(ids)).mean(dim=1)))
 
 
-def make(workload):
+def make(shape):
     """The model, and a function that computes its loss."""
-    family, batch, length, vocabulary, d, heads, d_ff, layers, dropout, smoothing, tied, classes = WORKLOADS[workload]
-    text, more, targets = (torch.randint(4, vocabulary, (batch, length)) for _ in range(3))
-    if family == "encoder_decoder":
-        model, inputs = Transformer(length, vocabulary, d, heads, d_ff, layers, dropout, tied), (text, more)
-    elif family == "decoder":
-        model, inputs = LanguageModel(length, vocabulary, d, heads, d_ff, layers), (text,)
+    text, more, targets = (torch.randint(4, shape.vocabulary, (shape.batch, shape.length)) for _ in range(3))
+    if shape.family == "encoder_decoder":
+        model, inputs = Transformer(shape, shape.length), (text, more)
+    elif shape.family == "decoder":
+        model, inputs = LanguageModel(shape), (text,)
     else:
-        model, inputs = Classifier(length, vocabulary, d, heads, d_ff, layers, dropout, classes), (text,)
-        targets = torch.randint(classes, (batch,))
-    loss = lambda: F.cross_entropy(model(*inputs).flatten(0, -2), targets.flatten(), label_smoothing=smoothing)
-    return model, loss
+        model, inputs = Classifier(shape), (text,)
+        targets = torch.randint(shape.classes, (shape.batch,))
+    targets = targets.flatten()
+    return model, lambda: F.cross_entropy(model(*inputs).flatten(0, -2), targets, label_smoothing=shape.smoothing)
+
+
+def in_bf16(way):
+    """A context in which products have bf16 factors; the weights, their gradients and Adam stay float32.
+
+    autocast: PyTorch's mixed precision, with activations in bf16. products: oneDNN rounds the factors of products.
+    """
+    if way == "autocast":
+        return torch.autocast("cpu", dtype=torch.bfloat16)
+    if way == "products":
+        torch.set_float32_matmul_precision("medium")
+    return contextlib.nullcontext()
 
 
 def clip(parameters, foreach):
@@ -148,41 +151,28 @@ def clip(parameters, foreach):
         nn.utils.clip_grad_norm_(parameters, 1.0)
 
 
-def peak_memory():  # in MiB
-    for line in open("/proc/self/status"):
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) / 1024
-    return 0.0
-
-
-def serve_turns(memory_before, step):
-    """For each number N on standard input, does N steps; prints the milliseconds of one, and the peak memory so far."""
-    print(f"ready {memory_before:.1f}", flush=True)
-    for line in sys.stdin:
-        steps = int(line)
-        start = time.perf_counter()
-        for _ in range(steps):
-            step()
-        print(f"{1e3 * (time.perf_counter() - start) / steps:.4f} {peak_memory():.1f}", flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("workload", choices=WORKLOADS)
+    parser.add_argument("workload", choices=TRAINING)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--foreach", action="store_true", help="all tensors at once in Adam and clipping")
+    parser.add_argument("--bf16", choices=["no", "autocast", "products"], default="no")
+    parser.add_argument("--adam", choices=["fused", "foreach", "loop"], default="loop",
+                        help="in one pass, all tensors at once (clipping, too), or tensor by tensor")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     memory_before = peak_memory()
     torch.manual_seed(1)
-    model, loss = make(args.workload)
+    model, loss = make(TRAINING[args.workload])
     parameters = list(model.parameters())
-    adam = torch.optim.Adam(parameters, lr=1e-4, foreach=args.foreach)
+    # The option `fused` is newer than `foreach`: an older PyTorch knows neither the word nor the way.
+    adam = torch.optim.Adam(parameters, lr=1e-4, **({} if args.adam == "loop" else {args.adam: True}))
 
     def step():
         adam.zero_grad(set_to_none=True)
-        loss().backward()
-        clip(parameters, args.foreach)
+        with in_bf16(args.bf16):
+            value = loss()
+        value.backward()
+        clip(parameters, args.adam != "loop")
         adam.step()
 
     step()

@@ -1,0 +1,105 @@
+"""Training steps, decoding and attention, here, in PyTorch and in CTranslate2, in turn, on this machine.
+
+    python3 tests/bench/peers [--workload NAME] [--rounds N] [--csv]
+
+A peer that is not installed is left out. Each gets its best settings: several are tried, for each workload, and the
+fastest counts. `make deps-peers` installs both peers under build/, and `make bench-peers` runs this with them.
+"""
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import table
+from contenders import CORES, HERE, CTranslate2, Ours, PyTorch, described, output
+from process import Ended
+from workloads import ALL, USUAL
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="peers", description=__doc__.splitlines()[0])
+    parser.add_argument("--workload", action="append", choices=ALL, metavar="NAME", help=f"of {', '.join(ALL)}")
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--python", default=sys.executable, help="one that has PyTorch or CTranslate2")
+    parser.add_argument("--build", default=f"{HERE}/../../../build", help="where the benchmarks are")
+    parser.add_argument("--thorough", action="store_true", help="tries all settings for the slowest, too")
+    parser.add_argument("--verbose", action="store_true", help="shows what was tried")
+    parser.add_argument("--csv", action="store_true")
+    args = parser.parse_args()
+    if args.rounds < 1:
+        parser.error("--rounds: at least 1")
+    for program in ("bench_training", "bench_decoding", "bench_attention"):
+        if not os.path.exists(f"{args.build}/bench/{program}"):
+            parser.error(f"--build: there is no {args.build}/bench/{program}; make bench-peers builds it")
+    return args
+
+
+def note(text):
+    print(f"peers: {text}", file=sys.stderr, flush=True)
+
+
+def find(args, folder):
+    """The contenders, ours first, and the versions of the others."""
+    contenders, versions = [Ours("float32", args.build), Ours("bf16", args.build)], []
+    for module, name, make in (
+            ("torch", "PyTorch", lambda: [PyTorch(p, args.python, folder) for p in ("float32", "bf16")]),
+            ("ctranslate2", "CTranslate2", lambda: [CTranslate2(args.python, folder)])):
+        version = output([args.python, "-c", f"import numpy, {module}; print({module}.__version__)"]).strip()
+        if version:
+            contenders += make()
+            versions.append(f"{name} {version}")
+        else:
+            print(f"peers: {args.python} has no {name} (or no NumPy): skipped; make deps-peers installs it, "
+                  "make bench-peers PYTHON=... names a Python that has it")
+    return contenders, versions
+
+
+def compare(workload, contenders, args):
+    """The row, and for each contender its settings and its memory. One that fails is left out, with a note."""
+    processes, settings = {}, {}
+    for c in contenders:
+        if not c.does(workload):
+            continue
+        tell = lambda s, ms: args.verbose and note(f"{workload.name} {c.label}: {ms:9.2f} ms with {described(s)}")
+        try:
+            best = c.best_settings(workload, args.thorough, tell)
+            processes[c.label], settings[c.label] = c.start(workload, best), described(best)
+        except Ended as ended:
+            note(f"{workload.name}: left out: {ended}")
+    rounds = args.rounds if all(p.seconds < 1 for p in processes.values()) else min(args.rounds, 3)
+    times = {label: [] for label in processes}
+    for _ in range(rounds):
+        for label, process in processes.items():
+            times[label].append(process.turn())
+    for process in processes.values():
+        process.end()
+    return table.Row(workload, times), settings, {label: p.memory for label, p in processes.items()}
+
+
+def main():
+    args = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory() as folder:
+        contenders, versions = find(args, folder)
+        if not versions:
+            return
+        subprocess.run([f"{args.build}/bench/bench_decoding", "--batch", "64", "--save", folder], check=True)
+        print(("# " if args.csv else "") + table.head(CORES, versions))
+        print(table.csv_head() if args.csv else table.HEAD, flush=True)
+        rows = []
+        for workload in [ALL[name] for name in args.workload] if args.workload else USUAL:
+            rows.append(compare(workload, contenders, args))
+            row, settings, memory = rows[-1]
+            print(row.csv(settings, memory) if args.csv else row.text(), flush=True)
+        if not args.csv:
+            print("\nPeak memory, and the settings that were fastest:")
+            print("\n".join(table.details(*row) for row in rows))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
