@@ -85,6 +85,8 @@ def main():
         contenders, versions = find(args, folder)
         if not versions:
             return
+        if os.getloadavg()[0] > 0.7:
+            note(f"other programs are running here (a load of {os.getloadavg()[0]:.1f}), which changes the figures")
         subprocess.run([f"{args.build}/bench/bench_decoding", "--batch", "64", "--save", folder], check=True)
         print(("# " if args.csv else "") + table.head(CORES, versions))
         print(table.csv_head() if args.csv else table.HEAD, flush=True)
@@ -103,3 +105,5 @@ if __name__ == "__main__":
         main()
     except KeyboardInterrupt:
         sys.exit(130)
+    except Ended as ended:
+        sys.exit(f"peers: {ended}")

@@ -4,13 +4,13 @@ import glob
 import os
 import subprocess
 
-from process import Process
+from process import Ended, Process
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CORES = len(os.sched_getaffinity(0))
 KEEP_MEMORY = {name: str(1 << 32) for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")}
 KEEP_MEMORY["MALLOC_TOP_PAD_"] = str(1 << 26)
-SLOW = 2.0  # seconds a step: then only the choices of the first row of `choices` are tried, unless --thorough
+SLOW = 2.0  # seconds a step: then only the first of `choices` that is not the number of threads is tried
 
 
 def output(command):
@@ -34,17 +34,23 @@ class Contender:
         return True
 
     def best_settings(self, workload, thorough, tell):
-        """Keeps the faster of two, setting by setting. tell(settings, milliseconds) is told what was tried."""
+        """Keeps the faster of two, setting by setting. tell(settings, milliseconds) is told what was tried.
+
+        Throws Ended if the first settings do not work; others that do not are passed over.
+        """
         best = self.first(workload)
         time, seconds = self.probe(workload, best)
         tell(best, time)
         choices = self.choices(workload)
         if seconds > SLOW and not thorough:
-            choices = choices[:1]
+            choices = [choice for choice in choices if choice[0] != "threads"][:1]
         for name, values in choices:
             for value in values:
                 other = dict(best, **{name: value})
-                other_time, _ = self.probe(workload, other)
+                try:
+                    other_time, _ = self.probe(workload, other)
+                except Ended:
+                    other_time = float("inf")
                 tell(other, other_time)
                 if other_time < time:
                     best, time = other, other_time
@@ -111,9 +117,9 @@ class PyTorch(Contender):
         first = self.first(workload)
         all_choices = [("bf16", ["products"])] if "bf16" in first else []
         all_choices += [("layout", ["together"])] if workload.kind == "attention" else []
-        all_choices += [("threads", [1] if CORES > 1 else []), ("wait", ["passive"]), ("keep memory", [False])]
         if "adam" in first:
             all_choices += [("adam", ["fused", "loop"] if self.has_mkl else ["foreach"])]
+        all_choices += [("threads", [1] if CORES > 1 else []), ("wait", ["passive"]), ("keep memory", [False])]
         if not self.has_mkl:
             all_choices += [("blas", blas_builds()[1:]), ("core", [""]), ("aten", ["avx512"]), ("bind", ["close"])]
         return all_choices

@@ -21,6 +21,8 @@ def main():
     parser.add_argument("--together", action="store_true", help="in memory a position's heads are side by side")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     args = parser.parse_args()
+    if not hasattr(F, "scaled_dot_product_attention"):
+        parser.error(f"PyTorch {torch.__version__} has no fused attention; 2.0 or later has")
     torch.set_num_threads(args.threads)
     memory_before = peak_memory()
     torch.manual_seed(1)
