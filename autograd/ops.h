@@ -160,6 +160,9 @@ struct AttentionOptions {
     Real dropout = 0;           // of the weights
     const Rng* rng = nullptr;   // needed if dropout > 0
     Tensor* weights = nullptr;  // if given, receives the weights (B, H, T, S), after dropout, without a graph
+    // If given (B): the sentence of kv whose keys and values each of q reads; kv may have another batch. Only
+    // for cross_attention, and without a graph.
+    const std::vector<int32_t>* kv_rows = nullptr;
 };
 // Scaled dot-product attention, "Attention Is All You Need", §3.2.1, for all heads at once:
 //     q (B, T, H*D), k and v (B, S, H*D) -> (B, T, H*D)

@@ -36,6 +36,7 @@ kernels::Attention sizes_of(const Tensor& q, const Tensor& k, int64_t width, con
             .d = d,
             .q_row = q.size(2),
             .kv_row = k.size(2),
+            .kv_rows = o.kv_rows != nullptr ? o.kv_rows->data() : nullptr,
             .scale = static_cast<Real>(1 / std::sqrt(static_cast<double>(d))),
             .mask = o.mask.view(),
             .dropout = o.dropout,
@@ -124,7 +125,9 @@ Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
 
 // kv = k | v, columns side by side
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
-    check(q.rank() == 3 && kv.rank() == 3 && q.size(0) == kv.size(0) && 2 * q.size(2) == kv.size(2),
+    const std::vector<int32_t>* const rows = options.kv_rows;
+    check(q.rank() == 3 && kv.rank() == 3 &&
+              (rows != nullptr ? std::ssize(*rows) : kv.size(0)) == q.size(0) && 2 * q.size(2) == kv.size(2),
           "[cross_attention] q is ", q.shape(), ", kv is ", kv.shape(),
           "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D)");
     check_options(q, q.size(2), kv, options);

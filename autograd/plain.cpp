@@ -167,8 +167,12 @@ Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
 }
 
 // kv = k | v
-Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
-    const int64_t width = q.size(2);
+Tensor cross_attention(const Tensor& q, const Tensor& kv_, const AttentionOptions& options) {
+    const int64_t width = q.size(2), s = kv_.size(1);
+    Tensor kv = kv_;
+    if (options.kv_rows != nullptr)
+        kv = embedding(reshape(kv, {kv.size(0), s * 2 * width}), Tokens(q.size(0), 1, *options.kv_rows))
+                 .with_shape({q.size(0), s, 2 * width});
     const Tensor k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);  // (B, S, H*D)
     return plain::attention(q, k, v, options);
 }

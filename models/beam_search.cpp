@@ -63,10 +63,10 @@ bool decided(const Search& search, const BeamOptions& o) {
 // continuation that ends. Take beam 2: at most 2 of the best 4 candidates end, so 2 are left. In general the
 // number is beam + beam * ends. Beam 1 needs only one candidate: if that one ends, so does the search. A
 // candidate that ends but is not among the best `beam` is dropped, like any other of its rank.
-void advance(Search& search, const Tensor& log_p, const BeamOptions& o, const Specials& specials) {
+void advance(Search& search, const Tensor& logits, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
     const std::size_t enough = beam == 1 ? 1 : beam + beam * specials.ends.size();
-    const std::vector<Candidate> candidates = best_candidates(search.live, log_p, enough, specials);
+    const std::vector<Candidate> candidates = best_candidates(search.live, logits, enough, specials);
     if (candidates.empty())
         return end_search(search, o);
     std::vector<Live> next;
@@ -112,10 +112,10 @@ std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOpt
     std::vector<Search> searches = begin(batch, max_tokens, o);
     Rows rows(stepper);
     for (int64_t length = 0; length < max_tokens && !rows.empty(); ++length) {
-        const Tensor log_p = autograd::log_softmax(rows.step());  // (rows, V)
+        const Tensor logits = rows.step();  // (rows, V)
         autograd::parallel_for(0, batch, 1, [&](int64_t b, int64_t) {
             Search& search = searches[static_cast<std::size_t>(b)];
-            advance(search, log_p, o, stepper.specials);
+            advance(search, logits, o, stepper.specials);
             if (decided(search, o))
                 search.live.clear();
             if (length + 1 == search.max_tokens)

@@ -6,8 +6,12 @@
 #include <tuple>
 #include <utility>
 
+#include "autograd/kernels/kernels.h"
+
 namespace plaingrad::models {
 namespace {
+
+using autograd::kernels::cpu;
 
 bool before(const Candidate& a, const Candidate& b) {
     return std::tie(b.log_probability, a.from, a.token) < std::tie(a.log_probability, b.from, b.token);
@@ -28,12 +32,8 @@ public:
             worst_ = best_.back().log_probability;
     }
     // `add` rejects every continuation of a hypothesis with this log probability by a token whose log
-    // probability is at most the result. The difference is rounded, so it is moved down by two floating-point
-    // steps: then it is never too large.
-    Real rejected(double log_probability) const {
-        constexpr Real lowest = -std::numeric_limits<Real>::infinity();
-        return std::nextafter(std::nextafter(static_cast<Real>(worst_ - log_probability), lowest), lowest);
-    }
+    // probability is at most the result, but for rounding.
+    Real rejected(double log_probability) const { return static_cast<Real>(worst_ - log_probability); }
     std::vector<Candidate> best() && { return std::move(best_); }
 
 private:
@@ -42,40 +42,45 @@ private:
     std::vector<Candidate> best_;
 };
 
-// Nearly every token of a vocabulary is rejected. So they are compared in blocks of constant size, for which
-// the compiler uses vector instructions. NaN counts as above any limit.
-constexpr int64_t kBlock = 32;
+// The log probabilities of a row of logits, with log_softmax's bits, but only those that are asked for.
+struct LogSoftmax {
+    Real kept[2];  // the largest logit, and log Σ exp(logit - largest)
 
-bool all_rejected(const Real* log_p, Real limit) {
-    int more = 0;
-    for (int64_t i = 0; i < kBlock; ++i)
-        more |= !(log_p[i] <= limit);
-    return more == 0;
-}
+    LogSoftmax(const Real* logits, int64_t vocabulary) {
+        const int32_t any = 0;
+        Real loss;
+        cpu().cross_entropy(1, vocabulary, logits, &any, -1, 0, &loss, kept);
+    }
+    Real of(Real logit) const { return (logit - kept[0]) - kept[1]; }
+    // Every logit below the result has at most this log probability. That one is rounded, and so is each step
+    // here and in `of`; the margin is larger than all of these errors together.
+    Real logit_for(Real log_p) const {
+        const Real size = std::abs(log_p) + std::abs(kept[0]) + std::abs(kept[1]);
+        return (log_p + kept[1]) + kept[0] - 4 * std::numeric_limits<Real>::epsilon() * size;
+    }
+};
 
 }  // namespace
 
-std::vector<Candidate> best_candidates(std::span<const Live> hypotheses, const Tensor& log_p,
+// Nearly every token of a vocabulary is rejected, by a comparison of its logit alone.
+std::vector<Candidate> best_candidates(std::span<const Live> hypotheses, const Tensor& logits,
                                        std::size_t count, const Specials& specials) {
-    const int64_t vocabulary = log_p.size(1);
+    const int64_t vocabulary = logits.size(1);
     Ranking ranking(count);
     for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-        const Real* row = log_p.data() + hypotheses[i].row * vocabulary;
+        const Real* const row = logits.data() + hypotheses[i].row * vocabulary;
+        const LogSoftmax log_p(row, vocabulary);
         const double so_far = hypotheses[i].log_probability;
-        Real limit = ranking.rejected(so_far);
-        for (int64_t begin = 0; begin < vocabulary; begin += kBlock) {
-            const int64_t end = std::min(begin + kBlock, vocabulary);
-            if (end - begin == kBlock && all_rejected(row + begin, limit))
+        Real bound = log_p.logit_for(ranking.rejected(so_far));
+        const auto from = [&](int64_t v) { return v + cpu().first_from(vocabulary - v, row + v, bound); };
+        for (int64_t v = from(0); v < vocabulary; v = from(v + 1)) {
+            if (specials.is_never(static_cast<int32_t>(v)))
                 continue;
-            for (int64_t v = begin; v < end; ++v) {
-                const auto token = static_cast<int32_t>(v);
-                if (specials.is_never(token))
-                    continue;
-                check(!std::isnan(row[v]), "[beam_search] the probability of id ", v,
-                      " is not a number; the model's weights are broken");
-                ranking.add({static_cast<int32_t>(i), token, so_far + static_cast<double>(row[v])});
-            }
-            limit = ranking.rejected(so_far);
+            const Real p = log_p.of(row[v]);
+            check(!std::isnan(p), "[decoding] the probability of id ", v,
+                  " is not a number; the model's weights are broken");
+            ranking.add({static_cast<int32_t>(i), static_cast<int32_t>(v), so_far + static_cast<double>(p)});
+            bound = log_p.logit_for(ranking.rejected(so_far));
         }
     }
     return std::move(ranking).best();

@@ -21,10 +21,10 @@ struct Live {
     double log_probability;
 };
 
-// log_p (rows, V): of the next token. Returns the best `count` >= 1 candidates, or fewer if no others have a
+// logits (rows, V): of the next token. Returns the best `count` >= 1 candidates, or fewer if no others have a
 // probability above 0; best first, ties going to the earlier hypothesis and the smaller id. Tokens of
 // specials.never are no candidates. Throws Error for a probability that is not a number.
-std::vector<Candidate> best_candidates(std::span<const Live> hypotheses, const Tensor& log_p,
+std::vector<Candidate> best_candidates(std::span<const Live> hypotheses, const Tensor& logits,
                                        std::size_t count, const Specials& specials);
 
 }  // namespace plaingrad::models

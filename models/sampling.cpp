@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/kernels/kernels.h"
 #include "models/rows.h"
 
 namespace plaingrad::models {
@@ -12,24 +13,31 @@ namespace {
 
 // The ids that may be drawn, the most probable first.
 std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const SamplingOptions& o) {
-    std::vector<int32_t> ids;
-    for (int64_t v = 0; v < vocabulary; ++v) {
-        check(!std::isnan(logits[v]), "[sample] the logit of id ", v,
-              " is not a number; the model's weights are broken");
-        if (logits[v] > -std::numeric_limits<Real>::infinity() && !contains(o.never, static_cast<int32_t>(v)))
-            ids.push_back(static_cast<int32_t>(v));
-    }
-    check(!ids.empty(), "[sample] of a vocabulary of ", vocabulary, " no token may be drawn");
-    const std::size_t count =
-        o.top_k > 0 ? std::min(ids.size(), static_cast<std::size_t>(o.top_k)) : ids.size();
-    const auto end = ids.begin() + static_cast<std::ptrdiff_t>(o.temperature > 0 ? count : 1);
     const auto before = [&](int32_t a, int32_t b) {
         return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
     };
-    if (end != ids.end())  // far faster than sorting them all
-        std::nth_element(ids.begin(), end, ids.end(), before);
-    std::sort(ids.begin(), end, before);
-    ids.erase(end, ids.end());
+    const int64_t count = o.temperature == 0 ? 1 : o.top_k > 0 ? o.top_k : vocabulary;
+    std::vector<int32_t> ids;                          // a heap: the worst of the best so far is in front
+    Real bound = std::numeric_limits<Real>::lowest();  // of the logits that may be among them
+    const auto from = [&](int64_t v) {
+        return v + autograd::kernels::cpu().first_from(vocabulary - v, logits + v, bound);
+    };
+    for (int64_t v = from(0); v < vocabulary; v = from(v + 1)) {
+        check(!std::isnan(logits[v]), "[sample] the logit of id ", v,
+              " is not a number; the model's weights are broken");
+        if (contains(o.never, static_cast<int32_t>(v)))
+            continue;
+        ids.push_back(static_cast<int32_t>(v));
+        std::push_heap(ids.begin(), ids.end(), before);
+        if (std::ssize(ids) > count) {
+            std::pop_heap(ids.begin(), ids.end(), before);
+            ids.pop_back();
+        }
+        if (std::ssize(ids) == count)
+            bound = logits[ids.front()];
+    }
+    check(!ids.empty(), "[sample] of a vocabulary of ", vocabulary, " no token may be drawn");
+    std::sort_heap(ids.begin(), ids.end(), before);
     return ids;
 }
 

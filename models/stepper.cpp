@@ -22,7 +22,6 @@ public:
           batch_(prompts.batch()),
           embedding_(embedding),
           output_(output),
-          table_(output.transposed()),
           layers_(std::move(layers)),
           caches_(std::move(caches)),
           source_lengths_(std::move(source_lengths)) {}
@@ -37,7 +36,9 @@ public:
         const Tensor x = embedding_(tokens, Mode::eval(), length_);      // (B, T, d_model)
         const Tensor y = layers_(x, length_, caches_, source_lengths_);  // (B, T, d_model)
         length_ += tokens.length();
-        return output_(y, table_);  // (B, T, V)
+        if (!table_.defined() && batch_ > 1)
+            table_ = output_.transposed();
+        return table_.defined() ? output_(y, table_) : output_(y);  // (B, T, V)
     }
 
     void select(const std::vector<int32_t>& rows) override {
@@ -66,7 +67,7 @@ private:
     int64_t batch_, length_ = 0;  // sentences; positions read
     const InputEmbedding& embedding_;
     const OutputLayer& output_;
-    Tensor table_;  // the output's, transposed
+    Tensor table_;  // the output's, transposed: several rows at a time make up for what that takes
     Layers layers_;
     std::vector<LayerCache> caches_;
     std::vector<int32_t> source_lengths_;

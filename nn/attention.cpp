@@ -64,15 +64,15 @@ Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys_values, co
     const int64_t width = out_proj.weight->size(0);  // d_model
     const Rng rng = dropout.rng_in(pass.mode);
     const Tensor q = autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width);  // (B, T, d_model)
-    const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, pass, rng));
-    return out_proj(heads);  // (B, T, d_model)
+    return out_proj(autograd::cross_attention(q, keys_values, op_options(mask, pass, rng)));
 }
 
 autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Pass& pass,
                                                           const Rng& rng) const {
     const Real p = dropout.rate_in(pass.mode);
     Tensor* const weights = pass.mode.probe != nullptr ? &pass.mode.probe->place(*this) : nullptr;
-    return {.n_heads = n_heads, .mask = mask, .dropout = p, .rng = &rng, .weights = weights};
+    const auto* const rows = pass.cache != nullptr ? pass.cache->rows() : nullptr;
+    return {.n_heads = n_heads, .mask = mask, .dropout = p, .rng = &rng, .weights = weights, .kv_rows = rows};
 }
 
 }  // namespace plaingrad::nn

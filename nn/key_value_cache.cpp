@@ -1,23 +1,30 @@
 #include "nn/key_value_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "autograd/base/check.h"
-#include "autograd/ops.h"
+#include "autograd/base/mapped.h"
+#include "autograd/base/parallel.h"
 
 namespace plaingrad::nn {
 
 void KeyValueCache::append(const Tensor& next) {
     if (length_ == 0)
-        stored_ = Tensor::zeros(next.shape().with(1, 0));
-    const int64_t batch = stored_.size(0), capacity = stored_.size(1), count = next.size(1), d = next.size(2);
+        stored_ = Tensor::uninitialized(next.shape().with(1, 0));
+    const int64_t batch = rows_.empty() ? stored_.size(0) : std::ssize(rows_);
+    const int64_t capacity = stored_.size(1), count = next.size(1), d = next.size(2);
     autograd::check(next.size(0) == batch, "[KeyValueCache] a batch of ", next.size(0),
                     " cannot continue a batch of ", batch, "; select its rows first");
-    if (length_ + count > capacity) {
-        // The new positions are zeros: nothing reads them before they are filled, but `concat` and `select`
-        // copy them.
-        const int64_t more = std::max({int64_t{16}, capacity, length_ + count - capacity});
-        stored_ = autograd::concat({stored_, Tensor::zeros(next.shape().with(1, more))}, 1);
+    const int64_t more = length_ + count > capacity ? std::max({int64_t{16}, capacity, count}) : 0;
+    if (more > 0 || !rows_.empty()) {
+        const Tensor before = std::exchange(stored_, Tensor::uninitialized({batch, capacity + more, d}));
+        autograd::Real* const to = stored_.mutable_data();
+        autograd::parallel_for(0, batch, 1, [&](int64_t b, int64_t) {
+            const int64_t row = rows_.empty() ? b : rows_[static_cast<std::size_t>(b)];
+            std::copy_n(before.data() + row * capacity * d, length_ * d, to + b * (capacity + more) * d);
+        });
+        rows_.clear();
     }
     for (int64_t b = 0; b < batch; ++b)
         std::copy_n(next.data() + b * count * d, count * d,
@@ -25,17 +32,13 @@ void KeyValueCache::append(const Tensor& next) {
     length_ += count;
 }
 
-// A batch is a table with a row for each sentence, and to choose rows is what `embedding` does.
 void KeyValueCache::select(const std::vector<int32_t>& rows) {
     if (length_ == 0)
         return;
-    const int64_t n = static_cast<int64_t>(rows.size());
-    const int64_t width = stored_.size(1) * stored_.size(2);
-    const Tensor table = autograd::reshape(stored_, {stored_.size(0), width});       // (B, ...)
-    const Tensor chosen = autograd::embedding(table, autograd::Tokens(1, n, rows));  // (1, n, ...)
-    stored_ = chosen.with_shape(stored_.shape().with(0, n));                         // (n, capacity, ...)
+    const auto stored = [this](int32_t row) { return rows_[static_cast<std::size_t>(row)]; };
+    rows_ = rows_.empty() ? rows : autograd::mapped(rows, stored);
+    if (rows.empty())  // no sentence is left, which is not what an empty rows_ says
+        stored_ = Tensor::uninitialized(stored_.shape().with(0, 0));
 }
-
-Tensor KeyValueCache::filled() const { return autograd::slice(stored_, 1, 0, length_); }
 
 }  // namespace plaingrad::nn

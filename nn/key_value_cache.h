@@ -2,17 +2,22 @@
 //
 // With a causal mask a position is computed from itself and those before it. Later tokens do not change it:
 // its keys and values stay valid, and the next token needs only its own query.
+//
+// Beam search reorders, repeats and drops sentences at every step. Copying the caches each time took a
+// quarter of its time, so `select` only notes which stored sentence each one of the batch now is. All
+// hypotheses of a beam read the same keys and values of their source, which are never copied. Those of the
+// target are copied where the hypotheses diverge, by the next `append`.
 #pragma once
 
-#include "autograd/tensor.h"
+#include "autograd/ops.h"
 
 namespace plaingrad::nn {
 
 using autograd::Tensor;
 
-// Keys | values of one attention layer: (B, capacity, 2*d_model), of which `length()` positions are filled.
-// It can be moved but not copied: a copy would share its memory, and each would overwrite the other's new
-// positions.
+// Keys | values of one attention layer: (stored sentences, capacity, 2*d_model), of which `length()`
+// positions are filled. It can be moved but not copied: a copy would share its memory, and each would
+// overwrite the other's new positions.
 class KeyValueCache {
 public:
     KeyValueCache() = default;
@@ -28,11 +33,16 @@ public:
     void select(const std::vector<int32_t>& rows);
 
     int64_t length() const { return length_; }
-    const Tensor& stored() const { return stored_; }  // (B, capacity, 2*d_model): zeros from `length()` on
-    Tensor filled() const;                            // (B, length, 2*d_model)
+    // (stored sentences, capacity, 2*d_model): any numbers from `length()` on
+    const Tensor& stored() const { return stored_; }
+    // (B): the stored sentence that each one of the batch is; nullptr: they are in order, as after `append`.
+    const std::vector<int32_t>* rows() const { return rows_.empty() ? nullptr : &rows_; }
+    // (B, length, 2*d_model). Requires that they are in order.
+    Tensor filled() const { return autograd::slice(stored_, 1, 0, length_); }
 
 private:
     Tensor stored_;
+    std::vector<int32_t> rows_;  // empty: in order
     int64_t length_ = 0;
 };
 

@@ -24,6 +24,7 @@
 // them.
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/attention_softmax.h"
+#include "autograd/kernels/attention_step.h"
 #include "autograd/kernels/gemm_pack.h"
 #include "autograd/kernels/scratch.h"
 
@@ -109,9 +110,13 @@ void attention(const Attention& a, const Real* q, const Real* k, const Real* v, 
         Real* keys_t = scratch(Scratch::attention, (a.d + kQueries) * width);  // (d, keys)
         for (int64_t task = begin; task < end; ++task) {
             const Head h = head_of(a, task);
-            pack_transposed(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
             if (task + 1 < end)
                 fetch_head(head_of(a, task + 1), q, k, v, out);
+            if (is_single_step(a, weights)) {
+                attend_once(h, q, k, v, out, statistics, keys_t);
+                continue;
+            }
+            pack_transposed(h.count(), a.d, k + h.key(0), a.kv_row, keys_t, width);
             for (int64_t t = 0; t < a.queries; t += kQueries) {
                 const Block b = block(h, t, keys_t + a.d * width, nullptr);
                 dot_products(b, q + h.query(t), a.q_row, keys_t, b.w);

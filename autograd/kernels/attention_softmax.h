@@ -24,7 +24,10 @@ struct Head {
     int64_t out_row() const { return a->heads * a->d; }
     int64_t out(int64_t t) const { return (batch * a->queries + t) * out_row() + head * a->d; }
     int64_t query(int64_t t) const { return (batch * a->queries + t) * a->q_row + head * a->d; }
-    int64_t key(int64_t s) const { return (batch * a->keys + s) * a->kv_row + head * a->d; }
+    int64_t key(int64_t s) const {
+        const int64_t sentence = a->kv_rows != nullptr ? a->kv_rows[batch] : batch;
+        return (sentence * a->keys + s) * a->kv_row + head * a->d;
+    }
     int64_t row(int64_t t) const { return (batch * a->heads + head) * a->queries + t; }
 
     int64_t count() const { return a->mask.key_counts != nullptr ? a->mask.key_counts[batch] : a->keys; }

@@ -7,9 +7,12 @@
 //
 // 1 x 5000 x 512 runs at 52 GFLOP/s instead of 44 (one core, Zen 5). With two rows, tiles are faster already.
 //
-// If b is transposed, squares of it are transposed in registers. That takes 64 permutations of two registers
-// for 256 elements, one a cycle, which limits it to 32 GFLOP/s; it reaches 28 (packing first: 14). Libraries
-// that reach 60 add 16 partial sums of each element, which is another order of additions.
+// If b is transposed, squares of it are transposed in registers: 64 permutations of two registers for 256
+// elements. A core that does one a cycle reads at most 16 bytes a cycle that way. So a b from L3 or memory
+// comes at full speed (1 x 5000 x 512: 28.4 GB/s of the 28.7 that plain dot products reach, one core of an
+// Emerald Rapids), but one that fits into L2 does not (1 x 512 x 512: 23 GFLOP/s, the limit at 2.8 GHz;
+// libraries that add 16 partial sums of each element, another order of additions, reach 66). Building the
+// squares from quarters of rows takes half of the permutations, but four times as many loads: no faster.
 #pragma once
 
 #include "autograd/kernels/gemm_pack.h"
@@ -22,10 +25,6 @@ constexpr int64_t kThinColumns = 1024;
 
 // Rows of b read at once, while the next rows are prefetched: 8 without prefetching are slower by a fifth.
 constexpr int kThinSteps = 4;
-
-// Columns of a transposed b read at once: two independent chains of fma, and no more rows than hardware
-// prefetchers follow.
-constexpr int64_t kThinStrip = 2 * kLanes;
 
 // sum[j] += a[0] b[0][j] + ... + a[steps - 1] b[steps - 1][j], added in this order.
 template <int steps>
@@ -50,16 +49,21 @@ void add_rows(int64_t columns, const Real* a, int64_t a_step, const Real* b, int
         add(whole, [&](const Real* p) { return load_first(p, columns - whole); });
 }
 
-// The same with b transposed, and for all k.
-inline void add_transposed(int64_t columns, int64_t depth, const Real* a, int64_t a_step, const Real* b,
+// sum[j] = a[0] b[j][0] + a[1] b[j][1] + ..., for all k. Each square also prefetches the one that is 16 rows
+// further, where no hardware prefetcher follows. (With 32 rows at once, for two independent chains of fma, 1
+// x 10000 x 128 is slower by a fifth.)
+inline void sum_transposed(int64_t columns, int64_t depth, const Real* a, int64_t a_step, const Real* b,
                            int64_t ld, Real* sum) {
-    for (int64_t k = 0; k < depth; k += kLanes)
-        for (int64_t j = 0; j < columns; j += kLanes) {
+    for (int64_t j = 0; j < columns; j += kLanes, b += kLanes * ld) {
+        Vec s = zero();
+        for (int64_t k = 0; k < depth; k += kLanes) {
             const int64_t steps = gemm_min(kLanes, depth - k);
             Vec x[kLanes];
-            load_square(columns - j, steps, b + j * ld + k, ld, x);
+            load_square(columns - j, steps, b + k, ld, x);
+#pragma GCC unroll 16
+            for (int i = 0; i < kLanes; ++i)
+                __builtin_prefetch(b + (i + kLanes) * ld + k);
             transpose(x);
-            Vec s = load(sum + j);
             if (steps == kLanes) {
 #pragma GCC unroll 16
                 for (int i = 0; i < kLanes; ++i)
@@ -68,20 +72,18 @@ inline void add_transposed(int64_t columns, int64_t depth, const Real* a, int64_
                 for (int i = 0; i < steps; ++i)
                     s = fma(broadcast(a[(k + i) * a_step]), x[i], s);
             }
-            store(sum + j, s);
         }
+        store(sum + j, s);
+    }
 }
 
 // sum[j] = the chains of a block of k, for j < columns <= kThinColumns.
 inline void thin_sums(int64_t columns, int64_t depth, const Real* a, int64_t a_step, bool b_transposed,
                       const Real* b, int64_t ld, Real* sum) {
+    if (b_transposed)
+        return sum_transposed(columns, depth, a, a_step, b, ld, sum);
     for (int64_t j = 0; j < columns; j += kLanes)
         store(sum + j, zero());
-    if (b_transposed) {
-        for (int64_t j = 0; j < columns; j += kThinStrip)
-            add_transposed(gemm_min(kThinStrip, columns - j), depth, a, a_step, b + j * ld, ld, sum + j);
-        return;
-    }
     int64_t k = 0;
     for (; k + kThinSteps <= depth; k += kThinSteps)
         add_rows<kThinSteps>(columns, a + k * a_step, a_step, b + k * ld, ld, sum);

@@ -81,7 +81,9 @@ struct AttentionMask {
 struct Attention {
     int64_t batch, heads, queries, keys, d;
     int64_t q_row, kv_row;  // from one position's row to the next; those of out are heads * d apart
-    Real scale;             // of q·k, 1/√d in the paper
+    // (batch): whose keys and values each sentence reads; nullptr: its own. Not in backward.
+    const int32_t* kv_rows = nullptr;
+    Real scale;  // of q·k, 1/√d in the paper
     AttentionMask mask;
     Real dropout = 0;  // probability of dropping a weight
     RandomKey key{};   // of the dropped weights; element ((b*heads + h)*queries + t)*keys + s
@@ -151,6 +153,8 @@ struct Kernels {
     void (*softmax_backward)(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx);
     void (*log_softmax)(int64_t rows, int64_t n, const Real* x, Real* y);
     void (*log_softmax_backward)(int64_t rows, int64_t n, const Real* y, const Real* dy, Out dx);
+    // The first i with x[i] >= bound, or x[i] NaN; n if there is none.
+    int64_t (*first_from)(int64_t n, const Real* x, Real bound);
     // loss[r] = (1-s) * -log p(target) + s * mean over v of -log p(v), 0 where target == ignore;
     // statistics (rows, 2), kept for backward: the largest logit, and log Σ exp(logit - largest)
     void (*cross_entropy)(int64_t rows, int64_t n, const Real* logits, const int32_t* targets, int32_t ignore,

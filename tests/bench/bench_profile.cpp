@@ -107,6 +107,7 @@ Kernels clocks() {
     CLOCK(softmax), CLOCK(softmax_backward), CLOCK(log_softmax), CLOCK(log_softmax_backward);
     CLOCK(cross_entropy), CLOCK(cross_entropy_backward), CLOCK(layer_norm), CLOCK(layer_norm_backward);
     CLOCK(gather), CLOCK(scatter_add), CLOCK(attention), CLOCK(attention_backward), CLOCK(adam);
+    CLOCK(first_from);
 #undef CLOCK
     return table;
 }

@@ -1,4 +1,10 @@
 // Beam search where every probability is known.
+#include "models/ranking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "tests/catch.h"
 #include "tests/models/hand_made.h"
 
@@ -269,4 +275,48 @@ TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they
     CHECK(first_step({{60, 0.25}}, 4, 0.01) == Ids{60, 2, 3, 4});
     // Not a number, in a block where all else is too little.
     CHECK_THROWS_WITH(first_step({{3, 0.9}, {50, std::nan("")}}, 1, 0.001), Catch::Contains("not a number"));
+}
+
+// All continuations, sorted.
+static std::vector<Candidate> sorted_candidates(const std::vector<Live>& live, const Tensor& logits,
+                                                const models::Specials& specials) {
+    const Tensor log_p = autograd::log_softmax(logits);
+    std::vector<Candidate> all;
+    for (std::size_t i = 0; i < live.size(); ++i)
+        for (int32_t v = 0; v < log_p.size(1); ++v) {
+            const auto p = static_cast<double>(log_p.data()[live[i].row * log_p.size(1) + v]);
+            if (!specials.is_never(v) && std::isfinite(p))
+                all.push_back({static_cast<int32_t>(i), v, live[i].log_probability + p});
+        }
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+        return a.log_probability > b.log_probability;  // stable: then the earlier hypothesis, the smaller id
+    });
+    return all;
+}
+
+TEST_CASE("beam: the best candidates are those of all continuations sorted, ties included",
+          "[models][decoding]") {
+    const models::Specials specials = {.never = {0, 7, 133}};
+    const std::vector<Live> live = {{2, {}, -1.5}, {0, {}, -1.25}, {2, {}, -1.5}};
+    for (const double offset : {0.0, 5.0, -3000.0, 40000.0})  // large ones leave few bits: many ties
+        for (const int64_t vocabulary : {1, 40, 128, 1000}) {
+            Tensor logits = random({3, vocabulary}, 5, offset - 4, offset + 4);
+            for (int64_t i = 0; i < 3 * vocabulary; i += 3)
+                logits.mutable_data()[i] = std::round(logits.data()[i]);
+            for (int64_t i = 5; i < 3 * vocabulary; i += 11)
+                logits.mutable_data()[i] = -std::numeric_limits<Real>::infinity();
+            for (int64_t i = 1; i < 3 * vocabulary; i += 17)  // less than the log probabilities can tell
+                logits.mutable_data()[i] = std::nextafter(static_cast<Real>(offset + 4), Real(0));
+            const std::vector<Candidate> expected = sorted_candidates(live, logits, specials);
+            for (const std::size_t count : {1, 2, 10, 2000}) {
+                INFO(vocabulary << " ids around " << offset << ", the best " << count);
+                const std::vector<Candidate> best = best_candidates(live, logits, count, specials);
+                REQUIRE(best.size() == std::min(count, expected.size()));
+                bool same = true;
+                for (std::size_t i = 0; i < best.size(); ++i)
+                    same = same && best[i].from == expected[i].from && best[i].token == expected[i].token &&
+                           best[i].log_probability == expected[i].log_probability;
+                CHECK(same);
+            }
+        }
 }

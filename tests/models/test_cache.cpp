@@ -1,4 +1,5 @@
 // Decoding with the key/value cache gives, at every step, the bits of the whole forward pass.
+#include "autograd/plain.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -95,6 +96,44 @@ TEST_CASE("cache: select before the first step, and twice in a row", "[models][d
     cache.select({});  // of no sentence, none
     CHECK(cache.filled().shape() == Shape({0, 3, 4}));
     static_assert(!std::is_copy_constructible_v<nn::KeyValueCache>);
+}
+
+TEST_CASE("cache: sentences that read the same source have the bits that copies of it give",
+          "[models][decoding]") {
+    const nn::MultiHeadAttention layer(8, 2, Rng(1));
+    const Tensor memory = random({4, 5, 8}, 2);
+    const Ids lengths = {5, 2, 3, 1};
+    // Which source each sentence reads: after one selection, and of these after another.
+    const std::vector<std::pair<Ids, Ids>> plans = {
+        {{0, 1, 2, 3}, {0, 1, 2}}, {{1, 1, 0, 1, 3}, {4, 0, 2}}, {{3}, {0, 0}}, {{2, 3, 3}, {2, 1, 0, 0, 0}}};
+    for (const auto& [first, second] : plans)
+        for (const int64_t t : {1, 3}) {
+            nn::KeyValueCache cache(layer.project(memory));
+            Ids sources = {0, 1, 2, 3};
+            for (const Ids& rows : {first, second}) {
+                cache.select(rows);
+                std::vector<Tensor> copies;
+                Ids read, counts;
+                for (const int32_t row : rows) {
+                    read.push_back(sources[static_cast<std::size_t>(row)]);
+                    copies.push_back(autograd::slice(memory, 0, read.back(), read.back() + 1));
+                    counts.push_back(lengths[static_cast<std::size_t>(read.back())]);
+                }
+                sources = read;
+                const Mask mask = Mask::key_counts(counts);
+                const Tensor x = random({std::ssize(rows), t, 8}, 3);
+                nn::Probe here, there;
+                const Tensor out =
+                    layer(x, Tensor(), {.mask = mask, .mode = Mode::eval(&here), .cache = &cache});
+                const Tensor expected =
+                    layer(x, autograd::concat(copies, 0), {.mask = mask, .mode = Mode::eval(&there)});
+                CHECK(same_bits(out, expected));
+                CHECK(same_bits(layer(x, Tensor(), {.mask = mask, .cache = &cache}), expected));
+                CHECK(same_bits(here.of(layer), there.of(layer)));
+                const autograd::Plain plain;
+                CHECK(worst_error(layer(x, Tensor(), {.mask = mask, .cache = &cache}), expected) < 1e-5);
+            }
+        }
 }
 
 TEST_CASE("cache: attention's weights are those of the filled positions", "[models][decoding]") {

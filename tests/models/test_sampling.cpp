@@ -1,6 +1,7 @@
 // One token from logits: which ones can be drawn, how often, and errors.
 #include "models/sampling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -79,6 +80,28 @@ TEST_CASE("sampling: top_k keeps the k most probable", "[models][sampling]") {
     const std::map<int32_t, int> counts = sweep(kLogits, options(1, 2));
     CHECK(std::abs(counts.at(3) - 600) <= 3);
     CHECK(std::abs(counts.at(1) - 400) <= 3);
+}
+
+TEST_CASE("sampling: top_k of a large vocabulary with many ties is the beginning of the sorted ids",
+          "[models][sampling]") {
+    std::vector<Real> logits = numbers(1000, 3, -9, 9);
+    for (Real& x : logits)
+        x = std::round(x);
+    logits[3] = logits[500] = -kInfinity;
+    Ids sorted;
+    for (int32_t id = 0; id < 1000; ++id)
+        if (id != 7 && logits[static_cast<std::size_t>(id)] > -kInfinity)
+            sorted.push_back(id);
+    std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) {
+        return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+    });
+    for (const std::ptrdiff_t k : {1, 2, 40, 200}) {
+        Ids best(sorted.begin(), sorted.begin() + k);
+        std::sort(best.begin(), best.end());
+        CHECK(drawn(logits, options(1e6, k, 1, {7})) == best);  // so hot that each is drawn sometimes
+    }
+    CHECK(draw(logits, 0, options(1, 0, 1, {7})) == sorted.front());
+    CHECK(draw(logits, 1 - 0x1p-53, options(1e6, 0, 1, {7})) == sorted.back());
 }
 
 TEST_CASE("sampling: top_p keeps the fewest tokens that reach p, including the one that reaches it",

@@ -78,13 +78,13 @@ struct Case {
     std::function<void(Run&)> call;
 };
 
-// Attention of 3 sentences and 2 heads over rows/3 queries, with some of the masks.
+// Attention of 3 sentences and 2 heads over rows/3 queries (at most 140), with some of the masks.
 struct AttentionCase {
     Attention a = {};
     std::vector<int32_t> counts;
     std::vector<uint8_t> allowed;
-    explicit AttentionCase(const Run& r) {
-        const int64_t keys = std::min<int64_t>(r.n, 300), queries = std::min<int64_t>(r.rows / 3, 140);
+    explicit AttentionCase(const Run& r, int64_t most = 140) {
+        const int64_t keys = std::min<int64_t>(r.n, 300), queries = std::min<int64_t>(r.rows / 3, most);
         a.batch = 3, a.heads = 2, a.queries = queries, a.keys = keys, a.d = 5, a.scale = Real(0.3);
         a.q_row = a.kv_row = a.heads * a.d;
         counts = {static_cast<int32_t>(keys), static_cast<int32_t>(keys / 2), 0};
@@ -206,6 +206,20 @@ const Case kCases[] = {
          const Real high = static_cast<Real>(s);
          r.out(2, {high, static_cast<Real>(s - static_cast<double>(high))});
      }},
+    {"first_from", false,
+     [](Run& r) {
+         const Real* x = r.in(r.n, 1);
+         for (const Real bound : {x[r.n / 2], x[r.n - 1], Real(100)})
+             r.out(1, {static_cast<Real>(cpu().first_from(r.n, x, bound))});
+     }},
+    {"attention of a single query", false,
+     [](Run& r) {
+         const Attention a = AttentionCase(r, 1).a;
+         const Real *q = r.in(3 * 2 * 5, 1), *k = r.in(3 * a.keys * 2 * 5, 2),
+                    *v = r.in(3 * a.keys * 2 * 5, 3);
+         Real *out = r.out(3 * 2 * 5), *statistics = r.out(3 * 2 * 2);
+         cpu().attention(a, q, k, v, out, nullptr, statistics);
+     }},
     {"attention, no mask", true, [](Run& r) { attention_both_ways(r, [](AttentionCase&) {}); }},
     {"attention, padding, causal, dropout", true,
      [](Run& r) {
@@ -306,4 +320,30 @@ TEST_CASE("kernels: accumulating adds to the result, overwriting does not read i
             CHECK(same_bits(fresh, again) == !c.accumulates);
         }
     }
+}
+
+TEST_CASE("kernels: attention of a single query has the bits that the query has among others",
+          "[kernels][bits]") {
+    const std::string before = cpu().name;
+    for (const char* const* set = available(); *set != nullptr; ++set)
+        for (const int64_t keys : {1, 15, 16, 17, 513, 1100})
+            for (const int64_t d : {5, 16, 33}) {
+                use(*set);
+                INFO(*set << ", " << keys << " keys of " << d);
+                const int64_t queries = 3, row = 2 * d;
+                const std::vector<Real> q = numbers(queries * row, 1);
+                const std::vector<Real> k = numbers(keys * row, 2), v = numbers(keys * row, 3);
+                const auto count = static_cast<int32_t>(keys - keys / 3);
+                Attention a = {};
+                a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d, a.scale = Real(0.3);
+                a.q_row = a.kv_row = row, a.mask.key_counts = &count;
+                std::vector<Real> all(q.size(), kNan), alone(q.size(), kNan), unused(12);
+                cpu().attention(a, q.data(), k.data(), v.data(), all.data(), nullptr, unused.data());
+                a.queries = 1;
+                for (int64_t t = 0; t < queries; ++t)
+                    cpu().attention(a, q.data() + t * row, k.data(), v.data(), alone.data() + t * row,
+                                    nullptr, unused.data());
+                CHECK(same_bits(alone, all));
+            }
+    use(before.c_str());
 }
