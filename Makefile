@@ -90,7 +90,7 @@ FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)
 # 105593), and -Wpsabi, on how vectors are passed between objects: ours are inlined.
 ISAS := baseline
 ifneq ($(VARIANT),double)
-ISAS += $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 avx512)
+ISAS += $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 avx512 avx512bf16)
 ISAS += $(if $(filter aarch64-% arm64-%,$(MACHINE)),neon)
 endif
 # -O3: at -O2 gcc does not unroll the loops over a register tile, and the tile then lives in memory. (The baseline has
@@ -99,9 +99,12 @@ FAST         = $(if $(filter release,$(VARIANT)),-O3)
 ISA_baseline = -DPLAINGRAD_SIMD_PLAIN
 ISA_avx2     = $(FAST) -mavx2 -mfma
 ISA_avx512   = $(FAST) -mavx512f -mavx512dq -mavx512vl -mavx512bw $(if $(CLANG),,-Wno-uninitialized -Wno-maybe-uninitialized)
+# (Of this set only the products of bfloat16 are used.)
+ISA_avx512bf16 = $(ISA_avx512) -mavx512bf16 -Wno-unused-function
 ISA_neon     = $(FAST)
 HAVE_avx2    = -DPLAINGRAD_HAVE_AVX2
 HAVE_avx512  = -DPLAINGRAD_HAVE_AVX512
+HAVE_avx512bf16 = -DPLAINGRAD_HAVE_AVX512BF16
 HAVE_neon    = -DPLAINGRAD_HAVE_NEON
 
 # ---- 5. Sources ---------------------------------------------------------------------------------

@@ -61,7 +61,8 @@ void add_options(kit::Options& options, Settings& s) {
 models::TransformerConfig configure(const Settings& s) {
     models::TransformerConfig config = models::preset(s.preset);
     config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + kSymbols;
-    config.max_length = kMaxLength + 1;     // <sos> or <eos> takes one
+    config.max_length = kMaxLength + 1;  // <sos> or <eos> takes one
+    config.block.precision = kit::precision_of(s.run.precision);
     config.block.init = nn::Init::pytorch;  // N(0, 1) embeddings keep symbols and positions distinct
     if (!s.positions.empty())
         config.block.positions =

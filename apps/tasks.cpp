@@ -42,6 +42,7 @@ struct Shape {
     int64_t layers, heads, width, d_ff;  // of each stack
     Real dropout = 0;
     Init init = Init::xavier;
+    autograd::Precision precision = {};
 };
 
 struct Recipe {
@@ -178,6 +179,7 @@ models::TransformerConfig encoder_decoder(const Questions& q, const Shape& s) {
     config.tying = models::Tying::none;
     config.block.dropout = {s.dropout, s.dropout, s.dropout, s.dropout};
     config.block.init = s.init;
+    config.block.precision = s.precision;
     return config;
 }
 
@@ -192,6 +194,7 @@ models::StackConfig one_stack(models::StackConfig config, const Questions& q, co
     config.block.scale_embeddings = config.tied = false;
     config.block.dropout = {.embeddings = s.dropout, .sublayers = s.dropout, .attention = s.dropout};
     config.block.init = s.init;
+    config.block.precision = s.precision;
     return config;
 }
 
@@ -447,6 +450,7 @@ void main_program(kit::Options& options) {
         if (!s.names.empty() && std::find(s.names.begin(), s.names.end(), task.name) == s.names.end())
             continue;
         Recipe recipe = s.preset == "published" ? task.published : task.ours;
+        recipe.model.precision = kit::precision_of(s.run.precision);
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
         const models::RunFolder folder("tasks", run_of(task, s), options, task.name);

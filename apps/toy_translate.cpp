@@ -318,7 +318,8 @@ void main_program(kit::Options& options) {
     const bool built_in = s.data.empty();
     const Corpus corpus(sentences_of(s), shares_embeddings(models::preset(s.preset)),
                         built_in ? "" : s.data[0]);
-    const models::TransformerConfig config = configure(s.preset, corpus);
+    models::TransformerConfig config = configure(s.preset, corpus);
+    config.block.precision = kit::precision_of(s.run.precision);
     kit::check_memory(models::least_parameters(config));
     const models::Transformer model(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));
     kit::announce(kit::name(), nn::parameter_count(model));

@@ -12,6 +12,7 @@
 
 #include "autograd/base/activation.h"
 #include "autograd/base/list.h"
+#include "autograd/base/precision.h"
 #include "autograd/mask.h"
 #include "autograd/random.h"
 #include "autograd/tensor.h"
@@ -55,9 +56,18 @@ Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_ta
 
 // ---------------------------------------------------------------------------------------- products
 
+// Every op that multiplies activations and weights takes a Precision (base/precision.h) as its last argument:
+// float32 unless given. With bf16 it rounds both factors of each product, forward and backward.
+
 // a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. If b has rank 2 this is a single
 // product. b_transposed: b is given as (..., N, K).
-Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false);
+// With bf16: gradient_to_bf16(matmul(to_bf16(a), to_bf16(b))).
+Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false, Precision p = {});
+
+// The nearest bfloat16, ties to even, 0 for a subnormal number. The gradient passes as it is.
+Tensor to_bf16(const Tensor& x);
+// x; its gradient is rounded.
+Tensor gradient_to_bf16(const Tensor& x);
 
 // -------------------------------------------------------------------------------------- reductions
 
@@ -121,24 +131,26 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 // ----------------------------------------------------- fused: each equals the composition it names
 
 // matmul(x, weight) + bias      x (..., K), weight (K, N), bias (N) or an empty Tensor -> (..., N)
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Precision p = {});
 // The same with the weight given as (N, K): the output layer that shares an embedding's table.
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Precision p = {});
 // The same with columns first ... first + count of the weight and of the bias: one of several projections
 // that share a matrix.
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
-                      int64_t count);
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first, int64_t count,
+                      Precision p = {});
 
 // activation(linear(x, weight, bias), f)
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f);
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f,
+                         Precision p = {});
 // linear(linear_activation(x, w1, b1, f), w2, b2), keeping one tensor of the hidden size for backward
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f);
+                    Activation f, Precision p = {});
 
 // cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: it
-// processes a few hundred rows at a time and computes their gradients already in forward.
+// processes a few hundred rows at a time and computes their gradients already in forward. So with bf16 the
+// logits' gradient is rounded before it is multiplied by the loss's own.
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
-                            const CrossEntropyOptions& options = {});
+                            const CrossEntropyOptions& options = {}, Precision p = {});
 
 // (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim N; gain, bias (N)
 // The variance is the biased one (divided by N), as in Ba, Kiros & Hinton 2016.
@@ -170,13 +182,15 @@ struct AttentionOptions {
 //     scores  = matmul(q, k, b_transposed) / √D         // (T, S)
 //     weights = dropout(softmax(scores over the allowed keys))
 //     out     = matmul(weights, v)                      // (T, D)
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {},
+                 Precision p = {});
 // The same for q, k, v packed side by side in one tensor, as one joint projection produces them. Their
 // gradients are packed the same way.
 //     self_attention(qkv)   = attention(q, k, v)    qkv = q | k | v  (B, T, 3*H*D)
 //     cross_attention(q, kv) = attention(q, k, v)   q (B, T, H*D), kv = k | v  (B, S, 2*H*D)
-Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {});
-Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options = {});
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {}, Precision p = {});
+Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options = {},
+                       Precision p = {});
 
 // --------------------------------------------------------------------------------------- operators
 

@@ -68,16 +68,16 @@ struct Place {
 // dv = (w m)ᵀ dout     ds = w (m dout vᵀ - Σ w m dout vᵀ)     dq = ds k/√D,  dk = dsᵀ q/√D
 // Each gradient is laid out as its input. Of the softmax, backward keeps two numbers a row.
 Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const Place& q, const Place& k,
-                const Place& v, int64_t width, const AttentionOptions& o) {
+                const Place& v, int64_t width, const AttentionOptions& o, Precision p) {
     const kernels::Attention a = sizes_of(*inputs[q.input], *inputs[k.input], width, o);
-    const auto from = [&](const Place& p) { return inputs[p.input]->data() + p.column; };
+    const auto from = [&](const Place& at) { return inputs[at.input]->data() + at.column; };
     const Tensor out = Tensor::uninitialized({a.batch, a.queries, width});
     const Tensor statistics = Tensor::uninitialized({a.batch, a.heads, a.queries, 2});
     if (o.weights != nullptr)
         *o.weights = Tensor::uninitialized({a.batch, a.heads, a.queries, a.keys});
-    kernels::cpu().attention(a, from(q), from(k), from(v), out.mutable_data(),
-                             o.weights != nullptr ? o.weights->mutable_data() : nullptr,
-                             statistics.mutable_data());
+    const kernels::Products& products = kernels::cpu().products(p);
+    products.attention(a, from(q), from(k), from(v), out.mutable_data(),
+                       o.weights != nullptr ? o.weights->mutable_data() : nullptr, statistics.mutable_data());
     std::vector<GradSink> sinks;
     std::vector<Saved> saved;
     for (const Tensor* input : inputs) {
@@ -86,45 +86,47 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
     }
     return with_backward(
         op, out, inputs,
-        [a, q, k, v, mask = o.mask, sinks = std::move(sinks), saved = std::move(saved),
+        [a, p, q, k, v, mask = o.mask, sinks = std::move(sinks), saved = std::move(saved),
          statistics = statistics.save()](const Tensor& dout) {
             std::vector<kernels::Out> outs;
             for (const GradSink& sink : sinks)
                 outs.push_back(sink.open());
-            const auto in = [&](const Place& p) { return saved[p.input].data() + p.column; };
-            const auto to = [&](const Place& p) { return from_column(outs[p.input], p.column); };
+            const auto in = [&](const Place& at) { return saved[at.input].data() + at.column; };
+            const auto to = [&](const Place& at) { return from_column(outs[at.input], at.column); };
             const kernels::Out dk = to(k), dv = to(v);
-            kernels::cpu().attention_backward(a, in(q), in(k), in(v), statistics.data(), dout.data(),
-                                              beside(to(q), dk, dv, saved[q.input].numel()), dk, dv);
+            kernels::cpu().products(p).attention_backward(
+                a, in(q), in(k), in(v), statistics.data(), dout.data(),
+                beside(to(q), dk, dv, saved[q.input].numel()), dk, dv);
         });
 }
 
 }  // namespace
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
+                 Precision p) {
     check(q.rank() == 3 && k.rank() == 3 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
               q.size(2) == k.size(2),
           "[attention] q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
           "; q must be (B, T, H*D), k and v (B, S, H*D)");
     check_options(q, q.size(2), k, options);
     if (Plain::active())
-        return plain::attention(q, k, v, options);
-    return attended("attention", {&q, &k, &v}, {0}, {1}, {2}, q.size(2), options);
+        return plain::attention(q, k, v, options, p);
+    return attended("attention", {&q, &k, &v}, {0}, {1}, {2}, q.size(2), options, p);
 }
 
 // qkv = q | k | v, columns side by side
-Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p) {
     check(qkv.rank() == 3 && qkv.size(2) % 3 == 0, "[self_attention] qkv is ", qkv.shape(),
           "; it must be q | k | v, (B, T, 3*H*D)");
     const int64_t width = qkv.size(2) / 3;
     check_options(qkv, width, qkv, options);
     if (Plain::active())
-        return plain::self_attention(qkv, options);
-    return attended("self_attention", {&qkv}, {0}, {0, width}, {0, 2 * width}, width, options);
+        return plain::self_attention(qkv, options, p);
+    return attended("self_attention", {&qkv}, {0}, {0, width}, {0, 2 * width}, width, options, p);
 }
 
 // kv = k | v, columns side by side
-Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
+Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options, Precision p) {
     const std::vector<int32_t>* const rows = options.kv_rows;
     check(q.rank() == 3 && kv.rank() == 3 &&
               (rows != nullptr ? std::ssize(*rows) : kv.size(0)) == q.size(0) && 2 * q.size(2) == kv.size(2),
@@ -132,8 +134,8 @@ Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions
           "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D)");
     check_options(q, q.size(2), kv, options);
     if (Plain::active())
-        return plain::cross_attention(q, kv, options);
-    return attended("cross_attention", {&q, &kv}, {0}, {1}, {1, q.size(2)}, q.size(2), options);
+        return plain::cross_attention(q, kv, options, p);
+    return attended("cross_attention", {&q, &kv}, {0}, {1}, {1, q.size(2)}, q.size(2), options, p);
 }
 
 }  // namespace plaingrad::autograd

@@ -94,6 +94,7 @@ struct OutputLoss {
     const Tensor &x, &weight, &bias;
     const Targets& targets;
     const Real smoothing;
+    const Precision precision;
     const int64_t v = weight.size(0), d = weight.size(1);
     Tensor losses = Tensor::uninitialized({x.shape().without(-1).numel()});
     Tensor dx = gradient_of(x), dweight = gradient_of(weight), dbias = gradient_of(bias);
@@ -105,8 +106,9 @@ struct OutputLoss {
         const kernels::Kernels& k = kernels::cpu();
         const int32_t* ids = targets.ids.data() + first;
         const Real* const b = bias.defined() ? bias.data() : nullptr;
-        k.gemm({.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true, .bias = b},
-               x.data() + first * d, weight.data(), logits);
+        k.products(precision).gemm(
+            {.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true, .bias = b},
+            x.data() + first * d, weight.data(), logits);
         const bool wanted = dx.defined() || dweight.defined() || dbias.defined();
         Real* const losses_at = losses.mutable_data() + first;
         parallel_for(0, n, kRowsAtOnce, [&](int64_t begin, int64_t end) {
@@ -122,18 +124,18 @@ struct OutputLoss {
     }
 
     void gradients(int64_t first, int64_t n, const Real* dlogits) {
-        const kernels::Kernels& k = kernels::cpu();
+        const auto multiply = kernels::cpu().products(precision).gemm;
         if (dx.defined())
-            k.gemm({.m = n, .n = d, .k = v, .lda = v, .ldb = d, .ldc = d}, dlogits, weight.data(),
-                   dx.mutable_data() + first * d);
+            multiply({.m = n, .n = d, .k = v, .lda = v, .ldb = d, .ldc = d}, dlogits, weight.data(),
+                     dx.mutable_data() + first * d);
         kernels::Gemm product = {.m = v, .n = d, .k = n, .lda = v, .ldb = d, .ldc = d, .a_transposed = true};
         product.accumulate = first > 0;
         if (dweight.defined())
-            k.gemm(product, dlogits, x.data() + first * d, dweight.mutable_data());
+            multiply(product, dlogits, x.data() + first * d, dweight.mutable_data());
         if (!dbias.defined())
             return;
         Real* const sum = dbias.mutable_data();
-        k.sum({1, n, v}, 1, dlogits, {sum});
+        kernels::cpu().sum({1, n, v}, 1, dlogits, {sum});
         for (std::size_t i = 0; i < bias_sum.size(); ++i)
             sum[i] = static_cast<Real>(bias_sum[i] += static_cast<double>(sum[i]));
     }
@@ -142,7 +144,7 @@ struct OutputLoss {
 }  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& tokens,
-                            const CrossEntropyOptions& options) {
+                            const CrossEntropyOptions& options, Precision p) {
     const FloatControl ieee;
     check(x.rank() >= 1 && weight.rank() == 2 && x.size(-1) == weight.size(1) &&
               (!bias.defined() || bias.shape() == Shape{weight.size(0)}),
@@ -150,8 +152,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
           bias.shape(), "; they must be (..., K), (V, K) and (V)");
     const Targets targets = counted_targets(x.shape().with(-1, weight.size(0)), tokens, options);
     if (Plain::active())
-        return plain::linear_cross_entropy(x, weight, bias, tokens, options);
-    OutputLoss loss = {x, weight, bias, targets, options.label_smoothing};
+        return plain::linear_cross_entropy(x, weight, bias, tokens, options, p);
+    OutputLoss loss = {x, weight, bias, targets, options.label_smoothing, p};
     const int64_t rows = loss.losses.numel();
     Tensor logits = Tensor::uninitialized({std::min(rows, kChunkRows), loss.v});
     Tensor statistics = Tensor::uninitialized({logits.size(0), 2});

@@ -84,11 +84,19 @@ Tensor sqrt(const Tensor& x) { return unary("sqrt", Unary::sqrt, x); }
 Tensor tanh(const Tensor& x) { return unary("tanh", Unary::tanh, x); }
 Tensor sigmoid(const Tensor& x) { return unary("sigmoid", Unary::sigmoid, x); }
 Tensor abs(const Tensor& x) { return unary("abs", Unary::abs, x); }
+Tensor to_bf16(const Tensor& x) { return unary("to_bf16", Unary::to_bf16, x); }
 Tensor relu(const Tensor& x) { return unary("relu", Unary::relu, x); }
 Tensor silu(const Tensor& x) { return unary("silu", Unary::silu, x); }
 Tensor gelu(const Tensor& x) { return unary("gelu", Unary::gelu, x); }
 Tensor gelu_tanh(const Tensor& x) { return unary("gelu_tanh", Unary::gelu_tanh, x); }
 Tensor activation(const Tensor& x, Activation f) { return unary("activation", kernels::unary_of(f), x); }
+
+// out = x        dx = dout, rounded
+Tensor gradient_to_bf16(const Tensor& x) {
+    return with_backward("gradient_to_bf16", x.detach(), {&x}, [dx = x.sink()](const Tensor& dout) {
+        pass_sum(to_bf16(dout), 1, dout.shape(), dx);
+    });
+}
 
 // out = x m, m = 0 or 1/(1-p)        dx = dout m, with the same m, computed again
 Tensor dropout(const Tensor& x, Real p, const Rng& rng) {

@@ -13,11 +13,12 @@ namespace {
 using kernels::Gemm;
 using kernels::Unary;
 
-// The part of the weight that multiplies x: columns first ... first + n - 1 of w (K, ...) and of the bias, or
+// How and with what x is multiplied: columns first ... first + n - 1 of w (K, ...) and of the bias, or
 // all of a transposed w (n, K).
 struct Columns {
     int64_t n, first = 0;
     bool transposed = false;
+    Precision precision = Precision::float32;
 };
 
 struct Sinks {
@@ -29,9 +30,9 @@ struct Sinks {
 
 int64_t rows_of(const Tensor& x) { return x.shape().without(-1).numel(); }
 
-void gemm(Gemm g, const Tensor& a, const Real* b, kernels::Out c) {
+void gemm(Gemm g, Precision p, const Tensor& a, const Real* b, kernels::Out c) {
     g.accumulate = c.accumulate;
-    kernels::cpu().gemm(g, a.data(), b, c.data);
+    kernels::cpu().products(p).gemm(g, a.data(), b, c.data);
 }
 
 // y (M, N) = f(x (M, K) @ w (K, N) + bias (N)). `before` receives the input of f. f and `before` may be
@@ -45,7 +46,7 @@ Tensor forward(const Columns& columns, const Tensor& x, const Tensor& w, const T
     product.bias = bias.defined() ? bias.data() + columns.first : nullptr;
     product.activation = f;
     product.before_activation = before;
-    gemm(product, x, w.data() + columns.first, {y.mutable_data()});
+    gemm(product, columns.precision, x, w.data() + columns.first, {y.mutable_data()});
     return y;
 }
 
@@ -54,7 +55,7 @@ void backward_of_x(const Columns& columns, const Tensor& d, const Saved& w, kern
     const int64_t n = columns.n, ldw = w.shape()[1], k = columns.transposed ? ldw : w.shape()[0];
     Gemm product = {.m = rows_of(d), .n = k, .k = n, .lda = n, .ldb = ldw, .ldc = k};
     product.b_transposed = !columns.transposed;
-    gemm(product, d, w.data() + columns.first, dx);
+    gemm(product, columns.precision, d, w.data() + columns.first, dx);
 }
 
 // Where the gradient of some columns goes; this op gives the others 0.
@@ -74,11 +75,11 @@ void backward(const Columns& columns, const Tensor& x, const Saved& w, const Ten
     if (to.dx)
         backward_of_x(columns, d, w, to.dx.open());
     if (to.dw && columns.transposed)
-        gemm({.m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .a_transposed = true}, d, x.data(),
-             to.dw.open());
+        gemm({.m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .a_transposed = true}, columns.precision,
+             d, x.data(), to.dw.open());
     if (to.dw && !columns.transposed)
-        gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = ldw, .a_transposed = true}, x, d.data(),
-             open_columns(to.dw, w.shape(), columns));
+        gemm({.m = k, .n = n, .k = m, .lda = k, .ldb = n, .ldc = ldw, .a_transposed = true},
+             columns.precision, x, d.data(), open_columns(to.dw, w.shape(), columns));
     if (to.dbias)
         kernels::cpu().sum({1, m, n}, 1, d.data(),
                            open_columns(to.dbias, Shape{columns.transposed ? n : ldw}, columns));
@@ -102,28 +103,29 @@ void check_linear(const char* op, const Shape& x, const Tensor& weight, const Te
 
 }  // namespace
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p) {
     check_linear("linear", x.shape(), weight, bias);
     if (Plain::active())
-        return plain::linear(x, weight, bias);
-    return affine("linear", {.n = weight.size(1)}, x, weight, bias);
+        return plain::linear(x, weight, bias, p);
+    return affine("linear", {.n = weight.size(1), .precision = p}, x, weight, bias);
 }
 
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p) {
     check_linear("linear_transposed", x.shape(), weight, bias, true);
     if (Plain::active())
-        return plain::linear_transposed(x, weight, bias);
-    return affine("linear_transposed", {.n = weight.size(0), .transposed = true}, x, weight, bias);
+        return plain::linear_transposed(x, weight, bias, p);
+    return affine("linear_transposed", {.n = weight.size(0), .transposed = true, .precision = p}, x, weight,
+                  bias);
 }
 
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
-                      int64_t count) {
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first, int64_t count,
+                      Precision p) {
     check_linear("linear_columns", x.shape(), weight, bias);
     check(first >= 0 && count >= 0 && first <= weight.size(1) - count, "[linear_columns] ", count,
           " columns from ", first, " on are not in weight ", weight.shape());
     if (Plain::active())
-        return plain::linear_columns(x, weight, bias, first, count);
-    return affine("linear_columns", {.n = count, .first = first}, x, weight, bias);
+        return plain::linear_columns(x, weight, bias, first, count, p);
+    return affine("linear_columns", {.n = count, .first = first, .precision = p}, x, weight, bias);
 }
 
 // ---- with an activation f
@@ -136,8 +138,8 @@ struct Hidden {
     Tensor values, kept;  // f(x w + bias), and what backward needs of it
 };
 
-Hidden hidden(const Tensor& x, const Tensor& w, const Tensor& bias, Unary f) {
-    const Columns whole = {.n = w.size(1)};
+Hidden hidden(const Tensor& x, const Tensor& w, const Tensor& bias, Unary f, Precision p) {
+    const Columns whole = {.n = w.size(1), .precision = p};
     if (f == Unary::relu || NoGrad::active()) {
         const Tensor values = forward(whole, x, w, bias, &f);
         return {values, values};
@@ -158,19 +160,20 @@ Tensor again(Unary f, const Saved& kept) {
 }  // namespace
 
 // y = f(x @ weight + bias)      d = dy f', then as in linear
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation,
+                         Precision p) {
     check_linear("linear_activation", x.shape(), weight, bias);
     if (Plain::active())
-        return plain::linear_activation(x, weight, bias, activation);
+        return plain::linear_activation(x, weight, bias, activation, p);
     const Unary f = kernels::unary_of(activation);
-    const Hidden y = hidden(x, weight, bias, f);
+    const Hidden y = hidden(x, weight, bias, f, p);
     return with_backward("linear_activation", y.values, {&x, &weight, &bias},
-                         [f, to = Sinks(x, weight, bias), x = x.save(), w = weight.save(),
+                         [f, p, to = Sinks(x, weight, bias), x = x.save(), w = weight.save(),
                           kept = y.kept.save()](const Tensor& dy) {
                              Tensor d = Tensor::uninitialized(dy.shape());
                              kernels::cpu().unary_backward(f, d.numel(), kept.data(), dy.data(),
                                                            {d.mutable_data()});
-                             backward({.n = d.size(-1)}, x.tensor(), w, d, to);
+                             backward({.n = d.size(-1), .precision = p}, x.tensor(), w, d, to);
                          });
 }
 
@@ -178,26 +181,28 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
 // dh = dout @ w2ᵀ, d = dh f', then as in linear for both layers
 // It exists to save memory: for backward the composition keeps h and the input of f, this op only one.
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation activation) {
+                    Activation activation, Precision p) {
     check_linear("feed_forward", x.shape(), w1, b1);
     check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
     if (Plain::active())
-        return plain::feed_forward(x, w1, b1, w2, b2, activation);
+        return plain::feed_forward(x, w1, b1, w2, b2, activation, p);
     const Unary f = kernels::unary_of(activation);
-    const Hidden h = hidden(x, w1, b1, f);
-    return with_backward(
-        "feed_forward", forward({.n = w2.size(1)}, h.values, w2, b2), {&x, &w1, &b1, &w2, &b2},
-        [f, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(), w2 = w2.save(),
-         kept = h.kept.save()](const Tensor& dout) {
-            const Columns first = {.n = kept.shape()[-1]}, second = {.n = dout.size(-1)};
-            backward(second, again(f, kept), w2, dout, to2);
-            if (!to1.any())
-                return;
-            Tensor d = Tensor::uninitialized(kept.shape());
-            backward_of_x(second, dout, w2, {d.mutable_data()});
-            kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
-            backward(first, x.tensor(), w1, d, to1);
-        });
+    const Hidden h = hidden(x, w1, b1, f, p);
+    return with_backward("feed_forward", forward({.n = w2.size(1), .precision = p}, h.values, w2, b2),
+                         {&x, &w1, &b1, &w2, &b2},
+                         [f, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
+                          w2 = w2.save(), kept = h.kept.save()](const Tensor& dout) {
+                             const Columns first = {.n = kept.shape()[-1], .precision = p};
+                             const Columns second = {.n = dout.size(-1), .precision = p};
+                             backward(second, again(f, kept), w2, dout, to2);
+                             if (!to1.any())
+                                 return;
+                             Tensor d = Tensor::uninitialized(kept.shape());
+                             backward_of_x(second, dout, w2, {d.mutable_data()});
+                             kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(),
+                                                           {d.mutable_data()});
+                             backward(first, x.tensor(), w1, d, to1);
+                         });
 }
 
 }  // namespace plaingrad::autograd

@@ -5,6 +5,7 @@
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
+#include "autograd/plain.h"
 
 namespace plaingrad::autograd {
 namespace {
@@ -47,27 +48,27 @@ int64_t number_of(int64_t matrix, const int64_t sizes[4], const int64_t strides[
 constexpr int64_t kSmallProduct = 1 << 21, kChunkWork = 1 << 16;
 
 // c (lead, m, n) = op(a) @ op(b), for every pair of matrices that broadcasting the leading dims yields.
-void multiply(Gemm g, const Tensor& a, const Tensor& b, const Shape& lead, kernels::Out c) {
+void multiply(Gemm g, const Tensor& a, const Tensor& b, const Shape& lead, Precision p, kernels::Out c) {
     g.accumulate = c.accumulate;
+    const auto product = kernels::cpu().products(p).gemm;
     const kernels::Loop4 loop = broadcast_loop(lead, leading(a.shape()), leading(b.shape()));
     const int64_t count = lead.numel(), work = g.m * g.n * g.k + 1;
     const int64_t grain = work > kSmallProduct ? count : (kChunkWork + work - 1) / work;
     parallel_for(0, count, std::max<int64_t>(grain, 1), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-            kernels::cpu().gemm(g, a.data() + number_of(i, loop.size, loop.a) * g.m * g.k,
-                                b.data() + number_of(i, loop.size, loop.b) * g.k * g.n,
-                                c.data + i * g.m * g.n);
+            product(g, a.data() + number_of(i, loop.size, loop.a) * g.m * g.k,
+                    b.data() + number_of(i, loop.size, loop.b) * g.k * g.n, c.data + i * g.m * g.n);
     });
 }
 
 // Multiplies, and adds the products to the gradient of an operand of shape `to`, summed over its broadcast
 // dims.
-void pass_products(const Gemm& g, const Tensor& a, const Tensor& b, const Shape& lead, const Shape& to,
-                   const GradSink& sink) {
+void pass_products(const Gemm& g, const Tensor& a, const Tensor& b, const Shape& lead, Precision p,
+                   const Shape& to, const GradSink& sink) {
     if (leading(to) == lead)
-        return multiply(g, a, b, lead, sink.open());
+        return multiply(g, a, b, lead, p, sink.open());
     const Tensor products = Tensor::uninitialized(with_matrix(lead, g.m, g.n));
-    multiply(g, a, b, lead, {products.mutable_data()});
+    multiply(g, a, b, lead, p, {products.mutable_data()});
     pass_sum(products, 1, to, sink);
 }
 
@@ -76,28 +77,30 @@ void pass_products(const Gemm& g, const Tensor& a, const Tensor& b, const Shape&
 // out (..., M, N) = a (..., M, K) @ b (..., K, N)      or with b (..., N, K), transposed: a @ bᵀ
 // da = dout @ bᵀ,  db = aᵀ @ dout      or with b transposed: da = dout @ b,  db = doutᵀ @ a
 // Each is summed over its broadcast dims.
-Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed) {
+Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed, Precision p) {
     check(a.rank() >= 2 && b.rank() >= 2, "[matmul] at least two dimensions are needed: a is ", a.shape(),
           ", b is ", b.shape());
     const int64_t m = a.size(-2), k = a.size(-1), n = b.size(b_transposed ? -2 : -1);
     check(k == b.size(b_transposed ? -1 : -2), "[matmul] inner sizes differ: a is ", a.shape(), ", b is ",
           b.shape(), "; a's last must equal b's ", b_transposed ? "last" : "second to last");
+    if (p == Precision::bf16 && Plain::active())
+        return plain::matmul_bf16(a, b, b_transposed);
     if (a.rank() > 2 && b.rank() == 2) {  // all rows of a as one matrix
         const Tensor rows = a.with_shape({a.shape().without(-1).numel(), k});
-        return matmul(rows, b, b_transposed).with_shape(a.shape().with(-1, n));
+        return matmul(rows, b, b_transposed, p).with_shape(a.shape().with(-1, n));
     }
     const Shape lead = broadcast_shapes("matmul", leading(a.shape()), leading(b.shape()));
     Tensor out = Tensor::uninitialized(with_matrix(lead, m, n));
-    multiply(dense(m, n, k, false, b_transposed), a, b, lead, {out.mutable_data()});
+    multiply(dense(m, n, k, false, b_transposed), a, b, lead, p, {out.mutable_data()});
     return with_backward(
         "matmul", out, {&a, &b},
         [=, da = a.sink(), db = b.sink(), a = a.save(), b = b.save()](const Tensor& dout) {
             if (da)
-                pass_products(dense(m, k, n, false, !b_transposed), dout, b.tensor(), lead, a.shape(), da);
+                pass_products(dense(m, k, n, false, !b_transposed), dout, b.tensor(), lead, p, a.shape(), da);
             if (db && b_transposed)
-                pass_products(dense(n, k, m, true, false), dout, a.tensor(), lead, b.shape(), db);
+                pass_products(dense(n, k, m, true, false), dout, a.tensor(), lead, p, b.shape(), db);
             if (db && !b_transposed)
-                pass_products(dense(k, n, m, true, false), a.tensor(), dout, lead, b.shape(), db);
+                pass_products(dense(k, n, m, true, false), a.tensor(), dout, lead, p, b.shape(), db);
         });
 }
 

@@ -12,37 +12,43 @@ namespace plaingrad::autograd::plain {
 
 // ------------------------------------------------------------------------- linear layers, feed-forward
 
+// round(a) round(b), whose gradients are dout' round(b)ᵀ and round(a)ᵀ dout', with dout' = round(dout)
+Tensor matmul_bf16(const Tensor& a, const Tensor& b, bool b_transposed) {
+    return gradient_to_bf16(matmul(to_bf16(a), to_bf16(b), b_transposed));  // (..., M, N)
+}
+
 // y = x W + b
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p) {
     if (x.rank() == 1)
-        return squeeze(plain::linear(unsqueeze(x, 0), weight, bias), 0);  // (K) as one row
-    const Tensor y = matmul(x, weight);                                   // (..., N)
-    return bias.defined() ? y + bias : y;                                 // (..., N)
+        return squeeze(plain::linear(unsqueeze(x, 0), weight, bias, p), 0);  // (K) as one row
+    const Tensor y = matmul(x, weight, false, p);                            // (..., N)
+    return bias.defined() ? y + bias : y;                                    // (..., N)
 }
 
 // y = x Wᵀ + b
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    return plain::linear(x, transpose(weight, 0, 1), bias);  // (..., N)
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision p) {
+    return plain::linear(x, transpose(weight, 0, 1), bias, p);  // (..., N)
 }
 
 // y = x W[:, first : first + count] + b[first : first + count]
-Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first,
-                      int64_t count) {
+Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first, int64_t count,
+                      Precision p) {
     const Tensor w = slice(weight, 1, first, first + count);                            // (K, count)
     const Tensor b = bias.defined() ? slice(bias, 0, first, first + count) : Tensor();  // (count)
-    return plain::linear(x, w, b);                                                      // (..., count)
+    return plain::linear(x, w, b, p);                                                   // (..., count)
 }
 
 // h = f(x W + b)
-Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f) {
-    return activation(plain::linear(x, weight, bias), f);  // (..., N)
+Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f,
+                         Precision p) {
+    return activation(plain::linear(x, weight, bias, p), f);  // (..., N)
 }
 
 // FFN(x) = f(x W1 + b1) W2 + b2      "Attention Is All You Need", equation 2, where f is ReLU, max(0, ·)
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f) {
-    const Tensor hidden = plain::linear_activation(x, w1, b1, f);  // (..., d_ff)
-    return plain::linear(hidden, w2, b2);                          // (..., d_model)
+                    Activation f, Precision p) {
+    const Tensor hidden = plain::linear_activation(x, w1, b1, f, p);  // (..., d_ff)
+    return plain::linear(hidden, w2, b2, p);                          // (..., d_model)
 }
 
 // ------------------------------------------------------------------------------------------------ loss
@@ -65,8 +71,8 @@ Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEnt
 }
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
-                            const CrossEntropyOptions& options) {
-    return plain::cross_entropy(plain::linear_transposed(x, weight, bias), targets,
+                            const CrossEntropyOptions& options, Precision p) {
+    return plain::cross_entropy(plain::linear_transposed(x, weight, bias, p), targets,
                                 options);  // (..., V), then ()
 }
 
@@ -125,22 +131,24 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
 static Tensor finite(const Tensor& x) { return where(x - x == 0, x, 0); }
 
 // q kᵀ      q (B, H, T, D), k (B, H, S, D) -> (B, H, T, S)
-static Tensor dot_products(const Tensor& q, const Tensor& k) {
+static Tensor dot_products(const Tensor& q, const Tensor& k, Precision p) {
     const auto flaw = [](const Tensor& x) { return sum(x - x, {-1}, true).detach(); };  // 0, or NaN
     const Tensor flaws = flaw(q) + transpose(flaw(k), 2, 3);                            // (B, H, T, S)
-    return matmul(finite(q), finite(k), true) + flaws;                                  // (B, H, T, S)
+    return matmul(finite(q), finite(k), true, p) + flaws;                               // (B, H, T, S)
 }
 
 // w v      weights w (B, H, T, S), v (B, H, S, D), allowed (B, 1, T, S) -> (B, H, T, D)
-static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor& allowed) {
+static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor& allowed, Precision p) {
     const Tensor flaws = matmul(allowed, v - v != 0);  // (B, H, T, D)
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
-    return matmul(weights, finite(v)) + where(flaws > 0, nan, Tensor::zeros(flaws.shape()));  // (B, H, T, D)
+    return matmul(weights, finite(v), false, p) +
+           where(flaws > 0, nan, Tensor::zeros(flaws.shape()));  // (B, H, T, D)
 }
 
 // attention(q, k, v) = softmax(q kᵀ / √D) v      "Attention Is All You Need", equation 1, per head: §3.2.2
 // A query that may see no key gets zeros.
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
+                 Precision p) {
     const FloatControl ieee;  // √D must be rounded the same way everywhere
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
     const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
@@ -148,33 +156,33 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     const Tensor keys = split_heads(k, H);                        // (B, H, S, D)
     const Tensor values = split_heads(v, H);                      // (B, H, S, D)
 
-    const Tensor scores = dot_products(queries, keys) / std::sqrt(static_cast<Real>(D));  // (B, H, T, S)
-    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());    // (B, H, T, S)
-    Tensor weights = where(allowed, softmax(masked), 0);                                  // (B, H, T, S)
+    const Tensor scores = dot_products(queries, keys, p) / std::sqrt(static_cast<Real>(D));  // (B, H, T, S)
+    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());       // (B, H, T, S)
+    Tensor weights = where(allowed, softmax(masked), 0);                                     // (B, H, T, S)
     if (options.dropout > 0)
         weights = dropout(weights, options.dropout, *options.rng);
     if (options.weights != nullptr)
         *options.weights = weights.detach();
-    const Tensor heads = weighted_sums(weights, values, allowed);  // (B, H, T, D)
-    return reshape(permute(heads, {0, 2, 1, 3}), {B, T, H * D});   // (B, T, H*D)
+    const Tensor heads = weighted_sums(weights, values, allowed, p);  // (B, H, T, D)
+    return reshape(permute(heads, {0, 2, 1, 3}), {B, T, H * D});      // (B, T, H*D)
 }
 
 // qkv = q | k | v
-Tensor self_attention(const Tensor& qkv, const AttentionOptions& options) {
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p) {
     const int64_t width = qkv.size(2) / 3;
     const Tensor q = slice(qkv, 2, 0, width), k = slice(qkv, 2, width, 2 * width);  // (B, T, H*D)
-    return plain::attention(q, k, slice(qkv, 2, 2 * width, 3 * width), options);
+    return plain::attention(q, k, slice(qkv, 2, 2 * width, 3 * width), options, p);
 }
 
 // kv = k | v
-Tensor cross_attention(const Tensor& q, const Tensor& kv_, const AttentionOptions& options) {
+Tensor cross_attention(const Tensor& q, const Tensor& kv_, const AttentionOptions& options, Precision p) {
     const int64_t width = q.size(2), s = kv_.size(1);
     Tensor kv = kv_;
     if (options.kv_rows != nullptr)
         kv = embedding(reshape(kv, {kv.size(0), s * 2 * width}), Tokens(q.size(0), 1, *options.kv_rows))
                  .with_shape({q.size(0), s, 2 * width});
     const Tensor k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);  // (B, S, H*D)
-    return plain::attention(q, k, v, options);
+    return plain::attention(q, k, v, options, p);
 }
 
 }  // namespace plaingrad::autograd::plain

@@ -20,13 +20,14 @@ Classifier::Classifier(const ClassifierConfig& c, const Rng& rng_)
       dropout(c.stack.block.dropout.sublayers, rng_.fork("dropout")),
       output(c.stack.block.d_model, c.classes, rng_.fork("output"), {.init = c.stack.block.init}) {}
 
-Tensor Classifier::operator()(const Tokens& ids, const Mode& mode) const {
+Tensor Classifier::operator()(const Tokens& ids, const Mode& given) const {
+    const Mode mode = given.or_in(config.stack.block.precision);
     const Tensor x = backbone(ids, hiding_padding(ids), mode);  // (B, T, d_model)
     const Tensor pooled =
         config.pooling == Pooling::mean
             ? nn::mean_of_tokens(x, ids.lengths())
             : autograd::reshape(autograd::slice(x, 1, 0, 1), {ids.batch(), x.size(2)});  // (B, d_model)
-    return output(dropout(pooled, mode));                                                // (B, classes)
+    return output(dropout(pooled, mode), mode);                                          // (B, classes)
 }
 
 }  // namespace plaingrad::models

@@ -16,6 +16,7 @@ using autograd::CrossEntropyOptions;
 using nn::Mask;
 using nn::Mode;
 using nn::Pass;
+using nn::Precision;
 using nn::Real;
 using nn::Rng;
 using nn::Shape;
@@ -76,6 +77,7 @@ struct BlockConfig {
     DropoutRates dropout = {};
 
     nn::Init init = nn::Init::xavier;
+    Precision precision = Precision::float32;  // of products, unless a Mode names one; may change at any time
 
     template <class Config, class Field>
     static void fields(Config& c, Field& field) {
@@ -96,6 +98,7 @@ struct BlockConfig {
         field("dropout.feed_forward", c.dropout.feed_forward);
         field("dropout.attention", c.dropout.attention);
         field("init", c.init, nn::kInitNames);
+        field("precision", c.precision, autograd::kPrecisionNames);
     }
 };
 

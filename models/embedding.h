@@ -34,16 +34,19 @@ struct InputEmbedding {
 struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
-    Tensor operator()(const Tensor& x) const { return autograd::linear_transposed(x, table, bias); }
+    Tensor operator()(const Tensor& x, const Mode& mode = Mode::eval()) const {
+        return autograd::linear_transposed(x, table, bias, mode.precision());
+    }
     // The same bits from the transposed table. A decoder, which multiplies few rows many times, transposes
     // the table once.
-    Tensor operator()(const Tensor& x, const Tensor& transposed) const {
-        return autograd::linear(x, transposed, bias);
+    Tensor operator()(const Tensor& x, const Tensor& transposed, const Mode& mode) const {
+        return autograd::linear(x, transposed, bias, mode.precision());
     }
     Tensor transposed() const { return autograd::transpose(table, 0, 1); }  // (d_model, V)
     // The cross-entropy of the logits, which are never all in memory at once.
-    Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options) const {
-        return autograd::linear_cross_entropy(x, table, bias, targets, options);
+    Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options,
+                const Mode& mode) const {
+        return autograd::linear_cross_entropy(x, table, bias, targets, options, mode.precision());
     }
     void visit(Visitor& v) const {
         v("table", table);

@@ -8,14 +8,16 @@ LanguageModel::LanguageModel(const StackConfig& c, const Rng& rng_)
         output.table = backbone.embedding.tokens.table.share();
 }
 
-Tensor LanguageModel::operator()(const Tokens& ids, const Mode& mode) const {
+Tensor LanguageModel::operator()(const Tokens& ids, const Mode& given) const {
+    const Mode mode = given.or_in(config.block.precision);
     const Tensor x = backbone(ids, Mask::padding(ids).and_causal(), mode);  // (B, T, d_model)
-    return output(x);                                                       // (B, T, V)
+    return output(x, mode);                                                 // (B, T, V)
 }
 
-Tensor LanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode& mode,
+Tensor LanguageModel::loss(const Tokens& ids, const Tokens& targets, const Mode& given,
                            const CrossEntropyOptions& options) const {
-    return output.loss(backbone(ids, Mask::padding(ids).and_causal(), mode), targets, options);
+    const Mode mode = given.or_in(config.block.precision);
+    return output.loss(backbone(ids, Mask::padding(ids).and_causal(), mode), targets, options, mode);
 }
 
 }  // namespace plaingrad::models

@@ -20,6 +20,7 @@ struct RunSettings {
     int64_t report_every = 0;  // steps after which the page is written again; 0: only at the end
     // check: only asks whether all is ready (apps/kit/check.h); plot: draws the curve of the loss at the end.
     bool check = false, plot = false;
+    std::string precision = "float32";  // of the model's products
 };
 
 // While this object, or its process, exists, no other run can use the folder. Without `save` and `resume`

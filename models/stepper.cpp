@@ -16,9 +16,10 @@ public:
                                         const std::vector<int32_t>& source_lengths)>;
 
     CachedStepper(Tokens prompts_, const StackConfig& c, const InputEmbedding& embedding,
-                  const OutputLayer& output, Layers layers, std::vector<LayerCache> caches,
+                  const OutputLayer& output, const Mode& mode, Layers layers, std::vector<LayerCache> caches,
                   std::vector<int32_t> source_lengths = {})
         : Stepper(std::move(prompts_), c.specials, c.max_length),
+          mode_(mode),
           batch_(prompts.batch()),
           embedding_(embedding),
           output_(output),
@@ -33,12 +34,12 @@ public:
         for (const int32_t length : tokens.lengths())
             check(length == tokens.length() && length > 0,
                   "[Stepper] a step takes at least one token of each sentence, and no padding");
-        const Tensor x = embedding_(tokens, Mode::eval(), length_);      // (B, T, d_model)
+        const Tensor x = embedding_(tokens, mode_, length_);             // (B, T, d_model)
         const Tensor y = layers_(x, length_, caches_, source_lengths_);  // (B, T, d_model)
         length_ += tokens.length();
         if (!table_.defined() && batch_ > 1)
             table_ = output_.transposed();
-        return table_.defined() ? output_(y, table_) : output_(y);  // (B, T, V)
+        return table_.defined() ? output_(y, table_, mode_) : output_(y, mode_);  // (B, T, V)
     }
 
     void select(const std::vector<int32_t>& rows) override {
@@ -64,6 +65,7 @@ public:
     }
 
 private:
+    Mode mode_;
     int64_t batch_, length_ = 0;  // sentences; positions read
     const InputEmbedding& embedding_;
     const OutputLayer& output_;
@@ -75,30 +77,36 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Stepper> LanguageModel::start(const Tokens& prompts) const {
+std::unique_ptr<Stepper> LanguageModel::start(const Tokens& prompts,
+                                              std::optional<Precision> precision) const {
     const autograd::NoGrad no_grad;
-    const auto layers = [this](const Tensor& x, int64_t first, std::vector<LayerCache>& caches, const auto&) {
-        return backbone.encoder(x, {.first = first}, &caches);
+    const Mode mode = Mode::eval().in(precision.value_or(config.block.precision));
+    const auto layers = [this, mode](const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
+                                     const auto&) {
+        return backbone.encoder(x, {.mode = mode, .first = first}, &caches);
     };
-    return std::make_unique<CachedStepper>(prompts, config, backbone.embedding, output, layers,
+    return std::make_unique<CachedStepper>(prompts, config, backbone.embedding, output, mode, layers,
                                            std::vector<LayerCache>(backbone.encoder.layers.size()));
 }
 
-std::unique_ptr<Stepper> Transformer::start(const Tokens& src) const {
+std::unique_ptr<Stepper> Transformer::start(const Tokens& src, std::optional<Precision> precision) const {
     const std::vector<int32_t> first(static_cast<std::size_t>(src.batch()), config.specials.start);
-    return start(src, Tokens(src.batch(), 1, first));
+    return start(src, Tokens(src.batch(), 1, first), precision);
 }
 
-std::unique_ptr<Stepper> Transformer::start(const Tokens& src, const Tokens& prompts) const {
+std::unique_ptr<Stepper> Transformer::start(const Tokens& src, const Tokens& prompts,
+                                            std::optional<Precision> precision) const {
     check(src.batch() == prompts.batch(), "[Transformer] ", prompts.batch(), " prompts for ", src.batch(),
           " sources");
     const autograd::NoGrad no_grad;
-    const auto layers = [this](const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
-                               const std::vector<int32_t>& source_lengths) {
-        return decoder(x, Tensor(), {.first = first}, {.mask = Mask::key_counts(source_lengths)}, &caches);
+    const Mode mode = Mode::eval().in(precision.value_or(config.block.precision));
+    const auto layers = [this, mode](const Tensor& x, int64_t first, std::vector<LayerCache>& caches,
+                                     const std::vector<int32_t>& source_lengths) {
+        return decoder(x, Tensor(), {.mode = mode, .first = first},
+                       {.mask = Mask::key_counts(source_lengths), .mode = mode}, &caches);
     };
-    return std::make_unique<CachedStepper>(prompts, decoder_stack(config), tgt_embedding, output, layers,
-                                           decoder.start(encode(src, Mode::eval())), src.lengths());
+    return std::make_unique<CachedStepper>(prompts, decoder_stack(config), tgt_embedding, output, mode,
+                                           layers, decoder.start(encode(src, mode), mode), src.lengths());
 }
 
 }  // namespace plaingrad::models

@@ -29,27 +29,29 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
     if (pass.cache != nullptr)
         return attend_cached(x, pass);
-    const Tensor qkv = in_proj(x);  // (B, T, 3*d_model)
+    const Tensor qkv = in_proj(x, pass.mode);  // (B, T, 3*d_model)
     const Rng rng = dropout.rng_in(pass.mode);
-    const Tensor heads = autograd::self_attention(qkv, op_options(pass.mask, pass, rng));  // (B, T, d_model)
-    return out_proj(heads);                                                                // (B, T, d_model)
+    const Tensor heads = autograd::self_attention(qkv, op_options(pass.mask, pass, rng),
+                                                  pass.mode.precision());  // (B, T, d_model)
+    return out_proj(heads, pass.mode);                                     // (B, T, d_model)
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const {
-    return attend(x, pass.cache != nullptr ? pass.cache->stored() : project(memory), pass.mask, pass);
+    return attend(x, pass.cache != nullptr ? pass.cache->stored() : project(memory, pass.mode), pass.mask,
+                  pass);
 }
 
-Tensor MultiHeadAttention::project(const Tensor& memory) const {
+Tensor MultiHeadAttention::project(const Tensor& memory, const Mode& mode) const {
     const int64_t width = out_proj.weight->size(0);  // d_model
-    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, width,
-                                    2 * width);  // (B, S, 2*d_model)
+    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, width, 2 * width,
+                                    mode.precision());  // (B, S, 2*d_model)
 }
 
 Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) const {
     KeyValueCache& cache = *pass.cache;
     check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
-    cache.append(project(x));
+    cache.append(project(x, pass.mode));
     // A causal mask aligns the last query with the last key, so with several queries only the filled part of
     // the cache is passed. A single query sees all keys and reads the cache in place. The weights for a
     // probe need the filled part, too, to have no empty columns.
@@ -63,8 +65,11 @@ Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys_values, co
                                   const Pass& pass) const {
     const int64_t width = out_proj.weight->size(0);  // d_model
     const Rng rng = dropout.rng_in(pass.mode);
-    const Tensor q = autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width);  // (B, T, d_model)
-    return out_proj(autograd::cross_attention(q, keys_values, op_options(mask, pass, rng)));
+    const Precision p = pass.mode.precision();
+    const Tensor q =
+        autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width, p);  // (B, T, d_model)
+    const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, pass, rng), p);
+    return out_proj(heads, pass.mode);  // (B, T, d_model)
 }
 
 autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Pass& pass,

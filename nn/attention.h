@@ -44,8 +44,8 @@ struct MultiHeadAttention {
     Tensor operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const;
 
     // Keys | values of memory (B, S, d_model) -> (B, S, 2*d_model): the half of attention that does not
-    // depend on the queries. Decoding computes it once: KeyValueCache(project(memory)).
-    Tensor project(const Tensor& memory) const;
+    // depend on the queries. Decoding computes it once: KeyValueCache(project(memory, mode)).
+    Tensor project(const Tensor& memory, const Mode& mode = Mode::eval()) const;
 
     void visit(Visitor& v) const {
         v("in_proj", in_proj);

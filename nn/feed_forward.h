@@ -29,10 +29,11 @@ struct FeedForward {
     Tensor operator()(const Tensor& x, const Mode& mode) const {
         if (dropout.rate_in(mode) == 0 && mode.probe == nullptr)
             return autograd::feed_forward(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias,
-                                          activation);
-        const Tensor hidden = autograd::linear_activation(x, linear1.weight, linear1.bias, activation);
+                                          activation, mode.precision());
+        const Tensor hidden =
+            autograd::linear_activation(x, linear1.weight, linear1.bias, activation, mode.precision());
         show(*this, hidden, mode);
-        return linear2(dropout(hidden, mode));  // (..., d_ff) -> (..., d_model)
+        return linear2(dropout(hidden, mode), mode);  // (..., d_ff) -> (..., d_model)
     }
     void visit(Visitor& v) const {
         v("linear1", linear1);

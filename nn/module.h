@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -25,6 +26,7 @@ namespace plaingrad::nn {
 
 using autograd::check;
 using autograd::Mask;
+using autograd::Precision;
 using autograd::Real;
 using autograd::Rng;
 using autograd::Shape;
@@ -75,10 +77,20 @@ struct Mode {
     // rng: of this step, e.g. Rng(seed).fork(step). Dropout masks are functions of it, of the layer's
     // place in the model, and of the element.
     static Mode train(const Rng& rng, Probe* probe = nullptr) { return {true, rng, probe}; }
+    // The same with all products of activations and weights in this precision; `or_in`: unless one was
+    // chosen. Models have a precision of their own for a mode without one; layers then take float32.
+    Mode in(Precision p) const {
+        Mode mode = *this;
+        mode.chosen = p;
+        return mode;
+    }
+    Mode or_in(Precision p) const { return in(chosen.value_or(p)); }
+    Precision precision() const { return chosen.value_or(Precision::float32); }
 
     bool training;
     Rng rng;
     Probe* probe = nullptr;
+    std::optional<Precision> chosen = {};
 };
 
 struct NamedParameter {

@@ -38,6 +38,16 @@ void Options::add_threads() {
             [](const std::string&) { static const autograd::Plain until_the_end; });
 }
 
+models::Setting& Options::add_precision(std::string& precision) {
+    return add("--precision", "of products: float32, or bf16, in which numbers have 8 significant bits",
+               precision, {std::begin(autograd::kPrecisionNames), std::end(autograd::kPrecisionNames)});
+}
+
+autograd::Precision precision_of(const std::string& name) {
+    return static_cast<autograd::Precision>(std::ranges::find(autograd::kPrecisionNames, name) -
+                                            std::begin(autograd::kPrecisionNames));
+}
+
 // The option at argv[i] and its value. If the value is the next word, moves i to it.
 Options::Given Options::read(int argc, char** argv, int& i) {
     const std::string word = argv[i], name = word.substr(0, word.find('='));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "autograd/base/check.h"
+#include "autograd/base/precision.h"
 #include "models/settings.h"
 
 namespace plaingrad::kit {
@@ -62,6 +63,8 @@ public:
 
     // Every program has --threads and --plain; one that draws random numbers also has --seed.
     void add_threads();
+    // --precision, for `precision_of`.
+    models::Setting& add_precision(std::string& precision);
     void add_common(int64_t& seed, const std::string& help = "random seed of weights, data and dropout");
 
     // Throws UsageError for a wrong command line. For --help and --version, prints the text and throws Ended.
@@ -91,5 +94,11 @@ int run_program(const std::string& program, int argc, char** argv, const std::ve
 
 // "; did you mean --steps?", if one of `words` is at most two typing errors away from `word`; else ";".
 std::string suggestion(const std::string& word, const std::vector<std::string>& words);
+
+autograd::Precision precision_of(const std::string& name);
+// For a loaded model; "": as it is.
+inline void set_precision(autograd::Precision& precision, const std::string& name) {
+    precision = name.empty() ? precision : precision_of(name);
+}
 
 }  // namespace plaingrad::kit

@@ -43,6 +43,7 @@ void add_run_options(Options& options, models::RunSettings& run) {
         .add("--stop-after", "N", "stop this call after N steps, to resume later; 0: run to the end",
              run.stop_after, {.max = 1'000'000'000})
         .this_call();
+    options.add_precision(run.precision);
     options.add("--log", "json: the folder also gets log.jsonl", run.log, {"csv", "json"}).may_change();
     add_report_options(options, run);
 }

@@ -1,6 +1,15 @@
 // The softmax between attention's two products, and its gradient. See attention.cpp for the whole.
 //
-// It works on blocks of 16 queries of a head, whose maxima and sums are reduced together (row.h).
+// It works on blocks of 16 queries of a head, whose maxima and sums are reduced together (row.h), and, where
+// it can, on one block of keys at a time, before and after the products, while these numbers are in the L1
+// cache:
+//
+//   forward    largest_scores    per block of keys
+//              exp_of_scores     whole rows
+//              weights_of_exp    per block of keys
+//   backward   weights_again     per block of keys
+//              sum_chains        whole rows
+//              score_gradients   per block of keys
 #pragma once
 
 #include "autograd/kernels/product.h"
@@ -45,15 +54,25 @@ inline Head head_of(const Attention& a, int64_t task) {
     return {&a, task / a.heads, task % a.heads, DropOut(a.key, a.dropout)};
 }
 
-// Queries first ... first + count - 1 of a head, count <= kQueries. Their scores, then weights, are rows of
-// w, `width` apart; in backward dw is the gradient of the weights, then of the scores.
+// Queries first ... first + count - 1 of a head. Their scores, then weights, are rows of w, `width` apart; in
+// backward dw is the gradient of the weights, then of the scores. `partial` is room for what is reduced over
+// a row: its rows are `partial_row` apart and have 16 numbers; in backward 16 for each chain of the row's
+// sum. `factors` is room for bfloat16, which are packed just before they are multiplied.
 struct Block {
     Head h;
     int64_t first, count;
     Real *w, *dw;
     int64_t width;
+    Real* partial;
+    int64_t partial_row;
+    Real* factors = nullptr;
 
     int64_t limit(int64_t r) const { return h.limit(first + r); }
+};
+
+// Keys begin ... end - 1 of a head.
+struct Keys {
+    int64_t begin, end;
 };
 
 // exp(scale x - shift) for 16 of a row's scores. Lanes from n on give 0, whatever is in memory. They are not
@@ -71,10 +90,10 @@ inline Vec drop(const Head& h, int64_t t, int64_t s, Vec x) {
     return h.drop_out(x, h.row(t) * h.a->keys + s);
 }
 
-// If the mask is a pattern of pairs: row[s] = value for the hidden keys.
-void hide(const Block& b, Real* rows, Real value) {
+// If the mask is a pattern of pairs: row[s] = value for those of the keys that are hidden.
+void hide(const Block& b, Keys keys, Real* rows, Real value) {
     for (int64_t r = 0; b.h.a->mask.allowed != nullptr && r < b.count; ++r)
-        for (int64_t s = 0; s < b.limit(r); ++s)
+        for (int64_t s = keys.begin; s < smaller(keys.end, b.limit(r)); ++s)
             if (!b.h.sees(b.first + r, s))
                 rows[r * b.width + s] = value;
 }
@@ -85,19 +104,27 @@ inline void clear_rows(Real* lanes, int64_t count) {
         store(lanes + r * kLanes, zero());
 }
 
-// Turns scores into weights; the largest score and 1 / Σ exp of each query are kept for backward. `lanes`
-// holds what is reduced, 16 numbers per row.
-void softmax_of_scores(const Block& b, Real* statistics) {
-    alignas(64) Real lanes[kQueries * kLanes], shift[kQueries], factor[kQueries];
+// The largest of each row's scores so far, in 16 partial maxima.
+void largest_scores(const Block& b, Keys keys) {
+    const Vec scale = broadcast(b.h.a->scale);
+    hide(b, keys, b.w, -kInfinity);
+    for (int64_t r = 0; r < b.count; ++r) {
+        const Real* row = b.w + r * b.width;
+        Real* const so_far = b.partial + r * b.partial_row;
+        Vec largest = keys.begin == 0 ? broadcast(-kInfinity) : load(so_far);
+        for (int64_t s = keys.begin, n = smaller(b.limit(r), keys.end); s < n; s += kLanes)
+            largest = max(largest, load(row + s, n - s, -kInfinity) * scale);
+        store(so_far, largest);
+    }
+}
+
+// Turns scores into exp(score - the largest). It and 1 / Σ exp of each query are kept for backward. The
+// partial maxima are 16 apart; the factors replace them.
+void exp_of_scores(const Block& b, Real* statistics) {
+    Real* const lanes = b.partial;
+    alignas(64) Real shift[kQueries];
     clear_rows(lanes, b.count);
     const Vec scale = broadcast(b.h.a->scale);
-    hide(b, b.w, -kInfinity);
-    for (int64_t r = 0; r < b.count; ++r) {
-        Vec largest = broadcast(-kInfinity);
-        for (int64_t s = 0, n = b.limit(r); s < n; s += kLanes)
-            largest = max(largest, load(b.w + r * b.width + s, n - s, -kInfinity) * scale);
-        store(lanes + r * kLanes, largest);
-    }
     const Vec largest = reduce_rows(lanes, [](Vec x, Vec y) { return max(x, y); });
     store(shift, at_least(-kLargest, largest));  // a number also where no key is allowed
     for (int64_t r = 0; r < b.count; ++r) {
@@ -109,41 +136,67 @@ void softmax_of_scores(const Block& b, Real* statistics) {
                   return sum + e;
               }));
     }
-    store(factor, broadcast(1) / sum_rows(lanes));
+    store(lanes, broadcast(1) / sum_rows(lanes));
     for (int64_t r = 0; r < b.count; ++r) {
-        Real *row = b.w + r * b.width, *kept = statistics + 2 * b.h.row(b.first + r);
-        for (int64_t s = 0, n = b.limit(r); s < n; s += kLanes)
-            store(row + s, drop(b.h, b.first + r, s, load(row + s) * broadcast(factor[r])));
+        Real* kept = statistics + 2 * b.h.row(b.first + r);
         kept[0] = shift[r];
-        kept[1] = factor[r];
+        kept[1] = lanes[r];
     }
 }
 
-// With m the dropout factors, dscores = scale w (dw m - Σ w dw m). In place, scores become the weights after
-// dropout, and the gradients of the weights become those of q kᵀ.
-void softmax_backward(const Block& b, const Real* statistics) {
-    alignas(64) Real lanes[kQueries * kLanes], mean[kQueries];
-    clear_rows(lanes, b.count);
-    const Vec scale = broadcast(b.h.a->scale);
-    hide(b, b.w, -kInfinity);
-    hide(b, b.dw, 0);  // the value may be NaN, and 0 * NaN is
+// Turns these into the weights, after dropout.
+void weights_of_exp(const Block& b, Keys keys) {
     for (int64_t r = 0; r < b.count; ++r) {
-        Real *row = b.w + r * b.width, *drow = b.dw + r * b.width;
-        const int64_t n = b.limit(r), t = b.first + r;
-        const Real* kept = statistics + 2 * b.h.row(t);
-        store(lanes + r * kLanes, sum_terms(n, kLanes, [&](Vec dot, int64_t s) {
-                  const Vec w = exp_of(row + s, n - s, scale, kept[0]) * broadcast(kept[1]);
-                  store(row + s, w);
-                  return fma(w, drop(b.h, t, s, load(drow + s, n - s)), dot);
-              }));
+        Real* row = b.w + r * b.width;
+        const Vec factor = broadcast(b.partial[r]);
+        for (int64_t s = keys.begin, n = smaller(b.limit(r), keys.end); s < n; s += kLanes)
+            store(row + s, drop(b.h, b.first + r, s, load(row + s) * factor));
     }
-    store(mean, sum_rows(lanes));
+}
+
+constexpr int64_t kChainKeys = kChain * kLanes;  // of a chain of a row's sum
+
+// With m the dropout factors, dscores = scale w (dw m - Σ w dw m). Here scores become w again, and each chain
+// of the sum is computed; blocks of keys begin where a chain does.
+void weights_again(const Block& b, Keys keys, const Real* statistics) {
+    const Vec scale = broadcast(b.h.a->scale);
+    hide(b, keys, b.w, -kInfinity);
+    hide(b, keys, b.dw, 0);  // the value may be NaN, and 0 * NaN is
     for (int64_t r = 0; r < b.count; ++r) {
         Real *row = b.w + r * b.width, *drow = b.dw + r * b.width;
-        const int64_t n = b.limit(r);
-        for (int64_t s = 0; s < n; s += kLanes) {
+        const int64_t n = smaller(b.limit(r), keys.end), t = b.first + r;
+        const Real* kept = statistics + 2 * b.h.row(t);
+        for (int64_t first = keys.begin; first == 0 || first < n; first += kChainKeys)
+            store(b.partial + r * b.partial_row + first / kChain,
+                  sum_chain(first, smaller(n, first + kChainKeys), kLanes, zero(), [&](Vec dot, int64_t s) {
+                      const Vec w = exp_of(row + s, n - s, scale, kept[0]) * broadcast(kept[1]);
+                      store(row + s, w);
+                      return fma(w, drop(b.h, t, s, load(drow + s, n - s)), dot);
+                  }));
+    }
+}
+
+// The first 16 of `partial` become Σ w dw m of each query.
+void sum_chains(const Block& b) {
+    alignas(64) Real lanes[kQueries * kLanes];
+    clear_rows(lanes, b.count);
+    for (int64_t r = 0; r < b.count; ++r)
+        store(lanes + r * kLanes,
+              tree(0, (larger(1, b.limit(r)) + kChainKeys - 1) / kChainKeys, 1, [&](int64_t chain, int64_t) {
+                  return load(b.partial + r * b.partial_row + chain * kLanes);
+              }));
+    store(b.partial, sum_rows(lanes));
+}
+
+// In place, the weights become those after dropout, and the gradients of the weights those of q kᵀ.
+void score_gradients(const Block& b, Keys keys) {
+    const Vec scale = broadcast(b.h.a->scale);
+    for (int64_t r = 0; r < b.count; ++r) {
+        Real *row = b.w + r * b.width, *drow = b.dw + r * b.width;
+        const int64_t n = smaller(b.limit(r), keys.end);
+        for (int64_t s = keys.begin; s < n; s += kLanes) {
             const Vec w = load(row + s), m = drop(b.h, b.first + r, s, broadcast(1));
-            store(drow + s, w * (load(drow + s, n - s) * m - broadcast(mean[r])) * scale);
+            store(drow + s, w * (load(drow + s, n - s) * m - broadcast(b.partial[r])) * scale);
             store(row + s, w * m);
         }
     }

@@ -36,15 +36,15 @@ inline void attend_once(const Head& h, const Real* q, const Real* k, const Real*
     for (int64_t s = 0; s < n; s += kLanes)
         store(w + s, load(w + s) * broadcast(factor));
     for (int64_t s = 0; s == 0 || s < n; s += kGemmBlockK)
-        product({smaller(kGemmBlockK, n - s),
-                 w + s,
-                 0,
-                 1,
-                 v + h.key(s),
-                 a.kv_row,
-                 {out + h.out(0), s > 0},
-                 0,
-                 a.d},
+        product(Product<Real>{smaller(kGemmBlockK, n - s),
+                              w + s,
+                              0,
+                              1,
+                              v + h.key(s),
+                              a.kv_row,
+                              {out + h.out(0), s > 0},
+                              0,
+                              a.d},
                 1);
     statistics[2 * h.row(0)] = shift;
     statistics[2 * h.row(0) + 1] = factor;

@@ -12,6 +12,7 @@ namespace plaingrad::autograd::kernels {
 extern const Kernels kernels_baseline;
 extern const Kernels kernels_avx2;
 extern const Kernels kernels_avx512;
+extern const Products kernels_avx512bf16;
 extern const Kernels kernels_neon;
 
 namespace {
@@ -21,23 +22,49 @@ struct Candidate {
     bool (*runs_here)();
 };
 
-// Best first.
-constexpr Candidate kCandidates[] = {
 #ifdef PLAINGRAD_HAVE_AVX512
-    {&kernels_avx512,
-     [] {
-         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-     }},
+bool has_avx512() {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+}
+#endif
+
+#ifdef PLAINGRAD_HAVE_AVX512BF16
+const Kernels& avx512bf16() {
+    static const Kernels kernels = [] {
+        Kernels all = kernels_avx512;
+        all.name = "avx512bf16";
+        all.bf16 = kernels_avx512bf16;
+        return all;
+    }();
+    return kernels;
+}
+#endif
+
+// Best first.
+const std::vector<Candidate>& candidates() {
+    static const auto& list = *[] {  // never destroyed, as objects of static duration may compute
+        auto* all = new std::vector<Candidate>;
+#ifdef PLAINGRAD_HAVE_AVX512
+        all->push_back({&kernels_avx512, has_avx512});
+#endif
+#ifdef PLAINGRAD_HAVE_AVX512BF16
+        // Where the instruction is slow (bf16.h), AVX-512's two fmas are the better choice.
+        all->insert(__builtin_cpu_is("intel") ? all->end() : all->begin(),
+                    {&avx512bf16(), [] { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }});
 #endif
 #ifdef PLAINGRAD_HAVE_AVX2
-    {&kernels_avx2, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }},
+        all->push_back(
+            {&kernels_avx2, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }});
 #endif
 #ifdef PLAINGRAD_HAVE_NEON
-    {&kernels_neon, [] { return true; }},
+        all->push_back({&kernels_neon, [] { return true; }});
 #endif
-    {&kernels_baseline, [] { return true; }},
-};
+        all->push_back({&kernels_baseline, [] { return true; }});
+        return all;
+    }();
+    return list;
+}
 
 std::string names() {
     std::string text;
@@ -47,7 +74,7 @@ std::string names() {
 }
 
 const Kernels& find(const char* name) {
-    for (const Candidate& candidate : kCandidates) {
+    for (const Candidate& candidate : candidates()) {
         if (std::strcmp(candidate.kernels->name, name) == 0) {
             check(candidate.runs_here(), "[PLAINGRAD_ISA] this processor cannot run '", name,
                   "'; it can run ", names());
@@ -75,9 +102,9 @@ const Kernels& cpu() { return *current(); }
 void use(const char* name) { current() = &find(name); }
 
 const char* const* available() {
-    static const auto& names = *[] {  // never destroyed, as objects of static duration may compute
+    static const auto& names = *[] {  // never destroyed, for the same reason
         auto* list = new std::vector<const char*>;
-        for (const Candidate& candidate : kCandidates)
+        for (const Candidate& candidate : candidates())
             if (candidate.runs_here())
                 list->push_back(candidate.kernels->name);
         list->push_back(nullptr);

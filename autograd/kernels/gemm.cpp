@@ -31,6 +31,9 @@
 //
 // A single row has its own path: gemm_thin.h.
 //
+// Products of bfloat16 (bf16.h) take the same steps. A step of a tile then multiplies two k, and both
+// operands are always packed, for rounding copies them anyway.
+//
 // Each element's bits are the same on every path. An element is the chain of fmas that kernels.h describes;
 // these steps decide when and where a chain runs, never what is in it. k is not split among threads, and each
 // SIMD lane is one column, so there is no sum across lanes.
@@ -68,20 +71,18 @@ constexpr int64_t kThreadTasks = 2;
 // part, so it must stay in the L2 cache while all columns of b pass; each panel of b is needed only once.
 constexpr int64_t kTransposedAspect = 4;
 
-// Rows of b up to this length are read in place: 512 x 512 x 512 runs at 257 GFLOP/s instead of 249. With
-// longer rows the lines of a panel evict each other from the L2 cache, so it is packed. (Prefetched lines
-// evict each other too if the distance is a power of two, which is why n = 2048 stays 10 % below the peak.
-// Two alternatives were slower: packing all panels of a task at once, row by row, and tiles that copy the
-// next panel themselves.) A panel of one Vec uses a single cache line of each row, so there packing pays
-// earlier (120 instead of 92 GFLOP/s at 1024^3).
-constexpr int64_t kInPlaceRow = kTileVecs > 1 ? 1024 : 256;
+// Rows of b shorter than this are read in place: 64 x 64 x 320 runs at 127 GFLOP/s instead of 113. The
+// lines of a panel whose rows are further apart evict each other from the caches, so it is packed: 256 x
+// 256 x 256 runs at 163 instead of 140, 6400 x 512 x 512 at 148 instead of 118 (one core of a Sapphire
+// Rapids that peaks at 177; on Zen 5 the difference is within 3 % either way up to a length of 1024).
+constexpr int64_t kInPlaceRow = 256;
 
-// With at most this many rows of a, rows of b of any length are read in place. Each element of a packed panel
-// is used once per tile of rows, and 16 uses are not worth the copy (64 x 5000 x 512: 190 GFLOP/s instead of
-// 168).
-constexpr int64_t kInPlaceRows = 16 * kTileRows;
+// With at most this many rows of a, rows of b of any length are read in place: each element of a packed
+// panel is used once per tile of rows, and so few uses are not worth the copy (6 x 5000 x 512: 57 GFLOP/s
+// instead of 46; 24 x 5000 x 512: 96 instead of 100).
+constexpr int64_t kInPlaceRows = 3 * kTileRows;
 
-// Up to this many columns, a transposed a is read in place if its rows are no longer than kInPlaceRow:
+// Up to this many columns, a transposed a is read in place if its rows are shorter than kInPlaceRow:
 // transposing it costs 0.04 ns an element, as much as five columns of fmas. (An a that is not transposed is
 // never packed: a tile reads 6 rows of it in parallel, all 16 elements of each cache line in order.)
 constexpr int64_t kInPlaceColumns = 128;
@@ -162,49 +163,67 @@ GemmAhead ahead_of(const GemmProblem& p, const GemmBlock& now, const GemmBlock& 
 }
 
 // A block with one panel of b, tile by tile: the panel stays in L1 or L2 while the rows of a pass by.
-void multiply(const GemmProblem& p, const GemmBlock& block, const GemmBlock& next, GemmLeft a,
-              const GemmRight& b) {
+template <class T>
+void multiply(const GemmProblem& p, const GemmBlock& block, const GemmBlock& next, GemmLeft<T> a,
+              const GemmRight<T>& b) {
+    const int64_t steps = ceil_div(block.depth, kFactors<T>);
     for (int64_t i = 0; i < block.rows; i += kTileRows, a.at += a.tile) {
         const GemmBlock tile = block.with_rows(i, i + kTileRows);
-        fitting_tile(tile.rows, tile.depth, a, b, target(p, tile), ahead_of(p, block, next, i / kTileRows));
+        fitting_tile(tile.rows, steps, a, b, target(p, tile), ahead_of(p, block, next, i / kTileRows));
         finish_block(p, tile);
     }
 }
 
-// op(a) of the block, in place or packed.
-GemmLeft left_of(const GemmProblem& p, const GemmBlock& block) {
+// Whether op(a) of the block is read in place. Bfloat16 never are: rounding copies them anyway.
+template <class T>
+bool left_in_place(const Gemm& g, const GemmBlock& block) {
+    return kFactors<T> == 1 && (!g.a_transposed || (block.columns <= kInPlaceColumns && g.lda < kInPlaceRow));
+}
+
+// A panel of op(b) in place requires whole Vecs: memory beyond the last column may not be readable.
+template <class T>
+bool right_in_place(const Gemm& g, const GemmBlock& panel) {
+    return kFactors<T> == 1 && !g.b_transposed && panel.columns % kLanes == 0 &&
+           (g.ldb < kInPlaceRow || panel.rows <= kInPlaceRows);
+}
+
+template <class T>
+T* scratch_of(Scratch use, int64_t count) {
+    static_assert(sizeof(T) <= sizeof(Real));
+    return reinterpret_cast<T*>(scratch(use, count));
+}
+
+template <class T>
+GemmLeft<T> left_of(const GemmProblem& p, const GemmBlock& block) {
+    const Real* const a = left_at(p, block);
     const int64_t ld = p.g.lda;
-    if (!p.g.a_transposed)
-        return {.at = left_at(p, block), .row = ld, .step = 1, .tile = kTileRows * ld};
-    if (block.columns <= kInPlaceColumns && ld <= kInPlaceRow)
-        return {.at = left_at(p, block), .row = 1, .step = ld, .tile = kTileRows};
-    const int64_t row = ceil_div(block.depth, kLanes) * kLanes + kPackGap;
-    Real* const packed = scratch(Scratch::gemm_a, block.rows * row);
-    pack_transposed(block.depth, block.rows, left_at(p, block), ld, packed, row);
+    if (left_in_place<T>(p.g, block)) {
+        const T* const at = reinterpret_cast<const T*>(a);
+        return p.g.a_transposed ? GemmLeft<T>{at, 1, ld, kTileRows} : GemmLeft<T>{at, ld, 1, kTileRows * ld};
+    }
+    const int64_t row = ceil_div(count_of<T>(block.depth), kLanes) * kLanes + kPackGap;
+    T* const packed = scratch_of<T>(Scratch::gemm_a, block.rows * row);
+    pack_left(block.rows, block.depth, p.g.a_transposed, a, ld, packed, row);
     return {.at = packed, .row = row, .step = 1, .tile = kTileRows * row};
 }
 
-// A panel of op(b), in place or packed. In place requires whole Vecs: memory beyond the last column may not
-// be readable.
-GemmRight right_of(const GemmProblem& p, const GemmBlock& panel) {
+template <class T>
+GemmRight<T> right_of(const GemmProblem& p, const GemmBlock& panel) {
     const Real* const b = right_at(p, panel);
-    const int64_t ld = p.g.ldb;
-    if (!p.g.b_transposed && (ld <= kInPlaceRow || panel.rows <= kInPlaceRows) && panel.columns % kLanes == 0)
-        return {b, ld};
-    Real* const packed = scratch(Scratch::gemm_b, kTileColumns * panel.depth);
-    if (p.g.b_transposed)
-        pack_transposed(panel.columns, panel.depth, b, ld, packed, kTileColumns);
-    else
-        pack_panel(panel.depth, panel.columns, b, ld, packed);
+    if (right_in_place<T>(p.g, panel))
+        return {reinterpret_cast<const T*>(b), p.g.ldb};
+    T* const packed = scratch_of<T>(Scratch::gemm_b, kTileColumns * (panel.depth + 1));
+    pack_right(panel.depth, panel.columns, p.g.b_transposed, b, p.g.ldb, packed, kTileColumns);
     return {packed, kTileColumns};
 }
 
 // A task: its part of c, for all k. It packs what it needs by itself, so no thread waits for another, and c
 // stays in the cache of one core.
+template <class T>
 void multiply_part(const GemmProblem& p, GemmBlock part) {
     for (part.k = 0; part.k < p.g.k; part.k += part.depth) {
         part.depth = gemm_min(kGemmBlockK, p.g.k - part.k);
-        const GemmLeft left = left_of(p, part);
+        const GemmLeft<T> left = left_of<T>(p, part);
         for (int64_t j = 0; j < part.columns; j += kTileColumns) {
             const GemmBlock panel = part.with_columns(j, j + kTileColumns);
             GemmBlock next = part.with_columns(j + kTileColumns, j + 2 * kTileColumns);
@@ -213,7 +232,7 @@ void multiply_part(const GemmProblem& p, GemmBlock part) {
                 next.k += part.depth;
                 next.depth = gemm_min(kGemmBlockK, p.g.k - next.k);
             }
-            multiply(p, panel, next, left, right_of(p, panel));
+            multiply(p, panel, next, left, right_of<T>(p, panel));
         }
     }
 }
@@ -280,6 +299,7 @@ void empty_sum(const Gemm& g, Real* c) {
         activate(g, g.m, g.n, c, g.before_activation);
 }
 
+template <class T>
 void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
     assert(g.m >= 0 && g.n >= 0 && g.k >= 0 && g.ldc >= g.n);
     assert(g.lda >= (g.a_transposed ? g.m : g.k) && g.ldb >= (g.b_transposed ? g.k : g.n));
@@ -291,7 +311,10 @@ void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
     const GemmTasks tasks(g);
     parallel_for(0, tasks.bands * tasks.ranges, 1, [&](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; ++task)
-            g.m == 1 ? multiply_thin(p, tasks.part(task)) : multiply_part(p, tasks.part(task));
+            if (g.m == 1 && kFactors<T> == 1)
+                multiply_thin(p, tasks.part(task));
+            else
+                multiply_part<T>(p, tasks.part(task));
     });
 }
 

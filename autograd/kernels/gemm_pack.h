@@ -27,10 +27,18 @@ inline void load_square(int64_t rows, int64_t columns, const Real* from, int64_t
     }
 }
 
-// to[j * to_ld + i] = from[i * ld + j] for i < rows and j < columns. Whole Vecs are written: each row of
-// `to` has room for a multiple of 16 numbers, and what is beyond `rows` becomes 0.
-inline void pack_transposed(int64_t rows, int64_t columns, const Real* from, int64_t ld, Real* to,
-                            int64_t to_ld) {
+template <class T>
+Vec factor(Vec x) {
+    if constexpr (kFactors<T> == 1)
+        return x;
+    else
+        return rounded(x);
+}
+
+// to[j * to_ld + i] = from[i * ld + j] for i < rows and j < columns, as T: a Bf16 is rounded. Whole Vecs are
+// written: each row of `to` has room for a multiple of 16 numbers, and what is beyond `rows` becomes 0.
+template <class T = Real>
+void pack_transposed(int64_t rows, int64_t columns, const Real* from, int64_t ld, Real* to, int64_t to_ld) {
     for (int64_t i = 0; i < rows; i += kLanes)
         for (int64_t j = 0; j < columns; j += kLanes) {
             Vec x[kLanes];
@@ -42,16 +50,89 @@ inline void pack_transposed(int64_t rows, int64_t columns, const Real* from, int
 #pragma GCC unroll 16
             for (int r = 0; r < kLanes; ++r)
                 if (r < columns - j)
-                    store(out + r * to_ld, x[r]);
+                    store(out + r * to_ld, factor<T>(x[r]));
         }
 }
 
-// to[k * kTileColumns + j] = from[k * ld + j] for k < depth and j < columns, and 0 up to the whole Vec.
-inline void pack_panel(int64_t depth, int64_t columns, const Real* from, int64_t ld, Real* to) {
-    for (int64_t k = 0; k < depth; ++k, from += ld, to += kTileColumns)
+// to[i * to_ld + j] = from[i * ld + j] for i < rows and j < columns, as T, and 0 up to the whole Vec.
+template <class T = Real>
+void pack(int64_t rows, int64_t columns, const Real* from, int64_t ld, Real* to, int64_t to_ld) {
+    for (int64_t i = 0; i < rows; ++i, from += ld, to += to_ld)
         for (int64_t j = 0; j < columns; j += kLanes)
-            store(to + j, load(from + j, columns - j));
+            store(to + j, factor<T>(load(from + j, columns - j)));
 }
+
+// ---- both operands of a product. Each row of op(a) becomes a row, of op(b) each k, or each pair.
+
+template <class T>
+void pack_left(int64_t rows, int64_t depth, bool transposed, const Real* from, int64_t ld, T* to,
+               int64_t row) {
+    Real* const numbers = reinterpret_cast<Real*>(to);
+    transposed ? pack_transposed<T>(depth, rows, from, ld, numbers, row)
+               : pack<T>(rows, depth, from, ld, numbers, row);
+}
+
+template <class T>
+void pack_right(int64_t depth, int64_t columns, bool transposed, const Real* from, int64_t ld, T* to,
+                int64_t row) {
+    Real* const numbers = reinterpret_cast<Real*>(to);
+    transposed ? pack_transposed<T>(columns, depth, from, ld, numbers, row)
+               : pack<T>(depth, columns, from, ld, numbers, row);
+    if (depth % kFactors<T> != 0)  // half of a pair is missing
+        for (int64_t j = 0; j < columns; j += kLanes)
+            store(numbers + depth * row + j, zero());
+}
+
+#if defined(__AVX512BF16__)
+// words(i, j) gives 16 words of row i from column j on, of which there are `rows` and `columns`.
+void pack_words(int64_t rows, int64_t columns, const auto& words, Halves* to, int64_t to_ld) {
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; j += kLanes)
+            store(to + i * to_ld + j, words(i, j));
+}
+void pack_words_transposed(int64_t rows, int64_t columns, const auto& words, Halves* to, int64_t to_ld) {
+    for (int64_t i = 0; i < rows; i += kLanes)
+        for (int64_t j = 0; j < columns; j += kLanes) {
+            Vec x[kLanes];
+            for (int r = 0; r < kLanes; ++r)
+                x[r] = i + r < rows ? from_bits(words(i + r, j)) : zero();
+            transpose(x);
+            for (int r = 0; r < kLanes && r < columns - j; ++r)
+                store(to + (j + r) * to_ld + i, bits(x[r]));
+        }
+}
+
+// The pairs of rows that are next to each other, of `rows` rows; word (i, j) is in column j.
+auto pairs_of_rows(int64_t rows, int64_t columns, const Real* from, int64_t ld) {
+    return [=](int64_t i, int64_t j) {
+        const Real* const even = from + 2 * i * ld + j;
+        return halves_of(load(even, columns - j), 2 * i + 1 < rows ? load(even + ld, columns - j) : zero());
+    };
+}
+// The pairs of columns that are next to each other, of `columns` columns; word (i, j) is in row i.
+auto pairs_of_columns(int64_t columns, const Real* from, int64_t ld) {
+    return [=](int64_t i, int64_t j) {
+        const Real* const low = from + i * ld + 2 * j;
+        const int64_t left = columns - 2 * j;
+        return halves_along(load(low, left), left > kLanes ? load(low + kLanes, left - kLanes) : zero());
+    };
+}
+
+template <>
+void pack_left(int64_t rows, int64_t depth, bool transposed, const Real* from, int64_t ld, Halves* to,
+               int64_t row) {
+    const int64_t pairs = ceil_div(depth, 2);
+    transposed ? pack_words_transposed(pairs, rows, pairs_of_rows(depth, rows, from, ld), to, row)
+               : pack_words(rows, pairs, pairs_of_columns(depth, from, ld), to, row);
+}
+template <>
+void pack_right(int64_t depth, int64_t columns, bool transposed, const Real* from, int64_t ld, Halves* to,
+                int64_t row) {
+    const int64_t pairs = ceil_div(depth, 2);
+    transposed ? pack_words_transposed(columns, pairs, pairs_of_columns(depth, from, ld), to, row)
+               : pack_words(pairs, columns, pairs_of_rows(depth, columns, from, ld), to, row);
+}
+#endif
 
 }  // namespace
 }  // namespace plaingrad::autograd::kernels

@@ -16,7 +16,7 @@
 // which holds 8 lines); 7 x 4 gains nothing. And 64 columns divide the widths that models have.
 #pragma once
 
-#include "autograd/kernels/simd.h"
+#include "autograd/kernels/bf16.h"
 
 namespace plaingrad::autograd::kernels {
 namespace {
@@ -25,20 +25,22 @@ constexpr int kTileRows = 6;
 constexpr int kTileVecs = kVecRegisters == 32 ? 4 : 1;
 constexpr int64_t kTileColumns = kTileVecs * kLanes;
 
-// Rows of op(a): element (i, k) is at[i * row + k * step], and the next tile's rows are `tile` further.
-// Packed and unpacked operands differ only in these numbers.
+// Rows of op(a): T number k of row i is at[i * row + k * step], and the next tile's rows are `tile`
+// further. Packed and unpacked operands differ only in these numbers.
+template <class T>
 struct GemmLeft {
-    const Real* at;
+    const T* at;
     int64_t row, step, tile;
 };
 
-// Columns of op(b): element (k, j) is at[k * step + j].
+// Columns of op(b): T number k of column j is at[k * step + j].
+template <class T>
 struct GemmRight {
-    const Real* at;
+    const T* at;
     int64_t step;
 };
 
-// What will be needed next: the cache lines at `at` and each `step` after it; each k prefetches one.
+// What will be needed next: the cache lines at `at` and each `step` after it, one for each k.
 struct GemmAhead {
     const Real* at = nullptr;
     int64_t step = 0;
@@ -62,10 +64,11 @@ inline void finish(Vec sum, int64_t lanes, bool add, const Real* bias, Real* c) 
 }
 
 // The unroll pragmas are not a hint: `sum` is in registers only if every index into it is a constant.
-template <int rows, int vecs>
-[[gnu::noinline]] void gemm_tile(int64_t k, const GemmLeft& left, const GemmRight& right,
+template <int rows, int vecs, class T>
+[[gnu::noinline]] void gemm_tile(int64_t steps, const GemmLeft<T>& left, const GemmRight<T>& right,
                                  const GemmTarget& to, const GemmAhead& next) {
-    const Real *a = left.at, *b = right.at, *ahead = next.at == nullptr ? a : next.at;
+    const T *a = left.at, *b = right.at;
+    const Real* ahead = next.at == nullptr ? to.c : next.at;
     const int64_t a_row = left.row, a_step = left.step, b_step = right.step, ahead_step = next.step;
     Vec sum[rows][vecs];
 #pragma GCC unroll 32
@@ -75,23 +78,29 @@ template <int rows, int vecs>
             sum[i][j] = zero();
             __builtin_prefetch(to.c + i * to.ld + j * kLanes, 1);  // arrives during the loop over k
         }
-    for (; k > 0; --k) {
-        Vec bs[vecs];
+    {
+        [[maybe_unused]] const Arithmetic<T> arithmetic{};
+        for (int64_t step = 0; step < steps; ++step) {
+#pragma GCC unroll 2
+            for (int64_t part = kParts<T> - 1; part >= 0; --part) {
+                decltype(load(b)) bs[vecs];
 #pragma GCC unroll 32
-        for (int j = 0; j < vecs; ++j)
-            bs[j] = load(b + j * kLanes);
+                for (int j = 0; j < vecs; ++j)
+                    bs[j] = load(b + part * b_step + j * kLanes);
 #pragma GCC unroll 32
-        for (int i = 0; i < rows; ++i) {
-            const Vec as = broadcast(a[i * a_row]);
+                for (int i = 0; i < rows; ++i) {
+                    const auto as = broadcast(a[i * a_row + part * a_step]);
 #pragma GCC unroll 32
-            for (int j = 0; j < vecs; ++j)
-                sum[i][j] = fma(as, bs[j], sum[i][j]);
+                    for (int j = 0; j < vecs; ++j)
+                        sum[i][j] = multiply_add<T>(as, bs[j], sum[i][j]);
+                }
+            }
+            for (int64_t k = 0; k < kFactors<T>; ++k, ahead += ahead_step)
+                __builtin_prefetch(ahead, 0, 2);
+            __builtin_prefetch(a + left.tile + (step & 7) * a_row, 0, 2);  // the next rows, in turn
+            a += kParts<T> * a_step;
+            b += kParts<T> * b_step;
         }
-        __builtin_prefetch(ahead, 0, 2);
-        __builtin_prefetch(a + left.tile + (k & 7) * a_row, 0, 2);  // the next rows, one after the other
-        a += a_step;
-        b += b_step;
-        ahead += ahead_step;
     }
     const int64_t last = to.columns - (vecs - 1) * kLanes;  // lanes of a row's last Vec
 #pragma GCC unroll 32
@@ -103,16 +112,16 @@ template <int rows, int vecs>
 }
 
 // The tile with just enough rows and Vecs: 1 <= count <= rows, 1 <= to.columns <= vecs * kLanes.
-template <int rows = kTileRows, int vecs = kTileVecs>
-void fitting_tile(int64_t count, int64_t k, const GemmLeft& a, const GemmRight& b, const GemmTarget& to,
-                  const GemmAhead& ahead = {}) {
+template <int rows = kTileRows, int vecs = kTileVecs, class T>
+void fitting_tile(int64_t count, int64_t steps, const GemmLeft<T>& a, const GemmRight<T>& b,
+                  const GemmTarget& to, const GemmAhead& ahead = {}) {
     if constexpr (rows > 1)
         if (count < rows)
-            return fitting_tile<rows - 1, vecs>(count, k, a, b, to, ahead);
+            return fitting_tile<rows - 1, vecs>(count, steps, a, b, to, ahead);
     if constexpr (vecs > 1)
         if (to.columns <= (vecs - 1) * kLanes)
-            return fitting_tile<rows, vecs - 1>(count, k, a, b, to, ahead);
-    gemm_tile<rows, vecs>(k, a, b, to, ahead);
+            return fitting_tile<rows, vecs - 1>(count, steps, a, b, to, ahead);
+    gemm_tile<rows, vecs>(steps, a, b, to, ahead);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "autograd/base/activation.h"
+#include "autograd/base/precision.h"
 #include "autograd/base/real.h"
 
 namespace plaingrad::autograd::kernels {
@@ -23,7 +24,7 @@ struct Out {
 };
 
 // Functions of one number. The first are Activation's.
-enum class Unary { relu, gelu, gelu_tanh, silu, neg, exp, log, sqrt, tanh, sigmoid, abs, count };
+enum class Unary { relu, gelu, gelu_tanh, silu, neg, exp, log, sqrt, tanh, sigmoid, abs, to_bf16, count };
 
 constexpr Unary unary_of(Activation f) { return static_cast<Unary>(f); }
 static_assert(unary_of(Activation::count) == Unary::neg && unary_of(Activation::relu) == Unary::relu &&
@@ -119,11 +120,27 @@ struct Adam {
     Real grad_scale = 1;            // from clipping
 };
 
-struct Kernels {
-    const char* name;  // "avx512", "avx2", "neon", "baseline"
-
+// The products of activations and weights, which exist in each precision. With bf16 (bf16.h), both factors of
+// each product are rounded first, and a chain has a step for each pair of k.
+struct Products {
     // ---- matrix product (gemm.cpp)
     void (*gemm)(const Gemm&, const Real* a, const Real* b, Real* c);
+
+    // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head
+    // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr; statistics
+    // (batch, heads, queries, 2): each query's largest score and 1 / Σ exp, kept for backward
+    void (*attention)(const Attention&, const Real* q, const Real* k, const Real* v, Real* out, Real* weights,
+                      Real* statistics);
+    // Any of dq, dk, dv may have data == nullptr.
+    void (*attention_backward)(const Attention&, const Real* q, const Real* k, const Real* v,
+                               const Real* statistics, const Real* dout, Out dq, Out dk, Out dv);
+};
+
+struct Kernels {
+    const char* name;  // "avx512", "avx512bf16", "avx2", "neon", "baseline"
+
+    Products float32, bf16;
+    const Products& products(Precision p) const { return p == Precision::bf16 ? bf16 : float32; }
 
     // ---- elementwise (pointwise.cpp); y may be x
     void (*unary)(Unary, int64_t n, const Real* x, Real* y);
@@ -176,15 +193,6 @@ struct Kernels {
     void (*gather)(const Lookup&, const int32_t* ids, const Real* table, const Real* positions, Real* y);
     // dtable[ids[i]] += dy[i] * scale, each row's in the order of i; other rows become 0 unless accumulating
     void (*scatter_add)(const Lookup&, const int32_t* ids, const Real* dy, int64_t table_rows, Out dtable);
-
-    // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head
-    // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr; statistics
-    // (batch, heads, queries, 2): each query's largest score and 1 / Σ exp, kept for backward
-    void (*attention)(const Attention&, const Real* q, const Real* k, const Real* v, Real* out, Real* weights,
-                      Real* statistics);
-    // Any of dq, dk, dv may have data == nullptr.
-    void (*attention_backward)(const Attention&, const Real* q, const Real* k, const Real* v,
-                               const Real* statistics, const Real* dout, Out dq, Out dk, Out dv);
 
     // ---- optimizer (adam.cpp): w, m, v are updated in place
     void (*adam)(const Adam&, int64_t n, const Real* grad, Real* w, Real* m, Real* v);

@@ -2,6 +2,7 @@
 #include <cassert>
 
 #include "autograd/base/parallel.h"
+#include "autograd/kernels/bf16.h"
 #include "autograd/kernels/kernels.h"
 #include "autograd/kernels/math.h"
 #include "autograd/kernels/random.h"
@@ -121,6 +122,12 @@ struct Silu {
     }
 };
 
+// The nearest bfloat16, for which the derivative counts as 1.
+struct ToBf16 {
+    static Vec forward(Vec x) { return rounded(x); }
+    static Vec derivative(Vec) { return broadcast(1); }
+};
+
 // Calls visit with one of the functions: the one at this place.
 template <class Enum, class Visit, class... Functions>
 void with_one_of(Enum place, const Visit& visit, const Functions&... functions) {
@@ -133,7 +140,7 @@ void with_one_of(Enum place, const Visit& visit, const Functions&... functions) 
 template <class Visit>
 void with_function(Unary f, const Visit& visit) {
     with_one_of(f, visit, Relu(), Gelu(), GeluTanh(), Silu(), Negate(), Exp(), Log(), Sqrt(), Tanh(),
-                Sigmoid(), Abs());
+                Sigmoid(), Abs(), ToBf16());
 }
 
 // ---- the loops

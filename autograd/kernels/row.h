@@ -53,16 +53,23 @@ template <class Sum, class F>
         sum = add(sum, i);
     return sum;
 }
-// The same for any number of terms: the left half of the tree has the largest power of two of chains.
-template <class Sum, class F>
-Sum sum_tree(int64_t begin, int64_t end, int64_t step, const Sum& nothing, const F& add) {
-    int64_t half = kChain * step;
-    if (end - begin <= half)
-        return sum_chain(begin, end, step, nothing, add);
+// leaf(begin, end) + ... as a binary tree over leaves of this size: its left half has the largest power of
+// two of them.
+template <class Leaf>
+auto tree(int64_t begin, int64_t end, int64_t size, const Leaf& leaf) -> decltype(leaf(begin, end)) {
+    if (end - begin <= size)
+        return leaf(begin, end);
+    int64_t half = size;
     while (2 * half < end - begin)
         half *= 2;
-    const Sum left = sum_tree(begin, begin + half, step, nothing, add);
-    return left + sum_tree(begin + half, end, step, nothing, add);
+    const auto left = tree(begin, begin + half, size, leaf);
+    return left + tree(begin + half, end, size, leaf);
+}
+// The same for any number of terms: a tree of chains.
+template <class Sum, class F>
+Sum sum_tree(int64_t begin, int64_t end, int64_t step, const Sum& nothing, const F& add) {
+    return tree(begin, end, kChain * step,
+                [&](int64_t first, int64_t last) { return sum_chain(first, last, step, nothing, add); });
 }
 // n / step terms. Most rows are one chain, which stays inline.
 template <class Sum, class F>

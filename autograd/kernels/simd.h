@@ -1,4 +1,4 @@
-// A vector of always 16 numbers, on every machine: the only file with intrinsics.
+// A vector of always 16 numbers, on every machine: with bf16.h the only file with intrinsics.
 //
 //   AVX-512   one register of 16
 //   AVX2+FMA  two of 8
@@ -70,6 +70,9 @@ inline Reals sqrt(Reals a) { return _mm512_sqrt_ps(a); }
 inline Reals max(Reals a, Reals b) { return _mm512_max_ps(a, b); }
 inline Reals min(Reals a, Reals b) { return _mm512_min_ps(a, b); }
 inline Words to_int(Reals a) { return (Words)_mm512_cvtps_epi32(a); }
+
+// a 2^n; on other sets math.h computes it.
+inline Reals times_power_of_two(Reals a, Words n) { return _mm512_scalef_ps(a, to_real(n)); }
 
 inline __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>((1u << n) - 1u); }
 inline Reals register_of_first(const Real* p, int64_t n) { return _mm512_maskz_loadu_ps(first_lanes(n), p); }
@@ -279,13 +282,14 @@ inline Real reduce_max(Vec a) {
 
 // Rows become columns. interleave_low(a, b) is a0 b0 a1 b1 ... a7 b7, interleave_high a8 b8 ... a15 b15: what
 // was at row r, column c is now where the eight bits of r and c point, rotated by one. Four times swap them.
-inline void transpose(Vec (&row)[kLanes]) {
+template <class V>
+void transpose(V (&row)[kLanes]) {
 #pragma GCC unroll 4
     for (int bit = 0; bit < 4; ++bit) {
-        Vec next[kLanes];
+        V next[kLanes];
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) {
-            const Vec a = row[i / 2], b = row[i / 2 + kLanes / 2];
+            const V a = row[i / 2], b = row[i / 2 + kLanes / 2];
             next[i] = i % 2 == 0 ? interleave_low(a, b) : interleave_high(a, b);
         }
 #pragma GCC unroll 16

@@ -7,6 +7,7 @@
 // it. `make lint` inspects the objects to enforce this.
 #include "autograd/kernels/kernels.h"
 //
+#include "autograd/kernels/bf16.h"
 #include "autograd/kernels/simd.h"
 //
 #include "autograd/kernels/math.h"
@@ -25,11 +26,25 @@
 
 namespace plaingrad::autograd::kernels {
 
+template <class T>
+constexpr Products kProducts = {
+    .gemm = gemm<T>,
+    .attention = attention<T>,
+    .attention_backward = attention_backward<T>,
+};
+
+#if defined(__AVX512BF16__)
+// Nothing else gains from the instruction: dispatch.cpp takes the rest from AVX-512's table, and the compiler
+// drops here what these functions do not call.
+extern const Products PLAINGRAD_KERNELS;
+const Products PLAINGRAD_KERNELS = kProducts<Bf16>;
+#else
 // "kernels_avx2" + 8 is "avx2".
 extern const Kernels PLAINGRAD_KERNELS;
 const Kernels PLAINGRAD_KERNELS = {
     .name = &PLAINGRAD_STRING(PLAINGRAD_KERNELS)[8],
-    .gemm = gemm,
+    .float32 = kProducts<Real>,
+    .bf16 = kProducts<Bf16>,
     .unary = unary,
     .unary_backward = unary_backward,
     .binary = binary,
@@ -52,10 +67,9 @@ const Kernels PLAINGRAD_KERNELS = {
     .layer_norm_backward = layer_norm_backward,
     .gather = gather,
     .scatter_add = scatter_add,
-    .attention = attention,
-    .attention_backward = attention_backward,
     .adam = adam,
     .fma_chains = fma_chains,
 };
+#endif
 
 }  // namespace plaingrad::autograd::kernels

@@ -3,6 +3,9 @@
 //
 // The rows themselves: op_table_arithmetic.cpp and op_table_rows.cpp.
 //
+// With Precision::bf16 the table has the ops that multiply. They round, and their gradients are not the slope
+// of what forward computes, so differences say nothing about them: test_plain.cpp checks them.
+//
 // No size is a multiple of 16. Inputs avoid the points where a function has no derivative.
 #pragma once
 
@@ -26,14 +29,16 @@ struct OpRow {
     Call call;
     bool may_be_zero = false;  // some input truly has no gradient
     bool has_graph = true;     // a comparison has none
+    bool is_slope = true;      // the gradient is the slope: not that of a function that rounds
 };
 
 class OpTable {
 public:
-    OpTable();
+    explicit OpTable(autograd::Precision p = autograd::Precision::float32);
     std::vector<OpRow> rows;
 
 private:
+    const autograd::Precision p_;
     uint64_t seed_ = 1;
 
     Tensor in(const Shape& shape, double low = -2, double high = 2) {
@@ -68,5 +73,8 @@ private:
     void fused();
     void attentions();
 };
+
+// The rows of all precisions.
+std::vector<OpRow> all_rows();
 
 }  // namespace plaingrad::tests

@@ -7,7 +7,7 @@
 using namespace plaingrad;  // NOLINT
 using namespace tests;      // NOLINT
 
-OpTable::OpTable() {
+OpTable::OpTable(autograd::Precision precision) : p_(precision) {
     elementwise();
     choices();
     products();
@@ -17,6 +17,25 @@ OpTable::OpTable() {
     lookup();
     fused();
     attentions();
+    const auto has = [](const OpRow& row, const char* word) {
+        return row.op.find(word) != std::string::npos;
+    };
+    if (p_ == autograd::Precision::bf16)
+        std::erase_if(rows, [&](const OpRow& row) {
+            return !has(row, "matmul") && !has(row, "linear") && row.op != "feed_forward" &&
+                   !has(row, "attention");
+        });
+    for (OpRow& each : rows)
+        each.is_slope = p_ == autograd::Precision::float32 && !has(each, "bf16");
+}
+
+std::vector<OpRow> tests::all_rows() {
+    std::vector<OpRow> all = OpTable().rows;
+    for (OpRow& row : OpTable(autograd::Precision::bf16).rows) {
+        row.detail += ", bf16";
+        all.push_back(std::move(row));
+    }
+    return all;
 }
 
 void OpTable::elementwise() {
@@ -167,11 +186,14 @@ void OpTable::products() {
     for (const Sizes& s : sizes) {
         const std::string detail = autograd::join(s.a, " @ ", s.b);
         row("matmul", detail, {in(s.a), in(s.b)},
-            [](const Inputs& x) { return autograd::matmul(x[0], x[1]); });
+            [p = p_](const Inputs& x) { return autograd::matmul(x[0], x[1], false, p); });
         row("matmul", detail + ", b transposed", {in(s.a), in(s.b_transposed)},
-            [](const Inputs& x) { return autograd::matmul(x[0], x[1], true); });
+            [p = p_](const Inputs& x) { return autograd::matmul(x[0], x[1], true, p); });
     }
-    row("matmul", "a @ a", {in({5, 5})}, [](const Inputs& x) { return autograd::matmul(x[0], x[0]); });
+    row("matmul", "a @ a", {in({5, 5})},
+        [p = p_](const Inputs& x) { return autograd::matmul(x[0], x[0], false, p); });
     row("matmul", "a @ aT, batched", {in({2, 3, 5})},
-        [](const Inputs& x) { return autograd::matmul(x[0], x[0], true); });
+        [p = p_](const Inputs& x) { return autograd::matmul(x[0], x[0], true, p); });
+    row("to_bf16", "", {in({3, 5})}, [](const Inputs& x) { return to_bf16(x[0]); });
+    row("gradient_to_bf16", "", {in({3, 5})}, [](const Inputs& x) { return gradient_to_bf16(x[0]); });
 }

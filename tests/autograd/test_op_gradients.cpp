@@ -13,7 +13,7 @@ using namespace tests;      // NOLINT
 
 TEST_CASE("ops: every gradient is right", "[ops][gradcheck]") {
     for (const OpRow& row : OpTable().rows) {
-        if (!row.has_graph)
+        if (!row.has_graph || !row.is_slope)
             continue;
         GradcheckOptions options;
         options.may_be_zero = row.may_be_zero;

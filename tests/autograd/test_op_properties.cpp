@@ -62,7 +62,7 @@ TEST_CASE("ops: nothing uninitialised is read", "[ops][memory]") {
         return first != first;
     }());
     for_each_isa([](const char* isa) {
-        for (const OpRow& row : OpTable().rows) {
+        for (const OpRow& row : all_rows()) {
             const std::vector<Real> clean = run(row);
             const Poison poison;
             INFO(row.op << ", " << row.detail << ", " << isa);
@@ -73,14 +73,14 @@ TEST_CASE("ops: nothing uninitialised is read", "[ops][memory]") {
 
 TEST_CASE("ops: the same bits on every instruction set and with any number of threads",
           "[ops][bits][threads]") {
-    for (const OpRow& row : OpTable().rows) {
+    for (const OpRow& row : all_rows()) {
         const std::vector<Real> expected = run(row);
         for_each_isa([&](const char* isa) {
             INFO(row.op << ", " << row.detail << ", " << isa);
             CHECK(same_bits(run(row), expected));
         });
     }
-    for (const OpRow& row : OpTable().rows) {
+    for (const OpRow& row : all_rows()) {
         const Threads one(1);
         const std::vector<Real> expected = run(row);
         const Threads three(3);
@@ -90,7 +90,7 @@ TEST_CASE("ops: the same bits on every instruction set and with any number of th
 }
 
 TEST_CASE("ops: the caller's rounding mode changes no bit", "[ops][bits]") {
-    for (const OpRow& row : OpTable().rows) {
+    for (const OpRow& row : all_rows()) {
         const Tensor start = random(row.call(row.inputs).shape(), 99);
         const std::vector<Real> expected = run(row, leaves(row), start);
         std::fesetround(FE_UPWARD);
@@ -112,7 +112,7 @@ TEST_CASE("ops: nor in their plain form, nor in new tensors", "[ops][bits][plain
     CHECK(same_bits(upward_tensors.first, expected_tensors.first));
     CHECK(same_bits(upward_tensors.second, expected_tensors.second));
     const autograd::Plain plain;
-    for (const OpRow& row : OpTable().rows) {
+    for (const OpRow& row : all_rows()) {
         const Tensor start = random(row.call(row.inputs).shape(), 99);
         const std::vector<Real> expected = run(row, leaves(row), start);
         std::fesetround(FE_UPWARD);
@@ -124,7 +124,7 @@ TEST_CASE("ops: nor in their plain form, nor in new tensors", "[ops][bits][plain
 }
 
 TEST_CASE("ops: inputs are unchanged, and the result is the same with and without NoGrad", "[ops]") {
-    for (const OpRow& row : OpTable().rows) {
+    for (const OpRow& row : all_rows()) {
         INFO(row.op << ", " << row.detail);
         std::vector<Tensor> x = leaves(row);
         const Tensor out = row.call(x);
@@ -142,14 +142,14 @@ TEST_CASE("ops: inputs are unchanged, and the result is the same with and withou
 }
 
 TEST_CASE("ops: without an input that needs a gradient there is no graph", "[ops][graph]") {
-    for (const OpRow& row : OpTable().rows) {
+    for (const OpRow& row : all_rows()) {
         INFO(row.op << ", " << row.detail);
         CHECK(!row.call(row.inputs).needs_grad());
     }
 }
 
 TEST_CASE("ops: a gradient is added to an existing one", "[ops]") {
-    for (const OpRow& row : OpTable().rows) {
+    for (const OpRow& row : all_rows()) {
         INFO(row.op << ", " << row.detail);
         const std::vector<Tensor> x = leaves(row);
         run(row, x);
@@ -167,7 +167,7 @@ TEST_CASE("ops: a gradient is added to an existing one", "[ops]") {
 
 // Only some inputs need a gradient: an encoder's output at evaluation, a frozen embedding.
 TEST_CASE("ops: each gradient is the same when the others are not needed", "[ops]") {
-    for (const OpRow& row : OpTable().rows) {
+    for (const OpRow& row : all_rows()) {
         const std::vector<Tensor> all = leaves(row);
         run(row, all);
         for (std::size_t i = 0; row.has_graph && all.size() > 1 && i < all.size(); ++i) {

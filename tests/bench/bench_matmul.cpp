@@ -154,7 +154,7 @@ void bench(const Settings& s, const std::vector<Shape>& all, const std::vector<B
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (all[i].flops() > kTooLong * 1e9 * peaks[0])
                 continue;
-            rates[i][0].push_back(speed(all[i], o, o.c, kernels::cpu().gemm));
+            rates[i][0].push_back(speed(all[i], o, o.c, kernels::cpu().float32.gemm));
             for (std::size_t p = 0; p < peers.size(); ++p) {
                 rates[i][1 + p].push_back(speed(all[i], o, o.other, peers[p].gemm));
                 const auto numbers = static_cast<std::ptrdiff_t>(all[i].m * all[i].n);

@@ -30,6 +30,7 @@ using autograd::Real;
 using autograd::kernels::Attention;
 using autograd::kernels::Gemm;
 using autograd::kernels::Kernels;
+using autograd::kernels::Products;
 using autograd::kernels::real_cpu;
 
 struct Line {
@@ -70,15 +71,24 @@ double flops(const Attention& a, const Real*, const Real*, const Real*, const Re
 
 const std::thread::id main_thread = std::this_thread::get_id();
 
-template <auto kMember, class Function>
+// The functions of the table, and of the two tables of products in it: kIn is one of these, or nullptr.
+template <auto kIn, auto kMember>
+auto real_function() {
+    if constexpr (kIn == nullptr)
+        return real_cpu().*kMember;
+    else
+        return real_cpu().*kIn.*kMember;
+}
+
+template <auto kIn, auto kMember, class Function>
 struct Clock;
-template <auto kMember, class R, class... A>
-struct Clock<kMember, R (*Kernels::*)(A...)> {
+template <auto kIn, auto kMember, class R, class... A>
+struct Clock<kIn, kMember, R (*)(A...)> {
     inline static const char* name = "";
     static R call(A... arguments) {
         // The optimizer calls its kernel from all threads at once; the time counts on this thread only.
         if (std::this_thread::get_id() != main_thread)
-            return (real_cpu().*kMember)(arguments...);
+            return real_function<kIn, kMember>()(arguments...);
         struct Stop {
             Line& line;
             double begin = seconds();
@@ -88,26 +98,33 @@ struct Clock<kMember, R (*Kernels::*)(A...)> {
         ++line.calls;
         line.flops += flops(arguments...);
         const Stop stop{line};
-        return (real_cpu().*kMember)(arguments...);
+        return real_function<kIn, kMember>()(arguments...);
     }
 };
 
-template <auto kMember>
+template <auto kIn, auto kMember>
 auto clocked(const char* name) {
-    using Clocked = Clock<kMember, decltype(kMember)>;
+    using Clocked = Clock<kIn, kMember, decltype(real_function<kIn, kMember>())>;
     Clocked::name = name;
     return &Clocked::call;
 }
 
+template <auto kIn>
+Products product_clocks(const char* gemm, const char* attention, const char* attention_backward) {
+    return {clocked<kIn, &Products::gemm>(gemm), clocked<kIn, &Products::attention>(attention),
+            clocked<kIn, &Products::attention_backward>(attention_backward)};
+}
+
 Kernels clocks() {
     Kernels table = real_cpu();
-#define CLOCK(f) table.f = clocked<&Kernels::f>(#f)
-    CLOCK(gemm), CLOCK(unary), CLOCK(unary_backward), CLOCK(binary), CLOCK(dropout), CLOCK(residual);
+    table.float32 = product_clocks<&Kernels::float32>("gemm", "attention", "attention_backward");
+    table.bf16 = product_clocks<&Kernels::bf16>("gemm bf16", "attention bf16", "attention_backward bf16");
+#define CLOCK(f) table.f = clocked<nullptr, &Kernels::f>(#f)
+    CLOCK(unary), CLOCK(unary_backward), CLOCK(binary), CLOCK(dropout), CLOCK(residual);
     CLOCK(fill), CLOCK(copy), CLOCK(sum), CLOCK(max), CLOCK(max_backward), CLOCK(sum_of_squares);
     CLOCK(softmax), CLOCK(softmax_backward), CLOCK(log_softmax), CLOCK(log_softmax_backward);
     CLOCK(cross_entropy), CLOCK(cross_entropy_backward), CLOCK(layer_norm), CLOCK(layer_norm_backward);
-    CLOCK(gather), CLOCK(scatter_add), CLOCK(attention), CLOCK(attention_backward), CLOCK(adam);
-    CLOCK(first_from);
+    CLOCK(gather), CLOCK(scatter_add), CLOCK(adam), CLOCK(first_from);
 #undef CLOCK
     return table;
 }

@@ -140,7 +140,7 @@ void threads(int64_t rows, const Real* a, const Real* b, Real* c) {
 
 // ---------------------------------------------------------------------------------- 7  the library
 void library(int64_t rows, const Real* a, const Real* b, Real* c) {
-    autograd::kernels::cpu().gemm({.m = rows, .n = N, .k = N, .lda = N, .ldb = N, .ldc = N}, a, b, c);
+    autograd::kernels::cpu().float32.gemm({.m = rows, .n = N, .k = N, .lda = N, .ldb = N, .ldc = N}, a, b, c);
 }
 
 struct Step {

@@ -149,8 +149,10 @@ TEST_CASE("bits: models with one stack, on every instruction set", "[models][bit
 
 namespace {
 
-uint64_t trained(const std::string& kind) {
-    const Transformer model(small(kind), Rng(7));
+uint64_t trained(const std::string& kind, Precision precision = {}) {
+    TransformerConfig config = small(kind);
+    config.block.precision = precision;
+    const Transformer model(config, Rng(7));
     train(model, 10, 4, 8);
     return hash(nn::parameters(model));
 }
@@ -192,6 +194,18 @@ TEST_CASE("bits: golden hashes of trained weights", "[models][bits]") {
     CHECK(trained("blog") == 0xd9587006d86dab71u);
     CHECK(trained("prenorm") == 0x21027a829c68bbau);
     CHECK(trained_graph() == 0x18bbf4703c114463u);
+}
+
+TEST_CASE("bits: golden hashes of weights trained with products of bfloat16", "[models][bits][bf16]") {
+    if (autograd::kRealIsDouble) {
+        SUCCEED("the hashes are of floats");
+        return;
+    }
+    for_each_isa([](const std::string& isa) {
+        INFO(isa);
+        CHECK(trained("paper", Precision::bf16) == 0x53db6649aea19395u);
+        CHECK(trained("prenorm", Precision::bf16) == 0xa9810d3112cb9b61u);
+    });
 }
 
 TEST_CASE("bits: golden hashes of models with one stack", "[models][bits][lm][mlm][classifier]") {

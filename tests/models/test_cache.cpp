@@ -35,8 +35,10 @@ int32_t token(std::size_t b, int t) {
 
 // Steps `steps` times, each token different in each sentence; before step i, select(plan[i]) if not empty.
 void compare(const std::string& kind, const Sentences& sources, int steps,
-             const std::vector<std::pair<int, Ids>>& plan) {
-    const Transformer model(small(kind), Rng(5));
+             const std::vector<std::pair<int, Ids>>& plan, Precision precision = {}) {
+    TransformerConfig config = small(kind);
+    config.block.precision = precision;
+    const Transformer model(config, Rng(5));
     const std::unique_ptr<Stepper> stepper = model.start(padded(sources));
     std::vector<Growing> batch;
     for (std::size_t b = 0; b < sources.size(); ++b)
@@ -70,7 +72,8 @@ void compare(const std::string& kind, const Sentences& sources, int steps,
 TEST_CASE("cache: every step gives the bits of the whole pass, also after the cache has grown twice",
           "[models][decoding]") {
     for (const std::string& kind : kKinds)
-        compare(kind, sentences({5, 2, 7}, 1), 35, {});
+        for (const Precision precision : {Precision::float32, Precision::bf16})
+            compare(kind, sentences({5, 2, 7}, 1), 35, {}, precision);
 }
 
 TEST_CASE(

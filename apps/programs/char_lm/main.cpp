@@ -48,9 +48,11 @@ void sample_command(kit::Options& options) {
     options.add("--top-p", "P",
                 "draw only from the most probable characters that reach probability P together",
                 s.sampling.top_p, {.min = 1e-6, .max = 1});
+    options.add_precision(s.precision);
     options.add_common(s.seed, "random seed of the samples");
     options.parse();
-    const models::Writer w = models::Writer::load(words[0]);
+    models::Writer w = models::Writer::load(words[0]);
+    kit::set_precision(w.model.config.block.precision, s.precision);
     words.erase(words.begin());
     kit::check_usage(w.lines || words.empty(),
                      "FILE is for models trained with --lines; this one learned a text");
@@ -62,10 +64,13 @@ void sample_command(kit::Options& options) {
 
 void eval_command(kit::Options& options) {
     std::vector<std::string> words;
+    std::string precision;
     options.rest("MODEL FILE...", "a saved model; files to predict", words, {.least = 2});
+    options.add_precision(precision);
     options.add_threads();
     options.parse();
-    const models::Writer w = models::Writer::load(words[0]);
+    models::Writer w = models::Writer::load(words[0]);
+    kit::set_precision(w.model.config.block.precision, precision);
     words.erase(words.begin());
     int64_t unknown = 0;
     const std::vector<Sequence> items =

@@ -67,6 +67,7 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
     config.block.d_model = s.d_model;
     config.block.d_ff = 4 * s.d_model;
     config.block.dropout = {.embeddings = p, .sublayers = p, .attention = p};
+    config.block.precision = kit::precision_of(s.run.precision);
     if (s.preset == "names") {
         config.tied = false;
         config.block.init = nn::Init::pytorch;

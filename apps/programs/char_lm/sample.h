@@ -9,7 +9,7 @@
 namespace plaingrad::char_lm {
 
 struct SampleSettings {
-    std::string prompt = {};
+    std::string prompt = {}, precision = {};
     int64_t tokens = 400, count = 10, seed = 1;
     models::SamplingOptions sampling = {.temperature = 0.8};
 };

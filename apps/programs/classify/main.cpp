@@ -87,15 +87,18 @@ void train_command(kit::Options& options) {
 
 void predict_command(kit::Options& options) {
     std::vector<std::string> words;
+    std::string precision;
     options.rest("MODEL [TEXT...]", "a saved model; texts, otherwise the lines of standard input", words,
                  {.least = 1});
+    options.add_precision(precision);
     options.add_threads();
     options.parse();
     for (std::size_t i = 1; i < words.size(); ++i)
         kit::check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
-    const models::Labeller l = models::Labeller::load(words[0]);
+    models::Labeller l = models::Labeller::load(words[0]);
+    kit::set_precision(l.model.config.stack.block.precision, precision);
     for (std::size_t i = 1; i < words.size(); ++i) {
         int64_t replaced = 0;
         const std::string text = models::text::replace_invalid_utf8(words[i], replaced);
@@ -109,10 +112,13 @@ void predict_command(kit::Options& options) {
 
 void eval_command(kit::Options& options) {
     std::vector<std::string> words;
+    std::string precision;
     options.rest("MODEL FILE", "a saved model; lines of label<TAB>text, or label and text", words, {2, 2});
+    options.add_precision(precision);
     options.add_threads();
     options.parse();
-    const models::Labeller l = models::Labeller::load(words[0]);
+    models::Labeller l = models::Labeller::load(words[0]);
+    kit::set_precision(l.model.config.stack.block.precision, precision);
     const std::vector<Example> examples = read_examples(words[1]);
     report_cuts(l.reader, examples);
     print(evaluate(l, examples));

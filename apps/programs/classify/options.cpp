@@ -77,7 +77,8 @@ models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_
                                 .n_heads = s.heads,
                                 .d_ff = 2 * s.d_model,
                                 .norm = models::NormPlacement::pre,
-                                .dropout = {.embeddings = dropout, .sublayers = dropout}}},
+                                .dropout = {.embeddings = dropout, .sublayers = dropout},
+                                .precision = kit::precision_of(s.run.precision)}},
             .classes = classes,
             .pooling = s.reader.first ? models::Pooling::first : models::Pooling::mean};
 }

@@ -93,20 +93,22 @@ void train_command(kit::Options& options) {
 
 // ---------------------------------------------------------------------------------- run, score, and info
 
-void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown) {
+void add_decoding(kit::Options& options, models::TranslationOptions& o, std::string& unknown,
+                  std::string& precision) {
     options.add("--beam", "N", "width of the beam; 1: greedy search", o.beam, {.min = 1, .max = 1000});
     options.add("--alpha", "X",
                 "length penalty: score = log p / length^X; 0: none; larger values favour longer sentences",
                 o.alpha, {.max = 10});
     options.add("--batch", "N", "sentences to translate at a time", o.batch, {.min = 1, .max = 1 << 16});
+    options.add_precision(precision);
     options.add("--unknown", "what to write for a word that the model has never seen", unknown,
                 {"copy", "mark"});
 }
 
 void add_run_options(kit::Options& options, std::vector<std::string>& words, PipeOptions& pipe,
-                     std::string& unknown) {
+                     std::string& unknown, std::string& precision) {
     options.rest("MODEL [FILE]", "a run's folder or a saved model; the text to translate", words, {1, 2});
-    add_decoding(options, pipe.translation, unknown);
+    add_decoding(options, pipe.translation, unknown, precision);
     options.add("--n-best", "N",
                 "N translations of each line, as `line ||| translation ||| score`; lines are numbered from 0",
                 pipe.translation.n_best, {.min = 1, .max = 1000});
@@ -120,8 +122,8 @@ void add_run_options(kit::Options& options, std::vector<std::string>& words, Pip
 void run_command(kit::Options& options) {
     std::vector<std::string> words;
     PipeOptions pipe;
-    std::string unknown = "copy";
-    add_run_options(options, words, pipe, unknown);
+    std::string unknown = "copy", precision;
+    add_run_options(options, words, pipe, unknown, precision);
     options.parse();
     kit::check_usage(pipe.translation.n_best <= pipe.translation.beam, "--n-best ", pipe.translation.n_best,
                      " must not be larger than --beam ", pipe.translation.beam);
@@ -129,7 +131,8 @@ void run_command(kit::Options& options) {
     kit::check_usage(!pipe.list || !pipe.scores,
                      "--n-best prints the scores already; --scores is for single translations");
     pipe.translation.copy_unknown = unknown == "copy";
-    const auto translator = models::Translator::load(words[0]);
+    auto translator = models::Translator::load(words[0]);
+    kit::set_precision(translator.model.config.block.precision, precision);
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
     if (words.size() == 2) {
         std::ifstream text(words[1], std::ios::binary);
@@ -145,14 +148,15 @@ void run_command(kit::Options& options) {
 void score_command(kit::Options& options) {
     std::vector<std::string> words;
     models::TranslationOptions decoding;
-    std::string unknown = "copy";
+    std::string unknown = "copy", precision;
     options.rest("MODEL SOURCE TARGET | MODEL TSV", "a run's folder or a saved model; the sentences", words,
                  {2, 3});
-    add_decoding(options, decoding, unknown);
+    add_decoding(options, decoding, unknown, precision);
     options.add_threads();
     options.parse();
     decoding.copy_unknown = unknown == "copy";
-    const auto [model, codec] = models::Translator::load(words[0]);
+    auto [model, codec] = models::Translator::load(words[0]);
+    kit::set_precision(model.config.block.precision, precision);
     const ParallelText text = read({words.begin() + 1, words.end()}, codec.is_bytes());
     const int64_t longest = model.config.max_length;
     const Corpus corpus(text, codec, model.config.specials, longest, TooLong::cut);

@@ -137,7 +137,8 @@ models::TransformerConfig model_config(const Settings& s, int64_t vocabulary) {
                       .n_heads = s.heads,
                       .d_ff = s.d_ff,
                       .output_bias = false,
-                      .dropout = {.embeddings = rate, .sublayers = rate}}};
+                      .dropout = {.embeddings = rate, .sublayers = rate},
+                      .precision = kit::precision_of(s.run.precision)}};
 }
 
 }  // namespace plaingrad::translate

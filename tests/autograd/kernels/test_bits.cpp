@@ -101,12 +101,14 @@ void attention_both_ways(Run& r, Change change) {
     AttentionCase c(r);
     change(c);
     const Real *q = r.in(c.q(), 1), *k = r.in(c.k(), 2), *v = r.in(c.k(), 3), *dout = r.in(c.q(), 4);
-    Real* out = r.out(c.q());
-    Real* weights = r.out(c.a.batch * c.a.heads * c.a.queries * c.a.keys);
-    Real* statistics = r.out(2 * c.a.batch * c.a.heads * c.a.queries);
-    cpu().attention(c.a, q, k, v, out, weights, statistics);
-    const Out dq = r.sink(c.q()), dk = r.sink(c.k()), dv = r.sink(c.k());
-    cpu().attention_backward(c.a, q, k, v, statistics, dout, dq, dk, dv);
+    for (const Products& products : {cpu().float32, cpu().bf16}) {
+        Real* out = r.out(c.q());
+        Real* weights = r.out(c.a.batch * c.a.heads * c.a.queries * c.a.keys);
+        Real* statistics = r.out(2 * c.a.batch * c.a.heads * c.a.queries);
+        products.attention(c.a, q, k, v, out, weights, statistics);
+        const Out dq = r.sink(c.q()), dk = r.sink(c.k()), dv = r.sink(c.k());
+        products.attention_backward(c.a, q, k, v, statistics, dout, dq, dk, dv);
+    }
 }
 
 const Case kCases[] = {
@@ -218,7 +220,7 @@ const Case kCases[] = {
          const Real *q = r.in(3 * 2 * 5, 1), *k = r.in(3 * a.keys * 2 * 5, 2),
                     *v = r.in(3 * a.keys * 2 * 5, 3);
          Real *out = r.out(3 * 2 * 5), *statistics = r.out(3 * 2 * 2);
-         cpu().attention(a, q, k, v, out, nullptr, statistics);
+         cpu().float32.attention(a, q, k, v, out, nullptr, statistics);
      }},
     {"attention, no mask", true, [](Run& r) { attention_both_ways(r, [](AttentionCase&) {}); }},
     {"attention, padding, causal, dropout", true,
@@ -292,6 +294,28 @@ TEST_CASE("kernels: the same bits on every instruction set and with any number o
     }
 }
 
+// Several tasks and blocks; short rows, since the baseline is slow.
+TEST_CASE("kernels: attention of a long text has the same bits on every instruction set, too",
+          "[kernels][bits][threads][attention]") {
+    std::vector<Real> expected;
+    for_each_isa([&](const char* isa) {
+        for (const int count : {1, 3}) {
+            const Threads threads(count);
+            Run r(1, 1, 0, false);
+            attention_both_ways(r, [](AttentionCase& c) {
+                c.a.batch = c.a.heads = 1, c.a.queries = 1041, c.a.keys = 1090, c.a.d = 3;
+                c.a.q_row = c.a.kv_row = 3;
+                c.a.mask.causal = true;
+                c.a.dropout = Real(0.3);
+            });
+            if (expected.empty())
+                expected = r.results();
+            INFO(isa << ", " << count << " threads");
+            CHECK(same_bits(r.results(), expected));
+        }
+    });
+}
+
 TEST_CASE("kernels: the same bits at every address, and nothing else is written", "[kernels][bits]") {
     const Threads one(1);
     for (const Case& c : kCases) {
@@ -338,11 +362,11 @@ TEST_CASE("kernels: attention of a single query has the bits that the query has 
                 a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d, a.scale = Real(0.3);
                 a.q_row = a.kv_row = row, a.mask.key_counts = &count;
                 std::vector<Real> all(q.size(), kNan), alone(q.size(), kNan), unused(12);
-                cpu().attention(a, q.data(), k.data(), v.data(), all.data(), nullptr, unused.data());
+                cpu().float32.attention(a, q.data(), k.data(), v.data(), all.data(), nullptr, unused.data());
                 a.queries = 1;
                 for (int64_t t = 0; t < queries; ++t)
-                    cpu().attention(a, q.data() + t * row, k.data(), v.data(), alone.data() + t * row,
-                                    nullptr, unused.data());
+                    cpu().float32.attention(a, q.data() + t * row, k.data(), v.data(), alone.data() + t * row,
+                                            nullptr, unused.data());
                 CHECK(same_bits(alone, all));
             }
     use(before.c_str());

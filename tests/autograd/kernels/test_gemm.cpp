@@ -1,5 +1,6 @@
-// The matrix product. Not "close to" a reference: equal to it, bit for bit, for every size, layout,
-// instruction set and number of threads. The reference is what kernels.h says, in four loops.
+// The matrix product, of numbers and of bfloat16. Not "close to" a reference: equal to it, bit for bit, for
+// every size, layout, instruction set and number of threads. The reference is what kernels.h says, in four
+// loops.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 
 #include "autograd/base/parallel.h"
 #include "autograd/kernels/kernels.h"
+#include "tests/autograd/kernels/bf16_reference.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
@@ -56,6 +58,7 @@ struct Problem {
     static constexpr int64_t kGuard = 40;
     Gemm g;
     std::vector<Real> a, b, c, bias;
+    bool bf16 = false;
 
     // `gap`: how much longer than needed the rows of each matrix are.
     Problem(int64_t m, int64_t n, int64_t k, bool a_transposed, bool b_transposed, bool accumulate,
@@ -81,7 +84,8 @@ struct Problem {
         gemm.bias = bias.empty() ? nullptr : bias.data();
         std::vector<Real> result = c;
         const Problem before = *this;
-        kernels::cpu().gemm(gemm, a.data(), b.data(), result.data() + kGuard);
+        const auto product = bf16 ? kernels::cpu().bf16.gemm : kernels::cpu().float32.gemm;
+        product(gemm, a.data(), b.data(), result.data() + kGuard);
         if (!same(a, before.a) || !same(b, before.b) || !same(bias, before.bias))
             result.clear();  // so that no reference is equal
         return result;
@@ -89,9 +93,13 @@ struct Problem {
 
     std::vector<Real> reference() const {
         std::vector<Real> result = c;
+        Problem rounded = *this;
+        for (std::vector<Real>* factors : {&rounded.a, &rounded.b})
+            for (Real& x : *factors)
+                x = bf16 ? tests::bf16(x) : x;
         for (int64_t i = 0; i < g.m; ++i)
             for (int64_t j = 0; j < g.n; ++j)
-                result[static_cast<size_t>(kGuard + i * g.ldc + j)] = element(i, j);
+                result[static_cast<size_t>(kGuard + i * g.ldc + j)] = rounded.element(i, j);
         return result;
     }
 
@@ -99,12 +107,16 @@ struct Problem {
         const auto at = [](const std::vector<Real>& x, int64_t index) {
             return x[static_cast<size_t>(index)];
         };
+        const auto factors = [&](int64_t k, Real& x, Real& y) {
+            x = at(a, g.a_transposed ? k * g.lda + i : i * g.lda + k);
+            y = at(b, g.b_transposed ? j * g.ldb + k : k * g.ldb + j);
+        };
         Real sum = g.accumulate ? at(c, kGuard + i * g.ldc + j) : Real(0);
         for (int64_t begin = 0; begin < g.k; begin += kGemmBlockK) {
-            Real block = 0;
-            for (int64_t k = begin; k < std::min(begin + kGemmBlockK, g.k); ++k)
-                block = std::fma(at(a, g.a_transposed ? k * g.lda + i : i * g.lda + k),
-                                 at(b, g.b_transposed ? j * g.ldb + k : k * g.ldb + j), block);
+            const int64_t end = std::min(begin + kGemmBlockK, g.k);
+            Real block = bf16 ? tests::chain_of_pairs(begin, end, factors) : 0, x = 0, y = 0;
+            for (int64_t k = begin; !bf16 && k < end; ++k)
+                factors(k, x, y), block = std::fma(x, y, block);
             sum = begin == 0 && !g.accumulate ? block : sum + block;
         }
         return bias.empty() ? sum : sum + at(bias, j);
@@ -114,17 +126,20 @@ struct Problem {
         return std::to_string(g.m) + " x " + std::to_string(g.n) + " x " + std::to_string(g.k) +
                (g.a_transposed ? ", a transposed" : "") + (g.b_transposed ? ", b transposed" : "") +
                (g.accumulate ? ", accumulating" : "") + (bias.empty() ? "" : ", bias") + ", ldc " +
-               std::to_string(g.ldc);
+               std::to_string(g.ldc) + (bf16 ? ", bf16" : "");
     }
 };
 
-void check_bits(const Problem& problem) {
-    const std::vector<Real> expected = problem.reference();
-    on_each_isa([&] {
-        INFO(problem.name());
-        const bool equal = same(problem.run(), expected);
-        REQUIRE(equal);
-    });
+void check_bits(Problem problem) {
+    for (const bool bf16 : {false, true}) {
+        problem.bf16 = bf16;
+        const std::vector<Real> expected = problem.reference();
+        on_each_isa([&] {
+            INFO(problem.name());
+            const bool equal = same(problem.run(), expected);
+            REQUIRE(equal);
+        });
+    }
 }
 
 // Sizes that reach every path: one row, few and many; b and a read in place or packed, because of their size
@@ -179,7 +194,8 @@ TEST_CASE("gemm: random rectangles", "[kernels][gemm]") {
 TEST_CASE("gemm: the same bits for any number of threads", "[kernels][gemm][threads]") {
     for (const auto& [m, n, k] : kShapes)
         for (int flags = 0; flags < 8; ++flags) {
-            const Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, flags == 2);
+            Problem problem(m, n, k, flags & 1, flags & 2, flags & 4, flags == 2);
+            problem.bf16 = m % 3 == 1;
             const std::vector<Real> expected = problem.reference();
             for (const int number : {1, 2, 3, 5, 16, 64}) {
                 if (number > 3 && flags >= 4)  // not all combinations: they would take seconds
@@ -208,7 +224,8 @@ TEST_CASE("gemm: inside of parallel_for", "[kernels][gemm]") {
 TEST_CASE("gemm: a row does not depend on how many others there are", "[kernels][gemm]") {
     for (const Sizes& shape : kShapes)
         for (int flags = 0; flags < 4; ++flags) {
-            const Problem problem(shape.m, shape.n, shape.k, flags & 1, flags & 2, false, true);
+            Problem problem(shape.m, shape.n, shape.k, flags & 1, flags & 2, false, true);
+            problem.bf16 = shape.m % 3 == 1;
             on_each_isa([&] {
                 INFO(problem.name());
                 const std::vector<Real> all = problem.run();
@@ -218,8 +235,10 @@ TEST_CASE("gemm: a row does not depend on how many others there are", "[kernels]
                 bool equal = true;
                 for (int64_t row = 0; row < shape.m; row += 1 + shape.m / 5) {
                     std::vector<Real> alone(static_cast<size_t>(shape.n));
-                    kernels::cpu().gemm(g, problem.a.data() + row * (g.a_transposed ? 1 : g.lda),
-                                        problem.b.data(), alone.data());
+                    const auto product =
+                        problem.bf16 ? kernels::cpu().bf16.gemm : kernels::cpu().float32.gemm;
+                    product(g, problem.a.data() + row * (g.a_transposed ? 1 : g.lda), problem.b.data(),
+                            alone.data());
                     const auto begin = all.begin() + Problem::kGuard + row * g.ldc;
                     equal = equal && same(alone, std::vector<Real>(begin, begin + shape.n));
                 }
@@ -233,6 +252,7 @@ TEST_CASE("gemm: NaN and infinity go where they belong, and nowhere else", "[ker
     for (const auto& [m, n, k] : kShapes)
         for (int flags = 0; flags < 8; ++flags) {
             Problem problem(m, n, k, flags & 1, flags & 2, false, false);
+            problem.bf16 = m % 3 == 1;
             std::vector<Real>& zeros = flags & 4 ? problem.a : problem.b;
             std::vector<Real>& other = flags & 4 ? problem.b : problem.a;
             std::fill(zeros.begin(), zeros.end(), Real(0));

@@ -26,7 +26,7 @@ constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 
 constexpr Unary kUnary[] = {Unary::neg,       Unary::exp,     Unary::log,  Unary::sqrt,
                             Unary::tanh,      Unary::sigmoid, Unary::relu, Unary::gelu,
-                            Unary::gelu_tanh, Unary::silu,    Unary::abs};
+                            Unary::gelu_tanh, Unary::silu,    Unary::abs,  Unary::to_bf16};
 static_assert(std::size(kUnary) == static_cast<size_t>(Unary::count));
 constexpr Binary kBinary[] = {Binary::add,  Binary::sub,   Binary::mul,  Binary::div, Binary::max,
                               Binary::less, Binary::equal, Binary::keep, Binary::drop};

@@ -47,7 +47,8 @@ TEST_CASE("twice as fast as three loops", "[benchmark]") {
         return 1 / bench::rate(once, 0.05);
     };
     const Product library = [](int64_t m, int64_t n, int64_t k, const Real* x, const Real* y, Real* z) {
-        autograd::kernels::cpu().gemm({.m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n}, x, y, z);
+        autograd::kernels::cpu().float32.gemm({.m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n}, x, y,
+                                              z);
     };
     // In turn, because what disturbs one of the three then disturbs the others too.
     std::vector<double> yours, ours;

@@ -1,0 +1,158 @@
+// The arithmetic of bfloat16 products (kernels/bf16.h): against the instruction that it is taken from, and
+// the same bits on every instruction set and machine, with numbers from all ranges. (Sizes and layouts of
+// the matrix product: test_gemm.cpp; of attention: test_bits.cpp. Rounding every kind of float:
+// test_math.cpp.)
+#include <cstring>
+
+#include "autograd/kernels/kernels.h"
+#include "tests/autograd/kernels/bf16_reference.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace plaingrad;          // NOLINT
+using namespace autograd;           // NOLINT
+using namespace autograd::kernels;  // NOLINT
+using namespace tests;              // NOLINT
+
+namespace {
+
+struct Words {
+    uint64_t state;
+    uint32_t next() {
+        return static_cast<uint32_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 32);
+    }
+};
+
+float float_of(uint32_t word) {
+    float x;
+    std::memcpy(&x, &word, sizeof x);
+    return x;
+}
+
+// Numbers of which every `kind`-th has any bits at all, infinities and NaN included; the exponents of others
+// are spread from `exponent` on, so that sums of products meet, cancel, and become subnormal.
+std::vector<Real> wild_numbers(int64_t count, uint64_t seed, uint32_t exponent, uint32_t kind) {
+    Words words{seed};
+    std::vector<Real> x;
+    for (int64_t i = 0; i < count; ++i) {
+        const uint32_t word = words.next(), spread = words.next() % 24;
+        const bool any = kind != 0 && words.next() % kind == 0;
+        x.push_back(
+            static_cast<Real>(float_of(any ? word : (word & 0x807fffffu) | (exponent + spread) << 23)));
+    }
+    return x;
+}
+
+uint64_t hash_of(const std::vector<Real>& x, uint64_t hash) {
+    for (const Real value : x) {
+        uint32_t word;
+        const auto number = static_cast<float>(value);
+        std::memcpy(&word, &number, sizeof word);
+        hash = (hash ^ (number != number ? 0 : word)) * 1099511628211u;
+    }
+    return hash;
+}
+
+}  // namespace
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f,avx512bf16")]] static void dot_pairs(const uint32_t* a, const uint32_t* b,
+                                                            float* sum) {
+    const __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
+    __m512bh xs, ys;
+    std::memcpy(&xs, &x, sizeof xs), std::memcpy(&ys, &y, sizeof ys);
+    _mm512_storeu_ps(sum, _mm512_dpbf16_ps(_mm512_loadu_ps(sum), xs, ys));
+}
+
+TEST_CASE("bf16: VDPBF16PS computes what is defined", "[kernels][bf16]") {
+    if (!__builtin_cpu_supports("avx512bf16") || kRealIsDouble) {
+        SUCCEED("the instruction is not here");
+        return;
+    }
+    constexpr int kLanes = 16, kRounds = 250'000;
+    Words words{1};
+    const auto half = [](uint32_t word, bool odd) {
+        return static_cast<Real>(float_of(odd ? word & 0xffff0000u : word << 16));
+    };
+    int64_t wrong = 0, flushed = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        uint32_t a[kLanes], b[kLanes];
+        float sum[kLanes], before[kLanes];
+        for (int i = 0; i < kLanes; ++i) {
+            a[i] = words.next(), b[i] = words.next();
+            uint32_t c = words.next();
+            if (round % 2 == 1) {  // sums near the smallest normal number
+                const uint32_t exponent = words.next() % 120 + 4,
+                               other = 127 - exponent + words.next() % 6 - 3;
+                a[i] = (a[i] & 0x807f807fu) | exponent << 7 | exponent << 23;
+                b[i] = (b[i] & 0x807f807fu) | other << 7 | other << 23;
+                c = (c & 0x80000000u) | 0x00800000u |
+                    (words.next() % 4 == 0 ? c & 0x007fffffu : words.next() % 3);
+            }
+            std::memcpy(&sum[i], &c, sizeof c);
+            before[i] = sum[i];
+        }
+        dot_pairs(a, b, sum);
+        for (int i = 0; i < kLanes; ++i) {
+            const auto zeroed = [](Real x) {
+                return std::abs(x) < Real(0x1p-126f) ? std::copysign(Real(0), x) : x;
+            };
+            Real expected = zeroed(before[i]);
+            for (const bool odd : {true, false})
+                expected = flushing_fma(zeroed(half(a[i], odd)), zeroed(half(b[i], odd)), expected);
+            const auto found = static_cast<Real>(sum[i]);
+            wrong += !same_bits(found, expected) && !(std::isnan(found) && std::isnan(expected));
+            flushed += found == 0;
+        }
+    }
+    CHECK(wrong == 0);
+    CHECK(flushed > 10'000);
+}
+#endif
+
+// Ten million products of pairs. All finite results are the same everywhere; NaN stays NaN.
+TEST_CASE("bf16: the same bits on every instruction set, wherever the numbers lie", "[kernels][bf16][bits]") {
+    const auto all_products = [] {
+        uint64_t hash = 14695981039346656037u;
+        for (const uint32_t exponent : {1u, 40u, 52u, 58u, 64u, 115u, 230u})
+            for (const uint32_t kind : {0u, 1000u}) {
+                const int64_t m = 37, n = 75, k = 511;  // odd: the last pair is half
+                const std::vector<Real> a = wild_numbers(m * k, exponent, exponent, kind);
+                const std::vector<Real> b = wild_numbers(k * n, exponent + 1, exponent, kind);
+                std::vector<Real> c(static_cast<std::size_t>(m * n));
+                cpu().bf16.gemm({.m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n}, a.data(), b.data(),
+                                c.data());
+                hash = hash_of(c, hash);
+            }
+        // Under a causal mask each second query sees half of its last pair.
+        const int64_t T = 77, d = 5;
+        const std::vector<Real> q = numbers(T * d, 1), k = numbers(T * d, 2), v = numbers(T * d, 3);
+        std::vector<Real> out(q.size()), statistics(static_cast<std::size_t>(2 * T)), dq(q), dk(q), dv(q);
+        const Attention one = {.batch = 1,
+                               .heads = 1,
+                               .queries = T,
+                               .keys = T,
+                               .d = d,
+                               .q_row = d,
+                               .kv_row = d,
+                               .scale = Real(0.4),
+                               .mask = {.causal = true}};
+        cpu().bf16.attention(one, q.data(), k.data(), v.data(), out.data(), nullptr, statistics.data());
+        cpu().bf16.attention_backward(one, q.data(), k.data(), v.data(), statistics.data(), out.data(),
+                                      {dq.data()}, {dk.data()}, {dv.data()});
+        for (const std::vector<Real>* x : {&out, &dq, &dk, &dv})
+            hash = hash_of(*x, hash);
+        return hash;
+    };
+    const uint64_t expected = all_products();
+    for_each_isa([&](const char* isa) {
+        INFO(isa);
+        CHECK(all_products() == expected);
+    });
+    if (!kRealIsDouble)
+        CHECK(expected == 0xd8595d5ae7b4f6a3u);
+}
