@@ -22,6 +22,9 @@ void check_options(const Tensor& q, int64_t width, const Tensor& k, const Attent
     check(o.dropout >= 0 && o.dropout < 1, "[attention] the dropout rate must be in [0, 1): got ", o.dropout);
     check(o.dropout == 0 || o.rng != nullptr, "[attention] dropout needs an Rng; pass .rng");
     o.mask.check_fits(q.size(0), q.size(1), k.size(1));
+    for (const int32_t row : o.kv_rows != nullptr ? *o.kv_rows : std::vector<int32_t>())
+        check(row >= 0 && row < k.size(0), "[attention] kv_rows must be rows of kv, of which there are ",
+              k.size(0), ": got ", row);
 }
 
 // q, k: the tensors that contain the queries and keys. The result points into the mask, so the closure keeps
@@ -88,6 +91,7 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
         op, out, inputs,
         [a, p, q, k, v, mask = o.mask, sinks = std::move(sinks), saved = std::move(saved),
          statistics = statistics.save()](const Tensor& dout) {
+            check(a.kv_rows == nullptr, "[attention] kv_rows has no backward");
             std::vector<kernels::Out> outs;
             for (const GradSink& sink : sinks)
                 outs.push_back(sink.open());

@@ -77,7 +77,7 @@ struct BlockConfig {
     DropoutRates dropout = {};
 
     nn::Init init = nn::Init::xavier;
-    Precision precision = Precision::float32;  // of products, unless a Mode names one; may change at any time
+    Precision precision = Precision::float32;  // of products, unless a Mode names one
 
     template <class Config, class Field>
     static void fields(Config& c, Field& field) {

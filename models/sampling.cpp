@@ -20,7 +20,11 @@ std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const Sa
     std::vector<int32_t> ids;                          // a heap: the worst of the best so far is in front
     Real bound = std::numeric_limits<Real>::lowest();  // of the logits that may be among them
     const auto from = [&](int64_t v) {
-        return v + autograd::kernels::cpu().first_from(vocabulary - v, logits + v, bound);
+        if (count < vocabulary)
+            return v + autograd::kernels::cpu().first_from(vocabulary - v, logits + v, bound);
+        while (v < vocabulary && logits[v] < bound)
+            ++v;
+        return v;
     };
     for (int64_t v = from(0); v < vocabulary; v = from(v + 1)) {
         check(!std::isnan(logits[v]), "[sample] the logit of id ", v,
@@ -28,6 +32,8 @@ std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const Sa
         if (contains(o.never, static_cast<int32_t>(v)))
             continue;
         ids.push_back(static_cast<int32_t>(v));
+        if (count >= vocabulary)  // all are sorted at the end
+            continue;
         std::push_heap(ids.begin(), ids.end(), before);
         if (std::ssize(ids) > count) {
             std::pop_heap(ids.begin(), ids.end(), before);
@@ -37,7 +43,8 @@ std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const Sa
             bound = logits[ids.front()];
     }
     check(!ids.empty(), "[sample] of a vocabulary of ", vocabulary, " no token may be drawn");
-    std::sort_heap(ids.begin(), ids.end(), before);
+    count >= vocabulary ? std::sort(ids.begin(), ids.end(), before)
+                        : std::sort_heap(ids.begin(), ids.end(), before);
     return ids;
 }
 

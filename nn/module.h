@@ -77,8 +77,8 @@ struct Mode {
     // rng: of this step, e.g. Rng(seed).fork(step). Dropout masks are functions of it, of the layer's
     // place in the model, and of the element.
     static Mode train(const Rng& rng, Probe* probe = nullptr) { return {true, rng, probe}; }
-    // The same with all products of activations and weights in this precision; `or_in`: unless one was
-    // chosen. Models have a precision of their own for a mode without one; layers then take float32.
+    // in(p): the same, with products in precision p. or_in(p): the same, but a precision that was chosen
+    // stays. A model calls or_in with its configuration's precision; a layer called by itself uses float32.
     Mode in(Precision p) const {
         Mode mode = *this;
         mode.chosen = p;

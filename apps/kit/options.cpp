@@ -39,13 +39,15 @@ void Options::add_threads() {
 }
 
 models::Setting& Options::add_precision(std::string& precision) {
-    return add("--precision", "of products: float32, or bf16, in which numbers have 8 significant bits",
+    return add("--precision", "factors of matrix products: float32, or rounded to bf16 (8 significant bits)",
                precision, {std::begin(autograd::kPrecisionNames), std::end(autograd::kPrecisionNames)});
 }
 
 autograd::Precision precision_of(const std::string& name) {
-    return static_cast<autograd::Precision>(std::ranges::find(autograd::kPrecisionNames, name) -
-                                            std::begin(autograd::kPrecisionNames));
+    const auto found =
+        std::find(std::begin(autograd::kPrecisionNames), std::end(autograd::kPrecisionNames), name);
+    autograd::check(found != std::end(autograd::kPrecisionNames), "there is no precision '", name, "'");
+    return static_cast<autograd::Precision>(found - std::begin(autograd::kPrecisionNames));
 }
 
 // The option at argv[i] and its value. If the value is the next word, moves i to it.

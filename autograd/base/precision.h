@@ -7,7 +7,7 @@
 namespace plaingrad::autograd {
 
 // float32   as everything else
-// bf16      each factor is rounded to a bfloat16 (8 bits of mantissa), each product of two is exact, and the
+// bf16      each factor is rounded to a bfloat16 (8 significant bits), each product of two is exact, and the
 //           sums are float32: kernels/bf16.h. Weights, sums and all other operations stay float32.
 enum class Precision { float32, bf16, count };
 inline constexpr const char* kPrecisionNames[] = {"float32", "bf16"};

@@ -344,7 +344,8 @@ struct Backward {
         Panels<T> v_panels = {{v + h.key(0), a.kv_row}, h.count(), a.d, keep, room.take(panels)};
         const Rows ks = packed<T>(k_panels.rows, h.count(), a.d, room.take(rows));
         // If q, k or v are one tensor, so is the gradient: all is added in place, dq before dk before dv.
-        const bool shared = dq.data == dk.data || dq.data == dv.data || dk.data == dv.data;
+        const bool shared = (dq.data != nullptr && (dq.data == dk.data || dq.data == dv.data)) ||
+                            (dk.data != nullptr && dk.data == dv.data);
         Real *const dk_copy = room.take(sums), *const dv_copy = room.take(sums);
         const Gradient dks(dk, h, shared ? nullptr : dk_copy), dvs(dv, h, shared ? nullptr : dv_copy);
         Real *const q_copy = room.take(queries), *const dout_copy = room.take(queries);

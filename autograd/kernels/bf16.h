@@ -9,9 +9,9 @@
 //
 //     sum = fma(a0, b0, fma(a1, b1, sum))      the odd k first; each fma rounds to nearest even
 //
-// It takes a subnormal number for zero and gives zero instead of one (after rounding, as MXCSR's FTZ and
-// DAZ do). All of this is the definition here: every other set computes the same bits with two fmas. A test
-// compares them with the instruction wherever there is one; it was seen to hold on AMD's Zen 4 and on
+// Subnormal operands count as 0, and a result that is subnormal after rounding becomes 0 (as with MXCSR's
+// DAZ and FTZ). All of this is the definition here: every other set computes the same bits with two fmas. A
+// test compares them with the instruction wherever there is one; it was seen to hold on AMD's Zen 4 and on
 // Intel's Sapphire Rapids. Pairs are counted from k = 0 of the whole sum. If its last k is even, the
 // missing factors are +0.
 //
@@ -27,7 +27,8 @@ namespace {
 // ------------------------------------------------------------------------------------------- rounding
 
 // The nearest bfloat16, ties to even, in the upper half of the word; the lower is 0. A subnormal number
-// becomes 0, a NaN stays one. (The instructions that round do just this.)
+// becomes 0, a NaN stays one. (The instructions that round do just this. The double build rounds to float
+// first, which may turn a number beside a tie into one.)
 inline Words rounded_bits(Reals x) {
     const Words word = bits(x), magnitude = word & 0x7fffffffu;
     const Words nearest = word + ((word >> 16 & 1u) + 0x7fffu);
@@ -42,7 +43,8 @@ Pair<T> rounded(Pair<T> a) {
 
 // ---------------------------------------------------------------------------------------- multiplying
 
-// While one exists, fmas on this thread take subnormal numbers for zero, if that is how the set does it.
+// While one exists, fmas on this thread take subnormal numbers for zero. That is how AVX2 and AVX-512 do
+// it; in the other sets flushing_fma does, or the instruction, and this is empty.
 #if PLAINGRAD_REGISTER_BYTES >= 32 && !defined(__AVX512BF16__)
 class FlushSubnormals {
 public:
@@ -133,7 +135,7 @@ constexpr int64_t kParts = 1;
 template <>
 constexpr int64_t kParts<Rounded> = 2;
 
-// How many Ts n factors of a chain are.
+// How many elements of type T hold n factors of a chain.
 template <class T>
 constexpr int64_t count_of(int64_t n) {
     return (n + kFactors<T> - 1) / kFactors<T> * kParts<T>;

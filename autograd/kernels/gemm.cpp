@@ -31,7 +31,7 @@
 //
 // A single row has its own path: gemm_thin.h.
 //
-// Products of bfloat16 (bf16.h) take the same steps. A step of a tile then multiplies two k, and both
+// Products of bfloat16 (bf16.h) go through 1 to 6 as well. A tile then takes two k at a time, and both
 // operands are always packed, for rounding copies them anyway.
 //
 // Each element's bits are the same on every path. An element is the chain of fmas that kernels.h describes;

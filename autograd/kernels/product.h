@@ -1,7 +1,7 @@
 // Rows times a small matrix, for attention: the register tile of gemm_tile.h, without packing and threads,
 // and with a staircase in it, as under a causal mask each row sees one more than the row before.
 //
-//   staircase_end                   staircase_begin
+//   Staircase::end                  Staircase::begin
 //   row 0   x x x x . . .           row 0   x x x x x x x      x   seen: in the chain of the row's sums
 //   row 1   x x x x x . .           row 1   . x x x x x x      .   not read: it may be NaN
 //   row 2   x x x x x x .           row 2   . . x x x x x
@@ -10,8 +10,8 @@
 // whose size is known at compile time. Each result is one chain of fma over what its row sees, from zero and
 // in order, whatever tile it is in.
 //
-// Of bfloat16 (bf16.h) a chain takes pairs. Where a row sees only half of a pair, both factors of the other
-// half are +0; they are not read. A pair of which it sees nothing is not in its chain.
+// With bfloat16 (bf16.h) a chain advances by pairs. Where a row sees only half of a pair, both factors of
+// the other half are +0; they are not read. A pair of which it sees nothing is not in its chain.
 #pragma once
 
 #include "autograd/kernels/bf16.h"

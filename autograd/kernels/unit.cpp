@@ -25,6 +25,7 @@
 #define PLAINGRAD_STRING(x) PLAINGRAD_STRING_(x)
 
 namespace plaingrad::autograd::kernels {
+namespace {
 
 template <class T>
 constexpr Products kProducts = {
@@ -32,6 +33,8 @@ constexpr Products kProducts = {
     .attention = attention<T>,
     .attention_backward = attention_backward<T>,
 };
+
+}  // namespace
 
 #if defined(__AVX512BF16__)
 // Nothing else gains from the instruction: dispatch.cpp takes the rest from AVX-512's table, and the compiler

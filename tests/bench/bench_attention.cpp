@@ -24,17 +24,18 @@ const std::vector<std::string> kMasks = {"both", "causal", "full"};
 
 struct Settings {
     int64_t length = 0, threads = 0;
-    std::string mask = "both";
+    std::string mask = "both", precision = "float32";
     bool forward = false, csv = false, turns = false;
 };
 
 class Attention {
 public:
-    Attention(int64_t length, bool causal)
+    Attention(int64_t length, bool causal, const std::string& precision)
         : q_(input("q", length)),
           k_(input("k", length)),
           v_(input("v", length)),
-          dout_(input("dout", length)) {
+          dout_(input("dout", length)),
+          precision_(kit::precision_of(precision)) {
         options_ = {.n_heads = kHeads, .mask = causal ? Mask::causal() : Mask::none()};
         const auto t = static_cast<double>(length);
         pairs_ = causal ? t * (t + 1) / 2 : t * t;
@@ -46,12 +47,12 @@ public:
     void run(bool backward_too) {
         if (!backward_too) {
             const autograd::NoGrad no_grad;
-            attention(q_, k_, v_, options_);
+            attention(q_, k_, v_, options_, precision_);
             return;
         }
         for (Tensor* x : {&q_, &k_, &v_})
             x->zero_grad();
-        attention(q_, k_, v_, options_).backward(dout_);
+        attention(q_, k_, v_, options_, precision_).backward(dout_);
     }
 
     // Of the hidden pairs nothing is counted. A pair takes two products in forward (scores, output), and five
@@ -67,6 +68,7 @@ private:
 
     Tensor q_, k_, v_, dout_;
     autograd::AttentionOptions options_;
+    autograd::Precision precision_;
     double pairs_ = 0;
 };
 
@@ -83,7 +85,7 @@ double milliseconds(Attention& attention, bool backward_too) {
 
 // The memory is the most that the process has had so far; lengths grow from row to row, so it is this row's.
 void measure(int64_t length, bool causal, const Settings& s) {
-    Attention attention(length, causal);
+    Attention attention(length, causal, s.precision);
     attention.run(true);
     const double forward = milliseconds(attention, false), both = milliseconds(attention, true);
     const double gflops = 1e-6 * attention.flops(true) / both, peak = fma_peak();
@@ -96,7 +98,7 @@ void measure(int64_t length, bool causal, const Settings& s) {
 
 int take_turns(const Settings& s) {
     const double memory_before = peak_memory();
-    Attention attention(s.length, s.mask == "causal");
+    Attention attention(s.length, s.mask == "causal", s.precision);
     attention.run(!s.forward);
     return serve_turns(memory_before, [&] { attention.run(!s.forward); });
 }
@@ -108,6 +110,7 @@ Settings parse(int argc, char** argv) {
     options.add("--mask", "which keys a query sees", s.mask, kMasks);
     options.add("--forward", "with --turns: a step is forward alone", s.forward);
     options.add("--threads", "N", "number of threads; 0: all", s.threads, {.max = 1024});
+    options.add_precision(s.precision);
     options.add("--csv", "print comma-separated values", s.csv);
     options.add("--turns", "for each number N read: does N steps, prints the milliseconds of one", s.turns);
     options.parse(argc, argv);

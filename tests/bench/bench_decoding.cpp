@@ -33,21 +33,22 @@ constexpr int kRounds = 15;
 const std::vector<std::string> kSearches = {"greedy", "beam", "sampling"};
 
 struct Settings {
-    std::string search = "greedy", save;
+    std::string search = "greedy", save, precision = "float32";
     bool csv = false, turns = false;
     int64_t batch = 0, threads = 0, position = 0;
 };
 
 class Decoding {
 public:
-    Decoding(int64_t batch, const std::string& search)
+    Decoding(int64_t batch, const std::string& search, const std::string& precision)
         : batch_(batch),
           search_(search),
+          precision_(kit::precision_of(precision)),
           workload_(workload("multi30k")),
           model_(transformer_config(workload_), autograd::Rng(1)) {}
 
     std::vector<std::vector<int32_t>> run() const {
-        const auto stepper = model_.start(source());
+        const auto stepper = model_.start(source(), precision_);
         stepper->specials.ends = {};
         stepper->specials.never = {models::kEos};
         if (search_ == "sampling")
@@ -96,6 +97,7 @@ private:
 
     int64_t batch_;
     std::string search_;
+    autograd::Precision precision_;
     const Workload& workload_;
     models::Transformer model_;
 };
@@ -156,7 +158,7 @@ void print_row(const Settings& s, const std::string& search, int64_t batch, doub
 }
 
 void measure(const Settings& s, int64_t batch) {
-    const Decoding decoding(batch, s.search);
+    const Decoding decoding(batch, s.search, s.precision);
     const double ms = milliseconds([&] { decoding.run(); });
     print_row(s, s.search, batch, 1e3 * static_cast<double>(batch * kTokens) / ms,
               batch == 1 && s.search != "beam" ? decoding.bytes_per_token() : 0);
@@ -169,7 +171,7 @@ void measure_position(const Settings& s) {
     config.max_length = s.position + (kRounds + 1) * kTokens;
     const models::LanguageModel model(config, autograd::Rng(1));
     const std::vector<int32_t> text = random_ids(config.max_length, w.vocabulary, "text");
-    const auto stepper = model.start(Tokens(1, 1, {text[0]}));
+    const auto stepper = model.start(Tokens(1, 1, {text[0]}), kit::precision_of(s.precision));
     int64_t at = 0;
     const auto read = [&](int64_t count) {
         stepper->step(Tokens(1, count, {text.begin() + at, text.begin() + at + count}));
@@ -190,7 +192,7 @@ int take_turns(const Settings& s) {
     if (s.threads > 0)
         autograd::set_thread_count(static_cast<int>(s.threads));
     const double memory_before = peak_memory();
-    const Decoding decoding(std::max<int64_t>(1, s.batch), s.search);
+    const Decoding decoding(std::max<int64_t>(1, s.batch), s.search, s.precision);
     decoding.run();
     return serve_turns(memory_before, [&] { decoding.run(); });
 }
@@ -204,6 +206,7 @@ Settings parse(int argc, char** argv) {
     options.add("--position", "N", "continues a text of N tokens instead; 0: does not", s.position,
                 {.max = 1 << 20});
     options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
+    options.add_precision(s.precision);
     options.add("--csv", "print comma-separated values", s.csv);
     options.add("--turns", "for each number N read: decodes N times, prints the milliseconds of one",
                 s.turns);
@@ -222,7 +225,7 @@ int main(int argc, char** argv) {
         if (s.turns)
             return take_turns(s);
         if (!s.save.empty()) {
-            Decoding(std::max<int64_t>(1, s.batch), s.search).save(s.save);
+            Decoding(std::max<int64_t>(1, s.batch), s.search, s.precision).save(s.save);
             return 0;
         }
         if (s.csv)

@@ -142,7 +142,7 @@ namespace {
 
 // Reading the clock costs some 50 ns a call: less than one percent except for the smallest models.
 struct Settings {
-    std::string workload = "multi30k";
+    std::string workload = "multi30k", precision = "float32";
     int64_t steps = 0;
     bool csv = false;
 };
@@ -195,7 +195,7 @@ void print_table(const Settings& s, double steps, double whole, double peak) {
 void profile(const Settings& s) {
     const Workload& w = workload(s.workload);
     const double peak = fma_peak(), memory_before = peak_memory();
-    Training training(w);
+    Training training(w, kit::precision_of(s.precision));
     const auto run = [&](int64_t steps) {
         const double begin = seconds();
         for (int64_t i = 0; i < steps; ++i)
@@ -234,6 +234,7 @@ int main(int argc, char** argv) {
         options.add("--workload", "the workload to measure", s.workload, workload_names());
         options.add("--steps", "N", "steps to measure; 0: as many as take a second", s.steps);
         options.add_threads();
+        options.add_precision(s.precision);
         options.add("--csv", "print comma-separated values", s.csv);
         options.parse(argc, argv);
         profile(s);

@@ -23,6 +23,7 @@ constexpr double kEnough = 1.5;  // seconds for a row, unless --steps says other
 constexpr int kFewest = 3;       // steps, however long they take
 
 struct Settings {
+    std::string precision = "float32";
     std::string workload = "all";
     int64_t threads = 0, steps = 0;
     bool csv = false, turns = false, sizes = false;
@@ -37,6 +38,7 @@ Settings parse(int argc, char** argv) {
     options.add("--workload", "the workload to measure", s.workload, names);
     options.add("--threads", "N", "number of threads; 0: one thread, then all", s.threads, {.max = 1024});
     options.add("--steps", "N", "steps to measure; 0: as many as fit into a second or two", s.steps);
+    options.add_precision(s.precision);
     options.add("--csv", "print comma-separated values", s.csv);
     options.add("--turns", "for each number N read: does N steps, prints the milliseconds of one", s.turns);
     options.add("--sizes", "measures nothing: prints the workloads as peers/shapes.py has them", s.sizes);
@@ -84,7 +86,7 @@ void print_head(bool csv) {
 void measure(const Workload& w, const Settings& s) {
     double peak = fma_peak();
     const double memory_before = peak_memory();
-    Training training(w);
+    Training training(w, kit::precision_of(s.precision));
     training.step();
     const int64_t calls_before = autograd::storage_statistics().system_calls;
     const double begin = seconds();
@@ -126,11 +128,11 @@ void measure_apart(const Workload& w, const Settings& s, int64_t threads) {
     autograd::check(status == 0, "[bench] ", w.name, " ended with status ", status);
 }
 
-int take_turns(const Workload& w, int64_t threads) {
-    if (threads > 0)
-        autograd::set_thread_count(static_cast<int>(threads));
+int take_turns(const Workload& w, const Settings& s) {
+    if (s.threads > 0)
+        autograd::set_thread_count(static_cast<int>(s.threads));
     const double memory_before = peak_memory();
-    Training training(w);
+    Training training(w, kit::precision_of(s.precision));
     training.step();
     return serve_turns(memory_before, [&] { training.step(); });
 }
@@ -141,7 +143,7 @@ int main(int argc, char** argv) {
     return kit::run("bench_training", argv[0], [&] {
         const Settings s = parse(argc, argv);
         if (s.turns)
-            return take_turns(workload(s.workload), s.threads);
+            return take_turns(workload(s.workload), s);
         if (s.sizes) {
             for (const Workload& w : workloads())
                 print_sizes(w);

@@ -160,7 +160,7 @@ models::StackConfig stack_config(const Workload& w) {
     return config;
 }
 
-Training::Training(const Workload& w) {
+Training::Training(const Workload& w, autograd::Precision precision) : precision_(precision) {
     const auto ids = [&](std::string_view name) {
         return Tokens(w.batch, w.length, random_ids(w.tokens(), w.vocabulary, name), models::kPad);
     };
@@ -203,7 +203,7 @@ Training::Training(const Workload& w) {
 
 Real Training::step() {
     adam_->zero_grad();
-    const Tensor loss = loss_(Mode::train(Rng(1).fork(++steps_)));
+    const Tensor loss = loss_(Mode::train(Rng(1).fork(++steps_)).in(precision_));
     loss.backward();
     adam_->step(1e-4, nn::clip_scale(nn::grad_norm(adam_->parameters()), 1));
     return loss.item();

@@ -46,7 +46,7 @@ models::StackConfig stack_config(const Workload& workload);
 // A model, its optimizer and a batch of random ids.
 class Training {
 public:
-    explicit Training(const Workload& workload);
+    explicit Training(const Workload& workload, autograd::Precision precision = {});
     autograd::Real step();  // returns the loss
 
 private:
@@ -54,6 +54,7 @@ private:
     std::function<autograd::Tensor(const nn::Mode&)> loss_;
     std::unique_ptr<nn::Adam> adam_;
     uint64_t steps_ = 0;
+    autograd::Precision precision_;
 };
 
 // count random ids from `first` to below `vocabulary`; which ones depends on `name` alone.

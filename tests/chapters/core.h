@@ -18,6 +18,7 @@ Computed autograd_memory();
 
 Computed kernels_drawing();
 Computed kernels_lanes();
+Computed kernels_bf16();
 Computed kernels_bits();
 Computed kernels_attention();
 Computed kernels_roofline();

@@ -4,8 +4,8 @@
 namespace plaingrad::chapters {
 
 Computed kernels_chapter() {
-    return joined({kernels_times(), kernels_drawing(), kernels_lanes(), kernels_bits(), kernels_attention(),
-                   kernels_roofline()});
+    return joined({kernels_times(), kernels_drawing(), kernels_lanes(), kernels_bits(), kernels_bf16(),
+                   kernels_attention(), kernels_roofline()});
 }
 
 }  // namespace plaingrad::chapters

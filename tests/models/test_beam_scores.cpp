@@ -308,7 +308,7 @@ TEST_CASE("beam: the best candidates are those of all continuations sorted, ties
             for (int64_t i = 1; i < 3 * vocabulary; i += 17)  // less than the log probabilities can tell
                 logits.mutable_data()[i] = std::nextafter(static_cast<Real>(offset + 4), Real(0));
             const std::vector<Candidate> expected = sorted_candidates(live, logits, specials);
-            for (const std::size_t count : {1, 2, 10, 2000}) {
+            for (const std::size_t count : std::vector<std::size_t>{1, 2, 10, 2000}) {
                 INFO(vocabulary << " ids around " << offset << ", the best " << count);
                 const std::vector<Candidate> best = best_candidates(live, logits, count, specials);
                 REQUIRE(best.size() == std::min(count, expected.size()));
