@@ -125,8 +125,10 @@ void GradSink::pass(const Tensor& dout) const {
 Saved::Saved(Ref<Storage> storage, const Shape& shape)
     : storage_(std::move(storage)), shape_(shape), version_(storage_->version) {}
 
+bool Saved::is_current() const { return storage_->version == version_; }
+
 const Real* Saved::data() const {
-    check(storage_->version == version_, "[backward] a tensor of shape ", shape_,
+    check(is_current(), "[backward] a tensor of shape ", shape_,
           " was changed after forward had used it; change parameters after backward, or run forward again");
     return storage_->data;
 }

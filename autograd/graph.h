@@ -114,6 +114,7 @@ public:
     Saved(Ref<Storage> storage, const Shape& shape);
     const Shape& shape() const { return shape_; }
     int64_t numel() const { return shape_.numel(); }
+    bool is_current() const;  // whether nothing was written to it since
     const Real* data() const;
     Tensor tensor() const;  // outside of the graph
 

@@ -5,6 +5,7 @@
 // the whole result once more for each of the two.
 #include "autograd/op.h"
 #include "autograd/ops.h"
+#include "autograd/packed_weights.h"
 #include "autograd/plain.h"
 
 namespace plaingrad::autograd {
@@ -46,7 +47,12 @@ Tensor forward(const Columns& columns, const Tensor& x, const Tensor& w, const T
     product.bias = bias.defined() ? bias.data() + columns.first : nullptr;
     product.activation = f;
     product.before_activation = before;
-    gemm(product, columns.precision, x, w.data() + columns.first, {y.mutable_data()});
+    const Real* b = w.data() + columns.first;
+    if (PackedWeights* const packed = PackedWeights::active()) {
+        b = packed->packed(product, w, b, columns.precision);
+        product.b_packed = true;
+    }
+    gemm(product, columns.precision, x, b, {y.mutable_data()});
     return y;
 }
 

@@ -37,12 +37,6 @@ struct OutputLayer {
     Tensor operator()(const Tensor& x, const Mode& mode = Mode::eval()) const {
         return autograd::linear_transposed(x, table, bias, mode.precision());
     }
-    // The same bits from the transposed table. A decoder, which multiplies few rows many times, transposes
-    // the table once.
-    Tensor operator()(const Tensor& x, const Tensor& transposed, const Mode& mode) const {
-        return autograd::linear(x, transposed, bias, mode.precision());
-    }
-    Tensor transposed() const { return autograd::transpose(table, 0, 1); }  // (d_model, V)
     // The cross-entropy of the logits, which are never all in memory at once.
     Tensor loss(const Tensor& x, const Tokens& targets, const CrossEntropyOptions& options,
                 const Mode& mode) const {

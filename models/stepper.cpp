@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "autograd/packed_weights.h"
 #include "models/language_model.h"
 #include "models/transformer.h"
 
@@ -29,6 +30,9 @@ public:
 
     Tensor step(const Tokens& tokens) override {
         const autograd::NoGrad no_grad;
+        std::optional<autograd::PackedWeights::Use> use;
+        if (batch_ > 1 || mode_.precision() == Precision::bf16)  // a single row reads weights as they are
+            use.emplace(packed_);
         check(tokens.batch() == batch_, "[Stepper] tokens for ", tokens.batch(), " sentences, the batch has ",
               batch_);
         for (const int32_t length : tokens.lengths())
@@ -37,9 +41,7 @@ public:
         const Tensor x = embedding_(tokens, mode_, length_);             // (B, T, d_model)
         const Tensor y = layers_(x, length_, caches_, source_lengths_);  // (B, T, d_model)
         length_ += tokens.length();
-        if (!table_.defined() && batch_ > 1)
-            table_ = output_.transposed();
-        return table_.defined() ? output_(y, table_, mode_) : output_(y, mode_);  // (B, T, V)
+        return output_(y, mode_);  // (B, T, V)
     }
 
     void select(const std::vector<int32_t>& rows) override {
@@ -69,7 +71,7 @@ private:
     int64_t batch_, length_ = 0;  // sentences; positions read
     const InputEmbedding& embedding_;
     const OutputLayer& output_;
-    Tensor table_;  // the output's, transposed: several rows at a time make up for what that takes
+    autograd::PackedWeights packed_;
     Layers layers_;
     std::vector<LayerCache> caches_;
     std::vector<int32_t> source_lengths_;

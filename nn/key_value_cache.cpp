@@ -12,8 +12,7 @@ namespace plaingrad::nn {
 void KeyValueCache::append(const Tensor& next) {
     if (length_ == 0)
         stored_ = Tensor::uninitialized(next.shape().with(1, 0));
-    const int64_t batch = rows_.empty() ? stored_.size(0) : std::ssize(rows_);
-    const int64_t capacity = stored_.size(1), count = next.size(1), d = next.size(2);
+    const int64_t batch = this->batch(), capacity = stored_.size(1), count = next.size(1), d = next.size(2);
     autograd::check(next.size(0) == batch, "[KeyValueCache] a batch of ", next.size(0),
                     " cannot continue a batch of ", batch, "; select its rows first");
     const int64_t more = length_ + count > capacity ? std::max({int64_t{16}, capacity, count}) : 0;
@@ -35,6 +34,8 @@ void KeyValueCache::append(const Tensor& next) {
 void KeyValueCache::select(const std::vector<int32_t>& rows) {
     if (length_ == 0)
         return;
+    for (const int32_t row : rows)
+        autograd::check(row >= 0 && row < batch(), "[KeyValueCache] there is no row ", row, " of ", batch());
     const auto stored = [this](int32_t row) { return rows_[static_cast<std::size_t>(row)]; };
     rows_ = rows_.empty() ? rows : autograd::mapped(rows, stored);
     if (rows.empty())  // no sentence is left, which is not what an empty rows_ says

@@ -29,7 +29,8 @@ public:
     // next (B, T, 2*d_model): T more positions. The capacity doubles when it is full. Throws Error for
     // another B.
     void append(const Tensor& next);
-    // Sentence i of the batch becomes what sentence rows[i] was.
+    // Sentence i of the batch becomes what sentence rows[i] was. Throws Error for a row that does not exist;
+    // then nothing has changed. Nothing happens before the first append.
     void select(const std::vector<int32_t>& rows);
 
     int64_t length() const { return length_; }
@@ -41,6 +42,7 @@ public:
     Tensor filled() const { return autograd::slice(stored_, 1, 0, length_); }
 
 private:
+    int64_t batch() const { return rows_.empty() ? stored_.size(0) : std::ssize(rows_); }
     Tensor stored_;
     std::vector<int32_t> rows_;  // empty: in order
     int64_t length_ = 0;

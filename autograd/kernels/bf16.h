@@ -99,16 +99,18 @@ inline Vec load(const Rounded* p) { return load(&p->value); }
 inline Vec load_first(const Rounded* p, int64_t) { return load(p); }  // packed: in whole Vecs
 inline Vec broadcast(Rounded a) { return broadcast(a.value); }
 
-#if defined(__AVX512BF16__)
 // A pair in one word, the even k in its lower half.
 struct Halves {
     uint32_t word;
 };
-inline Int load(const Halves* p) { return read<Int>(p); }
+inline Int load(const Halves* p) {
+    return registers([&](int64_t i) { return read<Words>(p + i); });
+}
 inline Int load_first(const Halves* p, int64_t) { return load(p); }
 inline void store(Halves* p, Int a) { __builtin_memcpy(p, &a, sizeof a); }
 inline Int broadcast(Halves a) { return int_broadcast(a.word); }
 
+#if defined(__AVX512BF16__)
 // Lane i: the pair of even[i] and odd[i].
 inline Int halves_of(Vec even, Vec odd) {
     using Shorts [[gnu::vector_size(64)]] = uint16_t;
@@ -121,6 +123,8 @@ inline Int halves_along(Vec low, Vec high) { return (Int)_mm512_cvtne2ps_pbh(hig
 
 using Bf16 = Halves;
 #else
+inline Int halves_of(Vec even, Vec odd) { return bits(rounded(even)) >> 16 | bits(rounded(odd)); }
+
 using Bf16 = Rounded;
 #endif
 
@@ -135,10 +139,31 @@ constexpr int64_t kParts = 1;
 template <>
 constexpr int64_t kParts<Rounded> = 2;
 
+// What a packed matrix keeps for Ts.
+template <class T>
+struct Packing {
+    using Number = Halves;
+};
+template <>
+struct Packing<Real> {
+    using Number = Real;
+};
+template <class T>
+using PackedAs = typename Packing<T>::Number;
+
 // How many elements of type T hold n factors of a chain.
 template <class T>
 constexpr int64_t count_of(int64_t n) {
     return (n + kFactors<T> - 1) / kFactors<T> * kParts<T>;
+}
+
+// Part `part` of a step of Ts, from rows of U that are `row` apart.
+template <class T, class U>
+auto load_part(const U* p, int64_t row, int64_t part) {
+    if constexpr (kParts<T> == kParts<U>)
+        return load(p + part * row);
+    else
+        return from_bits(part == 0 ? load(p) << 16 : load(p) & int_broadcast(0xffff0000u));
 }
 
 // Must exist while Ts are multiplied.

@@ -20,14 +20,14 @@
 // 3  So c stays in registers, as many rows x columns as fit: the 6 + 4 loads of one k feed 24 fmas. Now
 //    arithmetic is the limit, as long as a and b arrive in time.
 // 4  They do if they come from a near cache: with k in blocks of 512 (kGemmBlockK), a panel of b as wide as
-//    a tile is used for kTaskRows rows before the next panel is needed.
+//    a tile is used for kBandRows rows before the next panel is needed.
 // 5  Rows of b may be a page or more apart, and at such distances the lines of a panel evict each other from
 //    the cache. Copying the panel in the order of use costs one pass over it and has neither problem. If a
-//    or b is transposed, packing also transposes it back. Packing does not pay if rows are short or each
-//    element is used only a few times: then the operand is read in place.
+//    or b is transposed, packing also transposes it back. A copy takes as long as two or three tiles, so it
+//    should serve many: kGroupColumns are packed together and used by all rows of a task. Packing does not
+//    pay if rows are short or each element is used only a few times: then the operand is read in place.
 // 6  Threads take tasks, parts of c, and compute each for all k. Each task packs for itself. That costs some
-//    extra copying, but no thread ever waits for another, and c and the panels stay in one core's cache.
-//    Meanwhile each tile prefetches part of the next panel, one cache line per step of k.
+//    extra copying, but no thread ever waits for another, and the panels stay in one core's cache.
 //
 // A single row has its own path: gemm_thin.h.
 //
@@ -49,15 +49,22 @@
 namespace plaingrad::autograd::kernels {
 namespace {
 
-// The most rows of a task: each panel of b that a task packs should be used by many rows. 384 x 512 floats of
-// a are 768 KiB, which together with a panel (128 KiB) fit into an L2 cache of 1 MiB. With half as many rows,
-// 2048^3 is 2 % slower: each cache line of b is then loaded from L3 or memory twice as often.
-constexpr int64_t kTaskRows = 64 * kTileRows;
+// Rows of a that pass by the panels of a group together. 192 x 512 floats are 384 KiB, which stay in the L2
+// cache meanwhile, with a panel of b (128 KiB).
+constexpr int64_t kBandRows = 32 * kTileRows;
 
-// Approximate upper and lower limits for the size of a task's part of c. An element of a is reused once per
-// column, one of b once per row; below kSmallestTask threads wait for memory more than they compute.
-constexpr int64_t kLargestTask = 1 << 17;
+// Columns whose panels are packed together, and then used by all rows of a task. Four panels are 512 KiB: 8
+// are 1 to 2 % slower, as packing reads and writes L3 then. If a is packed too, it is for each group anew: 8.
+constexpr int64_t kGroupColumns = 256;
+
+// Approximate upper and lower limits for the size of a task's part of c. Packing costs as much as two tiles
+// or three for each panel, so a task should have many rows; below kSmallestTask threads wait for memory more
+// than they compute.
+constexpr int64_t kLargestTask = 1 << 20;
 constexpr int64_t kSmallestTask = 1 << 13;
+
+// How many times as high as wide a task is, about: packing b costs more than reading a again.
+constexpr int64_t kTaskAspect = 2;
 
 // The least work of a task: 2^17 fmas take a microsecond, three times what it takes to hand them out.
 constexpr int64_t kTaskWork = 1 << 17;
@@ -67,14 +74,7 @@ constexpr int64_t kTaskWork = 1 << 17;
 // 512 x 512 x 6400 with a transposed a 8 %.)
 constexpr int64_t kThreadTasks = 2;
 
-// The best ratio of width to height for a task's part of c if a is transposed. a is packed for the whole
-// part, so it must stay in the L2 cache while all columns of b pass; each panel of b is needed only once.
-constexpr int64_t kTransposedAspect = 4;
-
-// Rows of b shorter than this are read in place: 64 x 64 x 320 runs at 127 GFLOP/s instead of 113. The
-// lines of a panel whose rows are further apart evict each other from the caches, so it is packed: 256 x
-// 256 x 256 runs at 163 instead of 140, 6400 x 512 x 512 at 148 instead of 118 (one core of a Sapphire
-// Rapids that peaks at 177; on Zen 5 the difference is within 3 % either way up to a length of 1024).
+// Rows of b shorter than this are read in place: 64 x 64 x 320 runs at 127 GFLOP/s instead of 113.
 constexpr int64_t kInPlaceRow = 256;
 
 // With at most this many rows of a, rows of b of any length are read in place: each element of a packed
@@ -82,10 +82,12 @@ constexpr int64_t kInPlaceRow = 256;
 // instead of 46; 24 x 5000 x 512: 96 instead of 100).
 constexpr int64_t kInPlaceRows = 3 * kTileRows;
 
-// Up to this many columns, a transposed a is read in place if its rows are shorter than kInPlaceRow:
-// transposing it costs 0.04 ns an element, as much as five columns of fmas. (An a that is not transposed is
-// never packed: a tile reads 6 rows of it in parallel, all 16 elements of each cache line in order.)
-constexpr int64_t kInPlaceColumns = 128;
+// Rows of b at most this far apart are read in place by a single band, and so is a transposed a (128 x 512 x
+// 768: 157 GFLOP/s instead of 134). More bands gain by a copy of b: its 512 rows lie on a quarter of the
+// memory pages. If rows are further apart, some sets of the L2 cache have to hold more lines than they can:
+// tiles run at half of the peak with rows of 1024, and at 98 % with 768. (A tile of AVX2 uses each line of a
+// for 16 columns only, and is faster if numbers of a row are adjacent.)
+constexpr int64_t kNearRow = kTileVecs > 1 ? 768 : 64;
 
 struct GemmProblem {
     Gemm g;
@@ -111,6 +113,7 @@ struct GemmBlock {
 const Real* left_at(const GemmProblem& p, const GemmBlock& at) {
     return p.a + (p.g.a_transposed ? at.k * p.g.lda + at.row : at.row * p.g.lda + at.k);
 }
+// (Of a b that is not packed.)
 const Real* right_at(const GemmProblem& p, const GemmBlock& at) {
     return p.b + (p.g.b_transposed ? at.column * p.g.ldb + at.k : at.k * p.g.ldb + at.column);
 }
@@ -148,43 +151,30 @@ void finish_block(const GemmProblem& p, const GemmBlock& block) {
     activate(g, block.rows, block.columns, p.c + at, before);
 }
 
-// What tile `tile` of a block prefetches for the next block, one cache line per step of k. Each of the first
-// tiles prefetches a strip of b; each of those after them a strip of a, if a is transposed and the next block
-// starts a new range of k. (Within its block, a tile prefetches the rows of a that follow its own.)
-GemmAhead ahead_of(const GemmProblem& p, const GemmBlock& now, const GemmBlock& next, int64_t tile) {
-    if (next.depth <= 0 || now.rows <= kTileVecs * kTileRows)  // too few tiles for a panel
-        return {};
-    const int64_t b = tile * kLanes, a = (tile - kTileVecs) * kLanes;
-    if (!p.g.b_transposed && b < next.columns)
-        return {right_at(p, next) + b, p.g.ldb};
-    if (p.g.a_transposed && next.k > now.k && a >= 0 && a < next.rows)
-        return {left_at(p, next) + a, p.g.lda};
-    return {};
-}
-
-// A block with one panel of b, tile by tile: the panel stays in L1 or L2 while the rows of a pass by.
-template <class T>
-void multiply(const GemmProblem& p, const GemmBlock& block, const GemmBlock& next, GemmLeft<T> a,
-              const GemmRight<T>& b) {
+// A band with one panel of b, tile by tile: the panel stays in L2 while the rows of a pass by.
+template <class T, class U>
+void multiply(const GemmProblem& p, const GemmBlock& block, GemmLeft<T> a, const GemmRight<U>& b) {
+    constexpr int rows = kParts<T> == kParts<U> ? kTileRows : 1;
     const int64_t steps = ceil_div(block.depth, kFactors<T>);
-    for (int64_t i = 0; i < block.rows; i += kTileRows, a.at += a.tile) {
-        const GemmBlock tile = block.with_rows(i, i + kTileRows);
-        fitting_tile(tile.rows, steps, a, b, target(p, tile), ahead_of(p, block, next, i / kTileRows));
+    for (int64_t i = 0; i < block.rows; i += rows, a.at += a.tile) {
+        const GemmBlock tile = block.with_rows(i, i + rows);
+        fitting_tile<rows>(tile.rows, steps, a, b, target(p, tile));
         finish_block(p, tile);
     }
 }
 
-// Whether op(a) of the block is read in place. Bfloat16 never are: rounding copies them anyway.
+// Whether the operands are read in place. Bfloat16 never are: rounding copies them anyway. An a that is not
+// transposed always is: a tile reads 6 rows of it in parallel, all 16 elements of each cache line in order. A
+// panel of op(b) in place requires whole Vecs: memory beyond the last column may not be readable.
 template <class T>
-bool left_in_place(const Gemm& g, const GemmBlock& block) {
-    return kFactors<T> == 1 && (!g.a_transposed || (block.columns <= kInPlaceColumns && g.lda < kInPlaceRow));
+bool left_in_place(const Gemm& g) {
+    return kFactors<T> == 1 && (!g.a_transposed || g.lda <= kNearRow);
 }
-
-// A panel of op(b) in place requires whole Vecs: memory beyond the last column may not be readable.
 template <class T>
-bool right_in_place(const Gemm& g, const GemmBlock& panel) {
-    return kFactors<T> == 1 && !g.b_transposed && panel.columns % kLanes == 0 &&
-           (g.ldb < kInPlaceRow || panel.rows <= kInPlaceRows);
+bool right_in_place(const Gemm& g, const GemmBlock& part) {
+    return kFactors<T> == 1 && !g.b_packed && !g.b_transposed && part.columns % kLanes == 0 &&
+           (g.ldb < kInPlaceRow || part.rows <= kInPlaceRows ||
+            (part.rows <= kBandRows && g.ldb <= kNearRow));
 }
 
 template <class T>
@@ -194,46 +184,74 @@ T* scratch_of(Scratch use, int64_t count) {
 }
 
 template <class T>
-GemmLeft<T> left_of(const GemmProblem& p, const GemmBlock& block) {
-    const Real* const a = left_at(p, block);
+GemmLeft<T> left_of(const GemmProblem& p, const GemmBlock& band) {
+    const Real* const a = left_at(p, band);
     const int64_t ld = p.g.lda;
-    if (left_in_place<T>(p.g, block)) {
+    if (left_in_place<T>(p.g)) {
         const T* const at = reinterpret_cast<const T*>(a);
         return p.g.a_transposed ? GemmLeft<T>{at, 1, ld, kTileRows} : GemmLeft<T>{at, ld, 1, kTileRows * ld};
     }
-    const int64_t row = ceil_div(count_of<T>(block.depth), kLanes) * kLanes + kPackGap;
-    T* const packed = scratch_of<T>(Scratch::gemm_a, block.rows * row);
-    pack_left(block.rows, block.depth, p.g.a_transposed, a, ld, packed, row);
+    const int64_t row = ceil_div(count_of<T>(band.depth), kLanes) * kLanes + kPackGap;
+    T* const packed = scratch_of<T>(Scratch::gemm_a, band.rows * row);
+    pack_left(band.rows, band.depth, p.g.a_transposed, a, ld, packed, row);
     return {.at = packed, .row = row, .step = 1, .tile = kTileRows * row};
 }
 
+// Where a block begins in what pack_panels wrote: panel after panel, each with all k.
 template <class T>
-GemmRight<T> right_of(const GemmProblem& p, const GemmBlock& panel) {
-    const Real* const b = right_at(p, panel);
-    if (right_in_place<T>(p.g, panel))
-        return {reinterpret_cast<const T*>(b), p.g.ldb};
-    T* const packed = scratch_of<T>(Scratch::gemm_b, kTileColumns * (panel.depth + 1));
-    pack_right(panel.depth, panel.columns, p.g.b_transposed, b, p.g.ldb, packed, kTileColumns);
-    return {packed, kTileColumns};
+GemmRight<T> packed_right(const GemmProblem& p, const GemmBlock& block) {
+    const int64_t panel = kTileColumns * ceil_div(p.g.k, kFactors<T>);
+    const T* const at = reinterpret_cast<const T*>(p.b) + block.column / kTileColumns * panel;
+    return {at + block.k / kFactors<T> * kTileColumns, kTileColumns, panel};
 }
 
-// A task: its part of c, for all k. It packs what it needs by itself, so no thread waits for another, and c
-// stays in the cache of one core.
+template <class T>
+GemmRight<T> right_of(const GemmProblem& p, const GemmBlock& group) {
+    if (p.g.b_packed && kParts<T> == 1)
+        return packed_right<T>(p, group);
+    if (right_in_place<T>(p.g, group))
+        return {reinterpret_cast<const T*>(right_at(p, group)), p.g.ldb, kTileColumns};
+    const int64_t panel = kTileColumns * (group.depth + 1);
+    T* const packed = scratch_of<T>(Scratch::gemm_b, ceil_div(group.columns, kTileColumns) * panel);
+    for (int64_t j = 0, at = 0; j < group.columns; j += kTileColumns, at += panel) {
+        const GemmBlock part = group.with_columns(j, j + kTileColumns);
+        if (p.g.b_packed)
+            unpack(ceil_div(part.depth, 2), packed_right<Halves>(p, part).at, packed + at);
+        else
+            pack_right(part.depth, part.columns, p.g.b_transposed, right_at(p, part), p.g.ldb, packed + at,
+                       kTileColumns);
+    }
+    return {packed, kTileColumns, panel};
+}
+
+// A group of columns of a task's part, for one block of k.
+template <class T, class U>
+void multiply_group(const GemmProblem& p, const GemmBlock& group, const GemmRight<U>& right) {
+    for (int64_t i = 0; i < group.rows; i += kBandRows) {
+        const GemmBlock band = group.with_rows(i, i + kBandRows);
+        const GemmLeft<T> left = left_of<T>(p, band);
+        GemmRight<U> panel = right;
+        for (int64_t j = 0; j < band.columns; j += kTileColumns, panel.at += panel.panel)
+            multiply(p, band.with_columns(j, j + kTileColumns), left, panel);
+    }
+}
+
+template <class T>
+void multiply_columns(const GemmProblem& p, const GemmBlock& group) {
+    if constexpr (kParts < T >> 1)
+        if (p.g.b_packed && p.g.m == 1)  // each number is used once: not worth a copy
+            return multiply_group<T>(p, group, packed_right<Halves>(p, group));
+    multiply_group<T>(p, group, right_of<T>(p, group));
+}
+
+// A task: its part of c, for all k. It packs what it needs by itself, so no thread waits for another.
 template <class T>
 void multiply_part(const GemmProblem& p, GemmBlock part) {
+    const int64_t columns = (left_in_place<T>(p.g) ? 1 : 2) * kGroupColumns;
     for (part.k = 0; part.k < p.g.k; part.k += part.depth) {
         part.depth = gemm_min(kGemmBlockK, p.g.k - part.k);
-        const GemmLeft<T> left = left_of<T>(p, part);
-        for (int64_t j = 0; j < part.columns; j += kTileColumns) {
-            const GemmBlock panel = part.with_columns(j, j + kTileColumns);
-            GemmBlock next = part.with_columns(j + kTileColumns, j + 2 * kTileColumns);
-            if (next.columns == 0) {
-                next = part.with_columns(0, kTileColumns);
-                next.k += part.depth;
-                next.depth = gemm_min(kGemmBlockK, p.g.k - next.k);
-            }
-            multiply(p, panel, next, left, right_of<T>(p, panel));
-        }
+        for (int64_t j = 0; j < part.columns; j += columns)
+            multiply_columns<T>(p, part.with_columns(j, j + columns));
     }
 }
 
@@ -271,10 +289,8 @@ struct GemmTasks {
         int64_t wanted = gemm_max(gemm_min(few, kThreadTasks * threads), m * n / kLargestTask);
         wanted = gemm_min(ceil_div(wanted, threads) * threads, work);
         bands = 1;
-        while (bands * kTaskRows < m)  // 1, 2, 4, ... up to the threads, then as many more at a time
-            bands += gemm_min(bands, threads);
-        while (g.a_transposed && 2 * bands * bands * n < kTransposedAspect * wanted * m)
-            bands *= 2;  // to the nearest to the root of aspect * wanted * m / n
+        while (2 * kTaskAspect * n * bands * bands < m * wanted)
+            bands *= 2;
         bands = gemm_min(rows, bands);
         ranges = gemm_max(1, gemm_min(columns, ceil_div(wanted, bands)));
         bands = gemm_max(bands, gemm_min(rows, wanted / ranges));
@@ -302,7 +318,7 @@ void empty_sum(const Gemm& g, Real* c) {
 template <class T>
 void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
     assert(g.m >= 0 && g.n >= 0 && g.k >= 0 && g.ldc >= g.n);
-    assert(g.lda >= (g.a_transposed ? g.m : g.k) && g.ldb >= (g.b_transposed ? g.k : g.n));
+    assert(g.lda >= (g.a_transposed ? g.m : g.k) && (g.b_packed || g.ldb >= (g.b_transposed ? g.k : g.n)));
     if (g.m == 0 || g.n == 0)
         return;
     if (g.k == 0)
@@ -311,10 +327,30 @@ void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
     const GemmTasks tasks(g);
     parallel_for(0, tasks.bands * tasks.ranges, 1, [&](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; ++task)
-            if (g.m == 1 && kFactors<T> == 1)
+            if (g.m == 1 && kFactors<T> == 1 && !g.b_packed)
                 multiply_thin(p, tasks.part(task));
             else
                 multiply_part<T>(p, tasks.part(task));
+    });
+}
+
+template <class T>
+void pack_panels(const Gemm& g, const Real* b, Real* to) {
+    const GemmProblem p{g, nullptr, b, nullptr};
+    const int64_t size = kTileColumns * ceil_div(g.k, kFactors<T>);
+    parallel_for(0, ceil_div(g.n, kTileColumns), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) {
+            const GemmBlock at =
+                GemmBlock{0, 0, 0, g.n, 0, g.k}.with_columns(j * kTileColumns, (j + 1) * kTileColumns);
+            auto* const panel = reinterpret_cast<PackedAs<T>*>(to) + j * size;
+            if constexpr (kParts<T> == 1) {
+                pack_right(g.k, at.columns, g.b_transposed, right_at(p, at), g.ldb, panel, kTileColumns);
+            } else {
+                T* const numbers = scratch_of<T>(Scratch::gemm_b, (g.k + 1) * kTileColumns);
+                pack_right(g.k, at.columns, g.b_transposed, right_at(p, at), g.ldb, numbers, kTileColumns);
+                join(ceil_div(g.k, 2), numbers, panel);
+            }
+        }
     });
 }
 

@@ -83,6 +83,21 @@ void pack_right(int64_t depth, int64_t columns, bool transposed, const Real* fro
             store(numbers + depth * row + j, zero());
 }
 
+// Panels of Rounded with their pairs in words, which are half as large, and back.
+inline void join(int64_t pairs, const Rounded* from, Halves* to) {
+    for (int64_t i = 0; i < pairs; ++i, from += 2 * kTileColumns, to += kTileColumns)
+        for (int64_t j = 0; j < kTileColumns; j += kLanes)
+            store(to + j, halves_of(load(from + j), load(from + kTileColumns + j)));
+}
+template <class T>
+void unpack(int64_t pairs, const Halves* from, T* to) {
+    Real* numbers = reinterpret_cast<Real*>(to);
+    for (int64_t i = 0; i < pairs; ++i, from += kTileColumns)
+        for (int64_t part = 0; part < 2; ++part, numbers += kTileColumns)
+            for (int64_t j = 0; j < kTileColumns; j += kLanes)
+                store(numbers + j, load_part<Rounded>(from + j, 0, part));
+}
+
 #if defined(__AVX512BF16__)
 // words(i, j) gives 16 words of row i from column j on, of which there are `rows` and `columns`.
 void pack_words(int64_t rows, int64_t columns, const auto& words, Halves* to, int64_t to_ld) {

@@ -33,17 +33,11 @@ struct GemmLeft {
     int64_t row, step, tile;
 };
 
-// Columns of op(b): T number k of column j is at[k * step + j].
+// Columns of op(b): T number k of column j is at[k * step + j]. The next panel's columns are `panel` further.
 template <class T>
 struct GemmRight {
     const T* at;
-    int64_t step;
-};
-
-// What will be needed next: the cache lines at `at` and each `step` after it, one for each k.
-struct GemmAhead {
-    const Real* at = nullptr;
-    int64_t step = 0;
+    int64_t step, panel;
 };
 
 // Where the tile goes: `columns` of the Vecs' lanes are stored, after c (if adding) and then the bias
@@ -63,44 +57,70 @@ inline void finish(Vec sum, int64_t lanes, bool add, const Real* bias, Real* c) 
     store(c, lanes, sum);
 }
 
-// The unroll pragmas are not a hint: `sum` is in registers only if every index into it is a constant.
+// Steps that are one turn of the loop: counting and fetching take issue slots from the fmas.
+constexpr int64_t kTurn = 4;
+
+// Turn number `turn` fetches what is needed soon. Of c that is a row each fourth turn: all of them at once
+// would hold up the loads of b. Of a it is what the next tile reads (a cache line of a row lasts for four
+// turns), or if a is stored as rows of k the tile after it. (gcc removes calls of a function that only
+// prefetches, so this one is always inline.)
 template <int rows, int vecs, class T>
-[[gnu::noinline]] void gemm_tile(int64_t steps, const GemmLeft<T>& left, const GemmRight<T>& right,
-                                 const GemmTarget& to, const GemmAhead& next) {
-    const T *a = left.at, *b = right.at;
-    const Real* ahead = next.at == nullptr ? to.c : next.at;
-    const int64_t a_row = left.row, a_step = left.step, b_step = right.step, ahead_step = next.step;
+[[gnu::always_inline]] inline void fetch(int64_t turn, const T* a, const GemmLeft<T>& left,
+                                         const GemmTarget& to) {
+    if (left.row == 1)
+        for (int64_t k = 0; k < kTurn * kParts<T>; ++k)
+            __builtin_prefetch(a + 2 * left.tile + k * left.step, 0, 2);
+    if (turn % 4 != 0)
+        return;
+    if (left.row != 1)
+        for (int i = 0; i < rows; ++i)
+            __builtin_prefetch(a + left.tile + i * left.row, 0, 2);
+    if (turn / 4 < rows)
+        for (int j = 0; j < vecs; ++j)
+            __builtin_prefetch(to.c + turn / 4 * to.ld + j * kLanes, 1);
+}
+
+// The unroll pragmas are not a hint: `sum` is in registers only if every index into it is a constant.
+template <int rows, int vecs, class T, class U>
+[[gnu::noinline]] void gemm_tile(int64_t steps, const GemmLeft<T>& left, const GemmRight<U>& right,
+                                 const GemmTarget& to) {
+    const T* a = left.at;
+    const U* b = right.at;
+    const int64_t a_row = left.row, a_step = left.step, b_step = right.step;
     Vec sum[rows][vecs];
 #pragma GCC unroll 32
     for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 32
-        for (int j = 0; j < vecs; ++j) {
+        for (int j = 0; j < vecs; ++j)
             sum[i][j] = zero();
-            __builtin_prefetch(to.c + i * to.ld + j * kLanes, 1);  // arrives during the loop over k
-        }
-    {
-        [[maybe_unused]] const Arithmetic<T> arithmetic{};
-        for (int64_t step = 0; step < steps; ++step) {
+    const auto step = [&](int64_t ahead) __attribute__((always_inline)) {  // of a, by so many steps
 #pragma GCC unroll 2
-            for (int64_t part = kParts<T> - 1; part >= 0; --part) {
-                decltype(load(b)) bs[vecs];
+        for (int64_t part = kParts<T> - 1; part >= 0; --part) {
+            decltype(load_part<T>(b, b_step, part)) bs[vecs];
+#pragma GCC unroll 32
+            for (int j = 0; j < vecs; ++j)
+                bs[j] = load_part<T>(b + j * kLanes, b_step, part);
+#pragma GCC unroll 32
+            for (int i = 0; i < rows; ++i) {
+                const auto as = broadcast(a[i * a_row + (ahead * kParts<T> + part) * a_step]);
 #pragma GCC unroll 32
                 for (int j = 0; j < vecs; ++j)
-                    bs[j] = load(b + part * b_step + j * kLanes);
-#pragma GCC unroll 32
-                for (int i = 0; i < rows; ++i) {
-                    const auto as = broadcast(a[i * a_row + part * a_step]);
-#pragma GCC unroll 32
-                    for (int j = 0; j < vecs; ++j)
-                        sum[i][j] = multiply_add<T>(as, bs[j], sum[i][j]);
-                }
+                    sum[i][j] = multiply_add<T>(as, bs[j], sum[i][j]);
             }
-            for (int64_t k = 0; k < kFactors<T>; ++k, ahead += ahead_step)
-                __builtin_prefetch(ahead, 0, 2);
-            __builtin_prefetch(a + left.tile + (step & 7) * a_row, 0, 2);  // the next rows, in turn
-            a += kParts<T> * a_step;
-            b += kParts<T> * b_step;
         }
+        b += kParts<U> * b_step;
+    };
+    {
+        [[maybe_unused]] const Arithmetic<T> arithmetic{};
+        for (int64_t turn = 0; turn < steps / kTurn; ++turn) {
+#pragma GCC unroll 4
+            for (int64_t i = 0; i < kTurn; ++i)
+                step(i);
+            fetch<rows, vecs>(turn, a, left, to);
+            a += kTurn * kParts<T> * a_step;
+        }
+        for (int64_t i = 0; i < steps % kTurn; ++i)
+            step(i);
     }
     const int64_t last = to.columns - (vecs - 1) * kLanes;  // lanes of a row's last Vec
 #pragma GCC unroll 32
@@ -112,16 +132,16 @@ template <int rows, int vecs, class T>
 }
 
 // The tile with just enough rows and Vecs: 1 <= count <= rows, 1 <= to.columns <= vecs * kLanes.
-template <int rows = kTileRows, int vecs = kTileVecs, class T>
-void fitting_tile(int64_t count, int64_t steps, const GemmLeft<T>& a, const GemmRight<T>& b,
-                  const GemmTarget& to, const GemmAhead& ahead = {}) {
+template <int rows = kTileRows, int vecs = kTileVecs, class T, class U>
+void fitting_tile(int64_t count, int64_t steps, const GemmLeft<T>& a, const GemmRight<U>& b,
+                  const GemmTarget& to) {
     if constexpr (rows > 1)
         if (count < rows)
-            return fitting_tile<rows - 1, vecs>(count, steps, a, b, to, ahead);
+            return fitting_tile<rows - 1, vecs>(count, steps, a, b, to);
     if constexpr (vecs > 1)
         if (to.columns <= (vecs - 1) * kLanes)
-            return fitting_tile<rows, vecs - 1>(count, steps, a, b, to, ahead);
-    gemm_tile<rows, vecs>(steps, a, b, to, ahead);
+            return fitting_tile<rows, vecs - 1>(count, steps, a, b, to);
+    gemm_tile<rows, vecs>(steps, a, b, to);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Gemm {
     int64_t lda, ldb, ldc;
     bool a_transposed = false, b_transposed = false;
     bool accumulate = false;
+    bool b_packed = false;  // b is what `pack` wrote of op(b)
     const Real* bias = nullptr;
     const Unary* activation = nullptr;
     // (m, n) with rows ldc apart, unless nullptr: c as it was before the activation, for its derivative.
@@ -125,6 +126,9 @@ struct Adam {
 struct Products {
     // ---- matrix product (gemm.cpp)
     void (*gemm)(const Gemm&, const Real* a, const Real* b, Real* c);
+    // Copies op(b) (k, n) into the order in which products read it: packed_size(n, k) numbers. Of bfloat16
+    // a copy takes half the memory. Other sets cannot read it.
+    void (*pack)(const Gemm&, const Real* b, Real* to);
 
     // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head
     // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr; statistics
@@ -209,6 +213,11 @@ constexpr bool unary_saves_output(Unary f) {
 // k is split into blocks of this size, on every path and machine: changing it changes bits. 512 rows
 // of a panel of 4 Vecs are 128 KiB, well inside L2, and were the fastest.
 constexpr int64_t kGemmBlockK = 512;
+
+// The room that `pack` needs: whole tiles of columns, and whole pairs of k.
+constexpr int64_t packed_size(int64_t n, int64_t k, Precision p) {
+    return (n + 63) / 64 * 64 * (p == Precision::bf16 ? (k + 1) / 2 : k);
+}
 
 // The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor
 // has. Throws Error if PLAINGRAD_ISA names a set that does not exist or that cannot run here.

@@ -30,6 +30,7 @@ namespace {
 template <class T>
 constexpr Products kProducts = {
     .gemm = gemm<T>,
+    .pack = pack_panels<T>,
     .attention = attention<T>,
     .attention_backward = attention_backward<T>,
 };

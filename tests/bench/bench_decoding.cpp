@@ -81,7 +81,8 @@ public:
     double bytes_per_token() const {
         int64_t numbers = model_.output.table->numel() + nn::parameter_count(model_.decoder);
         numbers -= workload_.n_layers * 2 * (workload_.d_model + 1) * workload_.d_model;
-        return static_cast<double>(numbers) * sizeof(Real);
+        const bool halves = precision_ == autograd::Precision::bf16;  // the packed weights
+        return static_cast<double>(numbers) * (halves ? 2 : sizeof(Real));
     }
 
 private:

@@ -110,15 +110,18 @@ auto clocked(const char* name) {
 }
 
 template <auto kIn>
-Products product_clocks(const char* gemm, const char* attention, const char* attention_backward) {
-    return {clocked<kIn, &Products::gemm>(gemm), clocked<kIn, &Products::attention>(attention),
+Products product_clocks(const char* gemm, const char* pack, const char* attention,
+                        const char* attention_backward) {
+    return {clocked<kIn, &Products::gemm>(gemm), clocked<kIn, &Products::pack>(pack),
+            clocked<kIn, &Products::attention>(attention),
             clocked<kIn, &Products::attention_backward>(attention_backward)};
 }
 
 Kernels clocks() {
     Kernels table = real_cpu();
-    table.float32 = product_clocks<&Kernels::float32>("gemm", "attention", "attention_backward");
-    table.bf16 = product_clocks<&Kernels::bf16>("gemm bf16", "attention bf16", "attention_backward bf16");
+    table.float32 = product_clocks<&Kernels::float32>("gemm", "pack", "attention", "attention_backward");
+    table.bf16 =
+        product_clocks<&Kernels::bf16>("gemm bf16", "pack bf16", "attention bf16", "attention_backward bf16");
 #define CLOCK(f) table.f = clocked<nullptr, &Kernels::f>(#f)
     CLOCK(unary), CLOCK(unary_backward), CLOCK(binary), CLOCK(dropout), CLOCK(residual);
     CLOCK(fill), CLOCK(copy), CLOCK(sum), CLOCK(max), CLOCK(max_backward), CLOCK(sum_of_squares);

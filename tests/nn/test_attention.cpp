@@ -182,6 +182,19 @@ TEST_CASE("attention: queries in another order give rows in that order, keys in 
     CHECK_FALSE(same_bits(swapped, straight));
 }
 
+TEST_CASE("cache: a row that does not exist is an error, and changes nothing", "[nn][attention]") {
+    KeyValueCache cache(random({3, 2, 8}, 1));
+    cache.select({2, 0});
+    for (const int32_t row : {-1, 2}) {
+        CHECK_THROWS_WITH(cache.select({0, row}),
+                          "[KeyValueCache] there is no row " + std::to_string(row) + " of 2");
+        REQUIRE(cache.rows() != nullptr);
+        CHECK(*cache.rows() == std::vector<int32_t>{2, 0});
+    }
+    cache.select({1, 1, 0});
+    CHECK(*cache.rows() == std::vector<int32_t>{0, 0, 2});
+}
+
 TEST_CASE("attention: a query without allowed keys gets the output bias, and no gradient",
           "[nn][attention]") {
     const MultiHeadAttention layer(6, 2, Rng(13), {.init = Init::pytorch});

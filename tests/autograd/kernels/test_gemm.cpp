@@ -58,7 +58,7 @@ struct Problem {
     static constexpr int64_t kGuard = 40;
     Gemm g;
     std::vector<Real> a, b, c, bias;
-    bool bf16 = false;
+    bool bf16 = false, packed = false;
 
     // `gap`: how much longer than needed the rows of each matrix are.
     Problem(int64_t m, int64_t n, int64_t k, bool a_transposed, bool b_transposed, bool accumulate,
@@ -84,8 +84,15 @@ struct Problem {
         gemm.bias = bias.empty() ? nullptr : bias.data();
         std::vector<Real> result = c;
         const Problem before = *this;
-        const auto product = bf16 ? kernels::cpu().bf16.gemm : kernels::cpu().float32.gemm;
-        product(gemm, a.data(), b.data(), result.data() + kGuard);
+        const Precision precision = bf16 ? Precision::bf16 : Precision::float32;
+        const kernels::Products& products = kernels::cpu().products(precision);
+        std::vector<Real> of_b = b;
+        if (packed) {
+            of_b.assign(static_cast<size_t>(kernels::packed_size(g.n, g.k, precision)), kNaN);
+            products.pack(gemm, b.data(), of_b.data());
+            gemm.b_packed = true;
+        }
+        products.gemm(gemm, a.data(), of_b.data(), result.data() + kGuard);
         if (!same(a, before.a) || !same(b, before.b) || !same(bias, before.bias))
             result.clear();  // so that no reference is equal
         return result;
@@ -126,7 +133,7 @@ struct Problem {
         return std::to_string(g.m) + " x " + std::to_string(g.n) + " x " + std::to_string(g.k) +
                (g.a_transposed ? ", a transposed" : "") + (g.b_transposed ? ", b transposed" : "") +
                (g.accumulate ? ", accumulating" : "") + (bias.empty() ? "" : ", bias") + ", ldc " +
-               std::to_string(g.ldc) + (bf16 ? ", bf16" : "");
+               std::to_string(g.ldc) + (bf16 ? ", bf16" : "") + (packed ? ", b packed" : "");
     }
 };
 
@@ -135,9 +142,14 @@ void check_bits(Problem problem) {
         problem.bf16 = bf16;
         const std::vector<Real> expected = problem.reference();
         on_each_isa([&] {
+            problem.packed = false;
             INFO(problem.name());
             const bool equal = same(problem.run(), expected);
             REQUIRE(equal);
+            problem.packed = true;
+            INFO("b packed");
+            const bool equal_if_packed = same(problem.run(), expected);
+            REQUIRE(equal_if_packed);
         });
     }
 }

@@ -420,9 +420,9 @@ TEST_CASE("kernels: each has a reference, a comparison of bits, and a row in the
         const std::string name = (*i)[1];
         const bool product = clocks.find("&Products::" + name + ">") != std::string::npos;
         const std::string call = product ? "cpu().float32." + name : "cpu()." + name + "(";
-        const std::string both = product ? "products." + name + "(" : call;  // in both precisions
+        const std::string both = product ? "products." + name + "(" : call;  // of one precision or the other
         INFO(name);
-        CHECK(contains(reference, call));
+        CHECK((contains(reference, call) || contains(reference, both)));
         if (name == "fma_chains")
             continue;  // it only measures speed
         CHECK((contains(bits, call) || contains(bits, both)));

@@ -1,0 +1,16 @@
+#include "autograd/packed_weights.h"
+
+namespace plaingrad::autograd {
+
+const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision p) {
+    const std::tuple key(b, g.n, g.b_transposed, p);
+    auto at = entries_.find(key);
+    if (at == entries_.end() || !at->second.weight.is_current()) {
+        const Tensor copy = Tensor::uninitialized({kernels::packed_size(g.n, g.k, p)});
+        kernels::cpu().products(p).pack(g, b, copy.mutable_data());
+        at = entries_.insert_or_assign(key, Entry{weight.save(), copy}).first;
+    }
+    return at->second.copy.data();
+}
+
+}  // namespace plaingrad::autograd

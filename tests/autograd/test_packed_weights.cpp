@@ -1,0 +1,122 @@
+// Weights packed once for many products: the same bits, packed again when the weight changes, and not before.
+#include <thread>
+
+#include "autograd/ops.h"
+#include "autograd/packed_weights.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace autograd;
+using tests::random;
+using tests::same_bits;
+
+namespace {
+
+// All ops that multiply rows by a weight.
+std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& table, const Tensor& bias,
+                             Precision p) {
+    const int64_t n = w.size(1);
+    return {linear(x, w, bias, p), linear_activation(x, w, bias, Activation::gelu, p),
+            linear_columns(x, w, bias, n / 3, n / 4, p), linear_columns(x, w, bias, n / 3, n / 2, p),
+            linear_transposed(x, table, bias, p)};
+}
+
+}  // namespace
+
+TEST_CASE("packed weights: the same bits from every op, set and precision", "[packed]") {
+    for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
+        kernels::use(*name);
+        for (const Precision p : {Precision::float32, Precision::bf16})
+            for (const int64_t rows : {1, 2, 6, 19, 70})
+                for (const int64_t n : {17, 64, 133}) {
+                    INFO(*name << ", " << rows << " rows, " << n << " columns, " << kPrecisionNames[int(p)]);
+                    const Tensor x = random({rows, 515}, 1), w = random({515, n}, 2), bias = random({n}, 3);
+                    const Tensor table = random({n, 515}, 4);
+                    const std::vector<Tensor> expected = products(x, w, table, bias, p);
+                    PackedWeights packed;
+                    const PackedWeights::Use use(packed);
+                    for (int time = 0; time < 2; ++time) {
+                        const std::vector<Tensor> y = products(x, w, table, bias, p);
+                        for (std::size_t op = 0; op < y.size(); ++op)
+                            CHECK(same_bits(y[op], expected[op]));
+                    }
+                }
+    }
+    kernels::use(kernels::available()[0]);
+}
+
+TEST_CASE("packed weights: both precisions of one weight side by side", "[packed]") {
+    const Tensor x = random({3, 40}, 1), w = random({40, 70}, 2);
+    const Tensor expected = linear(x, w), rounded = linear(x, w, {}, Precision::bf16);
+    REQUIRE(!same_bits(expected, rounded));
+    PackedWeights packed;
+    const PackedWeights::Use use(packed);
+    for (int time = 0; time < 2; ++time) {
+        CHECK(same_bits(linear(x, w), expected));
+        CHECK(same_bits(linear(x, w, {}, Precision::bf16), rounded));
+    }
+}
+
+TEST_CASE("packed weights: copied once, and again after the weight was written to", "[packed]") {
+    const Tensor x = random({3, 300}, 1);
+    Tensor w = random({300, 700}, 2);
+    PackedWeights packed;
+    const PackedWeights::Use use(packed);
+    const int64_t before = storage_statistics().bytes_in_use;
+    linear(x, w);
+    const int64_t first = storage_statistics().bytes_in_use;
+    CHECK(first - before >= 300 * 700 * int64_t(sizeof(Real)));
+    linear(x, w);
+    CHECK(storage_statistics().bytes_in_use == first);
+
+    w.mutable_data()[0] += 1;
+    CHECK(same_bits(linear(x, w), matmul(x, w)));
+    CHECK(storage_statistics().bytes_in_use == first);  // in place of the first copy
+}
+
+TEST_CASE("packed weights: a weight that is gone does not lend its copy to another", "[packed]") {
+    const Tensor x = random({3, 300}, 1);
+    PackedWeights packed;
+    const PackedWeights::Use use(packed);
+    for (uint64_t seed = 2; seed < 6; ++seed) {  // of one size, so that memory would be used again
+        const Tensor w = random({300, 200}, seed);
+        CHECK(same_bits(linear(x, w), matmul(x, w)));
+    }
+}
+
+TEST_CASE("packed weights: in use in their scope, on their thread", "[packed]") {
+    PackedWeights outer, inner;
+    CHECK(PackedWeights::active() == nullptr);
+    {
+        const PackedWeights::Use use(outer);
+        {
+            const PackedWeights::Use nested(inner);
+            CHECK(PackedWeights::active() == &inner);
+        }
+        CHECK(PackedWeights::active() == &outer);
+        PackedWeights* elsewhere = &outer;
+        std::thread([&] { elsewhere = PackedWeights::active(); }).join();
+        CHECK(elsewhere == nullptr);
+    }
+    CHECK(PackedWeights::active() == nullptr);
+}
+
+TEST_CASE("packed weights: bfloat16 take half the memory", "[packed]") {
+    CHECK(kernels::packed_size(512, 512, Precision::float32) == 512 * 512);
+    CHECK(kernels::packed_size(512, 512, Precision::bf16) == 512 * 512 / 2);
+    CHECK(kernels::packed_size(65, 3, Precision::bf16) == 128 * 2);
+    CHECK(kernels::packed_size(0, 3, Precision::float32) == 0);
+}
+
+TEST_CASE("packed weights: gradients flow as without them", "[packed]") {
+    const Tensor x = tests::leaf(random({5, 20}, 1)), w = tests::leaf(random({20, 30}, 2));
+    sum(linear(x, w)).backward();
+    const Tensor dx = x.grad().clone(), dw = w.grad().clone();
+    x.zero_grad(), w.zero_grad();
+    PackedWeights packed;
+    const PackedWeights::Use use(packed);
+    sum(linear(x, w)).backward();
+    CHECK(same_bits(x.grad(), dx));
+    CHECK(same_bits(w.grad(), dw));
+}
