@@ -90,7 +90,7 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
     return with_backward(
         op, out, inputs,
         [a, p, q, k, v, mask = o.mask, sinks = std::move(sinks), saved = std::move(saved),
-         statistics = statistics.save()](const Tensor& dout) {
+         output = out.save(), statistics = statistics.save()](const Tensor& dout) {
             check(a.kv_rows == nullptr, "[attention] kv_rows has no backward");
             std::vector<kernels::Out> outs;
             for (const GradSink& sink : sinks)
@@ -99,7 +99,7 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
             const auto to = [&](const Place& at) { return from_column(outs[at.input], at.column); };
             const kernels::Out dk = to(k), dv = to(v);
             kernels::cpu().products(p).attention_backward(
-                a, in(q), in(k), in(v), statistics.data(), dout.data(),
+                a, in(q), in(k), in(v), output.data(), statistics.data(), dout.data(),
                 beside(to(q), dk, dv, saved[q.input].numel()), dk, dv);
         });
 }

@@ -125,6 +125,11 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
     return permute(heads, {0, 2, 1, 3});                                                    // (B, H, T, D)
 }
 
+// (B, H, T, D) -> (B, T, H*D)
+static Tensor merge_heads(const Tensor& heads) {
+    return reshape(permute(heads, {0, 2, 1, 3}), {heads.size(0), heads.size(2), -1});  // (B, T, H*D)
+}
+
 // In a matrix product a masked NaN would still spread, because 0 * NaN is NaN. So the products below replace
 // non-finite elements by 0, and NaN is added back only where the mask lets it be seen. This protects backward
 // too.
@@ -163,8 +168,13 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
         weights = dropout(weights, options.dropout, *options.rng);
     if (options.weights != nullptr)
         *options.weights = weights.detach();
-    const Tensor heads = weighted_sums(weights, values, allowed, p);  // (B, H, T, D)
-    return reshape(permute(heads, {0, 2, 1, 3}), {B, T, H * D});      // (B, T, H*D)
+    if (p == Precision::float32)
+        return merge_heads(weighted_sums(weights, values, allowed, p));  // (B, T, H*D)
+
+    // The kernel divides by Σ exp after the sums. In bf16 that shows: what it rounds is exp(score - largest).
+    const Tensor largest = max(masked, -1, true).detach();                           // (B, H, T, 1)
+    const Tensor total = sum(exp(masked - largest), {-1}, true);                     // (B, H, T, 1)
+    return merge_heads(weighted_sums(weights * total, values, allowed, p) / total);  // (B, T, H*D)
 }
 
 // qkv = q | k | v

@@ -17,37 +17,38 @@ inline bool is_single_step(const Attention& a, const Real* weights) {
     return a.queries == 1 && weights == nullptr && a.dropout == 0 && a.mask.allowed == nullptr;
 }
 
-// q, k, v, out: those of the whole attention. w: room for the scores, whole Vecs.
+// q, k, v, out: those of the whole attention. w: room for the scores of a block of keys.
 inline void attend_once(const Head& h, const Real* q, const Real* k, const Real* v, Real* out,
                         Real* statistics, Real* w) {
     const Attention& a = *h.a;
-    const int64_t n = h.limit(0);
-    sum_transposed(n, a.d, q + h.query(0), 1, k + h.key(0), a.kv_row, w);
     const Vec scale = broadcast(a.scale);
-    Vec largest = broadcast(-kInfinity);
-    for (int64_t s = 0; s < n; s += kLanes)
-        largest = max(largest, load(w + s, n - s, -kInfinity) * scale);
-    const Real shift = first_lane(at_least(-kLargest, broadcast(reduce_max(largest))));
-    const Real factor = Real(1) / reduce_add(sum_terms(n, kLanes, [&](Vec sum, int64_t s) {
-                            const Vec e = exp_of(w + s, n - s, scale, shift);
-                            store(w + s, e);
-                            return sum + e;
-                        }));
-    for (int64_t s = 0; s < n; s += kLanes)
-        store(w + s, load(w + s) * broadcast(factor));
-    for (int64_t s = 0; s == 0 || s < n; s += kGemmBlockK)
-        product(Product<Real>{smaller(kGemmBlockK, n - s),
-                              w + s,
-                              0,
-                              1,
-                              v + h.key(s),
-                              a.kv_row,
-                              {out + h.out(0), s > 0},
-                              0,
-                              a.d},
-                1);
-    statistics[2 * h.row(0)] = shift;
-    statistics[2 * h.row(0) + 1] = factor;
+    const auto multiply_out = [&](Vec factor) {
+        for (int64_t i = 0; i < a.d; i += kLanes)
+            store(out + h.out(0) + i, a.d - i, load(out + h.out(0) + i, a.d - i) * factor);
+    };
+    RunningSoftmax softmax;
+    for_key_blocks(h.limit(0), [&](Keys keys) {
+        const int64_t n = keys.count();
+        sum_transposed(n, a.d, q + h.query(0), 1, k + h.key(keys.begin), a.kv_row, w);
+        Vec largest = broadcast(-kInfinity);
+        for (int64_t s = 0; s < n; s += kLanes)
+            largest = max(largest, load(w + s, n - s, -kInfinity));
+        const Vec before = softmax.move_to(keys.begin == 0, broadcast(reduce_max(largest)) * scale);
+        const Real shift = first_lane(softmax.shift);
+        const Vec sum = sum_terms(n, kLanes, [&](Vec so_far, int64_t s) {
+            const Vec e = exp_of(w + s, n - s, scale, shift);
+            store(w + s, e);
+            return so_far + e;
+        });
+        softmax.total = softmax.total + broadcast(reduce_add(sum));
+        if (keys.begin > 0)
+            multiply_out(before);
+        const Out to = {out + h.out(0), keys.begin > 0};
+        product(Product<Real>{n, w, 0, 1, v + h.key(keys.begin), a.kv_row, to, 0, a.d}, 1);
+    });
+    multiply_out(softmax.factor());
+    statistics[2 * h.row(0)] = first_lane(softmax.shift);
+    statistics[2 * h.row(0) + 1] = first_lane(softmax.factor());
 }
 
 }  // namespace

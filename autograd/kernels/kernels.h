@@ -132,11 +132,11 @@ struct Products {
 
     // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head
     // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr; statistics
-    // (batch, heads, queries, 2): each query's largest score and 1 / Σ exp, kept for backward
+    // (batch, heads, queries, 2): each query's largest score and 1 / Σ exp(score - that), kept for backward
     void (*attention)(const Attention&, const Real* q, const Real* k, const Real* v, Real* out, Real* weights,
                       Real* statistics);
     // Any of dq, dk, dv may have data == nullptr.
-    void (*attention_backward)(const Attention&, const Real* q, const Real* k, const Real* v,
+    void (*attention_backward)(const Attention&, const Real* q, const Real* k, const Real* v, const Real* out,
                                const Real* statistics, const Real* dout, Out dq, Out dk, Out dv);
 };
 

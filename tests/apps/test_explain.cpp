@@ -75,9 +75,9 @@ models/decoder.cpp:DecoderLayer                                Section 3.2.3
 
       head 1: weights              head 2: weights
           5      3      9              5      3      9
-<sos>  0.00.  0.00.  1.00#   <sos>  0.00.  0.03.  0.97#
-    9  0.07.  0.21:  0.72*       9  0.02.  0.75*  0.23:
-    3  1.00#  0.00.  0.00.       3  0.96#  0.04.  0.00.
+<sos>  0.00.  0.00.  1.00#   <sos>  0.00.  0.01.  0.99#
+    9  0.08.  0.22:  0.70*       9  0.02.  0.67*  0.32:
+    3  0.99#  0.01.  0.00.       3  0.90#  0.09.  0.01.
     5  1.00#  0.00.  0.00.       5  1.00#  0.00.  0.00.
 
 This is the reversal. Row <sos> must say the last symbol of the source, row 9

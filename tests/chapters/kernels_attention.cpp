@@ -46,7 +46,7 @@ void memory(std::ostream& out) {
     for (int64_t length = 128; length <= 1024; length *= 2) {
         const Kept now = kept(length);
         rows.push_back({grouped(length), grouped(kHeads * length * length * 4 / 1024), grouped(now.plain),
-                        grouped(now.fused), grouped(16 * length * 4 / 1024)});
+                        grouped(now.fused), grouped(16 * std::min<int64_t>(length, 512) * 4 / 1024)});
         claim(last.plain == 0 || (now.plain >= 3 * last.plain && now.fused <= 2 * last.fused + 1),
               "the plain form grows with the square, the blocks do not");
         last = now;

@@ -107,7 +107,7 @@ void attention_both_ways(Run& r, Change change) {
         Real* statistics = r.out(2 * c.a.batch * c.a.heads * c.a.queries);
         products.attention(c.a, q, k, v, out, weights, statistics);
         const Out dq = r.sink(c.q()), dk = r.sink(c.k()), dv = r.sink(c.k());
-        products.attention_backward(c.a, q, k, v, statistics, dout, dq, dk, dv);
+        products.attention_backward(c.a, q, k, v, out, statistics, dout, dq, dk, dv);
     }
 }
 
