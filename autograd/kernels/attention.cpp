@@ -158,8 +158,8 @@ void attention(const Attention& a, const Real* q, const Real* k, const Real* v, 
             const int64_t first = task % parts * kTaskQueries;
             if (task + 1 < end)
                 fetch_head(head_of(a, (task + 1) / parts), q, k, v, out);
-            if (kFactors<T> == 1 && is_single_step(a, weights))
-                attend_once(h, q, k, v, out, statistics, scratch(Scratch::attention, score_width(a)));
+            if (is_single_step(a, weights))
+                attend_once<T>(h, q, k, v, out, statistics, scratch(Scratch::attention, step_size<T>(a)));
             else
                 forward.run(h, first, smaller(first + kTaskQueries, a.queries));
         }

@@ -185,6 +185,18 @@ auto multiply_add(auto a, auto b, Vec sum) {
 #endif
 }
 
+// A step with a pair of numbers that are rounded here. x: its other factors, packed, x_step apart.
+#if defined(__AVX512BF16__)
+inline Vec add_pair(const Halves* x, int64_t, Vec even, Vec odd, Vec sum) {
+    return multiply_add<Halves>(broadcast(*x), halves_of(even, odd), sum);
+}
+#else
+inline Vec add_pair(const Rounded* x, int64_t x_step, Vec even, Vec odd, Vec sum) {
+    sum = flushing_fma(broadcast(x[x_step]), rounded(odd), sum);
+    return flushing_fma(broadcast(x[0]), rounded(even), sum);
+}
+#endif
+
 // A step of which only number i is there, one of a pair; x and m are where the chain's factors begin, a T
 // of them x_step and m_row further. The other half of the pair is +0.
 #if defined(__AVX512BF16__)

@@ -38,6 +38,11 @@ struct Settings {
     int64_t batch = 0, threads = 0, position = 0;
 };
 
+// As decoding keeps it, packed.
+double bytes_of_weight(autograd::Precision precision) {
+    return precision == autograd::Precision::bf16 ? 2 : sizeof(Real);
+}
+
 class Decoding {
 public:
     Decoding(int64_t batch, const std::string& search, const std::string& precision)
@@ -81,8 +86,7 @@ public:
     double bytes_per_token() const {
         int64_t numbers = model_.output.table->numel() + nn::parameter_count(model_.decoder);
         numbers -= workload_.n_layers * 2 * (workload_.d_model + 1) * workload_.d_model;
-        const bool halves = precision_ == autograd::Precision::bf16;  // the packed weights
-        return static_cast<double>(numbers) * (halves ? 2 : sizeof(Real));
+        return static_cast<double>(numbers) * bytes_of_weight(precision_);
     }
 
 private:
@@ -185,8 +189,11 @@ void measure_position(const Settings& s) {
             read(1);
     });
     const int64_t keys_values = config.n_layers * 2 * (s.position + at) / 2 * w.d_model;  // on average
-    const auto numbers = static_cast<double>(nn::parameter_count(model) + keys_values);
-    print_row(s, "at position " + std::to_string(s.position), 1, 1e3 * kTokens / ms, numbers * sizeof(Real));
+    const int64_t weights =
+        nn::parameter_count(model) - config.max_length * config.block.d_model;  // one position
+    const double bytes = static_cast<double>(keys_values) * sizeof(Real) +
+                         static_cast<double>(weights) * bytes_of_weight(kit::precision_of(s.precision));
+    print_row(s, "at position " + std::to_string(s.position), 1, 1e3 * kTokens / ms, bytes);
 }
 
 int take_turns(const Settings& s) {

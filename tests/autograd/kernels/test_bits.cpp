@@ -221,6 +221,7 @@ const Case kCases[] = {
                     *v = r.in(3 * a.keys * 2 * 5, 3);
          Real *out = r.out(3 * 2 * 5), *statistics = r.out(3 * 2 * 2);
          cpu().float32.attention(a, q, k, v, out, nullptr, statistics);
+         cpu().bf16.attention(a, q, k, v, r.out(3 * 2 * 5), nullptr, statistics);
      }},
     {"attention, no mask", true, [](Run& r) { attention_both_ways(r, [](AttentionCase&) {}); }},
     {"attention, padding, causal, dropout", true,
@@ -361,13 +362,16 @@ TEST_CASE("kernels: attention of a single query has the bits that the query has 
                 Attention a = {};
                 a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d, a.scale = Real(0.3);
                 a.q_row = a.kv_row = row, a.mask.key_counts = &count;
-                std::vector<Real> all(q.size(), kNan), alone(q.size(), kNan), unused(12);
-                cpu().float32.attention(a, q.data(), k.data(), v.data(), all.data(), nullptr, unused.data());
-                a.queries = 1;
-                for (int64_t t = 0; t < queries; ++t)
-                    cpu().float32.attention(a, q.data() + t * row, k.data(), v.data(), alone.data() + t * row,
-                                            nullptr, unused.data());
-                CHECK(same_bits(alone, all));
+                for (const Products& products : {cpu().float32, cpu().bf16}) {
+                    std::vector<Real> all(q.size(), kNan), alone(q.size(), kNan), unused(12);
+                    a.queries = queries;
+                    products.attention(a, q.data(), k.data(), v.data(), all.data(), nullptr, unused.data());
+                    a.queries = 1;
+                    for (int64_t t = 0; t < queries; ++t)
+                        products.attention(a, q.data() + t * row, k.data(), v.data(), alone.data() + t * row,
+                                           nullptr, unused.data());
+                    CHECK(same_bits(alone, all));
+                }
             }
     use(before.c_str());
 }
