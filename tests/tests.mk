@@ -207,12 +207,6 @@ $(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(BENCH_OBJ)
 	$(call say,ld )
 	$(Q)$(link)
 
-# bench_profile has a kernels::cpu() of its own, and calls the real one.
-$(OBJ)/tests/bench/dispatch.o: autograd/kernels/dispatch.cpp $(OUT)/flags
-	$(call say,c++)
-	$(Q)$(CXX) $(FLAGS) $(EXTRA) -Dcpu=real_cpu -MMD -MP -c $< -o $@
-$(OUT)/bench/bench_profile: $(OBJ)/tests/bench/dispatch.o
-
 $(OUT)/bench/bench_matmul: LIBS = -ldl  # in the C library itself since glibc 2.34
 
 $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(LIB)

@@ -99,7 +99,8 @@ const Kernels*& current() {
 
 const Kernels& cpu() { return *current(); }
 
-void use(const char* name) { current() = &find(name); }
+void use(const char* name) { use(find(name)); }
+void use(const Kernels& kernels) { current() = &kernels; }
 
 const char* const* available() {
     static const auto& names = *[] {  // never destroyed, for the same reason

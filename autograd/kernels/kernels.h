@@ -215,16 +215,18 @@ constexpr bool unary_saves_output(Unary f) {
 constexpr int64_t kGemmBlockK = 512;
 
 // The room that `pack` needs: whole tiles of columns, and whole pairs of k.
-constexpr int64_t packed_size(int64_t n, int64_t k, Precision p) {
-    return (n + 63) / 64 * 64 * (p == Precision::bf16 ? (k + 1) / 2 : k);
+constexpr int64_t packed_size(int64_t n, int64_t k, Precision precision) {
+    return (n + 63) / 64 * 64 * (precision == Precision::bf16 ? (k + 1) / 2 : k);
 }
 
 // The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor
 // has. Throws Error if PLAINGRAD_ISA names a set that does not exist or that cannot run here.
 const Kernels& cpu();
 
-// Switches to another set by name; same errors. For tests and benchmarks, not while kernels run.
+// Switches to another set by name, with the same errors; or to a table of your own, which must outlive its
+// use: one that counts calls, say. For tests and benchmarks, not while kernels run.
 void use(const char* name);
+void use(const Kernels& kernels);
 
 // The sets that can run here, best first; ends with nullptr.
 const char* const* available();

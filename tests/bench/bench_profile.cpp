@@ -1,9 +1,7 @@
 // Where the time of a training step goes: kernel by kernel, products by shape.
 //
-// All arithmetic of the library goes through the table that kernels::cpu() returns. This program has its own
-// cpu(), which returns a table of functions that read the clock, call the real one, and read the clock again.
-// The Makefile compiles the library's dispatch.cpp for it once more, with cpu() renamed to real_cpu(), so
-// that the linker does not take the one in the archive.
+// All arithmetic of the library goes through the table that kernels::cpu() returns. This program puts a table
+// of its own there, of functions that read the clock, call the real one, and read the clock again.
 #include <cstdio>
 #include <map>
 #include <thread>
@@ -19,10 +17,6 @@
 
 using namespace plaingrad;  // NOLINT
 
-namespace plaingrad::autograd::kernels {
-const Kernels& real_cpu();
-}
-
 namespace {
 
 using namespace bench;
@@ -31,7 +25,6 @@ using autograd::kernels::Attention;
 using autograd::kernels::Gemm;
 using autograd::kernels::Kernels;
 using autograd::kernels::Products;
-using autograd::kernels::real_cpu;
 
 struct Line {
     int64_t calls = 0;
@@ -59,15 +52,18 @@ double flops(const Gemm& g, const Real*, const Real*, Real*) {
 }
 // Two products forward, four backward, as counted in workloads.cpp. (Backward computes the scores again,
 // which does not count.)
-double flops(const Attention& a, const Real*, const Real*, const Real*, Real*, Real*, Real*) {
-    return 4.0 * static_cast<double>(a.batch * a.heads * a.queries * a.keys * a.d);
-}
-double flops(const Attention& a, const Real*, const Real*, const Real*, const Real*, const Real*,
-             autograd::kernels::Out, autograd::kernels::Out, autograd::kernels::Out) {
-    return 8.0 * static_cast<double>(a.batch * a.heads * a.queries * a.keys * a.d);
+template <class... A>
+double flops(const Attention& a, const A&...) {
+    constexpr bool backward = (std::is_same_v<A, autograd::kernels::Out> || ...);
+    return (backward ? 8.0 : 4.0) * static_cast<double>(a.batch * a.heads * a.queries * a.keys * a.d);
 }
 
 // ------------------------------------------------------------------------------ the table of clocks
+
+const Kernels& real() {
+    static const Kernels table = autograd::kernels::cpu();  // as it is before the clocks take its place
+    return table;
+}
 
 const std::thread::id main_thread = std::this_thread::get_id();
 
@@ -75,9 +71,9 @@ const std::thread::id main_thread = std::this_thread::get_id();
 template <auto kIn, auto kMember>
 auto real_function() {
     if constexpr (kIn == nullptr)
-        return real_cpu().*kMember;
+        return real().*kMember;
     else
-        return real_cpu().*kIn.*kMember;
+        return real().*kIn.*kMember;
 }
 
 template <auto kIn, auto kMember, class Function>
@@ -118,7 +114,7 @@ Products product_clocks(const char* gemm, const char* pack, const char* attentio
 }
 
 Kernels clocks() {
-    Kernels table = real_cpu();
+    Kernels table = real();
     table.float32 = product_clocks<&Kernels::float32>("gemm", "pack", "attention", "attention_backward");
     table.bf16 =
         product_clocks<&Kernels::bf16>("gemm bf16", "pack bf16", "attention bf16", "attention_backward bf16");
@@ -131,17 +127,6 @@ Kernels clocks() {
 #undef CLOCK
     return table;
 }
-
-}  // namespace
-
-namespace plaingrad::autograd::kernels {
-const Kernels& cpu() {
-    static const Kernels table = clocks();
-    return table;
-}
-}  // namespace plaingrad::autograd::kernels
-
-namespace {
 
 // Reading the clock costs some 50 ns a call: less than one percent except for the smallest models.
 struct Settings {
@@ -217,7 +202,7 @@ void profile(const Settings& s) {
         const auto mib = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
         std::printf("%s: a training step, %.3f ms with the clocks, %d thread%s, %s, fma peak %.0f GFLOP/s\n",
                     s.workload.c_str(), 1e3 * whole / count, autograd::thread_count(),
-                    autograd::thread_count() == 1 ? "" : "s", real_cpu().name, peak);
+                    autograd::thread_count() == 1 ? "" : "s", real().name, peak);
         std::printf(
             "memory: %.1f MiB stay in use between steps (weights, gradients, Adam's moments), %.1f MiB come "
             "and go;\n"
@@ -226,6 +211,24 @@ void profile(const Settings& s) {
         std::printf("kernel                             calls         ms     share  GFLOP/s  of peak\n");
     }
     print_table(s, count, whole, peak);
+}
+
+// The share of a small model's step that is not arithmetic, measured without the clocks. Disturbances only
+// make a step longer, so the best of some rounds counts.
+void print_shares(autograd::Precision precision) {
+    autograd::kernels::use(real());
+    std::printf("\nnot arithmetic: 1 - flops / (fma peak x time) of a training step\n");
+    for (const char* name : {"reverse", "toy", "char_small"}) {
+        Training training(workload(name), precision);
+        training.step();
+        double peak = 0, steps_per_second = 0;
+        for (int round = 0; round < 5; ++round) {
+            peak = std::max(peak, fma_peak());
+            steps_per_second = std::max(steps_per_second, rate([&] { return training.step(), 1; }, 0.05));
+        }
+        std::printf("  %-14s %8.3f ms %6.1f %%\n", name, 1e3 / steps_per_second,
+                    100 * (1 - 1e-9 * workload(name).flops() * steps_per_second / peak));
+    }
 }
 
 }  // namespace
@@ -240,7 +243,11 @@ int main(int argc, char** argv) {
         options.add_precision(s.precision);
         options.add("--csv", "print comma-separated values", s.csv);
         options.parse(argc, argv);
+        static const Kernels table = clocks();
+        autograd::kernels::use(table);
         profile(s);
+        if (!s.csv)
+            print_shares(kit::precision_of(s.precision));
         return 0;
     });
 }

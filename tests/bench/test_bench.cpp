@@ -1,6 +1,7 @@
 // The benchmarks run and print numbers. The values depend on the machine.
 #include <cmath>
 #include <filesystem>
+#include <regex>
 
 #include "tests/apps/run.h"
 #include "tests/catch.h"
@@ -145,4 +146,17 @@ TEST_CASE("bench_profile: every kernel's time, and the products by shape", "[ben
     CHECK(result.out.find("attention_backward,6.0,") !=
           std::string::npos);  // 2 in the encoder, 4 in the decoder
     CHECK(result.out.find("  20 x 256 x 128,") != std::string::npos);
+}
+
+TEST_CASE("bench_profile: the share of a small step that is not arithmetic", "[bench]") {
+    const Result result = bench("bench_profile", {"--workload", "toy", "--steps", "1"});
+    INFO(result.out << result.err);
+    REQUIRE(result.status == 0);
+    for (const std::string name : {"reverse", "toy", "char_small"}) {
+        std::smatch found;
+        REQUIRE(
+            std::regex_search(result.out, found, std::regex("\n  " + name + " +[0-9.]+ ms +([0-9.]+) %\n")));
+        CHECK(positive(found[1]));
+        CHECK(std::stod(found[1]) < 100);
+    }
 }
