@@ -34,7 +34,7 @@ struct InputEmbedding {
 struct OutputLayer {
     // With config.tied the table is left for the model to share.
     OutputLayer(const StackConfig& config, const Rng& rng);
-    Tensor operator()(const Tensor& x, const Mode& mode = Mode::eval()) const {
+    Tensor operator()(const Tensor& x, const Mode& mode) const {
         return autograd::linear_transposed(x, table, bias, mode.precision());
     }
     // The cross-entropy of the logits, which are never all in memory at once.

@@ -20,7 +20,7 @@ struct MultiHeadOptions {
 // The arguments of an attention besides its vectors. Layers pass them on without reading them.
 struct Pass {
     Mask mask = Mask::none();
-    Mode mode = Mode::eval();
+    Mode mode;          // no default: a caller who forgot it would lose the precision of the products
     int64_t first = 0;  // the position of x's first token in its sentence
     // For decoding. Self-attention: holds the keys and values of positions 0 .. first-1; those of x are
     // appended, each position sees all positions up to itself, and `mask` is ignored. Cross-attention: holds
@@ -45,7 +45,7 @@ struct MultiHeadAttention {
 
     // Keys | values of memory (B, S, d_model) -> (B, S, 2*d_model): the half of attention that does not
     // depend on the queries. Decoding computes it once: KeyValueCache(project(memory, mode)).
-    Tensor project(const Tensor& memory, const Mode& mode = Mode::eval()) const;
+    Tensor project(const Tensor& memory, const Mode& mode) const;
 
     void visit(Visitor& v) const {
         v("in_proj", in_proj);

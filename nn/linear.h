@@ -17,7 +17,7 @@ struct Linear {
     Linear(int64_t in, int64_t out, const Rng& rng, const LinearOptions& o = {})
         : weight(initial_matrix(o.init, {in, out}, in, out, rng.fork("weight"))),
           bias(o.bias ? Parameter(initial_bias(o.init, in, out, rng.fork("bias"))) : Parameter()) {}
-    Tensor operator()(const Tensor& x, const Mode& mode = Mode::eval()) const {
+    Tensor operator()(const Tensor& x, const Mode& mode) const {
         return autograd::linear(x, weight, bias, mode.precision());
     }
     void visit(Visitor& v) const {

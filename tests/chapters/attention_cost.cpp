@@ -18,12 +18,12 @@ namespace {
 struct Recurrence {
     Recurrence(int64_t d, const Rng& rng)
         : in(d, d, rng.fork("in")), again(d, d, rng.fork("again"), {.bias = false}) {}
-    Tensor operator()(const Tensor& x) const {  // (B, T, d) -> (B, T, d)
-        const Tensor from_input = in(x);        // (B, T, d)
+    Tensor operator()(const Tensor& x) const {   // (B, T, d) -> (B, T, d)
+        const Tensor from_input = in(x, kEval);  // (B, T, d)
         std::vector<Tensor> states;
         for (int64_t t = 0; t < x.size(1); ++t) {
             const Tensor now = slice(from_input, 1, t, t + 1);  // (B, 1, d)
-            states.push_back(tanh(states.empty() ? now : now + again(states.back())));
+            states.push_back(tanh(states.empty() ? now : now + again(states.back(), kEval)));
         }
         return concat(states, 1);
     }
@@ -41,7 +41,7 @@ struct Convolution {
         const int64_t T = x.size(1);
         const Tensor edge = Tensor::zeros({x.size(0), 1, x.size(2)});
         const Tensor wide = concat({edge, x, edge}, 1);  // (B, T + 2, d)
-        return filters(concat({slice(wide, 1, 0, T), x, slice(wide, 1, 2, T + 2)}, 2));
+        return filters(concat({slice(wide, 1, 0, T), x, slice(wide, 1, 2, T + 2)}, 2), kEval);
     }
     void visit(nn::Visitor& v) const { v("filters", filters); }
     nn::Linear filters;
@@ -117,7 +117,8 @@ void gradients(std::ostream& out) {
             const Recurrence recurrence(d, rng);
             const nn::MultiHeadAttention attention(d, 4, rng);
             recurrent.push_back(gradient_over(recurrence, T, rng));
-            attended.push_back(gradient_over([&](const Tensor& x) { return attention(x, {}); }, T, rng));
+            attended.push_back(
+                gradient_over([&](const Tensor& x) { return attention(x, {.mode = kEval}); }, T, rng));
         }
         rows.push_back({std::to_string(T - 2), of_seeds(recurrent), of_seeds(attended)});
         claim(T < 200 || mean_of(attended) > 1000 * mean_of(recurrent),
@@ -145,7 +146,7 @@ Times measure_times() {
         const auto time = [&](std::size_t i, const auto& layer) {
             times.layers[i].y.push_back(milliseconds([&] { mean(layer(x)).backward(); }));
         };
-        time(0, [&](const Tensor& y) { return attention(y, {}); });
+        time(0, [&](const Tensor& y) { return attention(y, {.mode = kEval}); });
         time(1, recurrence);
         time(2, convolution);
     }

@@ -51,7 +51,7 @@ void sentences(std::ostream& out) {
     const Tensor words = Tensor::randn({3, d}, Rng(4));  // dog, bites, man
     const auto sentence = [&](std::vector<int32_t> ids) { return embedding(words, {1, 3, std::move(ids)}); };
     const Tensor x = sentence({0, 1, 2}), y = sentence({2, 1, 0});  // (1, 3, d)
-    const auto bites = [&](const Tensor& input) { return layer(input, {})[0][1]; };
+    const auto bites = [&](const Tensor& input) { return layer(input, {.mode = kEval})[0][1]; };
     const auto row = [&](const std::string& what, const Tensor& a, const Tensor& b) {
         const auto start = [](const Tensor& z) { return vector_text(slice(z, 0, 0, 3)); };
         return std::vector<std::string>{what, start(a), start(b), fixed(largest_difference(a, b), 3)};

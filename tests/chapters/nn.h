@@ -1,9 +1,13 @@
 // The sections and figures of nn/README.md, one file for each of its subjects.
 #pragma once
 
+#include "nn/module.h"
 #include "tests/chapters/sections.h"
 
 namespace plaingrad::chapters {
+
+// Their layers have no dropout, so they are trained in this mode, too.
+inline const nn::Mode kEval = nn::Mode::eval();
 
 // Diagrams of both parts.
 Computed nn_diagrams();

@@ -44,12 +44,12 @@ struct Before {
         Tensor x = symbols(ids);  // (B, T, d)
         if (where == Where::learned || where == Where::sinusoidal)
             x = positions(x);
-        Tensor q = q_proj(x), k = k_proj(x);  // (B, T, d)
+        Tensor q = q_proj(x, kEval), k = k_proj(x, kEval);  // (B, T, d)
         if (where == Where::rotary) {
             q = rotary(q);
             k = rotary(k);
         }
-        return out(attention(q, k, v_proj(x)));  // (B, T, symbols)
+        return out(attention(q, k, v_proj(x, kEval)), kEval);  // (B, T, symbols)
     }
 
     nn::Embedding symbols;

@@ -7,6 +7,7 @@
 #include "nn/norm.h"
 #include "nn/positional_encoding.h"
 #include "tests/chapters/experiment.h"
+#include "tests/chapters/nn.h"
 
 namespace plaingrad::chapters {
 
@@ -62,8 +63,8 @@ struct Stack {
     void visit(nn::Visitor& v) const { v("layers", layers); }
     Tensor operator()(Tensor x) const {  // (B, T, d) -> (B, T, d)
         for (const Layer& l : layers) {
-            x = around(how, x, l.norm1, [&](const Tensor& y) { return l.attention(y, {}); });
-            x = around(how, x, l.norm2, [&](const Tensor& y) { return l.feed_forward(y, nn::Mode::eval()); });
+            x = around(how, x, l.norm1, [&](const Tensor& y) { return l.attention(y, {.mode = kEval}); });
+            x = around(how, x, l.norm2, [&](const Tensor& y) { return l.feed_forward(y, kEval); });
         }
         return x;
     }
@@ -89,7 +90,7 @@ struct MirrorModel {
         v("norm", norm);
         v("out", out);
     }
-    Tensor operator()(const Tokens& ids) const { return out(norm(stack(positions(symbols(ids))))); }
+    Tensor operator()(const Tokens& ids) const { return out(norm(stack(positions(symbols(ids)))), kEval); }
     nn::Embedding symbols;
     nn::PositionalEncoding positions;
     Stack stack;

@@ -56,17 +56,17 @@ void exclusive_or(std::ostream& out) {
     Rows rows = {{"x", "x W1 + b1", "after ReLU", "output, first number"}};
     const std::vector<std::vector<Real>> inputs = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
     for (const auto& input : inputs) {
-        const Tensor x = Tensor::from({1, 2}, input), before = ffn.linear1(x);
-        const Tensor y = ffn(x, nn::Mode::eval());
+        const Tensor x = Tensor::from({1, 2}, input), before = ffn.linear1(x, kEval);
+        const Tensor y = ffn(x, kEval);
         rows.push_back({vector_text(x, 0), vector_text(before, 0), vector_text(relu(before), 0),
                         fixed(static_cast<double>(y.data()[0]), 0)});
         claim(y.data()[0] == (input[0] != input[1]), "the feed-forward computes exclusive or");
     }
     table(out, rows);
     Tensor three = Tensor::randn({1, 3, 2}, Rng(2));
-    const Tensor before = ffn(three, nn::Mode::eval()).clone();
+    const Tensor before = ffn(three, kEval).clone();
     three.mutable_data()[2] += 1;  // a number of the second token
-    const Tensor after = ffn(three, nn::Mode::eval());
+    const Tensor after = ffn(three, kEval);
     for (int64_t i = 0; i < 6; ++i)
         claim(i / 2 == 1 || before.data()[i] == after.data()[i], "the feed-forward keeps positions apart");
 }
@@ -175,7 +175,7 @@ void tying(std::ostream& out) {
         for (int32_t i = 0; i < 24; ++i)
             ids.push_back(4 + 7 * i);
         const Tokens tokens(4, 6, ids);
-        model.loss(tokens, tokens, tokens, nn::Mode::eval()).backward();
+        model.loss(tokens, tokens, tokens, kEval).backward();
         const Tensor grad = model.tgt_embedding.tokens.table->grad();  // (V, d_model)
         const double moved = value_of(sum(sum(grad * grad, {1}) > 0));
         rows.push_back(

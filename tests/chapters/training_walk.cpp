@@ -24,12 +24,12 @@ struct Step {
 // The steps of models::EncoderLayer (post-norm, no dropout).
 std::vector<Step> walk(const models::EncoderLayer& layer, const Tensor& x) {
     const nn::MultiHeadAttention& attention = layer.self_attention;
-    const Tensor qkv = attention.in_proj(x);
+    const Tensor qkv = attention.in_proj(x, kEval);
     const Tensor heads = self_attention(qkv, {.n_heads = attention.n_heads});
-    const Tensor attended = attention.out_proj(heads);
+    const Tensor attended = attention.out_proj(heads, kEval);
     const Tensor y = layer.residual1.norm(x + attended);
-    const Tensor hidden = relu(layer.feed_forward.linear1(y));
-    const Tensor processed = layer.feed_forward.linear2(hidden);
+    const Tensor hidden = relu(layer.feed_forward.linear1(y, kEval));
+    const Tensor processed = layer.feed_forward.linear2(hidden, kEval);
     return {{"x", x},
             {"q, k and v of all heads: x times W_Q, W_K, W_V", qkv},
             {"weighted means of the heads, side by side", heads},
@@ -50,7 +50,7 @@ void steps(std::ostream& out) {
         rows.push_back(
             {shapes[i].name, join(shapes[i].value.shape()), vector_text(vectors[i].value[0][0], 1)});
     table(out, rows);
-    const Tensor y = small(x, {});
+    const Tensor y = small(x, {.mode = kEval});
     for (int64_t i = 0; i < y.numel(); ++i)
         claim(std::abs(static_cast<double>(y.data()[i] - vectors.back().value.data()[i])) < 1e-5,
               "the layer takes these steps");

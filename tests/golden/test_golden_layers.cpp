@@ -57,19 +57,19 @@ Case clip(double limit) {
 }
 
 const auto kApply = [](const auto& module, const Tensor& x) { return module(x); };
+const auto kEvaluate = [](const auto& module, const Tensor& x) { return module(x, Mode::eval()); };
 
 const Cases kLayers = {
     {"linear", layer(
-                   +[] { return Linear(5, 7, Rng(1)); }, kApply)},
+                   +[] { return Linear(5, 7, Rng(1)); }, kEvaluate)},
     {"linear_no_bias", layer(
-                           +[] { return Linear(5, 7, Rng(1), {.bias = false}); }, kApply)},
+                           +[] { return Linear(5, 7, Rng(1), {.bias = false}); }, kEvaluate)},
     {"layer_norm_1e-5", layer(
                             +[] { return Norm(5); }, kApply)},
     {"layer_norm_1e-12", layer(
                              +[] { return Norm(5, {.eps = Real(1e-12)}); }, kApply)},
     {"feed_forward", layer(
-                         +[] { return FeedForward(5, 13, Rng(1)); },
-                         [](const FeedForward& f, const Tensor& x) { return f(x, Mode::eval()); })},
+                         +[] { return FeedForward(5, 13, Rng(1)); }, kEvaluate)},
     {"gelu_erf", function([](const Tensor& x) { return autograd::gelu(x); })},
     {"gelu_tanh", function([](const Tensor& x) { return autograd::gelu_tanh(x); })},
     {"softmax", function([](const Tensor& x) { return autograd::softmax(x); })},
@@ -94,7 +94,8 @@ Case attention(bool cross, const Mask& mask, bool bias = true) {
         golden.load(module);
         const Tensor x = golden.input("x");
         const Tensor memory = cross ? golden.input("memory") : x;
-        results.output("y", cross ? module(x, memory, {mask}) : module(x, {mask}));
+        const Pass pass = {mask, Mode::eval()};
+        results.output("y", cross ? module(x, memory, pass) : module(x, pass));
         results.input_gradient("x", x);
         if (cross)
             results.input_gradient("memory", memory);

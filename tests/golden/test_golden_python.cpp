@@ -142,8 +142,9 @@ void write_all(const Folder& folder) {
     const Tensor x = random({2, 4, 12}, 9), memory = random({2, 5, 12}, 10);
     save_pytorch(folder / "encoder.safetensors", encoder, json_of("encoder", bare).metadata());
     save_pytorch(folder / "decoder.safetensors", decoder, json_of("decoder", bare).metadata());
-    io("encoder", {{"0", x}}, encoder(x, {}));
-    io("decoder", {{"0", x}, {"1", memory}}, decoder(x, memory, {}, {}));
+    const Mode eval = Mode::eval();
+    io("encoder", {{"0", x}}, encoder(x, {.mode = eval}));
+    io("decoder", {{"0", x}, {"1", memory}}, decoder(x, memory, {.mode = eval}, {.mode = eval}));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Case encoder(const StackConfig& config) {
         const Encoder module(config, Rng(1));
         golden.load(module);
         const Tensor src = golden.input("src");
-        const Tensor y = module(src, {Mask::key_counts(kSrcCounts)});
+        const Tensor y = module(src, {Mask::key_counts(kSrcCounts), Mode::eval()});
         results.output("y", rows_of(y, kSrcCounts));
         results.input_gradient("src", src);
         results.gradients(state_dict(module));
@@ -30,9 +30,9 @@ Case encoder(const StackConfig& config) {
 }
 
 Tensor decode(const Decoder& decoder, const Tensor& tgt, const Tensor& memory) {
-    const Tensor y =
-        decoder(tgt, memory, {Mask::key_counts(kTgtCounts).and_causal()}, {Mask::key_counts(kSrcCounts)});
-    return rows_of(y, kTgtCounts);
+    const Pass self = {Mask::key_counts(kTgtCounts).and_causal(), Mode::eval()};
+    const Pass cross = {Mask::key_counts(kSrcCounts), Mode::eval()};
+    return rows_of(decoder(tgt, memory, self, cross), kTgtCounts);
 }
 
 Case decoder(const StackConfig& config) {
@@ -54,7 +54,7 @@ Case transformer(const StackConfig& config) {
         const Stacks module{encoder, decoder};  // it has no embeddings
         golden.load(module);
         const Tensor src = golden.input("src"), tgt = golden.input("tgt");
-        const Tensor memory = encoder(src, {Mask::key_counts(kSrcCounts)});
+        const Tensor memory = encoder(src, {Mask::key_counts(kSrcCounts), Mode::eval()});
         results.output("y", decode(decoder, tgt, memory));
         results.input_gradient("src", src);
         results.input_gradient("tgt", tgt);

@@ -42,11 +42,11 @@ Tensor composed(const LanguageModel& m, const Tokens& ids) {
     const Mask mask = Mask::padding(ids).and_causal();
     for (const EncoderLayer& l : m.backbone.encoder.layers) {
         if (c.block.norm == NormPlacement::post) {
-            x = l.residual1.norm(x + l.self_attention(x, x, {mask}));
+            x = l.residual1.norm(x + l.self_attention(x, x, {mask, kEval}));
             x = l.residual2.norm(x + l.feed_forward(x, kEval));
         } else {
             const Tensor y = l.residual1.norm(x);
-            x = x + l.self_attention(y, y, {mask});
+            x = x + l.self_attention(y, y, {mask, kEval});
             x = x + l.feed_forward(l.residual2.norm(x), kEval);
         }
     }

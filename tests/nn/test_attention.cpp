@@ -53,7 +53,7 @@ Result by_definition(const MultiHeadAttention& layer, const Tensor& query, const
             }
         }
     }
-    r.out = doubles(layer.out_proj(Tensor::from(query.shape(), concatenated)));
+    r.out = doubles(layer.out_proj(Tensor::from(query.shape(), concatenated), Mode::eval()));
     return r;
 }
 
@@ -170,14 +170,15 @@ TEST_CASE("attention: queries in another order give rows in that order, keys in 
     // Where each query sees one key only, exchanging two values exchanges just these rows.
     const MultiHeadAttention self(12, 3, Rng(12), {.init = Init::pytorch});
     const Mask diagonal = Mask::allowed(1, 4, 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
-    const Tensor kv = self.project(query);  // (1, 4, 24)
+    const Tensor kv = self.project(query, Mode::eval());  // (1, 4, 24)
     KeyValueCache cache(kv);
-    const Tensor straight = self(query, Tensor(), {.mask = diagonal, .cache = &cache});
-    CHECK(same_bits(straight, self(query, query, {.mask = diagonal})));
+    const Pass pass = {.mask = diagonal, .mode = Mode::eval(), .cache = &cache};
+    const Tensor straight = self(query, Tensor(), pass);
+    CHECK(same_bits(straight, self(query, query, {diagonal, Mode::eval()})));
     const Tensor keys_values = autograd::concat(
         {autograd::slice(kv, 2, 0, 12), reordered(autograd::slice(kv, 2, 12, 24), {0, 2, 1, 3})}, 2);
     cache = KeyValueCache(keys_values);
-    const Tensor swapped = self(query, Tensor(), {.mask = diagonal, .cache = &cache});
+    const Tensor swapped = self(query, Tensor(), pass);
     CHECK(same_bits(swapped, reordered(straight, {0, 2, 1, 3})));
     CHECK_FALSE(same_bits(swapped, straight));
 }

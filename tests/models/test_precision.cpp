@@ -1,0 +1,133 @@
+// A model in bf16 runs no product of activations and weights in float32: not forward, not backward, not in
+// decoding. The kernels that multiply are counted.
+#include "autograd/kernels/kernels.h"
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+using autograd::kernels::Kernels;
+using autograd::kernels::Products;
+
+namespace {
+
+struct Calls {
+    int64_t float32 = 0, bf16 = 0;
+    int64_t& of(Precision p) { return p == Precision::bf16 ? bf16 : float32; }
+} calls;
+Kernels real;
+
+template <Precision kPrecision, auto kKernel, class... A>
+void counted(A... arguments) {
+    ++calls.of(kPrecision);
+    (real.products(kPrecision).*kKernel)(arguments...);
+}
+
+template <Precision kPrecision>
+Products counting() {
+    return {.gemm = counted<kPrecision, &Products::gemm>,
+            .pack = counted<kPrecision, &Products::pack>,
+            .attention = counted<kPrecision, &Products::attention>,
+            .attention_backward = counted<kPrecision, &Products::attention_backward>};
+}
+
+template <class F>
+Calls calls_of(const F& f) {
+    static Kernels table;
+    table = real = autograd::kernels::cpu();
+    table.float32 = counting<Precision::float32>();
+    table.bf16 = counting<Precision::bf16>();
+    calls = {};
+    autograd::kernels::use(table);
+    f();
+    autograd::kernels::use(real.name);
+    return calls;
+}
+
+// f(precision) makes a model in that precision and runs it.
+template <class F>
+void check_products(const F& f) {
+    const Calls rounded = calls_of([&] { f(Precision::bf16); });
+    CHECK(rounded.float32 == 0);
+    CHECK(rounded.bf16 > 0);
+    const Calls exact = calls_of([&] { f(Precision::float32); });
+    CHECK(exact.float32 == rounded.bf16);
+    CHECK(exact.bf16 == 0);
+}
+
+template <class Model, class Config>
+Model in_precision(Config config, Precision p) {
+    if constexpr (std::is_same_v<Config, ClassifierConfig>)
+        config.stack.block.precision = p;
+    else
+        config.block.precision = p;
+    return Model(config, Rng(1));
+}
+
+// Reads a prompt, drops a sentence, and then writes two tokens.
+void decode(Stepper& stepper) {
+    stepper.step(stepper.prompts);
+    stepper.select({0, 0});
+    for (int i = 0; i < 2; ++i)
+        stepper.step(Tokens(2, 1, {5, 6}));
+}
+
+const Ids kOne = {7, 9, 4}, kOther = {5, 4, 6};
+
+}  // namespace
+
+TEST_CASE("precision: a training step of a translation model", "[models][bf16]") {
+    const std::string kind = GENERATE(from_range(kKinds));
+    INFO(kind);
+    check_products([&](Precision p) {
+        const auto model = in_precision<Transformer>(small(kind), p);
+        train(model, 1, 3, 2);
+        const Tokens src = padded({kOne, kOther}), tgt = framed({kOther, kOne});
+        model.loss(src, tgt.slice(0, 4), tgt.slice(1, 5), Mode::train(Rng(3))).backward();
+    });
+}
+
+TEST_CASE("precision: a training step of the models with one stack", "[models][bf16][lm][mlm][classifier]") {
+    const std::string kind = GENERATE(from_range(kStacks));
+    INFO(kind);
+    check_products([&](Precision p) {
+        const auto model = in_precision<LanguageModel>(small_stack(kind), p);
+        train(model, 1, 3, 2);
+        const Tokens text = framed({kOne, kOther});
+        model.loss(text.slice(0, 4), text.slice(1, 5), Mode::train(Rng(3))).backward();
+    });
+    check_products(
+        [&](Precision p) { train(in_precision<MaskedLanguageModel>(small_stack(kind), p), 1, 3, 2); });
+    ClassifierConfig config = {.stack = small_stack(kind), .classes = 2, .pooling = Pooling::first};
+    check_products([&](Precision p) { train(in_precision<Classifier>(config, p), 1, 3, 2); });
+    // The mean over a text is a product with constants, one for each text, forward and backward.
+    config.pooling = Pooling::mean;
+    const Calls mean = calls_of([&] { train(in_precision<Classifier>(config, Precision::bf16), 1, 3, 2); });
+    CHECK(mean.float32 == 3 + 3);
+}
+
+TEST_CASE("precision: decoding", "[models][bf16][decoding][lm]") {
+    for (const std::string& kind : kKinds)
+        check_products([&](Precision p) {
+            decode(*in_precision<Transformer>(small(kind), p).start(padded({kOne, kOther})));
+        });
+    for (const std::string& kind : kStacks)
+        check_products([&](Precision p) {
+            decode(*in_precision<LanguageModel>(small_stack(kind), p).start(padded({kOne, kOther})));
+        });
+}
+
+TEST_CASE("precision: the mode's, or that of the model's configuration as it is now", "[models][bf16]") {
+    auto model = in_precision<Classifier>(ClassifierConfig{.stack = small_stack("bert"), .classes = 2}, {});
+    const Tokens ids = padded({kOne, kOther});
+    const Tensor exact = model(ids, Mode::eval()), rounded = model(ids, Mode::eval().in(Precision::bf16));
+    CHECK_FALSE(same_bits(exact, rounded));
+    model.config.stack.block.precision = Precision::bf16;
+    CHECK(same_bits(model(ids, Mode::eval()), rounded));
+    CHECK(same_bits(model(ids, Mode::eval().in(Precision::float32)), exact));
+    // A part of it does not know the configuration, and does not guess.
+    CHECK_THROWS_WITH(model.backbone(ids, Mask::none(), Mode::eval()),
+                      "[Backbone] the mode names no precision; give it the model's: "
+                      "mode.in(config.block.precision)");
+}
