@@ -42,21 +42,28 @@ private:
     std::vector<Candidate> best_;
 };
 
+// log Σ exp of a row of logits, as the two numbers that the kernel of cross-entropy keeps of each row: the
+// largest logit, and log Σ exp(logit - largest). They are the same for every target; its loss is not needed.
+struct LogSumExp {
+    Real largest, rest;
+};
+LogSumExp log_sum_exp(int64_t vocabulary, const Real* logits) {
+    constexpr int32_t target = 0, none_ignored = -1;
+    Real loss, statistics[2];
+    cpu().cross_entropy(1, vocabulary, logits, &target, none_ignored, 0, &loss, statistics);
+    return {statistics[0], statistics[1]};
+}
+
 // The log probabilities of a row of logits, with log_softmax's bits, but only those that are asked for.
 struct LogSoftmax {
-    Real kept[2];  // the largest logit, and log Σ exp(logit - largest)
+    LogSumExp all;
 
-    LogSoftmax(const Real* logits, int64_t vocabulary) {
-        const int32_t any = 0;
-        Real loss;
-        cpu().cross_entropy(1, vocabulary, logits, &any, -1, 0, &loss, kept);
-    }
-    Real of(Real logit) const { return (logit - kept[0]) - kept[1]; }
+    Real of(Real logit) const { return (logit - all.largest) - all.rest; }
     // Every logit below the result has at most this log probability. That one is rounded, and so is each step
     // here and in `of`; the margin is larger than all of these errors together.
     Real logit_for(Real log_p) const {
-        const Real size = std::abs(log_p) + std::abs(kept[0]) + std::abs(kept[1]);
-        return (log_p + kept[1]) + kept[0] - 4 * std::numeric_limits<Real>::epsilon() * size;
+        const Real size = std::abs(log_p) + std::abs(all.largest) + std::abs(all.rest);
+        return (log_p + all.rest) + all.largest - 4 * std::numeric_limits<Real>::epsilon() * size;
     }
 };
 
@@ -69,11 +76,10 @@ std::vector<Candidate> best_candidates(std::span<const Live> hypotheses, const T
     Ranking ranking(count);
     for (std::size_t i = 0; i < hypotheses.size(); ++i) {
         const Real* const row = logits.data() + hypotheses[i].row * vocabulary;
-        const LogSoftmax log_p(row, vocabulary);
+        const LogSoftmax log_p = {log_sum_exp(vocabulary, row)};
         const double so_far = hypotheses[i].log_probability;
         Real bound = log_p.logit_for(ranking.rejected(so_far));
-        const auto from = [&](int64_t v) { return v + cpu().first_from(vocabulary - v, row + v, bound); };
-        for (int64_t v = from(0); v < vocabulary; v = from(v + 1)) {
+        for (int64_t v = 0; (v += cpu().first_from(vocabulary - v, row + v, bound)) < vocabulary; ++v) {
             if (specials.is_never(static_cast<int32_t>(v)))
                 continue;
             const Real p = log_p.of(row[v]);
