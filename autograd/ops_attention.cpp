@@ -6,9 +6,9 @@
 // projections left them: in three tensors, in one, or with k and v in one. So there are three ops. Each says
 // where its operands and their gradients begin; everything else is shared.
 #include <cmath>
-#include <utility>
 #include <vector>
 
+#include "autograd/base/mapped.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
 #include "autograd/plain.h"
@@ -16,12 +16,13 @@
 namespace plaingrad::autograd {
 namespace {
 
-void check_options(const Tensor& q, int64_t width, const Tensor& k, const AttentionOptions& o) {
+void check_options(const Tensor& q, int64_t width, const Tensor& k, const AttentionOptions& o, bool cross) {
     check(o.n_heads >= 1 && width % o.n_heads == 0, "[attention] ", width,
           " columns cannot be divided among ", o.n_heads, " heads");
     check(o.dropout >= 0 && o.dropout < 1, "[attention] the dropout rate must be in [0, 1): got ", o.dropout);
     check(o.dropout == 0 || o.rng != nullptr, "[attention] dropout needs an Rng; pass .rng");
     o.mask.check_fits(q.size(0), q.size(1), k.size(1));
+    check(cross || o.kv_rows == nullptr, "[attention] only cross_attention takes kv_rows");
     for (const int32_t row : o.kv_rows != nullptr ? *o.kv_rows : std::vector<int32_t>())
         check(row >= 0 && row < k.size(0), "[attention] kv_rows must be rows of kv, of which there are ",
               k.size(0), ": got ", row);
@@ -81,20 +82,13 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
     const kernels::Products& products = kernels::cpu().products(p);
     products.attention(a, from(q), from(k), from(v), out.mutable_data(),
                        o.weights != nullptr ? o.weights->mutable_data() : nullptr, statistics.mutable_data());
-    std::vector<GradSink> sinks;
-    std::vector<Saved> saved;
-    for (const Tensor* input : inputs) {
-        sinks.push_back(input->sink());
-        saved.push_back(input->save());
-    }
     return with_backward(
         op, out, inputs,
-        [a, p, q, k, v, mask = o.mask, sinks = std::move(sinks), saved = std::move(saved),
-         output = out.save(), statistics = statistics.save()](const Tensor& dout) {
+        [a, p, q, k, v, mask = o.mask, sinks = mapped(inputs, &Tensor::sink),
+         saved = mapped(inputs, &Tensor::save), output = out.save(),
+         statistics = statistics.save()](const Tensor& dout) {
             check(a.kv_rows == nullptr, "[attention] kv_rows has no backward");
-            std::vector<kernels::Out> outs;
-            for (const GradSink& sink : sinks)
-                outs.push_back(sink.open());
+            const std::vector<kernels::Out> outs = mapped(sinks, &GradSink::open);
             const auto in = [&](const Place& at) { return saved[at.input].data() + at.column; };
             const auto to = [&](const Place& at) { return from_column(outs[at.input], at.column); };
             const kernels::Out dk = to(k), dv = to(v);
@@ -112,7 +106,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
               q.size(2) == k.size(2),
           "[attention] q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
           "; q must be (B, T, H*D), k and v (B, S, H*D)");
-    check_options(q, q.size(2), k, options);
+    check_options(q, q.size(2), k, options, false);
     if (Plain::active())
         return plain::attention(q, k, v, options, p);
     return attended("attention", {&q, &k, &v}, {0}, {1}, {2}, q.size(2), options, p);
@@ -123,7 +117,7 @@ Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precis
     check(qkv.rank() == 3 && qkv.size(2) % 3 == 0, "[self_attention] qkv is ", qkv.shape(),
           "; it must be q | k | v, (B, T, 3*H*D)");
     const int64_t width = qkv.size(2) / 3;
-    check_options(qkv, width, qkv, options);
+    check_options(qkv, width, qkv, options, false);
     if (Plain::active())
         return plain::self_attention(qkv, options, p);
     return attended("self_attention", {&qkv}, {0}, {0, width}, {0, 2 * width}, width, options, p);
@@ -135,8 +129,8 @@ Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions
     check(q.rank() == 3 && kv.rank() == 3 &&
               (rows != nullptr ? std::ssize(*rows) : kv.size(0)) == q.size(0) && 2 * q.size(2) == kv.size(2),
           "[cross_attention] q is ", q.shape(), ", kv is ", kv.shape(),
-          "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D)");
-    check_options(q, q.size(2), kv, options);
+          "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D), and kv_rows, if given, B numbers");
+    check_options(q, q.size(2), kv, options, true);
     if (Plain::active())
         return plain::cross_attention(q, kv, options, p);
     return attended("cross_attention", {&q, &kv}, {0}, {1}, {1, q.size(2)}, q.size(2), options, p);

@@ -364,3 +364,61 @@ TEST_CASE("attention: of joint projections", "[attention][bits]") {
         }
     }
 }
+
+TEST_CASE("attention: sentences that share keys and values have the bits of copies", "[attention][bits]") {
+    constexpr int64_t H = 2, D = 5, S = 19;
+    const std::vector<int32_t> rows = {2, 0, 2, 2, 1};  // not all, repeated, out of order
+    const auto B = std::ssize(rows);
+    const Tensor kv = random({4, S, 2 * H * D}, 12);
+    std::vector<Tensor> copies;
+    for (const int32_t row : rows)
+        copies.push_back(slice(kv, 0, row, row + 1));
+    const Tensor repeated = concat(copies, 0);
+    for (const int64_t T : {1, 3, 70})
+        for (const Mask& mask : {Mask::none(), Mask::key_counts({19, 1, 7, 18, 0}),
+                                 Mask::allowed(B, T, S, random_pairs(B * T * S, 5, 0.6))})
+            for (const Precision p : {Precision::float32, Precision::bf16}) {
+                INFO(T << " queries, " << kPrecisionNames[static_cast<int>(p)]);
+                const Tensor q = random({B, T, H * D}, 11);
+                Tensor weights, expected_weights;
+                const AttentionOptions apart = {.n_heads = H,
+                                                .mask = mask,
+                                                .dropout = Real(0.2),
+                                                .rng = &kRng,
+                                                .weights = &expected_weights};
+                AttentionOptions shared = apart;
+                shared.weights = &weights, shared.kv_rows = &rows;
+                const Tensor expected = cross_attention(q, repeated, apart, p);
+                for_each_isa([&](const char* isa) {
+                    INFO(isa);
+                    CHECK(same_bits(cross_attention(q, kv, shared, p), expected));
+                    CHECK(same_bits(weights, expected_weights));
+                });
+                const Plain plain;
+                CHECK(same_bits(cross_attention(q, kv, shared, p), cross_attention(q, repeated, apart, p)));
+            }
+}
+
+TEST_CASE("attention: rows of keys and values that do not exist or fit are errors", "[attention][errors]") {
+    const Tensor q = random({2, 3, 4}, 1), kv = random({3, 5, 8}, 2), k = random({2, 5, 4}, 3);
+    const auto refused = [](const auto& call, std::vector<int32_t> rows) {
+        return error_of([&] { call(AttentionOptions{.n_heads = 2, .kv_rows = &rows}); });
+    };
+    const auto cross = [&](const AttentionOptions& o) { cross_attention(q, kv, o); };
+    CHECK(refused(cross, {2, 0}).empty());
+    for (const int32_t row : {-1, 3})
+        CHECK(refused(cross, {0, row}) ==
+              "[attention] kv_rows must be rows of kv, of which there are 3: got " + std::to_string(row));
+    for (const std::vector<int32_t>& rows : {std::vector<int32_t>{}, {1}, {1, 1, 1}})
+        CHECK(contains(refused(cross, rows), "kv_rows, if given, B numbers"));
+    const std::string elsewhere = "[attention] only cross_attention takes kv_rows";
+    CHECK(refused([&](const AttentionOptions& o) { attention(q, k, k, o); }, {1, 0}) == elsewhere);
+    CHECK(refused(
+              [&](const AttentionOptions& o) {
+                  self_attention(random({2, 3, 12}, 4), o);
+              },
+              {1, 0}) == elsewhere);
+    const Tensor trained = leaf(q);
+    const auto backward = [&](const AttentionOptions& o) { sum(cross_attention(trained, kv, o)).backward(); };
+    CHECK(refused(backward, {1, 0}) == "[attention] kv_rows has no backward");
+}
