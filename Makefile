@@ -305,10 +305,13 @@ deps:  ## installs Catch2 for the tests, with the system's package manager
 deps-peers:  ## installs PyTorch and CTranslate2 under build/, to be compared with: 6 GB
 	@sh tests/tools/deps_peers.sh '$(PYTHON)' '$(BUILD)/peers'
 
-clean:  ## removes BUILD (build/) and the programs
-	@[ ! -d '$(BUILD)' ] || [ -e '$(BUILD)/flags' ] || ls '$(BUILD)'/double/flags '$(BUILD)'/[at]san/flags 2>/dev/null | grep -q . || \
+# What was downloaded stays: to build anew, nobody wants to fetch 6 GB anew.
+clean:  ## removes the programs and BUILD (build/), but not what deps-peers installed: rm -r build/peers
+	@! ls -A '$(BUILD)' 2>/dev/null | grep -qvx peers || [ -e '$(BUILD)/flags' ] || ls '$(BUILD)'/double/flags '$(BUILD)'/[at]san/flags 2>/dev/null | grep -q . || \
 	    { echo "make clean: BUILD=$(BUILD) is no folder that make built in" >&2; exit 1; }
-	rm -rf '$(BUILD)' $(if $(filter apps,$(APPS_IN)),$(PROGRAMS) apps/check_gradients)
+	[ ! -d '$(BUILD)' ] || find '$(BUILD)' -mindepth 1 -maxdepth 1 ! -name peers -exec rm -rf {} +
+	@rmdir '$(BUILD)' 2>/dev/null || true
+	$(if $(filter apps,$(APPS_IN)),rm -f $(PROGRAMS) apps/check_gradients)
 
 # For editors: how each file is compiled.
 compile_commands.json: FORCE  ## what clangd and other tools read

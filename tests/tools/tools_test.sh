@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks that the tools that count can fail: gives run_tests.sh binaries that crash, fail, skip and exit early, size.sh
-# a room above its budget, and tests_for.sh filters of every kind. It exists because a wrong count looks like a right one.
+# a room above its budget, tests_for.sh filters of every kind, and make clean what it must keep. It exists because a
+# wrong count looks like a right one.
 #
 # usage: tools_test.sh     (in the repository's root)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_tools_test.XXXXXX") || exit 1
@@ -74,6 +75,15 @@ for prefix in '' ' ' some/folder; do
 done
 said=$(sh tests/tools/install.sh "$folder/good/below" 2>&1 </dev/null)
 expect "install: $folder/good/below: this folder cannot be made; give another PREFIX" "$said" 'install.sh below a file'
+
+mkdir -p "$folder/built/obj" "$folder/built/peers" "$folder/other/obj"
+touch "$folder/built/flags"
+for again in '' ' again'; do
+    make clean BUILD="$folder/built" >/dev/null 2>&1 || expect works fails "make clean$again"
+    expect peers "$(ls -A "$folder/built")" "make clean$again, which keeps what deps-peers installed"
+done
+make clean BUILD="$folder/other" >/dev/null 2>&1
+expect obj "$(ls -A "$folder/other")" 'make clean of a folder that make did not build in'
 
 mkdir -p "$folder/tree/tests" "$folder/tree/apps/kit" "$folder/tree/autograd" "$folder/tree/nn" "$folder/tree/models"
 cp -r tests/tools "$folder/tree/tests/"
