@@ -63,6 +63,8 @@ void main_program(kit::Options& options) {
     int64_t seed = 1;
     Words digits, pages;
     const Words names = autograd::mapped(steps, &Step::name);
+    // No --precision: the lecture derives each number from those before it, in float32, and then checks that
+    // the library has the same. With rounded factors it would have others.
     options.rest("DIGIT DIGIT DIGIT", "what it reverses (5 3 9)", digits);
     options.add("--step", "NAME", "only the steps whose names begin with NAME", wanted);
     options.add("--interactive", "one step at a time; the arrow keys turn pages", interactive);
