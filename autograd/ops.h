@@ -62,7 +62,7 @@ Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_ta
 // a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. If b has rank 2 this is a single
 // product. b_transposed: b is given as (..., N, K).
 // With bf16: gradient_to_bf16(matmul(to_bf16(a), to_bf16(b))).
-Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false, Precision p = {});
+Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false, Precision precision = {});
 
 // The nearest bfloat16, ties to even, 0 for a subnormal number. The gradient passes as it is.
 Tensor to_bf16(const Tensor& x);
@@ -131,26 +131,27 @@ Tensor dropout(const Tensor& x, Real p, const Rng& rng);
 // ----------------------------------------------------- fused: each equals the composition it names
 
 // matmul(x, weight) + bias      x (..., K), weight (K, N), bias (N) or an empty Tensor -> (..., N)
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Precision p = {});
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Precision precision = {});
 // The same with the weight given as (N, K): the output layer that shares an embedding's table.
-Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Precision p = {});
+Tensor linear_transposed(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                         Precision precision = {});
 // The same with columns first ... first + count of the weight and of the bias: one of several projections
 // that share a matrix.
 Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t first, int64_t count,
-                      Precision p = {});
+                      Precision precision = {});
 
 // activation(linear(x, weight, bias), f)
 Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation f,
-                         Precision p = {});
+                         Precision precision = {});
 // linear(linear_activation(x, w1, b1, f), w2, b2), keeping one tensor of the hidden size for backward
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation f, Precision p = {});
+                    Activation f, Precision precision = {});
 
 // cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: it
 // processes a few hundred rows at a time and computes their gradients already in forward. So with bf16 the
 // logits' gradient is rounded before it is multiplied by the loss's own.
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
-                            const CrossEntropyOptions& options = {}, Precision p = {});
+                            const CrossEntropyOptions& options = {}, Precision precision = {});
 
 // (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim N; gain, bias (N)
 // The variance is the biased one (divided by N), as in Ba, Kiros & Hinton 2016.
@@ -183,14 +184,14 @@ struct AttentionOptions {
 //     weights = dropout(softmax(scores over the allowed keys))
 //     out     = matmul(weights, v)                      // (T, D)
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {},
-                 Precision p = {});
+                 Precision precision = {});
 // The same for q, k, v packed side by side in one tensor, as one joint projection produces them. Their
 // gradients are packed the same way.
 //     self_attention(qkv)   = attention(q, k, v)    qkv = q | k | v  (B, T, 3*H*D)
 //     cross_attention(q, kv) = attention(q, k, v)   q (B, T, H*D), kv = k | v  (B, S, 2*H*D)
-Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {}, Precision p = {});
+Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {}, Precision precision = {});
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options = {},
-                       Precision p = {});
+                       Precision precision = {});
 
 // --------------------------------------------------------------------------------------- operators
 

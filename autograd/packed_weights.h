@@ -6,7 +6,7 @@
 //
 //     PackedWeights packed;
 //     const PackedWeights::Use use(packed);      // on this thread, while it exists,
-//     Tensor y = linear(x, weight, bias, p);     // linear ops keep copies of their weights, and read these
+//     Tensor y = linear(x, weight, bias);        // linear ops keep copies of their weights, and read these
 //
 // Those of bfloat16 (base/precision.h) take half of the weight's memory, and half the time to read. The bits
 // of the results are the same.
@@ -36,7 +36,7 @@ public:
 
     // The right operand of this product, whose numbers begin at `b`, within the memory of `weight`. It is
     // packed when it is first wanted, and again if the weight was written to since. It lasts until then.
-    const Real* packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision p);
+    const Real* packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision precision);
 
 private:
     struct Entry {

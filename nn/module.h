@@ -77,14 +77,14 @@ struct Mode {
     // rng: of this step, e.g. Rng(seed).fork(step). Dropout masks are functions of it, of the layer's
     // place in the model, and of the element.
     static Mode train(const Rng& rng, Probe* probe = nullptr) { return {true, rng, probe}; }
-    // in(p): the same, with products in precision p. or_in(p): the same, but a precision that was chosen
+    // in(precision): the same, with products in it. or_in(precision): the same, but one that was chosen
     // stays. A model calls or_in with its configuration's precision; a layer called by itself uses float32.
-    Mode in(Precision p) const {
+    Mode in(Precision precision) const {
         Mode mode = *this;
-        mode.chosen = p;
+        mode.chosen = precision;
         return mode;
     }
-    Mode or_in(Precision p) const { return in(chosen.value_or(p)); }
+    Mode or_in(Precision precision) const { return in(chosen.value_or(precision)); }
     Precision precision() const { return chosen.value_or(Precision::float32); }
 
     bool training;
