@@ -44,17 +44,13 @@ Pair<T> rounded(Pair<T> a) {
 // ---------------------------------------------------------------------------------------- multiplying
 
 // While one exists, fmas on this thread take subnormal numbers for zero. That is how AVX2 and AVX-512 do
-// it; in the other sets flushing_fma does, or the instruction, and this is empty.
+// it; in the other sets flushing_fma does, or the instruction, and this is empty. (For all a compiler knows,
+// it may move fmas over the ends. A test compares subnormal sums of products on all sets.)
 #if PLAINGRAD_REGISTER_BYTES >= 32 && !defined(__AVX512BF16__)
-class FlushSubnormals {
-public:
-    FlushSubnormals() { _mm_setcsr(before_ | 0x8040u); }  // FTZ and DAZ
-    ~FlushSubnormals() { _mm_setcsr(before_); }
-    FlushSubnormals(const FlushSubnormals&) = delete;
-    FlushSubnormals& operator=(const FlushSubnormals&) = delete;
-
-private:
-    const unsigned before_ = _mm_getcsr();
+struct FlushSubnormals {
+    FlushSubnormals() { _mm_setcsr(before | 0x8040u); }  // FTZ and DAZ
+    ~FlushSubnormals() { _mm_setcsr(before); }
+    const unsigned before = _mm_getcsr();
 };
 #else
 struct FlushSubnormals {};
