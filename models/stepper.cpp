@@ -30,9 +30,7 @@ public:
 
     Tensor step(const Tokens& tokens) override {
         const autograd::NoGrad no_grad;
-        std::optional<autograd::PackedWeights::Use> use;
-        if (batch_ > 1 || mode_.precision() == Precision::bf16)  // a single row reads weights as they are
-            use.emplace(packed_);
+        const autograd::PackedWeights::Use use(packed_);
         check(tokens.batch() == batch_, "[Stepper] tokens for ", tokens.batch(), " sentences, the batch has ",
               batch_);
         for (const int32_t length : tokens.lengths())

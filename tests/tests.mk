@@ -156,8 +156,9 @@ test-long:  ## the slow tests, which `make test` leaves out
 
 tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS) gradients) $(TESTED_BENCHES) $(TESTED_CHAPTERS)  ## builds the tests and runs none
 
-# The same main for both: it does not know the number type, and is slow to compile.
-gradchecks: $(MAIN)
+# The same main for both: it does not know the number type, and is slow to compile. After `gradients`, for two makes
+# that build the library in double at the same time have torn it.
+gradchecks: $(MAIN) | gradients
 	+@$(MAKE) VARIANT=double MAIN=$(MAIN) $(BUILD)/double/gradchecks
 
 # ---- Exercises ----------------------------------------------------------------------------------
