@@ -294,6 +294,16 @@ struct GemmTasks {
         bands = gemm_min(rows, bands);
         ranges = gemm_max(1, gemm_min(columns, ceil_div(wanted, bands)));
         bands = gemm_max(bands, gemm_min(rows, wanted / ranges));
+        for (int64_t fewer = ranges - 1; fewer > 0; --fewer) {  // three panels in two ranges: one waits
+            const int64_t more = gemm_min(rows, ceil_div(wanted, fewer));
+            if (100 * busiest(more, fewer, threads) < 95 * busiest(bands, ranges, threads))
+                bands = more, ranges = fewer;
+        }
+    }
+    // How many tiles the thread with the largest share computes.
+    int64_t busiest(int64_t of_bands, int64_t of_ranges, int64_t threads) const {
+        return ceil_div(of_bands * of_ranges, threads) * ceil_div(rows, of_bands) *
+               ceil_div(columns, of_ranges);
     }
 
     GemmBlock part(int64_t task) const {

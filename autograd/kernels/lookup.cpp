@@ -10,7 +10,7 @@ namespace {
 void gather(const Lookup& o, const int32_t* ids, const Real* table, const Real* positions, Real* y) {
     const Vec scale = broadcast(o.scale);
     const DropOut drop_out(o.key, o.p);
-    parallel_for(0, o.count, rows_per_chunk(o.n), [&](int64_t begin, int64_t end) {
+    for_chunks(o.count, o.n, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
             const Real* row = table + static_cast<int64_t>(ids[r]) * o.n;
             for (int64_t i = 0; i < o.n; i += kLanes) {

@@ -27,21 +27,19 @@ void copy_row(int64_t n, const Real* from, int64_t from_stride, Real* to, int64_
 void transpose_matrix(const Loop4& loop, const Real* from, Real* to) {
     const int64_t rows = loop.size[2], columns = loop.size[3], whole = columns / kLanes * kLanes;
     const int64_t from_ld = loop.a[3], to_ld = loop.b[2];
-    parallel_for(0, (rows + kLanes - 1) / kLanes, rows_per_chunk(kLanes * columns),
-                 [&](int64_t begin, int64_t end) {
-                     const int64_t first = begin * kLanes, last = smaller(end * kLanes, rows);
-                     pack_transposed(whole, last - first, from + first, from_ld, to + first * to_ld, to_ld);
-                     for (int64_t r = first; r < last; ++r)
-                         copy_row(columns - whole, from + r + whole * from_ld, from_ld,
-                                  to + r * to_ld + whole, 1, false);
-                 });
+    for_chunks((rows + kLanes - 1) / kLanes, kLanes * columns, [&](int64_t begin, int64_t end) {
+        const int64_t first = begin * kLanes, last = smaller(end * kLanes, rows);
+        pack_transposed(whole, last - first, from + first, from_ld, to + first * to_ld, to_ld);
+        for (int64_t r = first; r < last; ++r)
+            copy_row(columns - whole, from + r + whole * from_ld, from_ld, to + r * to_ld + whole, 1, false);
+    });
 }
 
 void copy(const Loop4& loop, const Real* from, Out to) {
     const int64_t* size = loop.size;
     if (size[0] * size[1] == 1 && loop.a[2] == 1 && loop.b[3] == 1 && !to.accumulate)
         return transpose_matrix(loop, from, to.data);
-    parallel_for(0, size[0] * size[1] * size[2], rows_per_chunk(size[3]), [&](int64_t begin, int64_t end) {
+    for_chunks(size[0] * size[1] * size[2], size[3], [&](int64_t begin, int64_t end) {
         RowWalk walk(loop, begin);
         for (int64_t r = begin; r < end; ++r, walk.next())
             copy_row(size[3], from + walk.a, loop.a[3], to.data + walk.b, loop.b[3], to.accumulate);
@@ -89,19 +87,19 @@ void sum(const Middle& m, Real scale, const Real* x, Out y) {
     const int64_t block = m.inner == 1 ? kSumBlock : kSumRows;
     const int64_t blocks = (m.n + block - 1) / block;
     if (blocks <= 1)
-        return parallel_for(0, m.outer, rows_per_chunk(m.n * m.inner), [&](int64_t begin, int64_t end) {
+        return for_chunks(m.outer, m.n * m.inner, [&](int64_t begin, int64_t end) {
             for (int64_t o = begin; o < end; ++o)
                 sum_block(m.n, m.inner, scale, x + o * m.n * m.inner, {y.data + o * m.inner, y.accumulate});
         });
     Real* partial = scratch(Scratch::partial, m.outer * blocks * m.inner + kLanes);  // (outer, blocks, inner)
-    parallel_for(0, m.outer * blocks, rows_per_chunk(block * m.inner), [&](int64_t begin, int64_t end) {
+    for_chunks(m.outer * blocks, block * m.inner, [&](int64_t begin, int64_t end) {
         for (int64_t t = begin; t < end; ++t) {
             const int64_t first = t % blocks * block;
             sum_block(smaller(m.n - first, block), m.inner, 1, x + (t / blocks * m.n + first) * m.inner,
                       {partial + t * m.inner});
         }
     });
-    parallel_for(0, m.outer, rows_per_chunk(blocks * m.inner), [&](int64_t begin, int64_t end) {
+    for_chunks(m.outer, blocks * m.inner, [&](int64_t begin, int64_t end) {
         for (int64_t o = begin; o < end; ++o)
             for (int64_t i = 0; i < m.inner; i += kLanes) {
                 const Real* from = partial + o * blocks * m.inner + i;
@@ -153,7 +151,7 @@ void max(const Middle& m, const Real* x, Real* y, int32_t* index) {
 }
 
 void max_backward(const Middle& m, const int32_t* index, const Real* dy, Out dx) {
-    parallel_for(0, m.outer, rows_per_chunk(m.n * m.inner), [&](int64_t begin, int64_t end) {
+    for_chunks(m.outer, m.n * m.inner, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin * m.n * m.inner; !dx.accumulate && i < end * m.n * m.inner; ++i)
             dx.data[i] = 0;
         for (int64_t t = begin * m.inner; t < end * m.inner; ++t) {

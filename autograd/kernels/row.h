@@ -22,16 +22,27 @@ constexpr Real kInfinity = static_cast<Real>(__builtin_inf());
 constexpr int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-// Rows per chunk of parallel_for so that a chunk is worth handing to a thread: about 8,000 numbers,
-// some microseconds of work against the one that the hand-over takes.
+// A chunk of parallel_for should be worth handing to a thread: about 8,000 numbers, some microseconds of work
+// against the one that the hand-over takes.
 constexpr int64_t kGrainNumbers = 8192;
 
-inline int64_t rows_per_chunk(int64_t n) { return n >= kGrainNumbers ? 1 : (kGrainNumbers + n) / (n + 1); }
+// Rows of n numbers in a chunk. There is an even number of chunks, all of one size, so that two threads are
+// done at the same time.
+inline int64_t rows_per_chunk(int64_t rows, int64_t n) {
+    const int64_t numbers = rows * (n + 1), pairs = 1 + numbers / (2 * kGrainNumbers);
+    return numbers <= kGrainNumbers ? larger(1, rows) : (rows + 2 * pairs - 1) / (2 * pairs);
+}
 
-// f(row) for every row of n numbers, many rows a chunk.
+// f(begin, end) for the chunks of so many rows of n numbers.
+template <class F>
+void for_chunks(int64_t rows, int64_t n, const F& f) {
+    parallel_for(0, rows, rows_per_chunk(rows, n), f);
+}
+
+// f(row) for every row of n numbers.
 template <class F>
 void for_rows(int64_t rows, int64_t n, const F& f) {
-    parallel_for(0, rows, rows_per_chunk(n), [&](int64_t begin, int64_t end) {
+    for_chunks(rows, n, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r)
             f(r);
     });

@@ -187,8 +187,7 @@ void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* ga
                           load(bias + i, n - i)));
         }
     };
-    parallel_for(0, o.rows, rows_per_chunk(n),
-                 [&](int64_t begin, int64_t end) { for_norm_rows(n, begin, end, block); });
+    for_chunks(o.rows, n, [&](int64_t begin, int64_t end) { for_norm_rows(n, begin, end, block); });
 }
 
 // Rows first ... last - 1, at most 16: adds to dgain and dbias, and writes dx, and dy if x was a sum.

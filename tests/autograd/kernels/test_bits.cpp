@@ -347,6 +347,45 @@ TEST_CASE("kernels: accumulating adds to the result, overwriting does not read i
     }
 }
 
+// A pattern of pairs that allows all of them sends a text to the blocks (is_short in attention_short.h).
+TEST_CASE("kernels: attention of a short text has the bits that it has in blocks",
+          "[kernels][bits][attention]") {
+    const auto results = [](Attention a, const Products& products, int64_t q_size, int64_t k_size) {
+        const std::vector<Real> q = numbers(q_size, 1), k = numbers(k_size, 2), v = numbers(k_size, 3),
+                                dout = numbers(q_size, 4);
+        std::vector<Real> out(q.size(), kNan), statistics(static_cast<std::size_t>(4 * a.queries), kNan);
+        std::vector<Real> dq = numbers(q_size, 5), dk(k.size(), kNan), dv = numbers(k_size, 6);
+        products.attention(a, q.data(), k.data(), v.data(), out.data(), nullptr, statistics.data());
+        products.attention_backward(a, q.data(), k.data(), v.data(), out.data(), statistics.data(),
+                                    dout.data(), {dq.data(), true}, {dk.data()}, {dv.data(), true});
+        for (const auto& more : {statistics, dq, dk, dv})
+            out.insert(out.end(), more.begin(), more.end());
+        return out;
+    };
+    const std::vector<uint8_t> all(17 * 17, 1);
+    for_each_isa([&](const char* isa) {
+        for (const int64_t queries : {2, 9, 16, 17})
+            for (const int64_t keys : {1, 8, 15, 16, 17})
+                for (const int64_t d : {5, 16, 33})
+                    for (const int mask : {0, 1, 2, 3}) {
+                        const auto count = static_cast<int32_t>(mask >= 2 ? keys * 2 / 3 : keys);
+                        Attention a = {};
+                        a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d;
+                        a.scale = Real(0.3), a.q_row = a.kv_row = 2 * d, a.key = {17, 4711};
+                        a.dropout = mask == 0 ? 0 : Real(0.3);
+                        a.mask = {.key_counts = &count, .causal = mask % 2 == 1};
+                        INFO(isa << ", " << queries << " queries, " << keys << " keys of " << d << ", mask "
+                                 << mask);
+                        for (const Products& products : {cpu().float32, cpu().bf16}) {
+                            a.mask.allowed = nullptr;
+                            const auto as_short = results(a, products, queries * 2 * d, keys * 2 * d);
+                            a.mask.allowed = all.data();
+                            CHECK(same_bits(as_short, results(a, products, queries * 2 * d, keys * 2 * d)));
+                        }
+                    }
+    });
+}
+
 TEST_CASE("kernels: attention of a single query has the bits that the query has among others",
           "[kernels][bits]") {
     const std::string before = cpu().name;
