@@ -150,6 +150,27 @@ static Tensor weighted_sums(const Tensor& weights, const Tensor& v, const Tensor
            where(flaws > 0, nan, Tensor::zeros(flaws.shape()));  // (B, H, T, D)
 }
 
+// w v in bf16, where it shows that the kernel divides by Σ exp after the sums. Backward rounds exp(score -
+// largest); forward takes 512 keys at a time, and rounds exp(score - the largest so far).
+static Tensor divided_last(const Tensor& weights, const Tensor& scores, const Tensor& v,
+                           const Tensor& allowed, Precision p) {
+    constexpr int64_t kKeyBlock = 512;
+    const Tensor largest = max(scores, -1, true).detach();        // (B, H, T, 1)
+    const Tensor total = sum(exp(scores - largest), {-1}, true);  // (B, H, T, 1)
+    const Tensor e = weights * total;                             // (B, H, T, S)
+    const Tensor sums = weighted_sums(e, v, allowed, p);          // (B, H, T, D)
+    Tensor of_forward = Tensor::zeros(sums.shape());
+    for (int64_t s = 0, S = scores.size(3); s < S; s += kKeyBlock) {
+        const int64_t end = std::min(s + kKeyBlock, S);
+        const Tensor so_far = max(slice(scores, 3, 0, end), -1, true);  // (B, H, T, 1)
+        const Tensor factor = exp(clamp(largest - so_far, 0, 80));      // exp(-80) is nothing beside the rest
+        const Tensor seen = slice(allowed, 3, s, end);                  // (B, 1, T, 512)
+        const Tensor block = weighted_sums(slice(e, 3, s, end) * factor, slice(v, 2, s, end), seen, p);
+        of_forward = of_forward + block / factor;  // (B, H, T, D)
+    }
+    return (sums + (of_forward - sums).detach()) / total;  // forward's values, the gradients of backward
+}
+
 // attention(q, k, v) = softmax(q kᵀ / √D) v      "Attention Is All You Need", equation 1, per head: §3.2.2
 // A query that may see no key gets zeros.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
@@ -169,12 +190,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     if (options.weights != nullptr)
         *options.weights = weights.detach();
     if (p == Precision::float32)
-        return merge_heads(weighted_sums(weights, values, allowed, p));  // (B, T, H*D)
-
-    // The kernel divides by Σ exp after the sums. In bf16 that shows: what it rounds is exp(score - largest).
-    const Tensor largest = max(masked, -1, true).detach();                           // (B, H, T, 1)
-    const Tensor total = sum(exp(masked - largest), {-1}, true);                     // (B, H, T, 1)
-    return merge_heads(weighted_sums(weights * total, values, allowed, p) / total);  // (B, T, H*D)
+        return merge_heads(weighted_sums(weights, values, allowed, p));     // (B, T, H*D)
+    return merge_heads(divided_last(weights, masked, values, allowed, p));  // (B, T, H*D)
 }
 
 // qkv = q | k | v

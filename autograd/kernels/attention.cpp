@@ -24,8 +24,10 @@
 // them would cost (queries x keys) a head, and reading them back is not faster. It needs each row's Σ w dw
 // before the row's first score gradient. It is known at once: Σ_s w_s dw_s = Σ_s w_s (dout·v_s) = dout·out.
 // So a block of keys with their gradients stays in L2 while all queries pass by, 64 at a time.
+#include <cassert>
+
 #include "autograd/base/parallel.h"
-#include "autograd/kernels/attention_short.h"
+#include "autograd/kernels/attention_products.h"
 #include "autograd/kernels/attention_step.h"
 #include "autograd/kernels/scratch.h"
 
@@ -42,8 +44,12 @@ constexpr int64_t kFetchedRows = 2 * kLanes;
 
 // Working memory, handed out piece by piece; nullptr for an empty one.
 struct Room {
-    Real* at;
-    Real* take(int64_t n) { return n > 0 ? (at += n) - n : nullptr; }
+    Real *at, *end;
+    explicit Room(int64_t n) : at(scratch(Scratch::attention, n)), end(at + n) {}
+    Real* take(int64_t n) {
+        assert(n <= end - at);
+        return n > 0 ? (at += n) - n : nullptr;
+    }
 };
 
 // Inline, because gcc treats a function that only prefetches as having no effect, and removes its calls.
@@ -81,7 +87,7 @@ struct Forward {
         const int64_t panels = Panels<T>::size(a), width = score_width(a), factors = factors_size<T>(a);
         const int64_t values = packed_size<T>(keys_of(a), a.d, end - begin > kQueryBlock);
         const int64_t running = 2 * round_up(end - begin);
-        Room room = {scratch(Scratch::attention, panels + values + kQueries * width + factors + running)};
+        Room room(panels + values + kQueries * width + factors + running);
         Real *const of_keys = room.take(panels), *const of_values = room.take(values);
         Block b = {h, begin, 0, room.take(kQueries * width), nullptr, width, room.take(factors)};
         const auto for_blocks = [&](const auto& f) {
@@ -105,20 +111,6 @@ struct Forward {
                 b.keys = keys;
                 for_blocks([&] { write_weights(b, ks); });
             });
-    }
-    void run_short(const Head& h) const {
-        const int64_t panel = count_of<T>(a.d) * kShort, values = packed_size<T>(a.keys, a.d, false);
-        const int64_t factors = factors_size<T>(a), w = kShort * kQueries;
-        Room room = {scratch(Scratch::attention, panel + values + factors + w)};
-        Real *const of_queries = room.take(panel), *const of_values = room.take(values);
-        const Block b = {h,           0,   a.queries, room.take(w), nullptr, kQueries, room.take(factors),
-                         {0, a.keys}, true};
-        dot_products_by_key(b, {k + h.key(0), a.kv_row},
-                            transposed<T>(b, {q + h.query(0), a.q_row}, of_queries), b.w);
-        const RunningSoftmax softmax = exp_of_scores_by_key(b);
-        weighted_sums(b, b.w, packed<T>({v + h.key(0), a.kv_row}, a.keys, a.d, of_values), {out + h.out(0)},
-                      h.out_row());
-        finish(b, softmax);
     }
     // running: the 16 shifts and 16 totals of the softmax, from one block of keys to the next.
     void add_keys(const Block& b, const Panels<T>& ks, Rows<T> vs, Real* running) const {
@@ -174,8 +166,6 @@ void attention(const Attention& a, const Real* q, const Real* k, const Real* v, 
                 fetch_head(head_of(a, (task + 1) / parts), q, k, v, out);
             if (is_single_step(a, weights))
                 attend_once<T>(h, q, k, v, out, statistics, scratch(Scratch::attention, step_size<T>(a)));
-            else if (is_short(a) && weights == nullptr)
-                forward.run_short(h);
             else
                 forward.run(h, first, smaller(first + kTaskQueries, a.queries));
         }
@@ -235,33 +225,13 @@ struct Backward {
         const int64_t queries = packed_size<T>(kQueryBlock, a.d, copies), douts = kQueryBlock * round_up(a.d);
         const int64_t packed_douts = packed_size<T>(kQueryBlock, a.d, false);
         const int64_t factors = factors_size<T>(a), width = score_width(a), w = kQueryBlock * width;
-        Room room = {scratch(Scratch::attention, 2 * panels + rows + 2 * sums + queries + douts +
-                                                     packed_douts + factors + 2 * w)};
+        Room room(2 * panels + rows + 2 * sums + queries + douts + packed_douts + factors + 2 * w);
         Rooms to;
         to.ks = room.take(panels), to.vs = room.take(panels), to.k_rows = room.take(rows);
         to.dk = room.take(sums), to.dv = room.take(sums);
         to.q = room.take(queries), to.dout = room.take(douts), to.packed_dout = room.take(packed_douts);
         to.factors = room.take(factors), to.w = room.take(w), to.dw = room.take(w);
         for_key_blocks(a.keys, [&](Keys keys) { add_keys(h, keys, width, to); });
-    }
-    void run_short(const Head& h) const {
-        const int64_t panel = count_of<T>(a.d) * kShort, rows = packed_size<T>(kShort, a.d, false);
-        const int64_t douts = kQueries * round_up(a.d), factors = factors_size<T>(a), w = kShort * kQueries;
-        Room room = {scratch(Scratch::attention, panel + rows + douts + factors + 2 * w)};
-        Real *const of_panel = room.take(panel), *const of_rows = room.take(rows);
-        const Rows<Real> queries = {q + h.query(0), a.q_row}, dout_rows = {room.take(douts), round_up(a.d)},
-                         k_rows = {k + h.key(0), a.kv_row}, v_rows = {v + h.key(0), a.kv_row};
-        Real *const of_w = room.take(w), *const of_dw = room.take(w);
-        const Block b = {h, 0, a.queries, of_w, of_dw, kQueries, room.take(factors), {0, a.keys}, true};
-        const Vec dots = divided(b, const_cast<Real*>(dout_rows.data));
-        dot_products_by_key(b, k_rows, transposed<T>(b, queries, of_panel), b.w);
-        dot_products_by_key(b, v_rows, transposed<T>(b, dout_rows, of_panel), b.dw);
-        score_gradients_by_key(b, statistics, dots);
-        if (dq.data != nullptr)
-            weighted_sums(b, b.dw, packed<T>(k_rows, a.keys, a.d, of_rows),
-                          {dq.data + h.query(0), dq.accumulate}, a.q_row);
-        Gradient(dk, h, b.keys, nullptr).add(b, b.dw, packed<T>(queries, a.queries, a.d, of_rows));
-        Gradient(dv, h, b.keys, nullptr).add(b, b.w, packed<T>(dout_rows, a.queries, a.d, of_rows));
     }
     void add_keys(const Head& h, Keys keys, int64_t width, const Rooms& to) const {
         const Rows<Real> k_rows = {k + h.key(keys.begin), a.kv_row},
@@ -323,7 +293,7 @@ void attention_backward(const Attention& a, const Real* q, const Real* k, const 
                 fetch_head(head_of(a, task + 1), q, k, v, dout);
                 fetch_head(head_of(a, task + 1), dq.data, dk.data, dv.data, out);
             }
-            is_short(a) ? backward.run_short(head_of(a, task)) : backward.run(head_of(a, task));
+            backward.run(head_of(a, task));
         }
     });
 }

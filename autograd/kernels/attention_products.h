@@ -65,24 +65,6 @@ Rows<T> chain_factors(Rows<Real> rows, int64_t count, int64_t depth, Real* to) {
     return {at, row};
 }
 
-// The factors of many chains: number i of chain r is at data + r row + i step.
-template <class T>
-struct Chains {
-    const T* data;
-    int64_t row, step;
-};
-// Chains along the rows of w, or along its columns.
-template <class T>
-Chains<T> along_rows(const Real* w, int64_t width, int64_t rows, int64_t depth, Real* to) {
-    const Rows<T> x = chain_factors<T>({w, width}, rows, depth, to);
-    return {x.data, x.row, 1};
-}
-template <class T>
-Chains<T> along_columns(const Real* w, int64_t width, int64_t depth, int64_t columns, Real* to) {
-    const Rows<T> x = packed<T>({w, width}, depth, columns, to);
-    return {x.data, 1, x.row};
-}
-
 // What packed factors of either kind of sums need: 16 rows of q, dout or weights, or the weights of 64
 // queries.
 template <class T>
@@ -125,14 +107,16 @@ template <class T>
 void weighted_sums(const Block& b, const Real* w, Rows<T> rows, Out out, int64_t out_row) {
     const Attention& a = *b.h.a;
     const int64_t n = b.seen();
-    const Chains<T> x = b.by_key ? along_columns<T>(w, b.width, n, b.count, b.factors)
-                                 : along_rows<T>(w, b.width, b.count, n, b.factors);
-    Product<T> p = {n, x.data, x.row, x.step, rows.data, rows.row, out, out_row, a.d};
+    const Rows<T> x = chain_factors<T>({w, b.width}, b.count, n, b.factors);
+    Product<T> p = {n, x.data, x.row, 1, rows.data, rows.row, out, out_row, a.d};
     if (a.mask.causal)
         p.staircase = Staircase::end, p.edge = b.first + 1 + a.keys - a.queries - b.keys.begin;
+    int64_t first = 0;  // row that sees a key: to add 0 to what is there would turn -0 to +0
+    while (out.accumulate && first < b.count && b.seen(first) == 0)
+        ++first;
     if (a.mask.allowed == nullptr)
-        product(p, b.count);
-    for (int64_t r = 0; a.mask.allowed != nullptr && r < b.count; ++r)
+        product(p, b.count, first);
+    for (int64_t r = first; a.mask.allowed != nullptr && r < b.count; ++r)
         product_row(p, r, [&](int64_t s) { return b.sees(r, s); });
 }
 
@@ -141,9 +125,8 @@ template <class T>
 void weighted_sums_by_key(const Block& b, const Real* w, Rows<T> rows, Out out, int64_t out_row) {
     const Attention& a = *b.h.a;
     const int64_t seen = b.seen();
-    const Chains<T> x = b.by_key ? along_rows<T>(w, b.width, seen, b.count, b.factors)
-                                 : along_columns<T>(w, b.width, b.count, seen, b.factors);
-    Product<T> p = {b.count, x.data, x.row, x.step, rows.data, rows.row, out, out_row, a.d};
+    const Rows<T> x = packed<T>({w, b.width}, b.count, seen, b.factors);
+    Product<T> p = {b.count, x.data, 1, x.row, rows.data, rows.row, out, out_row, a.d};
     if (a.mask.causal)  // key s is seen from query s - (keys - queries) on
         p.staircase = Staircase::begin, p.edge = b.keys.begin + a.queries - a.keys - b.first;
     if (a.mask.allowed == nullptr)

@@ -294,16 +294,14 @@ struct GemmTasks {
         bands = gemm_min(rows, bands);
         ranges = gemm_max(1, gemm_min(columns, ceil_div(wanted, bands)));
         bands = gemm_max(bands, gemm_min(rows, wanted / ranges));
-        for (int64_t fewer = ranges - 1; fewer > 0; --fewer) {  // three panels in two ranges: one waits
-            const int64_t more = gemm_min(rows, ceil_div(wanted, fewer));
-            if (100 * busiest(more, fewer, threads) < 95 * busiest(bands, ranges, threads))
-                bands = more, ranges = fewer;
-        }
-    }
-    // How many tiles the thread with the largest share computes.
-    int64_t busiest(int64_t of_bands, int64_t of_ranges, int64_t threads) const {
-        return ceil_div(of_bands * of_ranges, threads) * ceil_div(rows, of_bands) *
-               ceil_div(columns, of_ranges);
+        // Three panels in two ranges would let one thread wait: the busiest computes so many tiles.
+        const auto busiest = [&](int64_t b, int64_t r) {
+            return ceil_div(b * r, threads) * ceil_div(rows, b) * ceil_div(columns, r);
+        };
+        for (int64_t r = ranges - 1; r > 0; --r)
+            if (const int64_t b = gemm_min(rows, ceil_div(wanted, r));
+                100 * busiest(b, r) < 95 * busiest(bands, ranges))
+                bands = b, ranges = r;
     }
 
     GemmBlock part(int64_t task) const {
@@ -343,6 +341,8 @@ void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
                 multiply_part<T>(p, tasks.part(task));
     });
 }
+
+static_assert(64 % kTileColumns == 0, "packed_size in kernels.h counts whole panels");
 
 template <class T>
 void pack_panels(const Gemm& g, const Real* b, Real* to) {

@@ -17,13 +17,13 @@ constexpr int64_t kPackGap = kLanes;
 
 // Up to 16 rows of up to 16 numbers from `from` on; what is missing reads as 0.
 inline void load_square(int64_t rows, int64_t columns, const Real* from, int64_t ld, Vec (&x)[kLanes]) {
-    if (columns >= kLanes) {
+    if (rows >= kLanes && columns >= kLanes) {
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i)
-            x[i] = i < rows ? load(from + i * ld) : zero();
+            x[i] = load(from + i * ld);
     } else {
         for (int i = 0; i < kLanes; ++i)
-            x[i] = i < rows ? load_first(from + i * ld, columns) : zero();
+            x[i] = i < rows ? load(from + i * ld, columns) : zero();
     }
 }
 
@@ -43,15 +43,14 @@ void pack_transposed(int64_t rows, int64_t columns, const Real* from, int64_t ld
         for (int64_t j = 0; j < columns; j += kLanes) {
             Vec x[kLanes];
             load_square(rows - i, columns - j, from + i * ld + j, ld, x);
-            for (int r = 0; r < kLanes && i + kLanes < rows; ++r)  // no prefetcher follows so many rows
+            for (int r = 0; r < kLanes; ++r)  // no prefetcher follows so many rows
                 __builtin_prefetch(from + (i + kLanes + r) * ld + j);
             transpose(x);
-            Real* out = to + j * to_ld + i;
-            const int64_t left = columns - j;
+            Real* const out = to + j * to_ld + i;
 #pragma GCC unroll 16
-            for (int r = 0; r < kLanes; ++r, out += to_ld)
-                if (r < left)
-                    store(out, factor<T>(x[r]));
+            for (int r = 0; r < kLanes; ++r)
+                if (r < columns - j)
+                    store(out + r * to_ld, factor<T>(x[r]));
         }
 }
 

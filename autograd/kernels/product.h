@@ -167,20 +167,20 @@ int64_t fitting_product(const Product<T>& p, int64_t count, int64_t row, int64_t
     return rows;
 }
 
-// All rows, in tiles of about as many each, and all columns from `column` on. The last Vec may be partial.
-// With AVX-512 a single Vec always counts as such: a masked load takes no longer there.
+// The rows from `first` on, in tiles of about as many each, and all columns from `column` on. The last Vec
+// may be partial. With AVX-512 a single Vec always counts as such: a masked load takes no longer there.
 template <int vecs = (kVecRegisters < 32 ? 1 : 4), class T>
-void product(const Product<T>& p, int64_t rows, int64_t column = 0) {
+void product(const Product<T>& p, int64_t rows, int64_t first = 0, int64_t column = 0) {
     constexpr bool partial = vecs == (kVecRegisters < 32 ? 0 : 1);
     constexpr int width = partial ? 1 : vecs;
     for (; p.columns - column >= (partial ? 1 : vecs * kLanes); column += width * kLanes)
-        for (int64_t row = 0; row < rows;) {
+        for (int64_t row = first; row < rows;) {
             const int64_t left = rows - row, full = product_rows(width);
             const int64_t count = full < left && left < 2 * full ? (left + 1) / 2 : left;
             row += fitting_product<width, partial>(p, count, row, column);
         }
     if constexpr (!partial)
-        product<vecs - 1>(p, rows, column);
+        product<vecs - 1>(p, rows, first, column);
 }
 
 // One row over the i with keep(i), whatever pattern they make.

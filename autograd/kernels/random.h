@@ -38,11 +38,11 @@ inline RandomKey key_of_block(RandomKey key, uint32_t block) {
     return {mix(key.a ^ b), b};
 }
 
-// For elements of a block, by its key: 0 if dropped, 1/(1-p) if kept. 0 <= p <= 1.
+// For the elements first ... first + 15 of a block, by its key: 0 if dropped, 1/(1-p) if kept. 0 <= p <= 1.
 // Compares the first 24 bits of the hash with p * 2^24, rounded, as integers.
-inline Vec keep_scale_in_block(RandomKey key, Int elements, Real p) {
+inline Vec keep_scale_in_block(RandomKey key, uint32_t first, Real p) {
     const auto threshold = static_cast<int32_t>(static_cast<double>(p) * 16777216.0 + 0.5);
-    const Int hashes = hash(key, elements);
+    const Int hashes = hash(key, int_broadcast(first) + lane_numbers());
     return select(less(hashes >> 8, int_broadcast(static_cast<uint32_t>(threshold))), zero(),
                   broadcast(Real(1) / (Real(1) - p)));
 }
@@ -51,12 +51,11 @@ inline Vec keep_scale_in_block(RandomKey key, Int elements, Real p) {
 inline Vec keep_scale(RandomKey key, int64_t first_element, Real p) {
     const auto block = static_cast<uint32_t>(first_element >> 32);
     const auto first = static_cast<uint32_t>(first_element);
-    const Int elements = int_broadcast(first) + lane_numbers();  // modulo 2^32
-    const Vec here = keep_scale_in_block(key_of_block(key, block), elements, p);
+    const Vec here = keep_scale_in_block(key_of_block(key, block), first, p);
     if (first <= UINT32_MAX - (kLanes - 1))
         return here;
     // The last lanes are in the next block: those from 2^32 on.
-    const Vec next = keep_scale_in_block(key_of_block(key, block + 1), elements, p);
+    const Vec next = keep_scale_in_block(key_of_block(key, block + 1), first, p);
     return select(first_of((int64_t(1) << 32) - first), here, next);
 }
 
@@ -70,18 +69,13 @@ public:
     Vec operator()(Vec x, int64_t first_element) const {
         if (p_ == 0)
             return x;
-        if (first_element <= int64_t(UINT32_MAX) - (kLanes - 1))
-            return in_first_block(x, int_broadcast(static_cast<uint32_t>(first_element)) + lane_numbers());
-        return scaled(x, keep_scale(key_, first_element, p_));
-    }
-    // The same for any sixteen elements, all below 2^32.
-    Vec in_first_block(Vec x, Int elements) const {
-        return p_ == 0 ? x : scaled(x, keep_scale_in_block(first_block_, elements, p_));
+        const Vec scale = first_element <= int64_t(UINT32_MAX) - (kLanes - 1)
+                              ? keep_scale_in_block(first_block_, static_cast<uint32_t>(first_element), p_)
+                              : keep_scale(key_, first_element, p_);
+        return select(equal(scale, zero()), zero(), x * scale);
     }
 
 private:
-    static Vec scaled(Vec x, Vec scale) { return select(equal(scale, zero()), zero(), x * scale); }
-
     RandomKey key_, first_block_;
     Real p_;
 };

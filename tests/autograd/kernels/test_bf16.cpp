@@ -114,6 +114,54 @@ TEST_CASE("bf16: VDPBF16PS computes what is defined", "[kernels][bf16]") {
 }
 #endif
 
+// Sums of products in attention whose terms or results are subnormal: in tiles, under a pattern of pairs, and
+// of a single query. The factors of one product after the other are made small.
+TEST_CASE("bf16: attention flushes subnormal numbers on every instruction set", "[kernels][bf16][bits]") {
+    const int64_t d = 5;
+    const auto all_results = [&] {
+        std::vector<Real> results;
+        const std::vector<uint8_t> pattern(static_cast<std::size_t>(40 * 40), 1);
+        for (const int64_t T : {40, 13, 1})
+            for (const bool with_pattern : {false, true})
+                for (const auto& [of_q, of_k, of_v, of_dout] :
+                     std::vector<std::array<int, 4>>{{-63, -63, 0, 0},
+                                                     {0, 0, -125, 0},
+                                                     {0, -121, -2, -3},
+                                                     {-121, 0, 0, -4},
+                                                     {0, 0, 0, -124}}) {
+                    const auto small = [&](int64_t n, uint32_t seed, int exponent) {
+                        std::vector<Real> x = numbers(n, seed);
+                        for (Real& y : x)
+                            y = std::ldexp(y, exponent);
+                        return x;
+                    };
+                    const int64_t S = std::max<int64_t>(T, 13);
+                    const std::vector<Real> q = small(T * d, 1, of_q), k = small(S * d, 2, of_k),
+                                            v = small(S * d, 3, of_v), dout = small(T * d, 4, of_dout);
+                    std::vector<Real> out(q.size()), statistics(static_cast<std::size_t>(2 * T)), dq(q),
+                        dk(k), dv(v);
+                    Attention a = {};
+                    a.batch = a.heads = 1, a.queries = T, a.keys = S, a.d = d, a.scale = Real(0.4);
+                    a.q_row = a.kv_row = d;
+                    a.mask = {.causal = T > 1, .allowed = with_pattern ? pattern.data() : nullptr};
+                    cpu().bf16.attention(a, q.data(), k.data(), v.data(), out.data(), nullptr,
+                                         statistics.data());
+                    cpu().bf16.attention_backward(a, q.data(), k.data(), v.data(), out.data(),
+                                                  statistics.data(), dout.data(), {dq.data()}, {dk.data()},
+                                                  {dv.data()});
+                    for (const auto* x : {&out, &dq, &dk, &dv})
+                        results.insert(results.end(), x->begin(), x->end());
+                }
+        return results;
+    };
+    const std::vector<Real> expected = all_results();
+    CHECK((kRealIsDouble || std::count(expected.begin(), expected.end(), Real(0)) > 100));
+    for_each_isa([&](const char* isa) {
+        INFO(isa);
+        CHECK(same_bits(all_results(), expected));
+    });
+}
+
 // Ten million products of pairs. All finite results are the same everywhere; NaN stays NaN.
 TEST_CASE("bf16: the same bits on every instruction set, wherever the numbers lie", "[kernels][bf16][bits]") {
     const auto all_products = [] {
