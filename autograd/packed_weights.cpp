@@ -3,7 +3,7 @@
 namespace plaingrad::autograd {
 
 const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision p) {
-    const std::tuple key(b, g.n, g.b_transposed, p);
+    const std::tuple key(b, g.n, g.k, g.ldb, g.b_transposed, p);
     auto at = entries_.find(key);
     if (at == entries_.end() || !at->second.weight.is_current()) {
         const Tensor copy = Tensor::uninitialized({kernels::packed_size(g.n, g.k, p)});

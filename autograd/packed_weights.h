@@ -1,19 +1,25 @@
 // Weights in the order in which products read them.
 //
-// A product of many rows copies its weight into that order first (kernels/gemm.cpp). Training does so twice a
-// step, once for each direction, and hardly notices. Decoding multiplies the same weights with a few rows for
-// each token. It keeps the copies:
+// A product of many rows copies its weight into that order first (kernels/gemm.cpp), which takes as long as
+// multiplying it with two or three tiles of six rows. Training multiplies a weight with hundreds of rows at
+// a time, and hardly notices. Decoding has one row for each sentence, often only a few, and the same weights
+// again for each token. There a copy costs as much as the product, and to read the weight in place instead is
+// slow if its rows are long or it is transposed. So decoding makes each copy once, and keeps it:
 //
 //     PackedWeights packed;
 //     const PackedWeights::Use use(packed);      // on this thread, while it exists,
 //     Tensor y = linear(x, weight, bias);        // linear ops keep copies of their weights, and read these
 //
-// Those of bfloat16 (base/precision.h) take half of the weight's memory, and half the time to read. The bits
-// of the results are the same.
+// The bits of the results are the same. The price is memory: the copies come on top of the weights, and all
+// stay until the PackedWeights is gone. In float32 they take as much again. In bfloat16 (base/precision.h)
+// they take half as much, and half the time to read, from which a single row gains, too. Do not use this for
+// weights that are multiplied once, or that change between uses, as in training: each product would make its
+// copy in memory, and none would be read twice.
 #pragma once
 
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
@@ -36,6 +42,7 @@ public:
 
     // The right operand of this product, whose numbers begin at `b`, within the memory of `weight`. It is
     // packed when it is first wanted, and again if the weight was written to since. It lasts until then.
+    // Operands that read the same memory in another shape are others.
     const Real* packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision precision);
 
 private:
@@ -44,7 +51,8 @@ private:
         Tensor copy;
     };
     inline static thread_local PackedWeights* active_ = nullptr;
-    std::map<std::tuple<const Real*, int64_t, bool, Precision>, Entry> entries_;
+    // By all that decides what a copy holds: b, n, k, ldb, whether transposed, precision.
+    std::map<std::tuple<const Real*, int64_t, int64_t, int64_t, bool, Precision>, Entry> entries_;
 };
 
 }  // namespace plaingrad::autograd

@@ -14,7 +14,10 @@
 namespace plaingrad::models {
 
 // A batch of sentences that are being generated, for one search. The model must outlive it and must not
-// change meanwhile.
+// change meanwhile. From its first step on, a model's stepper holds not only its cache but also a copy of
+// each weight that it multiplies, in the order in which products read it (autograd/packed_weights.h): as much
+// memory as these weights in float32, half as much in bf16. So decode sentences as one batch where you can,
+// and end a stepper that is no longer needed.
 class Stepper {
 public:
     virtual ~Stepper() = default;

@@ -85,6 +85,22 @@ TEST_CASE("packed weights: a weight that is gone does not lend its copy to anoth
     }
 }
 
+TEST_CASE("packed weights: memory that is read in two shapes has a copy for each", "[packed]") {
+    const Tensor w = random({40, 60}, 1), reshaped = reshape(w, {80, 30});  // the same memory
+    const Tensor x = random({3, 40}, 2), wider = random({3, 80}, 3);
+    const Tensor of_columns = linear_columns(x, w, {}, 0, 30), of_all = linear(wider, reshaped);
+    PackedWeights packed;
+    const PackedWeights::Use use(packed);
+    for (int time = 0; time < 2; ++time) {
+        CHECK(same_bits(linear_columns(x, w, {}, 0, 30), of_columns));
+        CHECK(same_bits(linear(wider, reshaped), of_all));
+    }
+    const kernels::Gemm far = {.m = 1, .n = 30, .k = 20, .lda = 20, .ldb = 60, .ldc = 30};
+    kernels::Gemm near = far;
+    near.ldb = 30;  // other rows
+    CHECK(packed.packed(far, w, w.data(), {}) != packed.packed(near, w, w.data(), {}));
+}
+
 TEST_CASE("packed weights: in use in their scope, on their thread", "[packed]") {
     PackedWeights outer, inner;
     CHECK(PackedWeights::active() == nullptr);
