@@ -49,15 +49,13 @@ Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t c
 }
 
 Tensor Rows::read(const Tokens& tokens) {
-    const Tensor logits = stepper_.step(tokens);  // (rows, T, V)
+    const Tensor logits = stepper_.step(tokens, Logits::last);  // (rows, 1, V)
     for (const int32_t end : stepper_.specials.ends)
         check(end >= 0 && end < logits.size(2), "[decoding] the end ", end,
               " is not an id of a vocabulary of ", logits.size(2), "; set the specials of the configuration");
     kept_.clear();
     tokens_.clear();
-    const int64_t rows = logits.size(0), length = logits.size(1);
-    const Tensor last = length == 1 ? logits : autograd::slice(logits, 1, length - 1, length);
-    return autograd::reshape(last, {rows, logits.size(2)});  // (rows, V)
+    return autograd::reshape(logits, {logits.size(0), logits.size(2)});  // (rows, V)
 }
 
 int64_t room_for(const Stepper& stepper, int64_t max_tokens) {

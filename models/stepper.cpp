@@ -28,7 +28,7 @@ public:
           caches_(std::move(caches)),
           source_lengths_(std::move(source_lengths)) {}
 
-    Tensor step(const Tokens& tokens) override {
+    Tensor step(const Tokens& tokens, Logits which) override {
         const autograd::NoGrad no_grad;
         const autograd::PackedWeights::Use use(packed_);
         check(tokens.batch() == batch_, "[Stepper] tokens for ", tokens.batch(), " sentences, the batch has ",
@@ -39,7 +39,8 @@ public:
         const Tensor x = embedding_(tokens, mode_, length_);             // (B, T, d_model)
         const Tensor y = layers_(x, length_, caches_, source_lengths_);  // (B, T, d_model)
         length_ += tokens.length();
-        return output_(y, mode_);  // (B, T, V)
+        const bool all = which == Logits::all || y.size(1) == 1;
+        return output_(all ? y : autograd::slice(y, 1, y.size(1) - 1, y.size(1)), mode_);  // (B, T or 1, V)
     }
 
     void select(const std::vector<int32_t>& rows) override {

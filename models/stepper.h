@@ -13,6 +13,9 @@
 
 namespace plaingrad::models {
 
+// Which logits a step computes: each position's, or the last one's, which are all that a search reads.
+enum class Logits { all, last };
+
 // A batch of sentences that are being generated, for one search. The model must outlive it and must not
 // change meanwhile. From its first step on, a model's stepper holds not only its cache but also a copy of
 // each weight that it multiplies, in the order in which products read it (autograd/packed_weights.h): as much
@@ -23,9 +26,11 @@ public:
     virtual ~Stepper() = default;
 
     // The next tokens (B, T), T >= 1, without padding -> logits (B, T, V): row t predicts what follows token
-    // t, with the same bits as if computed from the whole text. Throws Error for another B, for an id outside
-    // the vocabulary, or beyond max_length positions; then nothing has changed.
-    virtual Tensor step(const Tokens& tokens) = 0;
+    // t, with the same bits as if computed from the whole text. Or only the last row, (B, 1, V): for a prompt
+    // of 1,000 tokens and a vocabulary of 50,000, all of them are 200 MB and the largest product by far.
+    // Throws Error for another B, for an id outside the vocabulary, or beyond max_length positions; then
+    // nothing has changed.
+    virtual Tensor step(const Tokens& tokens, Logits which = Logits::all) = 0;
     // Sentence i of the batch becomes what sentence rows[i] was: reorders, repeats, drops. Throws Error for a
     // row that does not exist.
     virtual void select(const std::vector<int32_t>& rows) = 0;

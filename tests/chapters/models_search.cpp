@@ -49,7 +49,7 @@ public:
           log_(log),
           rows_(static_cast<std::size_t>(batch)) {}
 
-    Tensor step(const Tokens& tokens) override {
+    Tensor step(const Tokens& tokens, Logits) override {
         std::vector<Real> logits;
         for (std::size_t row = 0; row < rows_.size(); ++row) {
             if (steps_ > 0)

@@ -26,7 +26,7 @@ public:
             rows_.push_back({b, {}});
     }
 
-    Tensor step(const autograd::Tokens& tokens) override {
+    Tensor step(const autograd::Tokens& tokens, models::Logits) override {
         autograd::check(tokens.batch() == std::ssize(rows_) && tokens.length() == 1, "a token for each row");
         batches.push_back(static_cast<int>(tokens.batch()));
         std::vector<Real> logits;

@@ -1,5 +1,7 @@
 // The language model gives the same bits with its cache as without, however a text is cut into steps.
+#include "models/decoding.h"
 #include "models/language_model.h"
+#include "models/sampling.h"
 #include "tests/catch.h"
 #include "tests/models/small.h"
 
@@ -117,6 +119,51 @@ TEST_CASE("language model cache: rows reordered, repeated and dropped", "[models
                             autograd::slice(whole, 1, whole.size(1) - count, whole.size(1))));
         }
     }
+}
+
+TEST_CASE("language model cache: only the last position's logits", "[models][lm][decoding]") {
+    for (const std::string& kind : kStacks)
+        for (const Precision p : {Precision::float32, Precision::bf16}) {
+            INFO(kind << ", " << autograd::kPrecisionNames[int(p)]);
+            const LanguageModel model = stirred(small_stack(kind));
+            const Tokens ids = drawn(3, 9, 8);
+            const Tensor whole = model(ids, kEval.in(p));
+            const auto stepper = model.start(ids, p);
+            for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 5}, {5, 6}, {6, 9}}) {
+                const Tensor last = stepper->step(ids.slice(begin, end), Logits::last);
+                CHECK(last.shape() == Shape({3, 1, model.config.vocabulary}));
+                CHECK(same_bits(last, autograd::slice(whole, 1, end - 1, end)));
+            }
+        }
+}
+
+namespace {
+
+int64_t largest_product = 0;  // rows times columns
+const autograd::kernels::Kernels* real_kernels = nullptr;
+
+}  // namespace
+
+TEST_CASE("language model cache: a search computes no logits of a prompt but the last",
+          "[models][lm][decoding]") {
+    const LanguageModel model(small_stack("gpt2", 500), Rng(1));  // 500 ids: far more than any width
+    autograd::kernels::Kernels counting = *(real_kernels = &autograd::kernels::cpu());
+    counting.float32.gemm = [](const autograd::kernels::Gemm& g, const Real* a, const Real* b, Real* to) {
+        largest_product = std::max(largest_product, g.m * g.n);
+        real_kernels->float32.gemm(g, a, b, to);
+    };
+    const auto largest_in = [&](const auto& search) {
+        const auto stepper = model.start(drawn(2, 9, 9));
+        autograd::kernels::use(counting);
+        largest_product = 0;
+        search(*stepper);
+        autograd::kernels::use(*real_kernels);
+        return largest_product;
+    };
+    CHECK(largest_in([](Stepper& s) { s.step(s.prompts); }) == 2 * 9 * 500);
+    CHECK(largest_in([](Stepper& s) { greedy(s, 3); }) == 2 * 500);
+    CHECK(largest_in([](Stepper& s) { beam_search(s, {.beam = 1, .max_tokens = 3}); }) == 2 * 500);
+    CHECK(largest_in([](Stepper& s) { generate(s, Rng(1), {.max_tokens = 3}); }) == 2 * 500);
 }
 
 TEST_CASE("language model cache: an error leaves it unchanged", "[models][lm][decoding]") {
