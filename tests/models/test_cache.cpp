@@ -60,7 +60,8 @@ void compare(const std::string& kind, const Sentences& sources, int steps,
         }
         const int64_t rows = std::ssize(next);
         const Tensor cached = stepper->step(Tokens(rows, 1, next));  // (B, 1, V)
-        INFO(kind << ", step " << t << ", batch of " << batch.size());
+        INFO(kind << " in " << autograd::kPrecisionNames[int(precision)] << ", step " << t << ", batch of "
+                  << batch.size());
         REQUIRE(cached.shape() == Shape({rows, 1, 11}));
         REQUIRE(same_bits(cached, uncached(model, sources, batch)));
         REQUIRE_FALSE(cached.needs_grad());
@@ -79,17 +80,18 @@ TEST_CASE("cache: every step gives the bits of the whole pass, also after the ca
 TEST_CASE(
     "cache: every step gives the bits of the whole pass after rows were reordered, repeated and dropped",
     "[models][decoding]") {
+    const std::vector<std::pair<int, Ids>> plan = {{1, {2, 0, 3, 1}},
+                                                   {3, {0, 0, 2, 3, 3, 1}},
+                                                   {4, {5, 4, 3, 2, 1, 0}},
+                                                   {15, {3, 1}},
+                                                   {16, {1, 1, 0}},
+                                                   {17, {2, 1}},
+                                                   {32, {1, 0, 0, 1, 1}},
+                                                   {33, {4}},
+                                                   {34, {0, 0}}};
     for (const std::string& kind : kKinds)
-        compare(kind, sentences({5, 2, 7, 1}, 2), 35,
-                {{1, {2, 0, 3, 1}},
-                 {3, {0, 0, 2, 3, 3, 1}},
-                 {4, {5, 4, 3, 2, 1, 0}},
-                 {15, {3, 1}},
-                 {16, {1, 1, 0}},
-                 {17, {2, 1}},
-                 {32, {1, 0, 0, 1, 1}},
-                 {33, {4}},
-                 {34, {0, 0}}});
+        for (const Precision precision : {Precision::float32, Precision::bf16})
+            compare(kind, sentences({5, 2, 7, 1}, 2), 35, plan, precision);
 }
 
 TEST_CASE("cache: select before the first step, and twice in a row", "[models][decoding]") {
