@@ -153,6 +153,47 @@ TEST_CASE("every program that trains: killed at three points and resumed, it end
     }
 }
 
+TEST_CASE("every program that trains: --precision bf16 is the run's, also when it is resumed",
+          "[apps][runs][bf16]") {
+    const Programs programs;
+    const Words bf16 = {"--precision", "bf16"};
+    for (const Program& p : programs.all) {
+        INFO(p.name);
+        const auto learn = [&](const std::string& run, const Words& more) {
+            const Result r = tests::run(p.name, joined(p.train, joined({"--save", run}, more)));
+            INFO(r.err);
+            CHECK(r.status == 0);
+            return nn::checkpoint::read(folder_of(p, run) + "/last.safetensors");
+        };
+        const std::string whole = programs.folder / (p.name + "-whole"), run = programs.folder / p.name;
+        const auto rounded = learn(whole, joined(bf16, {"--stop-after", "3"}));
+        const auto exact = learn(programs.folder / (p.name + "-float32"), {"--stop-after", "3"});
+        CHECK(std::ranges::any_of(exact.entries(), [&](const auto& entry) {
+            return !same_bits(exact.tensor(entry.name), rounded.tensor(entry.name));
+        }));
+        learn(run, joined(bf16, {"--stop-after", "2"}));
+        for (const char* name : {"float32", "bf16"}) {
+            const Result other = tests::run(p.name, joined(p.begin, {"--resume", run, "--precision", name}));
+            CHECK(other.status == 2);
+            CHECK(one_line(other.err, p.name + ": --resume continues the run with its settings: --precision "
+                                               "can't be given again; "));
+        }
+        const Result on = tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"}));
+        INFO(on.err);
+        CHECK(on.status == 0);
+        CHECK((file(p, run, "last.safetensors") == file(p, whole, "last.safetensors")));
+        CHECK(contains(tests::run(p.name, {"info", folder_of(p, run)}).out, "--precision bf16"));
+    }
+    const std::string run = programs.folder / "char_lm";
+    const auto sample = [&](const Words& more) {
+        return tests::run("char_lm", joined({"sample", run, "--tokens", "2000"}, more)).out;
+    };
+    const std::string text = sample({});
+    CHECK(text.size() > 1000);
+    CHECK(text == sample(bf16));
+    CHECK(text != sample({"--precision", "float32"}));
+}
+
 TEST_CASE("a log of JSON grows with each step, and its format may change", "[apps][runs]") {
     const Folder folder;
     const std::string run = folder / "run", log = run + "/log.csv", json = run + "/log.jsonl";
