@@ -74,13 +74,12 @@ std::string names() {
 }
 
 const Kernels& find(const char* name) {
-    for (const Candidate& candidate : candidates()) {
+    for (const Candidate& candidate : candidates())
         if (std::strcmp(candidate.kernels->name, name) == 0) {
             check(candidate.runs_here(), "[PLAINGRAD_ISA] this processor cannot run '", name,
                   "'; it can run ", names());
             return *candidate.kernels;
         }
-    }
     throw Error(
         join("[PLAINGRAD_ISA] unknown instruction set '", name, "'; this processor can run ", names()));
 }
@@ -96,6 +95,11 @@ const Kernels*& current() {
 }
 
 }  // namespace
+
+const Products& Kernels::products(Precision p) const {
+    check(p == Precision::float32 || p == Precision::bf16, "[Precision] there is no precision ", int(p));
+    return p == Precision::bf16 ? bf16 : float32;
+}
 
 const Kernels& cpu() { return *current(); }
 

@@ -144,7 +144,7 @@ struct Kernels {
     const char* name;  // "avx512", "avx512bf16", "avx2", "neon", "baseline"
 
     Products float32, bf16;
-    const Products& products(Precision p) const { return p == Precision::bf16 ? bf16 : float32; }
+    const Products& products(Precision p) const;  // throws Error for a number that is no precision
 
     // ---- elementwise (pointwise.cpp); y may be x
     void (*unary)(Unary, int64_t n, const Real* x, Real* y);

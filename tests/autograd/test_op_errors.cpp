@@ -173,6 +173,11 @@ const std::vector<Failing> kCalls = {
     {CALL(cross_attention(t({2, 3, 4}), t({2, 5, 4}))), {"[cross_attention] ", "(2, 5, 4)", "2*H*D"}},
     {CALL(cross_attention(t({2, 3, 4}), t({1, 5, 8}))), {"[cross_attention] ", "(1, 5, 8)"}},
     {CALL(cross_attention(t({2, 3, 4}), t({2, 8}))), {"[cross_attention] ", "(2, 8)"}},
+    {CALL(matmul(t({2, 3}), t({3, 2}), false, Precision(9))), {"[Precision] ", "9"}},
+    {CALL(linear(t({2, 3}), t({3, 2}), {}, Precision(-1))), {"[Precision] ", "-1"}},
+    {CALL(linear_cross_entropy(t({2, 3}), t({4, 3}), {}, Tokens(1, 2, {0, 1}), {}, Precision::count)),
+     {"[Precision] ", "2"}},
+    {CALL(self_attention(t({2, 3, 12}), {}, Precision(9))), {"[Precision] ", "9"}},
 };
 #undef CALL
 
