@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 import table
-from contenders import CORES, HERE, CTranslate2, Ours, PyTorch, described, output
+from comparing import compare, note
+from contenders import CORES, HERE, CTranslate2, Ours, PyTorch, output
 from process import Ended
 from workloads import ALL, USUAL
 
@@ -36,10 +37,6 @@ def parse():
     return args
 
 
-def note(text):
-    print(f"peers: {text}", file=sys.stderr, flush=True)
-
-
 def find(args, folder):
     """The contenders, ours first, and the versions of the others."""
     contenders, versions = [Ours("float32", args.build), Ours("bf16", args.build)], []
@@ -54,28 +51,6 @@ def find(args, folder):
             print(f"peers: {args.python} has no {name} (or no NumPy): skipped; make deps-peers installs it, "
                   "make bench-peers PYTHON=... names a Python that has it")
     return contenders, versions
-
-
-def compare(workload, contenders, args):
-    """The row, and for each contender its settings and its memory. One that fails is left out, with a note."""
-    processes, settings = {}, {}
-    for c in contenders:
-        if not c.does(workload):
-            continue
-        tell = lambda s, ms: args.verbose and note(f"{workload.name} {c.label}: {ms:9.2f} ms with {described(s)}")
-        try:
-            best = c.best_settings(workload, args.thorough, tell)
-            processes[c.label], settings[c.label] = c.start(workload, best), described(best)
-        except Ended as ended:
-            note(f"{workload.name}: left out: {ended}")
-    rounds = args.rounds if all(p.seconds < 1 for p in processes.values()) else min(args.rounds, 3)
-    times = {label: [] for label in processes}
-    for _ in range(rounds):
-        for label, process in processes.items():
-            times[label].append(process.turn())
-    for process in processes.values():
-        process.end()
-    return table.Row(workload, times), settings, {label: p.memory for label, p in processes.items()}
 
 
 def main():

@@ -2,7 +2,14 @@
 
     python3 tests/bench/peers/check.py
 """
-from contenders import described
+import argparse
+import contextlib
+import io
+import sys
+
+from comparing import compare
+from contenders import Contender, described
+from process import Process
 from table import COLUMNS, Row, csv_head
 from workloads import ALL, USUAL
 
@@ -38,3 +45,36 @@ wants("settings", "1 thread, keep memory, adam fused", described({"threads": 1, 
 wants("workloads with a name of their own", len(ALL), len({w.name for w in ALL.values()}))
 wants("the rows of a usual run that can be asked for by name", set(), {w.name for w in USUAL} - set(ALL))
 wants("columns", 5, len(COLUMNS))
+
+
+class Ending(Contender):
+    """A program that answers so many requests, prints `said`, and ends. Finding its settings takes four requests, starting
+    it for the rounds one, and each round one."""
+
+    def __init__(self, name, answers, said=""):
+        super().__init__("float32")
+        self.label, self.answers, self.said = name, answers, said
+
+    def first(self, workload):
+        return {"threads": 1}
+
+    def choices(self, workload):
+        return []
+
+    def start(self, workload, settings):
+        program = ("import sys\n"
+                   "print('ready 1.0', flush=True)\n"
+                   f"for i, line in zip(range({self.answers}), sys.stdin): print('500.0 2.0', flush=True)\n"
+                   f"print({self.said!r}, end='')")
+        return Process([sys.executable, "-c", program], {})
+
+
+# Of four rounds, two programs do all. One ends before the last, one within its last answer, one before the first.
+notes = io.StringIO()
+with contextlib.redirect_stderr(notes):
+    row, settings, memory = compare(
+        ALL["toy"], [Ending("a", 9), Ending("b", 4), Ending("c", 4, "50"), Ending("d", 0), Ending("e", 9)],
+        argparse.Namespace(rounds=4, thorough=False, verbose=False))
+wants("the rounds of those that go on", {"a": [500.0] * 4, "e": [500.0] * 4}, row.times)
+wants("their settings and memory", ({"a": "1 thread", "e": "1 thread"}, {"a": 2.0, "e": 2.0}), (settings, memory))
+wants("notes about the others", 3, notes.getvalue().count("left out: "))

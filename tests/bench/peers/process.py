@@ -28,13 +28,15 @@ class Process:
 
     def answer(self):
         line = self.process.stdout.readline()
-        if not line:
+        if not line.endswith("\n"):  # nothing, or a part of an answer
             raise Ended(" ".join(self.process.args) + " has ended")
         return line.split()
 
     def ask(self, steps):
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
+        try:
+            os.write(self.process.stdin.fileno(), f"{steps}\n".encode())  # without a buffer that would keep it
+        except BrokenPipeError:
+            pass  # it has ended, and so has what it answers
         milliseconds, self.memory = map(float, self.answer())
         return milliseconds
 
