@@ -138,6 +138,9 @@ struct Products {
     // Any of dq, dk, dv may have data == nullptr.
     void (*attention_backward)(const Attention&, const Real* q, const Real* k, const Real* v, const Real* out,
                                const Real* statistics, const Real* dout, Out dq, Out dk, Out dv);
+
+    // ---- yardstick (peak.cpp): n steps of independent chains of fma; returns the operations done
+    double (*fma_chains)(int64_t n);
 };
 
 struct Kernels {
@@ -200,9 +203,6 @@ struct Kernels {
 
     // ---- optimizer (adam.cpp): w, m, v are updated in place
     void (*adam)(const Adam&, int64_t n, const Real* grad, Real* w, Real* m, Real* v);
-
-    // ---- yardstick (peak.cpp): n steps of independent chains of fma; returns the operations done
-    double (*fma_chains)(int64_t n);
 };
 
 // Whether the derivative is a formula in y rather than in x: y is then kept for backward.

@@ -33,6 +33,7 @@ constexpr Products kProducts = {
     .pack = pack_panels<T>,
     .attention = attention<T>,
     .attention_backward = attention_backward<T>,
+    .fma_chains = fma_chains<T>,
 };
 
 }  // namespace
@@ -72,7 +73,6 @@ const Kernels PLAINGRAD_KERNELS = {
     .gather = gather,
     .scatter_add = scatter_add,
     .adam = adam,
-    .fma_chains = fma_chains,
 };
 #endif
 

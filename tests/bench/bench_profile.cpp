@@ -110,7 +110,8 @@ Products product_clocks(const char* gemm, const char* pack, const char* attentio
                         const char* attention_backward) {
     return {clocked<kIn, &Products::gemm>(gemm), clocked<kIn, &Products::pack>(pack),
             clocked<kIn, &Products::attention>(attention),
-            clocked<kIn, &Products::attention_backward>(attention_backward)};
+            clocked<kIn, &Products::attention_backward>(attention_backward),
+            real_function<kIn, &Products::fma_chains>()};
 }
 
 Kernels clocks() {
@@ -127,6 +128,9 @@ Kernels clocks() {
 #undef CLOCK
     return table;
 }
+
+// All products of a step are in its precision, and shares are of the peak of the same.
+const char* name_of_peak(autograd::Precision p) { return p == autograd::Precision::bf16 ? "bf16" : "fma"; }
 
 // Reading the clock costs some 50 ns a call: less than one percent except for the smallest models.
 struct Settings {
@@ -182,8 +186,9 @@ void print_table(const Settings& s, double steps, double whole, double peak) {
 
 void profile(const Settings& s) {
     const Workload& w = workload(s.workload);
-    const double peak = fma_peak(), memory_before = peak_memory();
-    Training training(w, kit::precision_of(s.precision));
+    const autograd::Precision precision = kit::precision_of(s.precision);
+    const double peak = fma_peak(precision), memory_before = peak_memory();
+    Training training(w, precision);
     const auto run = [&](int64_t steps) {
         const double begin = seconds();
         for (int64_t i = 0; i < steps; ++i)
@@ -200,9 +205,9 @@ void profile(const Settings& s) {
         std::printf("kernel,calls,ms,share,gflops\n");
     } else {
         const auto mib = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-        std::printf("%s: a training step, %.3f ms with the clocks, %d thread%s, %s, fma peak %.0f GFLOP/s\n",
+        std::printf("%s: a training step, %.3f ms with the clocks, %d thread%s, %s, %s peak %.0f GFLOP/s\n",
                     s.workload.c_str(), 1e3 * whole / count, autograd::thread_count(),
-                    autograd::thread_count() == 1 ? "" : "s", real().name, peak);
+                    autograd::thread_count() == 1 ? "" : "s", real().name, name_of_peak(precision), peak);
         std::printf(
             "memory: %.1f MiB stay in use between steps (weights, gradients, Adam's moments), %.1f MiB come "
             "and go;\n"
@@ -217,13 +222,14 @@ void profile(const Settings& s) {
 // make a step longer, so the best of some rounds counts.
 void print_shares(autograd::Precision precision) {
     autograd::kernels::use(real());
-    std::printf("\nnot arithmetic: 1 - flops / (fma peak x time) of a training step\n");
+    std::printf("\nnot arithmetic: 1 - flops / (%s peak x time) of a training step\n",
+                name_of_peak(precision));
     for (const char* name : {"reverse", "toy", "char_small"}) {
         Training training(workload(name), precision);
         training.step();
         double peak = 0, steps_per_second = 0;
         for (int round = 0; round < 5; ++round) {
-            peak = std::max(peak, fma_peak());
+            peak = std::max(peak, fma_peak(precision));
             steps_per_second = std::max(steps_per_second, rate([&] { return training.step(), 1; }, 0.05));
         }
         std::printf("  %-14s %8.3f ms %6.1f %%\n", name, 1e3 / steps_per_second,

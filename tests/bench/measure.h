@@ -54,20 +54,20 @@ double rate(F f, double least = 0.02) {
     return done / (now - begin);
 }
 
-// GFLOP/s of nothing but fma, on all threads in use. Clock rates change with time and load, so this is
-// measured beside each measurement, not taken from a data sheet. Disturbances only make it smaller, so the
-// best of some samples counts.
-inline double fma_peak() {
+// GFLOP/s of nothing but fma, or but products of bfloat16, on all threads in use. Clock rates change with
+// time and load, so this is measured beside each measurement, not taken from a data sheet. Disturbances
+// only make it smaller, so the best of some samples counts.
+inline double fma_peak(autograd::Precision precision = autograd::Precision::float32) {
     constexpr int kSamples = 5;
     const int threads = autograd::thread_count();
+    const autograd::kernels::Products& products = autograd::kernels::cpu().products(precision);
     std::vector<double> flops(static_cast<std::size_t>(threads));
     double best = 0;
     for (int sample = 0; sample < kSamples; ++sample)
         best = std::max(best, rate(
                                   [&] {
                                       autograd::parallel_for(0, threads, 1, [&](int64_t i, int64_t) {
-                                          flops[static_cast<std::size_t>(i)] =
-                                              autograd::kernels::cpu().fma_chains(20000);
+                                          flops[static_cast<std::size_t>(i)] = products.fma_chains(20000);
                                       });
                                       return std::accumulate(flops.begin(), flops.end(), 0.0);
                                   },

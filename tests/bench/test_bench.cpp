@@ -149,9 +149,16 @@ TEST_CASE("bench_profile: every kernel's time, and the products by shape", "[ben
 }
 
 TEST_CASE("bench_profile: the share of a small step that is not arithmetic", "[bench]") {
-    const Result result = bench("bench_profile", {"--workload", "toy", "--steps", "1"});
+    const std::string precision = GENERATE("float32", "bf16");
+    const Result result =
+        bench("bench_profile", {"--workload", "toy", "--steps", "1", "--precision", precision});
     INFO(result.out << result.err);
     REQUIRE(result.status == 0);
+    const std::string peak = precision == "bf16" ? "bf16 peak" : "fma peak";
+    CHECK(result.out.find(peak + " x time") != std::string::npos);
+    std::smatch whole;
+    REQUIRE(std::regex_search(result.out, whole, std::regex(peak + " ([0-9]+) GFLOP/s")));
+    CHECK(positive(whole[1]));
     for (const std::string name : {"reverse", "toy", "char_small"}) {
         std::smatch found;
         REQUIRE(

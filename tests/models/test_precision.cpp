@@ -29,7 +29,8 @@ Products counting() {
     return {.gemm = counted<kPrecision, &Products::gemm>,
             .pack = counted<kPrecision, &Products::pack>,
             .attention = counted<kPrecision, &Products::attention>,
-            .attention_backward = counted<kPrecision, &Products::attention_backward>};
+            .attention_backward = counted<kPrecision, &Products::attention_backward>,
+            .fma_chains = nullptr};
 }
 
 template <class F>
