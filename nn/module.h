@@ -77,8 +77,9 @@ struct Mode {
     // rng: of this step, e.g. Rng(seed).fork(step). Dropout masks are functions of it, of the layer's
     // place in the model, and of the element.
     static Mode train(const Rng& rng, Probe* probe = nullptr) { return {true, rng, probe}; }
-    // in(precision): the same, with products in it. or_in(precision): the same, but one that was chosen
-    // stays. A model calls or_in with its configuration's precision; a layer called by itself uses float32.
+    // in(precision): the same mode, with products in this precision. or_in(precision): the same, unless a
+    // precision was chosen before, which then stays. A model calls or_in with its configuration's
+    // precision. A layer that is called with neither uses float32.
     Mode in(Precision precision) const {
         Mode mode = *this;
         mode.chosen = precision;

@@ -21,9 +21,10 @@
 // pairs is processed row by row. A query with no allowed key gives zeros.
 //
 // Backward computes the scores again, and the weights from two numbers per query that forward kept: storing
-// them would cost (queries x keys) a head, and reading them back is not faster. It needs each row's Σ w dw
-// before the row's first score gradient. It is known at once: Σ_s w_s dw_s = Σ_s w_s (dout·v_s) = dout·out.
-// So a block of keys with their gradients stays in L2 while all queries pass by, 64 at a time.
+// them would cost (queries x keys) a head, and reading them back is not faster. The gradient of score s
+// needs a sum over all of its row's keys j: ds_s = w_s (dw_s - Σ_j w_j dw_j). With dropout's factors m_j,
+// out is Σ_j m_j w_j v_j and dw_j is m_j (dout·v_j), so Σ_j w_j dw_j = dout·out, which is known at once. So
+// a block of keys with their gradients stays in L2 while all queries pass by, 64 at a time.
 #include <cassert>
 
 #include "autograd/base/parallel.h"

@@ -1,22 +1,27 @@
 // Products of bfloat16 numbers, summed in float: what Precision::bf16 computes, to the bit, on every machine.
 //
-// A bfloat16 is the upper half of a float: sign, all 8 bits of the exponent, 7 of the fraction. The product
-// of two has at most 16 significant bits, so a float holds it exactly. Factors are half as large as floats,
-// so twice as many come in a register and out of a cache.
+// A bfloat16 is the upper half of a float: sign, all 8 bits of the exponent, 7 of the fraction. With the
+// leading 1, which is not stored, it has 8 significant bits. The product of two has at most 16, so a float
+// holds it exactly. Where the instruction below exists, a factor takes 16 bits (Halves), and a register or
+// a cache line holds twice as many of them as floats. Elsewhere it is a float whose lower half is 0
+// (Rounded), and takes 16 bits in packed weights only.
 //
 // They are multiplied in pairs: those of an even k and those of the k after it. One instruction, VDPBF16PS of
 // AVX512-BF16, adds both products to a sum:
 //
 //     sum = fma(a0, b0, fma(a1, b1, sum))      the odd k first; each fma rounds to nearest even
 //
-// Subnormal operands count as 0, and a result that is subnormal after rounding becomes 0 (as with MXCSR's
-// DAZ and FTZ). All of this is the definition here: every other set computes the same bits with two fmas. A
-// test compares them with the instruction wherever there is one; it was seen to hold on AMD's Zen 4 and on
-// Intel's Sapphire Rapids. Pairs are counted from k = 0 of the whole sum. If its last k is even, the
-// missing factors are +0.
+// Subnormal operands count as 0, and a result that is subnormal after rounding becomes 0. The instruction
+// does this whatever MXCSR says, the control register in which other instructions have two bits for it: DAZ
+// (denormals are zeros) for operands, FTZ (flush to zero) for results. Pairs are counted from k = 0 of the
+// whole sum. If its last k is even, the missing factors are +0.
 //
-// On Zen 4 the instruction starts as often as an fma and does twice the work. On Sapphire Rapids it starts a
-// quarter as often (88 GFLOP/s of one core, fma 176), so there two fmas are faster: dispatch.cpp.
+// All of this is the definition here: every other instruction set computes the same bits with two fmas. A
+// test compares them with the instruction wherever there is one. It passes on AMD's Zen 4 and Zen 5 and on
+// Intel's Sapphire Rapids.
+//
+// On Zen 4 and Zen 5 the instruction starts as often as an fma and does twice the work. On Sapphire Rapids it
+// starts a quarter as often (88 GFLOP/s of one core, fma 176), so there two fmas are faster: dispatch.cpp.
 #pragma once
 
 #include "autograd/kernels/simd.h"
@@ -43,9 +48,11 @@ Pair<T> rounded(Pair<T> a) {
 
 // ---------------------------------------------------------------------------------------- multiplying
 
-// While one exists, fmas on this thread take subnormal numbers for zero. That is how AVX2 and AVX-512 do
-// it; in the other sets flushing_fma does, or the instruction, and this is empty. (For all a compiler knows,
-// it may move fmas over the ends. A test compares subnormal sums of products on all sets.)
+// While an object of this type exists, fmas on this thread treat subnormal operands and results as 0. AVX2
+// and AVX-512 without the instruction need that. It is empty with the instruction, which does so by itself,
+// and in the other sets, where flushing_fma does. (The compiler does not know that fmas depend on MXCSR,
+// and could move one out of the object's lifetime. A test that compares subnormal sums of products on all
+// sets would notice.)
 #if PLAINGRAD_REGISTER_BYTES >= 32 && !defined(__AVX512BF16__)
 struct FlushSubnormals {
     FlushSubnormals() { _mm_setcsr(before | 0x8040u); }  // FTZ and DAZ
@@ -124,8 +131,8 @@ inline Int halves_of(Vec even, Vec odd) { return bits(rounded(even)) >> 16 | bit
 using Bf16 = Rounded;
 #endif
 
-// Products are written once, for factors of type T: Real, or Bf16. A step of a sum takes kFactors<T> k,
-// which are kParts<T> Ts, the last one first.
+// Products are written once, for factors of type T: Real, or Bf16. One step of a sum uses kFactors<T>
+// values of k, stored as kParts<T> elements of type T; the last element is added first.
 template <class T>
 constexpr int64_t kFactors = 2;
 template <>
@@ -135,7 +142,7 @@ constexpr int64_t kParts = 1;
 template <>
 constexpr int64_t kParts<Rounded> = 2;
 
-// What a packed matrix keeps for Ts.
+// What a packed weight is stored as, for products of Ts: bfloat16 always as pairs in words.
 template <class T>
 struct Packing {
     using Number = Halves;
@@ -153,7 +160,8 @@ constexpr int64_t count_of(int64_t n) {
     return (n + kFactors<T> - 1) / kFactors<T> * kParts<T>;
 }
 
-// Part `part` of a step of Ts, from rows of U that are `row` apart.
+// Element `part` of a step of Ts, 16 columns of it, from rows of Us that are `row` apart. If a U is a word
+// and T is not, one half of each word.
 template <class T, class U>
 auto load_part(const U* p, int64_t row, int64_t part) {
     if constexpr (kParts<T> == kParts<U>)
@@ -181,7 +189,7 @@ auto multiply_add(auto a, auto b, Vec sum) {
 #endif
 }
 
-// A step with a pair of numbers that are rounded here. x: its other factors, packed, x_step apart.
+// A step that rounds the pair (even, odd) itself. x: the pair's other factors, packed, x_step apart.
 #if defined(__AVX512BF16__)
 inline Vec add_pair(const Halves* x, int64_t, Vec even, Vec odd, Vec sum) {
     return multiply_add<Halves>(broadcast(*x), halves_of(even, odd), sum);
@@ -193,8 +201,8 @@ inline Vec add_pair(const Rounded* x, int64_t x_step, Vec even, Vec odd, Vec sum
 }
 #endif
 
-// A step of which only number i is there, one of a pair; x and m are where the chain's factors begin, a T
-// of them x_step and m_row further. The other half of the pair is +0.
+// A step in which only one k of the pair is seen, number i of the chain; the factors of the other count as
+// +0. The chain's factors begin at x and m; the next T is x_step and m_row further.
 #if defined(__AVX512BF16__)
 inline Vec add_half(int64_t i, const Halves* x, int64_t x_step, const Halves* m, int64_t m_row, Vec sum) {
     const uint32_t half = i % 2 == 0 ? 0x0000ffffu : 0xffff0000u;

@@ -19,8 +19,8 @@
 //    and store only about as often as it can fma.
 // 3  So c stays in registers, as many rows x columns as fit: the 6 + 4 loads of one k feed 24 fmas. Now
 //    arithmetic is the limit, as long as a and b arrive in time.
-// 4  They do if they come from a near cache: with k in blocks of 512 (kGemmBlockK), a panel of b as wide as
-//    a tile is used for kBandRows rows before the next panel is needed.
+// 4  They do if they come from a near cache: with k in blocks of 512 (kGemmBlockK), a panel, as many columns
+//    of b as a tile has, is used for kBandRows rows before the next panel is needed.
 // 5  Rows of b may be a page or more apart, and at such distances the lines of a panel evict each other from
 //    the cache. Copying the panel in the order of use costs one pass over it and has neither problem. If a
 //    or b is transposed, packing also transposes it back. A copy takes as long as two or three tiles, so it
@@ -29,10 +29,23 @@
 // 6  Threads take tasks, parts of c, and compute each for all k. Each task packs for itself. That costs some
 //    extra copying, but no thread ever waits for another, and the panels stay in one core's cache.
 //
-// A single row has its own path: gemm_thin.h.
+// From the whole down to the registers, a product is divided into
+//
+//   tasks    Parts of c, a range of rows times a range of columns. A thread computes one after the other.
+//   blocks   of k, kGemmBlockK each. A task goes through them in order.
+//   groups   of a task's columns, kGroupColumns each, or twice as many if a is packed. b is packed by groups.
+//   bands    of a task's rows, kBandRows each. a is packed by bands.
+//   panels   of a group's columns, each as wide as a tile.
+//   tiles    of a band and a panel: kTileRows rows, kTileVecs Vecs wide.
+//
+// Any of them may be smaller at an edge. Sizes in the comments are m x n x k: c has m rows and n columns.
 //
 // Products of bfloat16 (bf16.h) go through 1 to 6 as well. A tile then takes two k at a time, and both
-// operands are always packed, for rounding copies them anyway.
+// operands are always packed, because rounding copies them anyway.
+//
+// One row uses each element of b once, so it does not pay to pack b. If b was packed before, the row reads
+// its panels, which are contiguous: so it is in decoding, as a Stepper (models/stepper.h) keeps its weights
+// packed. Else gemm_thin.h reads b as it is, if it is float32.
 //
 // Each element's bits are the same on every path. An element is the chain of fmas that kernels.h describes;
 // these steps decide when and where a chain runs, never what is in it. k is not split among threads, and each
@@ -163,9 +176,10 @@ void multiply(const GemmProblem& p, const GemmBlock& block, GemmLeft<T> a, const
     }
 }
 
-// Whether the operands are read in place. Bfloat16 never are: rounding copies them anyway. An a that is not
-// transposed always is: a tile reads 6 rows of it in parallel, all 16 elements of each cache line in order. A
-// panel of op(b) in place requires whole Vecs: memory beyond the last column may not be readable.
+// Whether the operands are read in place. Bfloat16 never are, because rounding copies them anyway. An a
+// that is not transposed always is: a tile reads 6 rows of it in parallel, all 16 elements of each cache
+// line in order. A panel of op(b) in place requires whole Vecs: memory beyond the last column may not be
+// readable.
 template <class T>
 bool left_in_place(const Gemm& g) {
     return kFactors<T> == 1 && (!g.a_transposed || g.lda <= kNearRow);
@@ -205,6 +219,13 @@ GemmRight<T> packed_right(const GemmProblem& p, const GemmBlock& block) {
     return {at + block.k / kFactors<T> * kTileColumns, kTileColumns, panel};
 }
 
+// b reaches the tiles in one of three ways:
+//
+//   in place        float32 that right_in_place allows: rows that are ldb apart
+//   packed here     all else that is not packed: the group's panels are copied to scratch memory, and rounded
+//   packed before   by pack_panels. Tiles read float32 as it is, and Halves where the processor has the
+//                   instruction. Where it has none, panels of Halves are first unpacked to scratch memory, as
+//                   floats; a single row unpacks them in registers (multiply_columns).
 template <class T>
 GemmRight<T> right_of(const GemmProblem& p, const GemmBlock& group) {
     if (p.g.b_packed && kParts<T> == 1)
@@ -239,7 +260,7 @@ void multiply_group(const GemmProblem& p, const GemmBlock& group, const GemmRigh
 template <class T>
 void multiply_columns(const GemmProblem& p, const GemmBlock& group) {
     if constexpr (kParts < T >> 1)
-        if (p.g.b_packed && p.g.m == 1)  // each number is used once: not worth a copy
+        if (p.g.b_packed && p.g.m == 1)  // each number is used once, which is not worth a copy
             return multiply_group<T>(p, group, packed_right<Halves>(p, group));
     multiply_group<T>(p, group, right_of<T>(p, group));
 }
@@ -255,7 +276,7 @@ void multiply_part(const GemmProblem& p, GemmBlock part) {
     }
 }
 
-// multiply_part for m == 1.
+// multiply_part for m == 1 and a b that is not packed, in float32.
 void multiply_thin(const GemmProblem& p, GemmBlock part) {
     alignas(64) Real sum[kThinColumns];
     for (part.k = 0; part.k < p.g.k; part.k += part.depth) {
@@ -273,42 +294,42 @@ void multiply_thin(const GemmProblem& p, GemmBlock part) {
     }
 }
 
-// How c is split into tasks: bands of rows times ranges of columns, all about the same size. The split does
-// not change the value of any element, so it may depend on the number of threads: a few large tasks read a
-// and b less often. 64 threads have two tasks each from c = 1024 x 1024 on, and one each at 512 x 512; with a
-// finer split, reading a and b would take each core longer than computing. (The blocks of k could be computed
-// in parallel and added in order, with the same bits, but would need a copy of c for each block.)
+// How c is split into tasks, `down` times `across` of them, all about the same size. The split does not
+// change the value of any element, so it may depend on the number of threads: a few large tasks read a and
+// b less often. 64 threads have two tasks each from c = 1024 x 1024 on, and one each at 512 x 512; with a
+// finer split, reading a and b would take each core longer than computing. (The blocks of k could be
+// computed in parallel and added in order, with the same bits, but would need a copy of c for each block.)
 struct GemmTasks {
     int64_t m, n;
     int64_t rows = ceil_div(m, kTileRows), columns = ceil_div(n, kTileColumns);  // in tiles
-    int64_t bands, ranges;
+    int64_t down, across;
 
     explicit GemmTasks(const Gemm& g) : m(g.m), n(g.n) {
         const int64_t threads = thread_count(), work = gemm_max(1, m * n * g.k / kTaskWork);
         const int64_t few = m == 1 ? kThreadTasks * threads : gemm_max(2, m * n / kSmallestTask);
         int64_t wanted = gemm_max(gemm_min(few, kThreadTasks * threads), m * n / kLargestTask);
         wanted = gemm_min(ceil_div(wanted, threads) * threads, work);
-        bands = 1;
-        while (2 * kTaskAspect * n * bands * bands < m * wanted)
-            bands *= 2;
-        bands = gemm_min(rows, bands);
-        ranges = gemm_max(1, gemm_min(columns, ceil_div(wanted, bands)));
-        bands = gemm_max(bands, gemm_min(rows, wanted / ranges));
-        // Three panels in two ranges would let one thread wait: the busiest computes so many tiles.
+        down = 1;
+        while (2 * kTaskAspect * n * down * down < m * wanted)
+            down *= 2;
+        down = gemm_min(rows, down);
+        across = gemm_max(1, gemm_min(columns, ceil_div(wanted, down)));
+        down = gemm_max(down, gemm_min(rows, wanted / across));
+        // Three panels in two tasks would let one thread wait: the busiest computes so many tiles.
         const auto busiest = [&](int64_t b, int64_t r) {
             return ceil_div(b * r, threads) * ceil_div(rows, b) * ceil_div(columns, r);
         };
-        for (int64_t r = ranges - 1; r > 0; --r)
+        for (int64_t r = across - 1; r > 0; --r)
             if (const int64_t b = gemm_min(rows, ceil_div(wanted, r));
-                100 * busiest(b, r) < 95 * busiest(bands, ranges))
-                bands = b, ranges = r;
+                100 * busiest(b, r) < 95 * busiest(down, across))
+                down = b, across = r;
     }
 
     GemmBlock part(int64_t task) const {
-        const int64_t i = task / ranges, j = task % ranges;
+        const int64_t i = task / across, j = task % across;
         return GemmBlock{0, m, 0, n, 0, 0}
-            .with_rows(rows * i / bands * kTileRows, rows * (i + 1) / bands * kTileRows)
-            .with_columns(columns * j / ranges * kTileColumns, columns * (j + 1) / ranges * kTileColumns);
+            .with_rows(rows * i / down * kTileRows, rows * (i + 1) / down * kTileRows)
+            .with_columns(columns * j / across * kTileColumns, columns * (j + 1) / across * kTileColumns);
     }
 };
 
@@ -333,7 +354,7 @@ void gemm(const Gemm& g, const Real* a, const Real* b, Real* c) {
         return empty_sum(g, c);
     const GemmProblem p{g, a, b, c};
     const GemmTasks tasks(g);
-    parallel_for(0, tasks.bands * tasks.ranges, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, tasks.down * tasks.across, 1, [&](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; ++task)
             if (g.m == 1 && kFactors<T> == 1 && !g.b_packed)
                 multiply_thin(p, tasks.part(task));

@@ -1,9 +1,12 @@
-// One row times a matrix, as in decoding, where a sentence grows by one word at a time.
+// One row times a matrix that is not packed. Attention computes the scores of a single query this way
+// (attention_step.h), and so do linear layers outside of decoding, such as a classifier's last one for one
+// text. (While decoding, linear layers read packed weights: gemm.cpp.)
 //
 // Each element of b is used once, so the time it takes to read b is the limit. A register tile goes down 64
 // columns, and each step of k is on another page, where no hardware prefetcher follows. So b is read in
 // memory order, a few of its rows at a time from end to end, while the sums stay in the L1 cache. Each sum is
-// still the same chain: it takes every k in order, and other sums in between do not matter.
+// still the same chain: it takes every k in order (with bfloat16 every pair, its odd k first), and other sums
+// in between do not matter.
 //
 // 1 x 5000 x 512 runs at 52 GFLOP/s instead of 44 (one core, Zen 5). With two rows, tiles are faster already.
 //
@@ -50,9 +53,10 @@ void add_rows(int64_t columns, const Real* a, int64_t a_step, const Real* b, int
 }
 
 // sum[j] = a[0] b[j][0] + a[1] b[j][1] + ..., for all k. If a is packed as bfloat16, b is rounded on its way
-// through the registers. Each square also prefetches the one that is 16 rows
-// further, where no hardware prefetcher follows. (With 32 rows at once, for two independent chains of fma, 1
-// x 10000 x 128 is slower by a fifth.)
+// through the registers.
+//
+// For each square of b the one 16 rows further down is prefetched, because no hardware prefetcher follows.
+// (32 rows at once would be two independent chains of fma. That is slower by a fifth for 1 x 10000 x 128.)
 template <class T>
 void sum_transposed(int64_t columns, int64_t depth, const T* a, int64_t a_step, const Real* b, int64_t ld,
                     Real* sum) {

@@ -25,15 +25,16 @@ constexpr int kTileRows = 6;
 constexpr int kTileVecs = kVecRegisters == 32 ? 4 : 1;
 constexpr int64_t kTileColumns = kTileVecs * kLanes;
 
-// Rows of op(a): T number k of row i is at[i * row + k * step], and the next tile's rows are `tile`
-// further. Packed and unpacked operands differ only in these numbers.
+// Rows of op(a), as elements of type T, one for each k (a Halves holds a pair of them): element e of row i is
+// at[i * row + e * step], and the next tile's rows are `tile` further. Packed and unpacked operands differ
+// only in these numbers.
 template <class T>
 struct GemmLeft {
     const T* at;
     int64_t row, step, tile;
 };
 
-// Columns of op(b): T number k of column j is at[k * step + j]. The next panel's columns are `panel` further.
+// Columns of op(b): element e of column j is at[e * step + j]. The next panel's columns are `panel` further.
 template <class T>
 struct GemmRight {
     const T* at;

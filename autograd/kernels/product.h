@@ -21,6 +21,7 @@
 namespace plaingrad::autograd::kernels {
 namespace {
 
+// The shape drawn above. (gemm.cpp's staircase, of steps that make a product faster, is another.)
 enum class Staircase { none, end, begin };
 
 // y[r] = Σ_i x[r][i] m[i] over the i that row r sees, 0 <= i < n, of these
