@@ -316,13 +316,13 @@ struct GemmTasks {
         across = gemm_max(1, gemm_min(columns, ceil_div(wanted, down)));
         down = gemm_max(down, gemm_min(rows, wanted / across));
         // Three panels in two tasks would let one thread wait: the busiest computes so many tiles.
-        const auto busiest = [&](int64_t b, int64_t r) {
-            return ceil_div(b * r, threads) * ceil_div(rows, b) * ceil_div(columns, r);
+        const auto busiest = [&](int64_t y, int64_t x) {
+            return ceil_div(y * x, threads) * ceil_div(rows, y) * ceil_div(columns, x);
         };
-        for (int64_t r = across - 1; r > 0; --r)
-            if (const int64_t b = gemm_min(rows, ceil_div(wanted, r));
-                100 * busiest(b, r) < 95 * busiest(down, across))
-                down = b, across = r;
+        for (int64_t x = across - 1; x > 0; --x)
+            if (const int64_t y = gemm_min(rows, ceil_div(wanted, x));
+                100 * busiest(y, x) < 95 * busiest(down, across))
+                down = y, across = x;
     }
 
     GemmBlock part(int64_t task) const {

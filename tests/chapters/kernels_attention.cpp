@@ -138,8 +138,8 @@ void block_bits(std::ostream& out) {
     constexpr int64_t kRows = 1000, kKeys = 256;
     const Tensor scores = Tensor::randn({kRows, kKeys}, Rng(1)) * 2,
                  values = Tensor::randn({kRows, kKeys}, Rng(2));
-    out << "rows of " << kKeys << " scores, of " << grouped(kRows)
-        << ", whose output has other bits than with the whole row\n";
+    out << "of " << grouped(kRows) << " outputs, each of a row of " << kKeys
+        << " scores, this many have other bits than if the row is one block\n";
     for (const int64_t block : {128, 64, 32}) {
         int64_t differ = 0;
         for (int64_t r = 0; r < kRows; ++r)

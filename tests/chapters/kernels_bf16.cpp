@@ -33,7 +33,8 @@ void rounded_numbers(std::ostream& out) {
 
 // Of n numbers from 0 to 1, times n others: by how much of its exact value the sum of products is off.
 void sums_of_products(std::ostream& out) {
-    Rows rows = {{"n", "float32", "bf16 factors, float32 sum", "bf16 factors, bf16 sum"}};
+    Rows rows = {{"n", "relative error in float32", "with bf16 factors and a float32 sum",
+                  "with bf16 factors and a bf16 sum"}};
     for (int64_t n = 10; n <= 100'000; n *= 10) {
         const Tensor a = Tensor::rand({1, n}, Rng(1)), b = Tensor::rand({n, 1}, Rng(2));
         double exact = 0;
