@@ -16,16 +16,14 @@ double fma_chains(int64_t n) {
     [[maybe_unused]] const Arithmetic<T> arithmetic{};
     // Numbers that the compiler cannot know; else it merges chains, or lanes, that are the same.
     volatile Real unknown = Real(0.5);
-    Real start[kLanes * kChains], factor[kLanes];
+    Real start[kLanes * kChains];
     for (Real& x : start)
-        x = unknown;
-    for (Real& x : factor)
         x = unknown;
     Vec chain[kChains];
 #pragma GCC unroll 32
     for (int i = 0; i < kChains; ++i)
         chain[i] = load(start + i * kLanes);
-    const auto half = load(reinterpret_cast<const T*>(factor));  // of a pair, the odd factor; the even is 0
+    const auto half = load(reinterpret_cast<const T*>(start));  // of a pair, the odd factor; the even is 0
     for (int64_t step = 0; step < n; ++step)
 #pragma GCC unroll 32
         for (int i = 0; i < kChains; ++i)
