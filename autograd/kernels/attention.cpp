@@ -284,6 +284,7 @@ struct Backward {
     }
 };
 
+// A head is one task, however long: dq, dk and dv are sums in a fixed order over keys and over queries.
 template <class T>
 void attention_backward(const Attention& a, const Real* q, const Real* k, const Real* v, const Real* out,
                         const Real* statistics, const Real* dout, Out dq, Out dk, Out dv) {

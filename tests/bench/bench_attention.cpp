@@ -88,7 +88,8 @@ void measure(int64_t length, bool causal, const Settings& s) {
     Attention attention(length, causal, s.precision);
     attention.run(true);
     const double forward = milliseconds(attention, false), both = milliseconds(attention, true);
-    const double gflops = 1e-6 * attention.flops(true) / both, peak = fma_peak();
+    const double gflops = 1e-6 * attention.flops(true) / both;
+    const double peak = fma_peak(kit::precision_of(s.precision));
     std::printf(s.csv ? "%lld,%s,%d,%.3f,%.3f,%.1f,%.4f,%.1f\n"
                       : "%7lld  %-6s %7d %10.2f %10.2f %10.1f %8.1f %% %9.1f\n",
                 static_cast<long long>(length), causal ? "causal" : "full", autograd::thread_count(), forward,
@@ -129,8 +130,9 @@ int main(int argc, char** argv) {
         if (s.turns)
             return take_turns(s);
         std::printf(s.csv ? "length,mask,threads,forward_ms,both_ms,gflops,share_of_peak,memory_mib\n"
-                          : "                          forward   and back-    GFLOP/s    of fma    memory\n"
-                            " length  mask   threads      ms    ward, ms    of both      peak       MiB\n");
+                          : "                          forward   and back-    GFLOP/s   of %4s    memory\n"
+                            " length  mask   threads      ms    ward, ms    of both      peak       MiB\n",
+                    name_of_peak(kit::precision_of(s.precision)));
         for (const int64_t length :
              s.length > 0 ? std::vector<int64_t>{s.length} : std::vector<int64_t>{256, 1024, 4096})
             for (const std::string mask : {"causal", "full"})

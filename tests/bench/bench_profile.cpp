@@ -129,9 +129,6 @@ Kernels clocks() {
     return table;
 }
 
-// All products of a step are in its precision, and shares are of the peak of the same.
-const char* name_of_peak(autograd::Precision p) { return p == autograd::Precision::bf16 ? "bf16" : "fma"; }
-
 // Reading the clock costs some 50 ns a call: less than one percent except for the smallest models.
 struct Settings {
     std::string workload = "multi30k", precision = "float32";

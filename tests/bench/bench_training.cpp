@@ -69,24 +69,26 @@ double milliseconds(Training& training) {
     return 1e3 * (seconds() - begin);
 }
 
-void print_head(bool csv) {
-    if (csv)
+void print_head(const Settings& s) {
+    if (s.csv)
         std::printf(
             "workload,threads,ms_per_step,tokens_per_second,gflops,share_of_peak,peak_gflops,memory_mib,"
             "memory_of_model_mib,system_calls\n");
     else
         std::printf(
-            "                         ms    tokens  GFLOP/s    of fma     memory  without the   memory "
+            "                         ms    tokens  GFLOP/s   of %4s     memory  without the   memory "
             "asked\n"
             "           threads  a step  a second              peak        MiB      program   for in "
-            "steps\n");
+            "steps\n",
+            name_of_peak(kit::precision_of(s.precision)));
     std::fflush(stdout);
 }
 
 void measure(const Workload& w, const Settings& s) {
-    double peak = fma_peak();
+    const autograd::Precision precision = kit::precision_of(s.precision);
+    double peak = fma_peak(precision);
     const double memory_before = peak_memory();
-    Training training(w, kit::precision_of(s.precision));
+    Training training(w, precision);
     training.step();
     const int64_t calls_before = autograd::storage_statistics().system_calls;
     const double begin = seconds();
@@ -97,7 +99,7 @@ void measure(const Workload& w, const Settings& s) {
     while (!enough(static_cast<int64_t>(times.size())))
         times.push_back(milliseconds(training));
     const double memory = peak_memory();
-    peak = std::max(peak, fma_peak());
+    peak = std::max(peak, fma_peak(precision));
 
     const double ms = median(times), gflops = 1e-6 * w.flops() / ms;
     const double tokens_per_second = 1e3 * static_cast<double>(w.tokens()) / ms;
@@ -149,7 +151,7 @@ int main(int argc, char** argv) {
                 print_sizes(w);
             return 0;
         }
-        print_head(s.csv);
+        print_head(s);
         for (const Workload& w : workloads()) {
             if (s.workload == "all" ? w.by_name : s.workload != w.name)
                 continue;
