@@ -51,6 +51,12 @@ private:
 
 }  // namespace detail
 
+// What the kernels call f.
+inline kernels::Unary unary_of(Activation f) {
+    check(f >= Activation::relu && f < Activation::count, "[Activation] there is no activation ", int(f));
+    return kernels::unary_of(f);
+}
+
 // Every op ends with this call. It returns `out`, and attaches a node if an input needs a gradient and no
 // NoGrad is active. `op` is the op's name, a literal. `backward(const Tensor& dout)` writes into the `sink()`
 // of each input that has one. It must not capture `out`: a reference cycle would leak both. Capture

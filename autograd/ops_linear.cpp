@@ -154,15 +154,6 @@ Hidden hidden(const Tensor& x, const Tensor& w, const Tensor& bias, Unary f, Pre
     return {forward(whole, x, w, bias, &f, before.mutable_data()), before};
 }
 
-// f(x w + bias) for backward: as kept, or computed again.
-Tensor again(Unary f, const Saved& kept) {
-    if (f == Unary::relu)
-        return kept.tensor();
-    Tensor values = Tensor::uninitialized(kept.shape());
-    kernels::cpu().unary(f, kept.numel(), kept.data(), values.mutable_data());
-    return values;
-}
-
 }  // namespace
 
 // y = f(x @ weight + bias)      d = dy f', then as in linear
@@ -171,7 +162,7 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
     check_linear("linear_activation", x.shape(), weight, bias);
     if (Plain::active())
         return plain::linear_activation(x, weight, bias, activation, p);
-    const Unary f = kernels::unary_of(activation);
+    const Unary f = unary_of(activation);
     const Hidden y = hidden(x, weight, bias, f, p);
     return with_backward("linear_activation", y.values, {&x, &weight, &bias},
                          [f, p, to = Sinks(x, weight, bias), x = x.save(), w = weight.save(),
@@ -192,23 +183,24 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
     check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
     if (Plain::active())
         return plain::feed_forward(x, w1, b1, w2, b2, activation, p);
-    const Unary f = kernels::unary_of(activation);
+    const Unary f = unary_of(activation);
     const Hidden h = hidden(x, w1, b1, f, p);
-    return with_backward("feed_forward", forward({.n = w2.size(1), .precision = p}, h.values, w2, b2),
-                         {&x, &w1, &b1, &w2, &b2},
-                         [f, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
-                          w2 = w2.save(), kept = h.kept.save()](const Tensor& dout) {
-                             const Columns first = {.n = kept.shape()[-1], .precision = p};
-                             const Columns second = {.n = dout.size(-1), .precision = p};
-                             backward(second, again(f, kept), w2, dout, to2);
-                             if (!to1.any())
-                                 return;
-                             Tensor d = Tensor::uninitialized(kept.shape());
-                             backward_of_x(second, dout, w2, {d.mutable_data()});
-                             kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(),
-                                                           {d.mutable_data()});
-                             backward(first, x.tensor(), w1, d, to1);
-                         });
+    return with_backward(
+        "feed_forward", forward({.n = w2.size(1), .precision = p}, h.values, w2, b2),
+        {&x, &w1, &b1, &w2, &b2},
+        [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
+         w2 = w2.save(), kept = h.kept.save()](const Tensor& dout) {
+            const Columns first = {.n = kept.shape()[-1], .precision = p};
+            const Columns second = {.n = dout.size(-1), .precision = p};
+            const Tensor in = kept.tensor();
+            backward(second, f == Unary::relu ? in : autograd::activation(in, activation), w2, dout, to2);
+            if (!to1.any())
+                return;
+            Tensor d = Tensor::uninitialized(kept.shape());
+            backward_of_x(second, dout, w2, {d.mutable_data()});
+            kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
+            backward(first, x.tensor(), w1, d, to1);
+        });
 }
 
 }  // namespace plaingrad::autograd

@@ -178,6 +178,9 @@ const std::vector<Failing> kCalls = {
     {CALL(linear_cross_entropy(t({2, 3}), t({4, 3}), {}, Tokens(1, 2, {0, 1}), {}, Precision::count)),
      {"[Precision] ", "2"}},
     {CALL(self_attention(t({2, 3, 12}), {}, Precision(9))), {"[Precision] ", "9"}},
+    {CALL(activation(t({2}), Activation(99))), {"[Activation] ", "99"}},
+    {CALL(linear_activation(t({2, 3}), t({3, 2}), {}, Activation::count)), {"[Activation] ", "4"}},
+    {CALL(feed_forward(t({2, 3}), t({3, 5}), {}, t({5, 3}), {}, Activation(-1))), {"[Activation] ", "-1"}},
 };
 #undef CALL
 
