@@ -3,6 +3,9 @@
 namespace plaingrad::autograd {
 
 const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision p) {
+    const Real* const end = b + (g.b_transposed ? (g.n - 1) * g.ldb + g.k : (g.k - 1) * g.ldb + g.n);
+    check(b >= weight.data() && end <= weight.data() + weight.numel(), "[PackedWeights] a factor (", g.k,
+          ", ", g.n, ") does not lie within weight ", weight.shape());
     const std::tuple key(b, g.n, g.k, g.ldb, g.b_transposed, p);
     auto at = entries_.find(key);
     if (at == entries_.end() || !at->second.weight.is_current()) {

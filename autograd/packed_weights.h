@@ -40,9 +40,9 @@ public:
     };
     static PackedWeights* active() { return active_; }  // nullptr: none is in use on this thread
 
-    // The right operand of this product, whose numbers begin at `b`, within the memory of `weight`. It is
-    // packed when it is first wanted, and again if the weight was written to since. It lasts until then.
-    // Operands that read the same memory in another shape are others.
+    // The right operand of this product, whose numbers begin at `b`; throws Error unless all lie within the
+    // memory of `weight`. It is packed when it is first wanted, and again if the weight was written to since.
+    // It lasts until then. Operands that read the same memory in another shape are others.
     const Real* packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision precision);
 
 private:

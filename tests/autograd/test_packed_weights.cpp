@@ -101,6 +101,22 @@ TEST_CASE("packed weights: memory that is read in two shapes has a copy for each
     CHECK(packed.packed(far, w, w.data(), {}) != packed.packed(near, w, w.data(), {}));
 }
 
+TEST_CASE("packed weights: only what lies within the weight is read", "[packed][errors]") {
+    const Tensor w = random({40, 60}, 1);
+    PackedWeights packed;
+    const auto error = [&](int64_t n, int64_t k, bool transposed, int64_t first) {
+        const kernels::Gemm g = {.m = 1, .n = n, .k = k, .ldb = 60, .b_transposed = transposed};
+        return tests::error_of([&] { packed.packed(g, w, w.data() + first, {}); });
+    };
+    CHECK(error(60, 40, false, 0).empty());
+    CHECK(error(40, 60, true, 0).empty());
+    CHECK(error(30, 40, false, 30).empty());
+    CHECK(error(60, 41, false, 0) == "[PackedWeights] a factor (41, 60) does not lie within weight (40, 60)");
+    for (const std::string& e : {error(61, 40, false, 0), error(41, 60, true, 0), error(40, 61, true, 0),
+                                 error(30, 40, false, 31), error(30, 20, false, -1)})
+        CHECK(e.starts_with("[PackedWeights] "));
+}
+
 TEST_CASE("packed weights: in use in their scope, on their thread", "[packed]") {
     PackedWeights outer, inner;
     CHECK(PackedWeights::active() == nullptr);
