@@ -61,7 +61,7 @@ Tensor activation(const Tensor& x, Activation f);  // one of relu, gelu, gelu_ta
 
 // a (..., M, K) @ b (..., K, N) -> (..., M, N); leading dims broadcast. If b has rank 2 this is a single
 // product. b_transposed: b is given as (..., N, K).
-// With bf16: gradient_to_bf16(matmul(to_bf16(a), to_bf16(b))).
+// With bf16: gradient_to_bf16(matmul(to_bf16(a), to_bf16(b))), but for the order of the sum (kernels/bf16.h).
 Tensor matmul(const Tensor& a, const Tensor& b, bool b_transposed = false, Precision precision = {});
 
 // The nearest bfloat16, ties to even, 0 for a subnormal number. The gradient passes as it is.
