@@ -2,6 +2,10 @@
 //
 //     const auto label = models::Labeller::load("run");  // of `classify train ... --save run`
 //     std::cout << label("what a lovely evening")[0].name;
+//
+// It computes in the precision of the saved model. To choose another, the object must not be const:
+//
+//     label.model.config.stack.block.precision = models::Precision::float32;
 #pragma once
 
 #include "models/classifier.h"

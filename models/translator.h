@@ -2,6 +2,10 @@
 //
 //     const auto translate = models::Translator::load("run");  // of `translate train ... --save run`
 //     std::cout << translate("A man is riding a bicycle.");
+//
+// It computes in the precision of the saved model. To choose another, the object must not be const:
+//
+//     translate.model.config.block.precision = models::Precision::float32;
 #pragma once
 
 #include <string>

@@ -2,6 +2,10 @@
 //
 //     const auto write = models::Writer::load("run");  // of `char_lm train ... --save run`
 //     std::cout << "The " << write("The ", {.sampling = {.temperature = 0.8}}, Rng(1));
+//
+// It computes in the precision of the saved model. To choose another, the object must not be const:
+//
+//     write.model.config.block.precision = models::Precision::float32;
 #pragma once
 
 #include "models/language_model.h"

@@ -90,6 +90,14 @@ TEST_CASE("Translator: a saved translator loads and translates", "[translator]")
             CHECK(texts(t.translate(lines, {.batch = batch})) == alone);
         CHECK(t.translate(std::vector<std::string>{}).empty());
     }
+    SECTION("in the precision of the model's configuration, which may be changed") {
+        auto other = Translator::load(folder.path);
+        other.model.config.block.precision = Precision::bf16;
+        const double score = t.translate({"one two!"})[0].best[0].score;
+        CHECK(other.translate({"one two!"})[0].best[0].score != score);
+        other.model.config.block.precision = Precision::float32;
+        CHECK(other.translate({"one two!"})[0].best[0].score == score);
+    }
     SECTION("the n best, in order") {
         const auto best = t.translate({"one two!", "two one!"}, {.beam = 4, .n_best = 3});
         REQUIRE(best.size() == 2);
