@@ -104,10 +104,12 @@ std::vector<Search> begin(int64_t batch, int64_t max_tokens, const BeamOptions& 
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> beam_search(Stepper& stepper, const BeamOptions& o) {
+    check(o.beam >= 1, "[beam_search] beam must be at least 1: got ", o.beam);
     check(o.n_best >= 1 && o.n_best <= o.beam, "[beam_search] n_best must be from 1 to the beam's width ",
           o.beam, ": got ", o.n_best);
     check(o.max_tokens >= 0 && o.alpha >= 0 && o.k >= 0,
-          "[beam_search] max_tokens, alpha and k must not be negative");
+          "[beam_search] max_tokens, alpha, k must not be negative: got ", o.max_tokens, ", ", o.alpha, ", ",
+          o.k);
     const int64_t batch = stepper.prompts.batch(), max_tokens = room_for(stepper, o.max_tokens);
     std::vector<Search> searches = begin(batch, max_tokens, o);
     Rows rows(stepper);

@@ -232,8 +232,9 @@ TEST_CASE("beam: errors", "[models][decoding]") {
     HandMade stepper(1, garden_path);
     CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 3, .n_best = 4}); }), "n_best"));
     CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 3, .n_best = 0}); }), "n_best"));
-    CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 0, .n_best = 0}); }), "n_best"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 0}); }), "beam must be at least 1: got 0"));
     CHECK(contains(error_of([&] { beam_search(stepper, {.alpha = -1}); }), "negative"));
+    CHECK(contains(error_of([&] { beam_search(stepper, {.alpha = kNan}); }), "nan"));
     CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens = -1}); }), "negative"));
     CHECK(contains(error_of([&] { beam_search(stepper, {.k = -1}); }), "negative"));
     CHECK(stepper.batches.empty());
