@@ -35,10 +35,12 @@ static std::string words(const std::vector<std::string>& known, const std::strin
 
 // Does what a line says that begins with a colon.
 static std::string obey(const Prompt& p, const std::string& line, const std::string& last) {
-    const std::string name = line.substr(0, line.find(' '));
+    const std::string name = line.substr(0, line.find(' ')), rest = line.substr(name.size());
     for (const Prompt::Command& c : p.commands)
-        if (c.name == name)
-            return c.run(last, line.substr(std::min(name.size() + 1, line.size())));
+        if (c.name == name) {
+            autograd::check(rest.size() < 2 || c.help[0] == '[', name, " takes no argument: got", rest);
+            return c.run(last, rest.empty() ? rest : rest.substr(1));
+        }
     const std::vector<std::string> names = autograd::mapped(p.commands, &Prompt::Command::name);
     return join("unknown command ", as_line(name), suggestion(name, names), " :help lists them");
 }

@@ -21,7 +21,7 @@ struct Prompt {
     std::function<void(const std::string& text)> answer;  // prints to standard output
 
     struct Command {
-        std::string name, help;  // ":next", "[TEXT]  what ..."
+        std::string name, help;  // ":next", "[TEXT]  what ..."; without "[" it takes no argument
         // Returns what to print. last: the text that was answered last; argument: what follows the name.
         std::function<std::string(const std::string& last, const std::string& argument)> run;
     };

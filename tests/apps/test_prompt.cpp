@@ -104,6 +104,7 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
     CHECK(std::abs(std::stod(after_first) - number_after(best[best.size() - 2], "  (")) < 0.0006);
     CHECK(std::abs(number_after(after_first, "   score ") - number_after(best.back(), "  (")) < 0.0006);
     CHECK(contains(answer(t, ":beam 0"), ":beam needs a whole number from 1 to 100: got '0'"));
+    CHECK(contains(answer(t, ":attention 99"), ":attention takes no argument: got 99"));
     const Words looked = lines_of(answer(t, ":attention"));
     REQUIRE(looked.size() == 5);
     CHECK(contains(looked[0], "hello"));
