@@ -27,7 +27,9 @@
 //    should serve many: kGroupColumns are packed together and used by all rows of a task. Packing does not
 //    pay if rows are short or each element is used only a few times: then the operand is read in place.
 // 6  Threads take tasks, parts of c, and compute each for all k. Each task packs for itself. That costs some
-//    extra copying, but no thread ever waits for another, and the panels stay in one core's cache.
+//    extra copying, but no thread ever waits for another, and the panels stay in one core's cache. (Tried:
+//    all threads pack each operand once, before the tasks. A training step of 6 layers, 384 wide, was 1 %
+//    slower in float32 and 3 % faster in bfloat16, too little for a second way to pack. Two threads, Zen 5.)
 //
 // From the whole down to the registers, a product is divided into
 //
