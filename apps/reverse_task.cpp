@@ -306,7 +306,7 @@ void main_program(kit::Options& options) {
     const models::TransformerConfig config = configure(settings);
     kit::check_memory(models::least_parameters(config));
     const models::Transformer model(config, rng.fork("model"));
-    kit::announce(kit::name(), nn::parameter_count(model));
+    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
     const std::set<Sequence> held_out = held_out_sequences(rng.fork("held out"));
     if (!train(model, settings, held_out, folder, subject(model, held_out)))
         return;

@@ -384,7 +384,7 @@ Outcome learn(const Model& model, const Task& task, const Recipe& recipe, const 
               const models::RunFolder& folder) {
     const auto start = std::chrono::steady_clock::now();
     const int64_t parameters = nn::parameter_count(model);
-    kit::announce(kit::name() + " " + task.name, parameters);
+    kit::announce(kit::name() + " " + task.name, parameters, recipe.model.precision);
     const Data data(task.questions, rng);
     if (!train(model, recipe, data, rng, folder))
         return {};

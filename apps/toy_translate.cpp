@@ -322,7 +322,7 @@ void main_program(kit::Options& options) {
     config.block.precision = kit::precision_of(s.run.precision);
     kit::check_memory(models::least_parameters(config));
     const models::Transformer model(config, Rng(static_cast<uint64_t>(s.seed)).fork("model"));
-    kit::announce(kit::name(), nn::parameter_count(model));
+    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
     if (!train(model, corpus, s, folder))
         return;
 

@@ -25,12 +25,14 @@ constexpr std::chrono::seconds kTime(8);              // there may be parameters
 constexpr double kStep = 1e-5;                        // of the central difference
 constexpr double kAbsolute = 1e-9, kRelative = 1e-4;  // tolerances
 
+// Without the rounding of bf16, which has no derivative.
 template <class Model>
 Tensor logits_of(const Model& model, const std::vector<Tokens>& in) {
+    const nn::Mode mode = nn::Mode::eval().in(nn::Precision::float32);
     if constexpr (std::is_same_v<Model, models::Transformer>)
-        return model(in[0], in[1], nn::Mode::eval());
+        return model(in[0], in[1], mode);
     else
-        return model(in[0], nn::Mode::eval());
+        return model(in[0], mode);
 }
 
 // Moves a parameter along a random direction d of length 1: the loss must change as the gradient says,

@@ -39,7 +39,9 @@ void Options::add_threads() {
 }
 
 models::Setting& Options::add_precision(std::string& precision) {
-    return add("--precision", "factors of matrix products: float32, or rounded to bf16 (8 significant bits)",
+    const std::string own = precision.empty() ? " (the model's own)" : "";
+    return add("--precision",
+               "factors of matrix products: float32, or rounded to bf16 (8 significant bits)" + own,
                precision, {std::begin(autograd::kPrecisionNames), std::end(autograd::kPrecisionNames)});
 }
 

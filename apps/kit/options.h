@@ -63,7 +63,7 @@ public:
 
     // Every program has --threads and --plain; one that draws random numbers also has --seed.
     void add_threads();
-    // --precision, for `precision_of`.
+    // --precision, for `precision_of`; if empty, a saved model's own.
     models::Setting& add_precision(std::string& precision);
     void add_common(int64_t& seed, const std::string& help = "random seed of weights, data and dropout");
 

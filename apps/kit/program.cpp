@@ -95,10 +95,11 @@ void say(const std::string& text, int descriptor) {
         (descriptor == STDOUT_FILENO ? std::cout : std::cerr) << line << '\n';
 }
 
-void announce(const std::string& program, int64_t parameters) {
+void announce(const std::string& program, int64_t parameters, autograd::Precision precision) {
     std::cerr << program << ": " << autograd::instruction_set() << ", "
               << counted(autograd::thread_count(), "thread") << ", " << grouped(parameters)
-              << " parameters\n";
+              << (precision == autograd::Precision::bf16 ? " parameters, products in bf16\n"
+                                                         : " parameters\n");
 }
 
 int terminal_width(int descriptor) {

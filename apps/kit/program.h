@@ -7,6 +7,7 @@
 #include <string>
 
 #include "apps/kit/text.h"
+#include "autograd/base/precision.h"
 
 namespace plaingrad::kit {
 
@@ -43,7 +44,7 @@ struct Interrupted {
 void say(const std::string& text, int descriptor = 2);
 
 // "reverse_task: avx512, 2 threads, 172,948 parameters", on standard error.
-void announce(const std::string& program, int64_t parameters);
+void announce(const std::string& program, int64_t parameters, autograd::Precision precision = {});
 
 int terminal_width(int descriptor);  // columns; 80 for what is no terminal
 bool is_terminal(int descriptor);

@@ -167,6 +167,7 @@ TEST_CASE("check: the programs ask, end with the answer, and leave nothing behin
     CHECK(odd.out.find("ODD  learning rate") != std::string::npos);
     CHECK(run("reverse_task", {"--steps", "2", "--save", folder / "run"}).status == 1);  // it learned little
     CHECK(run("reverse_task", {"--resume", folder / "run", "--check"}).status == 2);
+    CHECK(run("reverse_task", with({"--precision", "bf16"})).status == 0);  // its gradients without rounding
     CHECK(run("tasks", {"reverse", "--check"}).status == 0);
     CHECK(run("toy_translate", {"--check"}).status == 0);
     CHECK(run("classify", {"--check"}).status == 0);

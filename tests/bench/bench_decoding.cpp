@@ -121,27 +121,32 @@ double milliseconds(Run run) {
 }
 
 // Bytes per second when reading so many bytes again and again, on all threads: from the cache that they fit
-// into.
+// into. The best of some samples, as disturbances only make it smaller.
 double read_speed(double bytes) {
     constexpr int64_t kChunk = 1 << 14;  // numbers
     using Wide [[gnu::vector_size(64)]] = uint64_t;
     const int64_t n = static_cast<int64_t>(bytes / sizeof(Real)) / kChunk * kChunk;
     const Tensor x = Tensor::full({n}, 1);                             // its memory is aligned to 64 bytes
     std::vector<uint64_t> seen(static_cast<std::size_t>(n / kChunk));  // or the compiler removes the reading
-    return rate(
-        [&] {
-            autograd::parallel_for(0, n, kChunk, [&](int64_t begin, int64_t end) {
-                Wide all[4] = {};
-                const auto* at = reinterpret_cast<const Wide*>(x.data() + begin);
-                for (const auto* last = reinterpret_cast<const Wide*>(x.data() + end); at < last; at += 4)
-                    for (int i = 0; i < 4; ++i)
-                        all[i] |= at[i];
-                const Wide any = all[0] | all[1] | all[2] | all[3];
-                seen[static_cast<std::size_t>(begin / kChunk)] = any[0] | any[7];
-            });
-            return static_cast<double>(n) * sizeof(Real);
-        },
-        0.1);
+    double best = 0;
+    for (int sample = 0; sample < 5; ++sample)
+        best =
+            std::max(best, rate(
+                               [&] {
+                                   autograd::parallel_for(0, n, kChunk, [&](int64_t begin, int64_t end) {
+                                       Wide all[4] = {};
+                                       const auto* at = reinterpret_cast<const Wide*>(x.data() + begin);
+                                       for (const auto* last = reinterpret_cast<const Wide*>(x.data() + end);
+                                            at < last; at += 4)
+                                           for (int i = 0; i < 4; ++i)
+                                               all[i] |= at[i];
+                                       const Wide any = all[0] | all[1] | all[2] | all[3];
+                                       seen[static_cast<std::size_t>(begin / kChunk)] = any[0] | any[7];
+                                   });
+                                   return static_cast<double>(n) * sizeof(Real);
+                               },
+                               0.02));
+    return best;
 }
 
 // bytes: what a token reads, if reading is its limit; else 0.

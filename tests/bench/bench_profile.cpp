@@ -184,7 +184,7 @@ void print_table(const Settings& s, double steps, double whole, double peak) {
 void profile(const Settings& s) {
     const Workload& w = workload(s.workload);
     const autograd::Precision precision = kit::precision_of(s.precision);
-    const double peak = fma_peak(precision), memory_before = peak_memory();
+    const double peak_before = fma_peak(precision), memory_before = peak_memory();
     Training training(w, precision);
     const auto run = [&](int64_t steps) {
         const double begin = seconds();
@@ -195,7 +195,7 @@ void profile(const Settings& s) {
     run(1);
     const auto steps = s.steps > 0 ? s.steps : std::max<int64_t>(3, static_cast<int64_t>(1 / run(1)));
     lines.clear();
-    const double whole = run(steps);
+    const double whole = run(steps), peak = std::max(peak_before, fma_peak(precision));
     const autograd::StorageStatistics memory = autograd::storage_statistics();
     const auto count = static_cast<double>(steps);
     if (s.csv) {

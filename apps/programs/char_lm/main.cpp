@@ -17,6 +17,7 @@ namespace {
 void demo_command(kit::Options& options) {
     Settings s = recipe("demo");
     kit::add_report_options(options, s.run);
+    options.add_precision(s.run.precision);
     options.add_common(s.seed);
     options.parse();
     learn({{"the built-in text", std::string(log_book)}}, s, models::RunFolder("char_lm", s.run, options));

@@ -81,7 +81,7 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
     kit::check_memory(models::least_parameters(config));
     const models::Writer w = {models::LanguageModel(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
                               corpus.characters, s.lines};
-    kit::announce(kit::name(), nn::parameter_count(w.model));
+    kit::announce(kit::name(), nn::parameter_count(w.model), w.model.config.block.precision);
     describe(corpus);
     if (train(w, corpus, autograd::mapped(files, &File::text), s, folder) && !folder.exists()) {
         std::cout << '\n';

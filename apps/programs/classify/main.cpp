@@ -19,6 +19,7 @@ void demo_command(kit::Options& options) {
     Settings s;
     s.epochs = 30, s.batch = 32, s.d_model = 64, s.lr = 3e-3, s.dropout = 0.1;
     kit::add_report_options(options, s.run);
+    options.add_precision(s.run.precision);
     options.add_common(s.seed);
     options.parse();
     const Corpus corpus = built_in_corpus();

@@ -94,7 +94,7 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
     kit::check_memory(models::least_parameters(config));
     Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
                   std::move(reader), labels};
-    kit::announce(kit::name(), nn::parameter_count(l.model));
+    kit::announce(kit::name(), nn::parameter_count(l.model), l.model.config.stack.block.precision);
     std::cerr << kit::grouped(std::ssize(corpus.training)) << " texts to learn from, "
               << kit::grouped(std::ssize(corpus.held_out)) << " held out; " << labels.size() << " labels\n";
     report_cuts(l.reader, corpus.training);

@@ -83,7 +83,7 @@ void train_command(kit::Options& options) {
     const Transformer model = folder.resumes()
                                   ? models::load_model<models::Transformer>(folder.last(), nullptr, rng)
                                   : Transformer(config, rng);
-    kit::announce(kit::name(), nn::parameter_count(model));
+    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
     const Corpus corpus(texts.training, codec, model.config.specials, s.max_length, too_long(s));
     std::optional<Corpus> validation;
     if (texts.validation)
@@ -178,6 +178,7 @@ void info_command(kit::Options& options) {
               << "layers: " << c.n_encoder_layers << " + " << c.n_decoder_layers << ", " << c.block.d_model
               << " wide, feed-forward " << c.block.d_ff << ", " << c.block.n_heads << " heads; at most "
               << c.max_length << " tokens\n"
+              << "products: " << autograd::kPrecisionNames[static_cast<int>(c.block.precision)] << '\n'
               << "text: " << (text.tokenized ? "in tokens" : "raw") << (text.lower_case ? ", lower case" : "")
               << ", " << (codec.is_bytes() ? "bytes" : "pieces of words") << ", vocabulary "
               << kit::grouped(codec.size()) << '\n';
