@@ -5,7 +5,8 @@
 //     if (!r.ok) std::cerr << r.message;
 //
 // Build with -DPLAINGRAD_REAL=double for a meaningful check: in float, the difference of two nearly equal
-// losses has few correct digits left. And check with products in float32: the rounding of bf16 has no derivative.
+// losses has few correct digits left. And check with products in float32: the rounding of bf16 has no
+// derivative.
 #pragma once
 
 #include <cstdint>
