@@ -1,5 +1,7 @@
 #include "autograd/packed_weights.h"
 
+#include "autograd/base/check.h"
+
 namespace plaingrad::autograd {
 
 const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, const Real* b, Precision p) {
