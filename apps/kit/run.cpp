@@ -159,8 +159,7 @@ void info(const std::string& program, Options& options, Options& train) {
         runs = {words[0]};
     for (const std::string& run : runs) {
         std::cout << (run == words[0] ? "" : as_line(run) + "\n");
-        autograd::check(print_run(program, run, train), run, ": this is not a folder with a run of ",
-                        program);
+        autograd::check(print_run(program, run, train), run, ": this folder has no run of ", program);
     }
 }
 

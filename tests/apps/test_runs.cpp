@@ -454,8 +454,7 @@ TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
         const Result r = tests::run(program, {"info", run});
         INFO(r.err);
         CHECK(r.status == 1);
-        CHECK(one_line(
-            r.err, std::string(program) + ": " + run + ": this is not a folder with a run of " + program));
+        CHECK(one_line(r.err, std::string(program) + ": " + run + ": this folder has no run of " + program));
         CHECK(tests::run(program, {"info", run, run}).status == 2);
     }
     CHECK(tests::run("char_lm", {"info", programs.text}).status == 1);
