@@ -43,7 +43,7 @@ struct Interrupted {
 // Prints a line; on a terminal, wrapped to its width. descriptor: standard error, or standard output.
 void say(const std::string& text, int descriptor = 2);
 
-// "reverse_task: avx512, 2 threads, 172,948 parameters", on standard error; in bf16 with ", products in bf16".
+// "reverse_task: avx512, 2 threads, 172,948 parameters" on standard error; ", products in bf16" if they are.
 void announce(const std::string& program, int64_t parameters, autograd::Precision precision = {});
 
 int terminal_width(int descriptor);  // columns; 80 for what is no terminal
