@@ -105,7 +105,8 @@ TEST_CASE("packed weights: only what lies within the weight is read", "[packed][
     const Tensor w = random({40, 60}, 1);
     PackedWeights packed;
     const auto error = [&](int64_t n, int64_t k, bool transposed, int64_t first) {
-        const kernels::Gemm g = {.m = 1, .n = n, .k = k, .ldb = 60, .b_transposed = transposed};
+        const kernels::Gemm g = {
+            .m = 1, .n = n, .k = k, .lda = k, .ldb = 60, .ldc = n, .b_transposed = transposed};
         return tests::error_of([&] { packed.packed(g, w, w.data() + first, {}); });
     };
     CHECK(error(60, 40, false, 0).empty());
