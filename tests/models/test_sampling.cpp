@@ -178,6 +178,22 @@ TEST_CASE("sampling: tokens without probability are not drawn, however the sum i
     }
 }
 
+TEST_CASE("sampling: top_k beside forbidden ids that would be the best", "[models][sampling]") {
+    for (const int32_t vocabulary : {45, 255, 256, 257, 300, 1000}) {            // 256: see bound_of_best
+        const auto id_of = [&](int32_t rank) { return 7 * rank % vocabulary; };  // no size is a multiple of 7
+        std::vector<Real> logits(static_cast<std::size_t>(vocabulary));
+        for (int32_t rank = 0; rank < vocabulary; ++rank)
+            logits[static_cast<std::size_t>(id_of(rank))] = static_cast<Real>(-rank);
+        Ids never, best;
+        for (int32_t rank = 0; rank < 5; ++rank)
+            never.push_back(id_of(rank));
+        for (int32_t rank = 5; rank < 45; ++rank)
+            best.push_back(id_of(rank));
+        std::sort(best.begin(), best.end());
+        CHECK(drawn(logits, options(1e6, 40, 1, never)) == best);
+    }
+}
+
 TEST_CASE("sampling: forbidden ids are never drawn", "[models][sampling]") {
     const std::vector<Real> high = {9, 9, 0, 9, 1, 1};
     CHECK(drawn(high, {}) == Ids{0, 1, 2, 3});  // by default every id is text
