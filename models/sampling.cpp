@@ -14,9 +14,9 @@ namespace {
 
 constexpr Real kLowest = std::numeric_limits<Real>::lowest();
 
-// A bound that at least `count` logits reach, or kLowest. The maxima of 256 sets of logits are 256 logits, and the
-// bound is the count-th largest of these. Few others reach it. With 40 of a vocabulary of 10,000, the heap
-// below takes some 43 logits; without a bound to begin with it would take 260.
+// A bound that at least `count` logits reach, or kLowest. The maxima of 256 sets of logits are 256 of them,
+// and the bound is the count-th largest of these. Few others reach it. With 40 of a vocabulary of 10,000,
+// the heap below takes some 43 logits; without a bound to begin with it would take 260.
 Real bound_of_best(const Real* logits, int64_t vocabulary, int64_t count) {
     constexpr int64_t kSets = 256;
     if (count > kSets)
