@@ -11,6 +11,7 @@
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
 #include "models/text/vocabulary.h"
+#include "nn/checkpoint/json.h"
 #include "nn/schedule.h"
 
 using namespace plaingrad;

@@ -1,6 +1,8 @@
 #include "nn/utf8.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace plaingrad::nn {
 
@@ -22,6 +24,14 @@ std::size_t utf8_length(std::string_view text) {
 
 std::size_t find_invalid_utf8(std::string_view text) {
     for (std::size_t at = 0; at < text.size();) {
+        uint64_t eight =
+            ~uint64_t{0};  // bytes; most texts are mostly ASCII, where the first bit of each is 0
+        if (text.size() - at >= sizeof eight)
+            std::memcpy(&eight, text.data() + at, sizeof eight);
+        if ((eight & 0x8080808080808080) == 0) {
+            at += sizeof eight;
+            continue;
+        }
         const std::size_t length = utf8_length(text.substr(at, 4));
         if (length == 0)
             return at;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "models/text/lines.h"
-#include "nn/checkpoint/header.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::kit {
 

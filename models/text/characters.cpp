@@ -4,8 +4,7 @@
 
 #include "autograd/base/check.h"
 #include "models/text/lines.h"
-#include "nn/checkpoint/file.h"
-#include "nn/checkpoint/header.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text {
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "models/text/unicode.h"
+#include "nn/checkpoint/json.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models::text {

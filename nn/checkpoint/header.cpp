@@ -1,12 +1,9 @@
 #include "nn/checkpoint/header.h"
 
 #include <algorithm>
-#include <charconv>
-#include <set>
 #include <tuple>
 
-#include "nn/checkpoint/file.h"
-#include "nn/utf8.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {
@@ -19,137 +16,8 @@ constexpr NameAndSize kDTypes[] = {{"BOOL", 1}, {"U8", 1},   {"I8", 1},  {"I16",
                                    {"F16", 2},  {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},
                                    {"F64", 8},  {"I64", 8},  {"U64", 8}};
 
-// JSON's named escapes: \n is kEscaped[i] where kEscapes[i] is n.
-constexpr std::string_view kEscapes = "\"\\/bfnrt", kEscaped = "\"\\/\b\f\n\r\t";
-
-unsigned byte(char c) { return static_cast<unsigned char>(c); }
-
-// Parses the text from its start; each function reads what must come next, after any white space. There is no
-// recursion, so a file cannot choose its depth.
-class Reader {
-public:
-    Reader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
-
-    const std::string& where() const { return where_; }
-
-    template <class... Parts>
-    void require(bool condition, const Parts&... complaint) const {
-        check_file(condition, where_, ": byte ", at_, " of the header: ", complaint...,
-                   "; the file is damaged, or is no safetensors file");
-    }
-
-    // {"key":value,...}, where member(key) reads the value.
-    template <class Member>
-    void object(const Member& member) {
-        std::set<std::string> keys;
-        list('{', '}', [&] {
-            const auto [key, is_new] = keys.insert(string());
-            require(is_new, shown(*key), " comes twice");
-            expect(':');
-            member(*key);
-        });
-    }
-
-    std::vector<int64_t> integers() {
-        std::vector<int64_t> values;
-        list('[', ']', [&] { values.push_back(integer()); });
-        return values;
-    }
-
-    std::string string() {
-        std::string out;
-        expect('"');
-        for (char c = next(); c != '"'; c = next()) {
-            require(byte(c) >= 0x20, "a control character in a string must be escaped");
-            if (c == '\\')
-                nn::append_utf8(out, escape());
-            else
-                out.push_back(c);
-        }
-        return out;
-    }
-
-    void end() {
-        skip_space();
-        require(at_ == text_.size(), "something follows the last brace");
-    }
-
-private:
-    template <class Item>
-    void list(char open, char close, const Item& item) {
-        expect(open);
-        for (bool first = true; !accept(close); first = false) {
-            if (!first)
-                expect(',');
-            item();
-        }
-    }
-
-    void skip_space() { at_ = std::min(text_.find_first_not_of(" \t\n\r", at_), text_.size()); }
-
-    bool accept(char c) {
-        skip_space();
-        const bool found = text_.substr(at_, 1) == std::string_view(&c, 1);
-        at_ += found ? 1 : 0;
-        return found;
-    }
-
-    void expect(char c) {
-        if (!accept(c))
-            require(false, "expected ", c, ", found ",
-                    at_ < text_.size() ? shown(text_.substr(at_, 1)) : "its end");
-    }
-
-    char next() {
-        require(at_ < text_.size(), "it ends within a string");
-        return text_[at_++];
-    }
-
-    uint32_t escape() {
-        const char c = next();
-        if (c != 'u') {
-            const std::size_t i = kEscapes.find(c);
-            require(i != kEscapes.npos, "there is no such escape");
-            return byte(kEscaped[i]);
-        }
-        const uint32_t first = hex4();
-        if (first >> 11 != 0x1b)  // not d800 to dfff
-            return first;
-        // A character beyond U+FFFF is two such escapes.
-        const bool pair = first < 0xdc00 && next() == '\\' && next() == 'u';
-        const uint32_t second = pair ? hex4() : 0;
-        require(second >> 10 == 0x37, "half of a surrogate pair stands alone");
-        return 0x10000 + ((first & 0x3ff) << 10 | (second & 0x3ff));
-    }
-
-    uint32_t hex4() {
-        uint32_t value = 0;
-        const std::string_view digits = text_.substr(at_, 4);
-        const char* stop = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
-        require(stop == digits.data() + 4, "four hexadecimal digits must follow \\u");
-        at_ += 4;
-        return value;
-    }
-
-    int64_t integer() {
-        skip_space();
-        int64_t value = 0;
-        const char* from = text_.data() + at_;
-        const auto [stop, error] = std::from_chars(from, text_.data() + text_.size(), value);
-        require(error != std::errc::result_out_of_range, "this number is too large");
-        const bool zeros = stop - from > 1 && *from == '0';
-        require(stop != from && *from != '-' && !zeros, "expected a whole number, 0 or more");
-        at_ += static_cast<std::size_t>(stop - from);
-        return value;
-    }
-
-    std::string_view text_;
-    const std::string& where_;
-    std::size_t at_ = 0;
-};
-
-DType parse_dtype(Reader& json, const std::string& tensor) {
-    const std::string name = json.string();
+DType parse_dtype(JsonReader& json, std::string_view tensor) {
+    const std::string_view name = json.string();
     const auto* found =
         std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](auto& d) { return d.name == name; });
     check_file(found != std::end(kDTypes), json.where(), ": tensor ", shown(tensor), " has the dtype ",
@@ -158,18 +26,24 @@ DType parse_dtype(Reader& json, const std::string& tensor) {
     return static_cast<DType>(found - kDTypes);
 }
 
-Entry parse_entry(Reader& json, const std::string& name) {
-    Entry entry = {.name = name};
+std::vector<int64_t> counts(JsonReader& json) {
+    std::vector<int64_t> values;
+    json.array([&] { values.push_back(json.count()); });
+    return values;
+}
+
+Entry parse_entry(JsonReader& json, std::string_view name) {
+    Entry entry = {.name = std::string(name)};
     int fields = 0;
-    json.object([&](const std::string& key) {
+    json.object([&](std::string_view key) {
         ++fields;
         if (key == "dtype") {
             entry.dtype = parse_dtype(json, name);
         } else if (key == "shape") {
-            entry.shape = json.integers();
+            entry.shape = counts(json);
         } else {
             json.require(key == "data_offsets", "a tensor has no field ", shown(key));
-            const std::vector<int64_t> offsets = json.integers();
+            const std::vector<int64_t> offsets = counts(json);
             json.require(offsets.size() == 2, "data_offsets must be two numbers");
             std::tie(entry.begin, entry.end) = std::pair(offsets[0], offsets[1]);
         }
@@ -214,37 +88,13 @@ int64_t byte_count(const Entry& entry, const std::string& where) {
     return bytes;
 }
 
-std::string quote(std::string_view text) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out = "\"";
-    for (const char c : text) {
-        const std::size_t i =
-            c == '/' ? kEscaped.npos : kEscaped.find(c);  // a slash may be escaped, but need not be
-        if (i != kEscaped.npos)
-            out.append({'\\', kEscapes[i]});
-        else if (byte(c) < 0x20)
-            out.append("\\u00").append({digits[byte(c) >> 4], digits[byte(c) & 15]});
-        else
-            out.push_back(c);
-    }
-    return out + '"';
-}
-
-std::string shown(std::string_view text) {
-    std::size_t length = std::min<std::size_t>(text.size(), 100);
-    while (length > 0 && length < text.size() && (byte(text[length]) & 0xc0) == 0x80)
-        --length;  // do not cut a character
-    return quote(text.substr(0, length)) + (length < text.size() ? "..." : "");
-}
-
 Header parse_header(std::string_view text, int64_t data_bytes, const std::string& where) {
-    check_file(nn::find_invalid_utf8(text) == text.npos, where,
-               ": the header is not UTF-8; the file is damaged, or is no safetensors file");
     Header header;
-    Reader json(text, where);
-    json.object([&](const std::string& name) {
+    JsonReader json(std::string(text), where, " of the header",
+                    "; the file is damaged, or is no safetensors file");
+    json.object([&](std::string_view name) {
         if (name == "__metadata__")
-            json.object([&](const std::string& key) { header.metadata[key] = json.string(); });
+            json.object([&](std::string_view key) { header.metadata[std::string(key)] = json.string(); });
         else
             header.entries.push_back(parse_entry(json, name));
     });

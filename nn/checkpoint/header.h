@@ -43,9 +43,4 @@ std::string format_header(const Header& header);
 // hold it.
 int64_t byte_count(const Entry& entry, const std::string& where);
 
-// The text as a JSON string with quotes. `shown` shortens it for messages: a name in a file may have
-// megabytes.
-std::string quote(std::string_view text);
-std::string shown(std::string_view text);
-
 }  // namespace plaingrad::nn::checkpoint

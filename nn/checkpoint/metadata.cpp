@@ -12,6 +12,8 @@
 #include <limits>
 #include <sstream>
 
+#include "nn/checkpoint/json.h"
+
 namespace plaingrad::nn::checkpoint {
 
 std::optional<int64_t> parse_integer(std::string_view text) {

@@ -8,6 +8,7 @@
 
 #include "autograd/base/check.h"
 #include "nn/checkpoint/file.h"
+#include "nn/checkpoint/json.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::nn::checkpoint {

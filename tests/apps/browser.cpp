@@ -11,7 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "nn/checkpoint/header.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::tests {
 namespace {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nn/checkpoint/json.h"
 #include "nn/utf8.h"
 #include "tests/nn/checkpoint/files.h"
 
@@ -146,8 +147,8 @@ TEST_CASE("safetensors: a tensor with an invalid description", "[nn][checkpoint]
     refuses(tensor("F32", "[00]", "[0,0]"), "expected a whole number");
     refuses(tensor("F32", "[-0]", "[0,0]"), "expected a whole number");
     refuses(tensor("F32", "[\"4\"]", "[0,16]"), "expected a whole number", data);
-    refuses(tensor("F32", "[4.0]", "[0,16]"), "expected ,", data);
-    refuses(tensor("F32", "[4e0]", "[0,16]"), "expected ,", data);
+    refuses(tensor("F32", "[4.0]", "[0,16]"), "expected a whole number", data);
+    refuses(tensor("F32", "[4e0]", "[0,16]"), "expected a whole number", data);
     refuses(tensor("F32", "[[4]]", "[0,16]"), "expected a whole number", data);
     refuses(tensor("F32", "[4]", "[0]"), "data_offsets must be two numbers", data);
     refuses(tensor("F32", "[4]", "[]"), "data_offsets must be two numbers", data);
