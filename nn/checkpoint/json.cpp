@@ -119,12 +119,14 @@ bool JsonReader::boolean() {
 
 bool JsonReader::null() { return accept("null"); }
 
-void JsonReader::skip() {
+std::string_view JsonReader::skip() {
     struct Level {
         const char* close;
         std::vector<std::string_view> keys = {};
     };
     std::vector<Level> levels;  // that are open
+    skip_space();
+    const std::size_t begin = at_;
     for (;;) {
         const Kind now = kind();
         bool first = now == Kind::object || now == Kind::array;  // whether a level's first value comes next
@@ -139,7 +141,7 @@ void JsonReader::skip() {
         for (; !levels.empty() && accept(levels.back().close); levels.pop_back(), first = false)
             check_keys(levels.back().keys);
         if (levels.empty())
-            return;
+            return std::string_view(text_).substr(begin, at_ - begin);
         if (!first)
             expect(",");
         if (*levels.back().close == '}')

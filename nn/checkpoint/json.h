@@ -84,7 +84,8 @@ public:
     double real();      // any number that a double can hold
     bool boolean();
     bool null();  // whether the next value is null, which is then read
-    void skip();  // any value, checked as strictly as one that is read
+    // Any value, checked as strictly as one that is read. Returns its text, in which strings are decoded.
+    std::string_view skip();
 
     void end();  // nothing but white space may follow
 

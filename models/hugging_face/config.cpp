@@ -1,0 +1,180 @@
+#include "models/hugging_face/config.h"
+
+#include <algorithm>
+
+#include "models/hugging_face/keys.h"
+#include "models/presets.h"
+
+namespace plaingrad::models::hugging_face {
+namespace {
+
+using nn::checkpoint::check_file;
+using nn::checkpoint::shown;
+
+bool is_rotary(Family family) { return family != Family::gpt2 && family != Family::bert; }
+
+// Reads the file for this one key, as the others depend on it and may come before it.
+Family family_of(const std::string& path) {
+    std::string names;
+    for (const char* const name : kFamilyNames)
+        names.append(names.empty() ? "" : ", ").append(name);
+    const auto* family = std::end(kFamilyNames);
+    JsonReader json = JsonReader::open(path);
+    json.object([&](std::string_view key) {
+        if (key != "model_type") {
+            json.skip();
+            return;
+        }
+        const std::string_view name = json.string();
+        family = std::find(std::begin(kFamilyNames), std::end(kFamilyNames), name);
+        json.require(family != std::end(kFamilyNames), shown(name), " is not supported; there are ", names);
+    });
+    json.end();
+    check_file(family != std::end(kFamilyNames), path, ": there is no \"model_type\"; it must be one of ",
+               names);
+    return static_cast<Family>(family - kFamilyNames);
+}
+
+void resolve_sizes(const std::string& path, Keys& k) {
+    const bool gpt2 = k.family == Family::gpt2;
+    const char *const width = gpt2 ? "n_embd" : "hidden_size", *const heads =
+                                                                   gpt2 ? "n_head" : "num_attention_heads";
+    check_file(k.head_dim > 0 || k.d_model % k.n_heads == 0, path, ": \"", width,
+               "\" must be a multiple of \"", heads, "\": got ", k.d_model, " and ", k.n_heads);
+    k.head_dim = k.head_dim > 0 ? k.head_dim : k.d_model / k.n_heads;
+    check_file(!is_rotary(k.family) || k.head_dim % 2 == 0, path,
+               ": \"head_dim\" must be even, as rotary positions rotate pairs: got ", k.head_dim);
+    k.n_kv_heads = k.n_kv_heads > 0 ? k.n_kv_heads : k.n_heads;
+    check_file(k.n_heads % k.n_kv_heads == 0, path,
+               ": \"num_attention_heads\" must be a multiple of \"num_key_value_heads\": got ", k.n_heads,
+               " and ", k.n_kv_heads);
+    k.d_ff = k.d_ff > 0 ? k.d_ff : 4 * k.d_model;
+}
+
+// As transformers has it: the older "rope_scaling", if there is one, stands instead of "rope_parameters". A base
+// or a length that is missing there may stand beside it.
+void resolve_rope(const std::string& path, Keys& k) {
+    const bool older = k.rope_scaling.given;
+    const RopeKeys& given = older ? k.rope_scaling : k.rope_parameters;
+    const auto required = [&](const char* name, std::optional<double> value) {
+        check_file(value.has_value(), path, ": \"", older ? "rope_scaling" : "rope_parameters",
+                   "\" has no \"", name, "\", which this type needs");
+        return *value;
+    };
+    const std::string& type = given.rope_type.empty() ? given.type : given.rope_type;
+    k.rope.theta = given.theta.value_or(k.rope_theta);
+    if (type == "" || type == "default")
+        return;
+    k.rope.factor = required("factor", given.factor);
+    k.rope.scaling = type == "linear" ? Rope::Scaling::linear : Rope::Scaling::llama3;
+    if (type == "linear")
+        return;
+    k.rope.low_freq_factor = required("low_freq_factor", given.low_freq_factor);
+    k.rope.high_freq_factor = required("high_freq_factor", given.high_freq_factor);
+    check_file(k.rope.low_freq_factor < k.rope.high_freq_factor, path,
+               ": \"low_freq_factor\" must be below \"high_freq_factor\": got ", k.rope.low_freq_factor,
+               " and ", k.rope.high_freq_factor);
+    k.rope.original_length = k.rope_original_length > 0  ? k.rope_original_length
+                             : given.original_length > 0 ? given.original_length
+                                                         : k.max_length;
+}
+
+// A layer with a window sees that many tokens. In texts no longer than the window, these are all of them.
+void resolve_window(const std::string& path, Keys& k) {
+    const auto n = static_cast<int64_t>(k.layer_slides.size());
+    check_file(n == 0 || n == k.n_layers, path,
+               ": \"layer_types\" must be as many as \"num_hidden_layers\": got ", n, " and ", k.n_layers);
+    const bool some = n > 0 ? std::count(k.layer_slides.begin(), k.layer_slides.end(), true) > 0
+                            : k.max_window_layers < k.n_layers;
+    const bool slides =
+        k.family == Family::mistral || (k.family == Family::qwen2 && k.use_sliding_window && some);
+    if (!slides || !k.sliding_window || *k.sliding_window >= k.max_length)
+        return;
+    k.notes.push_back(autograd::join("texts of up to ", *k.sliding_window, " tokens, instead of ",
+                                     k.max_length,
+                                     ": in longer ones attention would have to see only its sliding_window"));
+    k.max_length = *k.sliding_window;
+}
+
+// An id beyond the vocabulary, often -1, means that there is none.
+void resolve_ids(Keys& k) {
+    const auto valid = [&](const char* name, int64_t id) {
+        const bool inside = id >= 0 && id < k.vocabulary;
+        if (!inside)
+            k.notes.push_back(
+                autograd::join(name, " ", id, " is ignored: there are the ids 0 to ", k.vocabulary - 1));
+        return inside;
+    };
+    if (k.start_id && valid("bos_token_id", *k.start_id))
+        k.start = static_cast<int32_t>(*k.start_id);
+    if (k.pad_id && valid("pad_token_id", *k.pad_id))
+        k.pad = static_cast<int32_t>(*k.pad_id);
+    for (const int64_t id : k.end_ids)
+        if (valid("eos_token_id", id))
+            k.ends.push_back(static_cast<int32_t>(id));
+}
+
+void resolve_classes(const std::string& path, Keys& k) {
+    if (k.head != Head::classifier) {
+        k.labels.clear();
+        return;
+    }
+    check_file(k.problem_type.empty() || k.problem_type == "single_label_classification", path,
+               ": \"problem_type\" must be single_label_classification: got ", shown(k.problem_type));
+    if (k.labels.empty())
+        for (int64_t i = 0; i < k.n_labels; ++i)
+            k.labels.push_back(autograd::join("LABEL_", i));
+    check_file(k.labels.size() >= 2, path, ": \"id2label\" must name two classes or more");
+    k.classifier_dropout = k.own_classifier_dropout.value_or(k.dropout.sublayers);
+}
+
+void note_unknown(Keys& k) {
+    constexpr std::size_t kMost = 10;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(k.unknown.size(), kMost); ++i)
+        names.append(i == 0 ? "" : ", ").append(k.unknown[i]);
+    if (k.unknown.size() > kMost)
+        names += autograd::join(" and ", k.unknown.size() - kMost, " more");
+    if (!names.empty())
+        k.notes.push_back("keys that transformers does not know are ignored: " + names);
+}
+
+}  // namespace
+
+Config read_config(const std::string& path) {
+    Keys keys = defaults(family_of(path));
+    JsonReader json = JsonReader::open(path);
+    json.object([&](std::string_view key) { read_key(json, key, keys); });
+    resolve_sizes(path, keys);
+    resolve_rope(path, keys);
+    resolve_window(path, keys);
+    resolve_ids(keys);
+    resolve_classes(path, keys);
+    note_unknown(keys);
+    return keys;
+}
+
+StackConfig stack(const Config& c) {
+    check(!is_rotary(c.family), "[hugging_face] there is no block for ",
+          kFamilyNames[static_cast<int>(c.family)]);
+    StackConfig s = c.family == Family::bert ? bert() : gpt2();
+    s.vocabulary = c.vocabulary;
+    s.max_length = c.max_length;
+    s.specials = {.start = c.start >= 0     ? c.start
+                           : c.ends.empty() ? 0
+                                            : c.ends[0],
+                  .ends = c.ends,
+                  .pad = c.pad >= 0 ? c.pad : Tokens::kNoPadding,
+                  .never = {}};
+    s.n_layers = c.n_layers;
+    s.tied = c.tied;
+    s.block.d_model = c.d_model;
+    s.block.n_heads = c.n_heads;
+    s.block.d_ff = c.d_ff;
+    s.block.activation = c.activation;
+    s.block.norm_eps = static_cast<Real>(c.norm_eps);
+    s.block.dropout = c.dropout;
+    return s;
+}
+
+}  // namespace plaingrad::models::hugging_face

@@ -1,0 +1,68 @@
+// config.json: what a folder from Hugging Face says about its model, understood as transformers 5 does.
+//
+// Every key that changes what the model computes is honoured, or refused by name; a missing one has the value
+// that transformers gives it. (The table of all keys is in keys.cpp.) A key that transformers does not know
+// cannot change what it computes, and files have many of them: it is ignored, and named in `notes`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/config.h"
+
+namespace plaingrad::models::hugging_face {
+
+// "model_type". SmolLM and many others are llama.
+enum class Family { gpt2, bert, llama, mistral, qwen2, count };
+inline constexpr const char* kFamilyNames[] = {"gpt2", "bert", "llama", "mistral", "qwen2"};
+static_assert(std::size(kFamilyNames) == static_cast<std::size_t>(Family::count));
+
+// What stands on the stack of layers, by "architectures".
+enum class Head { none, language_model, masked_language_model, classifier };
+
+// Rotary positions. The frequency of the pair i of a head's D numbers is theta^(-2i/D) per token, scaled.
+struct Rope {
+    enum class Scaling {
+        none,
+        linear,  // all of them by 1/factor
+        llama3,  // by 1/factor where a wave is longer than original_length / low_freq_factor, not at all where
+                 // it is shorter than original_length / high_freq_factor, and in between by a mean
+    };
+    double theta = 10000;
+    Scaling scaling = Scaling::none;
+    double factor = 1, low_freq_factor = 1, high_freq_factor = 1;
+    int64_t original_length = 0;  // in tokens
+};
+
+struct Config {
+    Family family = Family::gpt2;
+    Head head = Head::none;
+    int64_t vocabulary = 0;
+    int64_t max_length = 0;  // in tokens: up to here the model computes what transformers computes
+    int64_t n_layers = 0;
+    int64_t d_model = 0;
+    int64_t n_heads = 0, n_kv_heads = 0;  // each key/value head serves n_heads / n_kv_heads query heads
+    int64_t head_dim = 0;                 // n_heads * head_dim may differ from d_model
+    int64_t d_ff = 0;
+    nn::Activation activation = nn::Activation::gelu;
+    double norm_eps = 0;
+    bool qkv_bias = true, attention_out_bias = true, feed_forward_bias = true;
+    bool tied = true;         // the output layer's matrix is the embedding's
+    Rope rope = {};           // of llama, mistral, qwen2; the others learn their positions
+    int64_t token_types = 0;  // BERT's: which sentence of a pair a token is of
+    DropoutRates dropout = {};
+    Real classifier_dropout = 0;
+    int32_t start = -1, pad = -1;  // ids; -1: none
+    std::vector<int32_t> ends = {};
+    std::vector<std::string> labels = {};  // of the classes, by their numbers
+
+    std::vector<std::string> notes = {};  // a line each: what was ignored, or limited, and why
+};
+
+// Reads config.json. Throws FileError, in one line that names the file and the key.
+Config read_config(const std::string& path);
+
+// The stack of layers, without the classes of a classifier.
+StackConfig stack(const Config& config);
+
+}  // namespace plaingrad::models::hugging_face

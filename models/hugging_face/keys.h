@@ -1,0 +1,44 @@
+// The keys of config.json, each by itself. What follows from several of them is in config.cpp.
+#pragma once
+
+#include <optional>
+
+#include "models/hugging_face/config.h"
+#include "nn/checkpoint/json.h"
+
+namespace plaingrad::models::hugging_face {
+
+using nn::checkpoint::JsonReader;
+
+// "rope_scaling", and "rope_parameters" since transformers 5.
+struct RopeKeys {
+    std::optional<double> theta = {}, factor = {}, low_freq_factor = {}, high_freq_factor = {};
+    std::string rope_type = "", type = "";  // `type` is the older name
+    int64_t original_length = 0;
+    bool given = false;  // not null, and not {}
+};
+
+// A configuration that is being read: 0 stands for a missing number, which others decide.
+struct Keys : Config {
+    RopeKeys rope_scaling = {}, rope_parameters = {};
+    double rope_theta = 10000;
+    int64_t rope_original_length = 0;
+    std::optional<int64_t> sliding_window = 4096;
+    bool use_sliding_window = false;
+    int64_t max_window_layers = 28;
+    std::vector<bool> layer_slides = {};  // by "layer_types"
+    std::optional<Real> own_classifier_dropout = {};
+    std::optional<int64_t> start_id = {}, pad_id = {};
+    std::vector<int64_t> end_ids = {};
+    int64_t n_labels = 2;
+    std::string problem_type = {};
+    std::vector<std::string> unknown = {};  // keys, with quotes
+};
+
+// The values of missing keys: those of transformers' GPT2Config(), BertConfig(), LlamaConfig() ...
+Keys defaults(Family family);
+
+// Reads the value of this key. Throws FileError if it is refused.
+void read_key(JsonReader& json, std::string_view name, Keys& keys);
+
+}  // namespace plaingrad::models::hugging_face
