@@ -51,8 +51,8 @@ void resolve_sizes(const std::string& path, Keys& k) {
     k.d_ff = k.d_ff > 0 ? k.d_ff : 4 * k.d_model;
 }
 
-// As transformers has it: the older "rope_scaling", if there is one, stands instead of "rope_parameters". A base
-// or a length that is missing there may stand beside it.
+// As transformers has it: the older "rope_scaling", if there is one, stands instead of "rope_parameters". A
+// base or a length that is missing there may stand beside it.
 void resolve_rope(const std::string& path, Keys& k) {
     const bool older = k.rope_scaling.given;
     const RopeKeys& given = older ? k.rope_scaling : k.rope_parameters;

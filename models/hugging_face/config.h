@@ -25,8 +25,8 @@ struct Rope {
     enum class Scaling {
         none,
         linear,  // all of them by 1/factor
-        llama3,  // by 1/factor where a wave is longer than original_length / low_freq_factor, not at all where
-                 // it is shorter than original_length / high_freq_factor, and in between by a mean
+        llama3,  // by 1/factor where a wave is longer than original_length / low_freq_factor, not at all
+                 // where it is shorter than original_length / high_freq_factor, and in between by a mean
     };
     double theta = 10000;
     Scaling scaling = Scaling::none;

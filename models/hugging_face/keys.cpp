@@ -172,8 +172,8 @@ std::string text_of(JsonReader& json) {
     return text.size() <= 5 ? std::string(text) : kind == Kind::array ? "[...]" : "{...}";
 }
 
-// ---- The table: what each key means here. It has all keys of GPT2Config().to_dict() in transformers 5, those
-// of the other families, and those that older files have.
+// ---- The table: what each key means here. It has all keys of GPT2Config().to_dict() in transformers 5,
+// those of the other families, and those that older files have.
 
 constexpr unsigned of(Family family) { return 1u << static_cast<unsigned>(family); }
 constexpr unsigned kGpt2 = of(Family::gpt2), kBert = of(Family::bert), kLlama = of(Family::llama),

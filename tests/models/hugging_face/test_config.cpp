@@ -70,8 +70,8 @@ std::string with(const std::string& text, const std::map<std::string, std::strin
     return out;
 }
 
-// What transformers 5.23 prints: json.dumps(GPT2Config().to_dict()), and the same of the others (of Qwen2 with
-// two layers). And what it should become, printed by a program from the same objects' attributes.
+// What transformers 5.23 prints: json.dumps(GPT2Config().to_dict()), and the same of the others (of Qwen2
+// with two layers). And what it should become, printed by a program from the same objects' attributes.
 struct Golden {
     const char *text, *described;
 };
@@ -427,9 +427,9 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
           "mistral, qwen2");
     CHECK(complaint("") == "config.json: byte 0: expected {, found its end");
     CHECK(contains(complaint(golden("gpt2") + "x"), "something follows"));
-    CHECK(contains(
-        error("gpt2", "architectures", R"(["GPT2ForTokenClassification"])"),
-        R"(in "architectures": "GPT2ForTokenClassification" is not supported; there are GPT2LMHeadModel, GPT2Model)"));
+    CHECK(contains(error("gpt2", "architectures", R"(["GPT2ForTokenClassification"])"),
+                   R"(in "architectures": "GPT2ForTokenClassification" is not supported; there are )"
+                   "GPT2LMHeadModel, GPT2Model"));
     CHECK(contains(error("llama", "architectures", R"(["GPT2LMHeadModel"])"),
                    "there are LlamaForCausalLM, LlamaModel"));
     CHECK(

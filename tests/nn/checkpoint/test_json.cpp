@@ -2,6 +2,7 @@
 // key.
 #include "nn/checkpoint/json.h"
 
+#include "nn/utf8.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -313,6 +314,19 @@ TEST_CASE("json: what is no string, and what is no UTF-8", "[nn][checkpoint][jso
         CHECK(complaint_about("[\"abcdefghijklmnop\", \"éé\", \"" + wrong + "\"]") ==
               "f.json: byte 30 is not UTF-8");
     }
+}
+
+// Eight bytes of ASCII are passed over at once.
+TEST_CASE("json: a byte that is no UTF-8 is found wherever it is", "[nn][checkpoint][json]") {
+    for (std::size_t length = 1; length < 30; ++length)
+        for (std::size_t at = 0; at < length; ++at) {
+            std::string text(length, 'a');
+            CHECK(nn::find_invalid_utf8(text) == text.npos);
+            text[at] = '\x80';
+            CHECK(nn::find_invalid_utf8(text) == at);
+            text.replace(at, 1, "é");
+            CHECK(nn::find_invalid_utf8(text) == text.npos);
+        }
 }
 
 TEST_CASE("json: a key that comes twice", "[nn][checkpoint][json]") {
