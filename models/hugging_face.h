@@ -20,7 +20,7 @@ StateDict gpt2_state_dict(const LanguageModel& model);
 
 // Of BertForMaskedLM, or of BertForPreTraining without its second head. Throws Error for a model that
 // computes something else than BERT. BERT adds a vector for "first sentence" or "second sentence" to each
-// position: the last entry holds the two, (2, d_model), which our model lacks.
+// position: one entry holds the two, (2, d_model), which our model lacks.
 StateDict bert_state_dict(const MaskedLanguageModel& model);
 
 // The loaders return the metadata, and throw FileError as load_pytorch does. In a text of one sentence, BERT

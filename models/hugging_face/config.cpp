@@ -1,6 +1,7 @@
 #include "models/hugging_face/config.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "models/hugging_face/keys.h"
 #include "models/presets.h"
@@ -37,10 +38,9 @@ Family family_of(const std::string& path) {
 
 void resolve_sizes(const std::string& path, Keys& k) {
     const bool gpt2 = k.family == Family::gpt2;
-    const char *const width = gpt2 ? "n_embd" : "hidden_size", *const heads =
-                                                                   gpt2 ? "n_head" : "num_attention_heads";
-    check_file(k.head_dim > 0 || k.d_model % k.n_heads == 0, path, ": \"", width,
-               "\" must be a multiple of \"", heads, "\": got ", k.d_model, " and ", k.n_heads);
+    check_file(k.head_dim > 0 || k.d_model % k.n_heads == 0, path, ": \"", gpt2 ? "n_embd" : "hidden_size",
+               "\" must be a multiple of \"", gpt2 ? "n_head" : "num_attention_heads", "\": got ", k.d_model,
+               " and ", k.n_heads);
     k.head_dim = k.head_dim > 0 ? k.head_dim : k.d_model / k.n_heads;
     check_file(!is_rotary(k.family) || k.head_dim % 2 == 0, path,
                ": \"head_dim\" must be even, as rotary positions rotate pairs: got ", k.head_dim);
@@ -158,23 +158,41 @@ StackConfig stack(const Config& c) {
     check(!is_rotary(c.family), "[hugging_face] there is no block for ",
           kFamilyNames[static_cast<int>(c.family)]);
     StackConfig s = c.family == Family::bert ? bert() : gpt2();
-    s.vocabulary = c.vocabulary;
-    s.max_length = c.max_length;
+    std::tie(s.vocabulary, s.max_length, s.n_layers) = std::tie(c.vocabulary, c.max_length, c.n_layers);
     s.specials = {.start = c.start >= 0     ? c.start
                            : c.ends.empty() ? 0
                                             : c.ends[0],
                   .ends = c.ends,
                   .pad = c.pad >= 0 ? c.pad : Tokens::kNoPadding,
                   .never = {}};
-    s.n_layers = c.n_layers;
     s.tied = c.tied;
-    s.block.d_model = c.d_model;
-    s.block.n_heads = c.n_heads;
-    s.block.d_ff = c.d_ff;
+    std::tie(s.block.d_model, s.block.n_heads, s.block.d_ff) = std::tie(c.d_model, c.n_heads, c.d_ff);
     s.block.activation = c.activation;
     s.block.norm_eps = static_cast<Real>(c.norm_eps);
     s.block.dropout = c.dropout;
     return s;
+}
+
+Config config_of(const StackConfig& s, Family family, Head head) {
+    const bool is_bert = family == Family::bert;
+    const StackConfig usual = is_bert ? bert() : gpt2();
+    const BlockConfig &b = s.block, &u = usual.block;
+    check(!is_rotary(family) && b.norm == u.norm && s.final_norm == usual.final_norm &&
+              s.embedding_norm == usual.embedding_norm && b.positions == u.positions && !b.scale_embeddings,
+          "[hugging_face] norms, positions or the scale of embeddings of this model are not those of ",
+          kFamilyNames[static_cast<int>(family)], "; start its configuration from ",
+          is_bert ? "bert()" : "gpt2()");
+    Config c;
+    std::tie(c.family, c.head, c.tied) = std::tie(family, head, s.tied);
+    std::tie(c.vocabulary, c.max_length, c.n_layers) = std::tie(s.vocabulary, s.max_length, s.n_layers);
+    std::tie(c.d_model, c.n_heads, c.n_kv_heads, c.d_ff) = std::tie(b.d_model, b.n_heads, b.n_heads, b.d_ff);
+    c.head_dim = b.d_model / b.n_heads;
+    c.activation = b.activation;
+    c.norm_eps = static_cast<double>(b.norm_eps);
+    c.token_types = is_bert ? 2 : 0;
+    c.dropout = b.dropout;
+    std::tie(c.start, c.ends, c.pad) = std::tie(s.specials.start, s.specials.ends, s.specials.pad);
+    return c;
 }
 
 }  // namespace plaingrad::models::hugging_face

@@ -62,7 +62,9 @@ struct Config {
 // Reads config.json. Throws FileError, in one line that names the file and the key.
 Config read_config(const std::string& path);
 
-// The stack of layers, without the classes of a classifier.
+// The stack of layers, without the classes of a classifier; and back. Throw Error for a stack that is not of
+// this family.
 StackConfig stack(const Config& config);
+Config config_of(const StackConfig& stack, Family family, Head head);
 
 }  // namespace plaingrad::models::hugging_face

@@ -15,14 +15,16 @@ using Kind = JsonReader::Kind;
 
 // ---- Values.
 
-// Sizes and numbers of something. That a product of two fits into 64 bits is all that is asked here: the
-// shapes of the tensors will tell.
+// Sizes and numbers of something, whose products fit into 64 bits. Whether they are right, the shapes of the
+// tensors will tell.
 int64_t size(JsonReader& json, int64_t least = 1, int64_t most = INT32_MAX) {
     const int64_t n = json.count();
     json.require(n >= least && n <= most, "must be between ", least, " and ", most, ": got ", n);
     return n;
 }
-int64_t size_or_null(JsonReader& json) { return json.null() ? 0 : size(json); }
+int64_t size_or_null(JsonReader& json) { return json.null() ? 0 : size(json, 1, 1 << 20); }
+// Each layer takes memory before a tensor of it was found.
+int64_t layers(JsonReader& json) { return size(json, 0, 10'000); }
 
 double positive(JsonReader& json) {
     const double value = json.real();
@@ -202,8 +204,8 @@ constexpr Key kKeys[] = {
     {"vocab_size", kAll, [](J& j, Keys& k) { k.vocabulary = size(j); }},
     {"n_positions", kGpt2, [](J& j, Keys& k) { k.max_length = size(j); }},
     {"max_position_embeddings", kAll, [](J& j, Keys& k) { k.max_length = size(j); }},
-    {"n_layer", kGpt2, [](J& j, Keys& k) { k.n_layers = size(j, 0); }},
-    {"num_hidden_layers", kAll, [](J& j, Keys& k) { k.n_layers = size(j, 0); }},
+    {"n_layer", kGpt2, [](J& j, Keys& k) { k.n_layers = layers(j); }},
+    {"num_hidden_layers", kAll, [](J& j, Keys& k) { k.n_layers = layers(j); }},
     {"n_embd", kGpt2, [](J& j, Keys& k) { k.d_model = size(j); }},
     {"hidden_size", kAll, [](J& j, Keys& k) { k.d_model = size(j); }},
     {"n_head", kGpt2, [](J& j, Keys& k) { k.n_heads = size(j); }},

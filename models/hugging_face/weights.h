@@ -1,0 +1,27 @@
+// Where the weights of a folder from Hugging Face are: in model.safetensors, or, for a large model, in several
+// files, which model.safetensors.index.json lists.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nn/checkpoint/header.h"
+
+namespace plaingrad::models::hugging_face {
+
+struct WeightFiles {
+    std::vector<std::string> paths;
+    // By the index: the file of each tensor, as a position in `paths`. Empty if there is no index.
+    std::map<std::string, std::size_t, std::less<>> file_of = {};
+    std::string index = {};  // its path
+};
+
+// Throws FileError if the folder has no weights, or only those of torch.save, or lacks a file that its index
+// names.
+WeightFiles weight_files(const std::string& folder);
+
+// Throws FileError unless the file has the tensors that the index says it has, and no other.
+void check_listed(const WeightFiles& files, std::size_t file, const nn::checkpoint::Header& header);
+
+}  // namespace plaingrad::models::hugging_face
