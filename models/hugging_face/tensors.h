@@ -1,5 +1,5 @@
-// The tensors of a model from Hugging Face: their names, their shapes, and which of our parameters each is. They
-// follow from the configuration, so a file can be compared with it before a model is built. Reading and
+// The tensors of a model from Hugging Face: their names, their shapes, and which of our parameters each is.
+// They follow from the configuration, so a file can be compared with it before a model is built. Reading and
 // writing use the same table.
 //
 // A matrix is (out, in), as in PyTorch's Linear, but in GPT-2 (in, out), as here. What is one matrix here
@@ -33,8 +33,8 @@ std::vector<FileTensor> tensors(const Config& config);
 // and older ones have other names; or "" for a tensor that changes nothing, such as a buffer.
 std::string canonical_name(const Config& config, std::string name);
 
-// The entries of these parameters, for example of a LanguageModel, for reading or for writing. Throws Error if
-// they are not those that the table names: then the model computes something else.
+// The entries of these parameters, for example of a LanguageModel, for reading or for writing. Throws Error
+// if they are not those that the table names: then the model computes something else.
 enum class Direction { reading, writing };
 nn::checkpoint::StateDict state_dict(const Config& config, const std::vector<nn::NamedParameter>& parameters,
                                      Direction direction);
