@@ -128,7 +128,7 @@ PART_SRC   := $(filter-out %/main.cpp,$(call find,apps/programs,*.cpp)) $(call f
 ifeq ($(UNITY),no)
 objects = $(1:%.cpp=$(OBJ)/%.o)
 else
-objects = $(patsubst %/,$(OBJ)/%/folder.o,$(sort $(dir $(1))))
+objects = $(patsubst %/,$(OBJ)/%/all.o,$(sort $(dir $(1))))
 endif
 of_kernels  = $(filter autograd/kernels/%,$(LIB_SRC))
 KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
@@ -200,11 +200,11 @@ $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
 	$(compile)
 
-.PRECIOUS: $(OUT)/folders/%.cpp
+.PRECIOUS: $(OUT)/folders/%/all.cpp
 in = $(foreach file,$(LIB_SRC) $(filter %.cpp,$(KIT_SRC) $(PART_SRC)),$(if $(filter $(1)/,$(dir $(file))),$(file)))
-$(OUT)/folders/%.cpp: FORCE
+$(OUT)/folders/%/all.cpp: FORCE
 	@$(call write,$(foreach file,$(call in,$*),$(call include,"$(file)")))
-$(OBJ)/%/folder.o: $(OUT)/folders/%.cpp $(OUT)/flags
+$(OBJ)/%/all.o: $(OUT)/folders/%/all.cpp $(OUT)/flags
 	$(call say,c++)
 	$(compile)
 

@@ -17,6 +17,12 @@ enum class Family { gpt2, bert, llama, mistral, qwen2, count };
 inline constexpr const char* kFamilyNames[] = {"gpt2", "bert", "llama", "mistral", "qwen2"};
 static_assert(std::size(kFamilyNames) == static_cast<std::size_t>(Family::count));
 
+// Sets of families, for the tables of keys and of tensors.
+constexpr unsigned of(Family family) { return 1u << static_cast<unsigned>(family); }
+inline constexpr unsigned kGpt2 = of(Family::gpt2), kBert = of(Family::bert), kLlama = of(Family::llama),
+                          kMistral = of(Family::mistral), kQwen2 = of(Family::qwen2),
+                          kRotary = kLlama | kMistral | kQwen2, kAll = kGpt2 | kBert | kRotary;
+
 // What stands on the stack of layers, by "architectures".
 enum class Head { none, language_model, masked_language_model, classifier };
 

@@ -177,11 +177,6 @@ std::string text_of(JsonReader& json) {
 // ---- The table: what each key means here. It has all keys of GPT2Config().to_dict() in transformers 5,
 // those of the other families, and those that older files have.
 
-constexpr unsigned of(Family family) { return 1u << static_cast<unsigned>(family); }
-constexpr unsigned kGpt2 = of(Family::gpt2), kBert = of(Family::bert), kLlama = of(Family::llama),
-                   kMistral = of(Family::mistral), kQwen2 = of(Family::qwen2),
-                   kRotary = kLlama | kMistral | kQwen2, kAll = kGpt2 | kBert | kRotary;
-
 // Honoured: has `read`. Refused unless it has one value: has `only`. Else ignored, as it changes no logits.
 struct Key {
     std::string_view name;

@@ -25,8 +25,8 @@ struct Sizes {
     int64_t queries_keys = queries + keys, joint = queries + 2 * keys;
 };
 using Size = int64_t Sizes::*;
-constexpr Size kZero = &Sizes::zero, kWidth = &Sizes::width, kQueries = &Sizes::queries, kKeys = &Sizes::keys,
-               kHidden = &Sizes::hidden, kQueriesKeys = &Sizes::queries_keys;
+constexpr Size kZero = &Sizes::zero, kWidth = &Sizes::width, kQueries = &Sizes::queries,
+               kKeyWidth = &Sizes::keys, kHidden = &Sizes::hidden, kQueriesKeys = &Sizes::queries_keys;
 using Bias = bool Config::*;
 constexpr Bias kQkv = &Config::qkv_bias, kOut = &Config::attention_out_bias, kFf = &Config::feed_forward_bias;
 
@@ -38,11 +38,6 @@ enum class Layout {
     conv1d,  // weight (in, out) and bias (out)
 };
 using enum Layout;
-
-enum Families : unsigned { kGpt2 = 1, kBert = 2, kRotary = 4 };
-Families families_of(Family family) {
-    return family == Family::gpt2 ? kGpt2 : family == Family::bert ? kBert : kRotary;
-}
 
 // A layer of the file, and ours. A linear layer may be a part of one of ours: the columns from `first`.
 struct Row {
@@ -76,8 +71,8 @@ constexpr Row kLayer[] = {
     {kGpt2, "mlp.c_proj", "feed_forward.linear2", conv1d, kHidden, kWidth},
 
     {kBert, "attention.self.query", "self_attention.in_proj", linear, kWidth, kQueries, kQkv, kZero},
-    {kBert, "attention.self.key", "self_attention.in_proj", linear, kWidth, kKeys, kQkv, kQueries},
-    {kBert, "attention.self.value", "self_attention.in_proj", linear, kWidth, kKeys, kQkv, kQueriesKeys},
+    {kBert, "attention.self.key", "self_attention.in_proj", linear, kWidth, kKeyWidth, kQkv, kQueries},
+    {kBert, "attention.self.value", "self_attention.in_proj", linear, kWidth, kKeyWidth, kQkv, kQueriesKeys},
     {kBert, "attention.output.dense", "self_attention.out_proj", linear, kQueries, kWidth},
     {kBert, "attention.output.LayerNorm", "norm1", norm},
     {kBert, "intermediate.dense", "feed_forward.linear1", linear, kWidth, kHidden},
@@ -86,8 +81,8 @@ constexpr Row kLayer[] = {
 
     {kRotary, "input_layernorm", "norm1", rms},
     {kRotary, "self_attn.q_proj", "self_attention.in_proj", linear, kWidth, kQueries, kQkv, kZero},
-    {kRotary, "self_attn.k_proj", "self_attention.in_proj", linear, kWidth, kKeys, kQkv, kQueries},
-    {kRotary, "self_attn.v_proj", "self_attention.in_proj", linear, kWidth, kKeys, kQkv, kQueriesKeys},
+    {kRotary, "self_attn.k_proj", "self_attention.in_proj", linear, kWidth, kKeyWidth, kQkv, kQueries},
+    {kRotary, "self_attn.v_proj", "self_attention.in_proj", linear, kWidth, kKeyWidth, kQkv, kQueriesKeys},
     {kRotary, "self_attn.o_proj", "self_attention.out_proj", linear, kQueries, kWidth, kOut},
     {kRotary, "post_attention_layernorm", "norm2", rms},
     {kRotary, "mlp.gate_proj", "feed_forward.linear1", linear, kWidth, kHidden, kFf, kZero},
@@ -176,11 +171,11 @@ std::vector<FileTensor> tensors(const Config& c) {
     const std::string prefix = c.head == Head::none ? "" : names.stack;
     std::vector<FileTensor> all;
     for (const Row& row : kStack)
-        if ((row.families & families_of(c.family)) != 0)
+        if ((row.families & of(c.family)) != 0)
             add(all, c, prefix + row.theirs, autograd::join("backbone.", row.ours), row);
     for (int64_t i = 0; i < c.n_layers; ++i)
         for (const Row& row : kLayer)
-            if ((row.families & families_of(c.family)) != 0)
+            if ((row.families & of(c.family)) != 0)
                 add(all, c, autograd::join(prefix, names.layers, i, ".", row.theirs),
                     autograd::join("backbone.encoder.layers.", i, ".", row.ours), row);
     add_head(all, c, prefix);

@@ -26,17 +26,18 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # of every op that multiplies and of every layer and model above it, did not fit into that, nor did weights that
         # are packed for decoding, attention in blocks of keys and of a single query in either precision (whose rounding
         # the plain form repeats), and tasks that two threads share evenly; nor a bound to begin with when sampling,
-        # which halves the time of a step beyond the model.
+        # which halves the time of a step beyond the model. Models of others came later: JSON is read in nn, and what each
+        # key of their configurations and each of their tensors means is a table in models.
         limit("autograd with base", 3115)
         limit("kernels", 3070)
-        limit("nn", 2320)
-        limit("models", 2750)
+        limit("nn", 2530)
+        limit("models", 3560)
         limit("models/text", 2100)
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the
         # prompts (an editor of lines, the beam tree, where a model looks), --check and --precision did not fit.
-        limit("programs and kit", 6190)
+        limit("programs and kit", 6195)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)

@@ -23,12 +23,12 @@ using Words = std::set<std::string>;
 using Use = FileTensor::Use;
 
 // What save_pretrained of transformers 5.23 wrote for models of one layer: name:sizes.
-const char* const kGpt2 =
+const char* const kGpt2Config =
     "h.0.attn.c_attn.bias:36 h.0.attn.c_attn.weight:12x36 h.0.attn.c_proj.bias:12 "
     "h.0.attn.c_proj.weight:12x12 h.0.ln_1.bias:12 h.0.ln_1.weight:12 h.0.ln_2.bias:12 "
     "h.0.ln_2.weight:12 h.0.mlp.c_fc.bias:20 h.0.mlp.c_fc.weight:12x20 h.0.mlp.c_proj.bias:12 "
     "h.0.mlp.c_proj.weight:20x12 ln_f.bias:12 ln_f.weight:12 wpe.weight:9x12 wte.weight:11x12";
-const char* const kBert =
+const char* const kBertConfig =
     "embeddings.LayerNorm.bias:12 embeddings.LayerNorm.weight:12 "
     "embeddings.position_embeddings.weight:9x12 embeddings.token_type_embeddings.weight:2x12 "
     "embeddings.word_embeddings.weight:11x12 encoder.layer.0.attention.output.LayerNorm.bias:12 "
@@ -47,7 +47,7 @@ const char* const kPredictions =
     "cls.predictions.bias:11 cls.predictions.transform.LayerNorm.bias:12 "
     "cls.predictions.transform.LayerNorm.weight:12 cls.predictions.transform.dense.bias:12 "
     "cls.predictions.transform.dense.weight:12x12";
-const char* const kLlama =  // 2 heads of 6 numbers, 1 of keys and values
+const char* const kLlamaConfig =  // 2 heads of 6 numbers, 1 of keys and values
     "embed_tokens.weight:11x12 layers.0.input_layernorm.weight:12 "
     "layers.0.mlp.down_proj.weight:12x20 layers.0.mlp.gate_proj.weight:20x12 "
     "layers.0.mlp.up_proj.weight:20x12 layers.0.post_attention_layernorm.weight:12 "
@@ -109,22 +109,22 @@ TEST_CASE("hugging face tensors: names and shapes as transformers writes them", 
     const std::string untied = R"(,"tie_word_embeddings":false)", tied = R"(,"tie_word_embeddings":true)";
     const Words head = {"lm_head.weight:11x12"},
                 pooler = words("", "pooler.dense.bias:12 pooler.dense.weight:12x12");
-    CHECK(written(config("gpt2", "GPT2LMHeadModel")) == words("transformer.", kGpt2));
-    CHECK(written(config("gpt2", "GPT2LMHeadModel", untied)) == words("transformer.", kGpt2) + head);
-    CHECK(written(config("gpt2", "GPT2Model")) == words("", kGpt2));
+    CHECK(written(config("gpt2", "GPT2LMHeadModel")) == words("transformer.", kGpt2Config));
+    CHECK(written(config("gpt2", "GPT2LMHeadModel", untied)) == words("transformer.", kGpt2Config) + head);
+    CHECK(written(config("gpt2", "GPT2Model")) == words("", kGpt2Config));
 
     const Words decoder = {"cls.predictions.decoder.bias:11", "cls.predictions.decoder.weight:11x12"};
-    const Words predictions = words("bert.", kBert) + words("", kPredictions);
+    const Words predictions = words("bert.", kBertConfig) + words("", kPredictions);
     CHECK(written(config("bert", "BertForMaskedLM")) == predictions);
     CHECK(written(config("bert", "BertForPreTraining")) == predictions);
     CHECK(written(config("bert", "BertForMaskedLM", untied)) == predictions + decoder);
-    CHECK(written(config("bert", "BertModel")) == words("", kBert) + pooler);
+    CHECK(written(config("bert", "BertModel")) == words("", kBertConfig) + pooler);
     CHECK(written(config("bert", "BertForSequenceClassification", R"(,"num_labels":3)")) ==
-          words("bert.", kBert) + words("bert.", "pooler.dense.bias:12 pooler.dense.weight:12x12") +
+          words("bert.", kBertConfig) + words("bert.", "pooler.dense.bias:12 pooler.dense.weight:12x12") +
               words("classifier.", "bias:3 weight:3x12"));
 
-    const Words llama = words("model.", kLlama);
-    CHECK(written(config("llama", "LlamaModel")) == words("", kLlama));
+    const Words llama = words("model.", kLlamaConfig);
+    CHECK(written(config("llama", "LlamaModel")) == words("", kLlamaConfig));
     CHECK(written(config("llama", "LlamaForCausalLM")) == llama + head);
     CHECK(written(config("llama", "LlamaForCausalLM", R"(,"head_dim":8)")) == words("", kWideHeads));
     CHECK(written(config("mistral", "MistralForCausalLM", R"(,"head_dim":8)")) == words("", kWideHeads));
@@ -138,7 +138,8 @@ TEST_CASE("hugging face tensors: names and shapes as transformers writes them", 
                 "self_attn.o_proj.bias:12 mlp.gate_proj.bias:20 mlp.up_proj.bias:20 mlp.down_proj.bias:12"));
 
     // Second names of tied weights may be in a file.
-    CHECK(listed(config("gpt2", "GPT2LMHeadModel"), Use::written) == words("transformer.", kGpt2) + head);
+    CHECK(listed(config("gpt2", "GPT2LMHeadModel"), Use::written) ==
+          words("transformer.", kGpt2Config) + head);
     CHECK(listed(config("bert", "BertForMaskedLM"), Use::written) == predictions + decoder);
     CHECK_FALSE(
         listed(config("bert", "BertForMaskedLM", untied), Use::written).contains("cls.predictions.bias:11"));
