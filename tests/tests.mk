@@ -292,3 +292,16 @@ $(word 4,$(rewriting)): | $(word 3,$(rewriting))
 golden:  ## makes the golden files of tests/golden again, with PyTorch
 	$(PYTHON) tests/golden/make_golden.py
 
+# ---- Hugging Face -------------------------------------------------------------------------------
+
+$(OUT)/tokenize: $(OBJ)/tests/hugging_face/tokenize.o $(LIB)
+	$(call say,ld )
+	$(Q)$(link)
+-include $(OBJ)/tests/hugging_face/tokenize.d
+
+.PHONY: test-hugging-face golden-tokenizers
+test-hugging-face: $(OUT)/tokenize  ## tokenizers against Hugging Face's, over 35,000 lines: PYTHON=...
+	@'$(PYTHON)' tests/hugging_face/compare_tokenizers.py '$(OUT)/tokenize'
+
+golden-tokenizers:  ## makes tests/golden/tokenizers again, with Hugging Face's tokenizers
+	$(PYTHON) tests/golden/make_tokenizers.py

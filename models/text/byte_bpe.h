@@ -6,14 +6,11 @@
 //     bpe.decode({31373, 995})         // "hello world"
 #pragma once
 
+#include "models/text/byte_alphabet.h"
 #include "models/text/merges.h"
+#include "models/text/pre_tokens.h"
 
 namespace plaingrad::models::text {
-
-// A text is cut into pre-tokens, which are encoded one by one. Returns the first one, by GPT-2's pattern
-//     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-// A byte that is not UTF-8 counts as punctuation. The text must not be empty.
-std::string_view first_pre_token(std::string_view text);
 
 // Ids 0 to 255 are bytes, the printable ones of Latin-1 first ("!" is 0, a line break 198, a space 220); ids
 // from 256 on are made by the merges, in their order. The last id is "<|endoftext|>", which `encode` never
@@ -25,9 +22,8 @@ public:
     // As Bpe::learn, with the text's pre-tokens as words.
     static ByteBpe learn(std::string_view text, int64_t merges, int64_t min_count = 2);
 
-    // From the text of a file of merges: see Merges::text. There a printable byte of Latin-1 is written as
-    // that character, the others as the characters from U+0100 on (a space is U+0120). Throws Error naming
-    // `where` and the line.
+    // From the text of a file of merges: see Merges::text. Bytes are written as in
+    // models/text/byte_alphabet.h. Throws Error naming `where` and the line.
     static ByteBpe from_merges(std::string_view merges, const std::string& where);
     std::string merges() const { return merges_.text(); }
 
@@ -39,11 +35,10 @@ public:
     std::string decode(const std::vector<int32_t>& ids) const;
 
 private:
-    std::vector<Symbol> symbols(std::string_view bytes) const;
+    std::vector<int32_t> symbols(std::string_view bytes) const;
 
     Merges merges_;
     int32_t symbols_[256];  // the symbol of each byte
-    std::string bytes_;     // the byte of each id
 };
 
 }  // namespace plaingrad::models::text

@@ -1,7 +1,6 @@
 #include "models/text/merges.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -167,21 +166,21 @@ void Merges::add(std::string_view left, std::string_view right) {
     const int32_t l = symbols.add(left), r = symbols.add(right);
     const int32_t merged = symbols.add(std::string(left).append(right));
     rules_.push_back({l, r, merged});
-    ranks_.try_emplace(key(l, r), place);
+    if (pairs_.find(l, r).rank == PairTable::kNone)
+        pairs_.set(l, r, {place, merged});
     makers_.try_emplace(merged, place);
 }
 
 void Merges::apply(std::vector<Symbol>& word, MergeDropout& dropout) const {
-    constexpr int32_t kNone = std::numeric_limits<int32_t>::max();
     std::vector<int32_t> ranks;
     while (true) {
         ranks.clear();
         for (std::size_t i = 1; i < word.size(); ++i) {
-            const auto rank = ranks_.find(key(word[i - 1].id, word[i].id));
-            ranks.push_back(rank == ranks_.end() || dropout() ? kNone : rank->second);
+            const int32_t rank = pairs_.find(word[i - 1].id, word[i].id).rank;
+            ranks.push_back(rank == PairTable::kNone || dropout() ? PairTable::kNone : rank);
         }
         const auto first = std::min_element(ranks.begin(), ranks.end());
-        if (first == ranks.end() || *first == kNone)
+        if (first == ranks.end() || *first == PairTable::kNone)
             return;
         const int32_t rank = *first;
         merge(word, rules_[static_cast<std::size_t>(rank)].merged,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autograd/random.h"
+#include "models/text/pair_table.h"
 #include "models/text/vocabulary.h"
 
 namespace plaingrad::models::text {
@@ -76,6 +77,10 @@ public:
     // to right. Ends when no rule matches.
     void apply(std::vector<Symbol>& word, MergeDropout& dropout) const;
 
+    // The same without dropout and with the first place only in each round, which is another result only if a
+    // rule comes before one that makes its symbols.
+    void apply(std::vector<int32_t>& word) const { pairs_.apply(word); }
+
     // The first rule that makes this symbol; null if none does.
     const Rule* maker(std::string_view symbol) const;
 
@@ -90,7 +95,7 @@ public:
 
 private:
     std::vector<Rule> rules_;
-    std::unordered_map<uint64_t, int32_t> ranks_;  // of pairs: indices of rules_
+    PairTable pairs_;                              // ranks are indices of rules_
     std::unordered_map<int32_t, int32_t> makers_;  // of symbols: indices of rules_
 };
 

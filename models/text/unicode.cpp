@@ -12,30 +12,52 @@
 namespace plaingrad::models::text {
 namespace {
 
-struct Class {
-    char32_t end;  // of a run that begins at the end of the one before
-    char letter;
-};
 struct Cased {
     char32_t first, end, step;
     int delta;
 };
 
-// The first run that ends after c; null after the last run.
-template <class Run>
-const Run* find(const std::vector<Run>& runs, char32_t c) {
-    const auto run =
-        std::upper_bound(runs.begin(), runs.end(), c, [](char32_t at, const Run& r) { return at < r.end; });
-    return run == runs.end() ? nullptr : &*run;
-}
+enum Property : uint16_t {
+    kLetter = 1,
+    kMark = 2,
+    kNumber = 4,
+    kPunctuation = 8,
+    kAccent = 16,
+    kControl = 32,
+    kWord = 64,
+    kNumeric = 128,
+    kCased = 256,
+    kIgnored = 512  // when looking for a cased letter
+};
 
-std::vector<Class> read_classes(const char* table) {
-    std::vector<Class> runs;
-    std::istringstream text(table);
-    char letter = 0;
-    for (uint32_t length = 0, end = 0; text >> letter >> length;)
-        runs.push_back({end += length, letter});
-    return runs;
+// The properties of all code points, side by side: looking one up must not cost a search.
+class Properties {
+public:
+    Properties() {
+        read(kClasses, {{'L', kLetter}, {'M', kMark}, {'N', kNumber}});
+        read(kBertClasses, {{'P', kPunctuation}, {'A', kAccent}, {'C', kControl}});
+        read(kWordClasses, {{'w', kWord}});
+        read(kNumericClasses, {{'n', kNumeric}});
+        read(kCasing, {{'C', kCased}, {'I', kIgnored}});
+    }
+    uint16_t of(char32_t c) const { return c < all_.size() ? all_[c] : 0; }
+
+private:
+    void read(const char* table, std::initializer_list<std::pair<char, Property>> letters) {
+        std::istringstream text(table);
+        char letter = 0;
+        for (std::size_t at = 0, length = 0; text >> letter >> length; at += length)
+            for (const auto& [name, property] : letters)
+                for (std::size_t c = at; name == letter && c < at + length; ++c)
+                    all_[c] = static_cast<uint16_t>(all_[c] | property);
+    }
+
+    std::vector<uint16_t> all_ = std::vector<uint16_t>(0x110000);
+};
+
+bool is(char32_t c, Property property) {
+    static const Properties all;
+    return (all.of(c) & property) != 0;
 }
 
 std::vector<Cased> read_lower() {
@@ -50,27 +72,12 @@ std::vector<Cased> read_lower() {
     return runs;
 }
 
-char class_of(char32_t c, const std::vector<Class>& runs) {
-    const Class* run = find(runs, c);
-    return run == nullptr ? 'o' : run->letter;
-}
-bool is(char letter, char32_t c) {
-    static const std::vector<Class> runs = read_classes(kClasses);
-    return class_of(c, runs) == letter;
-}
-
-// C: cased; I: ignored when looking for a cased letter; o: neither.
-char casing(char32_t c) {
-    static const std::vector<Class> runs = read_classes(kCasing);
-    return class_of(c, runs);
-}
-
 // Whether the first character that is not ignored is cased.
 bool begins_cased(std::string_view text) {
     while (!text.empty()) {
         const auto [code, length] = nn::first_code_point(text);
-        if (casing(code) != 'I')
-            return casing(code) == 'C';
+        if (!is(code, kIgnored))
+            return is(code, kCased);
         text.remove_prefix(length);
     }
     return false;
@@ -78,9 +85,14 @@ bool begins_cased(std::string_view text) {
 
 }  // namespace
 
-bool is_letter(char32_t c) { return is('L', c); }
-bool is_mark(char32_t c) { return is('M', c); }
-bool is_number(char32_t c) { return is('N', c); }
+bool is_letter(char32_t c) { return is(c, kLetter); }
+bool is_mark(char32_t c) { return is(c, kMark); }
+bool is_number(char32_t c) { return is(c, kNumber); }
+bool is_bert_punctuation(char32_t c) { return is(c, kPunctuation); }
+bool is_bert_accent(char32_t c) { return is(c, kAccent); }
+bool is_bert_control(char32_t c) { return is(c, kControl); }
+bool is_word_character(char32_t c) { return is(c, kWord); }
+bool is_numeric(char32_t c) { return is(c, kNumeric); }
 
 bool is_space(char32_t c) {
     constexpr char32_t others[] = {0x20, 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000};
@@ -90,8 +102,9 @@ bool is_space(char32_t c) {
 
 char32_t to_lower(char32_t c) {
     static const std::vector<Cased> runs = read_lower();
-    const Cased* run = find(runs, c);
-    const bool cased = run != nullptr && c >= run->first && (c - run->first) % run->step == 0;
+    const auto run =
+        std::upper_bound(runs.begin(), runs.end(), c, [](char32_t at, const Cased& r) { return at < r.end; });
+    const bool cased = run != runs.end() && c >= run->first && (c - run->first) % run->step == 0;
     return cased ? c + static_cast<char32_t>(run->delta) : c;
 }
 
@@ -111,8 +124,8 @@ std::string lower_case(std::string_view text) {
             lower.append(character);
         if (code == U'\x130')
             nn::append_utf8(lower, U'\x307');
-        if (casing(code) != 'I')
-            behind_cased = casing(code) == 'C';
+        if (!is(code, kIgnored))
+            behind_cased = is(code, kCased);
     }
     return lower;
 }

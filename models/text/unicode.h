@@ -1,4 +1,6 @@
-// Properties of characters in Unicode 14.0. Newer characters have no class and no lower case.
+// Properties of characters, in the Unicode versions of Hugging Face's `tokenizers` 0.23, so that ids agree
+// for every code point: classes of Unicode 16.0, lower case of 17.0, what BERT asks for of 8.0. Newer
+// characters have no class and no lower case.
 #pragma once
 
 #include <string>
@@ -11,6 +13,15 @@ bool is_mark(char32_t c);    // M: combines with the letter before it, as an acc
 bool is_number(char32_t c);  // N: digits, and others such as U+00BD
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char32_t c);  // the property White_Space
+
+// What BERT's tokenizer asks for, see models/text/pretrained/normalizer.h.
+bool is_bert_punctuation(char32_t c);  // P, and all signs of ASCII
+bool is_bert_accent(char32_t c);       // Mn: combines, and takes no space
+bool is_bert_control(char32_t c);      // Cc, Cf, Co: control characters, invisible and private ones
+
+// What other pre-tokenizers ask for.
+bool is_word_character(char32_t c);  // letters, marks, decimal digits and connectors, as U+005F
+bool is_numeric(char32_t c);         // N again, of Unicode 17.0
 
 // The simple mapping, of a single character whatever its context.
 char32_t to_lower(char32_t c);

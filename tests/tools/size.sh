@@ -32,7 +32,7 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         limit("kernels", 3070)
         limit("nn", 2530)
         limit("models", 3560)
-        limit("models/text", 2100)
+        limit("models/text", 4180)  # 2,100 without the tokenizers of others, of which there are four kinds
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the

@@ -1,0 +1,54 @@
+// From the pieces of some ids back to their text: a tokenizer's `decoder`.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/text/lines.h"
+#include "models/text/pretrained/normalizer.h"
+
+namespace plaingrad::models::text::pretrained {
+
+struct BytesOfCharacters {};  // "ByteLevel": pieces are bytes, written as in models/text/byte_alphabet.h
+struct ByteFallback {};       // pieces <0x00> to <0xFF> are bytes
+struct Fuse {};               // all pieces become one
+struct Strip {                // removes up to `start` times `content` at the beginning of each
+    std::string content;
+    int64_t start = 0;
+};
+struct WordPieces {  // a space before each piece that does not continue a word
+    std::string prefix = "##";
+    bool cleanup = true;  // see clean_up
+};
+struct Spaces {  // "Metaspace": `replacement` is a space, but none at the beginning if `trims`
+    std::string replacement;
+    bool trims = true;
+};
+
+class Decoder {
+public:
+    using Step = std::variant<BytesOfCharacters, ByteFallback, Fuse, Strip, WordPieces, Spaces, Replace>;
+
+    // From the "decoder" of a tokenizer.json; null: pieces with spaces between. Throws FileError for any
+    // other step, by name.
+    static Decoder from(const Part& part);
+
+    // invalid: what becomes of bytes that are not UTF-8. Replaced as by the library: U+FFFD for each run of
+    // bytes that may begin a character, and of <0x00> to <0xFF> for each byte of a run that is not UTF-8
+    // throughout.
+    std::string operator()(std::vector<std::string> pieces, InvalidUtf8 invalid) const;
+
+    std::vector<Step> steps;
+};
+
+// "do n't ." becomes "don't.". transformers' clean_up_tokenization_spaces; the decoder of WordPiece also
+// turns " do not" into " don't".
+std::string clean_up(std::string text);
+
+// How many bytes at the end of a text are the beginning of a character.
+std::size_t unfinished(std::string_view text);
+// Each run of bytes that is not UTF-8, but may begin a character, as U+FFFD.
+std::string replace_invalid_runs(std::string_view text);
+
+}  // namespace plaingrad::models::text::pretrained

@@ -1,0 +1,119 @@
+// The files from before tokenizer.json: a vocabulary, and for byte-pair encoding the merges. What they do not
+// say, the models' own code knew.
+#include <algorithm>
+#include <filesystem>
+
+#include "models/text/lines.h"
+#include "models/text/pretrained/builder.h"
+#include "models/text/pretrained/tokenizer_config.h"
+
+namespace plaingrad::models::text::pretrained {
+namespace {
+
+using nn::checkpoint::check_file;
+using nn::checkpoint::JsonReader;
+
+// The tokenizer_class in tokenizer_config.json without the "Fast" at its end; `otherwise` if there is none.
+std::string class_of(const TokenizerConfig& config, const std::string& otherwise,
+                     std::initializer_list<std::string_view> known) {
+    const Part& part = config["tokenizer_class"];
+    std::string name = part.text_or(otherwise);
+    if (name.ends_with("Fast"))
+        name.resize(name.size() - 4);
+    part.require(std::find(known.begin(), known.end(), name) != known.end(), "'", name,
+                 "' is not supported without a tokenizer.json");
+    return name;
+}
+
+// The named tokens, in the order of kTokens, are special, and so are those of "added_tokens_decoder".
+void add_tokens(Builder& builder, const TokenizerConfig& config,
+                std::initializer_list<std::string> defaults) {
+    if (const Part& added = config["added_tokens_decoder"]; !added.is_null()) {
+        std::vector<const Part*> tokens;
+        for (const Part& part : added.items())
+            tokens.push_back(&part);
+        std::stable_sort(tokens.begin(), tokens.end(), [](const Part* a, const Part* b) {
+            return a->name().size() != b->name().size() ? a->name().size() < b->name().size()
+                                                        : a->name() < b->name();
+        });
+        for (const Part* part : tokens) {
+            const int32_t id = builder.add(AddedTokens::from(*part));
+            part->require(part->name() == std::to_string(id), "has a token whose id is ", id);
+        }
+    }
+    std::vector<std::string> contents = defaults;
+    for (const char* name : TokenizerConfig::kTokens)
+        if (const auto token = config.token(name))
+            contents.push_back(*token);
+    for (const std::string& content : contents)
+        if (builder.all.added.find(content) == nullptr)
+            builder.add({.content = content, .special = true});
+}
+
+Pipeline from_merges(const std::string& folder, const TokenizerConfig& config) {
+    const bool qwen =
+        class_of(config, "GPT2Tokenizer", {"GPT2Tokenizer", "Qwen2Tokenizer"}) == "Qwen2Tokenizer";
+    const std::string path = folder + "/vocab.json", merges = folder + "/merges.txt";
+    Builder builder(path);
+    JsonReader json = JsonReader::open(path);
+    json.object([&](std::string_view piece) { builder.add_piece(piece, json.count()); });
+    json.end();
+    builder.all.pre_tokenizer.steps = {ByteLevel{config["add_prefix_space"].flag_or(false)},
+                                       Split{qwen ? PreTokens::qwen2 : PreTokens::gpt2}};
+    if (qwen)
+        builder.all.normalizer.steps = {Nfc{}};
+    builder.all.decoder.steps = {BytesOfCharacters{}};
+    const std::vector<std::string> lines = lines_of(nn::checkpoint::read_file(merges), merges);
+    BpeModel::Rules rules;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        if (!lines[i].starts_with("#version")) {
+            const auto rule = BpeModel::rule(lines[i]);
+            check_file(rule.has_value(), merges, ":", i + 1,
+                       ": a line must be two pieces with a space between");
+            rules.push_back(*rule);
+        }
+    builder.set_bpe({}, rules);
+    add_tokens(builder, config, {"<|endoftext|>"});
+    return builder.finish();
+}
+
+Pipeline from_vocab_txt(const std::string& folder, const TokenizerConfig& config) {
+    class_of(config, "BertTokenizer", {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"});
+    const std::string path = folder + "/vocab.txt";
+    Builder builder(path);
+    int64_t id = 0;
+    for (const std::string& line : lines_of(nn::checkpoint::read_file(path), path))
+        builder.add_piece(line, id++);
+    const bool lower_case = config["do_lower_case"].flag_or(true);
+    builder.all.normalizer.steps = {BertNormalizer{true, config["tokenize_chinese_chars"].flag_or(true),
+                                                   config["strip_accents"].flag_or(lower_case), lower_case}};
+    builder.all.pre_tokenizer.steps = {BertWords{}};
+    builder.all.decoder.steps = {WordPieces{}};
+    const std::string unk = config.token("unk_token").value_or("[UNK]");
+    const std::string cls = config.token("cls_token").value_or("[CLS]");
+    const std::string sep = config.token("sep_token").value_or("[SEP]");
+    builder.set_word_piece({.unk_token = unk});
+    add_tokens(builder, config,
+               {unk, sep, config.token("pad_token").value_or("[PAD]"), cls,
+                config.token("mask_token").value_or("[MASK]")});
+    builder.all.around = Template::bert(builder.all.added.find(cls)->id, builder.all.added.find(sep)->id);
+    return builder.finish();
+}
+
+}  // namespace
+
+Pipeline from_vocabulary_files(const std::string& folder) {
+    const TokenizerConfig config = TokenizerConfig::open(folder);
+    const auto has = [&](const char* name) { return std::filesystem::exists(folder + "/" + name); };
+    if (has("vocab.json") && has("merges.txt"))
+        return from_merges(folder, config);
+    check_file(
+        has("vocab.txt"), folder, " has no tokenizer.json, no vocab.json with merges.txt, and no vocab.txt",
+        has("tokenizer.model") ? "; a tokenizer.model is not read: in Python, "
+                                 "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) writes "
+                                 "tokenizer.json"
+                               : "");
+    return from_vocab_txt(folder, config);
+}
+
+}  // namespace plaingrad::models::text::pretrained

@@ -1,0 +1,150 @@
+"""Compares ids and decoded texts with those of Hugging Face's `tokenizers`, over many lines.
+
+    python3 tests/hugging_face/compare_tokenizers.py TOKENIZE [--text FILE]... [--kind NAME]... [--lines N] [--speed]
+
+TOKENIZE is tests/hugging_face/tokenize.cpp, compiled. Needs `tokenizers`. Lines come from the given files, from the
+translations of Django if it is installed (100 languages), from Python's own sources, and from every code point of
+Unicode in several contexts. Prints the differences, and ends with 1 if there are any.
+"""
+import argparse
+import glob
+import os
+import random
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+
+from tokenizers import Tokenizer, __version__
+
+from tokenizers_of_each_kind import KINDS, save
+
+
+def django_lines():
+    try:
+        import django
+    except ImportError:
+        return []
+    lines = []
+    for path in sorted(glob.glob(os.path.dirname(django.__file__) + '/**/*.po', recursive=True)):
+        with open(path, encoding='utf-8') as file:
+            lines += re.findall(r'^msgstr(?:\[\d\])? "(.+)"$', file.read(), re.M)
+    return [line.replace('\\n', '\n').replace('\\"', '"') for line in lines]
+
+
+def python_lines():
+    lines = []
+    for path in sorted(glob.glob(sysconfig.get_paths()['stdlib'] + '/*.py'))[:60]:
+        with open(path, encoding='utf-8', errors='replace') as file:
+            text = file.read()
+        lines += text.split('\n') + [text[i:i + 500] for i in range(0, len(text), 5000)]
+    return lines
+
+
+def code_point_lines():
+    """Every character of the planes in use: alone, between letters, after a space, before a digit, with an accent."""
+    characters = [chr(c) for c in [*range(0xd800), *range(0xe000, 0x32400), *range(0xe0000, 0xe0200), 0xfffff, 0x10ffff]]
+    lines = []
+    for i in range(0, len(characters), 64):
+        block = characters[i:i + 64]
+        lines.append(' '.join(block))
+        lines.append(''.join('a%sb %s1' % (c, c) for c in block))
+        lines.append(''.join("%s%s x%s\u0301'%s" % (c, c, c, c) for c in block))
+    return lines
+
+
+def strange_lines(rng):
+    pieces = ['a', 'B', ' ', '  ', '\n', '\r\n', '\t', "'s", "'S", "'ſ", "'ll", "'LL", '1', '234', '½', 'é', 'e\u0301',
+              'ß', 'İ', 'Σ', 'ς', '日本', '漢', 'ひ', '한국', 'ᄒ', 'ᅡ', 'ᆫ', '👍', '👍🏽', '👨\u200d👩\u200d👧', '🇩🇪', '\u200b', '\u00a0', '\u3000',
+              '▁', '##', '.', '!', '...', '_', '-', 'नमस्ते', 'สวัสดี', 'مرحبا', 'שלום', 'Привет', '\x00', '\x7f', '\ufffd', '\ufeff',
+              '<|endoftext|>', '<s>', '</s>', '[CLS]', '[MASK]', '<mask>', '[INST]', '<tool_call>', '</tool_call>',
+              '<0x0A>', '<unk>', 'cat', 'cats', 'the dog', '<right>', '<both>', '<word>', '<special>', 'Straße', '   ',
+              'http://x.y/?q=1', '0x7fff', 'don\'t', 'do not', 'n\'t', '\U0001f9ff', '\U000e0041', '\U00020000']
+    lines = ['', ' ', '\n', 'x' * 3000, 'ab' * 2000, ' ' * 999, '0' * 700, '▁' * 300, 'é' * 500, '漢' * 600, '👍' * 400,
+             "I'll've 'S 's'S'", 'A' * 101, 'a' * 100, '<s>' * 50, '[MASK]' * 9]
+    for _ in range(6000):
+        lines.append(''.join(rng.choice(pieces) for _ in range(rng.randrange(1, 14))))
+    return lines
+
+
+def ours(program, folder, lines):
+    data = b''.join(b'%d\n%s' % (len(line), line) for line in (line.encode() for line in lines))
+    out = subprocess.run([program, folder, 'encode'], input=data, stdout=subprocess.PIPE, check=True).stdout.decode()
+    rows = out.split('\n')
+    return [([int(i) for i in rows[5 * n].split()], [int(i) for i in rows[5 * n + 1].split()],
+             *(bytes.fromhex(rows[5 * n + k]).decode() for k in (2, 3, 4))) for n in range(len(lines))]
+
+
+def compare(name, program, folder, lines):
+    reference = Tokenizer.from_file(os.path.join(folder, 'tokenizer.json'))
+    wrong = 0
+    for line, (ids, bare, text, short, streamed) in zip(lines, ours(program, folder, lines)):
+        wanted = reference.encode(line).ids
+        plain = reference.encode(line, add_special_tokens=False).ids if len(line) < 300 else bare
+        whole = reference.decode(wanted, skip_special_tokens=False)
+        problems = [what for what, ok in [
+            ('ids', ids == wanted), ('ids without special tokens', bare == plain), ('decoded', text == whole),
+            ('decoded without special tokens', short == reference.decode(wanted)), ('stream', streamed == text)] if not ok]
+        if problems:
+            wrong += 1
+            if wrong <= 3:
+                print(f'{name}: {", ".join(problems)} of {line[:200]!r}\n  {wanted[:60]}\n  {ids[:60]}\n  {whole[:200]!r}\n'
+                      f'  {text[:200]!r}\n  {streamed[:200]!r}')
+    print(f'{name:20} {len(lines)} lines, {reference.get_vocab_size()} pieces, {wrong} differ', flush=True)
+    return wrong
+
+
+def speed(name, program, folder, text):
+    os.environ['TOKENIZERS_PARALLELISM'] = 'false'
+    reference = Tokenizer.from_file(os.path.join(folder, 'tokenizer.json'))
+    best = 1e9
+    for _ in range(3):
+        start = time.perf_counter()
+        count = len(reference.encode(text).ids)
+        best = min(best, time.perf_counter() - start)
+    out = subprocess.run([program, folder, 'speed'], input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
+    mine = float(out.split()[0])
+    size = len(text.encode()) / 1e6
+    print(f'{name:20} ours {size / mine:6.2f} MB/s, tokenizers {size / best:6.2f} MB/s, ratio {best / mine:5.2f}, '
+          f'{count} ids', flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('program')
+    parser.add_argument('--text', action='append', default=[])
+    parser.add_argument('--kind', action='append', default=[])
+    parser.add_argument('--lines', type=int, default=20000)
+    parser.add_argument('--size', type=int, default=8000)
+    parser.add_argument('--keep', help='the folder for the trained tokenizers')
+    parser.add_argument('--speed', action='store_true')
+    args = parser.parse_args()
+    rng = random.Random(1)
+    found = django_lines() + python_lines()
+    for path in args.text:
+        with open(path, encoding='utf-8', errors='replace') as file:
+            found += file.read().split('\n')
+    rng.shuffle(found)
+    training, lines = found[:args.lines], found[args.lines:2 * args.lines]
+    strange = strange_lines(rng) + code_point_lines()
+    print(f'tokenizers {__version__}: {len(lines)} lines of text, {len(strange)} strange ones')
+    wrong = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.keep or scratch
+        for kind in KINDS:
+            if args.kind and kind.__name__ not in args.kind:
+                continue
+            path = os.path.join(folder, kind.__name__)
+            if not os.path.exists(path + '/tokenizer.json'):
+                save(kind(training + ['the dog cat cats Straße'], args.size), path)
+            if args.speed:
+                speed(kind.__name__, args.program, path, '\n'.join(lines))
+            else:
+                wrong += compare(kind.__name__, args.program, path, lines + strange)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == '__main__':
+    main()

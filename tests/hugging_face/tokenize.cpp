@@ -1,0 +1,84 @@
+// Encodes texts with the tokenizer of a folder, for compare_tokenizers.py.
+//
+// usage: tokenize FOLDER encode | speed encode: reads texts, each as its number of bytes, a line break and
+// the bytes. Writes for each a line of ids, one of those without special tokens, and three texts in
+// hexadecimal: decoded, decoded without special tokens, and what a stream returns. speed: reads one text to
+// its end, encodes it three times, and writes the best time in seconds and how many ids.
+#include <chrono>
+#include <iostream>
+#include <iterator>
+
+#include "models/text/pretrained_tokenizer.h"
+
+using namespace plaingrad;  // NOLINT
+using models::text::PretrainedTokenizer;
+using Ids = std::vector<int32_t>;
+
+namespace {
+
+void write(const Ids& ids) {
+    for (const int32_t id : ids)
+        std::cout << id << ' ';
+    std::cout << '\n';
+}
+
+void write(const std::string& text) {
+    constexpr char digits[] = "0123456789abcdef";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        std::cout << digits[byte >> 4] << digits[byte & 15];
+    }
+    std::cout << '\n';
+}
+
+std::string streamed(const PretrainedTokenizer& tokenizer, const Ids& ids) {
+    PretrainedTokenizer::Stream stream(tokenizer, false);
+    std::string text;
+    for (const int32_t id : ids)
+        text += stream.add(id);
+    return text + stream.finish();
+}
+
+void encode(const PretrainedTokenizer& tokenizer) {
+    std::size_t size = 0;
+    while (std::cin >> size && std::cin.get() == '\n') {
+        std::string text(size, '\0');
+        std::cin.read(text.data(), static_cast<std::streamsize>(size));
+        const Ids ids = tokenizer.encode(text);
+        write(ids);
+        write(tokenizer.encode(text, {.add_special_tokens = false}));
+        write(tokenizer.decode(ids));
+        write(tokenizer.decode(ids, {.skip_special_tokens = true}));
+        write(streamed(tokenizer, ids));
+    }
+}
+
+void measure(const PretrainedTokenizer& tokenizer) {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    double best = 1e9;
+    std::size_t n = 0;
+    for (int i = 0; i < 3; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        n = tokenizer.encode(text).size();
+        best =
+            std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    std::cout << best << ' ' << n << '\n';
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        std::cerr << "usage: tokenize FOLDER encode|speed\n";
+        return 2;
+    }
+    std::ios::sync_with_stdio(false);
+    try {
+        const PretrainedTokenizer tokenizer = PretrainedTokenizer::open(argv[1]);
+        argv[2] == std::string("speed") ? measure(tokenizer) : encode(tokenizer);
+    } catch (const autograd::Error& e) {
+        std::cerr << e.what() << '\n';
+        return 1;
+    }
+}

@@ -1,0 +1,354 @@
+// The files of tokenizers: those from before tokenizer.json, and those that cannot be read.
+#include <map>
+
+#include "autograd/random.h"
+#include "models/text/pretrained_tokenizer.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+
+using namespace plaingrad;  // NOLINT
+using models::text::PretrainedTokenizer;
+using nn::checkpoint::JsonReader;
+using tests::content;
+using tests::Folder;
+using Ids = std::vector<int32_t>;
+
+namespace {
+
+const std::string kFolder = "tests/golden/tokenizers/";
+
+// The vocabulary and the merges of a golden tokenizer.json.
+struct Files {
+    explicit Files(const std::string& kind) {
+        JsonReader json(content(kFolder + kind + "/tokenizer.json"), kind);
+        json.object([&](std::string_view part) {
+            if (part != "model") {
+                json.skip();
+                return;
+            }
+            json.object([&](std::string_view key) {
+                if (key == "vocab")
+                    json.object([&](std::string_view piece) { pieces[json.count()] = piece; });
+                else if (key == "merges")
+                    json.array([&] {
+                        std::string line;
+                        json.array([&] { line.append(line.empty() ? "" : " ").append(json.string()); });
+                        merges += line + "\n";
+                    });
+                else
+                    json.skip();
+            });
+        });
+    }
+    std::string vocab_json() const {
+        std::string text;
+        for (const auto& [id, piece] : pieces)
+            text += (text.empty() ? "{" : ",") + nn::checkpoint::quote(piece) + ":" + std::to_string(id);
+        return text + "}";
+    }
+    std::string vocab_txt() const {
+        std::string text;
+        for (const auto& [id, piece] : pieces)
+            text += piece + "\n";
+        return text;
+    }
+    std::map<int64_t, std::string> pieces;
+    std::string merges = "#version: 0.2\n";
+};
+
+const std::vector<std::string> kTexts = {"", "All human beings, 12345 \u00e9 e\u0301 don't",
+                                         "\u4eba\u4eba\u751f\u800c <|endoftext|> x", "\n\n",
+                                         "[MASK] W\u00fcrde WÜRDE [SEP]  \u0e21\u0e19 x\u200by"};
+
+void check_same(const std::string& kind, const Folder& folder) {
+    const PretrainedTokenizer a = PretrainedTokenizer::open(kFolder + kind),
+                              b = PretrainedTokenizer::open(folder.path);
+    CAPTURE(kind);
+    CHECK(a.size() == b.size());
+    for (const std::string& text : kTexts) {
+        CAPTURE(text);
+        CHECK(a.encode(text) == b.encode(text));
+        CHECK(a.decode(a.encode(text)) == b.decode(b.encode(text)));
+        CHECK(a.encode_pair(text, "x").ids == b.encode_pair(text, "x").ids);
+        CHECK(a.encode_pair(text, "x").type_ids == b.encode_pair(text, "x").type_ids);
+    }
+}
+
+// A tokenizer.json of bytes, of which one member is replaced.
+std::string small(const std::string& key = "", const std::string& value = "") {
+    const std::map<std::string, std::string> parts = {
+        {"version", R"("1.0")"},
+        {"added_tokens", R"([{"id": 4, "content": "<end>", "special": true}])"},
+        {"normalizer", "null"},
+        {"pre_tokenizer", R"({"type": "ByteLevel", "add_prefix_space": false})"},
+        {"post_processor", "null"},
+        {"decoder", R"({"type": "ByteLevel"})"},
+        {"model",
+         R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "abab": 3}, "merges": ["a b", "ab ab"]})"}};
+    std::string text;
+    bool found = key.empty();
+    for (const auto& [name, part] : parts) {
+        text += (text.empty() ? "{\"" : ",\"") + name + "\":" + (name == key ? value : part);
+        found = found || name == key;
+    }
+    return text + (found ? "" : ",\"" + key + "\":" + value) + "}";
+}
+
+// The error of a folder with these files.
+std::string error(const std::map<std::string, std::string>& files) {
+    Folder folder;
+    for (const auto& [name, bytes] : files)
+        folder.write(name, bytes);
+    try {
+        PretrainedTokenizer::open(folder.path);
+    } catch (const nn::checkpoint::FileError& e) {
+        const std::string line = e.what();
+        CHECK(line.find('\n') == line.npos);
+        CHECK(line.starts_with(folder.path));
+        return line.substr(std::min(line.size(), folder.path.size() + 1));
+    }
+    return "no error";
+}
+
+std::string error(const std::string& key, const std::string& value) {
+    return error({{"tokenizer.json", small(key, value)}});
+}
+
+}  // namespace
+
+TEST_CASE("pretrained files: vocab.json and merges.txt", "[text][pretrained]") {
+    Folder gpt2;
+    gpt2.write("vocab.json", Files("gpt2").vocab_json());
+    gpt2.write("merges.txt", Files("gpt2").merges);
+    check_same("gpt2", gpt2);
+    Folder qwen2;
+    qwen2.write("vocab.json", Files("qwen2").vocab_json());
+    qwen2.write("merges.txt", Files("qwen2").merges);
+    qwen2.write("tokenizer_config.json", R"({"tokenizer_class": "Qwen2Tokenizer", "eos_token": "<|im_end|>",
+        "added_tokens_decoder": {
+        "500": {"content": "<|endoftext|>", "special": true},
+        "501": {"content": "<|im_start|>", "special": true},
+        "502": {"content": "<|im_end|>", "special": true},
+        "503": {"content": "<tool_call>", "normalized": false},
+        "504": {"content": "</tool_call>", "normalized": true}}})");
+    check_same("qwen2", qwen2);
+    CHECK(PretrainedTokenizer::open(qwen2.path).special("eos_token") == 502);
+}
+
+TEST_CASE("pretrained files: vocab.txt", "[text][pretrained]") {
+    Folder uncased;
+    uncased.write("vocab.txt", Files("bert_uncased").vocab_txt());
+    check_same("bert_uncased", uncased);
+    Folder cased;
+    cased.write("vocab.txt", Files("bert_cased").vocab_txt());
+    cased.write("tokenizer_config.json",
+                R"({"do_lower_case": false, "tokenizer_class": "BertTokenizerFast"})");
+    check_same("bert_cased", cased);
+    Folder accents;
+    accents.write("vocab.txt", Files("bert_accents").vocab_txt());
+    accents.write("tokenizer_config.json", R"({"strip_accents": false})");
+    accents.write("special_tokens_map.json", R"({"sep_token": "[SEP]"})");
+    check_same("bert_accents", accents);
+    CHECK(PretrainedTokenizer::open(accents.path).special("sep_token") ==
+          PretrainedTokenizer::open(accents.path).id("[SEP]"));
+}
+
+TEST_CASE("pretrained files: forms that older and newer files have", "[text][pretrained]") {
+    const auto ids = [](const std::string& key, const std::string& value) {
+        Folder folder;
+        folder.write("tokenizer.json", small(key, value));
+        return PretrainedTokenizer::open(folder.path).encode("abab a<end>b");
+    };
+    const Ids wanted = {3, 0, 4, 1};  // the space has no piece, and there is none for unknown ones
+    CHECK(ids("", "") == wanted);
+    CHECK(
+        ids("model", R"({"vocab": {"a": 0, "b": 1, "ab": 2, "abab": 3}, "merges": [["a", "b"], ["ab", "ab"]],
+        "unk_token": "", "continuing_subword_prefix": "", "end_of_word_suffix": "", "dropout": null})") ==
+        wanted);
+    CHECK(ids("truncation", R"({"max_length": 1, "stride": 0})") == wanted);
+    CHECK(ids("padding", R"({"strategy": {"Fixed": 99}})") == wanted);
+    // Of a pair that comes twice the last rank counts; merges before the vocabulary.
+    CHECK(ids("model", R"({"merges": ["a b", "b a", "a b"],
+        "vocab": {"a": 0, "b": 1, "ab": 2, "ba": 3}, "type": "BPE"})") == Ids{0, 3, 1, 0, 4, 1});
+    // A word that is a piece is this piece, though no merge leads to it.
+    const std::string unmerged =
+        R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "abab": 3}, "merges": ["a b"])";
+    CHECK(ids("model", unmerged + "}") == Ids{2, 2, 0, 4, 1});
+    CHECK(ids("model", unmerged + R"(, "ignore_merges": true})") == wanted);
+}
+
+TEST_CASE("pretrained files: a merge may cross a space", "[text][pretrained]") {
+    Folder folder;
+    folder.write("tokenizer.json", R"({"model": {"type": "BPE", "merges": [["a", "\u2581"]],
+        "vocab": {"\u2581": 0, "a": 1, "a\u2581": 2}}})");
+    CHECK(PretrainedTokenizer::open(folder.path).encode("a\u2581a") == Ids{2, 1});
+}
+
+TEST_CASE("pretrained files: a space before the first word, each, or none", "[text][pretrained]") {
+    const std::map<std::string, Ids> schemes = {
+        {"first", {2, 3, 1, 2}}, {"always", {2, 3, 2, 2}}, {"never", {1, 3, 1, 2}}};
+    for (const auto& [scheme, wanted] : schemes)
+        for (const std::string split : {"true", "false"}) {
+            Folder folder;
+            folder.write("tokenizer.json", R"({"added_tokens": [{"id": 3, "content": "<end>"}],
+                "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "split": )" +
+                                               split + R"(, "prepend_scheme": ")" + scheme + R"("},
+                "model": {"type": "BPE", "merges": [["\u2581", "a"]],
+                "vocab": {"\u2581": 0, "a": 1, "\u2581a": 2}}})");
+            CAPTURE(scheme, split);
+            CHECK(PretrainedTokenizer::open(folder.path).encode("a<end>a a") == wanted);
+        }
+}
+
+TEST_CASE("pretrained files: what cannot be read is one line with file and field", "[text][pretrained]") {
+    CHECK(error({}).starts_with("has no tokenizer.json"));
+    CHECK(error({{"vocab.json", "{}"}}).find("no vocab.txt") != std::string::npos);
+    CHECK(error({{"tokenizer.model", "x"}}).find("AutoTokenizer") != std::string::npos);
+    CHECK(error({{"tokenizer.json", small()}}) == "no error");
+    CHECK(error({{"tokenizer.json", small().substr(0, 100)}}).starts_with("tokenizer.json: byte 1"));
+    CHECK(error({{"tokenizer.json", "[]"}}) == "tokenizer.json: the file must be an object");
+    struct Row {
+        std::string key, value, wanted;
+    };
+    const std::vector<Row> table = {
+        {"model", R"({"type": "Unigram", "vocab": [["a", -1.5]]})",
+         "model.type 'Unigram' is not supported; BPE, WordPiece are"},
+        {"model", R"({"type": "BPE", "vocab": {}, "merges": []})", "model has no vocab"},
+        {"model", "7", "model"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []})",
+         R"(the vocabulary: the id 0 belongs to two pieces, "a" and "b")"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0, "b": 2}, "merges": []})",
+         "the vocabulary: no piece has the id 1"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0, "b": 4000000000}, "merges": []})",
+         "an id that is not below"},
+        {"model", R"({"type": "BPE", "vocab": {"a": -1}, "merges": []})", "byte"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"]})",
+         R"(merges[0] is "a" and "b", but "ab" is not in the vocabulary)"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "c"]]})",
+         R"(but "c" is not in the vocabulary)"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["a b c"]})",
+         "merges[0] must be two pieces"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0}, "merges": [["a"]]})", "merges[0] must be two pieces"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "?"})",
+         "unk_token '?' is not in"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1})", "model.dropout"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "end_of_word_suffix": "</w>"})",
+         "model.end_of_word_suffix is not supported in BPE"},
+        {"model", R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "speed": 1})",
+         "model.speed is not supported"},
+        {"model",
+         R"({"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "a", "continuing_subword_prefix": "##"})",
+         "model.max_input_chars_per_word is missing"},
+        {"added_tokens", R"([{"id": 5, "content": "<end>"}])",
+         "added_tokens[0].id is 5, but '<end>' has the id 4"},
+        {"added_tokens", R"([{"id": 4, "content": ""}])", "added_tokens[0].content is empty"},
+        {"added_tokens", R"([{"id": 4, "content": "x", "bold": true}])",
+         "added_tokens[0].bold is not supported"},
+        {"added_tokens", R"({"a": 4})", "added_tokens"},
+        {"normalizer", R"({"type": "NFKC"})", "normalizer.type 'NFKC' is not supported"},
+        {"normalizer",
+         R"({"type": "Sequence",
+            "normalizers": [{"type": "Replace", "pattern": {"Regex": "a"}, "content": ""}]})",
+         "normalizer.normalizers[0].pattern must be a string"},
+        {"normalizer", R"({"type": "NFC", "fast": true})", "normalizer.fast is not supported"},
+        {"normalizer", R"({"type": "BertNormalizer", "clean_text": 1})", "normalizer.lowercase is missing"},
+        {"pre_tokenizer", R"({"type": "Whitespace"})", "pre_tokenizer.type 'Whitespace' is not supported"},
+        {"pre_tokenizer",
+         R"({"type": "Split", "pattern": {"Regex": "\\s+"}, "behavior": "Isolated", "invert": false})",
+         "pre_tokenizer.pattern is none of the expressions"},
+        {"pre_tokenizer",
+         R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel", "add_prefix_space": true},
+            {"type": "Digits", "individual_digits": true}]})",
+         "pre_tokenizer.pretokenizers[1] comes after ByteLevel"},
+        {"pre_tokenizer", R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": "last"})",
+         "pre_tokenizer.prepend_scheme must be always, first or never"},
+        {"pre_tokenizer", R"({"type": "Metaspace", "replacement": ""})",
+         "pre_tokenizer.replacement must not be empty"},
+        {"post_processor", R"({"type": "Other"})", "post_processor.type 'Other' is not supported"},
+        {"post_processor", R"({"type": "BertProcessing", "sep": ["x", 9], "cls": ["y", 1]})",
+         "post_processor has the id 9, but there are 5 pieces"},
+        {"post_processor",
+         R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}],
+            "pair": [], "special_tokens": {}})",
+         "post_processor.single[0].SpecialToken.id 'x' is not among"},
+        {"decoder", R"({"type": "CTC"})", "decoder.type 'CTC' is not supported"},
+        {"decoder", R"({"type": "Strip", "content": " ", "start": 1, "stop": 1})",
+         "decoder.stop is not supported"},
+        {"decoder", R"({"type": "Strip", "content": "", "start": 999999999, "stop": 0})",
+         "decoder.content must not be empty"},
+        {"decoder", R"({"type": "Metaspace", "replacement": ""})", "decoder.replacement must not be empty"},
+        {"decoder", "[[[[[[[[[[[[]]]]]]]]]]]]", "decoder"},
+        {"sparkle", R"({"a": 1})", "sparkle is not supported"}};
+    for (const Row& row : table) {
+        CAPTURE(row.key, row.value);
+        const std::string line = error(row.key, row.value);
+        CHECK(line.starts_with("tokenizer.json: "));
+        CHECK_THAT(line, Catch::Contains(row.wanted));
+    }
+}
+
+TEST_CASE("pretrained files: older files that cannot be read", "[text][pretrained]") {
+    const std::string vocab = R"({"a": 0, "b": 1, "ab": 2})", bert = "[UNK]\n[SEP]\n[PAD]\n[CLS]\n[MASK]\n";
+    struct Row {
+        std::map<std::string, std::string> files;
+        std::string wanted;
+    };
+    const std::vector<Row> table = {
+        {{{"vocab.json", vocab}, {"merges.txt", "#version: 0.2\na b\n"}}, "no error"},
+        {{{"vocab.json", vocab}, {"merges.txt", "#version: 0.2\na\n"}},
+         "merges.txt:2: a line must be two pieces"},
+        {{{"vocab.json", vocab}, {"merges.txt", "b a\n"}}, R"(but "ba" is not in the vocabulary)"},
+        {{{"vocab.json", R"({"a": 0, "a": 1})"}, {"merges.txt", ""}},
+         R"(vocab.json: "a" is in the vocabulary twice)"},
+        {{{"vocab.json", vocab},
+          {"merges.txt", "a b\n"},
+          {"tokenizer_config.json", R"({"tokenizer_class": "CLIPTokenizer"})"}},
+         "tokenizer_config.json: tokenizer_class 'CLIPTokenizer' is not supported without a tokenizer.json"},
+        {{{"vocab.json", vocab},
+          {"merges.txt", "a b\n"},
+          {"tokenizer_config.json", R"({"added_tokens_decoder": {"7": {"content": "x"}}})"}},
+         "added_tokens_decoder.7 has a token whose id is 3"},
+        {{{"vocab.txt", bert}}, "no error"},
+        {{{"vocab.txt", bert + "a\na\n"}}, R"(vocab.txt: "a" is in the vocabulary twice)"},
+        {{{"vocab.txt", "a\nb\n"}}, "vocab.txt: unk_token '[UNK]' is not in the vocabulary"},
+        {{{"vocab.txt", bert}, {"tokenizer_config.json", R"({"do_lower_case": "yes"})"}},
+         "tokenizer_config.json: do_lower_case must be true or false"},
+        {{{"vocab.txt", bert}, {"tokenizer_config.json", "{"}}, "tokenizer_config.json: byte"}};
+    for (const Row& row : table) {
+        CAPTURE(row.files);
+        CHECK_THAT(error(row.files), Catch::Contains(row.wanted));
+    }
+}
+
+TEST_CASE("pretrained files: a vocabulary of ten million pieces is refused", "[text][pretrained]") {
+    std::string vocab = R"({"type": "BPE", "merges": [], "vocab": {)";
+    for (int64_t i = 0; i < 1'100'000; ++i)
+        vocab.append(i == 0 ? "\"" : ",\"").append(std::to_string(i)).append("\":").append(std::to_string(i));
+    CHECK_THAT(error("model", vocab + "}}"), Catch::Contains("more than 1048576 pieces"));
+}
+
+TEST_CASE("pretrained files: damaged files are refused or read, and nothing else", "[text][pretrained]") {
+    // Bytes of what such files consist of, put anywhere into a whole one.
+    const std::string whole = content(kFolder + "added_tokens/tokenizer.json").substr(0, 4000);
+    const std::string file = small(), signs = "{}[]\",:0 9-tfn\\uD8\xff";
+    int64_t refused = 0, read = 0;
+    for (uint64_t seed = 0; seed < 1500; ++seed) {
+        const autograd::Rng rng(seed);
+        std::string damaged = seed % 3 == 0 ? whole : file;
+        for (uint64_t i = 0; i < 1 + seed % 4; ++i) {
+            const std::size_t at = rng.bits(3 * i) % damaged.size();
+            const std::size_t length = rng.bits(3 * i + 1) % 3;
+            damaged.replace(at, length, 1, signs[rng.bits(3 * i + 2) % signs.size()]);
+        }
+        Folder folder;
+        folder.write("tokenizer.json", damaged);
+        try {
+            PretrainedTokenizer::open(folder.path).encode("abab a<end>b \xff");
+            ++read;
+        } catch (const nn::checkpoint::FileError&) {
+            ++refused;
+        }
+    }
+    CHECK(refused > 1000);
+    CHECK(read > 20);
+}
