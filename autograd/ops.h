@@ -153,9 +153,11 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
                             const CrossEntropyOptions& options = {}, Precision precision = {});
 
-// (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim N; gain, bias (N)
+// (x - mean) / sqrt(variance + eps) * gain + bias      over the last dim N; gain (N), bias (N) or empty
 // The variance is the biased one (divided by N), as in Ba, Kiros & Hinton 2016.
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps = Real(1e-5));
+// x / sqrt(mean(x²) + eps) * gain      likewise. Zhang & Sennrich 2019
+Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps = Real(1e-5));
 
 // dropout(embedding(table, ids) * scale + positions, p, rng)      positions (T, N)
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
@@ -166,6 +168,9 @@ Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
 // layer_norm(residual(x, y, p, rng), gain, bias, eps)
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps = Real(1e-5));
+// rms_norm(residual(x, y, p, rng), gain, eps)
+Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
+                         Real eps = Real(1e-5));
 
 struct AttentionOptions {
     int64_t n_heads = 1;

@@ -1,5 +1,5 @@
-// Layer normalisation (Ba, Kiros & Hinton 2016), alone and fused with a residual connection before it. The
-// formulas: kernels/rows.cpp.
+// Layer normalisation (Ba, Kiros & Hinton 2016) and RMS normalisation (Zhang & Sennrich 2019), alone and fused
+// with a residual connection before it. The formulas: kernels/rows.cpp.
 #include "autograd/op.h"
 #include "autograd/ops.h"
 #include "autograd/plain.h"
@@ -10,6 +10,7 @@ namespace {
 // out = x̂ gain + bias,  x̂ = (s - mean) rstd,  s = x + dropout(y), or x without a y
 // ds = rstd (g - mean(g) - x̂ mean(g x̂)) with g = dout gain;   dgain = Σ dout x̂,  dbias = Σ dout
 // dx = ds,  dy = ds where y was kept
+// Of RMS norm (o.centred is false), both means but the last are 0.
 // Backward keeps s and three numbers a row. It computes x̂ again, which is cheaper than keeping it.
 Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor& gain, const Tensor& bias,
                   kernels::LayerNorm o) {
@@ -17,7 +18,8 @@ Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor
     o.rows = o.n > 0 ? x.numel() / o.n : 0;
     Tensor out = Tensor::uninitialized(x.shape()), statistics = Tensor::uninitialized({o.rows, 3});
     Tensor s = y.defined() ? Tensor::uninitialized(x.shape()) : x;
-    kernels::cpu().layer_norm(o, x.data(), y.defined() ? y.data() : nullptr, gain.data(), bias.data(),
+    kernels::cpu().layer_norm(o, x.data(), y.defined() ? y.data() : nullptr, gain.data(),
+                              bias.defined() ? bias.data() : nullptr,
                               y.defined() ? s.mutable_data() : nullptr, out.mutable_data(),
                               statistics.mutable_data());
     return with_backward(
@@ -32,7 +34,9 @@ Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor
 }
 
 void check_norm(const char* op, const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
-    check(x.rank() >= 1 && gain.shape() == Shape{x.size(-1)} && bias.shape() == gain.shape(), "[", op,
+    check(x.rank() >= 1 && gain.shape() == Shape{x.size(-1)} &&
+              (!bias.defined() || bias.shape() == gain.shape()),
+          "[", op,
           "] x is ", x.shape(), ", gain is ", gain.shape(), ", bias is ", bias.shape(),
           "; gain and bias must have x's last size");
     check(eps >= 0, "[", op, "] eps must not be negative: got ", eps);
@@ -61,6 +65,23 @@ Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, c
         return plain::residual_norm(x, y, p, rng, gain, bias, eps);
     return normalized("residual_norm", x, y, gain, bias,
                       {.rows = 0, .n = 0, .eps = eps, .p = p, .key = rng.key()});
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps) {
+    check_norm("rms_norm", x, gain, {}, eps);
+    if (Plain::active())
+        return plain::rms_norm(x, gain, eps);
+    return normalized("rms_norm", x, {}, gain, {}, {.rows = 0, .n = 0, .eps = eps, .centred = false});
+}
+
+Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
+                         Real eps) {
+    check_residual("residual_rms_norm", x, y, p);
+    check_norm("residual_rms_norm", x, gain, {}, eps);
+    if (Plain::active())
+        return plain::residual_rms_norm(x, y, p, rng, gain, eps);
+    return normalized("residual_rms_norm", x, y, gain, {},
+                      {.rows = 0, .n = 0, .eps = eps, .p = p, .key = rng.key(), .centred = false});
 }
 
 // out = x + dropout(y)        dx = dout,  dy = dout where y was kept, scaled

@@ -82,7 +82,13 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
     const Tensor centred = x - mean(x, {-1}, true);               // (..., N)
     const Tensor variance = mean(centred * centred, {-1}, true);  // (..., 1)
-    return gain * centred / sqrt(variance + eps) + bias;          // (..., N)
+    const Tensor y = gain * centred / sqrt(variance + eps);       // (..., N)
+    return bias.defined() ? y + bias : y;                         // (..., N)
+}
+
+// y = g x / √(mean(x²) + ε)      Zhang & Sennrich 2019, equation 4
+Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps) {
+    return gain * x / sqrt(mean(x * x, {-1}, true) + eps);  // (..., N)
 }
 
 // x + Dropout(y)      "Attention Is All You Need", §5.4
@@ -92,6 +98,11 @@ Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) { retu
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps) {
     return plain::layer_norm(plain::residual(x, y, p, rng), gain, bias, eps);
+}
+
+Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
+                         Real eps) {
+    return plain::rms_norm(plain::residual(x, y, p, rng), gain, eps);
 }
 
 // Dropout(E[ids] √d_model + P)      §3.4, §3.5, §5.4

@@ -36,11 +36,14 @@ Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEnt
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
                             const CrossEntropyOptions& options, Precision p);
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps);
+Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps);
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
                        const Rng& rng);
 Tensor residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng);
 Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                      const Tensor& bias, Real eps);
+Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
+                         Real eps);
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
                  Precision p);
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p);

@@ -67,6 +67,7 @@ struct BlockConfig {
 
     nn::Activation activation = nn::Activation::relu;
     NormPlacement norm = NormPlacement::post;
+    nn::NormKind norm_kind = nn::NormKind::layer;
     Real norm_eps = Real(1e-5);
 
     nn::Positions positions = nn::Positions::sinusoidal;
@@ -86,6 +87,7 @@ struct BlockConfig {
         field("d_ff", c.d_ff);
         field("activation", c.activation, autograd::kActivationNames);
         field("norm", c.norm, kNormPlacementNames);
+        field("norm_kind", c.norm_kind, nn::kNormKindNames);
         field("norm_eps", c.norm_eps);
         field("positions", c.positions, nn::kPositionsNames);
         field("scale_embeddings", c.scale_embeddings);
@@ -131,7 +133,7 @@ struct StackConfig {
 };
 
 inline nn::NormOptions norm_options(const StackConfig& c) {
-    return {.eps = c.block.norm_eps, .bias = c.block.norm_bias};
+    return {.kind = c.block.norm_kind, .eps = c.block.norm_eps, .bias = c.block.norm_bias};
 }
 
 // Returns its argument. Throws Error, naming the field, for a stack that cannot be built.

@@ -7,6 +7,9 @@
 // The variance is divided by d, and eps = 1e-5 is inside the root, as in PyTorch: [1, 0, 0, 0] becomes
 // [1.7320, -0.5773, -0.5773, -0.5773]. (A common variant, with the unbiased deviation and eps outside of the
 // root, gives [1.5, -0.5, -0.5, -0.5].)
+//
+// RMS normalisation, Zhang & Sennrich 2019: each vector to mean square 1, then a gain. It does not subtract the
+// mean and has no bias: models trained with it are as good, and it has less to compute and to store.
 #pragma once
 
 #include <cmath>
@@ -18,14 +21,14 @@ namespace plaingrad::nn {
 
 // Another kind is a value here with its name, for configurations in files, and a case in each of Norm's two
 // functions: models have only Norm. Norm's constructor leaves out the bias of a kind that has none.
-enum class NormKind { layer, count };
-inline constexpr const char* kNormKindNames[] = {"layer"};
+enum class NormKind { layer, rms, count };
+inline constexpr const char* kNormKindNames[] = {"layer", "rms"};
 static_assert(std::size(kNormKindNames) == static_cast<std::size_t>(NormKind::count));
 
 struct NormOptions {
     NormKind kind = NormKind::layer;
     Real eps = Real(1e-5);  // keeps the division finite if a vector is constant
-    bool bias = true;
+    bool bias = true;       // of layer norm; RMS norm has none
 };
 
 // x (..., d) -> (..., d)
@@ -33,15 +36,19 @@ struct Norm {
     // Throws Error for an eps that is not positive and finite.
     explicit Norm(int64_t d, const NormOptions& o = {})
         : gain(Tensor::full({d}, 1)),
-          bias(o.bias ? Parameter(Tensor::zeros({d})) : Parameter()),
+          bias(o.bias && o.kind == NormKind::layer ? Parameter(Tensor::zeros({d})) : Parameter()),
           kind(o.kind),
           eps(o.eps) {
         check(std::isfinite(eps) && eps > 0, "[Norm] eps must be positive and finite: got ", eps);
     }
-    Tensor operator()(const Tensor& x) const { return autograd::layer_norm(x, gain, bias_or_zeros(), eps); }
+    Tensor operator()(const Tensor& x) const {
+        return kind == NormKind::rms ? autograd::rms_norm(x, gain, eps)
+                                     : autograd::layer_norm(x, gain, bias, eps);
+    }
     // (*this)(x + dropout(y, p, rng)), fused: what follows each sub-layer of a post-norm Transformer.
     Tensor of_residual(const Tensor& x, const Tensor& y, Real p, const Rng& rng) const {
-        return autograd::residual_norm(x, y, p, rng, gain, bias_or_zeros(), eps);
+        return kind == NormKind::rms ? autograd::residual_rms_norm(x, y, p, rng, gain, eps)
+                                     : autograd::residual_norm(x, y, p, rng, gain, bias, eps);
     }
     void visit(Visitor& v) const {
         v("gain", gain);
@@ -52,9 +59,6 @@ struct Norm {
     Parameter bias;  // (d), or absent
     NormKind kind;
     Real eps;
-
-private:
-    Tensor bias_or_zeros() const { return bias->defined() ? bias.tensor() : Tensor::zeros(gain->shape()); }
 };
 
 }  // namespace plaingrad::nn

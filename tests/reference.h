@@ -71,6 +71,16 @@ inline Row layer_norm(Row x, const Row& gain, const Row& bias, double eps = 1e-5
     return x;
 }
 
+// x / sqrt(mean square + eps) * gain
+inline Row rms_norm(Row x, const Row& gain, double eps = 1e-5) {
+    double square = 0;
+    for (const double value : x)
+        square += value * value / static_cast<double>(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = x[i] / std::sqrt(square + eps) * gain[i];
+    return x;
+}
+
 // a (m, k) @ b (k, n)
 inline Row matmul(const Row& a, const Row& b, std::size_t m, std::size_t k, std::size_t n) {
     Row c(m * n);

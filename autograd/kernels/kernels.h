@@ -108,6 +108,7 @@ struct LayerNorm {
     Real eps;
     Real p = 0;
     RandomKey key{};
+    bool centred = true;  // false: RMS norm, in which 0 stands for the mean
 };
 
 // One update of Adam (Kingma & Ba 2015, algorithm 1) or AdamW (decoupled decay).
@@ -188,7 +189,8 @@ struct Kernels {
                                    int32_t ignore, Real smoothing, const Real* statistics, Real scale,
                                    Out dlogits);
     // out = (s - mean) / sqrt(var + eps) * gain + bias, biased variance, of s = x, or where y is not nullptr
-    // of the sum x + dropout(y), which is written; statistics (rows, 3): two-part mean and 1/sqrt
+    // of the sum x + dropout(y), which is written; statistics (rows, 3): two-part mean and 1/sqrt. bias may be
+    // nullptr.
     void (*layer_norm)(const LayerNorm&, const Real* x, const Real* y, const Real* gain, const Real* bias,
                        Real* sum, Real* out, Real* statistics);
     // s: x, or the sum. Any of dx, dy, dgain, dbias may have data == nullptr: it is not computed.

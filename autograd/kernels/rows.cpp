@@ -113,6 +113,8 @@ void cross_entropy_backward(int64_t rows, int64_t n, const Real* logits, const i
 // c = mean(d) is not quite 0, and var = mean(d²) - c². On rows with a mean of 1000 and a spread of
 // 0.01 the one-pass formula loses every digit and the plain two-pass one most of them; this loses none.
 //
+// RMS norm is the same with 0 for the mean, so that var = mean(x²), and without the term mean(g) in dx.
+//
 // Short rows are processed 16 at a time: their reductions are combined into one (row.h), and so are the
 // square root and the quotient. For long rows memory is the limit, so they are processed one by one: reading
 // one row overlaps with writing another.
@@ -140,11 +142,12 @@ inline Vec normalised(const Real* x, int64_t n, const RowStatistics& s) {
 }
 
 // Of at most 16 rows of n, to (rows, 3).
-void row_statistics(int64_t rows, int64_t n, Real eps, const Real* x, Real* statistics) {
+void row_statistics(const LayerNorm& o, int64_t rows, const Real* x, Real* statistics) {
+    const int64_t n = o.n;
     alignas(64) Real sums[kNormRows * kLanes] = {}, squares[kNormRows * kLanes] = {};
     alignas(64) Real mean[kNormRows], remainder[kNormRows], rstd[kNormRows];
     const Vec count = broadcast(static_cast<Real>(n));
-    for (int64_t r = 0; r < rows; ++r)
+    for (int64_t r = 0; o.centred && r < rows; ++r)
         store(sums + r * kLanes, row_sums(n, x + r * n));
     store(mean, sum_rows(sums) / count);
     for (int64_t r = 0; r < rows; ++r) {
@@ -155,10 +158,11 @@ void row_statistics(int64_t rows, int64_t n, Real eps, const Real* x, Real* stat
         store(sums + r * kLanes, sum.a);
         store(squares + r * kLanes, sum.b);
     }
-    const Vec rest = sum_rows(sums) / count, variance = sum_rows(squares) / count - rest * rest;
+    const Vec rest = o.centred ? sum_rows(sums) / count : zero();
+    const Vec variance = sum_rows(squares) / count - rest * rest;
     store(remainder, rest);
     // 0 * variance: a NaN stays one
-    const Vec bounded = select(less(zero(), variance), variance, zero() * variance) + broadcast(eps);
+    const Vec bounded = select(less(zero(), variance), variance, zero() * variance) + broadcast(o.eps);
     store(rstd, broadcast(1) / sqrt(bounded));
     for (int64_t r = 0; r < rows; ++r) {
         statistics[3 * r] = mean[r];
@@ -178,13 +182,13 @@ void layer_norm(const LayerNorm& o, const Real* x, const Real* y, const Real* ga
                 const int64_t at = r * n + i;
                 store(sum + at, n - i, load(x + at, n - i) + drop_out(load(y + at, n - i), at));
             }
-        row_statistics(last - first, n, o.eps, from + first * n, statistics + 3 * first);
+        row_statistics(o, last - first, from + first * n, statistics + 3 * first);
         for (int64_t r = first; r < last; ++r) {
             const RowStatistics s = kept_statistics(statistics, r);
             for (int64_t i = 0; i < n; i += kLanes)
                 store(out + r * n + i, n - i,
                       fma(normalised(from + r * n + i, n - i, s), load(gain + i, n - i),
-                          load(bias + i, n - i)));
+                          bias != nullptr ? load(bias + i, n - i) : zero()));
         }
     };
     for_chunks(o.rows, n, [&](int64_t begin, int64_t end) { for_norm_rows(n, begin, end, block); });
@@ -213,7 +217,7 @@ void layer_norm_backward_block(const LayerNorm& o, int64_t first, int64_t last, 
         return;
     const DropOut drop_out(o.key, o.p);
     const Vec count = broadcast(static_cast<Real>(n));
-    store(mean_g, sum_rows(sums) / count);
+    store(mean_g, o.centred ? sum_rows(sums) / count : zero());
     store(mean_gx, sum_rows(dots) / count);
     for (int64_t r = first; r < last; ++r) {
         const RowStatistics s = kept_statistics(statistics, r);

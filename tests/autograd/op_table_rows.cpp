@@ -177,6 +177,11 @@ void OpTable::fused() {
     for (const Shape& shape : {Shape{7}, Shape{3, 5}, Shape{2, 3, 19}, Shape{70, 3}})
         row("layer_norm", join(shape), {in(shape), in({shape[-1]}, 0.5, 2), in({shape[-1]})},
             [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); });
+    row("layer_norm", "no bias", {in({3, 5}), in({5}, 0.5, 2)},
+        [](const Inputs& x) { return layer_norm(x[0], x[1], {}); });
+    for (const Shape& shape : {Shape{7}, Shape{3, 5}, Shape{2, 3, 19}, Shape{70, 3}, Shape{3, 261}})
+        row("rms_norm", join(shape), {in(shape), in({shape[-1]}, 0.5, 2)},
+            [](const Inputs& x) { return rms_norm(x[0], x[1], Real(0.1)); });
     for (const Real rate : {Real(0), Real(0.4)}) {
         const Rng rng = Rng(6).fork("residual");
         const Tokens ids(2, 3, {2, 4, 0, 1, 2, 0}, 0);
@@ -186,6 +191,8 @@ void OpTable::fused() {
             [=](const Inputs& x) { return residual(x[0], x[1], rate, rng); });
         row("residual_norm", join("p ", rate), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2), in({17})},
             [=](const Inputs& x) { return residual_norm(x[0], x[1], rate, rng, x[2], x[3]); });
+        row("residual_rms_norm", join("p ", rate), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2)},
+            [=](const Inputs& x) { return residual_rms_norm(x[0], x[1], rate, rng, x[2]); });
     }
     const Tokens targets(2, 3, {2, 0, 6, 0, 1, 1});
     for (const Real smoothing : {Real(0), Real(0.1)})

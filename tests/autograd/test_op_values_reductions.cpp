@@ -263,14 +263,15 @@ TEST_CASE("values: softmax and its logarithm equal their formulas, with gradient
         [](const auto& x) { return x[0] - autograd::log(sum(autograd::exp(x[0]), {-1}, true)); });
 }
 
-TEST_CASE("layer_norm: a row is the same alone and among others", "[ops][bits]") {
+TEST_CASE("norms: a row is the same alone and among others", "[ops][bits]") {
     constexpr int64_t kRows = 37;
-    for (const int64_t n : {1, 16, 37, 256, 257}) {
+    for (const auto& [n, rms] :
+         {std::pair{1, false}, {16, true}, {37, false}, {37, true}, {256, false}, {257, true}, {257, false}}) {
         const Tensor x = random({kRows, n}, 1), gain = random({n}, 2), bias = random({n}, 3),
                      dy = random({kRows, n}, 4);
         const auto run = [&](int64_t first, int64_t rows) {
             const Tensor part = leaf(slice(x, 0, first, first + rows));
-            const Tensor y = layer_norm(part, gain, bias);
+            const Tensor y = rms ? rms_norm(part, gain) : layer_norm(part, gain, bias);
             sum(y * slice(dy, 0, first, first + rows)).backward();
             return std::pair{y.to_vector(), part.grad().to_vector()};
         };

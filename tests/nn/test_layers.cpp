@@ -100,6 +100,15 @@ TEST_CASE("Norm: each kind is a function of its own, the same of a tensor and of
     }
 }
 
+TEST_CASE("Norm: RMS norm keeps the mean and has no bias", "[nn][layers]") {
+    const Norm layer(4, {.kind = NormKind::rms, .eps = Real(1e-6)});
+    REQUIRE(parameters(layer).size() == 1);
+    CHECK(parameters(layer)[0].name == "gain");
+    CHECK(worst_error(layer(Tensor::from({1, 4}, {1, 7, 5, 5})), std::vector<double>{.2, 1.4, 1, 1}) < 1e-6);
+    put(layer.gain, {1, 2, 3, -1});
+    CHECK(worst_error(layer(Tensor::from({1, 4}, {1, 7, 5, 5})), std::vector<double>{.2, 2.8, 3, -1}) < 1e-6);
+}
+
 TEST_CASE("Embedding: rows by id, zeros for padding", "[nn][layers]") {
     const Embedding layer(4, 2, Rng(1));
     CHECK(layer.table->shape() == Shape({4, 2}));

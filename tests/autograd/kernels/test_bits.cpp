@@ -157,6 +157,18 @@ const Case kCases[] = {
          cpu().layer_norm_backward(o, sum, gain, statistics, dout, dx, dy, dgain, dbias);
          cpu().residual(all, Real(0.3), {1, 2}, x, y, r.out(all));
      }},
+    {"RMS norm, of x and of a residual", true,
+     [](Run& r) {
+         const int64_t all = r.rows * r.n;
+         const Real *x = r.in(all, 1), *y = r.in(all, 2), *gain = r.in(r.n, 3), *dout = r.in(all, 4);
+         Real *sum = r.out(all), *out = r.out(all), *statistics = r.out(3 * r.rows);
+         autograd::kernels::LayerNorm o = {.rows = r.rows, .n = r.n, .eps = Real(1e-5), .centred = false};
+         cpu().layer_norm(o, x, nullptr, gain, nullptr, nullptr, r.out(all), statistics);
+         o.p = Real(0.3);
+         cpu().layer_norm(o, x, y, gain, nullptr, sum, out, statistics);
+         const Out dx = r.sink(all), dy = r.sink(all), dgain = r.sink(r.n);
+         cpu().layer_norm_backward(o, sum, gain, statistics, dout, dx, dy, dgain, {nullptr});
+     }},
     {"gather and scatter_add", true,
      [](Run& r) {
          const int32_t* ids = r.ids(r.rows, 23, 4);
