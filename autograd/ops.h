@@ -147,6 +147,14 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation f, Precision precision = {});
 
+// activation(g, f) * u for x = g | u, columns side by side: (..., 2*N) -> (..., N). The gated linear unit of
+// Dauphin et al. 2017, with any activation.
+Tensor glu(const Tensor& x, Activation f);
+// linear(glu(linear(x, w1, b1), f), w2, b2), keeping only the first layer's output for backward. With silu it
+// is SwiGLU (Shazeer 2020, equation 6): w1 = gate | up, as one product computes both.
+Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
+                          const Tensor& b2, Activation f, Precision precision = {});
+
 // cross_entropy(linear_transposed(x, weight, bias), targets, options), without all logits in memory: it
 // processes a few hundred rows at a time and computes their gradients already in forward. So with bf16 the
 // logits' gradient is rounded before it is multiplied by the loss's own.

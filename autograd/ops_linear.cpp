@@ -174,33 +174,77 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
                          });
 }
 
-// h = f(x @ w1 + b1)         out = h @ w2 + b2
-// dh = dout @ w2ᵀ, d = dh f', then as in linear for both layers
-// It exists to save memory: for backward the composition keeps h and the input of f, this op only one.
-Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
-                    Activation activation, Precision p) {
-    check_linear("feed_forward", x.shape(), w1, b1);
-    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
+// ---- gated: gu = g | u        h = f(g) u        dg = dh u f'(g), du = dh f(g)
+
+Tensor glu(const Tensor& x, Activation activation) {
+    check(x.rank() >= 1 && x.size(-1) % 2 == 0, "[glu] x is ", x.shape(), "; it must be g | u, (..., 2*N)");
     if (Plain::active())
-        return plain::feed_forward(x, w1, b1, w2, b2, activation, p);
+        return plain::glu(x, activation);
     const Unary f = unary_of(activation);
-    const Hidden h = hidden(x, w1, b1, f, p);
+    const int64_t n = x.size(-1) / 2;
+    Tensor h = Tensor::uninitialized(x.shape().with(-1, n));
+    kernels::cpu().glu(f, rows_of(x), n, x.data(), h.mutable_data());
+    return with_backward("glu", h, {&x}, [f, n, dx = x.sink(), x = x.save()](const Tensor& dh) {
+        kernels::cpu().glu_backward(f, rows_of(dh), n, x.data(), dh.data(), dx.open());
+    });
+}
+
+// ---- two layers
+//
+// h = f(x @ w1 + b1), or gated         out = h @ w2 + b2
+// dh = dout @ w2ᵀ, d = dh f', or gated; then as in linear for both layers
+// It exists to save memory: for backward the composition keeps h and the input of f, this op only one.
+static Tensor two_layers(const char* op, const Tensor& x, const Tensor& w1, const Tensor& b1,
+                         const Tensor& w2, const Tensor& b2, Activation activation, Precision p, bool gated) {
+    const Unary f = unary_of(activation);
+    Hidden h;
+    if (gated) {
+        h.kept = forward({.n = w1.size(1), .precision = p}, x, w1, b1);
+        h.values = glu(h.kept, activation);
+    } else {
+        h = hidden(x, w1, b1, f, p);
+    }
     return with_backward(
-        "feed_forward", forward({.n = w2.size(1), .precision = p}, h.values, w2, b2),
-        {&x, &w1, &b1, &w2, &b2},
-        [f, activation, p, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(), w1 = w1.save(),
-         w2 = w2.save(), kept = h.kept.save()](const Tensor& dout) {
+        op, forward({.n = w2.size(1), .precision = p}, h.values, w2, b2), {&x, &w1, &b1, &w2, &b2},
+        [f, activation, p, gated, to1 = Sinks(x, w1, b1), to2 = Sinks({}, w2, b2), x = x.save(),
+         w1 = w1.save(), w2 = w2.save(), kept = h.kept.save()](const Tensor& dout) {
             const Columns first = {.n = kept.shape()[-1], .precision = p};
             const Columns second = {.n = dout.size(-1), .precision = p};
             const Tensor in = kept.tensor();
-            backward(second, f == Unary::relu ? in : autograd::activation(in, activation), w2, dout, to2);
+            const bool is_h = !gated && f == Unary::relu;
+            backward(second, is_h ? in : gated ? glu(in, activation) : autograd::activation(in, activation),
+                     w2, dout, to2);
             if (!to1.any())
                 return;
-            Tensor d = Tensor::uninitialized(kept.shape());
-            backward_of_x(second, dout, w2, {d.mutable_data()});
-            kernels::cpu().unary_backward(f, d.numel(), kept.data(), d.data(), {d.mutable_data()});
+            const Tensor dh = Tensor::uninitialized(dout.shape().with(-1, w2.shape()[0]));
+            backward_of_x(second, dout, w2, {dh.mutable_data()});
+            const Tensor d = gated ? Tensor::uninitialized(kept.shape()) : dh;
+            if (gated)
+                kernels::cpu().glu_backward(f, rows_of(d), dh.size(-1), kept.data(), dh.data(),
+                                            {d.mutable_data()});
+            else
+                kernels::cpu().unary_backward(f, d.numel(), kept.data(), dh.data(), {d.mutable_data()});
             backward(first, x.tensor(), w1, d, to1);
         });
+}
+
+Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
+                    Activation f, Precision p) {
+    check_linear("feed_forward", x.shape(), w1, b1);
+    check_linear("feed_forward", x.shape().with(-1, w1.size(1)), w2, b2);
+    if (Plain::active())
+        return plain::feed_forward(x, w1, b1, w2, b2, f, p);
+    return two_layers("feed_forward", x, w1, b1, w2, b2, f, p, false);
+}
+
+Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
+                          const Tensor& b2, Activation f, Precision p) {
+    check_linear("gated_feed_forward", x.shape(), w1, b1);
+    check(w1.size(1) % 2 == 0, "[gated_feed_forward] w1 is ", w1.shape(), "; it must be gate | up, (K, 2*N)");
+    check_linear("gated_feed_forward", x.shape().with(-1, w1.size(1) / 2), w2, b2);
+    if (Plain::active())
+        return plain::gated_feed_forward(x, w1, b1, w2, b2, f, p);
+    return two_layers("gated_feed_forward", x, w1, b1, w2, b2, f, p, true);
 }
 
 }  // namespace plaingrad::autograd

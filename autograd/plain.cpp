@@ -51,6 +51,20 @@ Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const T
     return plain::linear(hidden, w2, b2, p);                          // (..., d_model)
 }
 
+// f(g) u
+Tensor glu(const Tensor& x, Activation f) {
+    const int64_t n = x.size(-1) / 2;
+    const Tensor gate = activation(slice(x, -1, 0, n), f);  // (..., N)
+    return gate * slice(x, -1, n, 2 * n);                   // (..., N)
+}
+
+// FFN(x) = (f(x Wg + bg) (x Wu + bu)) W2 + b2,  W1 = Wg | Wu      Shazeer 2020, equation 6, where f is swish
+Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
+                          const Tensor& b2, Activation f, Precision p) {
+    const Tensor hidden = plain::glu(plain::linear(x, w1, b1, p), f);  // (..., d_ff)
+    return plain::linear(hidden, w2, b2, p);                           // (..., d_model)
+}
+
 // ------------------------------------------------------------------------------------------------ loss
 
 // loss = mean over the counted targets y of -((1 - s) log p_y + s/V Σ_i log p_i),  p = softmax(logits)

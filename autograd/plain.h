@@ -32,6 +32,9 @@ Tensor linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bi
                          Precision p);
 Tensor feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2, const Tensor& b2,
                     Activation f, Precision p);
+Tensor glu(const Tensor& x, Activation f);
+Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2,
+                          const Tensor& b2, Activation f, Precision p);
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options);
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& targets,
                             const CrossEntropyOptions& options, Precision p);

@@ -42,11 +42,11 @@ const StackConfig& check_config(const StackConfig& c) {
     return c;
 }
 
-// rows: of the embedding. Attention has four matrices of d² numbers, a feed-forward two of d · d_ff.
+// rows: of the embedding. Attention has four matrices of d² numbers, a feed-forward two of d · d_ff, or three.
 static double least_parameters(const BlockConfig& c, int64_t rows, int64_t max_length, double layers) {
     const auto d = static_cast<double>(c.d_model), d_ff = static_cast<double>(c.d_ff);
     const double positions = c.positions == nn::Positions::learned ? static_cast<double>(max_length) : 0;
-    return (static_cast<double>(rows) + positions) * d + layers * (4 * d * d + 2 * d * d_ff);
+    return (static_cast<double>(rows) + positions) * d + layers * (4 * d * d + (c.gated ? 3 : 2) * d * d_ff);
 }
 
 double least_parameters(const StackConfig& c) {

@@ -66,6 +66,7 @@ struct BlockConfig {
     int64_t d_ff = 2048;
 
     nn::Activation activation = nn::Activation::relu;
+    bool gated = false;  // the feed-forward; with silu it is SwiGLU
     NormPlacement norm = NormPlacement::post;
     nn::NormKind norm_kind = nn::NormKind::layer;
     Real norm_eps = Real(1e-5);
@@ -86,6 +87,7 @@ struct BlockConfig {
         field("n_heads", c.n_heads);
         field("d_ff", c.d_ff);
         field("activation", c.activation, autograd::kActivationNames);
+        field("gated", c.gated);
         field("norm", c.norm, kNormPlacementNames);
         field("norm_kind", c.norm_kind, nn::kNormKindNames);
         field("norm_eps", c.norm_eps);

@@ -16,6 +16,7 @@ nn::MultiHeadOptions attention_options(const StackConfig& c) {
 
 nn::FeedForwardOptions feed_forward_options(const StackConfig& c) {
     return {.activation = c.block.activation,
+            .gated = c.block.gated,
             .dropout = c.block.dropout.feed_forward,
             .bias = c.block.feed_forward_bias,
             .init = c.block.init};

@@ -4,21 +4,10 @@
 
 namespace plaingrad::nn {
 
-// W_Q | W_K | W_V, each with initial values of its own.
-static Linear joint_projection(int64_t d_model, const Rng& rng, const LinearOptions& options) {
-    const autograd::NoGrad no_grad;
-    Linear q(d_model, d_model, rng.fork("q_proj"), options);
-    const Linear k(d_model, d_model, rng.fork("k_proj"), options);
-    const Linear v(d_model, d_model, rng.fork("v_proj"), options);
-    q.weight = Parameter(autograd::concat({q.weight, k.weight, v.weight}, 1));  // (d_model, 3*d_model)
-    if (options.bias)
-        q.bias = Parameter(autograd::concat({q.bias, k.bias, v.bias}, 0));  // (3*d_model)
-    return q;
-}
-
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
                                        const MultiHeadOptions& options)
-    : in_proj(joint_projection(d_model, rng, {.bias = options.bias, .init = options.init})),
+    : in_proj(side_by_side(d_model, {{"q_proj", d_model}, {"k_proj", d_model}, {"v_proj", d_model}}, rng,
+                           {.bias = options.bias, .init = options.init})),
       out_proj(d_model, d_model, rng.fork("out_proj"), {.bias = options.bias, .init = options.init}),
       dropout(options.dropout, rng.fork("dropout")),
       n_heads(n_heads_) {

@@ -17,6 +17,7 @@ struct Linear {
     Linear(int64_t in, int64_t out, const Rng& rng, const LinearOptions& o = {})
         : weight(initial_matrix(o.init, {in, out}, in, out, rng.fork("weight"))),
           bias(o.bias ? Parameter(initial_bias(o.init, in, out, rng.fork("bias"))) : Parameter()) {}
+    Linear(Parameter weight_, Parameter bias_) : weight(std::move(weight_)), bias(std::move(bias_)) {}
     Tensor operator()(const Tensor& x, const Mode& mode) const {
         return autograd::linear(x, weight, bias, mode.precision());
     }
@@ -28,5 +29,13 @@ struct Linear {
     Parameter weight;  // (in, out)
     Parameter bias;    // (out), or absent
 };
+
+// Several layers of one input as one, so that one product computes all of them: their weights and biases side
+// by side, each with initial values of its own, from rng.fork(name).
+struct Part {
+    const char* name;
+    int64_t out;
+};
+Linear side_by_side(int64_t in, const std::vector<Part>& parts, const Rng& rng, const LinearOptions& o);
 
 }  // namespace plaingrad::nn

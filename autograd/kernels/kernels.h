@@ -155,6 +155,9 @@ struct Kernels {
     // dx = dy * f'(x), dx may be dy; `saved` is y for exp, sqrt, tanh and sigmoid, else x
     // (unary_saves_output)
     void (*unary_backward)(Unary, int64_t n, const Real* saved, const Real* dy, Out dx);
+    // h = f(g) u for rows gu = g | u of 2n numbers; dgu = dg | du = dh u f'(g) | dh f(g). f: an Activation's
+    void (*glu)(Unary f, int64_t rows, int64_t n, const Real* gu, Real* h);
+    void (*glu_backward)(Unary f, int64_t rows, int64_t n, const Real* gu, const Real* dh, Out dgu);
     // out[i,j,k,l] = a[...] op b[...], over the loops; out is dense, and may be an operand of its own shape
     void (*binary)(Binary, const Loop4&, const Real* a, const Real* b, Out out);
     // y = x / (1-p) where kept, else 0; whether element i is kept depends only on key and i

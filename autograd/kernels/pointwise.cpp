@@ -175,14 +175,42 @@ void unary(Unary function, int64_t n, const Real* x, Real* y) {
                  [&](int64_t begin, int64_t end) { unary_row(function, end - begin, x + begin, y + begin); });
 }
 
+template <class F>
+inline Vec passed_back(F f, Vec x, Vec dy) {
+    if constexpr (requires { f.passed(x, dy); })
+        return f.passed(x, dy);
+    else
+        return dy * f.derivative(x);
+}
+
 void unary_backward(Unary function, int64_t n, const Real* saved, const Real* dy, Out dx) {
     with_function(function, [&](auto f) {
         parallel_for_vectors(n, [&](int64_t i, int64_t count) {
-            const Vec x = load(saved + i, count), d = load(dy + i, count);
-            if constexpr (requires { f.passed(x, d); })
-                put(dx, i, count, f.passed(x, d));
-            else
-                put(dx, i, count, d * f.derivative(x));
+            put(dx, i, count, passed_back(f, load(saved + i, count), load(dy + i, count)));
+        });
+    });
+}
+
+// A gated linear unit: h = f(g) u        dg = dh u f'(g),  du = dh f(g)
+void glu(Unary function, int64_t rows, int64_t n, const Real* gu, Real* h) {
+    with_function(function, [&](auto f) {
+        for_rows(rows, n, [&](int64_t r) {
+            const Real *const g = gu + 2 * r * n, *const u = g + n;
+            for_vectors(0, n, [&](int64_t i, int64_t count) {
+                store(h + r * n + i, count, f.forward(load(g + i, count)) * load(u + i, count));
+            });
+        });
+    });
+}
+
+void glu_backward(Unary function, int64_t rows, int64_t n, const Real* gu, const Real* dh, Out dgu) {
+    with_function(function, [&](auto f) {
+        for_rows(rows, n, [&](int64_t r) {
+            for_vectors(2 * r * n, (2 * r + 1) * n, [&](int64_t g, int64_t count) {
+                const Vec x = load(gu + g, count), d = load(dh + g - r * n, count);
+                put(dgu, g, count, passed_back(f, x, d * load(gu + g + n, count)));
+                put(dgu, g + n, count, d * f.forward(x));
+            });
         });
     });
 }

@@ -22,7 +22,7 @@ OpTable::OpTable(autograd::Precision precision) : p_(precision) {
     };
     if (p_ == autograd::Precision::bf16)
         std::erase_if(rows, [&](const OpRow& row) {
-            return !has(row, "matmul") && !has(row, "linear") && row.op != "feed_forward" &&
+            return !has(row, "matmul") && !has(row, "linear") && !has(row, "feed_forward") &&
                    !has(row, "attention");
         });
     for (OpRow& each : rows)

@@ -161,6 +161,17 @@ void OpTable::fused() {
         row("feed_forward", join(static_cast<int>(f)),
             {in({3, 5}), in({5, 17}), in({17}), in({17, 4}), in({4})},
             [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f, p); });
+    for (const Activation f : kActivations) {
+        row("glu", join(static_cast<int>(f)), {in({2, 3, 34})},
+            [=](const Inputs& x) { return glu(x[0], f); });
+        row("gated_feed_forward", join(static_cast<int>(f)),
+            {in({3, 5}), in({5, 34}), in({34}), in({17, 4}), in({4})},
+            [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], x[2], x[3], x[4], f, p); });
+    }
+    row("gated_feed_forward", "no biases", {in({2, 3, 5}), in({5, 6}), in({3, 5})},
+        [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], {}, x[2], {}, Activation::silu, p); });
+    row("glu", "with another consumer", {in({3, 4})},
+        [](const Inputs& x) { return add(glu(x[0], Activation::silu), slice(x[0], 1, 0, 2)); });
     row("linear_columns", "the last two", {in({3, 5}), in({5, 5}), in({5})},
         [=](const Inputs& x) { return linear_columns(x[0], x[1], x[2], 3, 2, p); });
     row("linear_columns", "two of five", {in({3, 5}), in({5, 5}), in({5})}, [=](const Inputs& x) {

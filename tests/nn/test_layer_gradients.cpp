@@ -70,14 +70,20 @@ TEST_CASE("gradients: positions, sinusoidal and learned, from any first", "[nn][
 TEST_CASE("gradients: FeedForward, each activation, with bias and without, dropout on", "[nn][gradcheck]") {
     const Mode train = Mode::train(Rng(7));
     for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
-        for (const bool bias : {true, false}) {
-            for (const Real dropout : {Real(0), Real(0.3)}) {
-                const FeedForward layer(
-                    5, 13, Rng(8),
-                    {.activation = f, .dropout = dropout, .bias = bias, .init = Init::pytorch});
-                const auto all = leaves(layer, {random({2, 3, 5}, 9)});
-                CHECK(all.size() == (bias ? 5 : 3));
-                check_gradients("FeedForward", all, [&] { return layer(all.back().tensor, train); });
+        for (const bool gated : {true, false}) {
+            for (const bool bias : {true, false}) {
+                for (const Real dropout : {Real(0), Real(0.3)}) {
+                    const FeedForward layer(5, 13, Rng(8),
+                                            {.activation = f,
+                                             .gated = gated,
+                                             .dropout = dropout,
+                                             .bias = bias,
+                                             .init = Init::pytorch});
+                    const auto all = leaves(layer, {random({2, 3, 5}, 9)});
+                    CHECK(all.size() == (bias ? 5 : 3));
+                    check_gradients(gated ? "gated FeedForward" : "FeedForward", all,
+                                    [&] { return layer(all.back().tensor, train); });
+                }
             }
         }
     }

@@ -205,6 +205,25 @@ TEST_CASE("FeedForward: two layers with the activation between", "[nn][layers]")
     }
 }
 
+TEST_CASE("FeedForward: gated, a product of two layers", "[nn][layers]") {
+    const FeedForward layer(2, 2, Rng(2), {.activation = Activation::silu, .gated = true, .bias = false});
+    REQUIRE(layer.linear1.weight->shape() == Shape({2, 4}));  // gate | up
+    put(layer.linear1.weight, {1, 0, 2, 0, 0, -1, 0, 3});
+    put(layer.linear2.weight, {1, 10, 0, 1});
+    const auto silu = [](double x) { return x / (1 + std::exp(-x)); };
+    const double first = silu(2) * 4, second = silu(-3) * 9;  // of x = (2, 3): gates 2 and -3, up 4 and 9
+    CHECK(worst_error(layer(Tensor::from({1, 2}, {2, 3}), Mode::eval()),
+                      std::vector<double>{first, 10 * first + second}) < 1e-5);
+    // Each of the two begins as a layer of its own would: Xavier's bound has their own width.
+    const FeedForward wide(16, 400, Rng(9), {.gated = true});
+    const double bound = std::sqrt(6.0 / 416);
+    double largest = 0;
+    for (const double w : doubles(wide.linear1.weight))
+        largest = std::fmax(largest, std::abs(w));
+    CHECK((largest <= bound && largest > 0.99 * bound));
+    CHECK(parameter_count(wide) == 16 * 800 + 800 + 400 * 16 + 16);
+}
+
 TEST_CASE("layers: the shapes that the tutorials print", "[nn][layers]") {
     const autograd::NoGrad no_grad;
     const Tensor x = random({2, 10, 512}, 3);

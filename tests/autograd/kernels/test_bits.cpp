@@ -169,6 +169,15 @@ const Case kCases[] = {
          const Out dx = r.sink(all), dy = r.sink(all), dgain = r.sink(r.n);
          cpu().layer_norm_backward(o, sum, gain, statistics, dout, dx, dy, dgain, {nullptr});
      }},
+    {"glu", true,
+     [](Run& r) {
+         const int64_t all = r.rows * r.n;
+         const Real *gu = r.in(2 * all, 1), *dh = r.in(all, 2);
+         for (const auto f : {Unary::relu, Unary::gelu, Unary::gelu_tanh, Unary::silu}) {
+             cpu().glu(f, r.rows, r.n, gu, r.out(all));
+             cpu().glu_backward(f, r.rows, r.n, gu, dh, r.sink(2 * all));
+         }
+     }},
     {"gather and scatter_add", true,
      [](Run& r) {
          const int32_t* ids = r.ids(r.rows, 23, 4);
