@@ -3,7 +3,7 @@
 // Every op throws autograd::Error, naming the shapes, if they do not fit. Dimensions count from 0, or from
 // the end if negative.
 //
-//     B batch · S source length · T target length · H heads · D size of a head · V vocabulary
+//     B batch · S source length · T target length · H heads, G of keys and values · D size of a head · V vocabulary
 //     M, K, N any sizes; "..." any leading dimensions
 #pragma once
 
@@ -182,6 +182,9 @@ Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rn
 
 struct AttentionOptions {
     int64_t n_heads = 1;
+    // G, a divisor of H: each head of keys and values is read by H/G heads of queries in a row (grouped-query
+    // attention, Ainslie et al. 2023). 0: as many as n_heads.
+    int64_t n_kv_heads = 0;
     Mask mask = {};
     Real dropout = 0;           // of the weights
     const Rng* rng = nullptr;   // needed if dropout > 0
@@ -191,8 +194,8 @@ struct AttentionOptions {
     const std::vector<int32_t>* kv_rows = nullptr;
 };
 // Scaled dot-product attention, "Attention Is All You Need", §3.2.1, for all heads at once:
-//     q (B, T, H*D), k and v (B, S, H*D) -> (B, T, H*D)
-// For each head, which is D columns of each, this is
+//     q (B, T, H*D), k and v (B, S, G*D) -> (B, T, H*D)
+// For each head, which is D columns of each (of k and v head h / (H/G)), this is
 //     scores  = matmul(q, k, b_transposed) / √D         // (T, S)
 //     weights = dropout(softmax(scores over the allowed keys))
 //     out     = matmul(weights, v)                      // (T, D)
@@ -200,8 +203,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
                  Precision precision = {});
 // The same for q, k, v packed side by side in one tensor, as one joint projection produces them. Their
 // gradients are packed the same way.
-//     self_attention(qkv)   = attention(q, k, v)    qkv = q | k | v  (B, T, 3*H*D)
-//     cross_attention(q, kv) = attention(q, k, v)   q (B, T, H*D), kv = k | v  (B, S, 2*H*D)
+//     self_attention(qkv)   = attention(q, k, v)    qkv = q | k | v  (B, T, (H + 2*G)*D)
+//     cross_attention(q, kv) = attention(q, k, v)   q (B, T, H*D), kv = k | v  (B, S, 2*G*D)
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options = {}, Precision precision = {});
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options = {},
                        Precision precision = {});

@@ -16,9 +16,15 @@
 namespace plaingrad::autograd {
 namespace {
 
+int64_t kv_heads(const AttentionOptions& o) { return o.n_kv_heads > 0 ? o.n_kv_heads : o.n_heads; }
+
+std::string of_heads(const AttentionOptions& o) { return join(", with H = ", o.n_heads, " and G = ", kv_heads(o)); }
+
 void check_options(const Tensor& q, int64_t width, const Tensor& k, const AttentionOptions& o, bool cross) {
     check(o.n_heads >= 1 && width % o.n_heads == 0, "[attention] ", width,
           " columns cannot be divided among ", o.n_heads, " heads");
+    check(o.n_kv_heads >= 0 && o.n_heads % kv_heads(o) == 0,
+          "[attention] n_heads must be a multiple of n_kv_heads: got ", o.n_heads, " and ", o.n_kv_heads);
     check(o.dropout >= 0 && o.dropout < 1, "[attention] the dropout rate must be in [0, 1): got ", o.dropout);
     check(o.dropout == 0 || o.rng != nullptr, "[attention] dropout needs an Rng; pass .rng");
     o.mask.check_fits(q.size(0), q.size(1), k.size(1));
@@ -43,6 +49,7 @@ kernels::Attention sizes_of(const Tensor& q, const Tensor& k, int64_t width, con
             .kv_rows = o.kv_rows != nullptr ? o.kv_rows->data() : nullptr,
             .scale = static_cast<Real>(1 / std::sqrt(static_cast<double>(d))),
             .mask = o.mask.view(),
+            .group = o.n_heads / kv_heads(o),
             .dropout = o.dropout,
             .key = o.dropout > 0 ? o.rng->key() : kernels::RandomKey{}};
 }
@@ -103,9 +110,9 @@ Tensor attended(const char* op, const std::vector<const Tensor*>& inputs, const 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
                  Precision p) {
     check(q.rank() == 3 && k.rank() == 3 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
-              q.size(2) == k.size(2),
+              q.size(2) * kv_heads(options) == k.size(2) * options.n_heads,
           "[attention] q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
-          "; q must be (B, T, H*D), k and v (B, S, H*D)");
+          "; q must be (B, T, H*D), k and v (B, S, G*D)", of_heads(options));
     check_options(q, q.size(2), k, options, false);
     if (Plain::active())
         return plain::attention(q, k, v, options, p);
@@ -114,26 +121,30 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 
 // qkv = q | k | v, columns side by side
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p) {
-    check(qkv.rank() == 3 && qkv.size(2) % 3 == 0, "[self_attention] qkv is ", qkv.shape(),
-          "; it must be q | k | v, (B, T, 3*H*D)");
-    const int64_t width = qkv.size(2) / 3;
+    const int64_t heads = options.n_heads + 2 * kv_heads(options);
+    check(qkv.rank() == 3 && heads > 0 && qkv.size(2) % heads == 0, "[self_attention] qkv is ", qkv.shape(),
+          "; it must be q | k | v, (B, T, (H + 2*G)*D)", of_heads(options));
+    const int64_t d = qkv.size(2) / heads, width = options.n_heads * d;
     check_options(qkv, width, qkv, options, false);
     if (Plain::active())
         return plain::self_attention(qkv, options, p);
-    return attended("self_attention", {&qkv}, {0}, {0, width}, {0, 2 * width}, width, options, p);
+    return attended("self_attention", {&qkv}, {0}, {0, width},
+                    {0, width + kv_heads(options) * d}, width, options, p);
 }
 
 // kv = k | v, columns side by side
 Tensor cross_attention(const Tensor& q, const Tensor& kv, const AttentionOptions& options, Precision p) {
     const std::vector<int32_t>* const rows = options.kv_rows;
     check(q.rank() == 3 && kv.rank() == 3 &&
-              (rows != nullptr ? std::ssize(*rows) : kv.size(0)) == q.size(0) && 2 * q.size(2) == kv.size(2),
+              (rows != nullptr ? std::ssize(*rows) : kv.size(0)) == q.size(0) &&
+              2 * q.size(2) * kv_heads(options) == kv.size(2) * options.n_heads,
           "[cross_attention] q is ", q.shape(), ", kv is ", kv.shape(),
-          "; q must be (B, T, H*D), kv = k | v (B, S, 2*H*D), and kv_rows, if given, B numbers");
+          "; q must be (B, T, H*D), kv = k | v (B, S, 2*G*D), and kv_rows, if given, B numbers",
+          of_heads(options));
     check_options(q, q.size(2), kv, options, true);
     if (Plain::active())
         return plain::cross_attention(q, kv, options, p);
-    return attended("cross_attention", {&q, &kv}, {0}, {1}, {1, q.size(2)}, q.size(2), options, p);
+    return attended("cross_attention", {&q, &kv}, {0}, {1}, {1, kv.size(2) / 2}, q.size(2), options, p);
 }
 
 }  // namespace plaingrad::autograd

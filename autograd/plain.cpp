@@ -155,6 +155,16 @@ static Tensor merge_heads(const Tensor& heads) {
     return reshape(permute(heads, {0, 2, 1, 3}), {heads.size(0), heads.size(2), -1});  // (B, T, H*D)
 }
 
+// Head h of the result is head h / (H/G): (B, G, S, D) -> (B, H, S, D)
+static Tensor repeat_heads(const Tensor& heads, int64_t n_heads) {
+    std::vector<Tensor> repeated;
+    for (int64_t h = 0; h < n_heads; ++h) {
+        const int64_t g = h / (n_heads / heads.size(1));
+        repeated.push_back(slice(heads, 1, g, g + 1));  // (B, 1, S, D)
+    }
+    return n_heads == heads.size(1) ? heads : concat(repeated, 1);
+}
+
 // In a matrix product a masked NaN would still spread, because 0 * NaN is NaN. So the products below replace
 // non-finite elements by 0, and NaN is added back only where the mask lets it be seen. This protects backward
 // too.
@@ -202,10 +212,11 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
                  Precision p) {
     const FloatControl ieee;  // √D must be rounded the same way everywhere
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
+    const int64_t G = k.size(2) / D;
     const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
     const Tensor queries = split_heads(q, H);                     // (B, H, T, D)
-    const Tensor keys = split_heads(k, H);                        // (B, H, S, D)
-    const Tensor values = split_heads(v, H);                      // (B, H, S, D)
+    const Tensor keys = repeat_heads(split_heads(k, G), H);       // (B, H, S, D)
+    const Tensor values = repeat_heads(split_heads(v, G), H);     // (B, H, S, D)
 
     const Tensor scores = dot_products(queries, keys, p) / std::sqrt(static_cast<Real>(D));  // (B, H, T, S)
     const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());       // (B, H, T, S)
@@ -221,19 +232,22 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 
 // qkv = q | k | v
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p) {
-    const int64_t width = qkv.size(2) / 3;
-    const Tensor q = slice(qkv, 2, 0, width), k = slice(qkv, 2, width, 2 * width);  // (B, T, H*D)
-    return plain::attention(q, k, slice(qkv, 2, 2 * width, 3 * width), options, p);
+    const int64_t H = options.n_heads, G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
+    const int64_t D = qkv.size(2) / (H + 2 * G), end_of_k = (H + G) * D;
+    const Tensor q = slice(qkv, 2, 0, H * D);                // (B, T, H*D)
+    const Tensor k = slice(qkv, 2, H * D, end_of_k);         // (B, T, G*D)
+    const Tensor v = slice(qkv, 2, end_of_k, qkv.size(2));   // (B, T, G*D)
+    return plain::attention(q, k, v, options, p);
 }
 
 // kv = k | v
 Tensor cross_attention(const Tensor& q, const Tensor& kv_, const AttentionOptions& options, Precision p) {
-    const int64_t width = q.size(2), s = kv_.size(1);
+    const int64_t width = kv_.size(2) / 2, s = kv_.size(1);
     Tensor kv = kv_;
     if (options.kv_rows != nullptr)
         kv = embedding(reshape(kv, {kv.size(0), s * 2 * width}), Tokens(q.size(0), 1, *options.kv_rows))
                  .with_shape({q.size(0), s, 2 * width});
-    const Tensor k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);  // (B, S, H*D)
+    const Tensor k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);  // (B, S, G*D)
     return plain::attention(q, k, v, options, p);
 }
 

@@ -22,8 +22,13 @@ static void check_specials(const Specials& s, int64_t vocabulary) {
 static void check_block(const BlockConfig& c) {
     check(c.d_model >= 1 && c.d_ff >= 1, "[config] d_model and d_ff must be at least 1: got ", c.d_model,
           " and ", c.d_ff);
-    check(c.n_heads >= 1 && c.d_model % c.n_heads == 0, "[config] d_model = ", c.d_model,
-          " must be a multiple of n_heads = ", c.n_heads);
+    check(c.n_heads >= 1 && c.n_kv_heads >= 0 && c.head_dim >= 0,
+          "[config] n_heads must be at least 1, n_kv_heads and head_dim not negative: got n_heads = ", c.n_heads,
+          ", n_kv_heads = ", c.n_kv_heads, ", head_dim = ", c.head_dim);
+    check(c.head_dim > 0 || c.d_model % c.n_heads == 0, "[config] d_model = ", c.d_model,
+          " must be a multiple of n_heads = ", c.n_heads, ", unless head_dim says how wide a head is");
+    check(c.n_kv_heads == 0 || c.n_heads % c.n_kv_heads == 0, "[config] n_heads = ", c.n_heads,
+          " must be a multiple of n_kv_heads = ", c.n_kv_heads);
     check(c.norm_eps > 0 && std::isfinite(c.norm_eps), "[config] norm_eps must be positive and finite: got ",
           c.norm_eps);
     const auto& [embeddings, sublayers, feed_forward, attention] = c.dropout;
@@ -42,11 +47,18 @@ const StackConfig& check_config(const StackConfig& c) {
     return c;
 }
 
-// rows: of the embedding. Attention has four matrices of d² numbers, a feed-forward two of d · d_ff, or three.
+// An attention has four matrices: those of queries and of the output, of keys and of values.
+static double attention_numbers(const BlockConfig& c) {
+    const auto d = static_cast<double>(c.d_model), heads = static_cast<double>(c.n_heads);
+    const double kv_heads = c.n_kv_heads > 0 ? static_cast<double>(c.n_kv_heads) : heads;
+    return 2 * d * (heads + kv_heads) * (c.head_dim > 0 ? static_cast<double>(c.head_dim) : d / heads);
+}
+
+// rows: of the embedding. A feed-forward has two matrices of d · d_ff numbers, or three.
 static double least_parameters(const BlockConfig& c, int64_t rows, int64_t max_length, double layers) {
     const auto d = static_cast<double>(c.d_model), d_ff = static_cast<double>(c.d_ff);
     const double positions = c.positions == nn::Positions::learned ? static_cast<double>(max_length) : 0;
-    return (static_cast<double>(rows) + positions) * d + layers * (4 * d * d + (c.gated ? 3 : 2) * d * d_ff);
+    return (static_cast<double>(rows) + positions) * d + layers * (attention_numbers(c) + (c.gated ? 3 : 2) * d * d_ff);
 }
 
 double least_parameters(const StackConfig& c) {
@@ -55,10 +67,10 @@ double least_parameters(const StackConfig& c) {
 
 // The decoder's layers have a second attention.
 double least_parameters(const TransformerConfig& c) {
-    const auto d = static_cast<double>(c.block.d_model), decoder = static_cast<double>(c.n_decoder_layers);
+    const auto decoder = static_cast<double>(c.n_decoder_layers);
     return least_parameters(c.block, std::max(c.src_vocabulary, c.tgt_vocabulary), c.max_length,
                             static_cast<double>(c.n_encoder_layers) + decoder) +
-           decoder * 4 * d * d;
+           decoder * attention_numbers(c.block);
 }
 
 static StackConfig stack(const TransformerConfig& c, int64_t vocabulary, int64_t n_layers, bool tied) {

@@ -63,6 +63,8 @@ struct DropoutRates {
 struct BlockConfig {
     int64_t d_model = 512;
     int64_t n_heads = 8;
+    int64_t n_kv_heads = 0;  // of keys and values, a divisor of n_heads; 0: n_heads
+    int64_t head_dim = 0;    // 0: d_model / n_heads
     int64_t d_ff = 2048;
 
     nn::Activation activation = nn::Activation::relu;
@@ -85,6 +87,8 @@ struct BlockConfig {
     static void fields(Config& c, Field& field) {
         field("d_model", c.d_model);
         field("n_heads", c.n_heads);
+        field("n_kv_heads", c.n_kv_heads);
+        field("head_dim", c.head_dim);
         field("d_ff", c.d_ff);
         field("activation", c.activation, autograd::kActivationNames);
         field("gated", c.gated);

@@ -11,7 +11,11 @@ Mask hiding_padding(const Tokens& ids) {
 }
 
 nn::MultiHeadOptions attention_options(const StackConfig& c) {
-    return {.dropout = c.block.dropout.attention, .bias = c.block.attention_bias, .init = c.block.init};
+    return {.n_kv_heads = c.block.n_kv_heads,
+            .head_dim = c.block.head_dim,
+            .dropout = c.block.dropout.attention,
+            .bias = c.block.attention_bias,
+            .init = c.block.init};
 }
 
 nn::FeedForwardOptions feed_forward_options(const StackConfig& c) {

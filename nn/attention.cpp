@@ -4,24 +4,34 @@
 
 namespace plaingrad::nn {
 
-MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
-                                       const MultiHeadOptions& options)
-    : in_proj(side_by_side(d_model, {{"q_proj", d_model}, {"k_proj", d_model}, {"v_proj", d_model}}, rng,
-                           {.bias = options.bias, .init = options.init})),
-      out_proj(d_model, d_model, rng.fork("out_proj"), {.bias = options.bias, .init = options.init}),
-      dropout(options.dropout, rng.fork("dropout")),
-      n_heads(n_heads_) {
-    check(n_heads >= 1 && d_model % n_heads == 0, "[MultiHeadAttention] d_model = ", d_model,
-          " must be a multiple of n_heads = ", n_heads);
+static Linear input_projection(int64_t d_model, int64_t n_heads, const Rng& rng,
+                               const MultiHeadOptions& o) {
+    check(n_heads >= 1 && (o.head_dim > 0 || d_model % n_heads == 0), "[MultiHeadAttention] d_model = ",
+          d_model, " must be a multiple of n_heads = ", n_heads);
+    check(o.n_kv_heads >= 0 && (o.n_kv_heads == 0 || n_heads % o.n_kv_heads == 0),
+          "[MultiHeadAttention] n_heads = ", n_heads, " must be a multiple of n_kv_heads = ", o.n_kv_heads);
+    const int64_t d = o.head_dim > 0 ? o.head_dim : d_model / n_heads;
+    const int64_t kv = (o.n_kv_heads > 0 ? o.n_kv_heads : n_heads) * d;
+    return side_by_side(d_model, {{"q_proj", n_heads * d}, {"k_proj", kv}, {"v_proj", kv}}, rng,
+                        {.bias = o.bias, .init = o.init});
 }
+
+MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const Rng& rng,
+                                       const MultiHeadOptions& o)
+    : in_proj(input_projection(d_model, n_heads_, rng, o)),
+      out_proj(o.head_dim > 0 ? n_heads_ * o.head_dim : d_model, d_model, rng.fork("out_proj"),
+               {.bias = o.bias, .init = o.init}),
+      dropout(o.dropout, rng.fork("dropout")),
+      n_heads(n_heads_),
+      n_kv_heads(o.n_kv_heads > 0 ? o.n_kv_heads : n_heads_) {}
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
     if (pass.cache != nullptr)
         return attend_cached(x, pass);
-    const Tensor qkv = in_proj(x, pass.mode);  // (B, T, 3*d_model)
+    const Tensor qkv = in_proj(x, pass.mode);  // (B, T, (H + 2*G)*D)
     const Rng rng = dropout.rng_in(pass.mode);
     const Tensor heads = autograd::self_attention(qkv, op_options(pass.mask, pass, rng),
-                                                  pass.mode.precision());  // (B, T, d_model)
+                                                  pass.mode.precision());  // (B, T, H*D)
     return out_proj(heads, pass.mode);                                     // (B, T, d_model)
 }
 
@@ -31,9 +41,9 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, con
 }
 
 Tensor MultiHeadAttention::project(const Tensor& memory, const Mode& mode) const {
-    const int64_t width = out_proj.weight->size(0);  // d_model
-    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, width, 2 * width,
-                                    mode.precision());  // (B, S, 2*d_model)
+    const int64_t width = out_proj.weight->size(0), all = in_proj.weight->size(1);  // H*D, (H + 2*G)*D
+    return autograd::linear_columns(memory, in_proj.weight, in_proj.bias, width, all - width,
+                                    mode.precision());  // (B, S, 2*G*D)
 }
 
 Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) const {
@@ -52,11 +62,11 @@ Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) cons
 
 Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys_values, const Mask& mask,
                                   const Pass& pass) const {
-    const int64_t width = out_proj.weight->size(0);  // d_model
+    const int64_t width = out_proj.weight->size(0);  // H*D
     const Rng rng = dropout.rng_in(pass.mode);
     const Precision p = pass.mode.precision();
     const Tensor q =
-        autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width, p);  // (B, T, d_model)
+        autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width, p);  // (B, T, H*D)
     const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, pass, rng), p);
     return out_proj(heads, pass.mode);  // (B, T, d_model)
 }
@@ -66,7 +76,13 @@ autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, cons
     const Real p = dropout.rate_in(pass.mode);
     Tensor* const weights = pass.mode.probe != nullptr ? &pass.mode.probe->place(*this) : nullptr;
     const auto* const rows = pass.cache != nullptr ? pass.cache->rows() : nullptr;
-    return {.n_heads = n_heads, .mask = mask, .dropout = p, .rng = &rng, .weights = weights, .kv_rows = rows};
+    return {.n_heads = n_heads,
+            .n_kv_heads = n_kv_heads,
+            .mask = mask,
+            .dropout = p,
+            .rng = &rng,
+            .weights = weights,
+            .kv_rows = rows};
 }
 
 }  // namespace plaingrad::nn

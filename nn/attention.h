@@ -12,6 +12,8 @@
 namespace plaingrad::nn {
 
 struct MultiHeadOptions {
+    int64_t n_kv_heads = 0;  // G: of keys and values, a divisor of n_heads; 0: n_heads
+    int64_t head_dim = 0;    // D; 0: d_model / n_heads
     Real dropout = 0;  // of the attention weights; the paper has none there
     bool bias = true;
     Init init = Init::xavier;
@@ -30,11 +32,15 @@ struct Pass {
 
 // MultiHead(q, k, v) = Concat(head_1, ..., head_H) W_O,  head_i = attention(q W_Q_i, k W_K_i, v W_V_i)
 //
+// With fewer heads of keys and values than of queries (grouped-query attention, Ainslie et al. 2023), several
+// heads of queries read the same keys and values: a cache of them is smaller by H/G, and so is the time to read
+// it, which is most of a step of decoding.
+//
 // The projections are side by side in one matrix, W_Q | W_K | W_V, and so are the heads within each of these:
 // head i is columns i*D to i*D + D. So self-attention needs only one product for all three. The attention op
 // reads the heads in place: nothing is split, transposed or merged. A probe sees the attention weights.
 struct MultiHeadAttention {
-    // Throws Error unless d_model is a multiple of n_heads.
+    // Throws Error unless n_heads is a multiple of n_kv_heads, and d_model one of n_heads if it decides D.
     MultiHeadAttention(int64_t d_model, int64_t n_heads, const Rng& rng,
                        const MultiHeadOptions& options = {});
 
@@ -43,7 +49,7 @@ struct MultiHeadAttention {
     // Queries from x (B, T, d_model), keys and values from memory (B, S, d_model) -> (B, T, d_model).
     Tensor operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const;
 
-    // Keys | values of memory (B, S, d_model) -> (B, S, 2*d_model): the half of attention that does not
+    // Keys | values of memory (B, S, d_model) -> (B, S, 2*G*D): the half of attention that does not
     // depend on the queries. Decoding computes it once: KeyValueCache(project(memory, mode)).
     Tensor project(const Tensor& memory, const Mode& mode) const;
 
@@ -52,10 +58,10 @@ struct MultiHeadAttention {
         v("out_proj", out_proj);
     }
 
-    Linear in_proj;   // d_model -> 3*d_model
-    Linear out_proj;  // d_model -> d_model
+    Linear in_proj;   // d_model -> (H + 2*G)*D
+    Linear out_proj;  // H*D -> d_model
     Dropout dropout;
-    int64_t n_heads;
+    int64_t n_heads, n_kv_heads;
 
 private:
     Tensor attend_cached(const Tensor& x, const Pass& pass) const;

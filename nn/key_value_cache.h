@@ -15,7 +15,7 @@ namespace plaingrad::nn {
 
 using autograd::Tensor;
 
-// Keys | values of one attention layer: (stored sentences, capacity, 2*d_model), of which `length()`
+// Keys | values of one attention layer: (stored sentences, capacity, 2*G*D), of which `length()`
 // positions are filled. It can be moved but not copied: a copy would share its memory, and each would
 // overwrite the other's new positions.
 class KeyValueCache {
@@ -23,10 +23,10 @@ public:
     KeyValueCache() = default;
     KeyValueCache(KeyValueCache&&) = default;
     KeyValueCache& operator=(KeyValueCache&&) = default;
-    explicit KeyValueCache(const Tensor& keys_values)  // (B, S, 2*d_model)
+    explicit KeyValueCache(const Tensor& keys_values)  // (B, S, 2*G*D)
         : stored_(keys_values), length_(keys_values.size(1)) {}
 
-    // next (B, T, 2*d_model): T more positions. The capacity doubles when it is full. Throws Error for
+    // next (B, T, 2*G*D): T more positions. The capacity doubles when it is full. Throws Error for
     // another B.
     void append(const Tensor& next);
     // Sentence i of the batch becomes what sentence rows[i] was. Throws Error for a row that does not exist;
@@ -34,11 +34,11 @@ public:
     void select(const std::vector<int32_t>& rows);
 
     int64_t length() const { return length_; }
-    // (stored sentences, capacity, 2*d_model): any numbers from `length()` on
+    // (stored sentences, capacity, 2*G*D): any numbers from `length()` on
     const Tensor& stored() const { return stored_; }
     // (B): the stored sentence that each one of the batch is; nullptr: they are in order, as after `append`.
     const std::vector<int32_t>* rows() const { return rows_.empty() ? nullptr : &rows_; }
-    // (B, length, 2*d_model). Requires that they are in order.
+    // (B, length, 2*G*D). Requires that they are in order.
     Tensor filled() const { return autograd::slice(stored_, 1, 0, length_); }
 
 private:

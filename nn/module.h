@@ -8,7 +8,8 @@
 // printing.
 //
 // Legend for shapes, here and in models/:
-//     B batch · S source length · T target length · H heads · D d_model / H · V vocabulary
+//     B batch · S source length · T target length · H heads, G of keys and values · D size of a head
+//     V vocabulary
 #pragma once
 
 #include <cstdint>

@@ -70,10 +70,11 @@ struct Room {
     fetch(out, h.out(0), a.queries, a.d, h.out_row());
 }
 
-// Tasks per chunk, if a head is `parts` of them: eight steps of the products' sums are as much work as a
-// number elsewhere.
-int64_t tasks_per_chunk(const Attention& a, int64_t parts) {
-    return parts > 1 ? 1 : rows_per_chunk(a.batch * a.heads, a.queries * a.keys * a.d / 8);
+// Tasks per chunk, if a head is `parts` of them, or `heads` are one: eight steps of the products' sums are as
+// much work as a number elsewhere.
+int64_t tasks_per_chunk(const Attention& a, int64_t parts, int64_t heads) {
+    const int64_t numbers = a.queries * a.keys * a.d / 8 * heads;
+    return parts > 1 ? 1 : rows_per_chunk(a.batch * a.heads / heads, numbers);
 }
 
 // What all heads of a call share.
@@ -159,7 +160,7 @@ void attention(const Attention& a, const Real* q, const Real* k, const Real* v, 
                Real* statistics) {
     const Forward<T> forward = {a, q, k, v, out, weights, statistics};
     const int64_t parts = (a.queries + kTaskQueries - 1) / kTaskQueries;
-    parallel_for(0, a.batch * a.heads * parts, tasks_per_chunk(a, parts), [&](int64_t begin, int64_t end) {
+    parallel_for(0, a.batch * a.heads * parts, tasks_per_chunk(a, parts, 1), [&](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; ++task) {
             const Head h = head_of(a, task / parts);
             const int64_t first = task % parts * kTaskQueries;
@@ -284,18 +285,22 @@ struct Backward {
     }
 };
 
-// A head is one task, however long: dq, dk and dv are sums in a fixed order over keys and over queries.
+// A head of keys and values is one task, however long, with all heads of queries that read it, one after the
+// other: dq, dk and dv are sums in a fixed order over keys, over queries and over these heads.
 template <class T>
 void attention_backward(const Attention& a, const Real* q, const Real* k, const Real* v, const Real* out,
                         const Real* statistics, const Real* dout, Out dq, Out dk, Out dv) {
-    const Backward<T> backward = {a, q, k, v, out, statistics, dout, dq, dk, dv};
-    parallel_for(0, a.batch * a.heads, tasks_per_chunk(a, 1), [&](int64_t begin, int64_t end) {
-        for (int64_t task = begin; task < end; ++task) {
-            if (task + 1 < end) {
-                fetch_head(head_of(a, task + 1), q, k, v, dout);
-                fetch_head(head_of(a, task + 1), dq.data, dk.data, dv.data, out);
+    const Backward<T> first = {a, q, k, v, out, statistics, dout, dq, dk, dv};
+    Backward<T> others = first;
+    others.dk.accumulate = others.dv.accumulate = true;
+    const int64_t tasks = a.batch * a.heads / a.group;
+    parallel_for(0, tasks, tasks_per_chunk(a, 1, a.group), [&](int64_t begin, int64_t end) {
+        for (int64_t head = begin * a.group; head < end * a.group; ++head) {
+            if (head + 1 < end * a.group) {
+                fetch_head(head_of(a, head + 1), q, k, v, dout);
+                fetch_head(head_of(a, head + 1), dq.data, dk.data, dv.data, out);
             }
-            backward.run(head_of(a, task));
+            (head % a.group == 0 ? first : others).run(head_of(a, head));
         }
     });
 }

@@ -76,8 +76,9 @@ struct AttentionMask {
     const uint8_t* allowed = nullptr;     // (batch, queries, keys), 1 = may be seen
 };
 
-// q and out (batch, queries, heads * d), k and v (batch, keys, heads * d): head h is columns h*d to h*d + d,
-// so that the projections are read in place and nothing is transposed. The rows of q, and those of k and v,
+// q and out (batch, queries, heads * d), k and v (batch, keys, heads/group * d): head h is columns h*d to
+// h*d + d, so that the projections are read in place and nothing is transposed. Of q, `group` heads in a row
+// read the same head of k and v: head h reads head h / group. The rows of q, and those of k and v,
 // may be further apart than their width: one projection can produce two or all three, side by side. A
 // gradient has the layout of its operand.
 struct Attention {
@@ -87,8 +88,9 @@ struct Attention {
     const int32_t* kv_rows = nullptr;
     Real scale;  // of q·k, 1/√d in the paper
     AttentionMask mask;
-    Real dropout = 0;  // probability of dropping a weight
-    RandomKey key{};   // of the dropped weights; element ((b*heads + h)*queries + t)*keys + s
+    int64_t group = 1;  // a divisor of heads
+    Real dropout = 0;   // probability of dropping a weight
+    RandomKey key{};    // of the dropped weights; element ((b*heads + h)*queries + t)*keys + s
 };
 
 // `count` rows of n from a table. An id equal to `pad` gives zeros and passes no gradient: that row of the

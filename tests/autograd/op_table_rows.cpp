@@ -258,6 +258,25 @@ void OpTable::attentions() {
                                        .rng = &rng},
                                       p);
             });
+    // Two heads of keys and values for six of queries.
+    for (const auto& [name, mask] : masks)
+        for (const Real rate : {Real(0), Real(0.4)}) {
+            const AttentionOptions options = {
+                .n_heads = 6, .n_kv_heads = 2, .mask = mask, .dropout = rate, .rng = &rng};
+            row("attention", join("grouped, ", name, ", dropout ", rate),
+                {in({B, T, 6 * D}), in({B, S, 2 * D}), in({B, S, 2 * D})},
+                [=](const Inputs& x) { return attention(x[0], x[1], x[2], options, p); });
+        }
+    row("cross_attention", "one head of keys for three", {in({B, T, 3 * D}), in({B, S, 2 * D})},
+        [=](const Inputs& x) {
+            return cross_attention(x[0], x[1], {.n_heads = 3, .n_kv_heads = 1, .mask = Mask::causal()}, p);
+        });
+    row("self_attention", "grouped, 66 positions", {in({1, 66, 8 * 2})}, [=](const Inputs& x) {
+        return self_attention(x[0], {.n_heads = 4, .n_kv_heads = 2, .mask = Mask::causal()}, p);
+    });
+    row("attention", "grouped, k = v", {in({1, 66, 4}), in({1, 66, 2})}, [=](const Inputs& x) {
+        return attention(x[0], x[1], x[1], {.n_heads = 2, .n_kv_heads = 1}, p);
+    });
     row("self_attention", "with another consumer", {in({B, T, 3 * D})},
         [=](const Inputs& x) { return add(self_attention(x[0], {}, p), slice(x[0], 2, 1, 4)); });
     // Backward takes 64 queries at a time. With more, it matters which inputs are the same tensor (no mask

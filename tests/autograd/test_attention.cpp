@@ -399,6 +399,50 @@ TEST_CASE("attention: sentences that share keys and values have the bits of copi
             }
 }
 
+// Head h of queries reads head h / (H/G), as if it were repeated; its gradients are added in the order of the
+// heads.
+TEST_CASE("attention: grouped heads have the bits of repeated ones", "[attention][bits]") {
+    for_each_isa([](const std::string& isa) {
+        for (const Setting& s : settings())
+            for (const Precision p : {Precision::float32, Precision::bf16})
+                for (const double rate : {0.0, 0.4}) {
+                    INFO(isa << ", " << s.name << (p == Precision::bf16 ? ", bf16" : "") << ", dropout " << rate);
+                    const int64_t each = 3, heads = each * s.H;  // as many of queries for one of keys
+                    const Tensor q = random({s.B, s.T, heads * s.D}, 11), dout = random(q.shape(), 14);
+                    const Tensor k = leaf(random({s.B, s.S, s.H * s.D}, 12)),
+                                 v = leaf(random({s.B, s.S, s.H * s.D}, 13));
+                    const auto repeated = [&](const Tensor& x) {
+                        std::vector<Tensor> columns;
+                        for (int64_t h = 0; h < heads; ++h)
+                            columns.push_back(slice(x, 2, h / each * s.D, (h / each + 1) * s.D));
+                        return leaf(concat(columns, 2).detach());
+                    };
+                    const Tensor many_k = repeated(k), many_v = repeated(v), q1 = leaf(q), q2 = leaf(q);
+                    Tensor weights, expected_weights;
+                    AttentionOptions o = {.n_heads = heads,
+                                          .n_kv_heads = s.H,
+                                          .mask = s.mask(),
+                                          .dropout = static_cast<Real>(rate),
+                                          .rng = &kRng,
+                                          .weights = &weights};
+                    const Tensor out = attention(q1, k, v, o, p);
+                    o.n_kv_heads = 0, o.weights = &expected_weights;
+                    const Tensor expected = attention(q2, many_k, many_v, o, p);
+                    CHECK((same_bits(out, expected) && same_bits(weights, expected_weights)));
+                    o.n_kv_heads = s.H, o.weights = nullptr;
+                    CHECK(same_bits(attention(q, k, v, o, p), expected));
+                    out.backward(dout);
+                    expected.backward(dout);
+                    CHECK(same_bits(q1.grad(), q2.grad()));
+                    for (const auto& [few, many] : {std::pair{k, many_k}, std::pair{v, many_v}}) {
+                        const Tensor parts = many.grad().with_shape({s.B * s.S, s.H, each, s.D});
+                        const Tensor sums = sum(parts, {2});
+                        CHECK(worst_error(few.grad().with_shape(sums.shape()), sums) < 1e-5);
+                    }
+                }
+    });
+}
+
 TEST_CASE("attention: rows of keys and values that do not exist or fit are errors", "[attention][errors]") {
     const Tensor q = random({2, 3, 4}, 1), kv = random({3, 5, 8}, 2), k = random({2, 5, 4}, 3);
     const auto refused = [](const auto& call, std::vector<int32_t> rows) {

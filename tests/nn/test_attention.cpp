@@ -242,6 +242,8 @@ TEST_CASE("attention: sizes that do not fit", "[nn][attention]") {
     CHECK(contains(error, "d_model = 10"));
     CHECK(contains(error, "n_heads = 3"));
     CHECK(error_of([] { MultiHeadAttention(10, 0, Rng(1)); }) != "");
+    CHECK(contains(error_of([] { MultiHeadAttention(12, 4, Rng(1), {.n_kv_heads = 3}); }), "n_kv_heads = 3"));
+    CHECK(error_of([] { MultiHeadAttention(10, 3, Rng(1), {.head_dim = 2}); }) == "");
     const MultiHeadAttention layer(6, 2, Rng(1));
     const Tensor x = Tensor::zeros({2, 3, 6});
     const auto with = [&](const Mask& mask) { return error_of([&] { layer(x, x, {mask, Mode::eval()}); }); };

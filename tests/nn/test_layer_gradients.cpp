@@ -102,6 +102,7 @@ TEST_CASE("gradients: MultiHeadAttention, self and cross, every mask, dropout, n
         Mask mask;
         Real dropout;
         bool bias;
+        int64_t kv_heads = 0, head_dim = 0;
     };
     const std::vector<uint8_t> pairs = {1, 0, 1, 0, 0, 0, 1, 1, 1, 0, 1, 0};  // query 1 sees nothing
     const std::vector<Row> rows = {
@@ -116,10 +117,17 @@ TEST_CASE("gradients: MultiHeadAttention, self and cross, every mask, dropout, n
         {"self, causal and padding", 2, 5, 0, 9, 3, Mask::key_counts({2, 5}).and_causal(), Real(0.2), true},
         {"one of everything", 1, 1, 0, 1, 1, Mask::none(), 0, true},
         {"longer than a vector", 1, 19, 21, 6, 2, Mask::none(), 0, true},
+        {"self, grouped", 2, 5, 0, 8, 4, Mask::key_counts({2, 5}).and_causal(), Real(0.2), true, 2},
+        {"self, one head of keys, wide heads", 2, 5, 0, 5, 3, Mask::causal(), 0, false, 1, 4},
+        {"cross, grouped, wide heads", 2, 3, 5, 6, 4, Mask::key_counts({5, 2}), 0, true, 2, 3},
     };
     for (const Row& r : rows) {
         const MultiHeadAttention layer(r.d_model, r.heads, Rng(13),
-                                       {.dropout = r.dropout, .bias = r.bias, .init = Init::pytorch});
+                                       {.n_kv_heads = r.kv_heads,
+                                        .head_dim = r.head_dim,
+                                        .dropout = r.dropout,
+                                        .bias = r.bias,
+                                        .init = Init::pytorch});
         const Mode train = Mode::train(Rng(14));
         std::vector<Tensor> inputs = {random({r.batch, r.queries, r.d_model}, 15)};
         if (r.keys > 0)

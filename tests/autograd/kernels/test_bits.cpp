@@ -244,6 +244,10 @@ const Case kCases[] = {
          cpu().float32.attention(a, q, k, v, out, nullptr, statistics);
          cpu().bf16.attention(a, q, k, v, r.out(3 * 2 * 5), nullptr, statistics);
      }},
+    {"attention, both heads read one, dropout", true,
+     [](Run& r) {
+         attention_both_ways(r, [](AttentionCase& c) { c.a.group = 2, c.a.dropout = Real(0.3); });
+     }},
     {"attention, no mask", true, [](Run& r) { attention_both_ways(r, [](AttentionCase&) {}); }},
     {"attention, padding, causal, dropout", true,
      [](Run& r) {
