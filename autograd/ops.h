@@ -3,7 +3,8 @@
 // Every op throws autograd::Error, naming the shapes, if they do not fit. Dimensions count from 0, or from
 // the end if negative.
 //
-//     B batch · S source length · T target length · H heads, G of keys and values · D size of a head · V vocabulary
+//     B batch · S source length · T target length · V vocabulary
+//     H heads, G of keys and values · D size of a head
 //     M, K, N any sizes; "..." any leading dimensions
 #pragma once
 
@@ -167,7 +168,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real 
 // x / sqrt(mean(x²) + eps) * gain      likewise. Zhang & Sennrich 2019
 Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps = Real(1e-5));
 
-// dropout(embedding(table, ids) * scale + positions, p, rng)      positions (T, N)
+// dropout(embedding(table, ids) * scale + positions, p, rng)      positions (T, N), or empty
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
                        const Rng& rng);
 
@@ -179,6 +180,18 @@ Tensor residual_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, c
 // rms_norm(residual(x, y, p, rng), gain, eps)
 Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rng, const Tensor& gain,
                          Real eps = Real(1e-5));
+
+struct RotaryOptions {
+    int64_t n_heads = 1, head_dim = 0;  // H and D: the first H*D columns of x are heads
+    int64_t first = 0;                  // the position of row 0 of x, as a row of turns
+};
+// x with the heads of each position turned: rotary positions, Su et al. 2021, §3.4.2, in Hugging Face's
+// layout. x (B, T, N), turns (L, R), R <= D: row p is cos | sin of position p's angles, R/2 of each. Numbers
+// i and i + R/2 of a head are a pair (a, b), which becomes
+//     (a cos - b sin, b cos + a sin)
+// The other numbers stay as they are. turns has no gradient. The result is written over x if x is passed as
+// an rvalue, std::move(x), and nothing else refers to its memory.
+Tensor rotary(Tensor x, const Tensor& turns, const RotaryOptions& options);
 
 struct AttentionOptions {
     int64_t n_heads = 1;

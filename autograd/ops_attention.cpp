@@ -18,7 +18,9 @@ namespace {
 
 int64_t kv_heads(const AttentionOptions& o) { return o.n_kv_heads > 0 ? o.n_kv_heads : o.n_heads; }
 
-std::string of_heads(const AttentionOptions& o) { return join(", with H = ", o.n_heads, " and G = ", kv_heads(o)); }
+std::string of_heads(const AttentionOptions& o) {
+    return join(", with H = ", o.n_heads, " and G = ", kv_heads(o));
+}
 
 void check_options(const Tensor& q, int64_t width, const Tensor& k, const AttentionOptions& o, bool cross) {
     check(o.n_heads >= 1 && width % o.n_heads == 0, "[attention] ", width,
@@ -128,8 +130,8 @@ Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precis
     check_options(qkv, width, qkv, options, false);
     if (Plain::active())
         return plain::self_attention(qkv, options, p);
-    return attended("self_attention", {&qkv}, {0}, {0, width},
-                    {0, width + kv_heads(options) * d}, width, options, p);
+    return attended("self_attention", {&qkv}, {0}, {0, width}, {0, width + kv_heads(options) * d}, width,
+                    options, p);
 }
 
 // kv = k | v, columns side by side

@@ -212,7 +212,10 @@ static Tensor two_layers(const char* op, const Tensor& x, const Tensor& w1, cons
             const Columns second = {.n = dout.size(-1), .precision = p};
             const Tensor in = kept.tensor();
             const bool is_h = !gated && f == Unary::relu;
-            backward(second, is_h ? in : gated ? glu(in, activation) : autograd::activation(in, activation),
+            backward(second,
+                     is_h    ? in
+                     : gated ? glu(in, activation)
+                             : autograd::activation(in, activation),
                      w2, dout, to2);
             if (!to1.any())
                 return;

@@ -66,9 +66,9 @@ Tensor embedding(const Tensor& table, const Tokens& ids) {
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
                        const Rng& rng) {
     check(table.rank() == 2, "[input_embedding] the table must be (V, N): its shape is ", table.shape());
-    check(positions.shape() == Shape({ids.length(), table.size(-1)}), "[input_embedding] positions are ",
-          positions.shape(), "; for ", ids.length(), " positions and a table ", table.shape(),
-          " they must be (T, N)");
+    check(!positions.defined() || positions.shape() == Shape({ids.length(), table.size(-1)}),
+          "[input_embedding] positions are ", positions.shape(), "; for ", ids.length(),
+          " positions and a table ", table.shape(), " they must be (T, N)");
     check(p >= 0 && p < 1, "[input_embedding] the dropout rate must be in [0, 1): got ", p);
     if (Plain::active())
         return plain::input_embedding(table, ids, scale, positions, p, rng);

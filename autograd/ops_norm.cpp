@@ -1,5 +1,5 @@
-// Layer normalisation (Ba, Kiros & Hinton 2016) and RMS normalisation (Zhang & Sennrich 2019), alone and fused
-// with a residual connection before it. The formulas: kernels/rows.cpp.
+// Layer normalisation (Ba, Kiros & Hinton 2016) and RMS normalisation (Zhang & Sennrich 2019), alone and
+// fused with a residual connection before it. The formulas: kernels/rows.cpp.
 #include "autograd/op.h"
 #include "autograd/ops.h"
 #include "autograd/plain.h"
@@ -18,10 +18,9 @@ Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor
     o.rows = o.n > 0 ? x.numel() / o.n : 0;
     Tensor out = Tensor::uninitialized(x.shape()), statistics = Tensor::uninitialized({o.rows, 3});
     Tensor s = y.defined() ? Tensor::uninitialized(x.shape()) : x;
-    kernels::cpu().layer_norm(o, x.data(), y.defined() ? y.data() : nullptr, gain.data(),
-                              bias.defined() ? bias.data() : nullptr,
-                              y.defined() ? s.mutable_data() : nullptr, out.mutable_data(),
-                              statistics.mutable_data());
+    kernels::cpu().layer_norm(
+        o, x.data(), y.defined() ? y.data() : nullptr, gain.data(), bias.defined() ? bias.data() : nullptr,
+        y.defined() ? s.mutable_data() : nullptr, out.mutable_data(), statistics.mutable_data());
     return with_backward(
         op, out, {&x, &y, &gain, &bias},
         [o, dx = x.sink(), dy = y.sink(), dgain = gain.sink(), dbias = bias.sink(), s = s.save(),
@@ -36,8 +35,7 @@ Tensor normalized(const char* op, const Tensor& x, const Tensor& y, const Tensor
 void check_norm(const char* op, const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
     check(x.rank() >= 1 && gain.shape() == Shape{x.size(-1)} &&
               (!bias.defined() || bias.shape() == gain.shape()),
-          "[", op,
-          "] x is ", x.shape(), ", gain is ", gain.shape(), ", bias is ", bias.shape(),
+          "[", op, "] x is ", x.shape(), ", gain is ", gain.shape(), ", bias is ", bias.shape(),
           "; gain and bias must have x's last size");
     check(eps >= 0, "[", op, "] eps must not be negative: got ", eps);
 }

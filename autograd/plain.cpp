@@ -122,8 +122,8 @@ Tensor residual_rms_norm(const Tensor& x, const Tensor& y, Real p, const Rng& rn
 // Dropout(E[ids] √d_model + P)      §3.4, §3.5, §5.4
 Tensor input_embedding(const Tensor& table, const Tokens& ids, Real scale, const Tensor& positions, Real p,
                        const Rng& rng) {
-    const Tensor x = embedding(table, ids) * scale;  // (B, T, d_model)
-    return dropout(x + positions, p, rng);           // (B, T, d_model)
+    const Tensor x = embedding(table, ids) * scale;                   // (B, T, d_model)
+    return dropout(positions.defined() ? x + positions : x, p, rng);  // (B, T, d_model)
 }
 
 // ------------------------------------------------------------------------------------------- attention
@@ -153,6 +153,19 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
 // (B, H, T, D) -> (B, T, H*D)
 static Tensor merge_heads(const Tensor& heads) {
     return reshape(permute(heads, {0, 2, 1, 3}), {heads.size(0), heads.size(2), -1});  // (B, T, H*D)
+}
+
+// (a, b) -> (a cos θ - b sin θ, b cos θ + a sin θ)      Su et al. 2021, equation 34
+Tensor rotary(const Tensor& x, const Tensor& turns, const RotaryOptions& o) {
+    const int64_t B = x.size(0), T = x.size(1), H = o.n_heads, D = o.head_dim, R = turns.size(1);
+    const Tensor angles = slice(turns, 0, o.first, o.first + T).detach();               // (T, R)
+    const Tensor cosine = reshape(slice(angles, 1, 0, R / 2), {T, 1, R / 2});           // (T, 1, R/2)
+    const Tensor sine = reshape(slice(angles, 1, R / 2, R), {T, 1, R / 2});             // (T, 1, R/2)
+    const Tensor heads = reshape(slice(x, 2, 0, H * D), {B, T, H, D});                  // (B, T, H, D)
+    const Tensor a = slice(heads, 3, 0, R / 2), b = slice(heads, 3, R / 2, R);          // (B, T, H, R/2)
+    const Tensor a_turned = a * cosine - b * sine, b_turned = b * cosine + a * sine;    // (B, T, H, R/2)
+    const Tensor turned = concat({a_turned, b_turned, slice(heads, 3, R, D)}, 3);       // (B, T, H, D)
+    return concat({reshape(turned, {B, T, H * D}), slice(x, 2, H * D, x.size(2))}, 2);  // (B, T, N)
 }
 
 // Head h of the result is head h / (H/G): (B, G, S, D) -> (B, H, S, D)
@@ -234,9 +247,9 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 Tensor self_attention(const Tensor& qkv, const AttentionOptions& options, Precision p) {
     const int64_t H = options.n_heads, G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
     const int64_t D = qkv.size(2) / (H + 2 * G), end_of_k = (H + G) * D;
-    const Tensor q = slice(qkv, 2, 0, H * D);                // (B, T, H*D)
-    const Tensor k = slice(qkv, 2, H * D, end_of_k);         // (B, T, G*D)
-    const Tensor v = slice(qkv, 2, end_of_k, qkv.size(2));   // (B, T, G*D)
+    const Tensor q = slice(qkv, 2, 0, H * D);               // (B, T, H*D)
+    const Tensor k = slice(qkv, 2, H * D, end_of_k);        // (B, T, G*D)
+    const Tensor v = slice(qkv, 2, end_of_k, qkv.size(2));  // (B, T, G*D)
     return plain::attention(q, k, v, options, p);
 }
 

@@ -102,6 +102,9 @@ public:
 
     // ---- for those who write ops (see op.h)
     Saved save() const { return Saved(defined() ? storage_ : no_storage(), shape_); }
+    // Whether no other handle, and no backward, refers to this memory: an op that is given the last handle of
+    // its input may write its output there.
+    bool is_unshared() const { return defined() && storage_->references == 1; }
     GradSink sink() const { return GradSink(needs_grad() ? node_ : Ref<Node>()); }
 
 private:

@@ -23,12 +23,14 @@ static void check_block(const BlockConfig& c) {
     check(c.d_model >= 1 && c.d_ff >= 1, "[config] d_model and d_ff must be at least 1: got ", c.d_model,
           " and ", c.d_ff);
     check(c.n_heads >= 1 && c.n_kv_heads >= 0 && c.head_dim >= 0,
-          "[config] n_heads must be at least 1, n_kv_heads and head_dim not negative: got n_heads = ", c.n_heads,
-          ", n_kv_heads = ", c.n_kv_heads, ", head_dim = ", c.head_dim);
+          "[config] n_heads must be at least 1, n_kv_heads and head_dim not negative: got n_heads = ",
+          c.n_heads, ", n_kv_heads = ", c.n_kv_heads, ", head_dim = ", c.head_dim);
     check(c.head_dim > 0 || c.d_model % c.n_heads == 0, "[config] d_model = ", c.d_model,
           " must be a multiple of n_heads = ", c.n_heads, ", unless head_dim says how wide a head is");
     check(c.n_kv_heads == 0 || c.n_heads % c.n_kv_heads == 0, "[config] n_heads = ", c.n_heads,
           " must be a multiple of n_kv_heads = ", c.n_kv_heads);
+    if (c.positions == nn::Positions::rotary)
+        nn::check_options(c.rotary, head_size(c));
     check(c.norm_eps > 0 && std::isfinite(c.norm_eps), "[config] norm_eps must be positive and finite: got ",
           c.norm_eps);
     const auto& [embeddings, sublayers, feed_forward, attention] = c.dropout;
@@ -58,7 +60,8 @@ static double attention_numbers(const BlockConfig& c) {
 static double least_parameters(const BlockConfig& c, int64_t rows, int64_t max_length, double layers) {
     const auto d = static_cast<double>(c.d_model), d_ff = static_cast<double>(c.d_ff);
     const double positions = c.positions == nn::Positions::learned ? static_cast<double>(max_length) : 0;
-    return (static_cast<double>(rows) + positions) * d + layers * (attention_numbers(c) + (c.gated ? 3 : 2) * d * d_ff);
+    return (static_cast<double>(rows) + positions) * d +
+           layers * (attention_numbers(c) + (c.gated ? 3 : 2) * d * d_ff);
 }
 
 double least_parameters(const StackConfig& c) {

@@ -8,6 +8,7 @@
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
 #include "nn/positional_encoding.h"
+#include "nn/rotary.h"
 
 namespace plaingrad::models {
 
@@ -74,7 +75,8 @@ struct BlockConfig {
     Real norm_eps = Real(1e-5);
 
     nn::Positions positions = nn::Positions::sinusoidal;
-    bool scale_embeddings = true;  // by √d_model, §3.4
+    nn::RotaryOptions rotary = {};  // of rotary positions
+    bool scale_embeddings = true;   // by √d_model, §3.4
 
     bool attention_bias = true, feed_forward_bias = true, norm_bias = true, output_bias = true;
 
@@ -96,6 +98,13 @@ struct BlockConfig {
         field("norm_kind", c.norm_kind, nn::kNormKindNames);
         field("norm_eps", c.norm_eps);
         field("positions", c.positions, nn::kPositionsNames);
+        field("rotary.base", c.rotary.base);
+        field("rotary.width", c.rotary.width);
+        field("rotary.scaling", c.rotary.scaling, nn::kRotaryScalingNames);
+        field("rotary.factor", c.rotary.factor);
+        field("rotary.low_frequency_factor", c.rotary.low_frequency_factor);
+        field("rotary.high_frequency_factor", c.rotary.high_frequency_factor);
+        field("rotary.original_length", c.rotary.original_length);
         field("scale_embeddings", c.scale_embeddings);
         field("attention_bias", c.attention_bias);
         field("feed_forward_bias", c.feed_forward_bias);
@@ -141,6 +150,8 @@ struct StackConfig {
 inline nn::NormOptions norm_options(const StackConfig& c) {
     return {.kind = c.block.norm_kind, .eps = c.block.norm_eps, .bias = c.block.norm_bias};
 }
+
+inline int64_t head_size(const BlockConfig& c) { return c.head_dim > 0 ? c.head_dim : c.d_model / c.n_heads; }
 
 // Returns its argument. Throws Error, naming the field, for a stack that cannot be built.
 const StackConfig& check_config(const StackConfig& config);

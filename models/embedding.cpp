@@ -17,7 +17,7 @@ InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
 }
 
 Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first) const {
-    const Tensor places = positions.at(ids.length(), first);  // (T, d_model)
+    const Tensor places = positions.at(ids.length(), first);  // (T, d_model), or empty
     const Real p = norm ? 0 : dropout.rate_in(mode);
     const Tensor x = autograd::input_embedding(tokens.table, ids, scale, places, p, dropout.rng_in(mode));
     nn::show(positions, places, mode);

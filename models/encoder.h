@@ -43,6 +43,8 @@ struct Stack {
             layers.emplace_back(c, rng.fork(static_cast<uint64_t>(i)));
         if (c.final_norm)
             final_norm.emplace(c.block.d_model, norm_options(c));
+        if (c.block.positions == nn::Positions::rotary)
+            rotary = nn::Rotary(c.max_length, head_size(c.block), c.block.rotary);
     }
     Tensor normed(const Tensor& x) const { return final_norm ? (*final_norm)(x) : x; }
     void visit(Visitor& v) const {
@@ -53,6 +55,7 @@ struct Stack {
 
     std::vector<Layer> layers;
     std::optional<nn::Norm> final_norm;
+    nn::Rotary rotary;  // of the self-attention of all layers; turns nothing with other positions
 };
 
 struct Encoder : Stack<EncoderLayer> {

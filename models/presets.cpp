@@ -90,6 +90,31 @@ StackConfig gpt2() {
                       .init = nn::Init::gpt2}};
 }
 
+StackConfig llama() {
+    return {.vocabulary = 128256,
+            .max_length = 131072,
+            .specials = {.start = 128000, .ends = {128001}, .pad = Tokens::kNoPadding, .never = {}},
+            .n_layers = 16,
+            .final_norm = true,
+            .tied = true,
+            .block = {.d_model = 2048,
+                      .n_heads = 32,
+                      .n_kv_heads = 8,
+                      .d_ff = 8192,
+                      .activation = nn::Activation::silu,
+                      .gated = true,
+                      .norm = NormPlacement::pre,
+                      .norm_kind = nn::NormKind::rms,
+                      .positions = nn::Positions::rotary,
+                      .rotary = {.base = 500000, .scaling = nn::RotaryScaling::llama3, .factor = 32},
+                      .scale_embeddings = false,
+                      .attention_bias = false,
+                      .feed_forward_bias = false,
+                      .output_bias = false,
+                      .dropout = {.embeddings = 0, .sublayers = 0},
+                      .init = nn::Init::bert}};
+}
+
 StackConfig bert() {  // the same size, except for the vocabulary
     StackConfig config = gpt2();
     config.vocabulary = 30522;

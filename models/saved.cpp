@@ -25,9 +25,9 @@ constexpr const char* kKind = "plaingrad.model";  // the model's kKind
 constexpr const char* kVersion = "plaingrad.version";
 constexpr int64_t kOurVersion = 1;
 
-// Sinusoids are computed, not read, so nothing in the file limits their table: it may have so many numbers
-// (16 MiB), or as many as the file.
-constexpr double kSinusoids = 1 << 22;
+// Sinusoids and rotary turns are computed, not read, so nothing in the file limits their table: it may have
+// so many numbers (16 MiB), or as many as the file.
+constexpr double kComputed = 1 << 22;
 
 // How many numbers and tensors a file has.
 struct Amount {
@@ -44,9 +44,12 @@ Amount amount_of(const SafeTensors& file) {
 // Throws Error unless a model of these sizes can have come from this file: its large parameters must be in
 // there, and more than one tensor for each layer. stack: any of its stacks.
 void check_size(double least, double layers, const StackConfig& stack, const Amount& there) {
-    const double table = static_cast<double>(stack.max_length) * static_cast<double>(stack.block.d_model);
-    const bool learned = stack.block.positions == nn::Positions::learned;
-    check(learned || table <= std::max(kSinusoids, there.numbers), "max_length = ", stack.max_length,
+    const nn::Positions kind = stack.block.positions;
+    const double width = kind == nn::Positions::sinusoidal ? static_cast<double>(stack.block.d_model)
+                         : kind == nn::Positions::rotary   ? static_cast<double>(head_size(stack.block))
+                                                           : 0;
+    const double table = static_cast<double>(stack.max_length) * width;
+    check(table <= std::max(kComputed, there.numbers), "max_length = ", stack.max_length,
           " makes a table of positions that is larger than the model");
     check(least <= there.numbers && layers <= there.tensors,
           "the tensors are too few for the sizes in the metadata");

@@ -4,10 +4,9 @@
 
 namespace plaingrad::nn {
 
-static Linear input_projection(int64_t d_model, int64_t n_heads, const Rng& rng,
-                               const MultiHeadOptions& o) {
-    check(n_heads >= 1 && (o.head_dim > 0 || d_model % n_heads == 0), "[MultiHeadAttention] d_model = ",
-          d_model, " must be a multiple of n_heads = ", n_heads);
+static Linear input_projection(int64_t d_model, int64_t n_heads, const Rng& rng, const MultiHeadOptions& o) {
+    check(n_heads >= 1 && (o.head_dim > 0 || d_model % n_heads == 0),
+          "[MultiHeadAttention] d_model = ", d_model, " must be a multiple of n_heads = ", n_heads);
     check(o.n_kv_heads >= 0 && (o.n_kv_heads == 0 || n_heads % o.n_kv_heads == 0),
           "[MultiHeadAttention] n_heads = ", n_heads, " must be a multiple of n_kv_heads = ", o.n_kv_heads);
     const int64_t d = o.head_dim > 0 ? o.head_dim : d_model / n_heads;
@@ -28,7 +27,7 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
     if (pass.cache != nullptr)
         return attend_cached(x, pass);
-    const Tensor qkv = in_proj(x, pass.mode);  // (B, T, (H + 2*G)*D)
+    const Tensor qkv = turned(in_proj(x, pass.mode), n_heads + n_kv_heads, pass);  // (B, T, (H + 2*G)*D)
     const Rng rng = dropout.rng_in(pass.mode);
     const Tensor heads = autograd::self_attention(qkv, op_options(pass.mask, pass, rng),
                                                   pass.mode.precision());  // (B, T, H*D)
@@ -36,8 +35,19 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Pass& pass) const {
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& memory, const Pass& pass) const {
-    return attend(x, pass.cache != nullptr ? pass.cache->stored() : project(memory, pass.mode), pass.mask,
-                  pass);
+    const Tensor keys_values = pass.cache != nullptr ? pass.cache->stored() : project(memory, pass.mode);
+    return attend(queries(x, pass.mode), keys_values, pass.mask, pass);
+}
+
+// The first heads of x, turned by their positions' angles if there are any.
+Tensor MultiHeadAttention::turned(Tensor x, int64_t heads, const Pass& pass) const {
+    return pass.rotary != nullptr ? (*pass.rotary)(std::move(x), heads, pass.first) : x;
+}
+
+Tensor MultiHeadAttention::queries(const Tensor& x, const Mode& mode) const {
+    const int64_t width = out_proj.weight->size(0);  // H*D
+    return autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width,
+                                    mode.precision());  // (B, T, H*D)
 }
 
 Tensor MultiHeadAttention::project(const Tensor& memory, const Mode& mode) const {
@@ -50,25 +60,23 @@ Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) cons
     KeyValueCache& cache = *pass.cache;
     check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
-    cache.append(project(x, pass.mode));
+    cache.append(turned(project(x, pass.mode), n_kv_heads, pass));  // keys are kept as they were turned
+    const Tensor q = turned(queries(x, pass.mode), n_heads, pass);  // (B, T, H*D)
     // A causal mask aligns the last query with the last key, so with several queries only the filled part of
     // the cache is passed. A single query sees all keys and reads the cache in place. The weights for a
     // probe need the filled part, too, to have no empty columns.
     if (x.size(1) > 1 || pass.mode.probe != nullptr)
-        return attend(x, cache.filled(), Mask::causal(), pass);
+        return attend(q, cache.filled(), Mask::causal(), pass);
     const std::vector<int32_t> all(static_cast<std::size_t>(x.size(0)), static_cast<int32_t>(cache.length()));
-    return attend(x, cache.stored(), Mask::key_counts(all), pass);
+    return attend(q, cache.stored(), Mask::key_counts(all), pass);
 }
 
-Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys_values, const Mask& mask,
+Tensor MultiHeadAttention::attend(const Tensor& q, const Tensor& keys_values, const Mask& mask,
                                   const Pass& pass) const {
-    const int64_t width = out_proj.weight->size(0);  // H*D
     const Rng rng = dropout.rng_in(pass.mode);
-    const Precision p = pass.mode.precision();
-    const Tensor q =
-        autograd::linear_columns(x, in_proj.weight, in_proj.bias, 0, width, p);  // (B, T, H*D)
-    const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, pass, rng), p);
-    return out_proj(heads, pass.mode);  // (B, T, d_model)
+    const Tensor heads = autograd::cross_attention(q, keys_values, op_options(mask, pass, rng),
+                                                   pass.mode.precision());  // (B, T, H*D)
+    return out_proj(heads, pass.mode);                                      // (B, T, d_model)
 }
 
 autograd::AttentionOptions MultiHeadAttention::op_options(const Mask& mask, const Pass& pass,

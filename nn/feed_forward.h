@@ -40,9 +40,9 @@ struct FeedForward {
         if (dropout.rate_in(mode) == 0 && mode.probe == nullptr)
             return whole(x, linear1.weight, linear1.bias, linear2.weight, linear2.bias, activation,
                          mode.precision());
-        const Tensor hidden =
-            gated ? autograd::glu(linear1(x, mode), activation)
-                  : autograd::linear_activation(x, linear1.weight, linear1.bias, activation, mode.precision());
+        const Tensor hidden = gated ? autograd::glu(linear1(x, mode), activation)
+                                    : autograd::linear_activation(x, linear1.weight, linear1.bias, activation,
+                                                                  mode.precision());
         show(*this, hidden, mode);
         return linear2(dropout(hidden, mode), mode);  // (..., d_ff) -> (..., d_model)
     }

@@ -8,8 +8,8 @@
 // [1.7320, -0.5773, -0.5773, -0.5773]. (A common variant, with the unbiased deviation and eps outside of the
 // root, gives [1.5, -0.5, -0.5, -0.5].)
 //
-// RMS normalisation, Zhang & Sennrich 2019: each vector to mean square 1, then a gain. It does not subtract the
-// mean and has no bias: models trained with it are as good, and it has less to compute and to store.
+// RMS normalisation, Zhang & Sennrich 2019: each vector to mean square 1, then a gain. It does not subtract
+// the mean and has no bias: models trained with it are as good, and it has less to compute and to store.
 #pragma once
 
 #include <cmath>

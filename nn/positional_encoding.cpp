@@ -24,19 +24,20 @@ static Tensor sinusoid_table(int64_t max_length, int64_t d) {
     return table;
 }
 
-PositionalEncoding::PositionalEncoding(Positions kind, int64_t max_length, int64_t d, const Rng& rng,
-                                       Init init) {
+PositionalEncoding::PositionalEncoding(Positions kind, int64_t max_length_, int64_t d, const Rng& rng,
+                                       Init init)
+    : max_length(max_length_) {
     if (kind == Positions::sinusoidal)
         sinusoids = sinusoid_table(max_length, d);
-    else
+    if (kind == Positions::learned)
         table = Parameter(initial_table(init, max_length, d, rng.fork("table")));
 }
 
 Tensor PositionalEncoding::at(int64_t length, int64_t first) const {
     const int64_t end = first + length;
-    check(end <= max_length(), "[PositionalEncoding] position ", end - 1, " is beyond the model's maximum ",
-          "length of ", max_length(), "; make max_length larger, or the sentence shorter");
-    return autograd::slice(encodings(), 0, first, end);
+    check(end <= max_length, "[PositionalEncoding] position ", end - 1, " is beyond the model's maximum ",
+          "length of ", max_length, "; make max_length larger, or the sentence shorter");
+    return encodings().defined() ? autograd::slice(encodings(), 0, first, end) : Tensor();
 }
 
 }  // namespace plaingrad::nn

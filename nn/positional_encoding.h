@@ -13,25 +13,30 @@ namespace plaingrad::nn {
 enum class Positions {
     sinusoidal,  // PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(the same); not trained
     learned,     // a table
+    rotary,      // nothing is added: attention turns queries and keys (nn/rotary.h)
+    none,        // nothing at all: a causal mask is what tells the order
     count
 };
-inline constexpr const char* kPositionsNames[] = {"sinusoidal", "learned"};
+inline constexpr const char* kPositionsNames[] = {"sinusoidal", "learned", "rotary", "none"};
 static_assert(std::size(kPositionsNames) == static_cast<std::size_t>(Positions::count));
 
 struct PositionalEncoding {
     PositionalEncoding(Positions kind, int64_t max_length, int64_t d, const Rng& rng,
                        Init init = Init::xavier);
     // The encodings of positions first .. first + length - 1 -> (length, d), to be added to the vectors
-    // there. Throws Error for positions beyond max_length.
+    // there; empty for a kind that adds nothing. Throws Error for positions beyond max_length.
     Tensor at(int64_t length, int64_t first = 0) const;
     // x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d)
-    Tensor operator()(const Tensor& x, int64_t first = 0) const { return x + at(x.size(1), first); }
+    Tensor operator()(const Tensor& x, int64_t first = 0) const {
+        const Tensor places = at(x.size(1), first);
+        return places.defined() ? x + places : x;
+    }
     void visit(Visitor& v) const { v("table", table); }
 
-    int64_t max_length() const { return encodings().size(0); }
-    // (max_length, d)
+    // (max_length, d), or empty
     const Tensor& encodings() const { return table->defined() ? table.tensor() : sinusoids; }
 
+    int64_t max_length;
     Tensor sinusoids;  // (max_length, d), or empty
     Parameter table;   // (max_length, d), or absent
 };

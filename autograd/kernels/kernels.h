@@ -113,6 +113,14 @@ struct LayerNorm {
     bool centred = true;  // false: RMS norm, in which 0 stands for the mean
 };
 
+// Rows of `row` numbers, each of which begins with `heads` heads of d. In a head, numbers i and i + width/2
+// of the first `width` are a point in the plane. It is turned by an angle whose cosine and sine are numbers
+// i and i + width/2 of a row of turns (length, width): row r % length, for row r.
+struct Rotary {
+    int64_t rows, row, heads, d, width, length;
+    bool back = false;  // by the negative angle
+};
+
 // One update of Adam (Kingma & Ba 2015, algorithm 1) or AdamW (decoupled decay).
 struct Adam {
     Real lr, beta1, beta2;
@@ -167,6 +175,8 @@ struct Kernels {
     // sum = x + dropout(y): the residual connection
     void (*residual)(int64_t n, Real p, RandomKey, const Real* x, const Real* y, Real* sum);
     void (*fill)(int64_t n, Real value, Real* y);
+    // y = x with points turned; y may be x (rotary.cpp)
+    void (*rotary)(const Rotary&, const Real* turns, const Real* x, Real* y);
 
     // ---- moving and reducing (reduce.cpp)
     // to[strides b] = from[strides a], over the loops; `to.accumulate` adds
@@ -194,8 +204,8 @@ struct Kernels {
                                    int32_t ignore, Real smoothing, const Real* statistics, Real scale,
                                    Out dlogits);
     // out = (s - mean) / sqrt(var + eps) * gain + bias, biased variance, of s = x, or where y is not nullptr
-    // of the sum x + dropout(y), which is written; statistics (rows, 3): two-part mean and 1/sqrt. bias may be
-    // nullptr.
+    // of the sum x + dropout(y), which is written; statistics (rows, 3): two-part mean and 1/sqrt. bias may
+    // be nullptr.
     void (*layer_norm)(const LayerNorm&, const Real* x, const Real* y, const Real* gain, const Real* bias,
                        Real* sum, Real* out, Real* statistics);
     // s: x, or the sum. Any of dx, dy, dgain, dbias may have data == nullptr: it is not computed.

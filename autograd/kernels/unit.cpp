@@ -19,6 +19,7 @@
 #include "autograd/kernels/peak.cpp"
 #include "autograd/kernels/pointwise.cpp"
 #include "autograd/kernels/reduce.cpp"
+#include "autograd/kernels/rotary.cpp"
 #include "autograd/kernels/rows.cpp"
 
 #define PLAINGRAD_STRING_(x) #x
@@ -58,6 +59,7 @@ const Kernels PLAINGRAD_KERNELS = {
     .dropout = dropout,
     .residual = residual,
     .fill = fill,
+    .rotary = rotary,
     .copy = copy,
     .sum = sum,
     .max = max,

@@ -205,6 +205,20 @@ void OpTable::fused() {
         row("residual_rms_norm", join("p ", rate), {in({3, 17}), in({3, 17}), in({17}, 0.5, 2)},
             [=](const Inputs& x) { return residual_rms_norm(x[0], x[1], rate, rng, x[2]); });
     }
+    row("input_embedding", "no positions", {in({5, 19})}, [](const Inputs& x) {
+        return input_embedding(x[0], Tokens(1, 3, {2, 4, 0}, 0), 3, {}, Real(0.4), Rng(6));
+    });
+    const Tensor turns = in({9, 4});
+    for (const RotaryOptions o : {RotaryOptions{.n_heads = 2, .head_dim = 5}, {1, 4}, {3, 4, 2}, {1, 13, 6}})
+        row("rotary", join(o.n_heads, " heads of ", o.head_dim, " from ", o.first), {in({2, 3, 13})},
+            [=](const Inputs& x) { return rotary(x[0], turns, o); });
+    row("rotary", "of a sum, in its memory", {in({2, 3, 13})},
+        [=](const Inputs& x) { return rotary(x[0] + x[0], turns, {.n_heads = 2, .head_dim = 6}); });
+    row("rotary", "of a product that backward needs", {in({2, 3, 40})},
+        [turns = in({9, 38})](const Inputs& x) {
+            const Tensor y = x[0] * x[0];
+            return rotary(exp(y), turns, {.head_dim = 39}) * y;
+        });
     const Tokens targets(2, 3, {2, 0, 6, 0, 1, 1});
     for (const Real smoothing : {Real(0), Real(0.1)})
         row("linear_cross_entropy", join("smoothing ", smoothing), {in({2, 3, 5}), in({7, 5}), in({7})},
@@ -274,9 +288,8 @@ void OpTable::attentions() {
     row("self_attention", "grouped, 66 positions", {in({1, 66, 8 * 2})}, [=](const Inputs& x) {
         return self_attention(x[0], {.n_heads = 4, .n_kv_heads = 2, .mask = Mask::causal()}, p);
     });
-    row("attention", "grouped, k = v", {in({1, 66, 4}), in({1, 66, 2})}, [=](const Inputs& x) {
-        return attention(x[0], x[1], x[1], {.n_heads = 2, .n_kv_heads = 1}, p);
-    });
+    row("attention", "grouped, k = v", {in({1, 66, 4}), in({1, 66, 2})},
+        [=](const Inputs& x) { return attention(x[0], x[1], x[1], {.n_heads = 2, .n_kv_heads = 1}, p); });
     row("self_attention", "with another consumer", {in({B, T, 3 * D})},
         [=](const Inputs& x) { return add(self_attention(x[0], {}, p), slice(x[0], 2, 1, 4)); });
     // Backward takes 64 queries at a time. With more, it matters which inputs are the same tensor (no mask

@@ -406,7 +406,8 @@ TEST_CASE("attention: grouped heads have the bits of repeated ones", "[attention
         for (const Setting& s : settings())
             for (const Precision p : {Precision::float32, Precision::bf16})
                 for (const double rate : {0.0, 0.4}) {
-                    INFO(isa << ", " << s.name << (p == Precision::bf16 ? ", bf16" : "") << ", dropout " << rate);
+                    INFO(isa << ", " << s.name << (p == Precision::bf16 ? ", bf16" : "") << ", dropout "
+                             << rate);
                     const int64_t each = 3, heads = each * s.H;  // as many of queries for one of keys
                     const Tensor q = random({s.B, s.T, heads * s.D}, 11), dout = random(q.shape(), 14);
                     const Tensor k = leaf(random({s.B, s.S, s.H * s.D}, 12)),

@@ -101,9 +101,8 @@ TEST_CASE("fused: linear with an activation", "[ops][fused]") {
         check_same_bits("feed_forward", all,
                         [=](const Inputs& x) { return feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
         check_same_bits("glu", {all[1]}, [=](const Inputs& x) { return glu(x[0], f); });
-        check_same_bits(
-            "gated_feed_forward", {all[0], all[1], all[2], random({35, 21}, 4), all[4]},
-            [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
+        check_same_bits("gated_feed_forward", {all[0], all[1], all[2], random({35, 21}, 4), all[4]},
+                        [=](const Inputs& x) { return gated_feed_forward(x[0], x[1], x[2], x[3], x[4], f); });
     }
 }
 

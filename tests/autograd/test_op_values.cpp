@@ -195,12 +195,13 @@ TEST_CASE("values: layer norm", "[ops][values]") {
 TEST_CASE("values: RMS norm", "[ops][values]") {
     const Tensor one = Tensor::full({4}, 1);
     CHECK(worst_error(rms_norm(vector({1, 0, 0, 0}), one), Row{1.99996, 0, 0, 0}) <= 1e-6);
-    CHECK(worst_error(rms_norm(vector({3, 3, -3, 3}), one, 0), Row{1, 1, -1, 1}) <= kTight);  // keeps the mean
+    CHECK(worst_error(rms_norm(vector({3, 3, -3, 3}), one, 0), Row{1, 1, -1, 1}) <=
+          kTight);  // keeps the mean
     CHECK(rms_norm(Tensor::zeros({4}), one).to_vector() == std::vector<Real>(4, 0));
     for (const int64_t n : {1, 67, 257}) {  // short rows, and one by one
         const Tensor gain = random({n}, 1), x = random({2, 5, n}, 3, -1, 3);
-        const auto expected = by_rows(
-            x, [&](const Row& row) { return reference::rms_norm(row, doubles(gain), 0.5); });
+        const auto expected =
+            by_rows(x, [&](const Row& row) { return reference::rms_norm(row, doubles(gain), 0.5); });
         CHECK(worst_error(rms_norm(x, gain, Real(0.5)), expected) <= kTight);
     }
 }

@@ -153,7 +153,9 @@ void check_models() {
                 return m.loss(src, in, out, mode, options);
             });
     }
-    for (const std::string& kind : kStacks) {
+    std::vector<std::string> kinds = kStacks;
+    kinds.insert(kinds.end(), kAlone.begin(), kAlone.end());
+    for (const std::string& kind : kinds) {
         models::StackConfig c = small_stack(kind);
         c.block.dropout = {
             .embeddings = Real(0.1), .sublayers = Real(0.2), .feed_forward = 0, .attention = Real(0.3)};

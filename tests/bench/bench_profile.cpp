@@ -120,7 +120,8 @@ Kernels clocks() {
     table.bf16 =
         product_clocks<&Kernels::bf16>("gemm bf16", "pack bf16", "attention bf16", "attention_backward bf16");
 #define CLOCK(f) table.f = clocked<nullptr, &Kernels::f>(#f)
-    CLOCK(unary), CLOCK(unary_backward), CLOCK(binary), CLOCK(dropout), CLOCK(residual);
+    CLOCK(unary), CLOCK(unary_backward), CLOCK(glu), CLOCK(glu_backward), CLOCK(binary);
+    CLOCK(dropout), CLOCK(residual), CLOCK(rotary);
     CLOCK(fill), CLOCK(copy), CLOCK(sum), CLOCK(max), CLOCK(max_backward), CLOCK(sum_of_squares);
     CLOCK(softmax), CLOCK(softmax_backward), CLOCK(log_softmax), CLOCK(log_softmax_backward);
     CLOCK(cross_entropy), CLOCK(cross_entropy_backward), CLOCK(layer_norm), CLOCK(layer_norm_backward);

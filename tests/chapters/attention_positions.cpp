@@ -6,9 +6,9 @@
 #include "apps/kit/text.h"
 #include "autograd/base/portable_math.h"
 #include "nn/positional_encoding.h"
+#include "nn/rotary.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
-#include "tests/chapters/rotary.h"
 #include "tests/figures/figure.h"
 
 namespace plaingrad::chapters {
@@ -99,10 +99,8 @@ void products(std::ostream& out) {
 // q and k at several pairs of positions.
 void rotary_products(std::ostream& out) {
     const Tensor q = Tensor::randn({1, 1, 8}, Rng(1)), k = Tensor::randn({1, 1, 8}, Rng(2));
-    const auto rotated = [](const Tensor& x, int64_t position) {
-        Tensor many = Tensor::zeros({1, position + 1, 8}) + x;  // (1, T, 8)
-        return slice(rotary(many), 1, position, position + 1);  // (1, 1, 8)
-    };
+    const nn::Rotary layer(64, 8, {});
+    const auto rotated = [&](const Tensor& x, int64_t position) { return layer(x, 1, position); };
     Rows rows = {{"position of the query", "of the key", "query − key", "q · k, rotated"}};
     const std::vector<std::pair<int64_t, int64_t>> places = {{0, 0},   {7, 7}, {3, 1},  {9, 7},
                                                              {60, 58}, {1, 3}, {60, 20}};

@@ -5,10 +5,10 @@
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/positional_encoding.h"
+#include "nn/rotary.h"
 #include "tests/chapters/experiment.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
-#include "tests/chapters/rotary.h"
 
 namespace plaingrad::chapters {
 
@@ -16,22 +16,21 @@ using namespace autograd;
 
 namespace {
 
-enum class Where { none, learned, sinusoidal, rotary };
-
 constexpr int64_t kSymbols = 8, kWidth = 64, kTrained = 16, kLonger = 32, kBatch = 32, kSteps = 400;
 constexpr double kRate = 3e-3;
 
 // One attention with one head, which must say what stands two places before.
 struct Before {
-    Before(Where where_, const Rng& rng)
+    Before(nn::Positions kind, const Rng& rng)
         : symbols(kSymbols, kWidth, rng.fork("symbols"), nn::Init::pytorch),
-          positions(where_ == Where::learned ? nn::Positions::learned : nn::Positions::sinusoidal, kLonger,
-                    kWidth, rng.fork("positions"), nn::Init::pytorch),
+          positions(kind, kLonger, kWidth, rng.fork("positions"), nn::Init::pytorch),
           q_proj(kWidth, kWidth, rng.fork("q")),
           k_proj(kWidth, kWidth, rng.fork("k")),
           v_proj(kWidth, kWidth, rng.fork("v")),
-          out(kWidth, kSymbols, rng.fork("out")),
-          where(where_) {}
+          out(kWidth, kSymbols, rng.fork("out")) {
+        if (kind == nn::Positions::rotary)
+            turned = nn::Rotary(kLonger, kWidth, {});
+    }
     void visit(nn::Visitor& v) const {
         v("symbols", symbols);
         v("positions", positions);
@@ -41,21 +40,16 @@ struct Before {
         v("out", out);
     }
     Tensor operator()(const Tokens& ids) const {
-        Tensor x = symbols(ids);  // (B, T, d)
-        if (where == Where::learned || where == Where::sinusoidal)
-            x = positions(x);
-        Tensor q = q_proj(x, kEval), k = k_proj(x, kEval);  // (B, T, d)
-        if (where == Where::rotary) {
-            q = rotary(q);
-            k = rotary(k);
-        }
+        const Tensor x = positions(symbols(ids));              // (B, T, d)
+        const Tensor q = turned(q_proj(x, kEval), 1, 0);       // (B, T, d)
+        const Tensor k = turned(k_proj(x, kEval), 1, 0);       // (B, T, d)
         return out(attention(q, k, v_proj(x, kEval)), kEval);  // (B, T, symbols)
     }
 
     nn::Embedding symbols;
     nn::PositionalEncoding positions;
     nn::Linear q_proj, k_proj, v_proj, out;
-    Where where;
+    nn::Rotary turned;
 };
 
 // What stands two places before each position. The first `from` positions, and those that nothing stands
@@ -68,8 +62,8 @@ Tokens two_before(const Tokens& ids, int64_t from) {
     return {ids.batch(), ids.length(), of, static_cast<int32_t>(kSymbols)};
 }
 
-Before trained(Where where, uint64_t seed) {
-    Before model(where, Rng(seed));
+Before trained(nn::Positions kind, uint64_t seed) {
+    Before model(kind, Rng(seed));
     losses_of(
         nn::parameters(model), kSteps, kRate,
         [&](const Rng& rng) {
@@ -81,13 +75,13 @@ Before trained(Where where, uint64_t seed) {
 }
 
 void compared(std::ostream& out) {
-    const char* const names[] = {"none", "learned", "sinusoidal", "rotary"};
     Rows rows = {{"positions", "right, at trained positions", "right, beyond them"}};
     std::vector<double> near_of, far_of;
-    for (const Where where : {Where::none, Where::learned, Where::sinusoidal, Where::rotary}) {
+    using enum nn::Positions;
+    for (const nn::Positions kind : {none, learned, sinusoidal, rotary}) {
         std::vector<double> near, far;
         for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-            const Before model = trained(where, seed);
+            const Before model = trained(kind, seed);
             const NoGrad no_grad;
             const Tokens same = random_tokens(200, kTrained, kSymbols, Rng(99)),
                          longer = random_tokens(200, kLonger, kSymbols, Rng(98));
@@ -96,7 +90,7 @@ void compared(std::ostream& out) {
         }
         near_of.push_back(mean_of(near));
         far_of.push_back(mean_of(far));
-        rows.push_back({names[static_cast<int>(where)], of_seeds(near, 3), of_seeds(far, 3)});
+        rows.push_back({nn::kPositionsNames[static_cast<int>(kind)], of_seeds(near, 3), of_seeds(far, 3)});
     }
     table(out, rows);
     claim(near_of[0] < 40 && near_of[1] > 95 && near_of[2] > 95 && near_of[3] > 95,

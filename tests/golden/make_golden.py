@@ -4,7 +4,7 @@
     python3 tests/golden/make_golden.py --check FOLDER   the other direction: loads files that plaingrad saved
                                                          into PyTorch's modules and compares the outputs
 
-Needs PyTorch 1.13 or later (Debian: python3-torch) and nothing else. Parameters and inputs are float32 numbers. The
+Needs PyTorch 1.13 or later (Debian: python3-torch) and nothing else. (blocks was made with PyTorch 2.15.) Parameters and inputs are float32 numbers. The
 rest is computed in float64 and rounded to float32 at the end, so that a difference is our error.
 
 Names in a file are group/kind/name, the last as PyTorch has it:
@@ -527,6 +527,129 @@ def make_training():
     return file
 
 
+# ---- today's decoder block: RMS norm, SwiGLU, grouped-query attention, rotary positions
+
+class RmsNorm(nn.Module):
+    """Zhang & Sennrich 2019. (torch.nn.RMSNorm is newer than PyTorch 1.13.)"""
+
+    def __init__(self, d, eps=1e-5):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(d)), eps
+
+    def forward(self, x):
+        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + self.eps) * self.weight
+
+
+def rotary_frequencies(width, base=10000.0, linear=None, llama3=None):
+    """In float32, as transformers computes them (modeling_rope_utils): that is what published models have."""
+    frequencies = 1.0 / (base ** (torch.arange(0, width, 2).to(torch.float32) / width))
+    if linear:
+        frequencies = frequencies / linear
+    if llama3:
+        factor, low, high, length = llama3
+        wave = 2 * math.pi / frequencies
+        kept = (length / wave - low) / (high - low)
+        between = (1 - kept) * frequencies / factor + kept * frequencies
+        frequencies = torch.where(wave > length / low, frequencies / factor,
+                                  torch.where(wave < length / high, frequencies, between))
+    return frequencies
+
+
+def turn(x, frequencies, first=0):
+    """x (B, T, H, D): numbers i and i + width/2 of a head are a pair. Angles in float32, all else in float64."""
+    positions = torch.arange(first, first + x.shape[1]).to(torch.float32)
+    angles = (positions[:, None] * frequencies).double()[:, None, :]  # (T, 1, width/2)
+    half = frequencies.numel()
+    a, b, rest = x[..., :half], x[..., half:2 * half], x[..., 2 * half:]
+    return torch.cat([a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin(), rest], -1)
+
+
+class GroupedAttention(nn.Module):
+    def __init__(self, d, n_heads, n_kv_heads, head_dim, bias, frequencies=None):
+        super().__init__()
+        self.sizes, self.head_dim, self.frequencies = (n_heads, n_kv_heads, n_kv_heads), head_dim, frequencies
+        width = sum(self.sizes) * head_dim
+        self.in_proj_weight = nn.Parameter(torch.zeros(width, d))
+        self.in_proj_bias = nn.Parameter(torch.zeros(width)) if bias else None
+        self.out_proj = nn.Linear(n_heads * head_dim, d, bias=bias)
+
+    def forward(self, x, hidden):
+        heads = F.linear(x, self.in_proj_weight, self.in_proj_bias).unflatten(-1, (-1, self.head_dim))
+        q, k, v = heads.split(self.sizes, -2)  # (B, T, H or G, D)
+        if self.frequencies is not None:
+            q, k = turn(q, self.frequencies), turn(k, self.frequencies)
+        k, v = (y.repeat_interleave(self.sizes[0] // self.sizes[1], -2) for y in (k, v))
+        return self.out_proj(heads_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2), self.sizes[0], hidden))
+
+
+def swiglu(linear1, linear2, x):
+    gate, up = linear1(x).chunk(2, -1)
+    return linear2(F.silu(gate) * up)
+
+
+class Llama(nn.Module):
+    """models::LanguageModel as models::llama() configures it. The names are those of models/pytorch.h."""
+
+    def __init__(self, c, frequencies):
+        super().__init__()
+        d = c['d_model']
+        layer = lambda: Node(
+            self_attn=GroupedAttention(d, c['n_heads'], c['n_kv_heads'], c['head_dim'], False, frequencies),
+            linear1=nn.Linear(d, 2 * c['d_ff'], bias=False), linear2=nn.Linear(c['d_ff'], d, bias=False),
+            norm1=RmsNorm(d), norm2=RmsNorm(d))
+        self.embedding = nn.Embedding(c['vocabulary'], d, padding_idx=PAD)
+        self.encoder = Node(layers=nn.ModuleList(layer() for _ in range(c['n_layers'])), norm=RmsNorm(d))
+        self.output = nn.Linear(d, c['vocabulary'], bias=False)
+
+    def forward(self, ids):
+        x, hidden = self.embedding(ids), causal(ids.shape[1])
+        for l in self.encoder.layers:
+            x = x + l.self_attn(l.norm1(x), hidden)
+            x = x + swiglu(l.linear1, l.linear2, l.norm2(x))
+        return self.output(self.encoder.norm(x))
+
+
+LLAMA = dict(vocabulary=11, d_model=12, n_heads=4, n_kv_heads=2, head_dim=6, d_ff=20, n_layers=2)
+LLAMA3 = (8.0, 1.0, 4.0, 64)  # factor, low, high, original length
+
+
+def make_blocks():
+    file = {}
+    for eps in ('1e-5', '1e-12'):
+        layer, x = scramble(RmsNorm(5, float(eps))), numbers(2, 3, 5, scale=0.01).requires_grad_()
+        record(file, 'rms_norm_' + eps, layer, {'x': x}, lambda: {'y': layer(x)})
+    for group, bias in (('swiglu', False), ('swiglu_bias', True)):
+        layer = scramble(nn.ModuleDict({'linear1': nn.Linear(5, 26, bias=bias),
+                                        'linear2': nn.Linear(13, 5, bias=bias)}))
+        x = numbers(2, 3, 5).requires_grad_()
+        record(file, group, layer, {'x': x}, lambda: {'y': swiglu(layer['linear1'], layer['linear2'], x)})
+
+    turned = {'rotary': (0, {}), 'rotary_far': (8000, {}), 'rotary_base': (100, dict(base=500000.0)),
+              'rotary_linear': (1000, dict(linear=4.0)), 'rotary_llama3': (1000, dict(llama3=LLAMA3)),
+              'rotary_partial': (100, {})}
+    for group, (first, options) in turned.items():  # two heads of 16, then 3 numbers that do not turn
+        frequencies = rotary_frequencies(8 if group == 'rotary_partial' else 16, **options)
+        x = numbers(1, 5, 35).requires_grad_()
+        record(file, group, None, {'x': x}, lambda: {'y': torch.cat(
+            [turn(x[..., :32].unflatten(-1, (2, 16)), frequencies, first).flatten(-2), x[..., 32:]], -1)})
+
+    grouped = {'grouped': (4, 2, 3, True, None), 'grouped_one': (3, 1, 5, False, None),
+               'grouped_rotary': (4, 2, 6, True, rotary_frequencies(6, llama3=LLAMA3))}
+    for group, options in grouped.items():
+        layer, x = scramble(GroupedAttention(12, *options)), numbers(2, 5, 12).requires_grad_()
+        hidden = causal(5) | hidden_keys([5, 3], 5)[:, None, None, :]
+        record(file, group, layer, {'x': x}, lambda: {'y': layer(x, hidden)})
+
+    module = scramble(Llama(LLAMA, rotary_frequencies(6, llama3=LLAMA3)))
+    read, targets = torch.where(TEXTS[:, 1:] == PAD, PAD, TEXTS[:, :-1]), TEXTS[:, 1:]
+
+    def forward():
+        logits = module(read)
+        return {'loss': token_loss(logits, targets), 'logits': logits}
+    record(file, 'llama', module, {'ids': read, 'targets': targets}, forward, read != PAD)
+    return file
+
+
 # ---- the other direction
 
 def build(c):
@@ -571,7 +694,8 @@ def main():
         sys.exit(check(sys.argv[2]))
     if len(sys.argv) != 1:
         sys.exit(__doc__)
-    for seed, make in enumerate((make_layers, make_attention, make_stacks, make_models, make_training)):
+    makers = (make_layers, make_attention, make_stacks, make_models, make_training, make_blocks)
+    for seed, make in enumerate(makers):
         torch.manual_seed(seed)
         path = os.path.join(HERE, make.__name__[len('make_'):] + '.safetensors')
         tensors = make()

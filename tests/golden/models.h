@@ -4,6 +4,7 @@
 #include "models/classifier.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
+#include "models/presets.h"
 #include "models/transformer.h"
 
 namespace plaingrad::tests {
@@ -60,6 +61,25 @@ inline models::StackConfig small_bert() {
     c.block.scale_embeddings = false;
     c.embedding_norm = true;
     c.tied = true;
+    return c;
+}
+
+// LLAMA there.
+inline models::StackConfig small_llama() {
+    models::StackConfig c = models::llama();
+    c.vocabulary = 11;
+    c.max_length = 9;
+    c.specials = models::StackConfig().specials;
+    c.n_layers = 2;
+    c.tied = false;
+    c.block.d_model = 12;
+    c.block.n_heads = 4;
+    c.block.n_kv_heads = 2;
+    c.block.head_dim = 6;
+    c.block.d_ff = 20;
+    c.block.rotary.base = 10000;
+    c.block.rotary.factor = 8;
+    c.block.rotary.original_length = 64;
     return c;
 }
 

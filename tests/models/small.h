@@ -56,8 +56,8 @@ inline int64_t expected_parameter_count(const models::TransformerConfig& c) {
            (c.block.output_bias ? c.tgt_vocabulary : 0);
 }
 
-// The same for the models with one stack: as in GPT, in BERT and in the paper, and two that change what these
-// three have in common.
+// The same for the models with one stack: as in GPT, in BERT, in the paper and in Llama; two that change what
+// the first three have in common; and the paper's with one part of Llama's each.
 inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary = 11) {
     using enum models::NormPlacement;
     models::StackConfig c;  // "paper": post-norm, sinusoids, scaled, ReLU, an output layer of its own
@@ -75,6 +75,27 @@ inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary
              .block = {.positions = nn::Positions::learned}};
         c.block.attention_bias = c.block.norm_bias = false;
         c.block.init = nn::Init::pytorch;
+    } else if (kind == "llama") {  // RMS norm, SwiGLU, grouped heads, rotary positions, no biases
+        c = models::llama();
+        c.block.head_dim = 6;
+        c.block.rotary.width = 4;
+        c.block.rotary.original_length = 16;
+        c.block.dropout = {};
+    } else if (kind == "rms") {  // and each of them alone
+        c.block.norm_kind = nn::NormKind::rms;
+        c.final_norm = c.embedding_norm = true;
+    } else if (kind == "gated") {
+        c.block.gated = true;
+    } else if (kind == "grouped") {
+        c.block.n_kv_heads = 1;
+        c.block.attention_bias = false;  // (tests/nn/gradients.h knows only where a third of it is the keys')
+    } else if (kind == "wide heads") {
+        c.block.head_dim = 5;
+    } else if (kind == "rotary") {
+        c.block.positions = nn::Positions::rotary;
+        c.block.attention_bias = false;
+    } else if (kind == "no positions") {
+        c.block.positions = nn::Positions::none;
     } else if (kind != "paper") {
         throw autograd::Error("no stack of the kind " + std::string(kind));
     }
@@ -85,10 +106,14 @@ inline models::StackConfig small_stack(std::string_view kind, int64_t vocabulary
     c.block.n_heads = 3;
     c.block.d_ff = 20;
     c.n_layers = 2;
+    c.block.n_kv_heads = c.block.n_kv_heads > 0 ? 1 : 0;
     return c;
 }
 
-inline const std::vector<std::string> kStacks = {"gpt2", "bert", "paper", "bare", "mixed"};
+inline const std::vector<std::string> kStacks = {"gpt2", "bert", "paper", "bare", "mixed", "llama"};
+// What is new in "llama", each by itself in the paper's stack.
+inline const std::vector<std::string> kAlone = {"rms",        "gated",  "grouped",
+                                                "wide heads", "rotary", "no positions"};
 
 // Adds noise to every parameter, so that norms and biases have an effect, and values are not all small.
 template <class Model>

@@ -134,6 +134,13 @@ TEST_CASE("config: an invalid stack is refused, naming the field", "[models][con
         std::function<void(StackConfig&)> change;
     };
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
+    const auto rotary = [](const std::function<void(nn::RotaryOptions&)>& change) {
+        return [change](StackConfig& c) {
+            c.block.positions = nn::Positions::rotary;
+            c.block.rotary.scaling = nn::RotaryScaling::llama3;
+            change(c.block.rotary);
+        };
+    };
     const std::vector<Row> rows = {
         {"vocabulary", [](auto& c) { c.vocabulary = 0; }},
         {"vocabulary", [](auto& c) { c.vocabulary = -1; }},
@@ -143,6 +150,18 @@ TEST_CASE("config: an invalid stack is refused, naming the field", "[models][con
         {"n_heads = 5", [](auto& c) { c.block.n_heads = 5; }},
         {"n_heads = 0", [](auto& c) { c.block.n_heads = 0; }},
         {"d_model = 13", [](auto& c) { c.block.d_model = 13; }},
+        {"n_kv_heads = 2", [](auto& c) { c.block.n_kv_heads = 2; }},
+        {"n_kv_heads = -1", [](auto& c) { c.block.n_kv_heads = -1; }},
+        {"head_dim = -1", [](auto& c) { c.block.head_dim = -1; }},
+        {"rotary] width", rotary([](auto& r) { r.width = 3; })},
+        {"rotary] width = 6", rotary([](auto& r) { r.width = 6; })},
+        {"rotary] width = -2", rotary([](auto& r) { r.width = -2; })},
+        {"rotary] base", rotary([](auto& r) { r.base = Real(0.5); })},
+        {"rotary] base", rotary([nan](auto& r) { r.base = nan; })},
+        {"rotary] factor", rotary([](auto& r) { r.factor = 0; })},
+        {"rotary] low_frequency_factor", rotary([](auto& r) { r.low_frequency_factor = 4; })},
+        {"rotary] low_frequency_factor", rotary([nan](auto& r) { r.high_frequency_factor = nan; })},
+        {"rotary] original_length", rotary([](auto& r) { r.original_length = 0; })},
         {"layers", [](auto& c) { c.n_layers = -1; }},
         {"norm_eps", [](auto& c) { c.block.norm_eps = 0; }},
         {"norm_eps", [nan](auto& c) { c.block.norm_eps = nan; }},
@@ -285,6 +304,11 @@ TEST_CASE("config: each field of a block changes the model", "[models][config]")
     const autograd::Tokens text = framed(sentences({5, 2, 7}, 1));
     StackConfig config =
         small_stack("mixed");  // it has every norm, and no norm has a bias, whatever its kind
+    BlockConfig& b = config.block;
+    b.n_heads = 4, b.n_kv_heads = 1, b.head_dim = 8;
+    b.positions = nn::Positions::rotary;
+    b.rotary = {
+        .base = 4, .width = 4, .scaling = nn::RotaryScaling::llama3, .factor = 2, .original_length = 16};
     Variants variants{config.block};
     BlockConfig::fields(config.block, variants);
     variants.all.emplace_back("the same", config.block);

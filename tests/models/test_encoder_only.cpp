@@ -59,6 +59,7 @@ TEST_CASE("masked language model: the parts, in their order", "[models][mlm]") {
         const Tensor h = autograd::matmul(x, m.transform.weight) + m.transform.bias.tensor();
         const Tensor active = kind == "gpt2"                     ? autograd::gelu_tanh(h)
                               : kind == "bert" || kind == "bare" ? autograd::gelu(h)
+                              : kind == "llama"                  ? autograd::silu(h)
                                                                  : autograd::relu(h);
         const Tensor product = autograd::matmul(
             m.norm(active), m.config.tied ? m.backbone.embedding.tokens.table : m.output.table, true);

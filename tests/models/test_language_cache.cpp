@@ -44,7 +44,9 @@ Tokens drawn(int64_t batch, int64_t length, uint64_t seed) {
 }  // namespace
 
 TEST_CASE("language model cache: every way to cut seven tokens", "[models][lm][decoding]") {
-    for (const std::string& kind : kStacks) {
+    std::vector<std::string> kinds = kStacks;
+    kinds.insert(kinds.end(), kAlone.begin(), kAlone.end());
+    for (const std::string& kind : kinds) {
         const LanguageModel model = stirred(small_stack(kind));
         const Tokens ids = drawn(2, 7, 2);
         const Tensor whole = model(ids, kEval);
@@ -77,21 +79,33 @@ TEST_CASE("language model cache: while the cache grows, up to the last position"
 
 TEST_CASE("language model cache: on every instruction set, at any number of threads",
           "[models][lm][decoding][threads]") {
-    StackConfig c = small_stack("gpt2");
-    c.block.d_model = 68;
-    c.block.n_heads = 4;
-    c.block.d_ff = 132;
-    const LanguageModel model = stirred(c);
-    const Tokens ids = drawn(5, 37, 4);
-    const Tensor whole = model(ids, kEval);
-    for_each_isa([&](const std::string& isa) {
-        for (const int n : {1, 3}) {
-            INFO(isa << ", " << n << " threads");
-            const Threads threads(n);
-            CHECK(same_bits(in_steps(model, ids, {20, 1, 1, 15}), whole));
-            CHECK(same_bits(model(ids, kEval), whole));
-        }
-    });
+    for (const char* const kind : {"gpt2", "llama"}) {
+        StackConfig c = small_stack(kind);
+        c.block.d_model = 68;
+        c.block.n_heads = 4;
+        c.block.d_ff = 132;
+        const LanguageModel model = stirred(c);
+        const Tokens ids = drawn(5, 37, 4);
+        const Tensor whole = model(ids, kEval);
+        for_each_isa([&](const std::string& isa) {
+            for (const int n : {1, 3}) {
+                INFO(kind << ", " << isa << ", " << n << " threads");
+                const Threads threads(n);
+                CHECK(same_bits(in_steps(model, ids, {20, 1, 1, 15}), whole));
+                CHECK(same_bits(model(ids, kEval), whole));
+            }
+        });
+    }
+}
+
+TEST_CASE("language model cache: it holds only the heads of keys and values", "[models][lm][decoding]") {
+    const auto width = [](int64_t kv_heads) {
+        const nn::MultiHeadAttention layer(12, 4, Rng(1), {.n_kv_heads = kv_heads, .head_dim = 6});
+        nn::KeyValueCache cache;
+        layer(Tensor::zeros({2, 3, 12}), {.mode = kEval, .cache = &cache});
+        return cache.stored().size(2);
+    };
+    CHECK((width(4) == 2 * 4 * 6 && width(2) == 2 * 2 * 6 && width(1) == 2 * 6));
 }
 
 TEST_CASE("language model cache: rows reordered, repeated and dropped", "[models][lm][decoding]") {

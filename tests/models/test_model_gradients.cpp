@@ -70,7 +70,9 @@ static StackConfig tiny_stack(const std::string& kind) {
 }
 
 TEST_CASE("gradients: language models of every kind", "[models][lm][gradcheck]") {
-    for (const std::string& kind : kStacks) {
+    std::vector<std::string> kinds = kStacks;
+    kinds.insert(kinds.end(), kAlone.begin(), kAlone.end());
+    for (const std::string& kind : kinds) {
         const LanguageModel model(tiny_stack(kind), Rng(21));
         stir(model);
         const autograd::Tokens text = framed({{6, 5, 4, 3}, {3, 5}});

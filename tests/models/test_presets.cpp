@@ -86,7 +86,7 @@ TEST_CASE("presets: the properties of each are those of the model", "[models][pr
         CHECK(m.tgt_embedding.positions.table->defined() == e.learned);
         if (e.learned)  // tables of their own
             CHECK_FALSE(m.src_embedding.positions.table->same_memory(m.tgt_embedding.positions.table));
-        CHECK(m.src_embedding.positions.max_length() == e.max_length);
+        CHECK(m.src_embedding.positions.max_length == e.max_length);
         CHECK(m.src_embedding.scale == (e.scaled ? 4 : 1));
         CHECK(m.tgt_embedding.scale == (e.scaled ? 4 : 1));
         CHECK(equal(m.src_embedding.dropout.rate, e.embeddings));
@@ -181,6 +181,23 @@ TEST_CASE("presets: GPT-2 and BERT are as they were published", "[models][preset
                   feed_forward = 2 * d * g.block.d_ff + g.block.d_ff + d;
     CHECK((g.vocabulary + g.max_length) * d + g.n_layers * (attention + feed_forward + 4 * d) + 2 * d ==
           124439808);
+}
+
+TEST_CASE("presets: Llama is as it was published", "[models][presets]") {
+    const StackConfig c = llama();
+    const BlockConfig& b = c.block;
+    CHECK(error_of([&] { check_config(c); }) == "");
+    CHECK((c.vocabulary == 128256 && c.max_length == 131072 && c.n_layers == 16 && c.tied && c.final_norm));
+    CHECK(
+        (b.d_model == 2048 && b.n_heads == 32 && b.n_kv_heads == 8 && head_size(b) == 64 && b.d_ff == 8192));
+    CHECK((b.activation == nn::Activation::silu && b.gated && b.norm == NormPlacement::pre));
+    CHECK((b.norm_kind == nn::NormKind::rms && b.norm_eps == Real(1e-5) && !b.scale_embeddings));
+    CHECK_FALSE((b.attention_bias || b.feed_forward_bias || b.output_bias));
+    CHECK((b.positions == nn::Positions::rotary && b.rotary.base == 500000 && b.rotary.width == 0));
+    CHECK((b.rotary.scaling == nn::RotaryScaling::llama3 && b.rotary.factor == 32 &&
+           b.rotary.low_frequency_factor == 1 && b.rotary.high_frequency_factor == 4 &&
+           b.rotary.original_length == 8192));
+    CHECK(least_parameters(c) == 1235814400 - 33 * 2048.0);  // as many as its file has, less the norms
 }
 
 TEST_CASE("presets: the properties of GPT-2 and BERT are those of the model", "[models][presets]") {

@@ -127,7 +127,7 @@ TEST_CASE("Embedding: rows by id, zeros for padding", "[nn][layers]") {
 TEST_CASE("sinusoidal positions: the paper's formula, from any first", "[nn][layers]") {
     const PositionalEncoding layer(Positions::sinusoidal, 100, 6, Rng(1));
     CHECK(parameters(layer).empty());
-    CHECK(layer.max_length() == 100);
+    CHECK(layer.max_length == 100);
     const Tensor table = layer(Tensor::zeros({2, 100, 6}));
     CHECK(table.shape() == Shape({2, 100, 6}));
     for (const int64_t position : {0, 1, 2, 17, 99}) {

@@ -169,6 +169,14 @@ const Case kCases[] = {
          const Out dx = r.sink(all), dy = r.sink(all), dgain = r.sink(r.n);
          cpu().layer_norm_backward(o, sum, gain, statistics, dout, dx, dy, dgain, {nullptr});
      }},
+    {"rotary", false,
+     [](Run& r) {
+         const int64_t half = r.n / 3, length = 2, row = 2 * r.n + 1;
+         const Real *turns = r.in(length * 2 * half, 1), *x = r.in(r.rows * row, 2);
+         const autograd::kernels::Rotary o = {
+             .rows = r.rows, .row = row, .heads = 2, .d = r.n, .width = 2 * half, .length = length};
+         cpu().rotary(o, turns, x, r.out(r.rows * row));
+     }},
     {"glu", true,
      [](Run& r) {
          const int64_t all = r.rows * r.n;

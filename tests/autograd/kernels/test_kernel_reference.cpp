@@ -68,23 +68,28 @@ double dot(const Row& x, const Row& y) {
     return sum;
 }
 
-void layer_norm_both(int64_t rows, int64_t n, Both& b) {
-    const Reals x = numbers(rows * n, 1), gain = numbers(n, 2), bias = numbers(n, 3),
+// RMS norm: the same with 0 for the mean, and without a bias.
+void norm_both(int64_t rows, int64_t n, bool rms, Both& b) {
+    const Reals x = numbers(rows * n, 1), gain = numbers(n, 2), bias = rms ? Reals(at(n)) : numbers(n, 3),
                 dout = numbers(rows * n, 4);
     Reals out = room(rows * n), statistics = room(3 * rows), dx = room(rows * n), dgain = room(n),
           dbias = room(n);
-    const LayerNorm o = {.rows = rows, .n = n, .eps = Real(0.5)};
-    cpu().layer_norm(o, x.data(), nullptr, gain.data(), bias.data(), nullptr, out.data(), statistics.data());
+    const LayerNorm o = {.rows = rows, .n = n, .eps = Real(0.5), .centred = !rms};
+    cpu().layer_norm(o, x.data(), nullptr, gain.data(), rms ? nullptr : bias.data(), nullptr, out.data(),
+                     statistics.data());
+    const auto normed = [&](const Row& row, const Row& g, const Row& shift) {
+        return rms ? reference::rms_norm(row, g, 0.5) : reference::layer_norm(row, g, shift, 0.5);
+    };
     cpu().layer_norm_backward(o, x.data(), gain.data(), statistics.data(), dout.data(), {dx.data()},
                               {nullptr}, {dgain.data()}, {dbias.data()});
     Row gains(at(n)), biases(at(n));
     const Row g(gain.begin(), gain.end());
     b.add(out, by_rows(rows, n, x, [&](const Row& row, int64_t) {
-              return reference::layer_norm(row, g, Row(bias.begin(), bias.end()), 0.5);
+              return normed(row, g, Row(bias.begin(), bias.end()));
           }));
     b.add(dx, by_rows(rows, n, x, [&](const Row& row, int64_t r) {
-              const Row x_hat = reference::layer_norm(row, Row(at(n), 1), Row(at(n)), 0.5);
-              const double mean = reference::total(row) / static_cast<double>(n);
+              const Row x_hat = normed(row, Row(at(n), 1), Row(at(n)));
+              const double mean = rms ? 0 : reference::total(row) / static_cast<double>(n);
               double variance = 0;
               for (const double value : row)
                   variance += (value - mean) * (value - mean) / static_cast<double>(n);
@@ -95,7 +100,7 @@ void layer_norm_both(int64_t rows, int64_t n, Both& b) {
                   dy[i] *= g[i];
               }
               for (std::size_t i = 0; i < dy.size(); ++i)
-                  d[i] = (dy[i] - reference::total(dy) / static_cast<double>(n) -
+                  d[i] = (dy[i] - (rms ? 0 : reference::total(dy) / static_cast<double>(n)) -
                           x_hat[i] * dot(dy, x_hat) / static_cast<double>(n)) /
                          std::sqrt(variance + 0.5);
               return d;
@@ -216,7 +221,50 @@ const Case kCases[] = {
                }));
          b.add(loss, losses);
      }},
-    {"layer_norm", layer_norm_both},
+    {"layer_norm", [](int64_t rows, int64_t n, Both& b) { norm_both(rows, n, false, b); }},
+    {"RMS norm", [](int64_t rows, int64_t n, Both& b) { norm_both(rows, n, true, b); }},
+    {"glu",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals gu = numbers(2 * rows * n, 1), dh = numbers(rows * n, 2);
+         Reals h = room(rows * n), dgu = room(2 * rows * n);
+         cpu().glu(Unary::silu, rows, n, gu.data(), h.data());
+         cpu().glu_backward(Unary::silu, rows, n, gu.data(), dh.data(), {dgu.data()});
+         Row hidden, gradient(gu.size());
+         for (int64_t i = 0; i < rows * n; ++i) {
+             const std::size_t of_g = at(i / n * 2 * n + i % n), of_u = of_g + at(n);
+             const auto g = static_cast<double>(gu[of_g]), u = static_cast<double>(gu[of_u]),
+                        d = static_cast<double>(dh[at(i)]), s = 1 / (1 + std::exp(-g));
+             hidden.push_back(g * s * u);
+             gradient[of_g] = d * u * (s + g * s * (1 - s));
+             gradient[of_u] = d * g * s;
+         }
+         b.add(h, hidden), b.add(dgu, gradient);
+     }},
+    {"rotary",
+     [](int64_t rows, int64_t n, Both& b) {  // two heads of n + 1 numbers, of which some turn, and 3 more
+         const int64_t half = (n + 1) / 2, d = n + 1, row = 2 * d + 3, length = 5;
+         const Reals x = numbers(rows * row, 1), turns = numbers(length * 2 * half, 2);
+         Rotary o = {.rows = rows, .row = row, .heads = 2, .d = d, .width = 2 * half, .length = length};
+         for (const bool back : {false, true}) {
+             o.back = back;
+             Reals y = room(rows * row), in_place = x;
+             cpu().rotary(o, turns.data(), x.data(), y.data());
+             cpu().rotary(o, turns.data(), in_place.data(), in_place.data());
+             Row expected(x.begin(), x.end());
+             for (int64_t r = 0; r < rows; ++r)
+                 for (int64_t i = 0; i < 2 * half; ++i) {
+                     const int64_t head = i / half * d, pair = i % half,
+                                   angles = r % length * 2 * half + pair;
+                     const auto a = static_cast<double>(x[at(r * row + head + pair)]),
+                                c = static_cast<double>(x[at(r * row + head + half + pair)]),
+                                cosine = static_cast<double>(turns[at(angles)]),
+                                sine = (back ? -1 : 1) * static_cast<double>(turns[at(angles + half)]);
+                     expected[at(r * row + head + pair)] = a * cosine - c * sine;
+                     expected[at(r * row + head + half + pair)] = c * cosine + a * sine;
+                 }
+             b.add(y, expected), b.add(in_place, expected);
+         }
+     }},
     {"attention",
      [](int64_t rows, int64_t n, Both& b) { attention_both(rows, std::min<int64_t>(n + 1, 130), false, b); }},
     {"sum, max: over the middle of (2, rows, n)",

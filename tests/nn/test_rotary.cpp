@@ -1,0 +1,112 @@
+// Rotary positions: the formula, what they are for, and the frequencies of each scaling.
+#include "nn/attention.h"
+#include "nn/positional_encoding.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+#include "tests/nn/gradients.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+double dot(const Tensor& x, const Tensor& y) { return static_cast<double>(autograd::sum(x * y).item()); }
+
+// The angle by which pair i is turned at position 1, from its cosine and sine.
+double frequency(const Rotary& r, int64_t i) {
+    const int64_t width = r.turns.size(1);
+    const Real* const at = r.turns.data() + width;
+    return std::atan2(static_cast<double>(at[width / 2 + i]), static_cast<double>(at[i]));
+}
+
+}  // namespace
+
+TEST_CASE("rotary positions: the formula, in halves of each head", "[nn][rotary]") {
+    const Rotary layer(100, 6, {.width = 4});
+    REQUIRE(layer.turns.shape() == Shape({100, 4}));
+    const Tensor x = random({2, 3, 15}, 1);  // two heads of 6, and 3 numbers of something else
+    const Tensor y = layer(x, 2, 17);
+    for (int64_t row = 0; row < 6; ++row) {
+        const Real *from = x.data() + row * 15, *to = y.data() + row * 15;
+        for (int64_t i = 0; i < 15; ++i) {
+            const int64_t in_head = i % 6, other = in_head < 2 ? i + 2 : i - 2;
+            double expected = static_cast<double>(from[i]);
+            if (i < 12 && in_head < 4) {
+                const double angle = static_cast<double>(17 + row % 3) * (in_head % 2 == 0 ? 1 : 0.01);
+                expected = expected * std::cos(angle) +
+                           (in_head < 2 ? -1 : 1) * static_cast<double>(from[other]) * std::sin(angle);
+            }
+            CHECK(static_cast<double>(to[i]) == Approx(expected).margin(1e-5));
+        }
+    }
+}
+
+TEST_CASE("rotary positions: q·k depends on the distance alone", "[nn][rotary]") {
+    const Rotary layer(500, 16, {});
+    const Tensor q = random({1, 1, 16}, 1), k = random({1, 1, 16}, 2);
+    const auto product = [&](int64_t of_q, int64_t of_k) {
+        return dot(layer(q, 1, of_q), layer(k, 1, of_k));
+    };
+    for (const int64_t distance : {0, 1, 7, 100})
+        for (const int64_t moved : {1, 50, 399})
+            CHECK(product(distance + moved, moved) == Approx(product(distance, 0)).margin(2e-4));
+    CHECK(std::abs(product(1, 0) - product(0, 1)) > 0.1);
+    CHECK(std::abs(product(3, 0) - product(0, 0)) > 0.1);
+}
+
+TEST_CASE("rotary positions: the memory of a temporary is reused, that of others never", "[nn][rotary]") {
+    const Rotary layer(10, 4, {});
+    Tensor x = random({1, 3, 8}, 1);
+    const Tensor copy = x.clone(), y = layer(x, 2, 0);
+    CHECK_FALSE(y.same_memory(x));
+    CHECK(same_bits(x, copy));
+    const Real* const memory = x.data();
+    const Tensor z = layer(std::move(x), 2, 0);
+    CHECK(z.data() == memory);
+    CHECK(same_bits(z, y));
+    CHECK(Rotary()(copy, 2, 0).same_memory(copy));  // turns nothing
+    CHECK(contains(error_of([&] { layer(copy, 2, 8); }), "no 3 positions from 8"));
+}
+
+// The published formula, in double: which frequencies it leaves, divides, and mixes.
+TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
+    const Rotary none(2, 64, {.base = 500000});
+    const Rotary linear(2, 64, {.base = 500000, .scaling = RotaryScaling::linear, .factor = 4});
+    const Rotary llama3(2, 64, {.base = 500000, .scaling = RotaryScaling::llama3, .factor = 32});
+    int left = 0, divided = 0;
+    for (int64_t i = 0; i < 32; ++i) {
+        const double f = std::pow(500000.0, -static_cast<double>(i) / 32),
+                     turns = 8192 * f / 6.283185307179586;
+        CHECK(frequency(none, i) == Approx(f).epsilon(1e-4));
+        CHECK(frequency(linear, i) == Approx(f / 4).epsilon(1e-4));
+        const double kept = std::fmin(std::fmax((turns - 1) / 3, 0), 1);
+        CHECK(frequency(llama3, i) == Approx(kept * f + (1 - kept) * f / 32).epsilon(1e-4));
+        left += kept == 1;
+        divided += kept == 0;
+    }
+    CHECK((left > 10 && divided > 10 && left + divided < 32));
+}
+
+TEST_CASE("positions: kinds that add nothing keep their maximum", "[nn][rotary]") {
+    for (const Positions kind : {Positions::rotary, Positions::none}) {
+        const PositionalEncoding layer(kind, 5, 6, Rng(1));
+        CHECK(parameters(layer).empty());
+        CHECK_FALSE(layer.at(5).defined());
+        const Tensor x = random({1, 2, 6}, 1);
+        CHECK(layer(x, 3).same_memory(x));
+        CHECK(contains(error_of([&] { layer(x, 4); }), "maximum length of 5"));
+    }
+}
+
+TEST_CASE("gradients: attention with turned queries and keys", "[nn][rotary][gradcheck]") {
+    const MultiHeadAttention layer(5, 4, Rng(13), {.n_kv_heads = 2, .head_dim = 4, .bias = false});
+    const Rotary turns(9, 4, {.width = 2});
+    NamedParameter x = {"x", random({2, 5, 5}, 15)};
+    x.tensor.require_grad();
+    std::vector<NamedParameter> all = parameters(layer);
+    all.push_back(x);
+    const Pass pass = {
+        .mask = Mask::key_counts({5, 3}).and_causal(), .mode = Mode::eval(), .first = 4, .rotary = &turns};
+    check_gradients("turned", all, [&] { return layer(x.tensor, pass); });
+}
