@@ -64,6 +64,7 @@ static StackConfig tiny_stack(const std::string& kind) {
     c.block.n_heads = 2;
     c.block.d_ff = 7;
     c.n_layers = kind == "gpt2" ? 2 : 1;
+    c.block.rotary.width = 2;  // of 3 numbers of a head, or of 6 in "llama"
     c.block.dropout = {
         .embeddings = Real(0.1), .sublayers = Real(0.15), .feed_forward = Real(0.2), .attention = Real(0.25)};
     return c;

@@ -93,7 +93,7 @@ struct AttentionCase {
         a.key = {17, 4711};
     }
     int64_t q() const { return a.batch * a.queries * a.heads * a.d; }
-    int64_t k() const { return a.batch * a.keys * a.heads * a.d; }
+    int64_t k() const { return a.batch * a.keys * a.kv_row; }
 };
 
 template <class Change>
@@ -254,7 +254,8 @@ const Case kCases[] = {
      }},
     {"attention, both heads read one, dropout", true,
      [](Run& r) {
-         attention_both_ways(r, [](AttentionCase& c) { c.a.group = 2, c.a.dropout = Real(0.3); });
+         attention_both_ways(
+             r, [](AttentionCase& c) { c.a.group = 2, c.a.kv_row = c.a.d, c.a.dropout = Real(0.3); });
      }},
     {"attention, no mask", true, [](Run& r) { attention_both_ways(r, [](AttentionCase&) {}); }},
     {"attention, padding, causal, dropout", true,
