@@ -265,13 +265,14 @@ TEST_CASE("values: softmax and its logarithm equal their formulas, with gradient
 
 TEST_CASE("norms: a row is the same alone and among others", "[ops][bits]") {
     constexpr int64_t kRows = 37;
-    for (const auto& [n, rms] : {std::pair{1, false},
-                                 {16, true},
-                                 {37, false},
-                                 {37, true},
-                                 {256, false},
-                                 {257, true},
-                                 {257, false}}) {
+    for (const auto& [n, is_rms] : {std::pair{1, false},
+                                    {16, true},
+                                    {37, false},
+                                    {37, true},
+                                    {256, false},
+                                    {257, true},
+                                    {257, false}}) {
+        const bool rms = is_rms;  // clang does not capture a structured binding
         const Tensor x = random({kRows, n}, 1), gain = random({n}, 2), bias = random({n}, 3),
                      dy = random({kRows, n}, 4);
         const auto run = [&](int64_t first, int64_t rows) {
