@@ -246,4 +246,17 @@ inline Tensor rows_of(const Tensor& y, const std::vector<int32_t>& counts) {
     return y * Tensor::from({y.size(0), y.size(1), 1}, keep);
 }
 
+// A layer with x -> y.
+template <class Layer, class Forward>
+Case layer(Layer (*make)(), const Forward& forward) {
+    return [=](const Golden& golden, Results& results) {
+        const Layer module = make();
+        golden.load(module);
+        const Tensor x = golden.input("x");
+        results.output("y", forward(module, x));
+        results.input_gradient("x", x);
+        results.gradients(models::state_dict(module));
+    };
+}
+
 }  // namespace plaingrad::tests

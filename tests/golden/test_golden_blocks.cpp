@@ -12,18 +12,6 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-template <class Layer, class Forward>
-Case layer(Layer (*make)(), const Forward& forward) {
-    return [=](const Golden& golden, Results& results) {
-        const Layer module = make();
-        golden.load(module);
-        const Tensor x = golden.input("x");
-        results.output("y", forward(module, x));
-        results.input_gradient("x", x);
-        results.gradients(models::state_dict(module));
-    };
-}
-
 template <bool bias>
 FeedForward swiglu() {
     return FeedForward(5, 13, Rng(1), {.activation = Activation::silu, .gated = true, .bias = bias});

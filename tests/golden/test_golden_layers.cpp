@@ -12,19 +12,6 @@ using namespace tests;      // NOLINT
 
 namespace {
 
-// A layer with x -> y
-template <class Layer, class Forward>
-Case layer(Layer (*make)(), const Forward& forward) {
-    return [=](const Golden& golden, Results& results) {
-        const Layer module = make();
-        golden.load(module);
-        const Tensor x = golden.input("x");
-        results.output("y", forward(module, x));
-        results.input_gradient("x", x);
-        results.gradients(models::state_dict(module));
-    };
-}
-
 Case function(Tensor (*f)(const Tensor&)) {
     return [=](const Golden& golden, Results& results) {
         const Tensor x = golden.input("x");
