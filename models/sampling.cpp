@@ -68,9 +68,31 @@ std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const Sa
     return ids;
 }
 
+// The logits of the tokens of `text` divided, or multiplied, by the penalty: once, however often they occur.
+std::vector<Real> penalized(const Real* logits, int64_t vocabulary, const std::vector<int32_t>& text,
+                            double penalty) {
+    std::vector<Real> all(logits, logits + vocabulary);
+    for (const int32_t id : text) {
+        check(id >= 0 && id < vocabulary, "[sample] the text has id ", id, ", outside of a vocabulary of ",
+              vocabulary);
+        const auto logit = static_cast<double>(logits[id]);
+        all[static_cast<std::size_t>(id)] = static_cast<Real>(logit > 0 ? logit / penalty : logit * penalty);
+    }
+    return all;
+}
+
 }  // namespace
 
-int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const SamplingOptions& o) {
+int32_t sample(const Real* logits, int64_t vocabulary, double uniform, const SamplingOptions& o,
+               const std::vector<int32_t>& text) {
+    check(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty),
+          "[sample] repetition_penalty must be positive: got ", o.repetition_penalty);
+    if (o.repetition_penalty != 1) {
+        SamplingOptions rest = o;
+        rest.repetition_penalty = 1;
+        return sample(penalized(logits, vocabulary, text, o.repetition_penalty).data(), vocabulary, uniform,
+                      rest);
+    }
     check(o.temperature >= 0 && o.top_k >= 0 && o.top_p > 0 && o.top_p <= 1,
           "[sample] temperature and top_k must not be negative, top_p must be in (0, 1]: got ", o.temperature,
           ", ", o.top_k, " and ", o.top_p);
@@ -121,13 +143,14 @@ std::vector<std::vector<int32_t>> generate(Stepper& stepper, const Rng& rng, con
             const std::size_t b = rows.sentence(r);
             const double uniform = rng.fork(b).uniform(static_cast<uint64_t>(i));
             const int32_t token =
-                sample(logits.data() + r * logits.size(1), logits.size(1), uniform, sampling);
+                sample(logits.data() + r * logits.size(1), logits.size(1), uniform, sampling, texts[b]);
             if (stepper.specials.is_end(token))
                 continue;
             texts[b].push_back(token);
             if (on_token)
                 on_token(static_cast<int64_t>(b), token);
-            rows.keep(r, token);
+            if (!o.done || !o.done(static_cast<int64_t>(b)))
+                rows.keep(r, token);
         }
     }
     for (std::vector<int32_t>& text : texts)

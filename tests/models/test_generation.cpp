@@ -56,7 +56,7 @@ Ids plainly(const LanguageModel& model, const Ids& prompt, uint64_t b, const Rng
         const double uniform = rng.fork(b).uniform(text.size() - prompt.size());
         SamplingOptions sampling = o.sampling;
         sampling.never = {kPad, kSos, kUnk};
-        text.push_back(sample(logits.data(), length(logits), uniform, sampling));
+        text.push_back(sample(logits.data(), length(logits), uniform, sampling, text));
         if (std::find(o.stop.begin(), o.stop.end(), text.back()) != o.stop.end()) {
             text.pop_back();
             break;
@@ -170,6 +170,41 @@ TEST_CASE("generate: on_token is called with each token of the result, in order"
     for (const Ids& text : texts)
         lengths += text.size();
     CHECK((lengths > 4 && lengths < 80));
+}
+
+TEST_CASE("generate: a penalty for what the text already has, its prompt included", "[models][generate]") {
+    const LanguageModel model = stirred("gpt2", 9);  // it slides, and still remembers the whole text
+    Options o = kLong;
+    o.stop = {5};
+    const Sentences s = sentences({4, 4, 4}, 17);
+    const Sentences free = generate(model, prompts(s), Rng(18), o);
+    o.sampling.repetition_penalty = 1.7;
+    const Sentences texts = generate(model, prompts(s), Rng(18), o);
+    CHECK(texts == plainly(model, s, Rng(18), o));
+    CHECK(texts != free);
+    o.sampling.temperature = 0;
+    CHECK(generate(model, prompts(s), Rng(18), o) == plainly(model, s, Rng(18), o));
+}
+
+TEST_CASE("generate: a text can be stopped after each token", "[models][generate]") {
+    const LanguageModel model = stirred("mixed");
+    Options o = kLong;
+    o.stop = {};
+    const Sentences s = sentences({2, 2, 2}, 9);
+    const Sentences whole = generate(model, prompts(s), Rng(10), o);
+    Sentences heard(3);
+    o.done = [&](int64_t b) {
+        const Ids& text = heard[static_cast<std::size_t>(b)];
+        return std::ssize(text) == 2 + b;
+    };
+    const Sentences texts = generate(model, prompts(s), Rng(10), o, [&](int64_t b, int32_t token) {
+        heard[static_cast<std::size_t>(b)].push_back(token);
+    });
+    CHECK(heard == texts);
+    for (std::size_t b = 0; b < 3; ++b) {
+        REQUIRE(whole[b].size() > 2 + b);
+        CHECK(texts[b] == Ids(whole[b].begin(), whole[b].begin() + 2 + static_cast<std::ptrdiff_t>(b)));
+    }
 }
 
 TEST_CASE("generate: a full context slides, or ends the text", "[models][generate]") {

@@ -247,3 +247,33 @@ TEST_CASE("sampling: errors", "[models][sampling]") {
                    }),
                    "no token may be drawn"));
 }
+
+TEST_CASE("sampling: the penalty divides positive logits of the text's tokens, and multiplies negative ones",
+          "[models][sampling]") {
+    const std::vector<Real> logits = {2, -1, 3, 0, 1};
+    const Ids text = {2, 0, 1, 2, 3};
+    SamplingOptions o = options();
+    o.repetition_penalty = 2;
+    // By hand: 2/2, -1*2, 3/2 once although it came twice, 0, and 1, which has not come.
+    const std::vector<Real> expected = {1, -2, 1.5, 0, 1};
+    for (int i = 0; i < 1000; ++i) {
+        const double uniform = (i + 0.5) / 1000;
+        CHECK(sample(logits.data(), 5, uniform, o, text) == draw(expected, uniform, options()));
+    }
+    const auto greedy = [&](double penalty, const Ids& before) {
+        SamplingOptions one = options(0);
+        one.repetition_penalty = penalty;
+        return sample(logits.data(), 5, 0, one, before);
+    };
+    CHECK(greedy(1, text) == 2);
+    CHECK(greedy(1.4, {2}) == 2);  // 3/1.4 is still above 2
+    CHECK(greedy(1.6, {2}) == 0);
+    CHECK(greedy(4, {2, 0}) == 4);
+    CHECK(greedy(0.25, {4, 2, 1}) == 2);  // below 1: more probable
+    CHECK(greedy(0.25, {4}) == 4);
+    CHECK(greedy(4, {}) == 2);
+    for (const double penalty : {0.0, -1.0, std::nan(""), HUGE_VAL})
+        CHECK(
+            contains(error_of([&] { greedy(penalty, {}); }), "[sample] repetition_penalty must be positive"));
+    CHECK(contains(error_of([&] { greedy(2, {5}); }), "the text has id 5, outside of a vocabulary of 5"));
+}
