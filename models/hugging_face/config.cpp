@@ -128,18 +128,18 @@ void resolve_classes(const std::string& path, Keys& k) {
     k.classifier_dropout = k.own_classifier_dropout.value_or(k.dropout.sublayers);
 }
 
-void note_unknown(Keys& k) {
+}  // namespace
+
+void note_unknown(const std::vector<std::string>& unknown, std::vector<std::string>& notes) {
     constexpr std::size_t kMost = 10;
     std::string names;
-    for (std::size_t i = 0; i < std::min(k.unknown.size(), kMost); ++i)
-        names.append(i == 0 ? "" : ", ").append(k.unknown[i]);
-    if (k.unknown.size() > kMost)
-        names += autograd::join(" and ", k.unknown.size() - kMost, " more");
+    for (std::size_t i = 0; i < std::min(unknown.size(), kMost); ++i)
+        names.append(i == 0 ? "" : ", ").append(unknown[i]);
+    if (unknown.size() > kMost)
+        names += autograd::join(" and ", unknown.size() - kMost, " more");
     if (!names.empty())
-        k.notes.push_back("keys that transformers does not know are ignored: " + names);
+        notes.push_back("keys that transformers does not know are ignored: " + names);
 }
-
-}  // namespace
 
 Config read_config(const std::string& path) {
     Keys keys = defaults(family_of(path));
@@ -150,7 +150,7 @@ Config read_config(const std::string& path) {
     resolve_window(path, keys);
     resolve_ids(keys);
     resolve_classes(path, keys);
-    note_unknown(keys);
+    note_unknown(keys.unknown, keys.notes);
     return keys;
 }
 

@@ -41,4 +41,7 @@ Keys defaults(Family family);
 // Reads the value of this key. Throws FileError if it is refused.
 void read_key(JsonReader& json, std::string_view name, Keys& keys);
 
+// One note on keys that nobody knows; of very many, it names the first.
+void note_unknown(const std::vector<std::string>& unknown, std::vector<std::string>& notes);
+
 }  // namespace plaingrad::models::hugging_face

@@ -1,0 +1,219 @@
+#include "models/hugging_face/generation.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "models/hugging_face/keys.h"
+#include "models/text/pretrained/tokenizer_config.h"
+#include "nn/checkpoint/json.h"
+
+namespace plaingrad::models::hugging_face {
+namespace {
+
+// The file's values; no value: it has none, or null.
+struct GenerationKeys {
+    std::optional<bool> do_sample = {};
+    std::optional<double> temperature = {}, top_p = {}, repetition_penalty = {};
+    std::optional<int64_t> top_k = {}, max_new_tokens = {};
+    std::vector<int64_t> ends = {}, suppressed = {};
+    std::vector<std::string> stop = {};
+};
+
+std::optional<double> number_in(JsonReader& json, double least, double most, const char* range) {
+    if (json.null())
+        return std::nullopt;
+    const double value = json.real();
+    json.require(value >= least && value <= most, "must be ", range, ": got ", value);
+    return value;
+}
+std::optional<int64_t> count_or_null(JsonReader& json) {
+    if (json.null())
+        return std::nullopt;
+    const int64_t value = json.count();
+    json.require(value <= INT32_MAX, "must be at most ", INT32_MAX, ": got ", value);
+    return value;
+}
+
+// One, a list of them, or null: for each, item() reads it.
+template <class Item>
+void one_or_more(JsonReader& json, const Item& item) {
+    if (json.kind() == JsonReader::Kind::array)
+        json.array(item);
+    else if (!json.null())
+        item();
+}
+
+// Whether the value is null, empty, or the number or the truth that changes nothing.
+bool changes_nothing(JsonReader& json, double neutral) {
+    switch (json.kind()) {
+        case JsonReader::Kind::null:
+            return json.null();
+        case JsonReader::Kind::number:
+            return json.real() == neutral;
+        case JsonReader::Kind::boolean:
+            return json.boolean() == (neutral != 0);
+        default:
+            return json.skip().size() <= 2;  // [], {} or ""
+    }
+}
+
+// Honoured: has `read`. Refused unless null, or `neutral`: has `neutral`. Else ignored.
+struct GenerationKey {
+    std::string_view name;
+    void (*read)(JsonReader&, GenerationKeys&) = nullptr;
+    std::optional<double> neutral = {};
+    const char* why = "";
+};
+using J = JsonReader;
+using G = GenerationKeys;
+
+// All keys of GenerationConfig in transformers 5, and those that older files have.
+const GenerationKey kGenerationKeys[] = {
+    {"do_sample", [](J& j, G& k) { k.do_sample = j.null() ? std::nullopt : std::optional(j.boolean()); }},
+    {"temperature", [](J& j, G& k) { k.temperature = number_in(j, 0, 1e30, "0 or more"); }},
+    {"top_k", [](J& j, G& k) { k.top_k = count_or_null(j); }},
+    {"top_p", [](J& j, G& k) { k.top_p = number_in(j, 1e-30, 1, "above 0, and at most 1"); }},
+    {"repetition_penalty", [](J& j, G& k) { k.repetition_penalty = number_in(j, 1e-30, 1e30, "positive"); }},
+    {"max_new_tokens", [](J& j, G& k) { k.max_new_tokens = count_or_null(j); }},
+    {"eos_token_id", [](J& j, G& k) { one_or_more(j, [&] { k.ends.push_back(j.integer()); }); }},
+    {"suppress_tokens", [](J& j, G& k) { one_or_more(j, [&] { k.suppressed.push_back(j.integer()); }); }},
+    {"stop_strings",
+     [](J& j, G& k) {
+         one_or_more(j, [&] {
+             k.stop.emplace_back(j.string());
+             j.require(!k.stop.back().empty(), "a string that ends the text must not be empty");
+         });
+     }},
+
+    {"num_beams", nullptr, 1, "one text is drawn, without a beam"},
+    {"num_beam_groups", nullptr, 1, "one text is drawn, without a beam"},
+    {"diversity_penalty", nullptr, 0, "one text is drawn, without a beam"},
+    {"constraints", nullptr, 0, "one text is drawn, without a beam"},
+    {"force_words_ids", nullptr, 0, "one text is drawn, without a beam"},
+    {"min_length", nullptr, 0, "a text may end at once"},
+    {"min_new_tokens", nullptr, 0, "a text may end at once"},
+    {"min_p", nullptr, 0, "tokens are chosen by top_k and top_p"},
+    {"top_h", nullptr, 1, "tokens are chosen by top_k and top_p"},
+    {"typical_p", nullptr, 1, "tokens are chosen by top_k and top_p"},
+    {"epsilon_cutoff", nullptr, 0, "tokens are chosen by top_k and top_p"},
+    {"eta_cutoff", nullptr, 0, "tokens are chosen by top_k and top_p"},
+    {"penalty_alpha", nullptr, 0, "there is no contrastive search"},
+    {"dola_layers", nullptr, 0, "layers are not contrasted"},
+    {"guidance_scale", nullptr, 1, "there is no second prompt"},
+    {"no_repeat_ngram_size", nullptr, 0, "repetition is only weighed, by repetition_penalty"},
+    {"bad_words_ids", nullptr, 0, "only single tokens can be forbidden, by suppress_tokens"},
+    {"begin_suppress_tokens", nullptr, 0, "what is forbidden is so everywhere"},
+    {"sequence_bias", nullptr, 0, "no text is preferred"},
+    {"forced_bos_token_id", nullptr, -1, "no token is forced"},
+    {"forced_eos_token_id", nullptr, -1, "no token is forced"},
+    {"exponential_decay_length_penalty", nullptr, 0, "the end has the probability that the model gives it"},
+    {"watermarking_config", nullptr, 0, "texts have no watermark"},
+    {"token_healing", nullptr, 0, "the prompt's last token stays as it is"},
+
+    {.name = "max_length", .why = "counts the prompt as well, and max_new_tokens is used instead"},
+    {.name = "bos_token_id", .why = "is config.json's"},
+    {.name = "pad_token_id", .why = "is for batches"},
+    {.name = "decoder_start_token_id", .why = "is of encoder-decoders"},
+    {.name = "encoder_repetition_penalty", .why = "is of encoder-decoders"},
+    {.name = "encoder_no_repeat_ngram_size", .why = "is of encoder-decoders"},
+    {.name = "early_stopping", .why = "is of beam search"},
+    {.name = "length_penalty", .why = "is of beam search"},
+    {.name = "low_memory", .why = "is of beam search"},
+    {.name = "num_return_sequences", .why = "says how many texts, which the caller does"},
+    {.name = "max_time", .why = "would make texts depend on the machine"},
+    {.name = "renormalize_logits", .why = "is always so: what is drawn from is a distribution"},
+    {.name = "remove_invalid_values", .why = "would hide broken weights, which are an error here"},
+    {.name = "use_cache", .why = "saves time, as do the next ones"},
+    {.name = "cache_implementation"},
+    {.name = "cache_config"},
+    {.name = "max_cache_len"},
+    {.name = "prefill_chunk_size"},
+    {.name = "compile_config"},
+    {.name = "disable_compile"},
+    {.name = "continuous_batching_config"},
+    {.name = "is_assistant", .why = "is of a draft model, as are the next ones, which changes no text"},
+    {.name = "num_assistant_tokens"},
+    {.name = "num_assistant_tokens_schedule"},
+    {.name = "assistant_confidence_threshold"},
+    {.name = "assistant_early_exit"},
+    {.name = "assistant_lookbehind"},
+    {.name = "target_lookbehind"},
+    {.name = "assistant_ensemble_weight"},
+    {.name = "prompt_lookup_num_tokens"},
+    {.name = "max_matching_ngram_size"},
+    {.name = "speculation_type"},
+    {.name = "use_mtp"},
+    {.name = "return_dict_in_generate", .why = "is about Python's return values, as are the next ones"},
+    {.name = "output_attentions"},
+    {.name = "output_hidden_states"},
+    {.name = "output_scores"},
+    {.name = "output_logits"},
+    {.name = "transformers_version", .why = "says who wrote it, as do the next ones"},
+    {.name = "_from_model_config"},
+    {.name = "_commit_hash"},
+};
+
+GenerationKeys read_keys(JsonReader& json, std::vector<std::string>& unknown) {
+    GenerationKeys keys;
+    json.object([&](std::string_view name) {
+        const auto* key = std::find_if(std::begin(kGenerationKeys), std::end(kGenerationKeys),
+                                       [&](const GenerationKey& k) { return k.name == name; });
+        if (key == std::end(kGenerationKeys)) {
+            unknown.push_back(nn::checkpoint::shown(name, 40));
+            json.skip();
+        } else if (key->read != nullptr) {
+            key->read(json, keys);
+        } else if (key->neutral) {
+            json.require(changes_nothing(json, *key->neutral), "this value is not supported, as ", key->why,
+                         "; without this key the model can be used");
+        } else {
+            json.skip();
+        }
+    });
+    json.end();
+    return keys;
+}
+
+void note_chat_template(const std::string& folder, std::vector<std::string>& notes) {
+    const bool beside = std::filesystem::exists(folder + "/chat_template.jinja");
+    if (beside || !text::pretrained::TokenizerConfig::open(folder)["chat_template"].is_null())
+        notes.push_back(
+            autograd::join(beside ? "chat_template.jinja" : "tokenizer_config.json's chat_template",
+                           " is not applied: the prompt is the text as given"));
+}
+
+}  // namespace
+
+Generation read_generation(const std::string& folder, int64_t vocabulary, const SamplingOptions& usual) {
+    Generation g = {.sampling = usual};
+    note_chat_template(folder, g.notes);
+    const std::string path = folder + "/generation_config.json";
+    if (!std::filesystem::exists(path))
+        return g;
+    JsonReader json = JsonReader::open(path);
+    std::vector<std::string> unknown;
+    const GenerationKeys k = read_keys(json, unknown);
+    note_unknown(unknown, g.notes);
+    if (k.do_sample.value_or(false))
+        g.sampling = {.temperature = 1, .top_k = 50, .top_p = 1};
+    g.sampling.temperature = k.do_sample == false ? 0 : k.temperature.value_or(g.sampling.temperature);
+    g.sampling.top_k = k.top_k.value_or(g.sampling.top_k);
+    g.sampling.top_p = k.top_p.value_or(g.sampling.top_p);
+    g.sampling.repetition_penalty = k.repetition_penalty.value_or(g.sampling.repetition_penalty);
+    g.max_tokens = k.max_new_tokens.value_or(0);
+    g.stop = k.stop;
+    const auto keep = [&](const char* name, const std::vector<int64_t>& ids, std::vector<int32_t>& kept) {
+        for (const int64_t id : ids)
+            if (id >= 0 && id < vocabulary)
+                kept.push_back(static_cast<int32_t>(id));
+            else
+                g.notes.push_back(autograd::join("generation_config.json: ", name, " ", id,
+                                                 " is ignored: there are the ids 0 to ", vocabulary - 1));
+    };
+    keep("eos_token_id", k.ends, g.ends);
+    keep("suppress_tokens", k.suppressed, g.sampling.never);
+    return g;
+}
+
+}  // namespace plaingrad::models::hugging_face
