@@ -12,22 +12,6 @@ namespace plaingrad::char_lm {
 
 using autograd::check;
 
-std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) {
-    std::vector<File> files;
-    for (const std::string& name : names) {
-        std::string text = models::text::read_file(name);
-        if (!bytes) {
-            models::text::check_unpacked(text, name);
-            check(text.find('\0') == std::string::npos, name,
-                  ": there is a NUL byte in this file; --bytes reads files that are not text");
-            text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
-            std::erase(text, '\r');
-        }
-        files.push_back({name, std::move(text)});
-    }
-    return files;
-}
-
 // f(text, number of its first line), for the whole file, or for each of its lines that is not empty.
 template <class F>
 static void for_each_text(const File& file, bool lines, F f) {
@@ -97,54 +81,6 @@ int64_t context_of_longest(const std::vector<Sequence>& lines) {
     for (const Sequence& line : lines)
         longest = std::max(longest, line.size() - 1);
     return static_cast<int64_t>(longest);
-}
-
-std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context) {
-    std::vector<Sequence> pieces;
-    for (const Sequence& item : items)
-        for (auto first = item.begin(); item.end() - first > 1;) {
-            const auto last = first + std::min<int64_t>(context, item.end() - first - 1);
-            pieces.emplace_back(first, last + 1);
-            first = last;
-        }
-    return pieces;
-}
-
-Tokens Batches::next(int64_t rows) {
-    std::vector<Sequence> batch;
-    for (int64_t b = 0; b < rows; ++b) {
-        if (order_.empty())
-            start_round();
-        batch.push_back(pieces_[static_cast<std::size_t>(order_.back())]);
-        order_.pop_back();
-    }
-    return Tokens::padded(batch, models::text::kPad);
-}
-
-void Batches::skip(int64_t rows) {
-    for (; rows > 0; --rows) {
-        if (order_.empty())
-            start_round();
-        order_.pop_back();
-    }
-}
-
-void Batches::start_round() {
-    const Rng random = rng_.fork(rounds_++);
-    pieces_ = corpus_.lines ? cut(corpus_.training, context_) : windows(random.fork("starts"));
-    order_ = random.permutation(std::ssize(pieces_));
-}
-
-std::vector<Sequence> Batches::windows(const Rng& random) const {
-    const Sequence& text = corpus_.training[0];
-    const int64_t starts = std::ssize(text) - context_;  // a piece of context_ + 1 characters can begin there
-    std::vector<Sequence> pieces;
-    for (int64_t begin = 0; begin < starts; begin += context_) {
-        const int64_t start =
-            begin + random.below(static_cast<uint64_t>(begin), std::min(context_, starts - begin));
-        pieces.emplace_back(text.begin() + start, text.begin() + start + context_ + 1);
-    }
-    return pieces;
 }
 
 }  // namespace plaingrad::char_lm

@@ -30,7 +30,7 @@ void train_command(kit::Options& options) {
     kit::check_usage(!s.run.resume.empty() || !s.files.empty(),
                      "an argument is missing: FILE...; --help shows more");
     const models::RunFolder folder("char_lm", s.run, options);
-    learn(read_files(s.files, s.bytes), s, folder);
+    learn(kit::read_files(s.files, s.bytes), s, folder);
 }
 
 void sample_command(kit::Options& options) {
@@ -60,7 +60,7 @@ void sample_command(kit::Options& options) {
     if (words.empty() && !options.was_given("--prompt") && kit::can_prompt() &&
         kit::is_terminal(STDOUT_FILENO))
         return talk(w, s);
-    write(w, s, encode(read_files(words, w.characters.are_bytes()), w.characters, true));
+    write(w, s, encode(kit::read_files(words, w.characters.are_bytes()), w.characters, true));
 }
 
 void eval_command(kit::Options& options) {
@@ -75,16 +75,16 @@ void eval_command(kit::Options& options) {
     words.erase(words.begin());
     int64_t unknown = 0;
     const std::vector<Sequence> items =
-        encode(read_files(words, w.characters.are_bytes()), w.characters, w.lines, &unknown);
+        encode(kit::read_files(words, w.characters.are_bytes()), w.characters, w.lines, &unknown);
     if (unknown > 0)
         kit::say(kit::name() +
                  ": characters that the model does not know, left out: " + kit::grouped(unknown));
     const int64_t context = w.model.config.max_length;
     check(!w.lines || context_of_longest(items) <= context, words[0], ": the longest line has ",
           context_of_longest(items) - 1, " characters; the model takes ", context - 1);
-    const std::vector<Sequence> all = cut(items, context);
+    const std::vector<Sequence> all = kit::cut(items, context);
     check(!all.empty(), words[0], ": there is nothing to predict; a text of at least 2 characters is needed");
-    print("loss", measure(w.model, all), w.characters);
+    print("loss", kit::measure(w.model, all, models::kPad), w.characters);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ kit::Subject subject(const models::Writer& w, const Sequence& piece) {
 bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std::string>& texts,
            const Settings& s, const models::RunFolder& folder) {
     const int64_t context = w.model.config.max_length;
-    const std::vector<Sequence> all = cut(corpus.held_out, context);
+    const std::vector<Sequence> all = kit::cut(corpus.held_out, context);
     // During training, validation takes only every so many of these pieces if there are many: that is enough
     // to compare losses.
     constexpr std::size_t kEnough = 16'384;  // characters
@@ -39,16 +39,17 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
         some.push_back(all[i]);
 
     nn::TrainingOptions options = training_options(s);
-    options.validation_loss = [&] { return measure(w.model, some).nats; };
+    options.validation_loss = [&] { return kit::measure(w.model, some, models::kPad).nats; };
     models::Run run(folder, models::parts_of(w.model, w.metadata(), models::text::fingerprint(texts)), {},
                     options.adam);
-    Batches batches(corpus, context, Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
+    kit::Batches batches(corpus.training, corpus.lines, context, models::kPad,
+                         Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
-    const auto loss_of = [&](Batches& from, const nn::Mode& mode) {
+    const auto loss_of = [&](kit::Batches& from, const nn::Mode& mode) {
         const Tokens rows = from.next(s.batch);
-        return nn::StepLoss{mean_loss(w.model, rows, mode), predictions(rows)};
+        return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
     };
-    Batches others = batches;
+    kit::Batches others = batches;
     const bool ended = kit::train(
         run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
         {.activations = kit::activation_bytes(w.model.config, s.batch * context),
@@ -56,7 +57,7 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
          .trial = kit::trial_of(w.model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
          .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
     if (ended) {
-        print("validation loss", measure(w.model, all), corpus.characters);
+        print("validation loss", kit::measure(w.model, all, models::kPad), corpus.characters);
         print("a bigram table", pair_table_loss(corpus), corpus.characters);
     }
     return ended;

@@ -1,0 +1,108 @@
+#include "apps/kit/pieces.h"
+
+#include <algorithm>
+
+#include "autograd/base/check.h"
+#include "models/text/lines.h"
+
+namespace plaingrad::kit {
+
+using autograd::check;
+using models::LanguageModel;
+
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) {
+    std::vector<File> files;
+    for (const std::string& name : names) {
+        std::string text = models::text::read_file(name);
+        if (!bytes) {
+            models::text::check_unpacked(text, name);
+            check(text.find('\0') == std::string::npos, name,
+                  ": there is a NUL byte in this file; --bytes reads files that are not text");
+            text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
+            std::erase(text, '\r');
+        }
+        files.push_back({name, std::move(text)});
+    }
+    return files;
+}
+
+std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context) {
+    std::vector<Sequence> pieces;
+    for (const Sequence& item : items)
+        for (auto first = item.begin(); item.end() - first > 1;) {
+            const auto last = first + std::min<int64_t>(context, item.end() - first - 1);
+            pieces.emplace_back(first, last + 1);
+            first = last;
+        }
+    return pieces;
+}
+
+Tokens Batches::next(int64_t rows) {
+    std::vector<Sequence> batch;
+    for (int64_t b = 0; b < rows; ++b) {
+        if (order_.empty())
+            start_round();
+        batch.push_back(pieces_[static_cast<std::size_t>(order_.back())]);
+        order_.pop_back();
+    }
+    return Tokens::padded(batch, pad_);
+}
+
+void Batches::skip(int64_t rows) {
+    for (; rows > 0; --rows) {
+        if (order_.empty())
+            start_round();
+        order_.pop_back();
+    }
+}
+
+void Batches::start_round() {
+    const autograd::Rng random = rng_.fork(rounds_++);
+    pieces_ = separate_ ? cut(items_, context_) : windows(random.fork("starts"));
+    order_ = random.permutation(std::ssize(pieces_));
+}
+
+std::vector<Sequence> Batches::windows(const autograd::Rng& random) const {
+    const Sequence& text = items_[0];
+    const int64_t starts = std::ssize(text) - context_;  // a piece of context_ + 1 characters can begin there
+    std::vector<Sequence> pieces;
+    for (int64_t begin = 0; begin < starts; begin += context_) {
+        const int64_t start =
+            begin + random.below(static_cast<uint64_t>(begin), std::min(context_, starts - begin));
+        pieces.emplace_back(text.begin() + start, text.begin() + start + context_ + 1);
+    }
+    return pieces;
+}
+
+autograd::Tensor mean_loss(const LanguageModel& model, const Tokens& rows, const nn::Mode& mode) {
+    return model.loss(rows.slice(0, rows.length() - 1), rows.slice(1, rows.length()), mode);
+}
+
+int64_t predictions(const Tokens& rows) {
+    int64_t count = 0;
+    for (const int32_t length : rows.lengths())
+        count += length - 1;
+    return count;
+}
+
+Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad) {
+    const autograd::NoGrad no_grad;
+    constexpr int64_t kAtOnce = 2048;  // tokens, whose activations fit into the cache
+    const std::size_t rows =
+        static_cast<std::size_t>(std::max<int64_t>(1, kAtOnce / model.config.max_length));
+    Measured all;
+    for (std::size_t i = 0; i < pieces.size(); i += rows) {
+        const std::size_t end = std::min(i + rows, pieces.size());
+        const Tokens batch = Tokens::padded({pieces.begin() + static_cast<std::ptrdiff_t>(i),
+                                             pieces.begin() + static_cast<std::ptrdiff_t>(end)},
+                                            pad);
+        const int64_t count = predictions(batch);
+        const double loss = static_cast<double>(mean_loss(model, batch, nn::Mode::eval()).item());
+        all.nats += loss * static_cast<double>(count);
+        all.predictions += count;
+    }
+    all.nats /= static_cast<double>(all.predictions);
+    return all;
+}
+
+}  // namespace plaingrad::kit

@@ -1,0 +1,64 @@
+// Long texts for a language model: pieces as long as its context, batches of them, and how well it predicts
+// them.
+#pragma once
+
+#include <vector>
+
+#include "models/language_model.h"
+
+namespace plaingrad::kit {
+
+using autograd::Tokens;
+using Sequence = std::vector<int32_t>;
+
+// Reads files as bytes, or as text without byte order marks and carriage returns; then a NUL is refused.
+struct File {
+    std::string name, text;
+};
+std::vector<File> read_files(const std::vector<std::string>& names, bool bytes);
+
+// Cuts each item into pieces of context + 1 tokens. A piece begins with the last token of the one before. So
+// every token but an item's first is predicted once, from those before it in its piece.
+std::vector<Sequence> cut(const std::vector<Sequence>& items, int64_t context);
+
+// Pieces of the training data in random order, round after round. Of items that are texts of their own, each
+// gives the pieces of `cut`. Of one long text, each round gives one piece for every `context` tokens, with a
+// random start of its own among these. If all pieces began a multiple of `context` apart, then in a text with
+// rows of that length a position would always hold the same column, and the model would learn columns by
+// position, which is worth nothing where rows begin elsewhere.
+class Batches {
+public:
+    // items: outlive it; a single one, which is longer than the context, unless `separate`. pad: fills up
+    // shorter pieces, which only separate items have.
+    Batches(const std::vector<Sequence>& items, bool separate, int64_t context, int32_t pad,
+            const autograd::Rng& rng)
+        : items_(items), separate_(separate), context_(context), pad_(pad), rng_(rng) {}
+
+    Tokens next(int64_t rows);
+    void skip(int64_t rows);  // past what next(rows) would return
+
+private:
+    void start_round();
+    std::vector<Sequence> windows(const autograd::Rng& random) const;
+
+    const std::vector<Sequence>& items_;
+    bool separate_;
+    int64_t context_;
+    int32_t pad_;
+    autograd::Rng rng_;
+    uint64_t rounds_ = 0;
+    std::vector<Sequence> pieces_;
+    std::vector<int64_t> order_;
+};
+
+// Position t of a row predicts position t + 1. The loss is the mean over all positions but padding.
+autograd::Tensor mean_loss(const models::LanguageModel& model, const Tokens& rows, const nn::Mode& mode);
+int64_t predictions(const Tokens& rows);  // how many positions that mean is over
+
+struct Measured {
+    double nats = 0;  // the mean per prediction
+    int64_t predictions = 0;
+};
+Measured measure(const models::LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad);
+
+}  // namespace plaingrad::kit
