@@ -94,6 +94,11 @@ Setting& Settings::add(Text name, Text help, std::string& value, const Words& ch
     });
 }
 
+Setting& Settings::add_each(Text name, Text argument, Text help, Words& texts) {
+    return rows_.emplace_back(Setting{name, argument, help, [&texts](Text text) { texts.push_back(text); },
+                                      [] { return ""; }, [&texts] { texts.clear(); }});
+}
+
 Setting& Settings::add_files(Text name, Text argument, Text help, Words& files,
                              const std::function<Words(Text)>& split) {
     lists_.push_back({name, &files, Rest::files});

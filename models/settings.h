@@ -78,6 +78,8 @@ public:
     Setting& add(Text name, Text argument, Text help, std::string& value);
     Setting& add(Text name, Text help, bool& value);                               // a switch
     Setting& add(Text name, Text help, std::string& value, const Words& choices);  // one of a few words
+    // May be given several times: each adds one.
+    Setting& add_each(Text name, Text argument, Text help, Words& texts);
     // Files, whose names `split` finds in the argument. A checkpoint keeps absolute names.
     Setting& add_files(Text name, Text argument, Text help, Words& files,
                        const std::function<Words(Text)>& split);

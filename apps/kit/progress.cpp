@@ -78,4 +78,21 @@ std::string Progress::curve(int width) const {
     return text + " ";
 }
 
+std::function<void(int64_t, int64_t)> loading(const std::string& what) {
+    constexpr int64_t kMegabyte = 1'000'000, kLarge = 50 * kMegabyte;
+    if (!is_terminal(STDERR_FILENO))
+        return {};
+    return [=, drawn = Clock::now()](int64_t bytes, int64_t of_bytes) mutable {
+        const bool ended = bytes >= of_bytes;
+        if (of_bytes < kLarge || (!ended && Clock::now() - drawn < kRedraw))
+            return;
+        drawn = Clock::now();
+        std::cerr << '\r';
+        if (!ended)
+            std::cerr << what + ": " + grouped(bytes / kMegabyte) + " of " + grouped(of_bytes / kMegabyte) +
+                             " MB";
+        std::cerr << "\033[K" << std::flush;
+    };
+}
+
 }  // namespace plaingrad::kit

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,9 @@ private:
     bool terminal_, open_ = false;  // open_: the terminal's line is not ended yet
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
 };
+
+// Shows on a terminal how much of a large file was read, "gpt2: 312 of 548 MB", on a line that goes away at
+// the end. `what`: in one line.
+std::function<void(int64_t bytes, int64_t of_bytes)> loading(const std::string& what);
 
 }  // namespace plaingrad::kit

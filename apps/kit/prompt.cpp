@@ -46,10 +46,13 @@ static std::string obey(const Prompt& p, const std::string& line, const std::str
 }
 
 void converse(Prompt p) {
-    p.names.erase(p.names.begin(), p.names.begin() + models::text::kFirstFreeId);
-    p.commands.push_back(
-        {":words", "[PREFIX]  what it knows",
-         [&](const std::string&, const std::string& begin) { return words(p.names, begin); }});
+    const bool lists = !p.names.empty();
+    if (lists) {
+        p.names.erase(p.names.begin(), p.names.begin() + models::text::kFirstFreeId);
+        p.commands.push_back(
+            {":words", "[PREFIX]  what it knows",
+             [&](const std::string&, const std::string& begin) { return words(p.names, begin); }});
+    }
     p.commands.push_back({":help", "this list", [&](const std::string&, const std::string&) {
                               std::string text;
                               for (const Prompt::Command& c : p.commands)
@@ -57,7 +60,8 @@ void converse(Prompt p) {
                               return text + "  :quit       ends, as Ctrl-D does";
                           }});
     flush_output();
-    say(join("knows ", counted(std::ssize(p.names), p.noun), "; :words lists them; :help"));
+    say(lists ? join("knows ", counted(std::ssize(p.names), p.noun), "; :words lists them; :help")
+              : ":help lists commands");
     const Keys keys;
     std::string last;
     std::vector<std::string> history;

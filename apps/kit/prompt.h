@@ -16,7 +16,7 @@ struct Reading {
 
 struct Prompt {
     std::string noun;                // what it knows: "word"
-    std::vector<std::string> names;  // of its ids: the special ones, and the words
+    std::vector<std::string> names;  // of its ids: the special ones, and the words; or none to be listed
     std::function<Reading(const std::string& line)> read;
     std::function<void(const std::string& text)> answer;  // prints to standard output
 
@@ -25,7 +25,7 @@ struct Prompt {
         // Returns what to print. last: the text that was answered last; argument: what follows the name.
         std::function<std::string(const std::string& last, const std::string& argument)> run;
     };
-    std::vector<Command> commands = {};  // besides :words, :help and :quit
+    std::vector<Command> commands = {};  // besides :words (of names), :help and :quit
 };
 
 // Whether somebody types: standard input and standard error are a terminal, and no dumb one.
