@@ -58,17 +58,17 @@ bool changes_nothing(JsonReader& json, double neutral) {
     }
 }
 
-// Honoured: has `read`. Refused unless null, or `neutral`: has `neutral`. Else ignored.
+// Honoured: has `read`. Else refused, unless null or `neutral`.
 struct GenerationKey {
     std::string_view name;
     void (*read)(JsonReader&, GenerationKeys&) = nullptr;
-    std::optional<double> neutral = {};
+    double neutral = 0;
     const char* why = "";
 };
 using J = JsonReader;
 using G = GenerationKeys;
 
-// All keys of GenerationConfig in transformers 5, and those that older files have.
+// With kIgnored, all keys of GenerationConfig in transformers 5, and those that older files have.
 const GenerationKey kGenerationKeys[] = {
     {"do_sample", [](J& j, G& k) { k.do_sample = j.null() ? std::nullopt : std::optional(j.boolean()); }},
     {"temperature", [](J& j, G& k) { k.temperature = number_in(j, 0, 1e30, "0 or more"); }},
@@ -110,49 +110,30 @@ const GenerationKey kGenerationKeys[] = {
     {"exponential_decay_length_penalty", nullptr, 0, "the end has the probability that the model gives it"},
     {"watermarking_config", nullptr, 0, "texts have no watermark"},
     {"token_healing", nullptr, 0, "the prompt's last token stays as it is"},
-
-    {.name = "max_length", .why = "counts the prompt as well, and max_new_tokens is used instead"},
-    {.name = "bos_token_id", .why = "is config.json's"},
-    {.name = "pad_token_id", .why = "is for batches"},
-    {.name = "decoder_start_token_id", .why = "is of encoder-decoders"},
-    {.name = "encoder_repetition_penalty", .why = "is of encoder-decoders"},
-    {.name = "encoder_no_repeat_ngram_size", .why = "is of encoder-decoders"},
-    {.name = "early_stopping", .why = "is of beam search"},
-    {.name = "length_penalty", .why = "is of beam search"},
-    {.name = "low_memory", .why = "is of beam search"},
-    {.name = "num_return_sequences", .why = "says how many texts, which the caller does"},
-    {.name = "max_time", .why = "would make texts depend on the machine"},
-    {.name = "renormalize_logits", .why = "is always so: what is drawn from is a distribution"},
-    {.name = "remove_invalid_values", .why = "would hide broken weights, which are an error here"},
-    {.name = "use_cache", .why = "saves time, as do the next ones"},
-    {.name = "cache_implementation"},
-    {.name = "cache_config"},
-    {.name = "max_cache_len"},
-    {.name = "prefill_chunk_size"},
-    {.name = "compile_config"},
-    {.name = "disable_compile"},
-    {.name = "continuous_batching_config"},
-    {.name = "is_assistant", .why = "is of a draft model, as are the next ones, which changes no text"},
-    {.name = "num_assistant_tokens"},
-    {.name = "num_assistant_tokens_schedule"},
-    {.name = "assistant_confidence_threshold"},
-    {.name = "assistant_early_exit"},
-    {.name = "assistant_lookbehind"},
-    {.name = "target_lookbehind"},
-    {.name = "assistant_ensemble_weight"},
-    {.name = "prompt_lookup_num_tokens"},
-    {.name = "max_matching_ngram_size"},
-    {.name = "speculation_type"},
-    {.name = "use_mtp"},
-    {.name = "return_dict_in_generate", .why = "is about Python's return values, as are the next ones"},
-    {.name = "output_attentions"},
-    {.name = "output_hidden_states"},
-    {.name = "output_scores"},
-    {.name = "output_logits"},
-    {.name = "transformers_version", .why = "says who wrote it, as do the next ones"},
-    {.name = "_from_model_config"},
-    {.name = "_commit_hash"},
 };
+
+// They change no text, or others say it.
+constexpr std::string_view kIgnored[] = {
+    // It counts the prompt as well; max_new_tokens is used instead.
+    "max_length",
+    // Ids that config.json has, or that only batches and encoder-decoders need.
+    "bos_token_id", "pad_token_id", "decoder_start_token_id", "encoder_repetition_penalty",
+    "encoder_no_repeat_ngram_size",
+    // Of beam search.
+    "early_stopping", "length_penalty", "low_memory",
+    // How many texts there are, the caller says. A limit of time would make them depend on the machine.
+    "num_return_sequences", "max_time",
+    // What is drawn from is a distribution in any case, and broken weights are an error.
+    "renormalize_logits", "remove_invalid_values",
+    // How transformers computes: caches, compilation, and drafts by another model.
+    "use_cache", "cache_implementation", "cache_config", "max_cache_len", "prefill_chunk_size",
+    "compile_config", "disable_compile", "continuous_batching_config", "is_assistant", "num_assistant_tokens",
+    "num_assistant_tokens_schedule", "assistant_confidence_threshold", "assistant_early_exit",
+    "assistant_lookbehind", "target_lookbehind", "assistant_ensemble_weight", "prompt_lookup_num_tokens",
+    "max_matching_ngram_size", "speculation_type", "use_mtp",
+    // Python's return values, and who wrote the file.
+    "return_dict_in_generate", "output_attentions", "output_hidden_states", "output_scores", "output_logits",
+    "transformers_version", "_from_model_config", "_commit_hash"};
 
 GenerationKeys read_keys(JsonReader& json, std::vector<std::string>& unknown) {
     GenerationKeys keys;
@@ -160,15 +141,14 @@ GenerationKeys read_keys(JsonReader& json, std::vector<std::string>& unknown) {
         const auto* key = std::find_if(std::begin(kGenerationKeys), std::end(kGenerationKeys),
                                        [&](const GenerationKey& k) { return k.name == name; });
         if (key == std::end(kGenerationKeys)) {
-            unknown.push_back(nn::checkpoint::shown(name, 40));
+            if (std::find(std::begin(kIgnored), std::end(kIgnored), name) == std::end(kIgnored))
+                unknown.push_back(nn::checkpoint::shown(name, 40));
             json.skip();
         } else if (key->read != nullptr) {
             key->read(json, keys);
-        } else if (key->neutral) {
-            json.require(changes_nothing(json, *key->neutral), "this value is not supported, as ", key->why,
-                         "; without this key the model can be used");
         } else {
-            json.skip();
+            json.require(changes_nothing(json, key->neutral), "this value is not supported, as ", key->why,
+                         "; without this key the model can be used");
         }
     });
     json.end();

@@ -28,17 +28,19 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # the plain form repeats), and tasks that two threads share evenly; nor a bound to begin with when sampling,
         # which halves the time of a step beyond the model. The blocks of newer models came later (RMS norm, gated feed-forwards,
         # grouped heads, rotary positions), and models of others: JSON is read in nn, and what each
-        # key of their configurations and each of their tensors means is a table in models.
+        # key of their configurations and each of their tensors means is a table in models, as are the keys that say
+        # how their texts are drawn.
         limit("autograd with base", 3275)
         limit("kernels", 3140)
         limit("nn", 2690)
-        limit("models", 3640)
-        limit("models/text", 4180)  # 2,100 without the tokenizers of others, of which there are four kinds
+        limit("models", 3900)
+        limit("models/text", 4230)  # 2,100 without the tokenizers of others, of which there are four kinds
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the
-        # prompts (an editor of lines, the beam tree, where a model looks), --check and --precision did not fit.
-        limit("programs and kit", 6195)
+        # prompts (an editor of lines, the beam tree, where a model looks), --check and --precision did not fit; nor
+        # did a program that writes with models of others, scores texts and trains further.
+        limit("programs and kit", 6660)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)

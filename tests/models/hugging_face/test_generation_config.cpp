@@ -1,5 +1,5 @@
-// generation_config.json: every key of transformers' GenerationConfig is honoured, refused by name, or ignored
-// because it changes no text.
+// generation_config.json: every key of transformers' GenerationConfig is honoured, refused by name, or
+// ignored because it changes no text.
 #include <map>
 
 #include "models/hugging_face/generation.h"
