@@ -4,6 +4,7 @@
 //     LanguageModel        a causal mask, and the output layer: decoder-only, as GPT
 //     MaskedLanguageModel  no mask but padding, and the output layer: encoder-only, as BERT
 //     Classifier           no mask but padding, and one answer for the whole text: encoder-only
+//     TextEncoder          no mask but padding, and no output layer: the vectors themselves
 //
 // They differ in the mask and the output. With a causal mask a position is computed from itself and those
 // before it, so it can predict the next token, and its vectors stay valid as the text grows: they are cached,
@@ -24,12 +25,12 @@ struct Backbone {
     Backbone(const StackConfig& config, const Rng& rng)
         : embedding(check_config(config), rng.fork("embedding")), encoder(config, rng.fork("encoder")) {}
 
-    // ids (B, T) -> (B, T, d_model). Throws Error for a mode without a precision: it is the model that knows
-    // which one its configuration names.
-    Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode) const {
+    // ids (B, T) -> (B, T, d_model). types: see InputEmbedding. Throws Error for a mode without a precision:
+    // it is the model that knows which one its configuration names.
+    Tensor operator()(const Tokens& ids, const Mask& mask, const Mode& mode, const Tokens& types = {}) const {
         check(mode.chosen.has_value(),
               "[Backbone] the mode names no precision; give it the model's: mode.in(config.block.precision)");
-        const Tensor x = embedding(ids, mode);            // (B, T, d_model)
+        const Tensor x = embedding(ids, mode, 0, types);  // (B, T, d_model)
         return encoder(x, {.mask = mask, .mode = mode});  // (B, T, d_model)
     }
     void visit(Visitor& v) const {

@@ -9,25 +9,31 @@ namespace plaingrad::models {
 
 // How the vectors of all positions become one.
 enum class Pooling {
-    mean,   // of the real tokens, padding not counted
-    first,  // the first position's: each text must then start with a special token (BERT's [CLS]; here kSos)
+    mean,    // of the real tokens, padding not counted
+    first,   // the first position's: each text must then start with a special token (BERT's [CLS]; here kSos)
+    pooler,  // the first position's, through a linear layer and tanh, as in BERT
     count
 };
-inline constexpr const char* kPoolingNames[] = {"mean", "first"};
+inline constexpr const char* kPoolingNames[] = {"mean", "first", "pooler"};
 static_assert(std::size(kPoolingNames) == static_cast<std::size_t>(Pooling::count));
 
 struct ClassifierConfig {
     StackConfig stack = {};
     int64_t classes = 0;
     Pooling pooling = Pooling::mean;
+    Real pooled_dropout = -1;  // of the pooled vector; -1: as the sub-layers
 
     template <class Config, class Field>
     static void fields(Config& c, Field& field) {
         StackConfig::fields(c.stack, field);
         field("classes", c.classes);
         field("pooling", c.pooling, kPoolingNames);
+        field("pooled_dropout", c.pooled_dropout);
     }
 };
+
+inline BlockConfig& block_of(ClassifierConfig& c) { return c.stack.block; }
+inline const StackConfig& stack_of(const ClassifierConfig& c) { return c.stack; }
 
 // Returns its argument. Throws Error for a classifier that cannot be built.
 const ClassifierConfig& check_config(const ClassifierConfig& config);
@@ -38,11 +44,14 @@ struct Classifier {
     // for fewer than two classes.
     Classifier(const ClassifierConfig& config, const Rng& rng);
 
-    // ids (B, T) -> logits (B, classes). Throws Error for a text without any token.
-    Tensor operator()(const Tokens& ids, const Mode& mode) const;
+    // ids (B, T) -> logits (B, classes). types (B, T): of the tokens, if the model has types; Tokens(): all
+    // are of the first text. Throws Error for a text without any token.
+    Tensor operator()(const Tokens& ids, const Mode& mode, const Tokens& types = {}) const;
 
     void visit(Visitor& v) const {
         v("backbone", backbone);
+        if (pooler)
+            v("pooler", *pooler);
         v("output", output);
     }
 
@@ -51,8 +60,9 @@ struct Classifier {
     ClassifierConfig config;
     Rng rng;
     Backbone backbone;
-    nn::Dropout dropout;  // of the pooled vector, at the rate of the sub-layers
-    nn::Linear output;    // d_model -> classes
+    std::optional<nn::Linear> pooler;  // d_model -> d_model
+    nn::Dropout dropout;               // of the pooled vector
+    nn::Linear output;                 // d_model -> classes
 };
 
 }  // namespace plaingrad::models

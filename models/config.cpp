@@ -44,6 +44,7 @@ const StackConfig& check_config(const StackConfig& c) {
     check(c.vocabulary >= 1, "[config] the vocabulary must not be empty: got ", c.vocabulary);
     check(c.max_length >= 1, "[config] max_length must be at least 1: got ", c.max_length);
     check(c.n_layers >= 0, "[config] n_layers must not be negative: got ", c.n_layers);
+    check(c.token_types >= 0, "[config] token_types must not be negative: got ", c.token_types);
     check_specials(c.specials, c.vocabulary);
     check_block(c.block);
     return c;
@@ -65,7 +66,8 @@ static double least_parameters(const BlockConfig& c, int64_t rows, int64_t max_l
 }
 
 double least_parameters(const StackConfig& c) {
-    return least_parameters(c.block, c.vocabulary, c.max_length, static_cast<double>(c.n_layers));
+    return least_parameters(c.block, c.vocabulary + c.token_types, c.max_length,
+                            static_cast<double>(c.n_layers));
 }
 
 // The decoder's layers have a second attention.

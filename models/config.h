@@ -79,6 +79,7 @@ struct BlockConfig {
     bool scale_embeddings = true;   // by √d_model, §3.4
 
     bool attention_bias = true, feed_forward_bias = true, norm_bias = true, output_bias = true;
+    bool attention_out_bias = true;  // with attention_bias: false leaves them to queries, keys and values
 
     DropoutRates dropout = {};
 
@@ -107,6 +108,7 @@ struct BlockConfig {
         field("rotary.original_length", c.rotary.original_length);
         field("scale_embeddings", c.scale_embeddings);
         field("attention_bias", c.attention_bias);
+        field("attention_out_bias", c.attention_out_bias);
         field("feed_forward_bias", c.feed_forward_bias);
         field("norm_bias", c.norm_bias);
         field("output_bias", c.output_bias);
@@ -131,6 +133,7 @@ struct StackConfig {
     bool final_norm = false;      // a norm after the last layer, whatever the placement
     bool embedding_norm = false;  // a norm of embedding + position, as in BERT
     bool tied = false;            // the output layer's matrix is the embedding's (Press & Wolf 2017)
+    int64_t token_types = 0;      // vectors that say which text of a pair a token is of, as in BERT; 0: none
 
     BlockConfig block = {};
 
@@ -143,9 +146,13 @@ struct StackConfig {
         field("final_norm", c.final_norm);
         field("embedding_norm", c.embedding_norm);
         field("tied", c.tied);
+        field("token_types", c.token_types);
         BlockConfig::fields(c.block, field);
     }
 };
+
+inline BlockConfig& block_of(StackConfig& c) { return c.block; }
+inline const StackConfig& stack_of(const StackConfig& c) { return c; }
 
 inline nn::NormOptions norm_options(const StackConfig& c) {
     return {.kind = c.block.norm_kind, .eps = c.block.norm_eps, .bias = c.block.norm_bias};
@@ -186,6 +193,8 @@ struct TransformerConfig {
         BlockConfig::fields(c.block, field);
     }
 };
+
+inline BlockConfig& block_of(TransformerConfig& c) { return c.block; }
 
 const TransformerConfig& check_config(const TransformerConfig& config);
 double least_parameters(const TransformerConfig& config);

@@ -12,16 +12,26 @@ InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
       dropout(c.block.dropout.embeddings, rng.fork("dropout")),
       scale(c.block.scale_embeddings ? static_cast<Real>(std::sqrt(static_cast<double>(c.block.d_model)))
                                      : 1) {
+    if (c.token_types > 0)
+        types.emplace(c.token_types, c.block.d_model, rng.fork("types"), c.block.init);
     if (c.embedding_norm)
         norm.emplace(c.block.d_model, norm_options(c));
 }
 
-Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first) const {
+Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t first,
+                                  const Tokens& of_types) const {
+    const bool given = of_types.batch() > 0;
+    check(!given || (types && of_types.batch() == ids.batch() && of_types.length() == ids.length()),
+          "[embedding] token types are for models that have some, one for each id (B, T)");
     const Tensor places = positions.at(ids.length(), first);  // (T, d_model), or empty
-    const Real p = norm ? 0 : dropout.rate_in(mode);
-    const Tensor x = autograd::input_embedding(tokens.table, ids, scale, places, p, dropout.rng_in(mode));
+    const Real p = types || norm ? 0 : dropout.rate_in(mode);
+    Tensor x = autograd::input_embedding(tokens.table, ids, scale, places, p, dropout.rng_in(mode));
     nn::show(positions, places, mode);
-    return norm ? dropout((*norm)(x), mode) : x;  // (B, T, d_model)
+    if (types)  // (B, T, d_model), or one vector for all: (1, d_model)
+        x = x + (given ? (*types)(of_types) : autograd::slice(types->table, 0, 0, 1));
+    if (norm)
+        x = (*norm)(x);
+    return types || norm ? dropout(x, mode) : x;  // (B, T, d_model)
 }
 
 OutputLayer::OutputLayer(const StackConfig& c, const Rng& rng) {

@@ -11,20 +11,24 @@
 
 namespace plaingrad::models {
 
-// Embedding (times √d_model), plus position, (norm,) dropout. §5.4
+// Embedding (times √d_model), plus position, (plus token type, norm,) dropout. §5.4
 struct InputEmbedding {
     InputEmbedding(const StackConfig& config, const Rng& rng);
-    // ids (B, T), the first of them at position `first` -> (B, T, d_model)
-    Tensor operator()(const Tokens& ids, const Mode& mode, int64_t first = 0) const;
+    // ids (B, T), the first of them at position `first` -> (B, T, d_model). types (B, T): the token types,
+    // with config.token_types; Tokens(): all of them are 0.
+    Tensor operator()(const Tokens& ids, const Mode& mode, int64_t first = 0, const Tokens& types = {}) const;
     void visit(Visitor& v) const {
         v("tokens", tokens);
         v("positions", positions);
+        if (types)
+            v("types", *types);
         if (norm)
             v("norm", *norm);
     }
 
     nn::Embedding tokens;
     nn::PositionalEncoding positions;
+    std::optional<nn::Embedding> types;
     std::optional<nn::Norm> norm;
     nn::Dropout dropout;
     Real scale;

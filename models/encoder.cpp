@@ -15,6 +15,7 @@ nn::MultiHeadOptions attention_options(const StackConfig& c) {
             .head_dim = c.block.head_dim,
             .dropout = c.block.dropout.attention,
             .bias = c.block.attention_bias,
+            .out_bias = c.block.attention_out_bias,
             .init = c.block.init};
 }
 

@@ -1,51 +1,140 @@
 #include "models/hugging_face.h"
 
-#include <algorithm>
+#include <filesystem>
 
+#include "models/hugging_face/keys.h"
+#include "models/hugging_face/stack.h"
 #include "models/hugging_face/tensors.h"
+#include "models/saved.h"
 
 namespace plaingrad::models {
 namespace {
 
-using hugging_face::Family;
+namespace fs = std::filesystem;
+using hugging_face::Config;
+using hugging_face::Direction;
+using hugging_face::Folder;
 using hugging_face::Head;
+using nn::all_parameters;
+using nn::checkpoint::check_file;
+using nn::checkpoint::StateDict;
+using nn::checkpoint::StateEntry;
 
-constexpr const char* kTypes = "bert.embeddings.token_type_embeddings.weight";
+// What stands on the stack of our models.
+template <class Model>
+constexpr Head kHead = Head::none;
+template <>
+constexpr Head kHead<LanguageModel> = Head::language_model;
+template <>
+constexpr Head kHead<MaskedLanguageModel> = Head::masked_language_model;
+template <>
+constexpr Head kHead<Classifier> = Head::classifier;
 
-StateDict entries(const std::vector<nn::NamedParameter>& parameters, const StackConfig& config, Family family,
-                  Head head) {
-    return state_dict(hugging_face::config_of(config, family, head), parameters,
-                      hugging_face::Direction::reading);
+// A bare stack of GPT-2 or Llama is a language model if its output layer is the embedding.
+template <class Model>
+bool is_of(const Config& c) {
+    const bool bare = c.head == Head::none, is_bert = c.family == hugging_face::Family::bert;
+    if constexpr (std::is_same_v<Model, TextEncoder>)
+        return bare && is_bert;
+    return c.head == kHead<Model> || (kHead<Model> == Head::language_model && bare && c.tied && !is_bert);
+}
+
+template <class Model>
+decltype(Model::config) config_for(const Config& c) {
+    if constexpr (std::is_same_v<Model, Classifier>)
+        return {.stack = stack(c),
+                .classes = std::ssize(c.labels),
+                .pooling = Pooling::pooler,
+                .pooled_dropout = c.classifier_dropout};
+    else
+        return stack(c);
+}
+
+template <class Model>
+Config config_of(const Model& model, const Config& given) {
+    Config c = hugging_face::config_of(stack_of(model.config), given.family, given.head);
+    check(is_of<Model>(c), "[save_hugging_face] this is a ", Model::kKind, ", which ",
+          hugging_face::architecture(c.family, c.head), " is not");
+    c.start = given.start;
+    c.ends = given.ends;
+    c.pad = given.pad;
+    if constexpr (std::is_same_v<Model, Classifier>) {
+        check(model.config.pooling == Pooling::pooler && std::ssize(given.labels) == model.config.classes,
+              "[save_hugging_face] BERT's classifier has a pooler, and a label for each of ",
+              model.config.classes, " classes: got ", given.labels.size());
+        c.labels = given.labels;
+        c.classifier_dropout = model.dropout.rate;
+    }
+    return c;
 }
 
 }  // namespace
 
-StateDict gpt2_state_dict(const LanguageModel& model) {
-    check(model.config.block.activation == nn::Activation::gelu_tanh,
-          "[gpt2_state_dict] GPT-2 has GELU's tanh form, unlike this model; start its configuration from "
-          "gpt2()");
-    return entries(all_parameters(model), model.config, Family::gpt2, Head::language_model);
+template <nn::Module Model>
+Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
+    const Config& c = folder.config;
+    check_file(is_of<Model>(c), folder.file("config.json"), ": a ", Model::kKind, " is needed: got ",
+               hugging_face::architecture(c.family, c.head),
+               c.head == Head::none && !c.tied ? ", which has no output layer" : "");
+    Model model = unset<Model>(config_for<Model>(c), options.rng);
+    const int64_t all = nn::parameter_count(model);
+    int64_t done = 0;
+    const auto after = [&](const StateEntry& entry) {
+        done += entry.columns < 0 ? entry.tensor.numel()
+                                  : entry.tensor.numel() / entry.tensor.size(-1) * entry.columns;
+        if (options.on_progress)
+            options.on_progress(done, all);
+    };
+    load(folder.files, state_dict(c, all_parameters(model), Direction::reading),
+         {.where = folder.where + " does not fit the model of config.json",
+          .hint = "are both of the same model?",
+          .after = after});
+    return model;
 }
 
-StateDict bert_state_dict(const MaskedLanguageModel& model) {
-    check(model.config.block.activation == nn::Activation::gelu,
-          "[bert_state_dict] BERT has GELU, unlike this model; start its configuration from bert()");
-    std::vector<nn::NamedParameter> parameters = all_parameters(model);
-    parameters.push_back({"backbone.embedding.types.table", Tensor::zeros({2, model.config.block.d_model})});
-    return entries(parameters, model.config, Family::bert, Head::masked_language_model);
+template <nn::Module Model>
+void save_hugging_face(const std::string& folder, const Model& model, const Config& given) {
+    const Config c = config_of(model, given);
+    const StateDict state = state_dict(c, all_parameters(model), Direction::writing);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    check_file(!error, folder, ": the folder cannot be made: ", error.message());
+    save(folder + "/model.safetensors", state, {{"format", "pt"}});
+    write_config(folder + "/config.json", c);
 }
 
-Metadata load_bert(const std::string& path, const MaskedLanguageModel& model) {
-    const StateDict state = bert_state_dict(model);
-    Metadata metadata = load(path, state);
-    const Tensor types = std::find_if(state.entries.begin(), state.entries.end(), [](const StateEntry& e) {
-                             return e.name == kTypes;
-                         })->tensor;  // (2, d_model)
-    Tensor positions = model.backbone.embedding.positions.table;
-    Real* p = positions.mutable_data();
-    for (int64_t i = 0; i < positions.numel(); ++i)
-        p[i] += types.data()[i % types.size(1)];
-    return metadata;
+namespace hugging_face {
+
+void copy_text_files(const std::string& from, const std::string& to) {
+    std::error_code error;
+    if (fs::equivalent(from, to, error))
+        return;
+    for (const std::string name :
+         {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+          "vocab.json", "merges.txt", "vocab.txt", "generation_config.json"})
+        if (fs::exists(from + "/" + name, error))
+            nn::checkpoint::replace_file(to + "/" + name, {nn::checkpoint::read_file(from + "/" + name)});
 }
+
+template <nn::Module Model>
+StateDict state_dict_of(const Model& model, Family family) {
+    return state_dict(config_of(stack_of(model.config), family, kHead<Model>), all_parameters(model),
+                      Direction::reading);
+}
+
+template StateDict state_dict_of(const LanguageModel&, Family);
+template StateDict state_dict_of(const MaskedLanguageModel&, Family);
+template StateDict state_dict_of(const TextEncoder&, Family);
+
+}  // namespace hugging_face
+
+template LanguageModel load_hugging_face(const Folder&, const HuggingFaceLoad&);
+template MaskedLanguageModel load_hugging_face(const Folder&, const HuggingFaceLoad&);
+template Classifier load_hugging_face(const Folder&, const HuggingFaceLoad&);
+template TextEncoder load_hugging_face(const Folder&, const HuggingFaceLoad&);
+template void save_hugging_face(const std::string&, const LanguageModel&, const Config&);
+template void save_hugging_face(const std::string&, const MaskedLanguageModel&, const Config&);
+template void save_hugging_face(const std::string&, const Classifier&, const Config&);
+template void save_hugging_face(const std::string&, const TextEncoder&, const Config&);
 
 }  // namespace plaingrad::models

@@ -1,41 +1,57 @@
-// Loads and saves the weights of GPT-2 and BERT under the names that they have at Hugging Face.
+// Models of others: opens a folder as it comes from Hugging Face, and writes one.
 //
-//     const LanguageModel model(gpt2(), Rng(0));
-//     load_gpt2("gpt2/model.safetensors", model);    # GPT2LMHeadModel's, or GPT2Model's
-//     save_bert("model.safetensors", masked_model);  # in Python: BertForMaskedLM(...).load_state_dict(...)
+//     const hugging_face::Folder folder("gpt2");
+//     const auto model = load_hugging_face<LanguageModel>(folder);
+//     const auto tokenizer = text::PretrainedTokenizer::open("gpt2");  # models/text/pretrained_tokenizer.h
+//     ...
+//     save_hugging_face("mine", model, folder.config);   # in Python: GPT2LMHeadModel.from_pretrained("mine")
+//     hugging_face::copy_text_files("gpt2", "mine");
 //
-// Only names and layouts differ from those of models/pytorch.h: GPT-2 stores its matrices as (in, out), as we
-// do; BERT as (out, in), with separate matrices for queries, keys and values.
+// Which class of transformers is which of ours:
+//
+//     GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM    LanguageModel
+//     GPT2Model and the like, whose output layer is the embedding                LanguageModel
+//     BertForMaskedLM, BertForPreTraining                                        MaskedLanguageModel
+//     BertForSequenceClassification                                              Classifier
+//     BertModel                                                                  TextEncoder
+//
+// Its numbers are float32, float16 or bfloat16 in the files, and Real here.
 #pragma once
 
+#include "models/classifier.h"
+#include "models/hugging_face/folder.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
-#include "models/pytorch.h"
+#include "models/text_encoder.h"
+#include "nn/checkpoint/state_dict.h"
 
 namespace plaingrad::models {
 
-// Of GPT2LMHeadModel; files may also have the names of GPT2Model. Throws Error for a model that computes
-// something else than GPT-2.
-StateDict gpt2_state_dict(const LanguageModel& model);
+struct HuggingFaceLoad {
+    std::function<void(int64_t done, int64_t all)> on_progress = {};  // in numbers, after each tensor
+    Rng rng = Rng(0);                                                 // for dropout, if it is trained
+};
 
-// Of BertForMaskedLM, or of BertForPreTraining without its second head. Throws Error for a model that
-// computes something else than BERT. BERT adds a vector for "first sentence" or "second sentence" to each
-// position: one entry holds the two, (2, d_model), which our model lacks.
-StateDict bert_state_dict(const MaskedLanguageModel& model);
+// For the four models. Each tensor is copied once, from its file into its parameter: nothing has initial
+// values before. Throws FileError if the folder has a model of another kind, or cannot be read.
+template <nn::Module Model>
+Model load_hugging_face(const hugging_face::Folder& folder, const HuggingFaceLoad& options = {});
 
-// The loaders return the metadata, and throw FileError as load_pytorch does. In a text of one sentence, BERT
-// adds its vector for the first sentence to every position: load_bert adds it to the table of positions, and
-// save_bert writes zeros for both vectors.
-inline Metadata load_gpt2(const std::string& path, const LanguageModel& model) {
-    return load(path, gpt2_state_dict(model));
-}
-Metadata load_bert(const std::string& path, const MaskedLanguageModel& model);
-inline void save_gpt2(const std::string& path, const LanguageModel& model, const Metadata& metadata = {}) {
-    save(path, gpt2_state_dict(model), metadata);
-}
-inline void save_bert(const std::string& path, const MaskedLanguageModel& model,
-                      const Metadata& metadata = {}) {
-    save(path, bert_state_dict(model), metadata);
-}
+// Makes the folder, and writes config.json and model.safetensors, in float32. config: the one that the model
+// was loaded with, or hugging_face::config_of; of it the family, the ids and the labels are taken, and all
+// else of the model. Throws Error for a model that computes what none of this family does, and FileError for
+// what cannot be written; then files that were there are unchanged.
+template <nn::Module Model>
+void save_hugging_face(const std::string& folder, const Model& model, const hugging_face::Config& config);
 
+namespace hugging_face {
+
+// Copies what a folder has besides its model: the files of its tokenizer and generation_config.json.
+void copy_text_files(const std::string& from, const std::string& to);
+
+// The entries of a model under their names in transformers, for a single safetensors file.
+template <nn::Module Model>
+nn::checkpoint::StateDict state_dict_of(const Model& model, Family family);
+
+}  // namespace hugging_face
 }  // namespace plaingrad::models

@@ -13,9 +13,9 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
         output.table = backbone.embedding.tokens.table.share();
 }
 
-Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& given) const {
+Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& given, const Tokens& types) const {
     const Mode mode = given.or_in(config.block.precision);
-    const Tensor x = backbone(ids, hiding_padding(ids), mode);  // (B, T, d_model)
+    const Tensor x = backbone(ids, hiding_padding(ids), mode, types);  // (B, T, d_model)
     const Tensor y = autograd::linear_activation(x, transform.weight, transform.bias, config.block.activation,
                                                  mode.precision());
     return output(norm(y), mode);  // (B, T, V)

@@ -11,8 +11,9 @@ struct MaskedLanguageModel {
     MaskedLanguageModel(const StackConfig& config, const Rng& rng);
 
     // ids (B, T), some of them masked -> logits (B, T, V); row t predicts the token at position t, from all
-    // positions. Padding is hidden as keys. Throws Error for a text without any token.
-    Tensor operator()(const Tokens& ids, const Mode& mode) const;
+    // positions. Padding is hidden as keys. types (B, T): of the tokens, if the model has types; Tokens():
+    // all are of the first text. Throws Error for a text without any token.
+    Tensor operator()(const Tokens& ids, const Mode& mode, const Tokens& types = {}) const;
 
     void visit(Visitor& v) const {
         v("backbone", backbone);

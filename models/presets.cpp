@@ -125,6 +125,7 @@ StackConfig bert() {  // the same size, except for the vocabulary
     config.final_norm = false;
     config.block.norm_eps = Real(1e-12);
     config.embedding_norm = config.block.output_bias = true;
+    config.token_types = 2;
     config.block.init = nn::Init::bert;
     return config;
 }

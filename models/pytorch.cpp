@@ -7,6 +7,7 @@ const NameRules kPyTorch = {
     {"backbone.", ""},
     {"embedding.tokens.", "embedding."},
     {"embedding.positions.", "positions."},  // src_embedding.positions. -> src_positions.
+    {"embedding.types.", "types."},
     {"embedding.norm.", "embedding_norm."},
     {"self_attention.", "self_attn."},
     {"cross_attention.", "multihead_attn."},

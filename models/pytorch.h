@@ -14,6 +14,7 @@
 //     LanguageModel, MaskedLanguageModel, Classifier
 //                           encoder.*                            torch.nn.TransformerEncoder
 //                           embedding.*, positions.*, output.*   as in a Transformer
+//                           types.*                              torch.nn.Embedding, of token types
 //                           embedding_norm.*                     torch.nn.LayerNorm, if there is one
 //                           transform.*, norm.*                  of a MaskedLanguageModel: Linear, LayerNorm
 //     a layer of nn/        Linear, Embedding, LayerNorm, MultiheadAttention

@@ -111,7 +111,7 @@ Model build(const SafeTensors& file, const Rng& rng) {
         decltype(Model::config) config;
         from_metadata(file.metadata(), config, file.path());
         check_size(config, amount_of(file));
-        return Model(config, rng);
+        return unset<Model>(config, rng);
     } catch (const FileError&) {
         throw;
     } catch (const autograd::Error& error) {

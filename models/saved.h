@@ -3,6 +3,8 @@
 // such a file with everything that training needs to resume.
 #pragma once
 
+#include <utility>
+
 #include "models/classifier.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
@@ -35,6 +37,16 @@ void from_metadata(const Metadata& metadata, Config& config, const std::string& 
     const nn::checkpoint::FieldReader read{metadata, "config.", where};
     Config::fields(config, read);
     check_config(config);
+}
+
+// A model whose matrices are not set: all of its weights will be read from a file.
+template <nn::Module Model>
+Model unset(decltype(Model::config) config, const Rng& rng) {
+    nn::Init& init = block_of(config).init;
+    const nn::Init own = std::exchange(init, nn::Init::none);
+    Model model(config, rng);
+    block_of(model.config).init = own;
+    return model;
 }
 
 // For the four models. Replaces the file; if that fails, the old one is unchanged. training: for a

@@ -19,7 +19,7 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t n_heads_, const 
                                        const MultiHeadOptions& o)
     : in_proj(input_projection(d_model, n_heads_, rng, o)),
       out_proj(o.head_dim > 0 ? n_heads_ * o.head_dim : d_model, d_model, rng.fork("out_proj"),
-               {.bias = o.bias, .init = o.init}),
+               {.bias = o.bias && o.out_bias, .init = o.init}),
       dropout(o.dropout, rng.fork("dropout")),
       n_heads(n_heads_),
       n_kv_heads(o.n_kv_heads > 0 ? o.n_kv_heads : n_heads_) {}

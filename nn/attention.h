@@ -13,10 +13,10 @@
 namespace plaingrad::nn {
 
 struct MultiHeadOptions {
-    int64_t n_kv_heads = 0;  // G: of keys and values, a divisor of n_heads; 0: n_heads
-    int64_t head_dim = 0;    // D; 0: d_model / n_heads
-    Real dropout = 0;        // of the attention weights; the paper has none there
-    bool bias = true;
+    int64_t n_kv_heads = 0;             // G: of keys and values, a divisor of n_heads; 0: n_heads
+    int64_t head_dim = 0;               // D; 0: d_model / n_heads
+    Real dropout = 0;                   // of the attention weights; the paper has none there
+    bool bias = true, out_bias = true;  // out_bias: of the output; none without `bias`
     Init init = Init::xavier;
 };
 

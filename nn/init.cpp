@@ -28,6 +28,8 @@ Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, co
         case Init::bert:
         case Init::gpt2:
             return normal(shape, kSmallDeviation, rng);
+        case Init::none:
+            return Tensor::uninitialized(shape);
         case Init::pytorch:
         case Init::count:
             break;
@@ -50,6 +52,8 @@ void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_lay
 }
 
 Tensor initial_table(Init init, int64_t count, int64_t d, const Rng& rng) {
+    if (init == Init::none)
+        return Tensor::uninitialized({count, d});
     const bool small = init == Init::bert || init == Init::gpt2;
     return normal({count, d}, small ? kSmallDeviation : init == Init::pytorch ? 1 : inverse_root(d), rng);
 }

@@ -17,9 +17,10 @@ enum class Init {
     // As bert, but matrices that write into the residual stream are N(0, 0.02²/(2 layers)), so that its
     // variance does not grow with the depth (Radford et al. 2019, §2.3).
     gpt2,
+    none,  // matrices and embeddings are not set: for a model whose weights come from a file
     count
 };
-inline constexpr const char* kInitNames[] = {"xavier", "normal", "pytorch", "bert", "gpt2"};
+inline constexpr const char* kInitNames[] = {"xavier", "normal", "pytorch", "bert", "gpt2", "none"};
 static_assert(std::size(kInitNames) == static_cast<std::size_t>(Init::count));
 
 Tensor uniform(const Shape& shape, double bound, const Rng& rng);     // in [-bound, bound)

@@ -3,6 +3,12 @@
 namespace plaingrad::nn {
 
 Linear side_by_side(int64_t in, const std::vector<Part>& parts, const Rng& rng, const LinearOptions& o) {
+    if (o.init == Init::none) {  // there is nothing to put side by side
+        int64_t out = 0;
+        for (const Part& part : parts)
+            out += part.out;
+        return Linear(in, out, rng, o);
+    }
     const autograd::NoGrad no_grad;
     std::vector<Tensor> weights, biases;
     for (const Part& part : parts) {

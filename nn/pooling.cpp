@@ -18,4 +18,10 @@ Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths) {
     return autograd::reshape(mean, {batch, x.size(2)});                                 // (B, d)
 }
 
+Tensor first_token(const Tensor& x) {
+    autograd::check(x.rank() == 3 && x.size(1) > 0,
+                    "[first_token] x must be (B, T, d_model), with T > 0: got ", x.shape());
+    return autograd::reshape(autograd::slice(x, 1, 0, 1), {x.size(0), x.size(2)});  // (B, d_model)
+}
+
 }  // namespace plaingrad::nn

@@ -9,4 +9,7 @@ namespace plaingrad::nn {
 // positions are ignored but must be finite. Throws Error unless there is a length from 1 to T for each text.
 Tensor mean_of_tokens(const Tensor& x, const std::vector<int32_t>& lengths);
 
+// x (B, T, d_model) -> (B, d_model): the vector of the first position.
+Tensor first_token(const Tensor& x);
+
 }  // namespace plaingrad::nn

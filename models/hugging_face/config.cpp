@@ -1,10 +1,8 @@
 #include "models/hugging_face/config.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "models/hugging_face/keys.h"
-#include "models/presets.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
@@ -62,18 +60,18 @@ void resolve_rope(const std::string& path, Keys& k) {
         return *value;
     };
     const std::string& type = given.rope_type.empty() ? given.type : given.rope_type;
-    k.rope.theta = given.theta.value_or(k.rope_theta);
+    k.rope.base = static_cast<Real>(given.theta.value_or(k.rope_theta));
     if (type == "" || type == "default")
         return;
-    k.rope.factor = required("factor", given.factor);
-    k.rope.scaling = type == "linear" ? Rope::Scaling::linear : Rope::Scaling::llama3;
+    k.rope.factor = static_cast<Real>(required("factor", given.factor));
+    k.rope.scaling = type == "linear" ? nn::RotaryScaling::linear : nn::RotaryScaling::llama3;
     if (type == "linear")
         return;
-    k.rope.low_freq_factor = required("low_freq_factor", given.low_freq_factor);
-    k.rope.high_freq_factor = required("high_freq_factor", given.high_freq_factor);
-    check_file(k.rope.low_freq_factor < k.rope.high_freq_factor, path,
-               ": \"low_freq_factor\" must be below \"high_freq_factor\": got ", k.rope.low_freq_factor,
-               " and ", k.rope.high_freq_factor);
+    k.rope.low_frequency_factor = static_cast<Real>(required("low_freq_factor", given.low_freq_factor));
+    k.rope.high_frequency_factor = static_cast<Real>(required("high_freq_factor", given.high_freq_factor));
+    check_file(k.rope.low_frequency_factor < k.rope.high_frequency_factor, path,
+               ": \"low_freq_factor\" must be below \"high_freq_factor\": got ", k.rope.low_frequency_factor,
+               " and ", k.rope.high_frequency_factor);
     k.rope.original_length = k.rope_original_length > 0  ? k.rope_original_length
                              : given.original_length > 0 ? given.original_length
                                                          : k.max_length;
@@ -152,47 +150,6 @@ Config read_config(const std::string& path) {
     resolve_classes(path, keys);
     note_unknown(keys.unknown, keys.notes);
     return keys;
-}
-
-StackConfig stack(const Config& c) {
-    check(!is_rotary(c.family), "[hugging_face] there is no block for ",
-          kFamilyNames[static_cast<int>(c.family)]);
-    StackConfig s = c.family == Family::bert ? bert() : gpt2();
-    std::tie(s.vocabulary, s.max_length, s.n_layers) = std::tie(c.vocabulary, c.max_length, c.n_layers);
-    s.specials = {.start = c.start >= 0     ? c.start
-                           : c.ends.empty() ? 0
-                                            : c.ends[0],
-                  .ends = c.ends,
-                  .pad = c.pad >= 0 ? c.pad : Tokens::kNoPadding,
-                  .never = {}};
-    s.tied = c.tied;
-    std::tie(s.block.d_model, s.block.n_heads, s.block.d_ff) = std::tie(c.d_model, c.n_heads, c.d_ff);
-    s.block.activation = c.activation;
-    s.block.norm_eps = static_cast<Real>(c.norm_eps);
-    s.block.dropout = c.dropout;
-    return s;
-}
-
-Config config_of(const StackConfig& s, Family family, Head head) {
-    const bool is_bert = family == Family::bert;
-    const StackConfig usual = is_bert ? bert() : gpt2();
-    const BlockConfig &b = s.block, &u = usual.block;
-    check(!is_rotary(family) && b.norm == u.norm && s.final_norm == usual.final_norm &&
-              s.embedding_norm == usual.embedding_norm && b.positions == u.positions && !b.scale_embeddings,
-          "[hugging_face] norms, positions or the scale of embeddings of this model are not those of ",
-          kFamilyNames[static_cast<int>(family)], "; start its configuration from ",
-          is_bert ? "bert()" : "gpt2()");
-    Config c;
-    std::tie(c.family, c.head, c.tied) = std::tie(family, head, s.tied);
-    std::tie(c.vocabulary, c.max_length, c.n_layers) = std::tie(s.vocabulary, s.max_length, s.n_layers);
-    std::tie(c.d_model, c.n_heads, c.n_kv_heads, c.d_ff) = std::tie(b.d_model, b.n_heads, b.n_heads, b.d_ff);
-    c.head_dim = b.d_model / b.n_heads;
-    c.activation = b.activation;
-    c.norm_eps = static_cast<double>(b.norm_eps);
-    c.token_types = is_bert ? 2 : 0;
-    c.dropout = b.dropout;
-    std::tie(c.start, c.ends, c.pad) = std::tie(s.specials.start, s.specials.ends, s.specials.pad);
-    return c;
 }
 
 }  // namespace plaingrad::models::hugging_face

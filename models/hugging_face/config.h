@@ -26,20 +26,6 @@ inline constexpr unsigned kGpt2 = of(Family::gpt2), kBert = of(Family::bert), kL
 // What stands on the stack of layers, by "architectures".
 enum class Head { none, language_model, masked_language_model, classifier };
 
-// Rotary positions. The frequency of the pair i of a head's D numbers is theta^(-2i/D) per token, scaled.
-struct Rope {
-    enum class Scaling {
-        none,
-        linear,  // all of them by 1/factor
-        llama3,  // by 1/factor where a wave is longer than original_length / low_freq_factor, not at all
-                 // where it is shorter than original_length / high_freq_factor, and in between by a mean
-    };
-    double theta = 10000;
-    Scaling scaling = Scaling::none;
-    double factor = 1, low_freq_factor = 1, high_freq_factor = 1;
-    int64_t original_length = 0;  // in tokens
-};
-
 struct Config {
     Family family = Family::gpt2;
     Head head = Head::none;
@@ -53,9 +39,9 @@ struct Config {
     nn::Activation activation = nn::Activation::gelu;
     double norm_eps = 0;
     bool qkv_bias = true, attention_out_bias = true, feed_forward_bias = true;
-    bool tied = true;         // the output layer's matrix is the embedding's
-    Rope rope = {};           // of llama, mistral, qwen2; the others learn their positions
-    int64_t token_types = 0;  // BERT's: which sentence of a pair a token is of
+    bool tied = true;             // the output layer's matrix is the embedding's
+    nn::RotaryOptions rope = {};  // of llama, mistral, qwen2; the others learn their positions
+    int64_t token_types = 0;      // BERT's: which sentence of a pair a token is of
     DropoutRates dropout = {};
     Real classifier_dropout = 0;
     int32_t start = -1, pad = -1;  // ids; -1: none
@@ -68,9 +54,7 @@ struct Config {
 // Reads config.json. Throws FileError, in one line that names the file and the key.
 Config read_config(const std::string& path);
 
-// The stack of layers, without the classes of a classifier; and back. Throw Error for a stack that is not of
-// this family.
-StackConfig stack(const Config& config);
-Config config_of(const StackConfig& stack, Family family, Head head);
+// Writes it for transformers 4.43 and later. Replaces the file; throws FileError if it cannot.
+void write_config(const std::string& path, const Config& config);
 
 }  // namespace plaingrad::models::hugging_face

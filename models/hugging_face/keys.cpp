@@ -321,6 +321,12 @@ Keys defaults(Family family) {
     return k;
 }
 
+std::string_view architecture(Family family, Head head) {
+    return std::find_if(std::begin(kArchitectures), std::end(kArchitectures),
+                        [&](const Architecture& a) { return a.family == family && a.head == head; })
+        ->name;
+}
+
 void read_key(JsonReader& json, std::string_view name, Keys& keys) {
     const auto* key = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) {
         return k.name == name && (k.families & of(keys.family)) != 0;

@@ -38,6 +38,9 @@ struct Keys : Config {
 // The values of missing keys: those of transformers' GPT2Config(), BertConfig(), LlamaConfig() ...
 Keys defaults(Family family);
 
+// The name of the class in transformers: the first one that has this head.
+std::string_view architecture(Family family, Head head);
+
 // Reads the value of this key. Throws FileError if it is refused.
 void read_key(JsonReader& json, std::string_view name, Keys& keys);
 

@@ -66,9 +66,10 @@ WeightFiles weight_files(const std::string& folder) {
     return {};
 }
 
-void check_listed(const WeightFiles& files, std::size_t file, const nn::checkpoint::Header& header) {
+void check_listed(const WeightFiles& files, std::size_t file,
+                  const std::vector<nn::checkpoint::Entry>& entries) {
     std::set<std::string_view> found;
-    for (const nn::checkpoint::Entry& entry : header.entries) {
+    for (const nn::checkpoint::Entry& entry : entries) {
         found.insert(entry.name);
         check_file(files.index.empty() || files.file_of.contains(entry.name), files.index, ": does not list ",
                    shown(entry.name), ", which is in ", files.paths[file]);

@@ -22,6 +22,7 @@ struct WeightFiles {
 WeightFiles weight_files(const std::string& folder);
 
 // Throws FileError unless the file has the tensors that the index says it has, and no other.
-void check_listed(const WeightFiles& files, std::size_t file, const nn::checkpoint::Header& header);
+void check_listed(const WeightFiles& files, std::size_t file,
+                  const std::vector<nn::checkpoint::Entry>& entries);
 
 }  // namespace plaingrad::models::hugging_face

@@ -126,15 +126,20 @@ void InputFile::append_to(std::string& bytes, int64_t n) {
     } catch (const std::exception&) {
         throw FileError(join(path_, ": its ", size_, " bytes do not fit into memory"));
     }
-    char* to = bytes.data() + before;
-    for (const int64_t end = at_ + n; at_ < end;) {
+    read_at(at_, bytes.data() + before, n);
+    at_ += n;
+}
+
+void InputFile::read_at(int64_t at, char* to, int64_t n) const {
+    for (const int64_t end = at + n; at < end;) {
+        // macOS reads less than 2 GiB at once.
         const ssize_t got =
-            ::read(file_, to, static_cast<std::size_t>(std::min<int64_t>(end - at_, 1 << 30)));
+            ::pread(file_, to, static_cast<std::size_t>(std::min<int64_t>(end - at, 1 << 30)), at);
         if (got < 0 && errno == EINTR)
             continue;
-        check_file(got > 0, path_, ": ended after ", at_, " of ", size_,
+        check_file(got > 0, path_, ": ended after ", at, " of ", size_,
                    " bytes; is another program writing to it?");
-        at_ += got;
+        at += got;
         to += got;
     }
 }

@@ -23,9 +23,9 @@ void check_file(bool condition, const Parts&... parts) {
         throw FileError(autograd::join(parts...));
 }
 
-// A file that is read from its beginning, piece by piece, so that the sizes in its header can be checked
-// against its real size before memory is allocated. Throws FileError naming the file and the system's reason;
-// also for directories, pipes and devices, and for what does not fit into memory.
+// A file that is read piece by piece, so that the sizes in its header can be checked against its real size
+// before memory is allocated. Throws FileError naming the file and the system's reason; also for directories,
+// pipes and devices, and for what does not fit into memory.
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
@@ -35,6 +35,8 @@ public:
     int64_t size() const { return size_; }
     int64_t left() const { return size_ - at_; }    // bytes not read yet
     void append_to(std::string& bytes, int64_t n);  // the next n bytes; requires n <= left()
+    // The n bytes from `at` on, which may be read by several threads at once; `left` stays as it is.
+    void read_at(int64_t at, char* to, int64_t n) const;
 
 private:
     InputFile() = default;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <set>
 
 #include "autograd/base/check.h"
@@ -17,7 +18,6 @@ namespace {
 using autograd::check;
 using autograd::join;
 using autograd::kRealIsDouble;
-using autograd::Real;
 using autograd::Shape;
 
 static_assert(std::endian::native == std::endian::little, "numbers go to the file as they are in memory");
@@ -44,17 +44,20 @@ struct BrainFloat {  // the upper half of a float
 };
 // The bytes need not be aligned: a header may have any length.
 template <class Stored>
-void copy(std::string_view from, Real* to) {
+void convert(std::string_view from, Real* to) {
     for (std::size_t i = 0; i < from.size() / sizeof(Stored); ++i) {
         Stored stored;
         std::memcpy(&stored, from.data() + i * sizeof(Stored), sizeof(Stored));
         to[i] = static_cast<Real>(stored);
     }
 }
-const std::map<DType, void (*)(std::string_view from, Real* to)> kCopies = {{DType::F16, copy<Half>},
-                                                                            {DType::BF16, copy<BrainFloat>},
-                                                                            {DType::F32, copy<float>},
-                                                                            {DType::F64, copy<double>}};
+const std::map<DType, void (*)(std::string_view from, Real* to)> kConversions = {
+    {DType::F16, convert<Half>},
+    {DType::BF16, convert<BrainFloat>},
+    {DType::F32, convert<float>},
+    {DType::F64, convert<double>}};
+
+constexpr DType kOurs = kRealIsDouble ? DType::F64 : DType::F32;
 
 template <class T>
 std::string_view bytes_of(const T* data, int64_t n) {
@@ -93,7 +96,7 @@ Source source_of(const Item& item, const std::string& path) {
     Source source = {.entry = {.name = item.name}, .bytes = {}};
     Entry& entry = source.entry;
     check(item.tensor.defined(), path, ": tensor ", shown(entry.name), " is empty: it was never assigned");
-    entry.dtype = kRealIsDouble ? DType::F64 : DType::F32;
+    entry.dtype = kOurs;
     entry.shape.assign(item.tensor.shape().begin(), item.tensor.shape().end());
     source.bytes = bytes_of(item.tensor.data(), item.tensor.numel());
     return source;
@@ -101,8 +104,8 @@ Source source_of(const Item& item, const std::string& path) {
 
 }  // namespace
 
-SafeTensors::SafeTensors(std::string bytes, std::string where, std::size_t data, Header header)
-    : bytes_(std::move(bytes)), where_(std::move(where)), data_(data), header_(std::move(header)) {
+SafeTensors::SafeTensors(ReadAt read_at, std::string where, Header header)
+    : read_at_(std::move(read_at)), where_(std::move(where)), header_(std::move(header)) {
     for (std::size_t i = 0; i < entries().size(); ++i)
         by_name_.emplace(entries()[i].name, i);
 }
@@ -112,18 +115,22 @@ SafeTensors::SafeTensors(std::string bytes, std::string where) {
     const std::size_t length = header_length(bytes, size, where), data = kLengthBytes + length;
     Header header = parse_header(std::string_view(bytes).substr(kLengthBytes, length),
                                  size - static_cast<int64_t>(data), where);
-    *this = SafeTensors(std::move(bytes), std::move(where), data, std::move(header));
+    const auto read_at = [bytes = std::move(bytes), data](int64_t at, char* to, int64_t n) {
+        std::copy_n(bytes.data() + data + at, n, to);
+    };
+    *this = SafeTensors(read_at, std::move(where), std::move(header));
 }
 
 SafeTensors read(const std::string& path) {
-    InputFile file(path);
+    const auto file = std::make_shared<InputFile>(path);
     std::string bytes;
-    file.append_to(bytes, std::min<int64_t>(file.size(), kLengthBytes));
-    const std::size_t length = header_length(bytes, file.size(), path), data = kLengthBytes + length;
-    file.append_to(bytes, static_cast<int64_t>(length));
-    Header header = parse_header(std::string_view(bytes).substr(kLengthBytes), file.left(), path);
-    file.append_to(bytes, file.left());
-    return SafeTensors(std::move(bytes), path, data, std::move(header));
+    file->append_to(bytes, std::min<int64_t>(file->size(), kLengthBytes));
+    const std::size_t length = header_length(bytes, file->size(), path);
+    file->append_to(bytes, static_cast<int64_t>(length));
+    const int64_t left = file->left(), data = file->size() - left;
+    Header header = parse_header(std::string_view(bytes).substr(kLengthBytes), left, path);
+    const auto read_at = [file, data](int64_t at, char* to, int64_t n) { file->read_at(data + at, to, n); };
+    return SafeTensors(read_at, path, std::move(header));
 }
 
 const Entry* SafeTensors::find(std::string_view name) const {
@@ -131,11 +138,22 @@ const Entry* SafeTensors::find(std::string_view name) const {
     return found == by_name_.end() ? nullptr : &entries()[found->second];
 }
 
-bool SafeTensors::is_real(const Entry& entry) { return kCopies.contains(entry.dtype); }
+bool SafeTensors::is_real(const Entry& entry) { return kConversions.contains(entry.dtype); }
 
-std::string_view SafeTensors::bytes(const Entry& entry) const {
-    return std::string_view(bytes_).substr(data_ + static_cast<std::size_t>(entry.begin),
-                                           static_cast<std::size_t>(entry.end - entry.begin));
+void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) const {
+    constexpr int64_t kPiece = int64_t{1} << 16;  // numbers, to stay in the cache
+    const int64_t size = size_of(entry.dtype), at = entry.begin + first * size;
+    if (entry.dtype == kOurs) {
+        read_at_(at, reinterpret_cast<char*>(to), n * size);
+        return;
+    }
+    std::string bytes(static_cast<std::size_t>(std::min(n, kPiece) * size), '\0');
+    for (int64_t done = 0; done < n; done += kPiece) {
+        const int64_t length = std::min(kPiece, n - done) * size;
+        read_at_(at + done * size, bytes.data(), length);
+        kConversions.at(entry.dtype)(std::string_view(bytes).substr(0, static_cast<std::size_t>(length)),
+                                     to + done);
+    }
 }
 
 Tensor SafeTensors::tensor(std::string_view name) const {
@@ -147,7 +165,7 @@ Tensor SafeTensors::tensor(std::string_view name) const {
     check_file(entry->shape.size() <= Shape::kMaxRank, where_, ": tensor ", shown(name), " has ",
                entry->shape.size(), " dimensions; a Tensor has at most ", Shape::kMaxRank);
     Tensor out = Tensor::uninitialized(Shape(entry->shape.data(), static_cast<int>(entry->shape.size())));
-    kCopies.at(entry->dtype)(bytes(*entry), out.mutable_data());
+    copy(*entry, 0, out.numel(), out.mutable_data());
     return out;
 }
 

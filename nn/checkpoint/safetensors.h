@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,12 +22,13 @@
 
 namespace plaingrad::nn::checkpoint {
 
+using autograd::Real;
 using autograd::Tensor;
 
-// A whole file in memory, after all checks.
+// A file that is open, after all checks. Its numbers are read when they are wanted.
 class SafeTensors {
 public:
-    // From the bytes of a file. Throws FileError naming `where` unless all of them together are a valid
+    // From the bytes of a whole file. Throws FileError naming `where` unless all of them together are a valid
     // safetensors file.
     SafeTensors(std::string bytes, std::string where);
 
@@ -42,21 +44,25 @@ public:
     // there, another dtype, or more than Shape::kMaxRank sizes. (A model's file may also hold whole numbers,
     // such as positions 0, 1, 2, ...; they are not read here.)
     Tensor tensor(std::string_view name) const;
+    // The same for some of its numbers, `n` of them from number `first` on. Several threads may read at once.
+    void copy(const Entry& entry, int64_t first, int64_t n, Real* to) const;
 
 private:
-    std::string_view bytes(const Entry& entry) const;
+    // Reads n bytes, the first of them `at` bytes after the header.
+    using ReadAt = std::function<void(int64_t at, char* to, int64_t n)>;
 
     friend SafeTensors read(const std::string& path);
-    SafeTensors(std::string bytes, std::string where, std::size_t data, Header header);
+    SafeTensors(ReadAt read_at, std::string where, Header header);
 
-    std::string bytes_, where_;
-    std::size_t data_ = 0;  // where the header ends
+    ReadAt read_at_;
+    std::string where_;
     Header header_;
     std::unordered_map<std::string, std::size_t> by_name_;  // of the header's entries
 };
 
-// Throws FileError naming the file if it cannot be read, or is not a safetensors file. The header is checked
-// against the file's size before memory is allocated for the rest.
+// Opens a file, and keeps it open: a file that replaces it (file.h) does not change what is read. Throws
+// FileError naming the file if it cannot be read, or is not a safetensors file. Memory is allocated for the
+// header only.
 SafeTensors read(const std::string& path);
 
 // A tensor to write: as F32 (F64 in the double build).

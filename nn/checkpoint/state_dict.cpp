@@ -4,26 +4,14 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <unordered_map>
+
+#include "autograd/base/parallel.h"
+#include "nn/checkpoint/matching.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {
 
 using autograd::join;
-
-// Names under a heading; only the first few of many, to keep the line short.
-struct Listing {
-    std::string text;
-    int count = 0;
-
-    void add(const std::string& name) {
-        if (++count <= 5)
-            text += (count > 1 ? ", " : " ") + name;
-    }
-    std::string words() const {
-        return count == 0 ? "" : "; " + text + (count > 5 ? join(", and ", count - 5, " more") : "");
-    }
-};
 
 // Where an entry's numbers are in memory: the same for all names of a tied weight.
 using Place = std::pair<const Real*, int64_t>;
@@ -39,83 +27,79 @@ std::vector<int64_t> sizes_of(const StateEntry& entry) {
     return sizes;
 }
 
-std::string words(const std::vector<int64_t>& sizes) {
-    std::string text = "(";
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-        text.append(i > 0 ? ", " : "").append(std::to_string(sizes[i]));
-    return text + ")";
+std::vector<Expected> expected_of(const std::vector<StateEntry>& entries) {
+    std::map<Place, std::size_t> weights;
+    std::vector<Expected> all;
+    for (const StateEntry& entry : entries)
+        all.push_back(
+            {entry.name, sizes_of(entry), weights.emplace(place_of(entry), weights.size()).first->second});
+    return all;
 }
 
-Tensor read_entry(const SafeTensors& file, const Entry& in_file, const StateEntry& entry) {
-    const Tensor values = file.tensor(in_file.name);
-    return entry.transposed ? autograd::transpose(values, 0, 1) : values;
-}
+constexpr int64_t kPiece = int64_t{1} << 16;  // how many numbers are read at a time, to stay in the cache
 
-// A NaN equals itself here.
-bool same_bytes(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() &&
-           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.numel()) * sizeof(Real)) == 0;
-}
-
-// The file's tensor for each of our entries, by name only; nullptr if the file has none.
-std::vector<const Entry*> match_names(const SafeTensors& file, const StateDict& state, Listing& unexpected) {
-    std::unordered_map<std::string, std::size_t> by_name;
-    for (std::size_t i = 0; i < state.entries.size(); ++i)
-        by_name.emplace(state.entries[i].name, i);
-    std::vector<const Entry*> found(state.entries.size());
-    for (const Entry& tensor : file.entries()) {
-        auto entry = by_name.find(tensor.name);
-        const std::string name = entry == by_name.end() ? state.canonical(tensor.name) : tensor.name;
-        entry = by_name.find(name);
-        if (entry != by_name.end() && found[entry->second] == nullptr)
-            found[entry->second] = &tensor;
-        else if (!name.empty())
-            unexpected.add(tensor.name);
+// The tensors of two names of one weight. A NaN equals itself here.
+bool same_bytes(const Found& a, const Found& b, int64_t n) {
+    std::vector<Real> x(static_cast<std::size_t>(std::min(n, kPiece))), y(x.size());
+    for (int64_t at = 0; at < n; at += kPiece) {
+        const int64_t count = std::min(kPiece, n - at);
+        a.file->copy(*a.entry, at, count, x.data());
+        b.file->copy(*b.entry, at, count, y.data());
+        if (std::memcmp(x.data(), y.data(), static_cast<std::size_t>(count) * sizeof(Real)) != 0)
+            return false;
     }
-    return found;
+    return true;
 }
 
-// The same. Throws FileError that lists everything that does not fit.
-std::vector<const Entry*> match(const SafeTensors& file, const StateDict& state) {
-    Listing missing{"missing:"}, unexpected{"unexpected:"}, different{"different:"};
-    const std::vector<StateEntry>& entries = state.entries;
-    const std::vector<const Entry*> found = match_names(file, state, unexpected);
-    std::map<Place, std::size_t> first;  // the first name of each weight that the file has
-    for (std::size_t i = 0; i < entries.size(); ++i)
-        if (found[i] != nullptr)
-            first.emplace(place_of(entries[i]), i);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        const auto place = first.find(place_of(entries[i]));
-        const std::vector<int64_t> sizes = sizes_of(entries[i]);
-        if (place == first.end())
-            missing.add(entries[i].name);
-        else if (found[i] != nullptr && found[i]->shape != sizes)
-            different.add(
-                join(entries[i].name, " is ", words(found[i]->shape), " and should be ", words(sizes)));
-        else if (found[i] != nullptr && !SafeTensors::is_real(*found[i]))
-            different.add(
-                join(entries[i].name, " is ", name_of(found[i]->dtype), ", no floating-point numbers"));
-        else if (const std::size_t j = place->second; found[i] != nullptr && j < i &&
-                                                      sizes_of(entries[j]) == found[j]->shape &&
-                                                      SafeTensors::is_real(*found[j]) &&
-                                                      !same_bytes(read_entry(file, *found[i], entries[i]),
-                                                                  read_entry(file, *found[j], entries[j])))
-            different.add(join(entries[i].name, " is not ", entries[j].name, ", with which it is tied"));
+// Throws FileError if a weight differs between two of its names.
+void check_tied(const std::vector<Expected>& expected, const std::vector<Found>& found,
+                const LoadCall& call) {
+    std::map<std::size_t, std::size_t> first;  // the first name of each weight that a file has
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (found[i].entry == nullptr)
+            continue;
+        const std::size_t j = first.emplace(expected[i].weight, i).first->second;
+        const int64_t n = (found[i].entry->end - found[i].entry->begin) / size_of(found[i].entry->dtype);
+        check_file(j == i || same_bytes(found[i], found[j], n), call.where, "; different: ", expected[i].name,
+                   " is not ", expected[j].name, ", with which it is tied; ", call.hint);
     }
-    check_file(missing.count + unexpected.count + different.count == 0, "[load] ", file.path(),
-               " does not fit the model", missing.words(), unexpected.words(), different.words(),
-               "; build the model with the configuration that it was saved with");
-    return found;
 }
 
-void unpack(const Tensor& values, const StateEntry& entry) {
+// Rows of the file become columns, in squares, whose lines of both sides stay in the cache.
+void transpose(const Real* from, int64_t rows, int64_t columns, Real* to, int64_t to_row) {
+    constexpr int64_t kSquare = 16;
+    for (int64_t r0 = 0; r0 < rows; r0 += kSquare)
+        for (int64_t c0 = 0; c0 < columns; c0 += kSquare)
+            for (int64_t c = c0; c < std::min(c0 + kSquare, columns); ++c)
+                for (int64_t r = r0; r < std::min(r0 + kSquare, rows); ++r)
+                    to[c * to_row + r] = from[r * columns + c];
+}
+
+// Each number is copied once, from the file into the parameter. What must be rearranged is read a few rows
+// at a time.
+void read_entry(const Found& found, const StateEntry& entry) {
+    const std::vector<int64_t>& sizes = found.entry->shape;
     Tensor tensor = entry.tensor;
-    const int64_t columns = values.rank() > 0 ? values.size(-1) : 1,
-                  stride = tensor.rank() > 0 ? tensor.size(-1) : 1;
-    const Real* from = values.data();
-    Real* to = tensor.mutable_data() + entry.first;
-    for (int64_t left = values.numel(); left > 0; left -= columns, from += columns, to += stride)
-        std::copy(from, from + columns, to);
+    Real* const to = tensor.mutable_data() + entry.first;
+    const int64_t n = tensor.numel(), stride = sizes.empty() ? 1 : tensor.size(-1);
+    if (!entry.transposed && entry.columns < 0) {
+        autograd::parallel_for(0, n, 16 * kPiece, [&](int64_t begin, int64_t end) {
+            found.file->copy(*found.entry, begin, end - begin, to + begin);
+        });
+        return;
+    }
+    const int64_t columns = sizes.back(), rows = sizes.size() < 2 ? 1 : sizes[0];
+    if (columns == 0)
+        return;
+    autograd::parallel_for(
+        0, rows, std::max<int64_t>(16, kPiece / columns / 16 * 16), [&](int64_t begin, int64_t end) {
+            std::vector<Real> some(static_cast<std::size_t>((end - begin) * columns));
+            found.file->copy(*found.entry, begin * columns, std::ssize(some), some.data());
+            if (entry.transposed)
+                return transpose(some.data(), end - begin, columns, to + begin, stride);
+            for (int64_t r = begin; r < end; ++r)
+                std::copy_n(&some[static_cast<std::size_t>((r - begin) * columns)], columns, to + r * stride);
+        });
 }
 
 }  // namespace
@@ -162,12 +146,26 @@ void save(const std::string& path, const StateDict& state, const Metadata& metad
     write(path, items, metadata);
 }
 
-void load(const SafeTensors& file, const StateDict& state) {
+void load(std::span<const SafeTensors> files, const StateDict& state, const LoadCall& call) {
     const autograd::NoGrad no_grad;
-    const std::vector<const Entry*> found = match(file, state);
-    for (std::size_t i = 0; i < found.size(); ++i)
-        if (found[i] != nullptr)
-            unpack(read_entry(file, *found[i], state.entries[i]), state.entries[i]);
+    const std::vector<Expected> expected = expected_of(state.entries);
+    const std::vector<Found> found = match(files, expected, state.canonical, call.where, call.hint).found;
+    check_tied(expected, found, call);
+    std::set<Place> read;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const StateEntry& entry = state.entries[i];
+        if (found[i].entry == nullptr || !read.insert(place_of(entry)).second)
+            continue;
+        read_entry(found[i], entry);
+        if (call.after)
+            call.after(entry);
+    }
+}
+
+void load(const SafeTensors& file, const StateDict& state) {
+    load({&file, 1}, state,
+         {.where = join("[load] ", file.path(), " does not fit the model"),
+          .hint = "build the model with the configuration that it was saved with"});
 }
 
 Metadata load(const std::string& path, const StateDict& state) {

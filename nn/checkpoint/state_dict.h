@@ -3,10 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "nn/checkpoint/safetensors.h"
+#include "nn/checkpoint/matching.h"
 #include "nn/module.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -29,7 +30,7 @@ struct StateDict {
     std::vector<StateEntry> entries;
     // Maps a name in a file that no entry has to the name of its entry, where names vary; or to "" if it is
     // to be ignored, such as a buffer without weights.
-    std::function<std::string(std::string name)> canonical = without_wrappers;
+    Canonical canonical = without_wrappers;
 };
 
 // Part of a name -> what stands there instead. Of each rule the first occurrence counts.
@@ -59,9 +60,17 @@ void save(const std::string& path, const StateDict& state, const Metadata& metad
 
 // Reads every entry, and returns the metadata. The file may lack some of the names of a tied weight; those
 // that it has must hold the same bytes. Throws FileError that lists entries which are missing, superfluous,
-// or of another shape; then nothing has changed.
+// or of another shape; then nothing has changed. It also throws FileError if the system fails to read, after
+// which some entries may have been read.
 Metadata load(const std::string& path, const StateDict& state);
-// The same for a file that has been read.
+// The same for a file that is open.
 void load(const SafeTensors& file, const StateDict& state);
+
+// The same for a model in several files.
+struct LoadCall {
+    std::string where, hint;                                  // begin and end of a complaint
+    std::function<void(const StateEntry& entry)> after = {};  // is told of each entry that has been read
+};
+void load(std::span<const SafeTensors> files, const StateDict& state, const LoadCall& call);
 
 }  // namespace plaingrad::nn::checkpoint

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/classifier.h"
+#include "models/hugging_face.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/presets.h"
@@ -61,7 +62,16 @@ inline models::StackConfig small_bert() {
     c.block.scale_embeddings = false;
     c.embedding_norm = true;
     c.tied = true;
+    c.token_types = 2;
     return c;
+}
+
+// Under their names in transformers.
+inline nn::checkpoint::StateDict gpt2_state_dict(const models::LanguageModel& model) {
+    return models::hugging_face::state_dict_of(model, models::hugging_face::Family::gpt2);
+}
+inline nn::checkpoint::StateDict bert_state_dict(const models::MaskedLanguageModel& model) {
+    return models::hugging_face::state_dict_of(model, models::hugging_face::Family::bert);
 }
 
 // LLAMA there.

@@ -38,6 +38,8 @@ Tensor composed(const LanguageModel& m, const Tokens& ids) {
         autograd::embedding(e.tokens.table, ids) * (c.block.scale_embeddings ? std::sqrt(Real(12)) : 1);
     const Tensor& encodings = e.positions.encodings();
     Tensor x = encodings.defined() ? scaled + autograd::slice(encodings, 0, 0, ids.length()) : scaled;
+    if (c.token_types > 0)
+        x = x + autograd::slice(e.types->table, 0, 0, 1);
     if (c.embedding_norm)
         x = (*e.norm)(x);
     const Mask mask = Mask::padding(ids).and_causal();

@@ -1,6 +1,6 @@
 // config.json: every key of every family's configuration is honoured, refused by name, or ignored because it
 // changes nothing.
-#include "models/hugging_face/config.h"
+#include "models/hugging_face/stack.h"
 
 #include <map>
 #include <set>
@@ -27,7 +27,7 @@ std::string described(const Config& c) {
         ends += join(id, ",");
     for (const std::string& label : c.labels)
         labels += label + ",";
-    const Rope& r = c.rope;
+    const nn::RotaryOptions& r = c.rope;
     return join(kFamilyNames[static_cast<int>(c.family)], " head=", static_cast<int>(c.head),
                 " vocabulary=", c.vocabulary, " max_length=", c.max_length, " n_layers=", c.n_layers,
                 " d_model=", c.d_model, " n_heads=", c.n_heads, " n_kv_heads=", c.n_kv_heads,
@@ -35,10 +35,11 @@ std::string described(const Config& c) {
                 " activation=", autograd::kActivationNames[static_cast<int>(c.activation)],
                 " norm_eps=", c.norm_eps, " biases=", c.qkv_bias, c.attention_out_bias, c.feed_forward_bias,
                 " tied=", c.tied) +
-           join(" rope=", r.theta, ",", static_cast<int>(r.scaling), ",", r.factor, ",", r.low_freq_factor,
-                ",", r.high_freq_factor, ",", r.original_length, " token_types=", c.token_types,
-                " dropout=", c.dropout.embeddings, ",", c.dropout.sublayers, ",", c.dropout.attention, ",",
-                c.classifier_dropout, " start=", c.start, " pad=", c.pad, " ends=", ends, " labels=", labels);
+           join(" rope=", r.base, ",", static_cast<int>(r.scaling), ",", r.factor, ",",
+                r.low_frequency_factor, ",", r.high_frequency_factor, ",", r.original_length,
+                " token_types=", c.token_types, " dropout=", c.dropout.embeddings, ",", c.dropout.sublayers,
+                ",", c.dropout.attention, ",", c.classifier_dropout, " start=", c.start, " pad=", c.pad,
+                " ends=", ends, " labels=", labels);
 }
 
 Config read(const std::string& text) {
@@ -90,7 +91,7 @@ const Golden kGolden[] = {
      R"(true, "_name_or_path": "", "model_type": "gpt2", "output_attentions": false})",
      "gpt2 head=1 vocabulary=50257 max_length=1024 n_layers=12 d_model=768 n_heads=12 "
      "n_kv_heads=12 head_dim=64 d_ff=3072 activation=gelu_tanh norm_eps=1e-05 biases=111 "
-     "tied=1 rope=10000,0,1,1,1,0 token_types=0 dropout=0.1,0.1,0.1,0 start=50256 pad=-1 "
+     "tied=1 rope=10000,0,1,1,4,8192 token_types=0 dropout=0.1,0.1,0.1,0 start=50256 pad=-1 "
      "ends=50256, labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
@@ -105,7 +106,7 @@ const Golden kGolden[] = {
      R"("bert", "output_attentions": false})",
      "bert head=2 vocabulary=30522 max_length=512 n_layers=12 d_model=768 n_heads=12 "
      "n_kv_heads=12 head_dim=64 d_ff=3072 activation=gelu_erf norm_eps=1e-12 biases=111 tied=1 "
-     "rope=10000,0,1,1,1,0 token_types=2 dropout=0.1,0.1,0.1,0 start=-1 pad=0 ends= labels="},
+     "rope=10000,0,1,1,4,8192 token_types=2 dropout=0.1,0.1,0.1,0 start=-1 pad=0 ends= labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
      R"(false, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": {"LABEL_0": 0, )"
@@ -119,7 +120,7 @@ const Golden kGolden[] = {
      R"("_name_or_path": "", "model_type": "llama", "output_attentions": false})",
      "llama head=1 vocabulary=32000 max_length=2048 n_layers=32 d_model=4096 n_heads=32 "
      "n_kv_heads=32 head_dim=128 d_ff=11008 activation=silu norm_eps=1e-06 biases=000 tied=0 "
-     "rope=10000,0,1,1,1,0 token_types=0 dropout=0,0,0,0 start=1 pad=-1 ends=2, labels="},
+     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,0 start=1 pad=-1 ends=2, labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
      R"(false, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": {"LABEL_0": 0, )"
@@ -133,7 +134,7 @@ const Golden kGolden[] = {
      R"("model_type": "mistral", "output_attentions": false})",
      "mistral head=1 vocabulary=32000 max_length=4096 n_layers=32 d_model=4096 n_heads=32 "
      "n_kv_heads=8 head_dim=128 d_ff=14336 activation=silu norm_eps=1e-06 biases=000 tied=0 "
-     "rope=10000,0,1,1,1,0 token_types=0 dropout=0,0,0,0 start=1 pad=-1 ends=2, labels="},
+     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,0 start=1 pad=-1 ends=2, labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
      R"(false, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": {"LABEL_0": 0, )"
@@ -148,7 +149,7 @@ const Golden kGolden[] = {
      R"("model_type": "qwen2", "output_attentions": false})",
      "qwen2 head=1 vocabulary=151936 max_length=32768 n_layers=2 d_model=4096 n_heads=32 "
      "n_kv_heads=32 head_dim=128 d_ff=22016 activation=silu norm_eps=1e-06 biases=100 tied=0 "
-     "rope=10000,0,1,1,1,0 token_types=0 dropout=0,0,0,0 start=-1 pad=-1 ends= labels="},
+     "rope=10000,0,1,1,4,8192 token_types=0 dropout=0,0,0,0 start=-1 pad=-1 ends= labels="},
 };
 const std::string& golden(const std::string& family) {
     static std::map<std::string, std::string> all;
@@ -289,9 +290,9 @@ TEST_CASE("hugging face config: each key of each family, changed", "[models][hug
 TEST_CASE("hugging face config: rotary positions, under their old and new names", "[models][hugging_face]") {
     const std::string llama = golden("llama");
     const auto rope = [&](const std::map<std::string, std::string>& members) {
-        const Rope r = read(with(llama, members)).rope;
-        return join(r.theta, ",", static_cast<int>(r.scaling), ",", r.factor, ",", r.low_freq_factor, ",",
-                    r.high_freq_factor, ",", r.original_length);
+        const nn::RotaryOptions r = read(with(llama, members)).rope;
+        return join(r.base, ",", static_cast<int>(r.scaling), ",", r.factor, ",", r.low_frequency_factor, ",",
+                    r.high_frequency_factor, ",", r.original_length);
     };
     const std::string three = R"("factor":32.0,"high_freq_factor":4.0,"low_freq_factor":1.0)";
     // The files of Llama 3.2 as they were published, and as transformers 5 writes them.
@@ -303,19 +304,19 @@ TEST_CASE("hugging face config: rotary positions, under their old and new names"
                                         R"(,"original_max_position_embeddings":8192,"rope_theta":500000,)" +
                                         R"("rope_type":"llama3"})"}}) == "500000,2,32,1,4,8192");
     // The older name stands instead of the newer one, as a whole; within it a base comes first.
-    CHECK(rope({{"rope_scaling", R"({"type":"linear","factor":2.0})"}}) == "10000,1,2,1,1,0");
+    CHECK(rope({{"rope_scaling", R"({"type":"linear","factor":2.0})"}}) == "10000,1,2,1,4,8192");
     CHECK(rope({{"rope_scaling", R"({"type":"linear","factor":2.0})"}, {"rope_theta", "7"}}) ==
-          "7,1,2,1,1,0");
+          "7,1,2,1,4,8192");
     CHECK(rope({{"rope_scaling", R"({"type":"linear","factor":2.0,"rope_theta":5})"}, {"rope_theta", "7"}}) ==
-          "5,1,2,1,1,0");
-    CHECK(rope({{"rope_scaling", "{}"}, {"rope_parameters", R"({"rope_theta":5})"}}) == "5,0,1,1,1,0");
-    CHECK(rope({{"rope_scaling", R"({"type":"llama3","rope_type":"default"})"}}) == "10000,0,1,1,1,0");
+          "5,1,2,1,4,8192");
+    CHECK(rope({{"rope_scaling", "{}"}, {"rope_parameters", R"({"rope_theta":5})"}}) == "5,0,1,1,4,8192");
+    CHECK(rope({{"rope_scaling", R"({"type":"llama3","rope_type":"default"})"}}) == "10000,0,1,1,4,8192");
     // The length, where it is not given, is the model's; the one beside comes first.
     CHECK(rope({{"rope_scaling", "{" + three + R"(,"rope_type":"llama3"})"}}) == "10000,2,32,1,4,2048");
     CHECK(rope({{"rope_scaling", scaling}, {"original_max_position_embeddings", "16"}}) ==
           "10000,2,32,1,4,16");
     CHECK(rope({{"rope_scaling", R"({"partial_rotary_factor":1.0})"}, {"partial_rotary_factor", "1.0"}}) ==
-          "10000,0,1,1,1,0");
+          "10000,0,1,1,4,8192");
 
     const std::pair<const char*, const char*> refused[] = {
         {R"({"rope_type":"yarn","factor":2.0})", R"(in "rope_type": the type "yarn" is not supported)"},
@@ -410,7 +411,7 @@ TEST_CASE("hugging face config: files as they were published", "[models][hugging
         R"("use_cache": true, "vocab_size": 49152})");
     CHECK(described(smol) ==
           "llama head=1 vocabulary=49152 max_length=8192 n_layers=30 d_model=576 n_heads=9 n_kv_heads=3 "
-          "head_dim=64 d_ff=1536 activation=silu norm_eps=1e-05 biases=000 tied=1 rope=100000,0,1,1,1,0 "
+          "head_dim=64 d_ff=1536 activation=silu norm_eps=1e-05 biases=000 tied=1 rope=100000,0,1,1,4,8192 "
           "token_types=0 dropout=0,0,0,0 start=0 pad=-1 ends=0, labels=");
     CHECK(smol.notes ==
           std::vector<std::string>{"keys that transformers does not know are ignored: \"is_llama_config\""});

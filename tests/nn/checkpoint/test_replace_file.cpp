@@ -67,8 +67,8 @@ ssize_t write(int file, const void* bytes, size_t n) {
                ? -1
                : real<ssize_t(int, const void*, size_t)>("write")(file, bytes, std::min(n, at_most));
 }
-ssize_t read(int file, void* bytes, size_t n) {  // a failure is an early end
-    return fails("read") ? 0 : real<ssize_t(int, void*, size_t)>("read")(file, bytes, n);
+ssize_t pread(int file, void* bytes, size_t n, off_t at) {  // a failure is an early end
+    return fails("pread") ? 0 : real<ssize_t(int, void*, size_t, off_t)>("pread")(file, bytes, n, at);
 }
 int fsync(int file) { return fails("fsync") ? -1 : real<int(int)>("fsync")(file); }
 int fchmod(int file, mode_t mode) {

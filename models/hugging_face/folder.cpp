@@ -1,0 +1,74 @@
+#include "models/hugging_face/folder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "models/hugging_face/tensors.h"
+#include "models/hugging_face/weights.h"
+#include "nn/checkpoint/json.h"
+#include "nn/checkpoint/matching.h"
+
+namespace plaingrad::models::hugging_face {
+namespace {
+
+using nn::checkpoint::Expected;
+using nn::checkpoint::SafeTensors;
+
+// The tensors to read. A tied output layer is a second name of the embedding.
+std::vector<Expected> expected_of(const Config& c) {
+    std::map<std::string, std::size_t> weights;
+    std::vector<Expected> all;
+    for (const FileTensor& t : tensors(c)) {
+        if (t.use == FileTensor::Use::written)
+            continue;
+        const bool tied = c.tied && t.parameter == "output.table";
+        const std::string weight =
+            autograd::join(tied ? "backbone.embedding.tokens.table" : t.parameter, " ", t.first);
+        all.push_back({t.name, t.shape, weights.emplace(weight, weights.size()).first->second});
+    }
+    return all;
+}
+
+// Turns are computed, not read, so nothing in the files limits their table: it may have 2^22 numbers (16
+// MiB), or as many as the files.
+void limit_turns(const std::vector<SafeTensors>& files, Config& c) {
+    if ((of(c.family) & kRotary) == 0)
+        return;
+    int64_t most = int64_t{1} << 22, there = 0;
+    for (const SafeTensors& file : files)
+        for (const nn::checkpoint::Entry& entry : file.entries())
+            there += (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
+    most = std::max<int64_t>(1, std::max(most, there) / c.head_dim);
+    if (c.max_length <= most)
+        return;
+    c.notes.push_back(autograd::join("texts of up to ", most, " tokens, instead of ", c.max_length,
+                                     ": a table of so many positions would be larger than the model"));
+    c.max_length = most;
+}
+
+std::string ignored_tensors(const std::vector<std::string>& names) {
+    const std::string more = names.size() > 1 ? autograd::join(" and ", names.size() - 1, " more") : "";
+    return autograd::join(
+        "tensors that this model does not use are ignored: ", nn::checkpoint::shown(names[0]), more);
+}
+
+}  // namespace
+
+Folder::Folder(const std::string& path_) : path(path_), config(read_config(file("config.json"))) {
+    const WeightFiles listed = weight_files(path);
+    for (std::size_t i = 0; i < listed.paths.size(); ++i) {
+        files.push_back(nn::checkpoint::read(listed.paths[i]));
+        check_listed(listed, i, files.back().entries());
+    }
+    where = listed.index.empty() ? listed.paths[0] : listed.index;
+    const auto matches = nn::checkpoint::match(
+        files, expected_of(config),
+        [this](std::string name) { return canonical_name(config, std::move(name)); },
+        where + " does not fit the model of config.json", "are both of the same model?");
+    limit_turns(files, config);
+    notes = config.notes;
+    if (!matches.ignored.empty())
+        notes.push_back(ignored_tensors(matches.ignored));
+}
+
+}  // namespace plaingrad::models::hugging_face

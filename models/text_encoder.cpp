@@ -1,0 +1,21 @@
+#include "models/text_encoder.h"
+
+#include "nn/pooling.h"
+
+namespace plaingrad::models {
+
+TextEncoder::TextEncoder(const StackConfig& c, const Rng& rng_)
+    : config(c),
+      rng(rng_),
+      backbone(c, rng_.fork("backbone")),
+      pooler(c.block.d_model, c.block.d_model, rng_.fork("pooler"), {.init = c.block.init}) {}
+
+Tensor TextEncoder::operator()(const Tokens& ids, const Mode& mode, const Tokens& types) const {
+    return backbone(ids, hiding_padding(ids), mode.or_in(config.block.precision), types);  // (B, T, d_model)
+}
+
+Tensor TextEncoder::pooled(const Tensor& x, const Mode& mode) const {
+    return autograd::tanh(pooler(nn::first_token(x), mode.or_in(config.block.precision)));  // (B, d_model)
+}
+
+}  // namespace plaingrad::models

@@ -1,0 +1,35 @@
+// The encoder-only model without an output layer: the vectors of a text, for other programs. Devlin et al.
+// 2019 (BERT).
+#pragma once
+
+#include "models/backbone.h"
+#include "nn/linear.h"
+
+namespace plaingrad::models {
+
+struct TextEncoder {
+    // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
+    TextEncoder(const StackConfig& config, const Rng& rng);
+
+    // ids (B, T) -> (B, T, d_model). types (B, T): of the tokens, if the model has types; Tokens(): all are
+    // of the first text. Throws Error for a text without any token.
+    Tensor operator()(const Tokens& ids, const Mode& mode, const Tokens& types = {}) const;
+
+    // One vector for the whole text: x (B, T, d_model), what operator() returned -> (B, d_model), the first
+    // position's through a linear layer and tanh. BERT's first token, [CLS], is there for this.
+    Tensor pooled(const Tensor& x, const Mode& mode) const;
+
+    void visit(Visitor& v) const {
+        v("backbone", backbone);
+        v("pooler", pooler);
+    }
+
+    static constexpr const char* kKind = "text encoder";  // in a saved file
+
+    StackConfig config;
+    Rng rng;
+    Backbone backbone;
+    nn::Linear pooler;  // d_model -> d_model
+};
+
+}  // namespace plaingrad::models
