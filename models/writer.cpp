@@ -1,6 +1,10 @@
 #include "models/writer.h"
 
+#include <filesystem>
+
+#include "models/hugging_face/generation.h"
 #include "models/saved.h"
+#include "models/text/stops.h"
 
 namespace plaingrad::models {
 
@@ -9,7 +13,29 @@ using nn::checkpoint::check_file;
 // In the metadata.
 static constexpr const char *kVocabulary = "char_lm.vocabulary", *kItems = "char_lm.items";
 
-Writer Writer::load(const std::string& path) {
+static Writer load_folder(const std::string& path, const Writer::OnProgress& on_progress) {
+    const hugging_face::Folder folder(path);
+    Writer w = {load_hugging_face<LanguageModel>(folder, {.on_progress = on_progress})};
+    w.tokenizer = text::PretrainedTokenizer::open(path);
+    StackConfig& config = w.model.config;
+    check_file(w.tokenizer->size() <= config.vocabulary, path, ": the tokenizer has ", w.tokenizer->size(),
+               " ids, the model ", config.vocabulary);
+    const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
+    w.usual.sampling = generation.sampling;
+    w.usual.stop = generation.stop;
+    if (generation.max_tokens > 0)
+        w.usual.max_tokens = generation.max_tokens;
+    for (const int32_t id : generation.ends)
+        if (!config.specials.is_end(id))
+            config.specials.ends.push_back(id);
+    w.notes = folder.notes;
+    w.notes.insert(w.notes.end(), generation.notes.begin(), generation.notes.end());
+    return w;
+}
+
+Writer Writer::load(const std::string& path, const OnProgress& on_progress) {
+    if (std::error_code none; std::filesystem::exists(path + "/config.json", none))
+        return load_folder(path, on_progress);
     const std::string file = model_file(path);
     Metadata metadata;
     LanguageModel model = load_model<LanguageModel>(file, &metadata);
@@ -27,8 +53,13 @@ Metadata Writer::metadata() const {
     return {{kVocabulary, characters.description()}, {kItems, lines ? "lines" : "text"}};
 }
 
-std::string Writer::operator()(const std::string& prompt, const GenerationOptions& options, const Rng& rng,
-                               const std::function<void(const std::string&)>& on_character) const {
+std::vector<int32_t> Writer::encode(const std::string& prompt) const {
+    if (tokenizer) {
+        std::vector<int32_t> ids = tokenizer->encode(prompt);
+        if (ids.empty())
+            ids.push_back(model.config.specials.start);
+        return ids;
+    }
     const std::string line_break = characters.contains("\n") ? "\n" : characters.decode(kFirstFreeId);
     const bool begins = prompt.empty() && !lines;  // the start of a text is like the start of a line
     std::vector<int32_t> ids = characters.encode(begins ? line_break : prompt, "the prompt");
@@ -36,17 +67,50 @@ std::string Writer::operator()(const std::string& prompt, const GenerationOption
                     " characters; the model takes ", model.config.max_length - 1);
     if (lines)
         ids.insert(ids.begin(), model.config.specials.start);
-    const auto stepper = model.start(Tokens(1, std::ssize(ids), ids));
-    stepper->specials.never.push_back(kUnk);  // no character has this id
-    if (!lines)                               // the model has seen no end of a text
-        stepper->specials.never.insert(stepper->specials.never.end(), model.config.specials.ends.begin(),
-                                       model.config.specials.ends.end());
-    GenerationOptions of_items = options;
-    of_items.slide = !lines;
-    return characters.decode(generate(*stepper, rng, of_items, [&](int64_t, int32_t id) {
-        if (on_character)
-            on_character(characters.decode(id));
-    })[0]);
+    return ids;
+}
+
+std::unique_ptr<Stepper> Writer::start(const std::vector<int32_t>& ids) const {
+    auto stepper = model.start(Tokens(1, std::ssize(ids), ids));
+    std::vector<int32_t>& never = stepper->specials.never;
+    const std::vector<int32_t>& ends = model.config.specials.ends;
+    if (!tokenizer)
+        never.push_back(kUnk);  // no character has this id
+    if (!tokenizer && !lines)   // the model has seen no end of a text
+        never.insert(never.end(), ends.begin(), ends.end());
+    return stepper;
+}
+
+std::string Writer::operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng,
+                               const std::function<void(const std::string&)>& on_text) const {
+    const std::vector<int32_t> ids = encode(prompt);
+    const auto stepper = start(ids);
+    std::optional<text::PretrainedTokenizer::Stream> stream;
+    if (tokenizer) {
+        stream.emplace(*tokenizer);
+        for (const int32_t id : ids)  // whether a space comes next depends on what is before
+            stream->add(id);
+    }
+    text::Stops stops(options.stop);
+    std::string text;
+    const auto pass_on = [&](const std::string& piece) {
+        text += piece;
+        if (on_text && !piece.empty())
+            on_text(piece);
+    };
+    const GenerationOptions of_ids = {
+        .sampling = options.sampling,
+        .max_tokens = options.max_tokens,
+        .slide = !lines,
+        .done = [&](int64_t) { return stops.found() || (options.done && options.done()); }};
+    generate(*stepper, rng, of_ids, [&](int64_t, int32_t id) {
+        // An embedding may have more rows than there are tokens: those beyond stand for no text.
+        const bool stands = !tokenizer || id < tokenizer->size();
+        pass_on(stops.add(!stands ? "" : stream ? stream->add(id) : characters.decode(id)));
+    });
+    pass_on(stops.add(stream ? stream->finish() : ""));
+    pass_on(stops.finish());
+    return text;
 }
 
 }  // namespace plaingrad::models

@@ -1,6 +1,8 @@
-// Continues a text: a LanguageModel with the characters of its text.
+// Continues a text: a LanguageModel with what makes its text ids, which are characters, or the tokens of a
+// folder from Hugging Face.
 //
 //     const auto write = models::Writer::load("run");  // of `char_lm train ... --save run`
+//     const auto write = models::Writer::load("gpt2"); // a folder from Hugging Face: GPT-2, Llama, ...
 //     std::cout << "The " << write("The ", {.sampling = {.temperature = 0.8}}, Rng(1));
 //
 // It computes in the precision of the saved model. To choose another, the object must not be const:
@@ -8,30 +10,60 @@
 //     write.model.config.block.precision = models::Precision::float32;
 #pragma once
 
+#include <optional>
+
+#include "models/hugging_face.h"
 #include "models/language_model.h"
 #include "models/sampling.h"
 #include "models/text/characters.h"
+#include "models/text/pretrained_tokenizer.h"
 #include "nn/checkpoint/header.h"
 
 namespace plaingrad::models {
 
+struct WritingOptions {
+    SamplingOptions sampling = {};
+    int64_t max_tokens = 200;            // new ones, the end not counted
+    std::vector<std::string> stop = {};  // the text ends before the first of these strings
+    // Asked after each token that was drawn: whether the text ends here.
+    std::function<bool()> done = {};
+};
+
 struct Writer {
-    // What `char_lm train` has saved: a run's folder (see model_file), or one of the files in it. Throws
-    // FileError naming the file for any other.
-    static Writer load(const std::string& path);
-    // For a saved model: what its file has besides the configuration.
+    // What `char_lm train` has saved: a run's folder (see model_file), or one of the files in it; or a folder
+    // from Hugging Face with a model that writes. Throws FileError naming the file for any other.
+    // on_progress: of the weights of such a folder, which may be many; in numbers.
+    using OnProgress = std::function<void(int64_t done, int64_t all)>;
+    static Writer load(const std::string& path, const OnProgress& on_progress = {});
+    // For a saved model of characters: what its file has besides the configuration.
     nn::checkpoint::Metadata metadata() const;
 
-    // Returns the continuation of the prompt; with `lines`, the rest of its line. on_character is called with
-    // each character as it is drawn. Throws Error for a prompt with a character that the model does not know,
-    // and, with `lines`, for one that is longer than a line.
-    std::string operator()(const std::string& prompt, const GenerationOptions& options = {},
-                           const Rng& rng = Rng(1),
-                           const std::function<void(const std::string&)>& on_character = {}) const;
+    // What the model reads before it continues this text. Throws Error for a prompt with a character that the
+    // model does not know, and, with `lines`, for one that is longer than a line.
+    std::vector<int32_t> encode(const std::string& prompt) const;
+
+    // Starts to write after these ids, which may be few enough for the model or not: with what may never be
+    // drawn, and what ends the text.
+    std::unique_ptr<Stepper> start(const std::vector<int32_t>& ids) const;
+
+    // Returns the continuation of the prompt; with `lines`, the rest of its line. on_text is called with each
+    // piece of it as soon as it is certain. A text that is longer than the model's max_length goes on with
+    // its newer half as context, and of a prompt that is longer only the end is read; but a line ends there.
+    // Throws Error as `encode` does.
+    std::string operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng = Rng(1),
+                           const std::function<void(const std::string&)>& on_text = {}) const;
+    std::string operator()(const std::string& prompt) const { return (*this)(prompt, usual); }
+
+    // Without a folder that says otherwise.
+    static inline const WritingOptions kUsual = {.sampling = {.temperature = 0.8, .top_p = 0.95}};
 
     LanguageModel model;
-    text::Characters characters;
+    text::Characters characters = {};  // of char_lm
     bool lines = false;  // whether it learned lines, each between <sos> and <eos>, or one long text
+    std::optional<text::PretrainedTokenizer> tokenizer = {};  // of a folder from Hugging Face
+    // What the folder's generation_config.json asks for, if it has one (models/hugging_face/generation.h).
+    WritingOptions usual = kUsual;
+    std::vector<std::string> notes = {};  // a line each: what was ignored in the folder, and why
 };
 
 }  // namespace plaingrad::models

@@ -8,8 +8,12 @@
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "apps/kit/text.h"
+#include "autograd/base/check.h"
 
 namespace plaingrad::kit {
+
+using autograd::join;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -78,20 +82,18 @@ std::string Progress::curve(int width) const {
     return text + " ";
 }
 
-std::function<void(int64_t, int64_t)> loading(const std::string& what) {
-    constexpr int64_t kMegabyte = 1'000'000, kLarge = 50 * kMegabyte;
+std::function<void(int64_t, int64_t)> loading(const std::string& path) {
+    constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
     if (!is_terminal(STDERR_FILENO))
         return {};
-    return [=, drawn = Clock::now()](int64_t bytes, int64_t of_bytes) mutable {
-        const bool ended = bytes >= of_bytes;
-        if (of_bytes < kLarge || (!ended && Clock::now() - drawn < kRedraw))
+    return [=, what = as_line(path), drawn = Clock::now()](int64_t done, int64_t all) mutable {
+        if (all < kLarge || (done < all && Clock::now() - drawn < kRedraw))
             return;
         drawn = Clock::now();
-        std::cerr << '\r';
-        if (!ended)
-            std::cerr << what + ": " + grouped(bytes / kMegabyte) + " of " + grouped(of_bytes / kMegabyte) +
-                             " MB";
-        std::cerr << "\033[K" << std::flush;
+        std::cerr << (done == all ? "\r\033[K"
+                                  : join("\r", what, ": ", grouped(done / kMillion), " of ",
+                                         grouped(all / kMillion), " million numbers\033[K"))
+                  << std::flush;
     };
 }
 

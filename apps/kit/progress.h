@@ -34,8 +34,8 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), drawn_ = start_;
 };
 
-// Shows on a terminal how much of a large file was read, "gpt2: 312 of 548 MB", on a line that goes away at
-// the end. `what`: in one line.
-std::function<void(int64_t bytes, int64_t of_bytes)> loading(const std::string& what);
+// Shows on a terminal how much of a large model was read, "gpt2: 62 of 124 million numbers", on a line that
+// goes away at the end.
+std::function<void(int64_t done, int64_t all)> loading(const std::string& path);
 
 }  // namespace plaingrad::kit

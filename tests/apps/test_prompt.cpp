@@ -2,6 +2,7 @@
 #include "tests/apps/terminal.h"
 #include "tests/apps/translator.h"
 #include "tests/catch.h"
+#include "tests/models/folder_of_others.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;
@@ -22,8 +23,10 @@ std::string answer(Terminal& t, const std::string& keys) {
 
 // The program after its training or loading, at its first prompt.
 struct Talk : Terminal {
-    Talk(const std::string& program, const Words& arguments) : Terminal(program, arguments) {
-        REQUIRE(says("; :words lists them; :help\r\n\r> "));
+    Talk(const std::string& program, const Words& arguments,
+         const std::string& greeting = "; :words lists them; :help")
+        : Terminal(program, arguments) {
+        REQUIRE(says(greeting + "\r\n\r> "));
     }
 };
 
@@ -187,4 +190,33 @@ TEST_CASE("prompt: translate run", "[apps][prompt]") {
     CHECK_FALSE(contains(answer(t, "☃"), "unknown"));
     t.type("\x04");
     CHECK(t.status() == 0);
+}
+
+TEST_CASE("prompt: generate, with a model whose words nobody lists", "[apps][prompt][generate]") {
+    if (!Terminal::possible())
+        return;
+    const Folder folder;
+    write_folder(folder);
+    Talk t("generate", {folder.path, "--tokens", "9", "--stop", "x"}, ":help lists commands");
+    CHECK(contains(t.said(), "drawing: temperature 0.8, top-p 0.95"));
+    const std::string first = answer(t, "All human"), second = answer(t, "All human");
+    CHECK(first.starts_with("All human"));
+    CHECK(contains(first, "\nprompt: "));
+    CHECK(first.substr(0, first.find("\nprompt: ")) != second.substr(0, second.find("\nprompt: ")));
+    CHECK(lines_of(answer(t, ":next")).size() == 5);
+    CHECK(lines_of(answer(t, ":next All human beings are")).size() == 5);
+    CHECK(contains(answer(t, ":beam 2"), "\n  <sos>  0.00\n"));
+    CHECK(contains(lines_of(answer(t, ":attention"))[0], "A"));
+    CHECK(contains(answer(t, ":words"), "unknown command :words; "));
+    CHECK_FALSE(contains(answer(t, ":help"), ":words"));
+    t.type(":quit\n");
+    CHECK(t.status() == 0);
+
+    const Folder large;  // enough for a progress line
+    write_folder(large, "gpt2", {.vocabulary = 28'000, .d_model = 480});
+    Terminal loads("generate", {large.path, "--prompt", "All", "--tokens", "1"});
+    CHECK(loads.says(large.path + ": "));
+    CHECK(loads.says(" of 15 million numbers\033[K"));
+    CHECK(loads.says("\r\033[Kgenerate: "));
+    CHECK(loads.status() == 0);
 }

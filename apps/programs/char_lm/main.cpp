@@ -14,6 +14,12 @@ using autograd::check;
 
 namespace {
 
+models::Writer load(const std::string& path) {
+    models::Writer w = models::Writer::load(path);
+    check(!w.tokenizer, path, ": this model does not write characters; ./apps/generate writes with it");
+    return w;
+}
+
 void demo_command(kit::Options& options) {
     Settings s = recipe("demo");
     kit::add_report_options(options, s.run);
@@ -52,7 +58,7 @@ void sample_command(kit::Options& options) {
     options.add_precision(s.precision);
     options.add_common(s.seed, "random seed of the samples");
     options.parse();
-    models::Writer w = models::Writer::load(words[0]);
+    models::Writer w = load(words[0]);
     kit::set_precision(w.model.config.block.precision, s.precision);
     words.erase(words.begin());
     kit::check_usage(w.lines || words.empty(),
@@ -70,7 +76,7 @@ void eval_command(kit::Options& options) {
     options.add_precision(precision);
     options.add_threads();
     options.parse();
-    models::Writer w = models::Writer::load(words[0]);
+    models::Writer w = load(words[0]);
     kit::set_precision(w.model.config.block.precision, precision);
     words.erase(words.begin());
     int64_t unknown = 0;

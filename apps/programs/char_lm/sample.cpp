@@ -15,7 +15,7 @@ using models::Writer;
 namespace {
 
 // Each character as it is drawn.
-void write_text(const Writer& w, const SampleSettings& s, const models::GenerationOptions& options,
+void write_text(const Writer& w, const SampleSettings& s, const models::WritingOptions& options,
                 const Rng& rng) {
     std::string before = s.prompt;
     w(s.prompt, options, rng, [&](const std::string& character) {
@@ -25,7 +25,7 @@ void write_text(const Writer& w, const SampleSettings& s, const models::Generati
     std::cout << before << (w.characters.are_bytes() ? "" : "\n");
 }
 
-void write_lines(const Writer& w, const SampleSettings& s, const models::GenerationOptions& options,
+void write_lines(const Writer& w, const SampleSettings& s, const models::WritingOptions& options,
                  const Rng& rng, const std::vector<Sequence>& known) {
     std::set<std::string> old;
     for (const Sequence& line : known)
@@ -45,7 +45,7 @@ void write_lines(const Writer& w, const SampleSettings& s, const models::Generat
 
 void write(const Writer& w, const SampleSettings& s, const std::vector<Sequence>& known) {
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
-    const models::GenerationOptions options = {.sampling = s.sampling, .max_tokens = s.tokens};
+    const models::WritingOptions options = {.sampling = s.sampling, .max_tokens = s.tokens};
     if (w.lines)
         write_lines(w, s, options, rng, known);
     else

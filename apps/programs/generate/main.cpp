@@ -1,0 +1,161 @@
+// Writes with a model: a folder from Hugging Face, GPT-2's or Llama's kind, or what char_lm has trained. And
+// measures it on texts, and trains it further.
+//
+//     ./apps/generate gpt2 --prompt 'It was a dark and '
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "apps/kit/progress.h"
+#include "apps/kit/prompt.h"
+#include "apps/kit/run.h"
+#include "apps/programs/generate/score.h"
+#include "apps/programs/generate/train.h"
+#include "apps/programs/generate/write.h"
+
+using namespace plaingrad;
+using namespace plaingrad::generate;
+using autograd::check;
+using autograd::join;
+using models::Writer;
+
+namespace {
+
+Writer load(const std::string& path, const std::string& precision) {
+    Writer w = Writer::load(path, kit::loading(path));
+    kit::set_precision(w.model.config.block.precision, precision);
+    kit::announce(kit::name(), nn::parameter_count(w.model), w.model.config.block.precision);
+    for (const std::string& note : w.notes)
+        kit::say(join(path, ": ", note));
+    return w;
+}
+
+// All of standard input, without the line break at its end.
+std::string piped_prompt() {
+    std::string text = models::text::read_file("/dev/stdin");
+    text.resize(text.size() - (text.ends_with("\r\n") ? 2 : text.ends_with('\n') ? 1 : 0));
+    return text;
+}
+
+void add_sampling(kit::Options& options, models::WritingOptions& o) {
+    models::SamplingOptions& s = o.sampling;
+    options.add("--tokens", "N", "new tokens to write at most", o.max_tokens);
+    options.add("--temperature", "X",
+                "below 1: more predictable; above 1: more random; 0: always the most probable",
+                s.temperature);
+    options.add("--top-k", "K", "draw only from the K most probable tokens; 0: all", s.top_k);
+    options.add("--top-p", "P", "draw only from the most probable tokens that reach probability P together",
+                s.top_p, {.min = 1e-6, .max = 1});
+    options.add("--repetition-penalty", "X", "above 1: what the text already has becomes less probable",
+                s.repetition_penalty, {.min = 1e-6, .max = 1e6});
+    options.add_each("--stop", "TEXT", "end before the first TEXT; may be given several times", o.stop);
+}
+
+// What was given, and the rest as the model's folder has it.
+models::WritingOptions chosen(const kit::Options& options, const models::WritingOptions& given,
+                              models::WritingOptions usual) {
+    const auto choose = [&](const char* name, auto& value, const auto& other) {
+        if (options.was_given(name))
+            value = other;
+    };
+    choose("--tokens", usual.max_tokens, given.max_tokens);
+    choose("--temperature", usual.sampling.temperature, given.sampling.temperature);
+    choose("--top-k", usual.sampling.top_k, given.sampling.top_k);
+    choose("--top-p", usual.sampling.top_p, given.sampling.top_p);
+    choose("--repetition-penalty", usual.sampling.repetition_penalty, given.sampling.repetition_penalty);
+    choose("--stop", usual.stop, given.stop);
+    return usual;
+}
+
+void write_command(kit::Options& options) {
+    WriteSettings s = {.writing = Writer::kUsual};
+    std::vector<std::string> words;
+    std::string precision;
+    options.rest("MODEL", "a folder from Hugging Face, or what char_lm has saved", words, {1, 1});
+    options.add("--prompt", "TEXT", "the text to continue, instead of what is piped or typed", s.prompt)
+        .allow_empty();
+    add_sampling(options, s.writing);
+    options.add("--n", "N", "texts to write", s.n, {.min = 1});
+    options.add_precision(precision);
+    options.add_common(s.seed, "random seed of the texts");
+    options.parse();
+    const bool asks = !options.was_given("--prompt");
+    const bool talks = asks && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
+    if (asks && !talks)
+        s.prompt = piped_prompt();
+    const Writer w = load(words[0], precision);
+    s.writing = chosen(options, s.writing, w.usual);
+    kit::say("drawing: " + described(s.writing.sampling));
+    talks ? talk(w, s) : write(w, s);
+}
+
+void score_command(kit::Options& options) {
+    std::vector<std::string> words;
+    std::string precision;
+    bool bytes = false;
+    int64_t stride = 0;
+    options.rest("MODEL FILE...", "a folder or a saved model; texts to predict", words, {.least = 2});
+    options.add("--stride", "N", "tokens from one window to the next; 0: half of the model's context",
+                stride);
+    options.add("--bytes", "read the files as they are, with CR, BOM and NUL", bytes);
+    options.add_precision(precision);
+    options.add_threads();
+    options.parse();
+    const std::vector<kit::File> files = kit::read_files({words.begin() + 1, words.end()}, bytes);
+    const Writer w = load(words[0], precision);
+    check(!w.lines, words[0], ": this model has learned lines; ./apps/char_lm eval measures it");
+    const int64_t context = w.model.config.max_length;
+    kit::check_usage(stride <= context, "--stride ", stride, ": the model takes only ", context);
+    print_scores(w, files, stride > 0 ? stride : (context + 1) / 2);
+}
+
+void train_command(kit::Options& options) {
+    TrainSettings s;
+    add_train_options(options, s);
+    options.parse();
+    const bool fresh = s.run.resume.empty();
+    kit::check_usage(!fresh || s.words.size() >= 2,
+                     "an argument is missing: MODEL FILE...; --help shows more");
+    kit::check_usage(!fresh || s.run.check || !s.run.save.empty(),
+                     "--save FOLDER is missing: the trained model is written there");
+    const models::RunFolder folder("generate", s.run, options);
+    train(s, folder);
+}
+
+void info_command(kit::Options& options) {
+    std::vector<std::string> words;
+    options.rest("MODEL", "a folder from Hugging Face, or what char_lm has saved", words, {1, 1});
+    options.parse();
+    const Writer w = Writer::load(words[0], kit::loading(words[0]));
+    const models::StackConfig& c = w.model.config;
+    const models::BlockConfig& b = c.block;
+    std::cout << words[0] << ": " << kit::grouped(nn::parameter_count(w.model)) << " parameters\n"
+              << "layers: " << c.n_layers << ", " << b.d_model << " wide, feed-forward " << b.d_ff << ", "
+              << b.n_heads << " heads"
+              << (b.n_kv_heads > 0 ? join(", of keys and values ", b.n_kv_heads) : "") << "; at most "
+              << kit::grouped(c.max_length) << " tokens\n"
+              << "text: "
+              << (w.tokenizer                ? "tokens"
+                  : w.characters.are_bytes() ? "bytes"
+                                             : "characters")
+              << ", vocabulary " << kit::grouped(c.vocabulary) << (w.lines ? "; lines" : "") << '\n'
+              << "writes: " << described(w.usual.sampling) << ", at most " << w.usual.max_tokens
+              << " tokens\n";
+    for (const std::string& note : w.notes)
+        std::cout << "note: " << note << '\n';
+    TrainSettings s;
+    kit::Options train({"generate"});
+    add_train_options(train, s);
+    kit::print_run("generate", words[0], train);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run_program("generate", argc, argv,
+                            {{"", "writes with a model", write_command},
+                             {"score", "measures how well a model predicts texts", score_command},
+                             {"train", "trains a model further on texts", train_command},
+                             {"info", "shows what a model contains", info_command}});
+}

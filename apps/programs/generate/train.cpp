@@ -1,0 +1,165 @@
+#include "apps/programs/generate/train.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "apps/kit/progress.h"
+#include "apps/kit/run.h"
+#include "apps/programs/generate/score.h"
+#include "autograd/base/mapped.h"
+#include "models/text/lines.h"
+#include "nn/schedule.h"
+
+namespace plaingrad::generate {
+
+using autograd::check;
+using autograd::join;
+using autograd::Rng;
+using autograd::Tokens;
+using kit::Sequence;
+using models::LanguageModel;
+
+void add_train_options(kit::Options& options, TrainSettings& s) {
+    options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from", s.words, {},
+                 kit::Options::Rest::files);
+    kit::add_run_options(options, s.run);
+    options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
+    options.add("--layers", "N", "train only the last N layers, and the final norm; 0: all parameters",
+                s.layers, {.max = 10'000});
+    options.add("--context", "N", "tokens in a piece of text; 0: 256, or what the model takes", s.context,
+                {.max = 1 << 20});
+    options.add("--batch", "N", "pieces of text per step", s.batch, {.min = 1, .max = 1 << 16});
+    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000})
+        .can_not_change("the learning rate falls over all of them");
+    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
+    options.add("--validate-every", "N", "steps between validations", s.validate_every, {.min = 1});
+    options.add("--patience", "N", "stop after N validations without improvement; 0: never", s.patience);
+    options.add_common(s.seed, "random seed of batches and dropout");
+}
+
+namespace {
+
+// All texts one after the other, with the token that ends a text between them.
+Sequence joined(const models::Writer& w, const std::vector<kit::File>& files) {
+    Sequence all;
+    for (const kit::File& file : files) {
+        const Sequence ids = ids_of(w, file);
+        all.insert(all.end(), ids.begin(), ids.end());
+        if (!w.model.config.specials.ends.empty())
+            all.push_back(w.model.config.specials.end());
+    }
+    return all;
+}
+
+// The last tenth is held out.
+struct Parts {
+    std::vector<Sequence> training, held_out;
+};
+Parts split(const Sequence& text, int64_t context, const std::string& where) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.size() * 9 / 10);
+    check(end - text.begin() > context && text.end() - end > 1, where, ": a text of ",
+          kit::counted(std::ssize(text), "token"), "; --context ", context,
+          " needs more, as a tenth is held out");
+    return {{{text.begin(), end}}, kit::cut({{end, text.end()}}, context)};
+}
+
+// Freezes all but the last `layers` layers and the final norm: the tables of tokens and positions, the output
+// layer, and the layers below. Returns what learns.
+std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t layers) {
+    const models::Encoder& stack = model.backbone.encoder;
+    const int64_t all = std::ssize(stack.layers);
+    kit::check_usage(layers <= all, "--layers ", layers, ": the model has only ", all);
+    if (layers > 0) {
+        nn::freeze(model);
+        for (int64_t i = all - layers; i < all; ++i)
+            nn::freeze(stack.layers[static_cast<std::size_t>(i)], false);
+        if (stack.final_norm)
+            nn::freeze(*stack.final_norm, false);
+    }
+    std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+    std::erase_if(parameters, [](const nn::NamedParameter& p) { return !p.tensor.needs_grad(); });
+    return parameters;
+}
+
+nn::TrainingOptions training_options(const TrainSettings& s) {
+    const int64_t warmup = std::min<int64_t>(100, s.steps / 10) + 1;
+    return {.steps = s.steps,
+            .learning_rate = nn::CosineSchedule{s.lr, s.steps + 1, warmup, s.lr / 10},
+            .adam = {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true},
+            .seed = static_cast<uint64_t>(s.seed),
+            .validate_every = s.validate_every,
+            .patience = s.patience};
+}
+
+// The run keeps its checkpoints as every program here; only its last file, the model, is one for others.
+models::RunParts parts_of(const LanguageModel& model, const TrainSettings& s, const std::string& data,
+                          const models::RunFolder& folder) {
+    models::RunParts parts = models::parts_of(model, {}, data);
+    parts.parameters = learning(model, s.layers);
+    parts.save = [&, as_checkpoint = parts.save](const std::string& path, const models::Metadata& extra,
+                                                 const nn::Training* training) {
+        if (path != folder.model())
+            return as_checkpoint(path, extra, training);
+        const models::hugging_face::Folder from(s.words[0]);
+        models::save_hugging_face(folder.path, model, from.config);
+        models::hugging_face::copy_text_files(from.path, folder.path);
+    };
+    return parts;
+}
+
+std::string described(const kit::Measured& loss) {
+    return join(kit::number(loss.nats, 4), " nats per token: perplexity ",
+                kit::number(std::exp(loss.nats), 2), ", over ", kit::counted(loss.predictions, "token"));
+}
+
+}  // namespace
+
+void train(const TrainSettings& s, const models::RunFolder& folder) {
+    models::Writer w = models::Writer::load(s.words[0], kit::loading(s.words[0]));
+    check(w.tokenizer.has_value(), s.words[0],
+          ": char_lm has trained this model; ./apps/char_lm train --resume continues its run");
+    LanguageModel& model = w.model;
+    model.config.block.precision = kit::precision_of(s.run.precision);
+    const int64_t most = model.config.max_length,
+                  context = s.context > 0 ? s.context : std::min<int64_t>(256, most);
+    kit::check_usage(context <= most, "--context ", context, ": the model takes only ", most);
+    const std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes);
+    const Parts text = split(joined(w, files), context, files[0].name);
+    const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
+    // During training, validation takes only every so many of the held-out pieces if there are many.
+    constexpr int64_t kEnough = 16'384;  // tokens
+    const std::size_t every = 1 + static_cast<std::size_t>(std::ssize(text.held_out) * context / kEnough);
+    std::vector<Sequence> some;
+    for (std::size_t i = 0; i < text.held_out.size(); i += every)
+        some.push_back(text.held_out[i]);
+
+    nn::TrainingOptions options = training_options(s);
+    options.validation_loss = [&] { return kit::measure(model, some, pad).nats; };
+    models::Run run(
+        folder,
+        parts_of(model, s, models::text::fingerprint(autograd::mapped(files, &kit::File::text)), folder), {},
+        options.adam);
+    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
+    kit::say(join(kit::counted(std::ssize(text.training[0]), "token"), " to learn from, ",
+                  kit::counted(nn::parameter_count(run.parts.parameters), "parameter"), " that learn"));
+    if (run.training.adam.steps() == 0 && !s.run.check)
+        kit::say("held out, before: " + described(kit::measure(model, text.held_out, pad)));
+    kit::Batches batches(text.training, false, context, pad,
+                         Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
+    batches.skip(run.training.adam.steps() * s.batch);
+    kit::Batches others = batches;
+    const auto loss_of = [&](kit::Batches& from, const nn::Mode& mode) {
+        const Tokens rows = from.next(s.batch);
+        return nn::StepLoss{kit::mean_loss(model, rows, mode), kit::predictions(rows)};
+    };
+    const bool ended = kit::train(
+        run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
+        {.activations = kit::activation_bytes(model.config, s.batch * context),
+         .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
+         .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
+    if (ended)
+        std::cout << "held out, after: " << described(kit::measure(model, text.held_out, pad)) << '\n';
+}
+
+}  // namespace plaingrad::generate

@@ -1,0 +1,126 @@
+#include "apps/programs/generate/write.h"
+
+#include <chrono>
+#include <iostream>
+
+#include "apps/kit/insight.h"
+#include "apps/kit/program.h"
+
+namespace plaingrad::generate {
+
+using autograd::join;
+using autograd::Rng;
+using autograd::Tokens;
+using models::Writer;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+std::string rate(int64_t tokens, double time) {
+    return join(
+        kit::counted(tokens, "token"), " in ", kit::number(time, time < 1 ? 3 : 1), " s",
+        tokens > 0 && time > 0 ? ": " + kit::number(static_cast<double>(tokens) / time) + " tokens/s" : "");
+}
+
+// The time until the first token, in which the prompt is read, and that of the others.
+struct Pace {
+    int64_t read = 0, written = 0;
+    double reading = 0, writing = 0;
+};
+
+void write_one(const Writer& w, const WriteSettings& s, const Rng& rng, Pace& pace) {
+    models::WritingOptions options = s.writing;
+    Clock::time_point before = Clock::now();
+    bool first = true;
+    options.done = [&] {
+        const Clock::time_point now = Clock::now();
+        (first ? pace.reading : pace.writing) += seconds(now - before);
+        pace.written += first ? 0 : 1;
+        before = now;
+        first = false;
+        return false;
+    };
+    std::cout << s.prompt;
+    kit::flush_output();
+    w(s.prompt, options, rng, [](const std::string& piece) {
+        std::cout << piece;
+        kit::flush_output();
+    });
+    if (first)  // nothing but the end was drawn
+        pace.reading += seconds(Clock::now() - before);
+    std::cout << (w.characters.are_bytes() ? "" : "\n");
+}
+
+// A token as a label: spaces and line breaks are visible.
+std::string visible(const std::string& token) {
+    std::string text;
+    for (const char c : token)
+        text += c == ' ' ? "␣" : c == '\n' ? "↵" : std::string(1, c);
+    return text;
+}
+
+kit::Labels names_of_tokens(const Writer& w) {
+    if (!w.tokenizer)
+        return kit::token_names(w.characters.size(),
+                                [&](int32_t id) { return visible(w.characters.decode(id)); });
+    kit::Labels names(static_cast<std::size_t>(w.model.config.vocabulary));
+    for (int32_t id = 0; id < w.tokenizer->size(); ++id)
+        names[static_cast<std::size_t>(id)] = visible(w.tokenizer->decode({id}));
+    return names;
+}
+
+}  // namespace
+
+std::string described(const models::SamplingOptions& o) {
+    std::string text = o.temperature == 0 ? "the most probable token" : join("temperature ", o.temperature);
+    if (o.temperature != 0 && o.top_k > 0)
+        text += join(", top-k ", o.top_k);
+    if (o.temperature != 0 && o.top_p < 1)
+        text += join(", top-p ", o.top_p);
+    if (o.repetition_penalty != 1)
+        text += join(", repetition penalty ", o.repetition_penalty);
+    return text;
+}
+
+void write(const Writer& w, const WriteSettings& s) {
+    const int64_t read = std::ssize(w.encode(s.prompt)), context = w.model.config.max_length;
+    if (read > context)
+        kit::say(join("the prompt has ", kit::counted(read, "token"), "; the model sees the last ", context));
+    Pace pace;
+    const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
+    for (int64_t i = 0; i < s.n; ++i) {
+        std::cout << (i > 0 ? "---\n" : "");
+        write_one(w, s, rng.fork(static_cast<uint64_t>(i)), pace);
+        pace.read += read;
+    }
+    kit::flush_output();
+    kit::say(join("prompt: ", rate(pace.read, pace.reading), "; then ", rate(pace.written, pace.writing)));
+}
+
+void talk(const Writer& w, WriteSettings s) {
+    const kit::Labels names = names_of_tokens(w);
+    const auto tokens = [&](const std::string& text) {
+        const std::vector<int32_t> ids = w.encode(text);
+        return Tokens(1, std::ssize(ids), ids);
+    };
+    kit::Prompt prompt = {.noun = "token",
+                          .names = {},
+                          .read = [](const std::string& line) { return kit::Reading{line}; },
+                          .answer =
+                              [&](const std::string& text) {
+                                  s.prompt = text;
+                                  write(w, s);
+                                  ++s.seed;
+                              }};
+    const auto start = [&](const std::string& last, const std::string& text) {
+        return w.start(w.encode(text.empty() ? last : text));
+    };
+    kit::add_commands(prompt, start, names, {.alpha = 0, .max_tokens = 12});
+    prompt.commands.push_back(kit::attention_command(w.model, names, tokens));
+    kit::converse(prompt);
+}
+
+}  // namespace plaingrad::generate

@@ -1,0 +1,26 @@
+// Writing with a model, to standard output.
+#pragma once
+
+#include <string>
+
+#include "models/writer.h"
+
+namespace plaingrad::generate {
+
+struct WriteSettings {
+    std::string prompt = {};
+    models::WritingOptions writing = {};
+    int64_t n = 1, seed = 1;
+};
+
+// Continues the prompt n times, each with numbers of its own, as it is drawn; between them a line "---". At
+// the end, the speed to standard error.
+void write(const models::Writer& w, const WriteSettings& s);
+
+// Continues what is typed (kit::converse), each text with a seed of its own.
+void talk(const models::Writer& w, WriteSettings s);
+
+// "temperature 0.8, top-p 0.95", or "the most probable token".
+std::string described(const models::SamplingOptions& o);
+
+}  // namespace plaingrad::generate

@@ -1,0 +1,289 @@
+// generate, run as a user runs it: with a folder as from Hugging Face, and with what char_lm has saved.
+#include <cmath>
+#include <cstdlib>
+
+#include "apps/programs/generate/score.h"
+#include "models/saved.h"
+#include "tests/apps/run.h"
+#include "tests/catch.h"
+#include "tests/models/folder_of_others.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;
+using models::Writer;
+
+namespace {
+
+Result ran(const Words& arguments, const With& with = {}) { return run("generate", arguments, with); }
+
+void refused(int status, const Words& arguments, const std::string& part, const With& with = {}) {
+    const Result r = ran(arguments, with);
+    CAPTURE(arguments, r.err);
+    CHECK(r.status == status);
+    CHECK(r.out.empty());
+    const Words lines = lines_of(r.err);
+    REQUIRE_FALSE(lines.empty());
+    CHECK(lines.back().starts_with("generate: "));
+    CHECK(contains(lines.back(), part));
+}
+
+// A text for a tiny model to learn.
+std::string repeated(const std::string& piece, int n) {
+    std::string text;
+    for (int i = 0; i < n; ++i)
+        text += piece;
+    return text;
+}
+
+// The number behind `what`, on standard output.
+double figure(const std::string& out, const std::string& what) {
+    const std::size_t at = out.find(what);
+    return at == out.npos ? std::nan("") : std::strtod(out.c_str() + at + what.size(), nullptr);
+}
+
+// The sum of -log p of ids[1..], of which number i is predicted from those from `first(i)` on.
+template <class First>
+double by_hand(const models::LanguageModel& model, const Ids& ids, const First& first) {
+    double sum = 0;
+    for (int64_t i = 1; i < std::ssize(ids); ++i) {
+        const Ids read(ids.begin() + first(i), ids.begin() + i);
+        const autograd::Tensor logits = model(models::Tokens(1, std::ssize(read), read), nn::Mode::eval());
+        const auto row = tests::row(logits, 0, std::ssize(read) - 1);
+        double total = 0;
+        for (const models::Real x : row)
+            total += std::exp(static_cast<double>(x));
+        sum += std::log(total) -
+               static_cast<double>(row[static_cast<std::size_t>(ids[static_cast<std::size_t>(i)])]);
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps][generate]") {
+    for (const std::string family : {"gpt2", "llama2"}) {
+        const Folder folder;
+        write_folder(folder, family);
+        const Writer w = Writer::load(folder.path);
+        const std::string prompt = "All human beings";
+        const Result r = ran({folder.path, "--prompt", prompt, "--tokens", "30", "--seed", "4"});
+        INFO(r.err);
+        CHECK(r.status == 0);
+        const models::Rng rng = models::Rng(4).fork("sample");
+        models::WritingOptions o = w.usual;
+        o.max_tokens = 30;
+        CHECK(r.out == prompt + w(prompt, o, rng.fork(0)) + "\n");
+        CHECK(contains(r.err, "generate: "));
+        CHECK(contains(r.err, "drawing: temperature 0.8, top-p 0.95\n"));
+        CHECK(contains(r.err, " tokens/s"));
+        CHECK(lines_of(r.err).size() == 3);
+
+        // Several; what is piped; options.
+        CHECK(ran({folder.path, "--tokens", "30", "--seed", "4", "--n", "2", "--threads", "1"},
+                  {.input = prompt + "\n"})
+                  .out == r.out + "---\n" + prompt + w(prompt, o, rng.fork(1)) + "\n");
+        o.sampling = {.temperature = 0, .repetition_penalty = 1.3};
+        CHECK(ran({folder.path, "--prompt", prompt, "--tokens", "30", "--temperature", "0",
+                   "--repetition-penalty", "1.3"})
+                  .out == prompt + w(prompt, o, rng) + "\n");
+        o.sampling = {.temperature = 1.5, .top_k = 5, .top_p = 0.95};
+        const std::string whole = w("", o, rng.fork(0));
+        const Words hot = {folder.path, "--prompt", "",  "--tokens", "30", "--temperature",
+                           "1.5",       "--top-k",  "5", "--seed",   "4"};
+        CHECK(ran(hot).out == whole + "\n");
+        Words stopped = hot;
+        stopped.insert(stopped.end(), {"--stop", "never in it", "--stop", whole.substr(10, 1)});
+        CHECK(ran(stopped).out == whole.substr(0, whole.find(whole.substr(10, 1))) + "\n");
+    }
+}
+
+TEST_CASE("generate takes defaults from generation_config.json, and says what it ignores",
+          "[apps][generate]") {
+    const Folder folder;
+    write_folder(folder);
+    folder.write("generation_config.json",
+                 R"({"do_sample":true,"temperature":0.5,"top_p":0.9,"max_new_tokens":7,"my_key":1})");
+    folder.write("tokenizer_config.json", R"({"chat_template":"{{ messages }}"})");
+    const Result r = ran({folder.path, "--prompt", "All"});
+    CHECK(r.status == 0);
+    CHECK(contains(r.err, "drawing: temperature 0.5, top-k 50, top-p 0.9\n"));
+    CHECK(contains(r.err, "; then 6 tokens "));  // the first is that of the prompt
+    CHECK(contains(r.err, "keys that transformers does not know are ignored: \"my_key\"\n"));
+    CHECK(contains(r.err, "chat_template is not applied: the prompt is the text as given\n"));
+    const Result other = ran({folder.path, "--prompt", "All", "--top-k", "0", "--tokens", "3"});
+    CHECK(contains(other.err, "drawing: temperature 0.5, top-p 0.9\n"));
+    CHECK(contains(other.err, "; then 2 tokens "));
+    // Longer than the model's 24 positions.
+    const std::string prompt = repeated("human ", 40);
+    const Result lengthy = ran({folder.path, "--prompt", prompt});
+    CHECK(lengthy.status == 0);
+    CHECK(lengthy.out.starts_with(prompt));
+    CHECK(contains(lengthy.err, "tokens; the model sees the last 24\n"));
+
+    const Result info = ran({"info", folder.path});
+    CHECK(info.status == 0);
+    CHECK(info.err.empty());
+    CHECK(contains(info.out, "layers: 2, 24 wide, feed-forward 40, 4 heads; at most 24 tokens\n"));
+    CHECK(contains(info.out, "text: tokens, vocabulary 501\n"));
+    CHECK(contains(info.out, "writes: temperature 0.5, top-k 50, top-p 0.9, at most 7 tokens\n"));
+    CHECK(contains(info.out, "note: tokenizer_config.json's chat_template is not applied"));
+
+    folder.write("generation_config.json", R"({"num_beams":4})");
+    refused(1, {folder.path, "--prompt", "All"}, "generation_config.json: byte ");
+}
+
+TEST_CASE("generate writes with what char_lm has saved", "[apps][generate]") {
+    const Folder folder;
+    const std::string model = folder / "run", text = folder.write("text.txt", repeated("abc ", 40));
+    const Words tiny = {"--layers", "1",       "--heads", "1",    "--d-model", "8",      "--context",
+                        "8",        "--steps", "60",      "--lr", "0.02",      "--save", model};
+    Words arguments = {"train", text};
+    arguments.insert(arguments.end(), tiny.begin(), tiny.end());
+    REQUIRE(run("char_lm", arguments).status == 0);
+    const Result r = ran({model, "--prompt", "ab", "--tokens", "6", "--temperature", "0"});
+    CHECK(r.out ==
+          run("char_lm", {"sample", model, "--prompt", "ab", "--tokens", "6", "--temperature", "0"}).out);
+    CHECK(r.out == "abc abc \n");
+    CHECK(contains(ran({"info", model}).out, "text: characters, vocabulary 8\n"));
+    CHECK(contains(ran({"score", model, text}).out, " tokens; per byte "));
+    refused(1, {"train", model, text, "--save", folder / "more"},
+            ": char_lm has trained this model; ./apps/char_lm train --resume continues its run");
+    const Folder other;
+    write_folder(other);
+    for (const Words& words : {Words{"sample", other.path}, Words{"eval", other.path, text}}) {
+        const Result refusal = run("char_lm", words);
+        CHECK(refusal.status == 1);
+        CHECK(refusal.err == "char_lm: " + other.path +
+                                 ": this model does not write characters; ./apps/generate writes with it\n");
+    }
+}
+
+TEST_CASE("generate score: each token once, from a window that slides", "[apps][generate]") {
+    const Folder folder;
+    write_folder(folder);
+    const Writer w = Writer::load(folder.path);
+    const std::string text = repeated("All human beings are born free. ", 12);
+    const std::string file = folder.write("text.txt", "\xef\xbb\xbf" + text),
+                      other = folder.write("b.txt", "free");
+    Ids ids = {500};
+    for (const int32_t id : w.tokenizer->encode(text))
+        ids.push_back(id);
+    const auto n = static_cast<double>(ids.size() - 1), bytes = static_cast<double>(text.size());
+    REQUIRE(n > 60);
+    for (const int64_t stride : {1, 5, 12, 24}) {
+        // Predictions 1 to 24 are of the first window, the next `stride` of the second, and so on.
+        const double nats = by_hand(w.model, ids, [&](int64_t i) {
+            if (i <= 24)
+                return int64_t{0};
+            const int64_t window = (i - 24 + stride - 1) / stride;
+            return std::min(24 + window * stride, std::ssize(ids) - 1) - 24;
+        });
+        CHECK(generate::score(w.model, ids, 24, stride).nats == Approx(nats).epsilon(1e-6));
+        CHECK(generate::score(w.model, ids, 24, stride).tokens == std::ssize(ids) - 1);
+        const Result r = ran({"score", folder.path, file, "--stride", std::to_string(stride)});
+        INFO(r.out << r.err);
+        CHECK(r.status == 0);
+        CHECK(figure(r.out, "= e^") == Approx(nats / n).margin(6e-5));
+        CHECK(figure(r.out, ": perplexity ") == Approx(std::exp(nats / n)).margin(6e-4));
+        CHECK(figure(r.out, "; per byte ") == Approx(nats / bytes).margin(6e-5));
+        CHECK(figure(r.out, " nats = ") == Approx(nats / bytes / std::log(2.0)).margin(6e-5));
+    }
+    const Words lines = lines_of(ran({"score", folder.path, file, other}).out);
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0] + "\n" == ran({"score", folder.path, file, "--stride", "12"}).out);
+    CHECK(lines[2].starts_with("together: perplexity "));
+    CHECK(lines[2].ends_with(std::to_string(text.size() + 4)));
+    refused(2, {"score", folder.path, file, "--stride", "25"}, "--stride 25: the model takes only 24");
+}
+
+TEST_CASE("generate train: a folder that is opened as the first one", "[apps][generate]") {
+    for (const std::string family : {"gpt2", "llama2"}) {
+        const Folder folder, runs;
+        write_folder(folder, family);
+        const std::string file =
+            runs.write("text.txt", repeated("All human beings are born free and equal. ", 60));
+        const std::string saved = runs / "all", frozen = runs / "last";
+        const auto train = [&](const std::string& to, const Words& more = {}) {
+            Words words = {"train", folder.path, file, "--save",  to,  "--steps",          "40", "--lr",
+                           "0.01",  "--context", "16", "--batch", "2", "--validate-every", "10"};
+            words.insert(words.end(), more.begin(), more.end());
+            return ran(words);
+        };
+        const Result r = train(saved);
+        INFO(r.out << r.err);
+        REQUIRE(r.status == 0);
+        const double before = figure(r.err, "held out, before: "), after = figure(r.out, "held out, after: ");
+        CHECK(after < before - 1);
+        CHECK(contains(r.err, "saved " + saved + "/model.safetensors, with the weights of step "));
+        CHECK(content(saved + "/tokenizer.json") == content(folder / "tokenizer.json"));
+        CHECK(ran({saved, "--prompt", "All human", "--tokens", "3", "--temperature", "0"}).out !=
+              ran({folder.path, "--prompt", "All human", "--tokens", "3", "--temperature", "0"}).out);
+        CHECK(contains(ran({"info", saved}).out, "training: step 40, loss "));
+
+        // Stopped and resumed: the same bits.
+        const std::string twice = runs / "twice";
+        CHECK(contains(train(twice, {"--stop-after", "13"}).err, "continue with --resume " + twice));
+        CHECK(ran({"train", "--resume", twice}).out == r.out);
+        CHECK(content(twice + "/model.safetensors") == content(saved + "/model.safetensors"));
+
+        // Only the last layer and the norm after it.
+        const Result part = train(frozen, {"--layers", "1"});
+        INFO(part.err);
+        REQUIRE(part.status == 0);
+        const auto base = Writer::load(folder.path), with = Writer::load(frozen);
+        const auto a = nn::parameters(base.model), b = nn::parameters(with.model);
+        REQUIRE(a.size() == b.size());
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            INFO(a[i].name);
+            const bool learns = contains(a[i].name, "layers.1.") || contains(a[i].name, "encoder.norm.");
+            CHECK((a[i].tensor.to_vector() != b[i].tensor.to_vector()) == learns);
+        }
+        CHECK(figure(part.out, "held out, after: ") < before);
+    }
+}
+
+TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
+    const Folder folder, runs;
+    write_folder(folder);
+    const std::string file =
+        runs.write("text.txt", repeated("All human beings are born free and equal. ", 60));
+    const Result r = ran({"train", folder.path, file, "--context", "16", "--check", "--lr", "0.001"});
+    INFO(r.out << r.err);
+    CHECK(contains(r.out, "ok   the future: "));
+    refused(2, {"train", folder.path, file}, "--save FOLDER is missing");
+    refused(2, {"train", folder.path}, "an argument is missing: MODEL FILE...");
+    refused(2, {"train", folder.path, file, "--save", runs / "x", "--layers", "3"},
+            "--layers 3: the model has only 2");
+    refused(2, {"train", folder.path, file, "--save", runs / "x", "--context", "25"},
+            "--context 25: the model takes only 24");
+    refused(1, {"train", folder.path, runs.write("short.txt", "All"), "--save", runs / "x"},
+            "needs more, as a tenth is held out");
+    refused(1, {"train", folder.path, file, "--save", folder.path}, "there is a run in this folder already");
+    CHECK_FALSE(std::filesystem::exists(runs / "x"));
+}
+
+TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps][generate]") {
+    const Folder folder;
+    write_folder(folder);
+    refused(2, {}, "an argument is missing: MODEL");
+    refused(2, {folder.path, "--prompt", "x", "--top-p", "0"}, "--top-p");
+    refused(2, {folder.path, "--prompt", "x", "--repetition-penalty", "0"}, "--repetition-penalty");
+    refused(2, {folder.path, "--prompt", "x", "--n", "0"}, "--n");
+    refused(2, {folder.path, "--prompt", "x", "--stop", ""}, "--stop needs a value: TEXT");
+    refused(2, {"score", folder.path}, "an argument is missing: MODEL FILE...");
+    refused(1, {folder / "none", "--prompt", "x"}, "none");
+    refused(1, {folder.path}, "/dev/stdin: the file is empty");
+    refused(1, {"score", folder.path, folder / "none.txt"}, "none.txt: cannot be opened");
+    refused(1, {"score", folder.path, folder.write("nul.txt", std::string("a\0b", 3))},
+            "there is a NUL byte");
+    CHECK(ran({"score", folder.path, folder / "nul.txt", "--bytes"}).status == 0);
+    const std::string config = content(folder / "config.json"),
+                      weights = content(folder / "model.safetensors");
+    folder.write("config.json", "{");
+    refused(1, {folder.path, "--prompt", "x"}, "config.json: ");
+    folder.write("config.json", config);
+    folder.write("model.safetensors", weights.substr(0, weights.size() / 2));
+    refused(1, {folder.path, "--prompt", "x"}, "model.safetensors: ");
+    folder.write("model.safetensors", weights);
+    check_lost_output("generate", {folder.path, "--prompt", "x", "--tokens", "2000"});
+}

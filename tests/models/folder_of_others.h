@@ -1,0 +1,43 @@
+// A folder as from Hugging Face, small enough for tests: random weights, and a golden tokenizer.
+#pragma once
+
+#include "models/hugging_face.h"
+#include "models/presets.h"
+#include "tests/folder.h"
+#include "tests/models/small.h"
+
+namespace plaingrad::tests {
+
+struct Sizes {
+    int64_t vocabulary = 0;  // 0: as many as the tokenizer has
+    int64_t d_model = 24;
+};
+
+// family: gpt2 or llama2, as the tokenizers of tests/golden/tokenizers are called. Returns the model.
+inline models::LanguageModel write_folder(const Folder& folder, const std::string& family = "gpt2",
+                                          const Sizes& sizes = {}) {
+    const bool llama = family != "gpt2";
+    const std::string json = content("tests/golden/tokenizers/" + family + "/tokenizer.json");
+    models::hugging_face::Config c;
+    models::StackConfig s = llama ? models::llama() : models::gpt2();
+    s.vocabulary = sizes.vocabulary > 0 ? sizes.vocabulary : llama ? 600 : 501;
+    s.max_length = 24;
+    s.n_layers = 2;
+    s.block.d_model = sizes.d_model;
+    s.block.n_heads = 4;
+    s.block.n_kv_heads = llama ? 2 : 0;
+    s.block.head_dim = 0;
+    s.block.d_ff = 40;
+    s.specials = {
+        .start = llama ? 1 : 500, .ends = {llama ? 2 : 500}, .pad = models::Tokens::kNoPadding, .never = {}};
+    models::LanguageModel model(s, models::Rng(1));
+    stir(model);
+    save_hugging_face(folder.path, model,
+                      models::hugging_face::config_of(
+                          s, llama ? models::hugging_face::Family::llama : models::hugging_face::Family::gpt2,
+                          models::hugging_face::Head::language_model));
+    folder.write("tokenizer.json", json);
+    return model;
+}
+
+}  // namespace plaingrad::tests

@@ -1,0 +1,130 @@
+// A Writer continues texts: with characters, and with the tokens of a folder from Hugging Face.
+#include "models/writer.h"
+
+#include "models/saved.h"
+#include "tests/catch.h"
+#include "tests/models/folder_of_others.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+const std::vector<std::string> kPrompts = {"", "All human beings", "are born",
+                                           "f\xc3\xa9"
+                                           "e and equal ",
+                                           "one two three four five six seven eight nine ten eleven twelve"};
+
+// Without the Writer: all ids at once.
+std::string plainly(const Writer& w, const std::string& prompt, const WritingOptions& o, const Rng& rng) {
+    Ids ids = w.tokenizer->encode(prompt);
+    if (ids.empty())
+        ids.push_back(w.model.config.specials.start);
+    const auto skip = [&](const Ids& all) {
+        return w.tokenizer->decode(all, {.skip_special_tokens = true,
+                                         .clean_up_tokenization_spaces = false,
+                                         .invalid = text::InvalidUtf8::keep});
+    };
+    const std::size_t before = skip(ids).size();
+    const auto stepper = w.model.start(Tokens(1, std::ssize(ids), ids));
+    const Ids more = generate(*stepper, rng, {.sampling = o.sampling, .max_tokens = o.max_tokens})[0];
+    ids.insert(ids.end(), more.begin(), more.end());
+    return text::pretrained::replace_invalid_runs(skip(ids).substr(before));
+}
+
+}  // namespace
+
+TEST_CASE("writer: a folder's text is that of its model and its tokenizer", "[models][writer]") {
+    const Folder folder;
+    write_folder(folder);
+    const Writer w = Writer::load(folder.path);
+    CHECK(w.notes.empty());
+    for (const std::string& prompt : kPrompts)
+        for (const double temperature : {0.0, 1.0}) {
+            const WritingOptions o = {.sampling = {.temperature = temperature, .top_k = 40},
+                                      .max_tokens = 40};
+            std::string streamed;
+            const std::string text =
+                w(prompt, o, Rng(2), [&](const std::string& piece) { streamed += piece; });
+            INFO(prompt);
+            CHECK(text == plainly(w, prompt, o, Rng(2)));
+            CHECK(streamed == text);
+        }
+    CHECK(w("All") == w("All", w.usual, Rng(1)));
+}
+
+TEST_CASE("writer: a text ends before a string, after a token, or with a token", "[models][writer]") {
+    const Folder folder;
+    write_folder(folder);
+    Writer w = Writer::load(folder.path);
+    WritingOptions o = {.sampling = {.temperature = 1}, .max_tokens = 60};
+    const std::string whole = w("All", o, Rng(3));
+    REQUIRE(whole.size() > 50);
+    const std::string stop = whole.substr(30, 3);
+    o.stop = {"never in the text", stop};
+    std::string streamed;
+    int64_t asked = 0;
+    o.done = [&] { return ++asked < 0; };
+    CHECK(w("All", o, Rng(3), [&](const std::string& piece) { streamed += piece; }) ==
+          whole.substr(0, whole.find(stop)));
+    CHECK(streamed == whole.substr(0, whole.find(stop)));
+    CHECK((asked > 3 && asked < 60));  // nothing was drawn for nothing
+    o.stop = {};
+    asked = 0;
+    o.done = [&] { return ++asked == 5; };
+    const std::string five = w("All", o, Rng(3));
+    CHECK(five == plainly(w, "All", {.sampling = {.temperature = 1}, .max_tokens = 5}, Rng(3)));
+    // An id of generation_config.json that ends a text, and one that is never drawn.
+    const int32_t second = generate(*w.start(w.encode("All")), Rng(3), {.max_tokens = 2})[0][1];
+    folder.write(
+        "generation_config.json",
+        R"({"do_sample":true,"top_k":0,"max_new_tokens":60,"eos_token_id":)" + std::to_string(second) + "}");
+    const Writer ending = Writer::load(folder.path);
+    CHECK(ending.usual.max_tokens == 60);
+    CHECK(ending.model.config.specials.ends == Ids{500, second});
+    CHECK(ending("All", ending.usual, Rng(3)) ==
+          plainly(w, "All", {.sampling = {.temperature = 1}, .max_tokens = 1}, Rng(3)));
+}
+
+TEST_CASE("writer: characters", "[models][writer]") {
+    const Folder folder;
+    text::Characters characters;
+    characters.add("abc\n", "here");
+    StackConfig c = small_stack("gpt2");
+    c.vocabulary = characters.size();
+    const auto saved = [&](bool lines) {
+        const Writer w = {LanguageModel(c, Rng(1)), characters, lines};
+        const std::string path = folder / (lines ? "lines" : "text");
+        save(path, w.model, w.metadata());
+        return Writer::load(path);
+    };
+    const Writer text = saved(false), lines = saved(true);
+    const WritingOptions o = {.sampling = {.temperature = 2}, .max_tokens = 30, .stop = {"bb"}};
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        const std::string written = text("ab", o, Rng(seed));
+        CHECK_FALSE(contains(written, "bb"));
+        CHECK((contains(text("ab", {.sampling = {.temperature = 2}, .max_tokens = 30}, Rng(seed)), "bb") ||
+               written.size() == 30));
+    }
+    CHECK(lines.encode("ab") == Ids{kSos, 5, 6});
+    CHECK(text.encode("") == Ids{4});  // the line break: as at the start of a line
+    CHECK(contains(error_of([&] { text("abx"); }), "the prompt:1: character 3"));
+    CHECK(contains(error_of([&] { lines(std::string(99, 'a')); }),
+                   "the prompt has 99 characters; the model takes"));
+    CHECK(contains(error_of([&] { text("a", {.stop = {""}}); }), "must not be empty"));
+}
+
+TEST_CASE("writer: folders that do not fit together", "[models][writer]") {
+    const Folder folder;
+    write_folder(folder);
+    folder.write("tokenizer.json", content("tests/golden/tokenizers/bert_cased/tokenizer.json"));
+    const auto ids = [&] { return text::PretrainedTokenizer::open(folder.path).size(); };
+    CHECK(error_of([&] { Writer::load(folder.path); }) ==
+          (ids() > 501 ? folder.path + ": the tokenizer has " + std::to_string(ids()) + " ids, the model 501"
+                       : ""));
+    REQUIRE(ids() > 501);
+    std::filesystem::remove(folder / "tokenizer.json");
+    CHECK(contains(error_of([&] { Writer::load(folder.path); }), folder.path));
+    CHECK(contains(error_of([&] { Writer::load(folder / "nothing"); }), "nothing"));
+}
