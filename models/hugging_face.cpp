@@ -111,7 +111,7 @@ void copy_text_files(const std::string& from, const std::string& to) {
         return;
     for (const std::string name :
          {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-          "vocab.json", "merges.txt", "vocab.txt", "generation_config.json"})
+          "vocab.json", "merges.txt", "vocab.txt", "generation_config.json", "chat_template.jinja"})
         if (fs::exists(from + "/" + name, error))
             nn::checkpoint::replace_file(to + "/" + name, {nn::checkpoint::read_file(from + "/" + name)});
 }

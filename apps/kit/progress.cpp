@@ -86,7 +86,7 @@ std::function<void(int64_t, int64_t)> loading(const std::string& path) {
     constexpr int64_t kMillion = 1'000'000, kLarge = 10 * kMillion;
     if (!is_terminal(STDERR_FILENO))
         return {};
-    return [=, what = as_line(path), drawn = Clock::now()](int64_t done, int64_t all) mutable {
+    return [=, what = as_line(path), drawn = Clock::time_point()](int64_t done, int64_t all) mutable {
         if (all < kLarge || (done < all && Clock::now() - drawn < kRedraw))
             return;
         drawn = Clock::now();

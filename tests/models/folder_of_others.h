@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/hugging_face.h"
+#include "models/hugging_face/stack.h"
 #include "models/presets.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
@@ -20,7 +21,7 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
     const std::string json = content("tests/golden/tokenizers/" + family + "/tokenizer.json");
     models::hugging_face::Config c;
     models::StackConfig s = llama ? models::llama() : models::gpt2();
-    s.vocabulary = sizes.vocabulary > 0 ? sizes.vocabulary : llama ? 600 : 501;
+    s.vocabulary = sizes.vocabulary > 0 ? sizes.vocabulary : llama ? 900 : 501;
     s.max_length = 24;
     s.n_layers = 2;
     s.block.d_model = sizes.d_model;

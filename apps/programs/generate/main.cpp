@@ -133,8 +133,9 @@ void info_command(kit::Options& options) {
     std::cout << words[0] << ": " << kit::grouped(nn::parameter_count(w.model)) << " parameters\n"
               << "layers: " << c.n_layers << ", " << b.d_model << " wide, feed-forward " << b.d_ff << ", "
               << b.n_heads << " heads"
-              << (b.n_kv_heads > 0 ? join(", of keys and values ", b.n_kv_heads) : "") << "; at most "
-              << kit::grouped(c.max_length) << " tokens\n"
+              << (b.n_kv_heads > 0 && b.n_kv_heads < b.n_heads ? join(", of keys and values ", b.n_kv_heads)
+                                                               : "")
+              << "; at most " << kit::grouped(c.max_length) << " tokens\n"
               << "text: "
               << (w.tokenizer                ? "tokens"
                   : w.characters.are_bytes() ? "bytes"
@@ -144,6 +145,8 @@ void info_command(kit::Options& options) {
               << " tokens\n";
     for (const std::string& note : w.notes)
         std::cout << "note: " << note << '\n';
+    if (!std::filesystem::exists(words[0] + "/last.safetensors"))
+        return;
     TrainSettings s;
     kit::Options train({"generate"});
     add_train_options(train, s);
