@@ -123,6 +123,7 @@ TEST_CASE("generate takes defaults from generation_config.json, and says what it
     const Result info = ran({"info", folder.path});
     CHECK(info.status == 0);
     CHECK(info.err.empty());
+    CHECK(info.out.starts_with(folder.path + ": gpt2, "));
     CHECK(contains(info.out, "layers: 2, 24 wide, feed-forward 40, 4 heads; at most 24 tokens\n"));
     CHECK(contains(info.out, "text: tokens, vocabulary 501\n"));
     CHECK(contains(info.out, "writes: temperature 0.5, top-k 50, top-p 0.9, at most 7 tokens\n"));

@@ -130,7 +130,11 @@ void info_command(kit::Options& options) {
     const Writer w = Writer::load(words[0], kit::loading(words[0]));
     const models::StackConfig& c = w.model.config;
     const models::BlockConfig& b = c.block;
-    std::cout << words[0] << ": " << kit::grouped(nn::parameter_count(w.model)) << " parameters\n"
+    const std::string kind = w.tokenizer ? models::hugging_face::kFamilyNames[static_cast<int>(
+                                               models::hugging_face::Folder(words[0]).config.family)]
+                                         : "of char_lm";
+    std::cout << words[0] << ": " << kind << ", " << kit::grouped(nn::parameter_count(w.model))
+              << " parameters\n"
               << "layers: " << c.n_layers << ", " << b.d_model << " wide, feed-forward " << b.d_ff << ", "
               << b.n_heads << " heads"
               << (b.n_kv_heads > 0 && b.n_kv_heads < b.n_heads ? join(", of keys and values ", b.n_kv_heads)
