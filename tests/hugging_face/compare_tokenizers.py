@@ -44,9 +44,12 @@ def python_lines():
 
 
 def code_point_lines():
-    """Every character of the planes in use: alone, between letters, after a space, before a digit, with an accent."""
-    characters = [chr(c) for c in [*range(0xd800), *range(0xe000, 0x32400), *range(0xe0000, 0xe0200), 0xfffff, 0x10ffff]]
-    lines = []
+    """Every character of Unicode; those of the planes in use alone, between letters, after a space, before a digit, with
+    an accent."""
+    used = [*range(0xd800), *range(0xe000, 0x32400), *range(0xe0000, 0xe0200)]
+    others = [*range(0x32400, 0xe0000), *range(0xe0200, 0x110000)]
+    lines = [' '.join(map(chr, others[i:i + 256])) for i in range(0, len(others), 256)]
+    characters = [chr(c) for c in used]
     for i in range(0, len(characters), 64):
         block = characters[i:i + 64]
         lines.append(' '.join(block))
@@ -67,6 +70,18 @@ def strange_lines(rng):
     for _ in range(6000):
         lines.append(''.join(rng.choice(pieces) for _ in range(rng.randrange(1, 14))))
     return lines
+
+
+def broken_lines(lines, rng):
+    """Texts cut in the middle of characters, and with bytes of others, as Python reads them."""
+    broken = []
+    for line in rng.sample(lines, min(len(lines), 2000)):
+        data = bytearray(line.encode())
+        for _ in range(rng.randrange(1, 4)):
+            at = rng.randrange(len(data) + 1)
+            data[at:at + rng.randrange(2)] = bytes(rng.randrange(256) for _ in range(rng.randrange(3)))
+        broken.append(data[rng.randrange(3):].decode(errors='replace'))
+    return broken
 
 
 def ours(program, folder, lines):
@@ -93,6 +108,25 @@ def compare(name, program, folder, lines):
                 print(f'{name}: {", ".join(problems)} of {line[:200]!r}\n  {wanted[:60]}\n  {ids[:60]}\n  {whole[:200]!r}\n'
                       f'  {text[:200]!r}\n  {streamed[:200]!r}')
     print(f'{name:20} {len(lines)} lines, {reference.get_vocab_size()} pieces, {wrong} differ', flush=True)
+    return wrong
+
+
+def compare_decoding(name, program, folder, rng):
+    """Ids in any order: their bytes are mostly not UTF-8."""
+    reference = Tokenizer.from_file(os.path.join(folder, 'tokenizer.json'))
+    rows = [[rng.randrange(reference.get_vocab_size() if rng.random() < 0.5 else 300) for _ in range(rng.randrange(12))]
+            for _ in range(5000)]
+    out = subprocess.run([program, folder, 'decode'], input=''.join(' '.join(map(str, row)) + '\n' for row in rows),
+                         stdout=subprocess.PIPE, check=True, text=True).stdout.split('\n')
+    wrong = 0
+    for row, text, short in zip(rows, out[0::2], out[1::2]):
+        wanted = reference.decode(row, skip_special_tokens=False), reference.decode(row)
+        found = bytes.fromhex(text).decode(), bytes.fromhex(short).decode()
+        if found != wanted:
+            wrong += 1
+            if wrong <= 3:
+                print(f'{name}: {row} decoded\n  {wanted}\n  {found}')
+    print(f'{name:20} {len(rows)} rows of ids, {wrong} differ', flush=True)
     return wrong
 
 
@@ -128,7 +162,7 @@ def main():
             found += file.read().split('\n')
     rng.shuffle(found)
     training, lines = found[:args.lines], found[args.lines:2 * args.lines]
-    strange = strange_lines(rng) + code_point_lines()
+    strange = strange_lines(rng) + code_point_lines() + broken_lines(found, rng)
     print(f'tokenizers {__version__}: {len(lines)} lines of text, {len(strange)} strange ones')
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -143,6 +177,7 @@ def main():
                 speed(kind.__name__, args.program, path, '\n'.join(lines))
             else:
                 wrong += compare(kind.__name__, args.program, path, lines + strange)
+                wrong += compare_decoding(kind.__name__, args.program, path, rng)
     sys.exit(1 if wrong else 0)
 
 

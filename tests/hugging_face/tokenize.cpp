@@ -1,12 +1,17 @@
 // Encodes texts with the tokenizer of a folder, for compare_tokenizers.py.
 //
-// usage: tokenize FOLDER encode | speed encode: reads texts, each as its number of bytes, a line break and
-// the bytes. Writes for each a line of ids, one of those without special tokens, and three texts in
-// hexadecimal: decoded, decoded without special tokens, and what a stream returns. speed: reads one text to
-// its end, encodes it three times, and writes the best time in seconds and how many ids.
+// usage: tokenize FOLDER encode|decode|speed
+//     encode  reads texts, each as its number of bytes, a line break and the bytes. Writes for each a line of
+//             ids, one of those without special tokens, and three texts in hexadecimal: decoded, decoded
+//             without special tokens, and what a stream returns.
+//     decode  reads lines of ids. Writes for each two texts in hexadecimal: decoded, and decoded without
+//             special tokens.
+//     speed   reads one text to its end, encodes it three times, and writes the best time in seconds and how
+//             many ids.
 #include <chrono>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 
 #include "models/text/pretrained_tokenizer.h"
 
@@ -53,6 +58,15 @@ void encode(const PretrainedTokenizer& tokenizer) {
     }
 }
 
+void decode(const PretrainedTokenizer& tokenizer) {
+    for (std::string line; std::getline(std::cin, line);) {
+        std::istringstream words(line);
+        const Ids ids{std::istream_iterator<int32_t>(words), {}};
+        write(tokenizer.decode(ids));
+        write(tokenizer.decode(ids, {.skip_special_tokens = true}));
+    }
+}
+
 void measure(const PretrainedTokenizer& tokenizer) {
     const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
     double best = 1e9;
@@ -70,13 +84,14 @@ void measure(const PretrainedTokenizer& tokenizer) {
 
 int main(int argc, char** argv) {
     if (argc != 3) {
-        std::cerr << "usage: tokenize FOLDER encode|speed\n";
+        std::cerr << "usage: tokenize FOLDER encode|decode|speed\n";
         return 2;
     }
     std::ios::sync_with_stdio(false);
     try {
         const PretrainedTokenizer tokenizer = PretrainedTokenizer::open(argv[1]);
-        argv[2] == std::string("speed") ? measure(tokenizer) : encode(tokenizer);
+        const std::string task = argv[2];
+        (task == "speed" ? measure : task == "decode" ? decode : encode)(tokenizer);
     } catch (const autograd::Error& e) {
         std::cerr << e.what() << '\n';
         return 1;
