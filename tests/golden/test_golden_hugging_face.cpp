@@ -1,0 +1,87 @@
+// Models from Hugging Face agree with transformers: folders as it writes them, and in older and other forms.
+#include "models/hugging_face.h"
+#include "tests/golden/golden.h"
+#include "tests/hugging_face/with_model.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+hugging_face::Folder folder_of(const std::string& name) {
+    return hugging_face::Folder("tests/golden/hugging_face/" + name);
+}
+
+void compute(const LanguageModel& model, const Golden& golden, Results& results) {
+    const Tokens ids = golden.ids("ids");
+    results.put("output/logits", rows_of(model(ids, Mode::eval()), ids.lengths()));
+}
+template <class Model>
+void compute(const Model& model, const Golden& golden, Results& results) {
+    const Tokens ids = golden.ids("ids");
+    const IntegerTensor& types = golden.integers.at("input/types");
+    const Tensor y = model(ids, Mode::eval(), Tokens(types.shape[0], types.shape[1], types.values));
+    results.put("output/logits", y.rank() == 3 ? rows_of(y, ids.lengths()) : y);
+    if constexpr (std::is_same_v<Model, TextEncoder>)
+        results.put("output/pooled", model.pooled(y, Mode::eval()));
+}
+
+Cases cases() {
+    Cases all;
+    for (const auto& [name, golden] : read_golden("hugging_face"))
+        all[name] = [folder = folder_of(name)](const Golden& group, Results& results) {
+            with_model(folder, [&](const auto& model) { compute(model, group, results); });
+        };
+    return all;
+}
+
+template <class Model>
+std::map<std::string, Tensor> results_of(const Model& model, const Golden& golden) {
+    Results results(golden);
+    compute(model, golden, results);
+    return results.all();
+}
+
+}  // namespace
+
+TEST_CASE("transformers agrees: models of each family", "[golden][hugging_face]") {
+    check_agreement("hugging_face", cases());
+}
+
+TEST_CASE("planted faults in golden files are noticed: models of each family", "[golden][hugging_face]") {
+    check_faults_are_noticed("hugging_face", cases());
+}
+
+TEST_CASE("each weight of a model from Hugging Face matters", "[golden][hugging_face]") {
+    for (const auto& [name, golden] : read_golden("hugging_face"))
+        with_model(folder_of(name), [&, &name = name, &golden = golden](const auto& model) {
+            for (const nn::NamedParameter& p : nn::parameters(model)) {
+                INFO(name << ", " << p.name);
+                Tensor x = p.tensor;
+                Real& number = x.mutable_data()[place_of_fault(p.name, x)];
+                const Real before = number;
+                number += Real(0.1);
+                CHECK_FALSE(differences(golden, results_of(model, golden)).empty());
+                number = before;
+            }
+        });
+}
+
+TEST_CASE("a model from Hugging Face is written back as it was", "[golden][hugging_face]") {
+    for (const auto& [name, golden] : read_golden("hugging_face")) {
+        INFO(name);
+        const Folder out;
+        const hugging_face::Folder folder = folder_of(name);
+        with_model(folder, [&, &golden = golden](const auto& model) {
+            save_hugging_face(out / "again", model, folder.config);
+            const hugging_face::Folder again(out / "again");
+            const auto copy = load_hugging_face<std::decay_t<decltype(model)>>(again);
+            for (const auto& [output, x] : results_of(model, golden))
+                CHECK(same_bits(x, results_of(copy, golden).at(output)));
+            CHECK(again.notes.size() <= folder.notes.size());
+            CHECK(again.config.labels == folder.config.labels);
+            CHECK(again.config.max_length == folder.config.max_length);
+        });
+    }
+}
