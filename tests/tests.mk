@@ -294,14 +294,19 @@ golden:  ## makes the golden files of tests/golden again, with PyTorch
 
 # ---- Hugging Face -------------------------------------------------------------------------------
 
-$(OUT)/tokenize: $(OBJ)/tests/hugging_face/tokenize.o $(LIB)
+HUGGING_FACE := $(addprefix $(OUT)/,tokenize run_model)
+$(HUGGING_FACE): $(OUT)/%: $(OBJ)/tests/hugging_face/%.o $(LIB)
 	$(call say,ld )
-	$(Q)$(link)
--include $(OBJ)/tests/hugging_face/tokenize.d
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+-include $(HUGGING_FACE:$(OUT)/%=$(OBJ)/tests/hugging_face/%.d)
 
-.PHONY: test-hugging-face golden-tokenizers
-test-hugging-face: $(OUT)/tokenize  ## tokenizers against Hugging Face's, over 35,000 lines: PYTHON=...
-	@'$(PYTHON)' tests/hugging_face/compare_tokenizers.py '$(OUT)/tokenize'
+.PHONY: test-hugging-face golden-hugging-face golden-tokenizers
+test-hugging-face: $(HUGGING_FACE)  ## models and tokenizers against transformers and tokenizers, 20 minutes: PYTHON=... QUICK=1
+	@'$(PYTHON)' tests/hugging_face/compare_models.py '$(OUT)/run_model' $(if $(filter-out 0,$(QUICK)),--quick)
+	@$(if $(filter-out 0,$(QUICK)),,'$(PYTHON)' tests/hugging_face/compare_tokenizers.py '$(OUT)/tokenize')
+
+golden-hugging-face:  ## makes tests/golden/hugging_face again, with transformers
+	$(PYTHON) tests/golden/make_hugging_face.py
 
 golden-tokenizers:  ## makes tests/golden/tokenizers again, with Hugging Face's tokenizers
 	$(PYTHON) tests/golden/make_tokenizers.py
