@@ -46,10 +46,16 @@ void limit_turns(const std::vector<SafeTensors>& files, Config& c) {
     c.max_length = most;
 }
 
-std::string ignored_tensors(const std::vector<std::string>& names) {
+// What this model does not use; but that transformers writes some tensors in vain is no news.
+void note_ignored(std::vector<std::string> names, Config& c) {
+    for (const FileTensor& t : tensors(c))
+        if (t.use == FileTensor::Use::written)
+            std::erase(names, t.name);
+    if (names.empty())
+        return;
     const std::string more = names.size() > 1 ? autograd::join(" and ", names.size() - 1, " more") : "";
-    return autograd::join(
-        "tensors that this model does not use are ignored: ", nn::checkpoint::shown(names[0]), more);
+    c.notes.push_back(autograd::join(
+        "tensors that this model does not use are ignored: ", nn::checkpoint::shown(names[0]), more));
 }
 
 }  // namespace
@@ -66,9 +72,8 @@ Folder::Folder(const std::string& path_) : path(path_), config(read_config(file(
         [this](std::string name) { return canonical_name(config, std::move(name)); },
         where + " does not fit the model of config.json", "are both of the same model?");
     limit_turns(files, config);
+    note_ignored(matches.ignored, config);
     notes = config.notes;
-    if (!matches.ignored.empty())
-        notes.push_back(ignored_tensors(matches.ignored));
 }
 
 }  // namespace plaingrad::models::hugging_face

@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "models/hugging_face/keys.h"
 #include "models/presets.h"
 #include "models/saved.h"
 
@@ -43,7 +44,7 @@ StackConfig stack(const Config& c) {
 
 Config config_of(const StackConfig& s, Family family, Head head) {
     const BlockConfig& b = s.block;
-    Config c;
+    Config c = defaults(family);
     std::tie(c.family, c.head, c.tied, c.token_types) = std::tie(family, head, s.tied, s.token_types);
     std::tie(c.vocabulary, c.max_length, c.n_layers) = std::tie(s.vocabulary, s.max_length, s.n_layers);
     std::tie(c.d_model, c.n_heads, c.d_ff) = std::tie(b.d_model, b.n_heads, b.d_ff);
@@ -51,15 +52,18 @@ Config config_of(const StackConfig& s, Family family, Head head) {
     c.head_dim = head_size(b);
     std::tie(c.activation, c.rope, c.dropout) = std::tie(b.activation, b.rotary, b.dropout);
     c.norm_eps = static_cast<double>(b.norm_eps);
-    std::tie(c.qkv_bias, c.feed_forward_bias) = std::tie(b.attention_bias, b.feed_forward_bias);
-    c.attention_out_bias = b.attention_bias && b.attention_out_bias;
+    if (family == Family::llama) {  // the others have the same biases always
+        c.qkv_bias = c.attention_out_bias = b.attention_bias;
+        c.feed_forward_bias = b.feed_forward_bias;
+    }
+    c.rope.width = 0;
     std::tie(c.start, c.ends, c.pad) = std::tie(s.specials.start, s.specials.ends, s.specials.pad);
 
     // All else must be what the family has: what config.json cannot say would be lost.
     StackConfig given = s, known = stack(c);
     given.block.n_kv_heads = c.n_kv_heads;
     given.block.head_dim = c.head_dim;
-    given.block.attention_out_bias = c.attention_out_bias;
+    given.block.attention_out_bias = b.attention_bias && b.attention_out_bias;
     const Metadata is = to_metadata(given), must_be = to_metadata(known);
     for (const auto& [field, value] : is)
         check(is_ours_alone(field) || must_be.at(field) == value, "[hugging_face] in ",

@@ -91,15 +91,16 @@ void read_entry(const Found& found, const StateEntry& entry) {
     const int64_t columns = sizes.back(), rows = sizes.size() < 2 ? 1 : sizes[0];
     if (columns == 0)
         return;
-    autograd::parallel_for(
-        0, rows, std::max<int64_t>(16, kPiece / columns / 16 * 16), [&](int64_t begin, int64_t end) {
-            std::vector<Real> some(static_cast<std::size_t>((end - begin) * columns));
-            found.file->copy(*found.entry, begin * columns, std::ssize(some), some.data());
-            if (entry.transposed)
-                return transpose(some.data(), end - begin, columns, to + begin, stride);
-            for (int64_t r = begin; r < end; ++r)
-                std::copy_n(&some[static_cast<std::size_t>((r - begin) * columns)], columns, to + r * stride);
-        });
+    const int64_t grain = std::max<int64_t>(16, kPiece / columns / 16 * 16);
+    autograd::parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+        Tensor some = Tensor::uninitialized({end - begin, columns});  // in recycled memory
+        Real* const numbers = some.mutable_data();
+        found.file->copy(*found.entry, begin * columns, some.numel(), numbers);
+        if (entry.transposed)
+            return transpose(numbers, end - begin, columns, to + begin, stride);
+        for (int64_t r = begin; r < end; ++r)
+            std::copy_n(numbers + (r - begin) * columns, columns, to + r * stride);
+    });
 }
 
 }  // namespace

@@ -1,0 +1,339 @@
+// Folders from Hugging Face: every model of ours is written and read again with the same bits, from one file
+// or several; and a folder that does not fit is refused in one line that says what does not.
+#include "models/hugging_face/folder.h"
+
+#include <functional>
+#include <map>
+
+#include "models/hugging_face.h"
+#include "models/hugging_face/stack.h"
+#include "models/presets.h"
+#include "tests/autograd/values.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+using hugging_face::Config;
+using hugging_face::config_of;
+using hugging_face::Family;
+using hugging_face::Head;
+using nn::checkpoint::Item;
+
+namespace {
+
+template <class Model>
+bool equal(const Model& a, const Model& b) {
+    const auto x = nn::all_parameters(a), y = nn::all_parameters(b);
+    bool same = x.size() == y.size();
+    for (std::size_t i = 0; same && i < x.size(); ++i)
+        same = x[i].name == y[i].name && same_bits(x[i].tensor, y[i].tensor);
+    return same;
+}
+
+// One of each kind, small: what is special to it is switched on.
+StackConfig small_of(Family family) {
+    StackConfig c = family == Family::gpt2 ? gpt2() : family == Family::bert ? bert() : llama();
+    c.vocabulary = 23;
+    c.max_length = 9;
+    c.n_layers = 2;
+    c.specials = {.start = 1, .ends = {2}, .pad = Tokens::kNoPadding, .never = {}};
+    c.block.d_model = 12;
+    c.block.n_heads = 2;
+    c.block.d_ff = 20;
+    if (family == Family::gpt2 || family == Family::bert)
+        return c;
+    c.tied = family == Family::llama;
+    c.block.n_kv_heads = 1;
+    c.block.head_dim = 4;  // not 12 / 2
+    if (family == Family::mistral)
+        c.block.rotary = {.base = 500, .scaling = nn::RotaryScaling::linear, .factor = 2};
+    if (family == Family::qwen2) {
+        c.block.attention_bias = true;
+        c.block.attention_out_bias = false;
+    }
+    return c;
+}
+const std::vector<Family> kRotary = {Family::llama, Family::mistral, Family::qwen2};
+
+template <class Model>
+void check_written_and_read(const Model& model, const Config& config) {
+    const tests::Folder folder;
+    stir(model);
+    save_hugging_face(folder.path, model, config);
+    const hugging_face::Folder opened(folder.path);
+    CHECK(opened.notes == std::vector<std::string>{});
+    const Model again = load_hugging_face<Model>(opened);
+    CHECK(equal(model, again));
+    CHECK(stack_of(again.config).block.init == stack_of(model.config).block.init);
+    const Tokens ids(2, 3, {4, 5, 6, 7, 8, 9});
+    CHECK(same_bits(model(ids, Mode::eval()), again(ids, Mode::eval())));
+    // Written again, the files are the same.
+    const tests::Folder second;
+    save_hugging_face(second.path, again, opened.config);
+    for (const std::string name : {"config.json", "model.safetensors"})
+        CHECK(content(folder / name) == content(second / name));
+}
+
+// A small GPT-2 in a folder, to be spoiled.
+struct Spoiled {
+    tests::Folder folder;
+    LanguageModel model{small_of(Family::gpt2), Rng(1)};
+
+    Spoiled() {
+        save_hugging_face(folder.path, model, config_of(model.config, Family::gpt2, Head::language_model));
+    }
+    std::vector<Item> items() const {
+        const nn::checkpoint::SafeTensors file = nn::checkpoint::read(folder / "model.safetensors");
+        std::vector<Item> all;
+        for (const nn::checkpoint::Entry& entry : file.entries())
+            all.push_back({entry.name, file.tensor(entry.name)});
+        return all;
+    }
+    void write(const std::vector<Item>& all) const {
+        nn::checkpoint::write(folder / "model.safetensors", all);
+    }
+    // In config.json, which must have it.
+    void replace(const std::string& text, const std::string& by) const {
+        std::string json = content(folder / "config.json");
+        REQUIRE(contains(json, text));
+        put(folder / "config.json", json.replace(json.find(text), text.size(), by));
+    }
+    // "" if it opens and loads. A complaint is one line that names a file of the folder.
+    std::string complaint() const {
+        const std::string error =
+            error_of([&] { load_hugging_face<LanguageModel>(hugging_face::Folder(folder.path)); });
+        CHECK((error.empty() || error.starts_with(folder.path)));
+        CHECK_FALSE(contains(error, "\n"));
+        return error.empty() ? "" : error.substr(folder.path.size() + 1);
+    }
+};
+
+const char* const kSecondNorm = "transformer.h.1.ln_2.weight";
+
+std::vector<Item> without(std::vector<Item> all, const std::string& name) {
+    const std::size_t before = all.size();
+    std::erase_if(all, [&](const Item& item) { return item.name == name; });
+    CHECK(all.size() + 1 == before);
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("hugging face folder: every kind of model, written and read with the same bits",
+          "[models][hugging_face]") {
+    for (const Family family : {Family::gpt2, Family::llama, Family::mistral, Family::qwen2}) {
+        INFO(hugging_face::kFamilyNames[static_cast<int>(family)]);
+        const LanguageModel model(small_of(family), Rng(1));
+        check_written_and_read(model, config_of(model.config, family, Head::language_model));
+    }
+    StackConfig untied = small_of(Family::gpt2);
+    untied.tied = false;
+    check_written_and_read(LanguageModel(untied, Rng(1)),
+                           config_of(untied, Family::gpt2, Head::language_model));
+    StackConfig biased = small_of(Family::llama);
+    biased.block.attention_bias = biased.block.feed_forward_bias = true;
+    check_written_and_read(LanguageModel(biased, Rng(1)),
+                           config_of(biased, Family::llama, Head::language_model));
+    // A bare stack whose output layer is the embedding.
+    check_written_and_read(LanguageModel(small_of(Family::gpt2), Rng(1)),
+                           config_of(small_of(Family::gpt2), Family::gpt2, Head::none));
+
+    const StackConfig bert = small_of(Family::bert);
+    check_written_and_read(MaskedLanguageModel(bert, Rng(1)),
+                           config_of(bert, Family::bert, Head::masked_language_model));
+    StackConfig loose = bert;
+    loose.tied = false;
+    check_written_and_read(MaskedLanguageModel(loose, Rng(1)),
+                           config_of(loose, Family::bert, Head::masked_language_model));
+    check_written_and_read(TextEncoder(bert, Rng(1)), config_of(bert, Family::bert, Head::none));
+    Config labelled = config_of(bert, Family::bert, Head::classifier);
+    labelled.labels = {"good", "bad\n\"", "ü"};
+    const Classifier classifier(
+        {.stack = bert, .classes = 3, .pooling = Pooling::pooler, .pooled_dropout = Real(0.25)}, Rng(1));
+    check_written_and_read(classifier, labelled);
+
+    const tests::Folder folder;
+    save_hugging_face(folder.path, classifier, labelled);
+    const Config read = hugging_face::Folder(folder.path).config;
+    CHECK(read.labels == labelled.labels);
+    CHECK(read.classifier_dropout == Real(0.25));
+    CHECK(read.ends == std::vector<int32_t>{2});
+}
+
+TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[models][hugging_face]") {
+    const tests::Folder folder;
+    const StackConfig bert = small_of(Family::bert);
+    const MaskedLanguageModel model(bert, Rng(1));
+    const Config config = config_of(bert, Family::bert, Head::masked_language_model);
+    save_hugging_face(folder.path, model, config);
+    const hugging_face::Folder opened(folder.path);
+    CHECK(error_of([&] { load_hugging_face<LanguageModel>(opened); }) ==
+          (folder / "config.json") + ": a language model is needed: got BertForMaskedLM");
+    CHECK(contains(error_of([&] { load_hugging_face<Classifier>(opened); }), "a classifier is needed"));
+    CHECK(contains(error_of([&] { load_hugging_face<TextEncoder>(opened); }), "a text encoder is needed"));
+
+    Config other = config;
+    other.head = Head::none;
+    CHECK(error_of([&] { save_hugging_face(folder.path, model, other); }) ==
+          "[save_hugging_face] this is a masked language model, which BertModel is not");
+    const Classifier mean({.stack = bert, .classes = 2}, Rng(1));
+    other.head = Head::classifier;
+    other.labels = {"a", "b"};
+    CHECK(contains(error_of([&] { save_hugging_face(folder.path, mean, other); }), "has a pooler"));
+    StackConfig sinusoids = small_of(Family::gpt2);
+    sinusoids.block.positions = nn::Positions::sinusoidal;
+    CHECK(error_of([&] { config_of(sinusoids, Family::gpt2, Head::language_model); }) ==
+          "[hugging_face] in gpt2 positions is learned: this model has sinusoidal");
+    for (const Family family : kRotary) {
+        StackConfig partial = small_of(family);
+        partial.block.rotary.width = 2;
+        CHECK(contains(error_of([&] { config_of(partial, family, Head::language_model); }),
+                       "rotary.width is 0: this model has 2"));
+    }
+    // Mistral has no biases, and Qwen2's are not to be chosen.
+    StackConfig biased = small_of(Family::mistral);
+    biased.block.attention_bias = true;
+    CHECK(contains(error_of([&] {
+                       const LanguageModel m(biased, Rng(1));
+                       save_hugging_face(folder.path, m,
+                                         config_of(biased, Family::mistral, Head::language_model));
+                   }),
+                   "bias"));
+}
+
+TEST_CASE("hugging face folder: several files with an index", "[models][hugging_face]") {
+    const Spoiled s;
+    const std::vector<Item> all = s.items();
+    std::vector<Item> parts[2];
+    std::string map;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        parts[i % 2].push_back(all[i]);
+        map += (i == 0 ? "\"" : ",\"") + all[i].name + "\":\"" + (i % 2 == 0 ? "a" : "b") + ".safetensors\"";
+    }
+    std::filesystem::remove(s.folder / "model.safetensors");
+    for (int i : {0, 1})
+        nn::checkpoint::write(s.folder / (i == 0 ? "a.safetensors" : "b.safetensors"), parts[i]);
+    put(s.folder / "model.safetensors.index.json", "{\"weight_map\":{" + map + "}}");
+    CHECK(equal(load_hugging_face<LanguageModel>(hugging_face::Folder(s.folder.path)), s.model));
+
+    const std::string second = content(s.folder / "b.safetensors");
+    put(s.folder / "b.safetensors", second.substr(0, second.size() - 1));
+    CHECK(contains(s.complaint(), "b.safetensors: "));
+    std::filesystem::remove(s.folder / "b.safetensors");
+    CHECK(contains(s.complaint(), "\"b.safetensors\" is not in the folder"));
+    std::vector<Item> less = parts[1];
+    less.pop_back();
+    nn::checkpoint::write(s.folder / "b.safetensors", less);
+    CHECK(contains(s.complaint(), "model.safetensors.index.json: "));
+    CHECK(contains(s.complaint(), " is not in "));
+}
+
+TEST_CASE("hugging face folder: what does not fit is refused by name", "[models][hugging_face]") {
+    const auto spoil = [](const std::function<void(const Spoiled&)>& change) {
+        const Spoiled s;
+        change(s);
+        return s.complaint();
+    };
+    CHECK(spoil([](const Spoiled&) {}) == "");
+    CHECK(
+        spoil([](const Spoiled& s) { s.write(without(s.items(), kSecondNorm)); }) ==
+        "model.safetensors does not fit the model of config.json; missing: transformer.h.1.ln_2.weight; are "
+        "both of the same model?");
+    CHECK(contains(spoil([](const Spoiled& s) {
+                       std::vector<Item> all = s.items();
+                       all.push_back({"transformer.h.2.ln_1.weight", Tensor::zeros({12})});
+                       s.write(all);
+                   }),
+                   "; unexpected: transformer.h.2.ln_1.weight;"));
+    CHECK(contains(spoil([](const Spoiled& s) {
+                       std::vector<Item> all = without(s.items(), kSecondNorm);
+                       all.push_back({kSecondNorm, Tensor::zeros({13})});
+                       s.write(all);
+                   }),
+                   "; different: transformer.h.1.ln_2.weight is (13) and should be (12);"));
+    // The file has both names of a tied weight.
+    CHECK(contains(spoil([](const Spoiled& s) {
+                       std::vector<Item> all = s.items();
+                       all.push_back({"lm_head.weight", Tensor::zeros({23, 12})});
+                       s.write(all);
+                   }),
+                   "lm_head.weight is not transformer.wte.weight, with which it is tied"));
+    // Sizes that a file says, but its tensors do not have: nothing is allocated for them.
+    CHECK(contains(
+        spoil([](const Spoiled& s) { s.replace("\"vocab_size\": 23", "\"vocab_size\": 2147483647"); }),
+        "transformer.wte.weight is (23, 12) and should be (2147483647, 12)"));
+    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_layer\": 2", "\"n_layer\": 10000"); }),
+                   "missing: transformer.h.2.ln_1.weight"));
+    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_positions\": 9", "\"n_positions\": 8"); }),
+                   "transformer.wpe.weight is (9, 12) and should be (8, 12)"));
+    CHECK(contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "config.json"); }),
+                   "config.json: cannot be opened"));
+    CHECK(contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "model.safetensors"); }),
+                   "there is neither model.safetensors nor"));
+    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"gpt2\"", "\"gpt_neox\""); }), "gpt_neox"));
+    const std::string bytes = content(Spoiled().folder / "model.safetensors");
+    for (const std::size_t left : {std::size_t{0}, std::size_t{7}, std::size_t{100}, bytes.size() - 1})
+        CHECK(contains(
+            spoil([&](const Spoiled& s) { put(s.folder / "model.safetensors", bytes.substr(0, left)); }),
+            "model.safetensors: "));
+}
+
+TEST_CASE("hugging face folder: what is ignored is told", "[models][hugging_face]") {
+    const Spoiled s;
+    std::vector<Item> all = s.items();
+    all.push_back({"transformer.h.0.attn.bias", Tensor::zeros({1, 1, 9, 9})});
+    all.push_back({"transformer.h.1.attn.bias", Tensor::zeros({1, 1, 9, 9})});
+    s.write(all);
+    const hugging_face::Folder folder(s.folder.path);
+    REQUIRE(folder.notes.size() == 1);
+    CHECK(folder.notes[0] ==
+          "tensors that this model does not use are ignored: \"transformer.h.0.attn.bias\" and 1 more");
+    CHECK(equal(load_hugging_face<LanguageModel>(folder), s.model));
+}
+
+TEST_CASE("hugging face folder: the table of rotary positions is not larger than the model",
+          "[models][hugging_face]") {
+    const tests::Folder folder;
+    StackConfig c = small_of(Family::llama);
+    const LanguageModel model(c, Rng(1));
+    save_hugging_face(folder.path, model, config_of(c, Family::llama, Head::language_model));
+    std::string json = content(folder / "config.json");
+    const std::string nine = "\"max_position_embeddings\": 9";
+    put(folder / "config.json",
+        json.replace(json.find(nine), nine.size(), "\"max_position_embeddings\": 2000000000"));
+    const hugging_face::Folder opened(folder.path);
+    CHECK(opened.config.max_length == 1 << 20);
+    REQUIRE(opened.notes.size() == 1);
+    CHECK(contains(opened.notes[0], "texts of up to 1048576 tokens, instead of 2000000000"));
+    CHECK(load_hugging_face<LanguageModel>(opened).config.max_length == 1 << 20);
+}
+
+TEST_CASE("hugging face folder: progress, in numbers", "[models][hugging_face]") {
+    const Spoiled s;
+    std::vector<int64_t> done;
+    int64_t total = 0;
+    load_hugging_face<LanguageModel>(hugging_face::Folder(s.folder.path),
+                                     {.on_progress = [&](int64_t now, int64_t all) {
+                                         done.push_back(now);
+                                         total = all;
+                                     }});
+    REQUIRE(!done.empty());
+    CHECK(done.back() == total);
+    CHECK(total == nn::parameter_count(s.model));
+    CHECK(std::is_sorted(done.begin(), done.end()));
+}
+
+TEST_CASE("hugging face folder: files of the text are copied", "[models][hugging_face]") {
+    const tests::Folder from, to;
+    from.write("vocab.txt", "[PAD]\n");
+    from.write("tokenizer_config.json", "{}");
+    from.write("notes.md", "x");
+    hugging_face::copy_text_files(from.path, to.path);
+    CHECK(to.files() == 2);
+    CHECK(content(to / "vocab.txt") == "[PAD]\n");
+    hugging_face::copy_text_files(from.path, from.path);
+    CHECK(content(from / "vocab.txt") == "[PAD]\n");
+}
