@@ -217,7 +217,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_attention bench_profile)
-.PHONY: bench bench-peers bench-staircase bench-plain bench-multi30k curves
+.PHONY: bench bench-peers bench-loading bench-staircase bench-plain bench-multi30k curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
@@ -229,6 +229,9 @@ bench-peers: $(addprefix $(OUT)/bench/,bench_training bench_decoding bench_atten
 
 bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
 	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)
+
+bench-loading: $(OUT)/bench/bench_loading  ## how long a model of others takes to load, against reading its file: FOLDER=one, else of GPT-2's size
+	@$(OUT)/bench/bench_loading $(if $(FOLDER),'$(FOLDER)') $(BENCH_ARGUMENTS)
 
 bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plain form, in time and in memory
 	@$(OUT)/bench/bench_plain $(BENCH_ARGUMENTS)
