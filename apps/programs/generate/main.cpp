@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "apps/kit/progress.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/generate/score.h"
@@ -21,15 +20,6 @@ using autograd::join;
 using models::Writer;
 
 namespace {
-
-Writer load(const std::string& path, const std::string& precision) {
-    Writer w = Writer::load(path, kit::loading(path));
-    kit::set_precision(w.model.config.block.precision, precision);
-    kit::announce(kit::name(), nn::parameter_count(w.model), w.model.config.block.precision);
-    for (const std::string& note : w.notes)
-        kit::say(join(path, ": ", note));
-    return w;
-}
 
 // All of standard input, without the line break at its end.
 std::string piped_prompt() {
@@ -84,7 +74,7 @@ void write_command(kit::Options& options) {
     const bool talks = asks && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
     if (asks && !talks)
         s.prompt = piped_prompt();
-    const Writer w = load(words[0], precision);
+    const Writer w = open_model(words[0], precision);
     s.writing = chosen(options, s.writing, w.usual);
     kit::say("drawing: " + described(s.writing.sampling));
     talks ? talk(w, s) : write(w, s);
@@ -103,7 +93,7 @@ void score_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     const std::vector<kit::File> files = kit::read_files({words.begin() + 1, words.end()}, bytes);
-    const Writer w = load(words[0], precision);
+    const Writer w = open_model(words[0], precision);
     check(!w.lines, words[0], ": this model has learned lines; ./apps/char_lm eval measures it");
     const int64_t context = w.model.config.max_length;
     kit::check_usage(stride <= context, "--stride ", stride, ": the model takes only ", context);
@@ -123,20 +113,29 @@ void train_command(kit::Options& options) {
     train(s, folder);
 }
 
+// Of `train`. Returns false if it is none.
+bool print_run(const std::string& path) {
+    TrainSettings s;
+    kit::Options train({"generate"});
+    add_train_options(train, s);
+    return std::filesystem::exists(path + "/last.safetensors") && kit::print_run("generate", path, train);
+}
+
 void info_command(kit::Options& options) {
     std::vector<std::string> words;
     options.rest("MODEL", "a folder from Hugging Face, or what char_lm has saved", words, {1, 1});
     options.parse();
-    const Writer w = Writer::load(words[0], kit::loading(words[0]));
+    // A run that has not ended has no model that others could open.
+    if (!std::filesystem::exists(words[0] + "/config.json") && print_run(words[0]))
+        return;
+    const Writer w = open_model(words[0]);
     const models::StackConfig& c = w.model.config;
     const models::BlockConfig& b = c.block;
     const std::string kind = w.tokenizer ? models::hugging_face::kFamilyNames[static_cast<int>(
                                                models::hugging_face::Folder(words[0]).config.family)]
                                          : "of char_lm";
-    std::cout << words[0] << ": " << kind << ", " << kit::grouped(nn::parameter_count(w.model))
-              << " parameters\n"
-              << "layers: " << c.n_layers << ", " << b.d_model << " wide, feed-forward " << b.d_ff << ", "
-              << b.n_heads << " heads"
+    std::cout << words[0] << ": " << kind << "\nlayers: " << c.n_layers << ", " << b.d_model
+              << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"
               << (b.n_kv_heads > 0 && b.n_kv_heads < b.n_heads ? join(", of keys and values ", b.n_kv_heads)
                                                                : "")
               << "; at most " << kit::grouped(c.max_length) << " tokens\n"
@@ -147,14 +146,7 @@ void info_command(kit::Options& options) {
               << ", vocabulary " << kit::grouped(c.vocabulary) << (w.lines ? "; lines" : "") << '\n'
               << "writes: " << described(w.usual.sampling) << ", at most " << w.usual.max_tokens
               << " tokens\n";
-    for (const std::string& note : w.notes)
-        std::cout << "note: " << note << '\n';
-    if (!std::filesystem::exists(words[0] + "/last.safetensors"))
-        return;
-    TrainSettings s;
-    kit::Options train({"generate"});
-    add_train_options(train, s);
-    kit::print_run("generate", words[0], train);
+    print_run(words[0]);
 }
 
 }  // namespace

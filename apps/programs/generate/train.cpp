@@ -4,9 +4,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "apps/kit/progress.h"
 #include "apps/kit/run.h"
 #include "apps/programs/generate/score.h"
+#include "apps/programs/generate/write.h"
 #include "autograd/base/mapped.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
@@ -52,7 +52,8 @@ Sequence joined(const models::Writer& w, const std::vector<kit::File>& files) {
     return all;
 }
 
-// The last tenth is held out.
+// The last tenth is held out. If these are many pieces, only every so many of them are measured, as a large
+// model takes long.
 struct Parts {
     std::vector<Sequence> training, held_out;
 };
@@ -61,7 +62,13 @@ Parts split(const Sequence& text, int64_t context, const std::string& where) {
     check(end - text.begin() > context && text.end() - end > 1, where, ": a text of ",
           kit::counted(std::ssize(text), "token"), "; --context ", context,
           " needs more, as a tenth is held out");
-    return {{{text.begin(), end}}, kit::cut({{end, text.end()}}, context)};
+    constexpr int64_t kEnough = 16'384;  // tokens
+    const auto every = static_cast<std::size_t>(1 + (text.end() - end) / kEnough);
+    Parts parts = {{{text.begin(), end}}, {}};
+    const std::vector<Sequence> all = kit::cut({{end, text.end()}}, context);
+    for (std::size_t i = 0; i < all.size(); i += every)
+        parts.held_out.push_back(all[i]);
+    return parts;
 }
 
 // Freezes all but the last `layers` layers and the final norm: the tables of tokens and positions, the output
@@ -97,13 +104,13 @@ models::RunParts parts_of(const LanguageModel& model, const TrainSettings& s, co
                           const models::RunFolder& folder) {
     models::RunParts parts = models::parts_of(model, {}, data);
     parts.parameters = learning(model, s.layers);
-    parts.save = [&, as_checkpoint = parts.save](const std::string& path, const models::Metadata& extra,
-                                                 const nn::Training* training) {
+    const models::hugging_face::Folder base(s.words[0]);
+    parts.save = [&, config = base.config, as_checkpoint = parts.save](
+                     const std::string& path, const models::Metadata& extra, const nn::Training* training) {
         if (path != folder.model())
             return as_checkpoint(path, extra, training);
-        const models::hugging_face::Folder from(s.words[0]);
-        models::save_hugging_face(folder.path, model, from.config);
-        models::hugging_face::copy_text_files(from.path, folder.path);
+        models::save_hugging_face(folder.path, model, config);
+        models::hugging_face::copy_text_files(s.words[0], folder.path);
     };
     return parts;
 }
@@ -116,35 +123,28 @@ std::string described(const kit::Measured& loss) {
 }  // namespace
 
 void train(const TrainSettings& s, const models::RunFolder& folder) {
-    models::Writer w = models::Writer::load(s.words[0], kit::loading(s.words[0]));
+    const models::Writer w = open_model(s.words[0], s.run.precision);
     check(w.tokenizer.has_value(), s.words[0],
           ": char_lm has trained this model; ./apps/char_lm train --resume continues its run");
-    LanguageModel& model = w.model;
-    model.config.block.precision = kit::precision_of(s.run.precision);
+    const LanguageModel& model = w.model;
     const int64_t most = model.config.max_length,
                   context = s.context > 0 ? s.context : std::min<int64_t>(256, most);
     kit::check_usage(context <= most, "--context ", context, ": the model takes only ", most);
     const std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes);
     const Parts text = split(joined(w, files), context, files[0].name);
     const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
-    // During training, validation takes only every so many of the held-out pieces if there are many.
-    constexpr int64_t kEnough = 16'384;  // tokens
-    const std::size_t every = 1 + static_cast<std::size_t>(std::ssize(text.held_out) * context / kEnough);
-    std::vector<Sequence> some;
-    for (std::size_t i = 0; i < text.held_out.size(); i += every)
-        some.push_back(text.held_out[i]);
+    const auto held_out = [&] { return kit::measure(model, text.held_out, pad); };
 
     nn::TrainingOptions options = training_options(s);
-    options.validation_loss = [&] { return kit::measure(model, some, pad).nats; };
+    options.validation_loss = [&] { return held_out().nats; };
     models::Run run(
         folder,
         parts_of(model, s, models::text::fingerprint(autograd::mapped(files, &kit::File::text)), folder), {},
         options.adam);
-    kit::announce(kit::name(), nn::parameter_count(model), model.config.block.precision);
     kit::say(join(kit::counted(std::ssize(text.training[0]), "token"), " to learn from, ",
                   kit::counted(nn::parameter_count(run.parts.parameters), "parameter"), " that learn"));
     if (run.training.adam.steps() == 0 && !s.run.check)
-        kit::say("held out, before: " + described(kit::measure(model, text.held_out, pad)));
+        kit::say("held out, before: " + described(held_out()));
     kit::Batches batches(text.training, false, context, pad,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
@@ -159,7 +159,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
          .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
          .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
     if (ended)
-        std::cout << "held out, after: " << described(kit::measure(model, text.held_out, pad)) << '\n';
+        std::cout << "held out, after: " << described(held_out()) << '\n';
 }
 
 }  // namespace plaingrad::generate

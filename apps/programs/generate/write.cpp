@@ -4,7 +4,9 @@
 #include <iostream>
 
 #include "apps/kit/insight.h"
+#include "apps/kit/options.h"
 #include "apps/kit/program.h"
+#include "apps/kit/progress.h"
 
 namespace plaingrad::generate {
 
@@ -73,6 +75,15 @@ kit::Labels names_of_tokens(const Writer& w) {
 }
 
 }  // namespace
+
+Writer open_model(const std::string& path, const std::string& precision) {
+    Writer w = Writer::load(path, kit::loading(path));
+    kit::set_precision(w.model.config.block.precision, precision);
+    kit::announce(kit::name(), nn::parameter_count(w.model), w.model.config.block.precision);
+    for (const std::string& note : w.notes)
+        kit::say(join(path, ": ", note));
+    return w;
+}
 
 std::string described(const models::SamplingOptions& o) {
     std::string text = o.temperature == 0 ? "the most probable token" : join("temperature ", o.temperature);

@@ -7,6 +7,10 @@
 
 namespace plaingrad::generate {
 
+// Loads a model for a command, and says on standard error what it is, and what was ignored in its folder.
+// precision: as of the option; "": the model's own.
+models::Writer open_model(const std::string& path, const std::string& precision = "");
+
 struct WriteSettings {
     std::string prompt = {};
     models::WritingOptions writing = {};
