@@ -36,22 +36,24 @@ std::string plainly(const Writer& w, const std::string& prompt, const WritingOpt
 }  // namespace
 
 TEST_CASE("writer: a folder's text is that of its model and its tokenizer", "[models][writer]") {
-    const Folder folder;
-    write_folder(folder);
-    const Writer w = Writer::load(folder.path);
-    CHECK(w.notes.empty());
-    for (const std::string& prompt : kPrompts)
-        for (const double temperature : {0.0, 1.0}) {
-            const WritingOptions o = {.sampling = {.temperature = temperature, .top_k = 40},
-                                      .max_tokens = 40};
-            std::string streamed;
-            const std::string text =
-                w(prompt, o, Rng(2), [&](const std::string& piece) { streamed += piece; });
-            INFO(prompt);
-            CHECK(text == plainly(w, prompt, o, Rng(2)));
-            CHECK(streamed == text);
-        }
-    CHECK(w("All") == w("All", w.usual, Rng(1)));
+    for (const char* family : {"gpt2", "llama2"}) {
+        const Folder folder;
+        write_folder(folder, family);
+        const Writer w = Writer::load(folder.path);
+        CHECK(w.notes.empty());
+        for (const std::string& prompt : kPrompts)
+            for (const double temperature : {0.0, 1.0}) {
+                const WritingOptions o = {.sampling = {.temperature = temperature, .top_k = 40},
+                                          .max_tokens = 40};
+                std::string streamed;
+                const std::string text =
+                    w(prompt, o, Rng(2), [&](const std::string& piece) { streamed += piece; });
+                INFO(prompt);
+                CHECK(text == plainly(w, prompt, o, Rng(2)));
+                CHECK(streamed == text);
+            }
+        CHECK(w("All") == w("All", w.usual, Rng(1)));
+    }
 }
 
 TEST_CASE("writer: a text ends before a string, after a token, or with a token", "[models][writer]") {
