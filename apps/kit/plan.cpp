@@ -66,18 +66,19 @@ void check_memory(double parameters) {
 }
 
 static void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {
-    const double weights = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
-    const double sum = 4 * weights + std::max(plan.activations, plan.decoding);
-    std::string text = join("memory: weights ", mib(weights), " MiB, gradients ", mib(weights),
-                            ", optimizer ", mib(2 * weights), ", activations about ", mib(plan.activations));
+    const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
+    const double weights = learning + sizeof(autograd::Real) * plan.frozen;
+    const double sum = weights + 3 * learning + std::max(plan.activations, plan.decoding);
+    std::string text = join("memory: weights ", mib(weights), " MiB, gradients ", mib(learning),
+                            ", optimizer ", mib(2 * learning), ", activations about ", mib(plan.activations));
     if (plan.decoding > 0)
         text += join(" or decoding ", mib(plan.decoding));
     text += join(": ", mib(sum), " MiB");
     check_available(sum, text, plan.advice);
     // last.safetensors also holds two numbers per weight for the optimizer. Half a MiB makes mib() round up.
     if (folder)
-        text +=
-            join("; files up to ", mib(weights * static_cast<double>(plan.files + 2) + (1 << 19)), " MiB");
+        text += join("; files up to ",
+                     mib(weights * static_cast<double>(plan.files) + 2 * learning + (1 << 19)), " MiB");
     say(text);
 }
 

@@ -13,6 +13,7 @@ namespace plaingrad::kit {
 struct Plan {
     double activations = 0;  // bytes, of the largest batch
     double decoding = 0;     // bytes; never needed at the same time as the activations
+    double frozen = 0;       // how many weights do not learn: they have no gradients, and no optimizer
     int64_t files = 3;       // how many models the folder will hold
     const char* advice = "a smaller --batch needs less";
     std::string continues = "";  // how to continue a run that has ended; empty: only a new one can be longer

@@ -231,6 +231,8 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
         const Result part = train(frozen, {"--layers", "1"});
         INFO(part.err);
         REQUIRE(part.status == 0);
+        CHECK(contains(part.err, " parameters learn, the others are frozen\n"));
+        CHECK_FALSE(contains(r.err, "frozen"));
         const auto base = Writer::load(folder.path), with = Writer::load(frozen);
         const auto a = nn::parameters(base.model), b = nn::parameters(with.model);
         REQUIRE(a.size() == b.size());

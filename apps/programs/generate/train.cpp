@@ -141,8 +141,10 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
         folder,
         parts_of(model, s, models::text::fingerprint(autograd::mapped(files, &kit::File::text)), folder), {},
         options.adam);
-    kit::say(join(kit::counted(std::ssize(text.training[0]), "token"), " to learn from, ",
-                  kit::counted(nn::parameter_count(run.parts.parameters), "parameter"), " that learn"));
+    const int64_t all = nn::parameter_count(model), learns = nn::parameter_count(run.parts.parameters);
+    kit::say(
+        join(kit::counted(std::ssize(text.training[0]), "token"), " to learn from",
+             learns < all ? "; " + kit::counted(learns, "parameter") + " learn, the others are frozen" : ""));
     if (run.training.adam.steps() == 0 && !s.run.check)
         kit::say("held out, before: " + described(held_out()));
     kit::Batches batches(text.training, false, context, pad,
@@ -156,6 +158,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const bool ended = kit::train(
         run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
         {.activations = kit::activation_bytes(model.config, s.batch * context),
+         .frozen = static_cast<double>(all - learns),
          .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
          .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
     if (ended)
