@@ -9,6 +9,7 @@
 namespace plaingrad::models {
 
 using nn::checkpoint::check_file;
+using std::filesystem::exists;
 
 // In the metadata.
 static constexpr const char *kVocabulary = "char_lm.vocabulary", *kItems = "char_lm.items";
@@ -33,8 +34,9 @@ static Writer load_folder(const std::string& path, const Writer::OnProgress& on_
     return w;
 }
 
+// (A folder without config.json may still be meant as one from there, which then is what is missing.)
 Writer Writer::load(const std::string& path, const OnProgress& on_progress) {
-    if (std::error_code none; std::filesystem::exists(path + "/config.json", none))
+    if (std::error_code none; exists(path + "/config.json", none) || exists(path + "/tokenizer.json", none))
         return load_folder(path, on_progress);
     const std::string file = model_file(path);
     Metadata metadata;

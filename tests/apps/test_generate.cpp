@@ -275,6 +275,9 @@ TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps
     refused(2, {folder.path, "--prompt", "x", "--stop", ""}, "--stop needs a value: TEXT");
     refused(2, {"score", folder.path}, "an argument is missing: MODEL FILE...");
     refused(1, {folder / "none", "--prompt", "x"}, "none");
+    refused(1, {"tests/golden/hugging_face/bert", "--prompt", "x"},
+            "bert/config.json: a language model is needed: got BertForMaskedLM");
+    refused(1, {"tests/golden/hugging_face/gpt2", "--prompt", "x"}, "gpt2 has no tokenizer.json");
     refused(1, {folder.path}, "/dev/stdin: the file is empty");
     refused(1, {"score", folder.path, folder / "none.txt"}, "none.txt: cannot be opened");
     refused(1, {"score", folder.path, folder.write("nul.txt", std::string("a\0b", 3))},
@@ -282,6 +285,8 @@ TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps
     CHECK(ran({"score", folder.path, folder / "nul.txt", "--bytes"}).status == 0);
     const std::string config = content(folder / "config.json"),
                       weights = content(folder / "model.safetensors");
+    std::filesystem::remove(folder / "config.json");
+    refused(1, {folder.path, "--prompt", "x"}, "config.json");
     folder.write("config.json", "{");
     refused(1, {folder.path, "--prompt", "x"}, "config.json: ");
     folder.write("config.json", config);

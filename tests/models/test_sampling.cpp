@@ -254,7 +254,8 @@ TEST_CASE("sampling: the penalty divides positive logits of the text's tokens, a
     const Ids text = {2, 0, 1, 2, 3};
     SamplingOptions o = options();
     o.repetition_penalty = 2;
-    // By hand: 2/2, -1*2, 3/2 once although it came twice, 0, and 1, which has not come.
+    // By hand: 2/2, -1*2, 3/2 once although it came twice, 0, and 1, which has not come. In transformers 5.23
+    // RepetitionPenaltyLogitsProcessor(2.0) says the same.
     const std::vector<Real> expected = {1, -2, 1.5, 0, 1};
     for (int i = 0; i < 1000; ++i) {
         const double uniform = (i + 0.5) / 1000;
