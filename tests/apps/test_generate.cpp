@@ -74,7 +74,7 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         o.max_tokens = 30;
         CHECK(r.out == prompt + w(prompt, o, rng.fork(0)) + "\n");
         CHECK(contains(r.err, "generate: "));
-        CHECK(contains(r.err, "drawing: temperature 0.8, top-p 0.95\n"));
+        CHECK(contains(r.err, "drawing: temperature 0.8, top-k 50\n"));
         CHECK(contains(r.err, " tokens/s"));
         CHECK(lines_of(r.err).size() == 3);
 
@@ -86,7 +86,7 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         CHECK(ran({folder.path, "--prompt", prompt, "--tokens", "30", "--temperature", "0",
                    "--repetition-penalty", "1.3"})
                   .out == prompt + w(prompt, o, rng) + "\n");
-        o.sampling = {.temperature = 1.5, .top_k = 5, .top_p = 0.95};
+        o.sampling = {.temperature = 1.5, .top_k = 5};
         const std::string whole = w("", o, rng.fork(0));
         const Words hot = {folder.path, "--prompt", "",  "--tokens", "30", "--temperature",
                            "1.5",       "--top-k",  "5", "--seed",   "4"};

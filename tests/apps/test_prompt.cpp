@@ -198,7 +198,7 @@ TEST_CASE("prompt: generate, with a model whose words nobody lists", "[apps][pro
     const Folder folder;
     write_folder(folder);
     Talk t("generate", {folder.path, "--tokens", "9", "--stop", "x"}, ":help lists commands");
-    CHECK(contains(t.said(), "drawing: temperature 0.8, top-p 0.95"));
+    CHECK(contains(t.said(), "drawing: temperature 0.8, top-k 50"));
     const std::string first = answer(t, "All human"), second = answer(t, "All human");
     CHECK(first.starts_with("All human"));
     CHECK(contains(first, "\nprompt: "));
