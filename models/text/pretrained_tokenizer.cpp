@@ -84,15 +84,24 @@ Ids PretrainedTokenizer::ids_of(std::string_view text) const {
     return ids;
 }
 
+PretrainedTokenizer::Encoding PretrainedTokenizer::encode_texts(const std::vector<std::string_view>& texts,
+                                                                const EncodeOptions& options) const {
+    autograd::check(texts.size() == 1 || texts.size() == 2, "[PretrainedTokenizer] one text or two: got ",
+                    texts.size());
+    std::vector<Ids> ids;
+    for (const std::string_view text : texts)
+        ids.push_back(ids_of(text));
+    return pipeline_->around(std::move(ids), options.add_special_tokens, options.max_length);
+}
+
 Ids PretrainedTokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-    return pipeline_->around({ids_of(text)}, options.add_special_tokens).ids;
+    return encode_texts({text}, options).ids;
 }
 
 PretrainedTokenizer::Encoding PretrainedTokenizer::encode_pair(std::string_view first,
                                                                std::string_view second,
                                                                const EncodeOptions& options) const {
-    Ids a = ids_of(first), b = ids_of(second);
-    return pipeline_->around({std::move(a), std::move(b)}, options.add_special_tokens);
+    return encode_texts({first, second}, options);
 }
 
 std::vector<std::string> PretrainedTokenizer::tokens(const Ids& ids, bool skip_special_tokens) const {

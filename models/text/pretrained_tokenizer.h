@@ -28,6 +28,9 @@ namespace plaingrad::models::text {
 
 struct EncodeOptions {
     bool add_special_tokens = true;  // such as [CLS] and [SEP], or the start of a text
+    // At most so many ids, special tokens included; 0: all. What is longer loses its end; of two texts the
+    // longer one, and when both are equally long, both (as "longest_first" in transformers).
+    int64_t max_length = 0;
 };
 struct DecodeOptions {
     bool skip_special_tokens = false;
@@ -44,7 +47,9 @@ public:
     std::vector<int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
     using Encoding = pretrained::Encoding;
-    // Two texts with what the model wants around and between them.
+    // One text, or two, with what the model wants around and between them.
+    Encoding encode_texts(const std::vector<std::string_view>& texts,
+                          const EncodeOptions& options = {}) const;
     Encoding encode_pair(std::string_view first, std::string_view second,
                          const EncodeOptions& options = {}) const;
 

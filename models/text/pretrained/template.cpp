@@ -1,5 +1,7 @@
 #include "models/text/pretrained/template.h"
 
+#include <algorithm>
+
 namespace plaingrad::models::text::pretrained {
 namespace {
 
@@ -77,9 +79,30 @@ Template Template::from(const Part& part) {
     return all;
 }
 
-Encoding Template::operator()(const std::vector<std::vector<int32_t>>& texts, bool special) const {
+// Of two texts the longer one loses its end, until both are equally long; then both do.
+static bool cut(std::vector<std::vector<int32_t>>& texts, std::size_t room) {
+    const bool two = texts.size() == 2, second_is_longer = two && texts[1].size() >= texts[0].size();
+    std::vector<int32_t>& longer = texts[second_is_longer ? 1 : 0];
+    std::size_t other = two ? texts[second_is_longer ? 0 : 1].size() : 0;
+    if (longer.size() + other <= room)
+        return false;
+    if (two) {
+        other = std::min(other, room / 2);
+        texts[second_is_longer ? 0 : 1].resize(other);
+    }
+    longer.resize(room - other);
+    return true;
+}
+
+Encoding Template::operator()(std::vector<std::vector<int32_t>> texts, bool special,
+                              int64_t max_length) const {
     Encoding all;
-    for (const Item& item : texts.size() == 1 ? single : pair) {
+    const std::vector<Item>& items = texts.size() == 1 ? single : pair;
+    const auto around =
+        special ? std::count_if(items.begin(), items.end(), [](const Item& i) { return !i.is_text; }) : 0;
+    if (max_length > 0)
+        all.cut = cut(texts, static_cast<std::size_t>(std::max<int64_t>(0, max_length - around)));
+    for (const Item& item : items) {
         if (item.is_text && static_cast<std::size_t>(item.id) < texts.size()) {
             const std::vector<int32_t>& ids = texts[static_cast<std::size_t>(item.id)];
             all.ids.insert(all.ids.end(), ids.begin(), ids.end());

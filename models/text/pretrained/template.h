@@ -11,6 +11,7 @@ namespace plaingrad::models::text::pretrained {
 // Ids, and for each the text to which it belongs (BERT's token types, 0 and 1).
 struct Encoding {
     std::vector<int32_t> ids, type_ids;
+    bool cut = false;  // whether a text lost its end
 };
 
 class Template {
@@ -27,8 +28,8 @@ public:
     // `cls` before the first text and `sep` after each.
     static Template bert(int32_t cls, int32_t sep);
 
-    // texts: the ids of one or two. special: with the special tokens.
-    Encoding operator()(const std::vector<std::vector<int32_t>>& texts, bool special) const;
+    // texts: the ids of one or two. special: with the special tokens. max_length: see EncodeOptions.
+    Encoding operator()(std::vector<std::vector<int32_t>> texts, bool special, int64_t max_length = 0) const;
 
     std::vector<Item> single = {{true, 0, 0}}, pair = {{true, 0, 0}, {true, 1, 1}};
 };

@@ -130,7 +130,7 @@ TEST_CASE("pretrained tokenizers: ids and texts are the library's", "[text][pret
             CHECK(tokenizer.decode(ids, {.skip_special_tokens = true}) == wanted.skipped[i]);
             CHECK(streamed(tokenizer, ids) == wanted.decoded[i]);
         }
-        const auto [ids, type_ids] = tokenizer.encode_pair("All human", "beings?");
+        const auto [ids, type_ids, cut] = tokenizer.encode_pair("All human", "beings?");
         CAPTURE(name);
         CHECK(ids == wanted.pair[0]);
         CHECK(type_ids == wanted.pair[1]);
@@ -189,6 +189,43 @@ TEST_CASE("pretrained tokenizers: special tokens are added or not", "[text][pret
     CHECK_FALSE(bert.id("nowhere").has_value());
     CHECK_FALSE(bert.special("cls_token").has_value());  // no tokenizer_config.json
     CHECK(bert.encode_pair("a", "b", {.add_special_tokens = false}).type_ids == Ids{0, 1});
+}
+
+// How many tokens of each text transformers 5.23 left with truncation=True.
+TEST_CASE("pretrained tokenizers: what is too long loses its end", "[text][pretrained]") {
+    const PretrainedTokenizer bert = PretrainedTokenizer::open(kFolder + "bert_uncased");
+    const auto times = [](const std::string& word, int n) {
+        std::string text;
+        for (int i = 0; i < n; ++i)
+            text += word + ' ';
+        return text;
+    };
+    struct Case {
+        int a, b, most, a_left, b_left;
+    };
+    const int32_t a = bert.id("a").value(), b = bert.id("b").value();
+    for (const auto& c : {Case{5, 5, 13, 5, 5}, Case{5, 5, 12, 4, 5}, Case{5, 5, 9, 3, 3},
+                          Case{5, 5, 8, 2, 3}, Case{6, 5, 8, 3, 2}, Case{5, 6, 8, 2, 3}, Case{9, 2, 10, 5, 2},
+                          Case{2, 9, 10, 2, 5}, Case{2, 2, 3, 0, 0}, Case{3, 4, 7, 2, 2}, Case{4, 3, 9, 3, 3},
+                          Case{1, 9, 4, 0, 1}, Case{9, 1, 5, 1, 1}}) {
+        CAPTURE(c.a, c.b, c.most);
+        const auto e = bert.encode_pair(times("a", c.a), times("b", c.b), {.max_length = c.most});
+        CHECK(std::count(e.ids.begin(), e.ids.end(), a) == c.a_left);
+        CHECK(std::count(e.ids.begin(), e.ids.end(), b) == c.b_left);
+        CHECK(e.ids.size() == e.type_ids.size());
+        CHECK(e.cut == (c.a + c.b + 3 > c.most));
+        CHECK(std::ssize(e.ids) <= c.most);
+    }
+    const Ids five = bert.encode(times("a", 5));
+    REQUIRE(five.size() == 7);
+    CHECK(bert.encode(times("a", 5), {.max_length = 7}) == five);
+    CHECK(bert.encode(times("a", 5), {.max_length = 6}) == Ids{five[0], a, a, a, a, five[6]});
+    CHECK(bert.encode(times("a", 5), {.max_length = 2}) == Ids{five[0], five[6]});
+    CHECK(bert.encode(times("a", 5), {.add_special_tokens = false, .max_length = 3}) == Ids{a, a, a});
+    CHECK_FALSE(bert.encode_texts({"a"}, {.max_length = 3}).cut);
+    CHECK(bert.encode_texts({"a a"}, {.max_length = 3}).cut);
+    CHECK_THROWS_AS(bert.encode_texts({}), autograd::Error);
+    CHECK_THROWS_AS(bert.encode_texts({"a", "a", "a"}), autograd::Error);
 }
 
 TEST_CASE("pretrained tokenizers: text that is not UTF-8", "[text][pretrained]") {
