@@ -105,6 +105,13 @@ void save_hugging_face(const std::string& folder, const Model& model, const Conf
 
 namespace hugging_face {
 
+text::PretrainedTokenizer open_tokenizer(const Folder& folder) {
+    auto tokenizer = text::PretrainedTokenizer::open(folder.path);
+    check_file(tokenizer.size() <= folder.config.vocabulary, folder.path, ": the tokenizer has ",
+               tokenizer.size(), " ids, the model ", folder.config.vocabulary);
+    return tokenizer;
+}
+
 void copy_text_files(const std::string& from, const std::string& to) {
     std::error_code error;
     if (fs::equivalent(from, to, error))

@@ -2,7 +2,7 @@
 //
 //     const hugging_face::Folder folder("gpt2");
 //     const auto model = load_hugging_face<LanguageModel>(folder);
-//     const auto tokenizer = text::PretrainedTokenizer::open("gpt2");  # models/text/pretrained_tokenizer.h
+//     const auto tokenizer = hugging_face::open_tokenizer(folder);  # models/text/pretrained_tokenizer.h
 //     ...
 //     save_hugging_face("mine", model, folder.config);   # in Python: GPT2LMHeadModel.from_pretrained("mine")
 //     hugging_face::copy_text_files("gpt2", "mine");
@@ -22,6 +22,7 @@
 #include "models/hugging_face/folder.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
+#include "models/text/pretrained_tokenizer.h"
 #include "models/text_encoder.h"
 #include "nn/checkpoint/state_dict.h"
 
@@ -45,6 +46,9 @@ template <nn::Module Model>
 void save_hugging_face(const std::string& folder, const Model& model, const hugging_face::Config& config);
 
 namespace hugging_face {
+
+// The folder's tokenizer. Throws FileError also for one that has ids beyond the model's vocabulary.
+text::PretrainedTokenizer open_tokenizer(const Folder& folder);
 
 // Copies what a folder has besides its model: the files of its tokenizer and generation_config.json.
 void copy_text_files(const std::string& from, const std::string& to);

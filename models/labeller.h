@@ -1,6 +1,7 @@
-// From a text to its label: a Classifier with its text reader and the names of its classes.
+// From a text to its label: a Classifier with what makes its texts ids, and the names of its classes.
 //
-//     const auto label = models::Labeller::load("run");  // of `classify train ... --save run`
+//     const auto label = models::Labeller::load("run");   // of `classify train ... --save run`
+//     const auto label = models::Labeller::load("sst2");  // a folder from Hugging Face: BERT
 //     std::cout << label("what a lovely evening")[0].name;
 //
 // It computes in the precision of the saved model. To choose another, the object must not be const:
@@ -8,7 +9,10 @@
 //     label.model.config.stack.block.precision = models::Precision::float32;
 #pragma once
 
+#include <optional>
+
 #include "models/classifier.h"
+#include "models/hugging_face.h"
 #include "models/text/reader.h"
 
 namespace plaingrad::models {
@@ -19,20 +23,33 @@ struct Label {
 };
 
 struct Labeller {
-    // What `classify train` has saved: a run's folder (see model_file), or one of the files in it. Throws
-    // FileError naming the file for any other.
-    static Labeller load(const std::string& path);
-    // For a saved model: what its file has besides the configuration.
+    // What `classify train` has saved: a run's folder (see model_file), or one of the files in it; or a
+    // folder from Hugging Face with a BertForSequenceClassification. Throws FileError naming the file for any
+    // other.
+    // on_progress: of such a folder's weights; in numbers.
+    using OnProgress = std::function<void(int64_t done, int64_t all)>;
+    static Labeller load(const std::string& path, const OnProgress& on_progress = {});
+    // For a saved model of `classify train`: what its file has besides the configuration.
     nn::checkpoint::Metadata metadata() const;
 
     // All labels, the most probable first. Throws Error, as `probabilities` does, for a text without words.
     std::vector<Label> operator()(const std::string& text) const;
-    // Of many texts, for each the probabilities in the order of `labels`.
+    // Of many texts, for each the probabilities in the order of `labels`. A text has the same ones, bit for
+    // bit, alone and among others.
     std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
 
+    using Encoding = text::PretrainedTokenizer::Encoding;
+    // What the model reads of a text; `cut` if that is not all.
+    Encoding encode(const std::string& text) const;
+    // The model's, of such texts: (B, classes).
+    Tensor logits(const std::vector<Encoding>& texts, const Mode& mode) const;
+
     Classifier model;
-    text::Reader reader;
-    std::vector<std::string> labels;  // in alphabetical order
+    text::Reader reader = {{}, {}};                           // of `classify train`
+    std::vector<std::string> labels;                          // of `classify train`: in alphabetical order
+    std::optional<text::PretrainedTokenizer> tokenizer = {};  // of a folder from Hugging Face
+    bool pairs = false;                   // whether each text is two, with a tab between; for such a folder
+    std::vector<std::string> notes = {};  // a line each: what was ignored in the folder, and why
 };
 
 }  // namespace plaingrad::models

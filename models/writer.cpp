@@ -17,10 +17,8 @@ static constexpr const char *kVocabulary = "char_lm.vocabulary", *kItems = "char
 static Writer load_folder(const std::string& path, const Writer::OnProgress& on_progress) {
     const hugging_face::Folder folder(path);
     Writer w = {load_hugging_face<LanguageModel>(folder, {.on_progress = on_progress})};
-    w.tokenizer = text::PretrainedTokenizer::open(path);
+    w.tokenizer = hugging_face::open_tokenizer(folder);
     StackConfig& config = w.model.config;
-    check_file(w.tokenizer->size() <= config.vocabulary, path, ": the tokenizer has ", w.tokenizer->size(),
-               " ids, the model ", config.vocabulary);
     const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
     w.usual.sampling = generation.sampling;
     w.usual.stop = generation.stop;

@@ -145,11 +145,19 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     return true;
 }
 
-void info(const std::string& program, Options& options, Options& train) {
+void info(const std::string& program, Options& options, Options& train, PrintFolder print_folder) {
     std::error_code none;
     std::vector<std::string> words;
-    options.rest("FOLDER", "the folder given to --save", words, {1, 1});
+    options.rest("FOLDER",
+                 print_folder == nullptr ? "the folder given to --save"
+                                         : "the folder given to --save, or one from Hugging Face",
+                 words, {1, 1});
     options.parse();
+    if (print_folder != nullptr && fs::exists(fs::path(words[0]) / "config.json", none)) {
+        print_folder(words[0]);
+        if (!fs::exists(fs::path(words[0]) / "last.safetensors", none))
+            return;
+    }
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
     for (const auto& entry : fs::directory_iterator(words[0], none))

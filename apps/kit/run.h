@@ -37,16 +37,18 @@ bool end(models::Run& run);
 // `train`. path: a run's folder, or a file. Prints nothing and returns false if that is no checkpoint of such
 // a run.
 bool print_run(const std::string& program, const std::string& path, Options& train);
-// The whole command `info FOLDER`, of one run or several, for programs whose `info` prints nothing else.
-// add_rows: of the settings that the program trains with.
-void info(const std::string& program, Options& options, Options& train);
+// The whole command `info FOLDER`, of one run or several. add_rows: of the settings that the program trains
+// with. print_folder: what else it prints about a folder from Hugging Face, if the program opens any.
+using PrintFolder = void (*)(const std::string& path);
+void info(const std::string& program, Options& options, Options& train, PrintFolder print_folder);
 template <class Settings>
-Command info_command(const std::string& program, void (*add_rows)(Options&, Settings&)) {
+Command info_command(const std::string& program, void (*add_rows)(Options&, Settings&),
+                     PrintFolder print_folder = nullptr) {
     return {"info", "shows the progress and the settings of a run", [=](Options& options) {
                 Settings settings;
                 Options train({program});
                 add_rows(train, settings);
-                info(program, options, train);
+                info(program, options, train, print_folder);
             }};
 }
 

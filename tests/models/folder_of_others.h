@@ -41,4 +41,39 @@ inline models::LanguageModel write_folder(const Folder& folder, const std::strin
     return model;
 }
 
+// A BERT with a vocabulary of words, ids 0 to 4 being those of BERT's special tokens. Returns the model, a
+// Classifier with three classes, a MaskedLanguageModel or a TextEncoder.
+inline const std::string kBertWords =
+    "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\na\nday\nnight\nlovely\nawful\n##ly\n.\n";
+template <class Model>
+Model write_bert(const Folder& folder, const std::string& words = kBertWords) {
+    constexpr bool classifies = std::is_same_v<Model, models::Classifier>;
+    using models::hugging_face::Head;
+    models::StackConfig s = models::bert();
+    s.vocabulary = 15;  // two more than there are words
+    s.max_length = 12;
+    s.n_layers = 2;
+    s.block.d_model = 24;
+    s.block.n_heads = 4;
+    s.block.d_ff = 40;
+    s.specials = {.start = 0, .ends = {}, .pad = 0, .never = {}};
+    const auto config = [&] {
+        if constexpr (classifies)
+            return models::ClassifierConfig{.stack = s, .classes = 3, .pooling = models::Pooling::pooler};
+        else
+            return s;
+    }();
+    Model model(config, models::Rng(1));
+    stir(model);
+    models::hugging_face::Config c = models::hugging_face::config_of(
+        s, models::hugging_face::Family::bert,
+        classifies                                           ? Head::classifier
+        : std::is_same_v<Model, models::MaskedLanguageModel> ? Head::masked_language_model
+                                                             : Head::none);
+    c.labels = {"sad", "glad", "in between"};
+    save_hugging_face(folder.path, model, c);
+    folder.write("vocab.txt", words);
+    return model;
+}
+
 }  // namespace plaingrad::tests

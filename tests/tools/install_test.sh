@@ -18,7 +18,7 @@ make_quietly install
 make_quietly install  # a second time changes nothing
 version=$(sed -n 's/.*kVersion = "\(.*\)".*/\1/p' autograd/base/version.h)
 
-for program in reverse_task toy_translate explain tasks char_lm classify generate translate report; do
+for program in reverse_task toy_translate explain tasks char_lm classify fill generate translate report; do
     said=$(cd "$home" && "$prefix/bin/plaingrad-$program" --version)
     [ "$said" = "$program (plaingrad) $version" ] || fail "$program --version says '$said'"
     (cd "$home" && PATH="$prefix/bin:$PATH" "plaingrad-$program" --help) >"$home/help"

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "apps/kit/program.h"
+#include "apps/kit/pipe.h"
 #include "autograd/base/check.h"
 #include "models/settings.h"
 #include "models/text/lines.h"
@@ -41,12 +41,6 @@ Example parse_line(const std::string& line, const std::string& where) {
 
 }  // namespace
 
-void report_replaced(const std::string& where, int64_t bytes) {
-    if (bytes > 0)
-        kit::say(
-            autograd::join(kit::name(), ": ", where, ": bytes that are not text, read as U+FFFD: ", bytes));
-}
-
 std::vector<Example> read_examples(const std::string& path) {
     int64_t replaced = 0;
     const std::vector<std::string> lines = models::text::read_lines_leniently(path, replaced);
@@ -55,7 +49,7 @@ std::vector<Example> read_examples(const std::string& path) {
         if (has_text(lines[i]))
             examples.push_back(parse_line(lines[i], autograd::join(path, ":", i + 1)));
     check(!examples.empty(), path, ": there is no line with a label and a text in this file");
-    report_replaced(path, replaced);
+    kit::report_replaced(path, replaced);
     return examples;
 }
 
@@ -76,8 +70,8 @@ std::vector<std::string> collect_labels(const std::vector<Example>& examples, co
 }
 
 std::size_t index_of(const Example& e, const std::vector<std::string>& labels) {
-    const auto found = std::lower_bound(labels.begin(), labels.end(), e.label);
-    check(found != labels.end() && *found == e.label, e.where, ": the label '", e.label,
+    const auto found = std::find(labels.begin(), labels.end(), e.label);
+    check(found != labels.end(), e.where, ": the label '", e.label,
           "' is not among those that were learned: ", models::listed(labels));
     return static_cast<std::size_t>(found - labels.begin());
 }

@@ -16,8 +16,6 @@ struct Example {
 // Lines of label<TAB>text; without a tab the first word is the label. Throws Error naming the file and the
 // line.
 std::vector<Example> read_examples(const std::string& path);
-// Says on standard error how many bytes were not text, if any.
-void report_replaced(const std::string& where, int64_t bytes);
 
 // The labels in alphabetical order. Throws Error for what cannot be learned: all lines have the same label,
 // or a label has only one line.

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <iostream>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "apps/kit/insight.h"
+#include "apps/kit/pipe.h"
+#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
 #include "apps/kit/text.h"
 #include "autograd/base/mapped.h"
@@ -13,7 +17,10 @@
 
 namespace plaingrad::classify {
 
+using autograd::check;
+using autograd::join;
 using models::Labeller;
+using models::text::has_text;
 
 Confusion evaluate(const Labeller& l, const std::vector<Example>& examples) {
     Confusion c(l.labels);
@@ -83,44 +90,75 @@ void print(const Confusion& c) {
     print_labels(c, row_width);
 }
 
-void report_cuts(const models::text::Reader& reader, const std::vector<Example>& examples) {
-    const auto cut = std::count_if(examples.begin(), examples.end(),
-                                   [&](const Example& e) { return reader.cuts(e.text); });
+void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
+    const auto cut = std::count_if(examples.begin(), examples.end(), [&](const Example& e) {
+        return has_text(e.text) && l.encode(e.text).cut;
+    });
     if (cut > 0)
-        std::cerr << kit::name() << ": texts of more than " << reader.options().max_words
-                  << " words, read only that far: " << cut << '\n';
+        std::cerr << kit::name() << ": texts of more than "
+                  << (l.tokenizer ? kit::counted(l.model.config.stack.max_length, "token")
+                                  : join(l.reader.options().max_words, " words"))
+                  << ", read only that far: " << cut << '\n';
 }
 
-std::string prediction(const Labeller& l, const std::string& text) {
-    const std::vector<models::Label> all = l(text);
-    std::string line = all[0].name;
-    for (const models::Label& label : all)
-        line += '\t' + label.name + '=' + kit::number(label.probability, 4);
+void check_pair(const Labeller& l, const Example& e) {
+    check(!l.pairs || std::count(e.text.begin(), e.text.end(), '\t') == 1, e.where,
+          ": --pair needs two texts with one tab between them");
+}
+
+// "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label first.
+static std::string prediction(const Labeller& l, const std::vector<double>& probabilities) {
+    std::vector<std::size_t> order(l.labels.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return probabilities[a] > probabilities[b]; });
+    std::string line = kit::as_line(l.labels[order[0]]);
+    for (const std::size_t i : order)
+        line += '\t' + kit::as_line(l.labels[i]) + '=' + kit::number(probabilities[i], 4);
     return line;
 }
 
+void predict(const Labeller& l, const std::vector<Example>& texts) {
+    report_cuts(l, texts);
+    std::vector<std::string> some;
+    for (const Example& e : texts)
+        if (has_text(e.text))
+            some.push_back(e.text);
+    const std::vector<std::vector<double>> all = l.probabilities(some);
+    auto next = all.begin();
+    for (const Example& e : texts)
+        std::cout << (has_text(e.text) ? prediction(l, *next++) : "") << '\n';
+    kit::flush_output();
+}
+
 void predict_lines(const Labeller& l, std::istream& in, const std::string& name) {
-    std::string line;
-    for (int64_t number = 1; models::text::next_line(in, line, name, number); ++number) {
-        const std::string where = autograd::join(name, ":", number);
-        int64_t replaced = 0;
-        line = models::text::clean_line(line, where, replaced);
-        report_replaced(where, replaced);
-        report_cuts(l.reader, {{"", line, where}});
-        std::cout << (models::text::has_text(line) ? prediction(l, line) : "") << '\n';
-        kit::flush_output();
+    constexpr std::size_t kAtOnce = 256;
+    std::vector<Example> waiting;
+    const auto answer = [&] { predict(l, std::exchange(waiting, {})); };
+    try {
+        kit::for_each_line(in, name, [&](const std::string& line, const std::string& where) {
+            if (has_text(line))
+                check_pair(l, {"", line, where});
+            waiting.push_back({"", line, where});
+            if (waiting.size() == kAtOnce || in.rdbuf()->in_avail() <= 0)
+                answer();
+        });
+        answer();
+    } catch (const autograd::Error&) {
+        answer();  // to the lines before the one that is wrong
+        throw;
     }
 }
 
-void talk(const Labeller& l) {
-    kit::Prompt prompt = {
-        .noun = "token",
-        .names = kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); }),
-        .read = {},
-        .answer = [&](const std::string& text) {
-            report_cuts(l.reader, {{"", text, "this line"}});
-            std::cout << (models::text::has_text(text) ? prediction(l, text) : "") << '\n';
-        }};
+// A folder from Hugging Face knows every word, by its pieces.
+static kit::Prompt prompt_of(const Labeller& l) {
+    kit::Prompt prompt = {.noun = "token",
+                          .names = {},
+                          .read = [](const std::string& line) { return kit::Reading{line}; },
+                          .answer = {}};
+    if (l.tokenizer)
+        return prompt;
+    prompt.names = kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); });
     prompt.read = [&, names = std::set<std::string>(prompt.names.begin(), prompt.names.end())](
                       const std::string& line) {
         kit::Reading reading = {line};
@@ -131,17 +169,30 @@ void talk(const Labeller& l) {
         }
         return reading;
     };
+    return prompt;
+}
+
+void talk(const Labeller& l) {
+    kit::Prompt prompt = prompt_of(l);
+    prompt.answer = [&](const std::string& text) {
+        const Example e = {"", text, "this line"};
+        check_pair(l, e);
+        predict(l, {e});
+    };
     prompt.commands = {{":next", "[TEXT]  the probabilities of all labels",
                         [&](const std::string& last, const std::string& text) {
                             return kit::listed(autograd::mapped(
                                 l(text.empty() ? last : text), [](const models::Label& label) {
                                     return std::pair(label.name, label.probability);
                                 }));
-                        }},
-                       kit::attention_command(l.model, prompt.names, [&](const std::string& text) {
-                           const std::vector<int32_t> ids = l.reader(text);
-                           return autograd::Tokens(1, std::ssize(ids), ids);
-                       })};
+                        }}};
+    const kit::Labels names =
+        l.tokenizer ? kit::token_names(*l.tokenizer, l.model.config.stack.vocabulary) : prompt.names;
+    if (!l.pairs)  // which the model sees by their types
+        prompt.commands.push_back(kit::attention_command(l.model, names, [&](const std::string& text) {
+            const std::vector<int32_t> ids = l.encode(text).ids;
+            return autograd::Tokens(1, std::ssize(ids), ids);
+        }));
     kit::converse(prompt);
 }
 

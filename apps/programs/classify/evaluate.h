@@ -28,12 +28,15 @@ Confusion evaluate(const models::Labeller& l, const std::vector<Example>& exampl
 void print(const Confusion& c);  // to standard output
 
 // Says on standard error how many texts are longer than the model reads, if any.
-void report_cuts(const models::text::Reader& reader, const std::vector<Example>& examples);
+void report_cuts(const models::Labeller& l, const std::vector<Example>& examples);
 
-// "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label first.
-std::string prediction(const models::Labeller& l, const std::string& text);
+// With Labeller::pairs, throws Error for a text that is not two with a tab between.
+void check_pair(const models::Labeller& l, const Example& example);
 
-// Writes a prediction for each line before it reads the next one.
+// Prints a line for each text: "weather<TAB>weather=0.9731<TAB>time=0.0102...", the most probable label
+// first.
+void predict(const models::Labeller& l, const std::vector<Example>& texts);
+// The same of all lines. What has come is answered before more is waited for.
 void predict_lines(const models::Labeller& l, std::istream& in, const std::string& name);
 
 // Labels what is typed (kit::converse).

@@ -1,11 +1,17 @@
 // Learns to classify texts: an encoder-only Transformer that reads a line and predicts its label.
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 
+#include "apps/kit/pipe.h"
+#include "apps/kit/pretrained.h"
+#include "apps/kit/progress.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "apps/programs/classify/train.h"
+#include "autograd/base/mapped.h"
 #include "models/text/lines.h"
 
 using namespace plaingrad;
@@ -86,43 +92,81 @@ void train_command(kit::Options& options) {
     train_on(s.files.at(0), s, folder);
 }
 
-void predict_command(kit::Options& options) {
+// What a model is opened with, in each command that uses one.
+struct Opening {
     std::vector<std::string> words;
     std::string precision;
-    options.rest("MODEL [TEXT...]", "a saved model; texts, otherwise the lines of standard input", words,
-                 {.least = 1});
-    options.add_precision(precision);
-    options.add_threads();
-    options.parse();
-    for (std::size_t i = 1; i < words.size(); ++i)
-        kit::check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
+    bool pair = false;
+
+    void add_to(kit::Options& options) {
+        options.add("--pair", "each text is two, with a tab between; for folders from Hugging Face", pair);
+        options.add_precision(precision);
+        options.add_threads();
+        options.parse();
+    }
+};
+
+models::Labeller open_model(const std::string& path, const std::string& precision = "") {
+    models::Labeller l = models::Labeller::load(path, kit::loading(path));
+    autograd::Precision& own = l.model.config.stack.block.precision;
+    kit::set_precision(own, precision);
+    if (l.tokenizer)
+        kit::say_opened(path, nn::parameter_count(l.model), own, l.notes);
+    return l;
+}
+
+models::Labeller open_model(const Opening& o) {
+    models::Labeller l = open_model(o.words[0], o.precision);
+    check(!o.pair || (l.tokenizer && l.model.config.stack.token_types >= 2), o.words[0],
+          ": this model reads one text at a time; leave out --pair");
+    l.pairs = o.pair;
+    return l;
+}
+
+void predict_command(kit::Options& options) {
+    Opening o;
+    options.rest("MODEL [TEXT...]",
+                 "a saved model or a folder from Hugging Face; texts, otherwise the lines of standard input",
+                 o.words, {.least = 1});
+    o.add_to(options);
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
-    models::Labeller l = models::Labeller::load(words[0]);
-    kit::set_precision(l.model.config.stack.block.precision, precision);
-    for (std::size_t i = 1; i < words.size(); ++i) {
+    std::vector<Example> texts;
+    for (std::size_t i = 1; i < o.words.size(); ++i) {
+        kit::check_usage(models::text::has_text(o.words[i]), "text ", i, " is empty");
         int64_t replaced = 0;
-        const std::string text = models::text::replace_invalid_utf8(words[i], replaced);
-        report_replaced("the command line", replaced);
-        report_cuts(l.reader, {{"", text, "the command line"}});
-        std::cout << prediction(l, text) << '\n';
+        texts.push_back({"", models::text::replace_invalid_utf8(o.words[i], replaced), join("text ", i)});
+        kit::report_replaced("the command line", replaced);
     }
-    if (words.size() == 1)
+    const models::Labeller l = open_model(o);
+    for (const Example& e : texts)
+        check_pair(l, e);
+    if (!texts.empty())
+        predict(l, texts);
+    else
         kit::can_prompt() ? talk(l) : predict_lines(l, std::cin, "standard input");
 }
 
 void eval_command(kit::Options& options) {
-    std::vector<std::string> words;
-    std::string precision;
-    options.rest("MODEL FILE", "a saved model; lines of label<TAB>text, or label and text", words, {2, 2});
-    options.add_precision(precision);
-    options.add_threads();
-    options.parse();
-    models::Labeller l = models::Labeller::load(words[0]);
-    kit::set_precision(l.model.config.stack.block.precision, precision);
-    const std::vector<Example> examples = read_examples(words[1]);
-    report_cuts(l.reader, examples);
+    Opening o;
+    options.rest("MODEL FILE",
+                 "a saved model or a folder from Hugging Face; lines of label<TAB>text, or label and text",
+                 o.words, {2, 2});
+    o.add_to(options);
+    const models::Labeller l = open_model(o);
+    const std::vector<Example> examples = read_examples(o.words[1]);
+    for (const Example& e : examples)
+        check_pair(l, e);
+    report_cuts(l, examples);
     print(evaluate(l, examples));
+}
+
+void print_folder(const std::string& path) {
+    const models::Labeller l = open_model(path);
+    const models::StackConfig& stack = l.model.config.stack;
+    kit::print_sizes(path, "bert", stack);
+    std::cout << "text: tokens, vocabulary " << kit::grouped(stack.vocabulary) << '\n';
+    kit::say("labels: " + models::listed(autograd::mapped(l.labels, kit::as_line)), STDOUT_FILENO);
 }
 
 }  // namespace
@@ -134,5 +178,5 @@ int main(int argc, char** argv) {
          {"train", "learns from a file with a label and a text on each line", train_command},
          {"predict", "predicts the labels of texts with a saved model", predict_command},
          {"eval", "measures a model on a labelled file", eval_command},
-         kit::info_command("classify", add_train_options)});
+         kit::info_command("classify", add_train_options, print_folder)});
 }

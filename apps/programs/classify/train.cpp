@@ -97,8 +97,8 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
     kit::announce(kit::name(), nn::parameter_count(l.model), l.model.config.stack.block.precision);
     std::cerr << kit::grouped(std::ssize(corpus.training)) << " texts to learn from, "
               << kit::grouped(std::ssize(corpus.held_out)) << " held out; " << labels.size() << " labels\n";
-    report_cuts(l.reader, corpus.training);
-    report_cuts(l.reader, corpus.held_out);
+    report_cuts(l, corpus.training);
+    report_cuts(l, corpus.held_out);
     return l;
 }
 

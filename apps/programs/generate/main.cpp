@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "apps/kit/pretrained.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/generate/score.h"
@@ -130,16 +131,11 @@ void info_command(kit::Options& options) {
         return;
     const Writer w = open_model(words[0]);
     const models::StackConfig& c = w.model.config;
-    const models::BlockConfig& b = c.block;
     const std::string kind = w.tokenizer ? models::hugging_face::kFamilyNames[static_cast<int>(
                                                models::hugging_face::Folder(words[0]).config.family)]
                                          : "of char_lm";
-    std::cout << words[0] << ": " << kind << "\nlayers: " << c.n_layers << ", " << b.d_model
-              << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"
-              << (b.n_kv_heads > 0 && b.n_kv_heads < b.n_heads ? join(", of keys and values ", b.n_kv_heads)
-                                                               : "")
-              << "; at most " << kit::grouped(c.max_length) << " tokens\n"
-              << "text: "
+    kit::print_sizes(words[0], kind, c);
+    std::cout << "text: "
               << (w.tokenizer                ? "tokens"
                   : w.characters.are_bytes() ? "bytes"
                                              : "characters")

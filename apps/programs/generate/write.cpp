@@ -5,6 +5,7 @@
 
 #include "apps/kit/insight.h"
 #include "apps/kit/options.h"
+#include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
 
@@ -56,22 +57,11 @@ void write_one(const Writer& w, const WriteSettings& s, const Rng& rng, Pace& pa
     std::cout << (w.characters.are_bytes() ? "" : "\n");
 }
 
-// A token as a label: spaces and line breaks are visible.
-std::string visible(const std::string& token) {
-    std::string text;
-    for (const char c : token)
-        text += c == ' ' ? "␣" : c == '\n' ? "↵" : std::string(1, c);
-    return text;
-}
-
 kit::Labels names_of_tokens(const Writer& w) {
     if (!w.tokenizer)
         return kit::token_names(w.characters.size(),
-                                [&](int32_t id) { return visible(w.characters.decode(id)); });
-    kit::Labels names(static_cast<std::size_t>(w.model.config.vocabulary));
-    for (int32_t id = 0; id < w.tokenizer->size(); ++id)
-        names[static_cast<std::size_t>(id)] = visible(w.tokenizer->decode({id}));
-    return names;
+                                [&](int32_t id) { return kit::visible(w.characters.decode(id)); });
+    return kit::token_names(*w.tokenizer, w.model.config.vocabulary);
 }
 
 }  // namespace
@@ -79,9 +69,7 @@ kit::Labels names_of_tokens(const Writer& w) {
 Writer open_model(const std::string& path, const std::string& precision) {
     Writer w = Writer::load(path, kit::loading(path));
     kit::set_precision(w.model.config.block.precision, precision);
-    kit::announce(kit::name(), nn::parameter_count(w.model), w.model.config.block.precision);
-    for (const std::string& note : w.notes)
-        kit::say(join(path, ": ", note));
+    kit::say_opened(path, nn::parameter_count(w.model), w.model.config.block.precision, w.notes);
     return w;
 }
 

@@ -1,0 +1,42 @@
+#include "apps/kit/pretrained.h"
+
+#include <iostream>
+
+#include "apps/kit/program.h"
+#include "autograd/base/check.h"
+
+namespace plaingrad::kit {
+
+using autograd::join;
+
+void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
+                const std::vector<std::string>& notes) {
+    announce(name(), parameters, precision);
+    for (const std::string& note : notes)
+        say(join(path, ": ", note));
+}
+
+void print_sizes(const std::string& path, const std::string& kind, const models::StackConfig& c) {
+    const models::BlockConfig& b = c.block;
+    std::cout << path << ": " << kind << "\nlayers: " << c.n_layers << ", " << b.d_model
+              << " wide, feed-forward " << b.d_ff << ", " << b.n_heads << " heads"
+              << (b.n_kv_heads > 0 && b.n_kv_heads < b.n_heads ? join(", of keys and values ", b.n_kv_heads)
+                                                               : "")
+              << "; at most " << grouped(c.max_length) << " tokens\n";
+}
+
+std::string visible(const std::string& token) {
+    std::string text;
+    for (const char c : token)
+        text += c == ' ' ? "␣" : c == '\n' ? "↵" : std::string(1, c);
+    return text;
+}
+
+Labels token_names(const models::text::PretrainedTokenizer& tokenizer, int64_t vocabulary) {
+    Labels names(static_cast<std::size_t>(vocabulary));
+    for (int32_t id = 0; id < tokenizer.size(); ++id)
+        names[static_cast<std::size_t>(id)] = visible(tokenizer.decode({id}));
+    return names;
+}
+
+}  // namespace plaingrad::kit

@@ -1,0 +1,118 @@
+// Fills gaps with the words that a masked language model expects there: a BertForMaskedLM from Hugging Face.
+//
+//     ./apps/fill bert 'The [MASK] sat on the mat.'
+#include <iostream>
+
+#include "apps/kit/insight.h"
+#include "apps/kit/options.h"
+#include "apps/kit/pipe.h"
+#include "apps/kit/pretrained.h"
+#include "apps/kit/program.h"
+#include "apps/kit/progress.h"
+#include "autograd/base/mapped.h"
+#include "models/filler.h"
+#include "models/text/lines.h"
+
+using namespace plaingrad;
+using models::Filler;
+using models::Filling;
+
+namespace {
+
+// A text with what each of its masks may be.
+struct Filled {
+    std::string text;  // with the most probable words
+    std::vector<std::vector<Filling>> masks;
+};
+
+Filled fill(const Filler& f, const std::string& text, const std::string& where, int64_t top) {
+    autograd::check(text.find(f.mask) != text.npos, where, ": there is no ", f.mask, " in this text");
+    if (f.encode(text).cut)
+        kit::say(autograd::join(kit::name(), ": ", where, ": more than ",
+                                kit::counted(f.model.config.max_length, "token"), ", read only that far"));
+    std::vector<std::vector<Filling>> masks = f(text, top);
+    const std::vector<std::string> best =
+        autograd::mapped(masks, [](const std::vector<Filling>& all) { return all[0].word; });
+    return {f.filled(text, best), std::move(masks)};
+}
+
+// The text, and below it a list for each mask.
+void print_list(const Filled& filled) {
+    std::cout << kit::as_line(filled.text) << '\n';
+    for (std::size_t i = 0; i < filled.masks.size(); ++i) {
+        if (filled.masks.size() > 1)
+            std::cout << "mask " << i + 1 << ":\n";
+        std::cout << kit::listed(autograd::mapped(
+            filled.masks[i], [](const Filling& one) { return std::pair(one.word, one.probability); }));
+    }
+    kit::flush_output();
+}
+
+// In one line: "The cat sat on the mat.<TAB>cat=0.3121<TAB>dog=0.2011"; several masks one after the other.
+void print_line(Filled filled) {
+    std::replace(filled.text.begin(), filled.text.end(), '\t', ' ');
+    std::cout << filled.text;
+    for (const std::vector<Filling>& mask : filled.masks)
+        for (const Filling& one : mask)
+            std::cout << '\t' << kit::as_line(one.word) << '=' << kit::number(one.probability, 4);
+    std::cout << '\n';
+    kit::flush_output();
+}
+
+void fill_lines(const Filler& f, int64_t top) {
+    kit::for_each_line(std::cin, "standard input", [&](const std::string& line, const std::string& where) {
+        if (!models::text::has_text(line)) {
+            std::cout << '\n';
+            return kit::flush_output();
+        }
+        print_line(fill(f, line, where, top));
+    });
+}
+
+void talk(const Filler& f, int64_t top) {
+    const kit::Labels names = kit::token_names(f.tokenizer, f.model.config.vocabulary);
+    kit::Prompt prompt = {
+        .noun = "token",
+        .names = {},
+        .read = [](const std::string& line) { return kit::Reading{line}; },
+        .answer = [&](const std::string& text) { print_list(fill(f, text, "this line", top)); }};
+    prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
+        const std::vector<int32_t> ids = f.encode(text).ids;
+        return autograd::Tokens(1, std::ssize(ids), ids);
+    })};
+    kit::say("type a text with " + f.mask + " in it");
+    kit::converse(prompt);
+}
+
+void fill_command(kit::Options& options) {
+    std::vector<std::string> words;
+    std::string precision;
+    int64_t top = 5;
+    options.rest("MODEL [TEXT...]",
+                 "a folder from Hugging Face; texts, otherwise the lines of standard input", words,
+                 {.least = 1});
+    options.add("--top", "N", "words for each mask", top, {.min = 1, .max = 1000});
+    options.add_precision(precision);
+    options.add_threads();
+    options.parse();
+    // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
+    std::ios::sync_with_stdio(false);
+    Filler f = Filler::load(words[0], kit::loading(words[0]));
+    kit::set_precision(f.model.config.block.precision, precision);
+    kit::say_opened(words[0], nn::parameter_count(f.model), f.model.config.block.precision, f.notes);
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        int64_t replaced = 0;
+        const std::string text = models::text::replace_invalid_utf8(words[i], replaced);
+        kit::report_replaced("the command line", replaced);
+        print_list(fill(f, text, autograd::join("text ", i), top));
+    }
+    if (words.size() == 1)
+        kit::can_prompt() ? talk(f, top) : fill_lines(f, top);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return kit::run_program("fill", argc, argv,
+                            {{"", "fills gaps in texts with a masked language model", fill_command}});
+}

@@ -1,0 +1,69 @@
+#include "models/filler.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autograd/base/portable_math.h"
+#include "models/ranking.h"
+
+namespace plaingrad::models {
+
+Filler Filler::load(const std::string& path, const OnProgress& on_progress) {
+    const hugging_face::Folder folder(path);
+    Filler f = {load_hugging_face<MaskedLanguageModel>(folder, {.on_progress = on_progress}),
+                hugging_face::open_tokenizer(folder)};
+    const std::optional<int32_t> named = f.tokenizer.special("mask_token"),
+                                 id = named ? named : f.tokenizer.id("[MASK]");
+    nn::checkpoint::check_file(id.has_value(), path, ": the tokenizer has no mask_token");
+    f.mask_id = *id;
+    f.mask = f.tokenizer.decode({*id});
+    f.notes = folder.notes;
+    return f;
+}
+
+text::PretrainedTokenizer::Encoding Filler::encode(const std::string& text) const {
+    auto read = tokenizer.encode_texts({text}, {.max_length = model.config.max_length});
+    check(std::count(read.ids.begin(), read.ids.end(), mask_id) > 0, "there is no ", mask, " in the text",
+          read.cut ? ", as far as the model reads" : "");
+    return read;
+}
+
+std::vector<std::vector<Filling>> Filler::operator()(const std::string& text, int64_t top) const {
+    const autograd::NoGrad no_grad;
+    const std::vector<int32_t> ids = encode(text).ids;
+    const Tensor logits = model(Tokens(1, std::ssize(ids), ids), Mode::eval());                 // (1, T, V)
+    const Tensor rows = autograd::reshape(logits, {std::ssize(ids), model.config.vocabulary});  // (T, V)
+    // An embedding may have more rows than there are tokens: those beyond stand for no text.
+    Specials beyond;
+    beyond.never.resize(static_cast<std::size_t>(model.config.vocabulary - tokenizer.size()));
+    std::iota(beyond.never.begin(), beyond.never.end(), static_cast<int32_t>(tokenizer.size()));
+    std::vector<std::vector<Filling>> all;
+    for (int32_t t = 0; t < std::ssize(ids); ++t) {
+        if (ids[static_cast<std::size_t>(t)] != mask_id)
+            continue;
+        all.emplace_back();
+        const Live place = {.row = t, .ids = {}, .log_probability = 0};
+        for (const Candidate& c : best_candidates({&place, 1}, rows, static_cast<std::size_t>(top), beyond))
+            all.back().push_back(
+                {tokenizer.decode({c.token}), autograd::portable::exp(std::max(c.log_probability, -700.0))});
+    }
+    return all;
+}
+
+std::string Filler::filled(const std::string& text, const std::vector<std::string>& words) const {
+    std::string all;
+    std::size_t done = 0;
+    for (const std::string& word : words) {
+        const std::size_t at = text.find(mask, done);
+        check(at != text.npos, "[Filler] the text has fewer masks than there are words");
+        all.append(text, done, at - done);
+        const bool joins = word.size() > 2 && word.starts_with("##");
+        if (joins)
+            all.resize(all.find_last_not_of(' ') + 1);
+        all.append(word, joins ? 2 : 0);
+        done = at + mask.size();
+    }
+    return all.append(text, done);
+}
+
+}  // namespace plaingrad::models

@@ -1,0 +1,42 @@
+// From a text with gaps to words for them: a MaskedLanguageModel with its tokenizer.
+//
+//     const auto fill = models::Filler::load("bert");  // a folder from Hugging Face: BertForMaskedLM
+//     std::cout << fill("The [MASK] sat on the mat.")[0][0].word;
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/hugging_face.h"
+
+namespace plaingrad::models {
+
+struct Filling {
+    std::string word;  // or a part of one, which then begins with ##
+    double probability = 0;
+};
+
+struct Filler {
+    // Throws FileError naming the file for a folder that cannot be read, whose model is another one, or whose
+    // tokenizer has no mask. on_progress: in numbers.
+    using OnProgress = std::function<void(int64_t done, int64_t all)>;
+    static Filler load(const std::string& path, const OnProgress& on_progress = {});
+
+    // What the model reads; `cut` if that is not the whole text. Throws Error if there is no mask in it.
+    text::PretrainedTokenizer::Encoding encode(const std::string& text) const;
+
+    // For each mask that the model reads the `top` most probable tokens, the most probable first. A mask is
+    // filled as if the others stayed. Throws Error as `encode` does.
+    std::vector<std::vector<Filling>> operator()(const std::string& text, int64_t top = 5) const;
+
+    // The text with these words in the place of its first masks; a part of a word joins what is before it.
+    std::string filled(const std::string& text, const std::vector<std::string>& words) const;
+
+    MaskedLanguageModel model;
+    text::PretrainedTokenizer tokenizer;
+    int32_t mask_id = 0;
+    std::string mask = {};                // as texts have it: [MASK]
+    std::vector<std::string> notes = {};  // a line each: what was ignored in the folder, and why
+};
+
+}  // namespace plaingrad::models

@@ -1,0 +1,196 @@
+// fill, and classify with a folder from Hugging Face, run as a user runs them.
+#include "models/filler.h"
+#include "models/labeller.h"
+#include "tests/apps/run.h"
+#include "tests/apps/terminal.h"
+#include "tests/catch.h"
+#include "tests/models/folder_of_others.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;
+
+namespace {
+
+// The program's one line of error, behind what it says about the model.
+void refused(const std::string& program, int status, const Words& arguments, const std::string& part,
+             const With& with = {}) {
+    const Result r = run(program, arguments, with);
+    CAPTURE(arguments, r.err, r.out);
+    CHECK(r.status == status);
+    const Words lines = lines_of(r.err);
+    REQUIRE_FALSE(lines.empty());
+    CHECK(lines.size() <= 2);
+    CHECK(lines.back().starts_with(program + ": "));
+    CHECK(contains(lines.back(), part));
+}
+
+std::string rounded(double p) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4f", p);
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("classify predicts with a folder from Hugging Face, in a pipe and on the command line",
+          "[apps][classify][hugging_face]") {
+    const Folder folder;
+    write_bert<models::Classifier>(folder);
+    models::Labeller l = models::Labeller::load(folder.path);
+    const auto line_of = [&](const std::string& text) {
+        const auto all = l(text);
+        std::string line = all[0].name;
+        for (const models::Label& label : all)
+            line += "\t" + label.name + "=" + rounded(label.probability);
+        return line + "\n";
+    };
+    const Result two = run("classify", {"predict", folder.path, "a lovely day", "awful"});
+    INFO(two.err);
+    CHECK(two.status == 0);
+    CHECK(two.out == line_of("a lovely day") + line_of("awful"));
+    CHECK(one_line(two.err, "classify: "));  // what it runs on
+
+    std::string input, wanted;
+    for (int i = 0; i < 600; ++i) {  // more than are answered at once
+        const std::string text =
+            std::string(i % 3 == 0 ? "a lovely" : "the awful") + (i % 5 == 0   ? " day ."
+                                                                  : i % 5 == 1 ? ""
+                                                                               : " night");
+        input += i % 50 == 7 ? "\n" : text + "\n";
+        wanted += i % 50 == 7 ? "\n" : line_of(text);
+    }
+    const Result many = run("classify", {"predict", folder.path}, {.input = input});
+    CHECK(many.status == 0);
+    CHECK(many.out == wanted);
+
+    l.pairs = true;
+    const Result pair = run("classify", {"predict", folder.path, "--pair"}, {.input = "a day\tthe night\n"});
+    CHECK(pair.out == line_of("a day\tthe night"));
+    CHECK(pair.out != run("classify", {"predict", folder.path, "a day\tthe night"}).out);
+    const Result late =
+        run("classify", {"predict", folder.path, "--pair"}, {.input = "a day\tthe night\na day\n"});
+    CHECK(late.out == pair.out);
+    CHECK(late.status == 1);
+    CHECK(contains(late.err, "standard input:2: --pair needs two texts with one tab between them\n"));
+}
+
+TEST_CASE("classify says what of a folder's texts it leaves out", "[apps][classify][hugging_face]") {
+    const Folder folder;
+    write_bert<models::Classifier>(folder);
+    const std::string ten = "a a a a a a a a a a";
+    CHECK_FALSE(contains(run("classify", {"predict", folder.path, ten}).err, "only that far"));
+    CHECK(contains(run("classify", {"predict", folder.path, ten + " day", ten + " night", ten}).err,
+                   "classify: texts of more than 12 tokens, read only that far: 2\n"));
+    std::string config = content(folder / "config.json");
+    folder.write("config.json", config.replace(config.find('{'), 1, "{\"colour\": \"red\", "));
+    CHECK(contains(run("classify", {"predict", folder.path, ten}).err, "are ignored: \"colour\"\n"));
+}
+
+TEST_CASE("classify measures a folder from Hugging Face, and shows what it contains",
+          "[apps][classify][hugging_face]") {
+    const Folder folder;
+    write_bert<models::Classifier>(folder);
+    const models::Labeller l = models::Labeller::load(folder.path);
+    const std::string right = l("a day")[0].name, wrong = right == "sad" ? "glad" : "sad";
+    const Result r = run(
+        "classify", {"eval", folder.path, folder.write("e.tsv", right + "\ta day\n" + wrong + "\ta day\n")});
+    INFO(r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.out, "accuracy 50.0 %: 1 of 2 texts\n"));
+    refused("classify", 1, {"eval", folder.path, folder.write("e.tsv", "mad\ta day\n")},
+            "e.tsv:1: the label 'mad' is not among those that were learned: sad, glad, in between");
+    refused("classify", 1, {"eval", folder.path, folder.write("e.tsv", "sad\ta day\n"), "--pair"},
+            "e.tsv:1: --pair needs two texts");
+    const Result info = run("classify", {"info", folder.path});
+    CHECK(info.status == 0);
+    CHECK(contains(info.out, ": bert\n"));
+    CHECK(contains(info.out, "layers: 2, 24 wide, feed-forward 40, 4 heads; at most 12 tokens\n"));
+    CHECK(contains(info.out, "labels: sad, glad, in between\n"));
+}
+
+TEST_CASE("classify refuses folders that it cannot use, and pairs for its own models",
+          "[apps][classify][hugging_face]") {
+    const Folder masked, own;
+    write_bert<models::MaskedLanguageModel>(masked);
+    refused("classify", 1, {"predict", masked.path, "a"}, "a classifier is needed: got BertForMaskedLM");
+    refused("classify", 1, {"info", masked.path}, "a classifier is needed: got BertForMaskedLM");
+    REQUIRE(run("classify", {"train", own.write("d", "a\tx y\na\tx z\nb\tu v\nb\tu w\n"), "--epochs", "1",
+                             "--validation", "0", "--save", own / "m"})
+                .status == 0);
+    refused("classify", 1, {"predict", own / "m", "--pair", "x\ty"}, "this model reads one text at a time");
+}
+
+TEST_CASE("fill prints the words that a model expects", "[apps][fill]") {
+    const Folder folder;
+    write_bert<models::MaskedLanguageModel>(folder);
+    const models::Filler f = models::Filler::load(folder.path);
+    const std::string one = "The [MASK] day", two = "The [MASK] day [MASK].";
+    const auto of_one = f(one, 5);
+    std::string listed = f.filled(one, {of_one[0][0].word}) + "\n", line = f.filled(one, {of_one[0][0].word});
+    for (const models::Filling& word : of_one[0]) {
+        listed += "  " + rounded(word.probability) + "  " + word.word + "\n";
+        line += "\t" + word.word + "=" + rounded(word.probability);
+    }
+    const Result shown = run("fill", {folder.path, one});
+    INFO(shown.err);
+    CHECK(shown.status == 0);
+    CHECK(shown.out == listed);
+    CHECK(one_line(shown.err, "fill: "));
+    const Result both = run("fill", {folder.path, one, two, "--top", "1"});
+    const auto of_two = f(two, 1);
+    CHECK(both.out.ends_with(f.filled(two, {of_two[0][0].word, of_two[1][0].word}) + "\nmask 1:\n  " +
+                             rounded(of_two[0][0].probability) + "  " + of_two[0][0].word + "\nmask 2:\n  " +
+                             rounded(of_two[1][0].probability) + "  " + of_two[1][0].word + "\n"));
+    CHECK(lines_of(both.out).size() == 2 + 5);
+
+    const Result pipe = run("fill", {folder.path}, {.input = one + "\n\n" + "The\t[MASK] day" + "\n"});
+    CHECK(pipe.status == 0);
+    const Words lines = lines_of(pipe.out);
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0] == line);
+    CHECK(lines[1].empty());
+    CHECK(lines[2] == line);  // a tab separates only the fields
+    check_lost_output("fill", {folder.path, one});
+}
+
+TEST_CASE("fill says what is wrong, in one line", "[apps][fill]") {
+    const Folder masked, classifier;
+    write_bert<models::MaskedLanguageModel>(masked);
+    write_bert<models::Classifier>(classifier);
+    refused("fill", 2, {}, "missing: MODEL [TEXT...]");
+    refused("fill", 1, {"nowhere", "x"}, "nowhere/config.json: cannot be opened");
+    refused("fill", 1, {classifier.path, "x"}, "a masked language model is needed: got BertForSequence");
+    refused("fill", 1, {masked.path, "a day"}, "text 1: there is no [MASK] in this text");
+    const Result r = run("fill", {masked.path, "--top", "1"}, {.input = "a [MASK]\na day\n"});
+    CHECK(r.status == 1);
+    CHECK(lines_of(r.out).size() == 1);
+    CHECK(contains(r.err, "fill: standard input:2: there is no [MASK] in this text\n"));
+    CHECK(contains(run("fill", {masked.path, "[MASK] a a a a a a a a a a"}).err,
+                   "fill: text 1: more than 12 tokens, read only that far\n"));
+    masked.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n<mask>\nthe\na\n");
+    masked.write("tokenizer_config.json", R"({"mask_token": "<mask>"})");
+    CHECK(run("fill", {masked.path, "a <mask>"}).status == 0);
+}
+
+TEST_CASE("fill and classify answer what is typed", "[apps][fill][prompt]") {
+    if (!Terminal::possible())
+        return;
+    const Folder masked, classifier;
+    write_bert<models::MaskedLanguageModel>(masked);
+    write_bert<models::Classifier>(classifier);
+    const auto typed = [](Terminal& t, const std::string& line) {
+        REQUIRE(t.says("\r> "));
+        t.type(line + "\n");
+        REQUIRE(t.says("\r\n"));
+        REQUIRE(t.says("\r> "));
+        return t.said();
+    };
+    Terminal fill("fill", {masked.path});
+    CHECK(contains(typed(fill, "the [MASK]"), "  0."));
+    fill.type("\x04");
+    CHECK(fill.status() == 0);
+    Terminal labels("classify", {"predict", classifier.path});
+    CHECK(contains(typed(labels, "the day"), "sad=0."));
+    labels.type("\x04");
+    CHECK(labels.status() == 0);
+}

@@ -1,0 +1,157 @@
+// A folder from Hugging Face with a BERT, opened with its text: a Labeller, and a Filler.
+#include "models/labeller.h"
+
+#include <cmath>
+
+#include "models/filler.h"
+#include "tests/catch.h"
+#include "tests/models/folder_of_others.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;
+using models::Filler;
+using models::Labeller;
+using models::Tokens;
+
+namespace {
+
+// Softmax in double.
+std::vector<double> shares(const std::vector<models::Real>& logits) {
+    std::vector<double> all;
+    double sum = 0;
+    for (const models::Real x : logits)
+        sum += all.emplace_back(std::exp(static_cast<double>(x)));
+    for (double& p : all)
+        p /= sum;
+    return all;
+}
+
+void close(const std::vector<double>& a, const std::vector<double>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+        CHECK(a[i] == Approx(b[i]).margin(1e-6));
+}
+
+}  // namespace
+
+TEST_CASE("a Labeller of a folder from Hugging Face computes what its model does", "[models][labeller]") {
+    const Folder folder;
+    const models::Classifier model = write_bert<models::Classifier>(folder);
+    Labeller l = Labeller::load(folder.path);
+    CHECK(l.labels == std::vector<std::string>{"sad", "glad", "in between"});
+    const auto by_hand = [&](const Ids& ids, const Ids& types = {}) {
+        const auto n = std::ssize(ids);
+        const autograd::Tensor logits =
+            model(Tokens(1, n, ids), nn::Mode::eval(), types.empty() ? Tokens() : Tokens(1, n, types));
+        return shares(logits.to_vector());
+    };
+    const std::string text = "The lovely day.";
+    const Ids ids = {2, 5, 9, 7, 12, 3};
+    CHECK(l.encode(text).ids == ids);
+    close(l.probabilities({text})[0], by_hand(ids));
+    const auto all = l(text);
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].probability >= all[1].probability);
+    CHECK(all[1].probability >= all[2].probability);
+    const auto p = l.probabilities({text})[0];
+    CHECK(all[0].name ==
+          l.labels[static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin())]);
+
+    l.pairs = true;
+    close(l.probabilities({"a day\tthe night"})[0], by_hand({2, 6, 7, 3, 5, 8, 3}, {0, 0, 0, 0, 1, 1, 1}));
+    CHECK(contains(error_of([&] { l.encode("a day"); }), "[Labeller] there is no tab"));
+}
+
+TEST_CASE("a Labeller's answers do not depend on the texts around them", "[models][labeller]") {
+    const Folder folder;
+    write_bert<models::Classifier>(folder);
+    const Labeller l = Labeller::load(folder.path);
+    // Of all lengths; the last is too long for the model, and one names the token that pads.
+    std::vector<std::string> texts = {"a [PAD] day"};
+    for (int n = 1; n < 25; ++n) {
+        texts.emplace_back();
+        for (int i = 0; i < n; ++i)
+            texts.back() += i % 3 == 0 ? "lovely " : i % 3 == 1 ? "day " : "a ";
+    }
+    const auto together = l.probabilities(texts);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        CAPTURE(texts[i]);
+        CHECK(together[i] == l.probabilities({texts[i]})[0]);
+    }
+    CHECK(together[1] != together[2]);
+    CHECK(l.encode(texts.back()).cut);
+    CHECK(l.encode(texts.back()).ids.size() == 12);
+    CHECK_FALSE(l.encode(texts[0]).cut);
+    CHECK(together[23] == together[24]);  // they begin alike
+}
+
+TEST_CASE("a Labeller reads thousands of tokens at once, or a text that alone has more",
+          "[models][labeller]") {
+    const Folder folder;
+    write_bert<models::Classifier>(folder);
+    const Labeller l = Labeller::load(folder.path);
+    const std::vector<std::string> many(1000, "the awful night");
+    const auto all = l.probabilities(many);
+    CHECK(all.front() == l.probabilities({many[0]})[0]);
+    CHECK(all.back() == all.front());
+}
+
+TEST_CASE("a Filler gives each mask the tokens that the model expects", "[models][filler]") {
+    const Folder folder;
+    const models::MaskedLanguageModel model = write_bert<models::MaskedLanguageModel>(folder);
+    const Filler f = Filler::load(folder.path);
+    CHECK(f.mask == "[MASK]");
+    const std::vector<std::string> words = {"[PAD]", "[UNK]", "[CLS]",  "[SEP]", "[MASK]", "the", "a",
+                                            "day",   "night", "lovely", "awful", "##ly",   "."};
+    const Ids ids = {2, 5, 4, 4, 12, 3};
+    const autograd::Tensor logits = model(Tokens(1, 6, ids), nn::Mode::eval());
+    const auto masks = f("The [MASK] [MASK].", 100);
+    REQUIRE(masks.size() == 2);
+    for (std::size_t m = 0; m < 2; ++m) {
+        const std::vector<double> p = shares(row(logits, 0, static_cast<int64_t>(m) + 2));
+        REQUIRE(masks[m].size() == words.size());  // ids without a token are left out
+        double before = 1;
+        for (const models::Filling& one : masks[m]) {
+            const auto id = std::find(words.begin(), words.end(), one.word) - words.begin();
+            REQUIRE(id < std::ssize(words));
+            CHECK(one.probability == Approx(p[static_cast<std::size_t>(id)]).margin(1e-6));
+            CHECK(one.probability <= before);
+            before = one.probability;
+        }
+    }
+    const auto two = f("The [MASK] [MASK].", 2);
+    REQUIRE(two[0].size() == 2);
+    CHECK(two[0][1].word == masks[0][1].word);
+    CHECK(contains(error_of([&] { f("The day."); }), "there is no [MASK] in the text"));
+    CHECK(contains(error_of([&] { f("a a a a a a a a a a [MASK]"); }), ", as far as the model reads"));
+}
+
+TEST_CASE("a Filler puts words into the text as it was typed", "[models][filler]") {
+    const Folder folder;
+    write_bert<models::MaskedLanguageModel>(folder);
+    const Filler f = Filler::load(folder.path);
+    CHECK(f.filled("The  [MASK], Ä[MASK]!", {"day", "night"}) == "The  day, Änight!");
+    CHECK(f.filled("love [MASK] [MASK]", {"##ly"}) == "lovely [MASK]");
+    CHECK(f.filled("a [MASK]", {"##"}) == "a ##");
+    CHECK_THROWS_AS(f.filled("a [MASK]", {"b", "c"}), autograd::Error);
+}
+
+TEST_CASE("folders with another model or tokenizer are refused", "[models][labeller][filler]") {
+    const Folder classifier, masked, bare;
+    write_bert<models::Classifier>(classifier);
+    write_bert<models::MaskedLanguageModel>(masked);
+    write_bert<models::TextEncoder>(bare);
+    const auto label = [](const Folder& f) { return error_of([&] { Labeller::load(f.path); }); };
+    const auto fill = [](const Folder& f) { return error_of([&] { Filler::load(f.path); }); };
+    CHECK(contains(label(masked), "config.json: a classifier is needed: got BertForMaskedLM"));
+    CHECK(contains(label(bare), "config.json: a classifier is needed: got BertModel"));
+    CHECK(contains(fill(classifier), "config.json: a masked language model is needed: got Bert"));
+    const std::string more = kBertWords + "one\ntwo\nthree\n";
+    for (const Folder* folder : {&classifier, &masked}) {
+        folder->write("vocab.txt", more);
+        CHECK(contains((folder == &masked ? fill : label)(*folder),
+                       ": the tokenizer has 16 ids, the model 15"));
+    }
+    std::filesystem::remove(masked / "vocab.txt");
+    CHECK(contains(fill(masked), " has no tokenizer.json, "));
+}
