@@ -243,6 +243,18 @@ gradients:  ## apps/check_gradients, with which --check compares gradients and f
 	+@$(MAKE) VARIANT=double $(BUILD)/double/check_gradients
 	@mkdir -p $(APPS_IN) && cp $(BUILD)/double/check_gradients $(APPS_IN)
 
+# With no model at hand. On two cores each takes a few seconds.
+TINY := $(BUILD)/tiny
+.PHONY: tiny
+tiny: $(APPS_IN)/generate  ## small models in the form of Hugging Face's, trained here: build/tiny/gpt2, build/tiny/llama
+	@rm -rf '$(TINY)' && mkdir -p '$(TINY)'
+	@for family in gpt2 llama; do \
+	    $(APPS_IN)/generate new "$(TINY)/new-$$family" apps/programs/char_lm/log_book.txt --family $$family \
+	        --vocabulary 600 --layers 3 --d-model 96 --context 64 && \
+	    $(APPS_IN)/generate train "$(TINY)/new-$$family" apps/programs/char_lm/log_book.txt --save "$(TINY)/$$family" \
+	        --steps 400 --batch 8 --lr 0.003 --validate-every 100 || exit 1; \
+	done
+
 include tests/tests.mk
 
 # ---- 8. Source checks ---------------------------------------------------------------------------

@@ -13,7 +13,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/%,$(call find,tests,[!t]*.cpp)) \
+SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
@@ -160,6 +160,19 @@ tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS) gradients) $(TESTED_BENCHES)
 # that build the library in double at the same time have torn it.
 gradchecks: $(MAIN) | gradients
 	+@$(MAKE) VARIANT=double MAIN=$(MAIN) $(BUILD)/double/gradchecks
+
+# ---- Fuzzing ------------------------------------------------------------------------------------
+
+# clang's libFuzzer under the address sanitizer, in a build of its own. What it finds worth keeping stays in its corpus.
+FUZZ = $(BUILD)/fuzz/asan
+$(OUT)/fuzz: $(OBJ)/tests/fuzz/main.o $(OBJ)/tests/fuzz/readers.o $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
+-include $(OBJ)/tests/fuzz/main.d
+.PHONY: fuzz
+fuzz:  ## the readers of others' files on mutated ones, with clang: SECONDS=10 for each, READER=one of them
+	+@$(MAKE) CXX=clang++ VARIANT=asan BUILD=$(BUILD)/fuzz PCH=no CXXFLAGS=-fsanitize=fuzzer-no-link $(FUZZ)/fuzz
+	@sh tests/tools/fuzz.sh $(FUZZ)/fuzz $(BUILD)/fuzz/corpus $(or $(SECONDS),10) $(READER)
 
 # ---- Exercises ----------------------------------------------------------------------------------
 

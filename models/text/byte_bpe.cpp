@@ -1,6 +1,7 @@
 #include "models/text/byte_bpe.h"
 
 #include "autograd/base/check.h"
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::models::text {
 
@@ -40,6 +41,23 @@ ByteBpe ByteBpe::from_merges(std::string_view merges, const std::string& where) 
     ByteBpe bpe;
     bpe.merges_.read(merges, where, true);
     return bpe;
+}
+
+void ByteBpe::save(const std::string& folder, int64_t max_length) const {
+    using nn::checkpoint::quote;
+    using nn::checkpoint::replace_file;
+    std::string vocabulary;
+    for (int32_t id = 0; id < size(); ++id)
+        vocabulary += autograd::join(
+            id == 0 ? "{" : ", ",
+            quote(id == end_of_text() ? "<|endoftext|>" : merges_.symbols.word(id + kFirstFreeId)), ": ", id);
+    const std::string end = quote("<|endoftext|>");
+    replace_file(folder + "/vocab.json", {vocabulary, "}\n"});
+    replace_file(folder + "/merges.txt", {merges()});
+    replace_file(folder + "/tokenizer_config.json",
+                 {autograd::join("{\n  \"tokenizer_class\": \"GPT2Tokenizer\",\n  \"bos_token\": ", end,
+                                 ",\n  \"eos_token\": ", end, ",\n  \"unk_token\": ", end,
+                                 ",\n  \"model_max_length\": ", max_length, "\n}\n")});
 }
 
 std::vector<int32_t> ByteBpe::encode(std::string_view text) const {

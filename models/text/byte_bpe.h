@@ -30,6 +30,10 @@ public:
     int64_t size() const { return merges_.symbols.size() - kFirstFreeId + 1; }  // ids are below it
     int32_t end_of_text() const { return static_cast<int32_t>(size()) - 1; }
 
+    // Writes vocab.json, merges.txt and tokenizer_config.json, from which PretrainedTokenizer, and
+    // transformers' GPT2Tokenizer, make the same ids. max_length: of a text, in tokens. Throws FileError.
+    void save(const std::string& folder, int64_t max_length) const;
+
     std::vector<int32_t> encode(std::string_view text) const;
     // Restores the bytes. Those of a single id may be invalid UTF-8. Throws Error for an id out of range.
     std::string decode(const std::vector<int32_t>& ids) const;

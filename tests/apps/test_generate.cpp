@@ -265,6 +265,35 @@ TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
     CHECK_FALSE(std::filesystem::exists(runs / "x"));
 }
 
+TEST_CASE("generate new: a model of each family, which learns", "[apps][generate]") {
+    const Folder folder;
+    const std::string text =
+        folder.write("text.txt", repeated("the lamp burns low, the lamp burns high. ", 80));
+    for (const std::string family : {"gpt2", "llama"}) {
+        INFO(family);
+        const std::string fresh = folder / ("new-" + family), trained = folder / family;
+        const Result made = ran({"new", fresh, text, "--family", family, "--vocabulary", "270", "--layers",
+                                 "1", "--d-model", "16", "--heads", "2", "--context", "16"});
+        INFO(made.err);
+        REQUIRE(made.status == 0);
+        CHECK(contains(made.out, " random parameters, 270 tokens"));
+        REQUIRE(ran({"train", fresh, text, "--steps", "60", "--lr", "0.02", "--save", trained}).status == 0);
+        const auto nats = [&](const std::string& model) {
+            return figure(ran({"score", model, text}).out, "= e^");
+        };
+        const double before = nats(fresh), after = nats(trained);
+        CHECK(before == Approx(std::log(270)).margin(0.3));  // of a guess
+        CHECK(after < before / 2);
+        refused(1, {"new", fresh, text}, "config.json: there is a model already; give another folder");
+    }
+    refused(2, {"new", folder / "x"}, "an argument is missing: FOLDER FILE...");
+    refused(2, {"new", folder / "x", text, "--vocabulary", "256"}, "--vocabulary");
+    refused(2, {"new", folder / "x", text, "--family", "bert"}, "--family");
+    refused(1, {"new", folder / "x", folder / "none"}, "none: cannot be opened");
+    refused(1, {"new", folder / "x", text, "--d-model", "10"}, "must be a multiple of n_heads");
+    CHECK_FALSE(std::filesystem::exists(folder / "x"));
+}
+
 TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps][generate]") {
     const Folder folder;
     write_folder(folder);

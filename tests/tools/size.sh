@@ -36,14 +36,14 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         limit("nn", 2830)
         limit("models", 3030)
         limit("models/hugging_face", 1430)
-        limit("models/text", 4260)  # 2,100 without the tokenizers of others, of which there are four kinds
+        limit("models/text", 4280)  # 2,100 without the tokenizers of others, of which there are four kinds
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the
         # prompts (an editor of lines, the beam tree, where a model looks), --check and --precision did not fit; nor
         # did a program that writes with models of others, scores texts and trains further, and their BERT: labels of
         # texts and of pairs, and gaps that are filled.
-        limit("programs and kit", 7000)
+        limit("programs and kit", 7090)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)

@@ -10,6 +10,7 @@
 #include "apps/kit/pretrained.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
+#include "apps/programs/generate/new.h"
 #include "apps/programs/generate/score.h"
 #include "apps/programs/generate/train.h"
 #include "apps/programs/generate/write.h"
@@ -122,6 +123,13 @@ bool print_run(const std::string& path) {
     return std::filesystem::exists(path + "/last.safetensors") && kit::print_run("generate", path, train);
 }
 
+void new_command(kit::Options& options) {
+    NewSettings s;
+    add_new_options(options, s);
+    options.parse();
+    make_new(s);
+}
+
 void info_command(kit::Options& options) {
     std::vector<std::string> words;
     options.rest("MODEL", "a folder from Hugging Face, or what char_lm has saved", words, {1, 1});
@@ -152,5 +160,6 @@ int main(int argc, char** argv) {
                             {{"", "writes with a model", write_command},
                              {"score", "measures how well a model predicts texts", score_command},
                              {"train", "trains a model further on texts", train_command},
+                             {"new", "makes a model with random weights, to be trained", new_command},
                              {"info", "shows what a model contains", info_command}});
 }

@@ -6,7 +6,9 @@
 
 #include "apps/programs/char_lm/data.h"
 #include "autograd/base/check.h"
+#include "models/text/pretrained_tokenizer.h"
 #include "tests/catch.h"
+#include "tests/folder.h"
 
 using namespace plaingrad;  // NOLINT
 using autograd::Rng;
@@ -163,4 +165,23 @@ TEST_CASE("byte bpe: all bytes are restored", "[text][bpe]") {
     const ByteBpe of_bytes = ByteBpe::learn(bytes + bytes, 500);
     CHECK(of_bytes.size() > 300);
     CHECK(of_bytes.decode(of_bytes.encode(bytes)) == bytes);
+}
+
+TEST_CASE("byte bpe: its files give the same ids to who opens them", "[text][bpe]") {
+    for (const int64_t merges : {0, 1, 400}) {
+        const tests::Folder folder;
+        const ByteBpe bpe = ByteBpe::learn(std::string(char_lm::log_book) + " \"\\\" \"\\\"", merges);
+        bpe.save(folder.path, 64);
+        CHECK(folder.files() == 3);
+        const auto opened = models::text::PretrainedTokenizer::open(folder.path);
+        CHECK(opened.size() == bpe.size());
+        CHECK(opened.id("<|endoftext|>") == bpe.end_of_text());
+        CHECK(opened.special("eos_token") == bpe.end_of_text());
+        for (const std::string& text :
+             {std::string(char_lm::log_book), random_bytes(Rng(7), 500), std::string(" \"\\\" \n\t\x80")}) {
+            const Ids ids = opened.encode(text);
+            CHECK(ids == bpe.encode(text));
+            CHECK(opened.decode(ids, {.invalid = models::text::InvalidUtf8::keep}) == text);
+        }
+    }
 }
