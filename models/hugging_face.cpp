@@ -1,6 +1,7 @@
 #include "models/hugging_face.h"
 
 #include <filesystem>
+#include <tuple>
 
 #include "models/hugging_face/keys.h"
 #include "models/hugging_face/stack.h"
@@ -58,6 +59,8 @@ Config config_of(const Model& model, const Config& given) {
     c.start = given.start;
     c.ends = given.ends;
     c.pad = given.pad;
+    if (c.max_length == given.max_length)
+        std::tie(c.longer, c.layer_slides) = std::tie(given.longer, given.layer_slides);
     if constexpr (std::is_same_v<Model, Classifier>) {
         check(model.config.pooling == Pooling::pooler && std::ssize(given.labels) == model.config.classes,
               "[save_hugging_face] BERT's classifier has a pooler, and a label for each of ",

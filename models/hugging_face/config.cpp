@@ -82,15 +82,19 @@ void resolve_window(const std::string& path, Keys& k) {
     const auto n = static_cast<int64_t>(k.layer_slides.size());
     check_file(n == 0 || n == k.n_layers, path,
                ": \"layer_types\" must be as many as \"num_hidden_layers\": got ", n, " and ", k.n_layers);
-    const bool some = n > 0 ? std::count(k.layer_slides.begin(), k.layer_slides.end(), true) > 0
-                            : k.max_window_layers < k.n_layers;
+    for (int64_t i = n; i < k.n_layers; ++i)
+        k.layer_slides.push_back(k.family == Family::mistral || i >= k.max_window_layers);
     const bool slides =
-        k.family == Family::mistral || (k.family == Family::qwen2 && k.use_sliding_window && some);
-    if (!slides || !k.sliding_window || *k.sliding_window >= k.max_length)
+        (k.family == Family::mistral || (k.family == Family::qwen2 && k.use_sliding_window)) &&
+        std::count(k.layer_slides.begin(), k.layer_slides.end(), true) > 0;
+    if (!slides || !k.sliding_window || *k.sliding_window >= k.max_length) {
+        k.layer_slides.clear();
         return;
+    }
     k.notes.push_back(autograd::join("texts of up to ", *k.sliding_window, " tokens, instead of ",
                                      k.max_length,
                                      ": in longer ones attention would have to see only its sliding_window"));
+    k.longer = k.max_length;
     k.max_length = *k.sliding_window;
 }
 

@@ -31,6 +31,10 @@ struct Config {
     Head head = Head::none;
     int64_t vocabulary = 0;
     int64_t max_length = 0;  // in tokens: up to here the model computes what transformers computes
+    // Of a model for longer texts, in which some layers see only max_length tokens back (the sliding_window
+    // of Mistral and Qwen2): its own length, and which layers. Else 0, and none.
+    int64_t longer = 0;
+    std::vector<bool> layer_slides = {};
     int64_t n_layers = 0;
     int64_t d_model = 0;
     int64_t n_heads = 0, n_kv_heads = 0;  // each key/value head serves n_heads / n_kv_heads query heads

@@ -62,7 +62,7 @@ void add_gpt2(Object& json, const Config& c) {
 }
 
 void add_sizes(Object& json, const Config& c) {
-    json.number("max_position_embeddings", c.max_length);
+    json.number("max_position_embeddings", c.longer > 0 ? c.longer : c.max_length);
     json.number("hidden_size", c.d_model);
     json.number("num_hidden_layers", c.n_layers);
     json.number("num_attention_heads", c.n_heads);
@@ -90,6 +90,14 @@ void add_bert(Object& json, const Config& c) {
     json.add("problem_type", "\"single_label_classification\"");
 }
 
+std::string layer_types(const Config& c) {
+    std::string text;
+    for (const bool slides : c.layer_slides)
+        text.append(text.empty() ? "[" : ", ")
+            .append(slides ? "\"sliding_attention\"" : "\"full_attention\"");
+    return text + "]";
+}
+
 // transformers 5 reads the older names of rotary positions, too.
 void add_rotary(Object& json, const Config& c) {
     const nn::RotaryOptions& r = c.rope;
@@ -112,10 +120,12 @@ void add_rotary(Object& json, const Config& c) {
         json.flag("attention_bias", c.qkv_bias);
         json.flag("mlp_bias", c.feed_forward_bias);
     }
-    if (c.family == Family::mistral)
-        json.add("sliding_window", "null");
+    if (c.family != Family::llama)
+        json.add("sliding_window", c.longer > 0 ? std::to_string(c.max_length) : "null");
     if (c.family == Family::qwen2)
-        json.flag("use_sliding_window", false);
+        json.flag("use_sliding_window", c.longer > 0);
+    if (c.family == Family::qwen2 && c.longer > 0)
+        json.add("layer_types", layer_types(c));
 }
 
 }  // namespace

@@ -26,7 +26,6 @@ struct Keys : Config {
     std::optional<int64_t> sliding_window = 4096;
     bool use_sliding_window = false;
     int64_t max_window_layers = 28;
-    std::vector<bool> layer_slides = {};  // by "layer_types"
     std::optional<Real> own_classifier_dropout = {};
     std::optional<int64_t> start_id = {}, pad_id = {};
     std::vector<int64_t> end_ids = {};

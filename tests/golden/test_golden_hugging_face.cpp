@@ -82,6 +82,8 @@ TEST_CASE("a model from Hugging Face is written back as it was", "[golden][huggi
             CHECK(again.notes.size() <= folder.notes.size());
             CHECK(again.config.labels == folder.config.labels);
             CHECK(again.config.max_length == folder.config.max_length);
+            CHECK(again.config.longer == folder.config.longer);
+            CHECK(again.config.layer_slides == folder.config.layer_slides);
         });
     }
 }

@@ -42,7 +42,7 @@ def real(c, kind):
         return
     rng = random.Random(f'{c.seed} real {kind}')
     torch.set_num_threads(os.cpu_count())
-    model = build(kind, settings, 1)
+    model = build(kind, settings, 1, configurations.SPREAD)
     with c.folder() as folder:
         folders.write(model, 'float32', folder)
         one(c, kind, 'real', settings, model, folder, reference.random_inputs(model, rng, batch=2, length=100))

@@ -22,7 +22,7 @@ def search(c, kind):
         size = settings['vocab_size']
         settings['n_positions' if kind == 'gpt2' else 'max_position_embeddings'] = LENGTH + 16
         settings |= dict(eos_token_id=rng.choice([None, rng.randrange(size)]))
-        settings |= dict(sliding_window=None) if kind == 'mistral' else {}
+        settings |= dict(sliding_window=None) if kind in ('mistral', 'qwen2') else {}
         model = build(kind, settings, i)
         prompt = torch.tensor([[rng.randrange(size - 1) for _ in range(rng.randint(1, 9))]])
         with c.folder() as folder:

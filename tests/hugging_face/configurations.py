@@ -76,7 +76,9 @@ def mistral(rng):
 
 
 def qwen2(rng):
-    return rotary(rng) | dict(use_sliding_window=False)
+    c = rotary(rng)
+    return c | dict(use_sliding_window=rng.random() < 0.3, sliding_window=c['max_position_embeddings'] // 2,
+                    max_window_layers=rng.randint(0, 3))
 
 
 MAKERS = dict(gpt2=gpt2, bert=bert, llama=llama, mistral=mistral, qwen2=qwen2)
@@ -92,7 +94,10 @@ def random_settings(kind, rng):
     return settings | dict(tie_word_embeddings=True) if kind in ('gpt2 bare', 'llama bare') else settings
 
 
-# The shapes of models that are in use: GPT-2 124M, BERT base, SmolLM 135M.
+# The shapes of models that are in use: GPT-2 124M, BERT base, SmolLM 135M. Their matrices have the spread that transformers
+# gives them. (With twice that, SmolLM's 30 layers are 1.2 times as far away as allowed: our products sum up to 512 numbers
+# in one chain, which rounds 1.5 times as much as PyTorch's shorter ones.)
+SPREAD = 0.02
 REAL = {
     'gpt2': dict(bos_token_id=None, eos_token_id=None),
     'bert': dict(),
@@ -103,15 +108,16 @@ REAL = {
 }
 
 
-def build(kind, settings, seed):
+def build(kind, settings, seed, spread=None):
     config = CLASSES[kind].config_class(**settings)
-    return with_random_weights(CLASSES[kind](config), seed).eval()
+    return with_random_weights(CLASSES[kind](config), seed, spread).eval()
 
 
 @torch.no_grad()
-def with_random_weights(model, seed):
+def with_random_weights(model, seed, spread=None):
     """With the weights of transformers, all biases are zero and attention is even everywhere: much would go unnoticed.
-    Here scores and logits are of the size of a few units, and biases and gains differ."""
+    Here scores and logits are of the size of a few units, and biases and gains differ. spread: the standard deviation of
+    matrices, if it should be another."""
     generator = torch.Generator().manual_seed(seed)
     norms = {id(p) for m in model.modules() if 'Norm' in type(m).__name__ for p in m.parameters()}
     tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
@@ -122,7 +128,7 @@ def with_random_weights(model, seed):
             p.copy_((0.2 if id(p) in norms else 0.1) * noise)
         else:
             inputs = p.shape[0] if id(p) in conv1d else p.shape[1]
-            p.copy_((2 if id(p) in tables else 1) * noise / inputs ** 0.5)
+            p.copy_((spread or (2 if id(p) in tables else 1) / inputs ** 0.5) * noise)
     for m in model.modules():
         if 'Norm' in type(m).__name__:
             m.weight.add_(1)
@@ -143,6 +149,9 @@ def meaning(kind, config):
         c['n_inner'] = c['n_inner'] or 4 * c['n_embd']
     if kind == 'qwen2':
         c['head_dim'] = c.get('head_dim') or c['hidden_size'] // c['num_attention_heads']
-    if (c.get('sliding_window') or 0) >= config.max_position_embeddings:
-        c['sliding_window'] = None
+    c.pop('max_window_layers', None)  # layer_types say the same
+    window = c.get('sliding_window') or config.max_position_embeddings
+    slides = 'sliding_attention' in (c.get('layer_types') or ['sliding_attention'])
+    if window >= config.max_position_embeddings or not slides:
+        c = {key: value for key, value in c.items() if key not in ('sliding_window', 'use_sliding_window', 'layer_types')}
     return c
