@@ -73,7 +73,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
-TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
@@ -221,6 +221,7 @@ $(BENCHES:%=$(OUT)/bench/%): $(OUT)/bench/%: $(OBJ)/tests/bench/%.o $(BENCH_OBJ)
 	$(call say,ld )
 	$(Q)$(link)
 
+$(OUT)/bench/bench_blocks: $(PARTS) | $(APPS_IN)/char_lm  # which it runs
 $(OUT)/bench/bench_matmul: LIBS = -ldl  # in the C library itself since glibc 2.34
 
 $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(LIB)
@@ -230,7 +231,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_attention bench_profile)
-.PHONY: bench bench-peers bench-loading bench-staircase bench-plain bench-multi30k curves
+.PHONY: bench bench-peers bench-loading bench-staircase bench-plain bench-multi30k bench-blocks curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
@@ -256,6 +257,10 @@ bench-multi30k: $(APPS_IN)/translate  ## the published translator on Multi30k, a
 	    $(APPS_IN)/translate train '$(DATA)/train.lc.norm.tok.en' '$(DATA)/train.lc.norm.tok.de' \
 	        --validation '$(DATA)/val.lc.norm.tok.en,$(DATA)/val.lc.norm.tok.de' --tokenized --merges 10000 \
 	        --accumulate 2 --save '$(MULTI30K)'; fi
+
+# If interrupted, it resumes at the next call.
+bench-blocks: $(OUT)/bench/bench_blocks  ## the paper's layer against today's, each change alone, half an hour: DATA=a text, RATE=0.003
+	@$(OUT)/bench/bench_blocks '$(DATA)' $(if $(RATE),--rate '$(RATE)') --program '$(APPS_IN)/char_lm' --known '$(OUT)/blocks.txt'
 
 curves: $(CURVES:%=$(OUT)/curves/%)  ## our training losses beside those that the tutorials printed
 	@for c in $(sort $^); do echo "== $$c"; $(RUN) $$c || exit 1; done

@@ -37,8 +37,9 @@ std::string mib(double bytes) { return grouped(static_cast<int64_t>(bytes / (1 <
 // The factor 1.5 is for buffers kept for reuse (autograd/storage.cpp): batches have many shapes, so these may
 // take half as much memory again.
 double activation_bytes(const models::StackConfig& c, int64_t tokens) {
-    const double of_layers = static_cast<double>(tokens) * static_cast<double>(c.n_layers) *
-                             static_cast<double>(7 * c.block.d_model + c.block.d_ff);
+    const double of_layers =
+        static_cast<double>(tokens) * static_cast<double>(c.n_layers) *
+        static_cast<double>(7 * c.block.d_model + (c.block.gated ? 2 : 1) * c.block.d_ff);
     return 1.5 * sizeof(autograd::Real) * (of_layers + 512.0 * static_cast<double>(c.vocabulary));
 }
 

@@ -26,7 +26,8 @@ struct Plan {
 };
 
 // Estimates how many bytes the forward pass over `tokens` keeps for backward: per token and layer, seven
-// vectors of d_model and one of d_ff; and the logits of 512 positions. The seven and the 512 are measured.
+// vectors of d_model and one of d_ff, or two of a gated feed-forward; and the logits of 512 positions. The
+// seven and the 512 are measured.
 double activation_bytes(const models::StackConfig& config, int64_t tokens);
 double activation_bytes(const models::TransformerConfig& config, int64_t tokens);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/saved.h"
+#include "models/writer.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -154,6 +155,41 @@ TEST_CASE("char_lm gives the same results with the same seed, for any number of 
     CHECK(sample({"--seed", "3", "--threads", "2"}) == drawn);
     CHECK(sample({"--seed", "4"}) != drawn);
     CHECK(sample({"--seed", "3", "--temperature", "2"}) != drawn);
+}
+
+TEST_CASE(
+    "char_lm --config modern: resumed it has the same bits, and it writes with its cache what it would "
+    "without",
+    "[apps][char_lm]") {
+    const Folder folder;
+    const std::string file = folder.write("text.txt", repeated("once upon a time, ", 30));
+    const std::string whole = folder / "whole", parts = folder / "parts";
+    const Words modern = {"--config", "modern", "--heads", "4", "--dropout", "0.1"};
+    const Result trained = char_lm(train(file, joined(modern, {"--save", whole})));
+    INFO(trained.out << trained.err);
+    REQUIRE(trained.status == 0);
+    CHECK(figure(trained, "validation loss") < 1);
+    REQUIRE(char_lm(train(file, joined(modern, {"--save", parts, "--stop-after", "30"}))).status == 0);
+    CHECK(contains(char_lm({"info", parts}).out, "--config modern"));
+    refused(2, {"train", "--resume", parts, "--config", "2017"}, "--config can't be given again");
+    const Result resumed = char_lm({"train", "--resume", parts, "--threads", "3"});
+    CHECK(resumed.out == trained.out);
+    CHECK(content(parts + "/model.safetensors") == content(whole + "/model.safetensors"));
+
+    // `sample` reads one character at a time; here all that is written so far is read again for the next one.
+    const models::Writer writer = models::Writer::load(whole);
+    const models::LanguageModel& model = writer.model;
+    CHECK(model.config.block.n_kv_heads == 1);
+    std::vector<int32_t> ids = writer.characters.encode("once", "the prompt");
+    while (ids.size() < 16) {
+        const auto n = static_cast<int64_t>(ids.size());
+        const autograd::Tensor logits = model(models::Tokens(1, n, ids), models::Mode::eval());  // (1, T, V)
+        const autograd::Real* const last = logits.data() + (n - 1) * logits.size(-1);
+        const auto from = last + models::kFirstFreeId;
+        ids.push_back(static_cast<int32_t>(std::max_element(from, last + logits.size(-1)) - last));
+    }
+    CHECK(char_lm({"sample", whole, "--prompt", "once", "--tokens", "12", "--temperature", "0"}).out ==
+          writer.characters.decode(ids) + "\n");
 }
 
 TEST_CASE("char_lm learns rows as long as the context wherever they begin", "[apps][char_lm]") {
@@ -352,6 +388,16 @@ TEST_CASE("char_lm refuses wrong command lines", "[apps][char_lm]") {
     refused(2, {"--save", "x"}, "unknown option '--save'");
     refused(2, {"train", file, "--preset", "large"}, "--preset must be one of tiny|small|names: got 'large'");
     refused(2, {"train", file, "--heads", "3"}, "--d-model 128 must be a multiple of --heads 3");
+    for (const char* const config : {"2016", "modern2", "+rotary"})
+        refused(2, {"train", file, "--config", config},
+                "--config must begin with 2017, gpt2 or modern: got '" + std::string(config) + "'");
+    refused(2, {"train", file, "--config", "2017+rotery"},
+            "--config 2017+rotery: there is no change 'rotery'; did you mean rotary? there are pre-norm, ");
+    refused(2, {"train", file, "--config", "modern+"}, "--config modern+: there is no change ''; there are ");
+    refused(
+        2, {"train", file, "--config", "modern", "--d-model", "12"},
+        "--config modern: rotary positions turn pairs of numbers, so --d-model / --heads must be even: got "
+        "12 / 4");
     refused(2, {"train", file, "--dropout", "1"}, "--dropout needs a number from 0 to 0.99: got '1'");
     refused(2, {"train", file, "--context", "0"}, "--context needs a whole number from 1 ");
     refused(2, {"train", file, "--steps", "0"}, "--steps needs ");

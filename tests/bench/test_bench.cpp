@@ -167,3 +167,38 @@ TEST_CASE("bench_profile: the share of a small step that is not arithmetic", "[b
         CHECK(std::stod(found[1]) < 100);
     }
 }
+
+TEST_CASE("bench_blocks: a row for each configuration, from runs that are kept", "[bench]") {
+    const Folder folder;
+    std::string text;
+    for (int i = 0; i < 40; ++i)
+        text += "the quick brown fox, ";
+    const std::string file = folder.write("text.txt", text), known = folder / "known.txt";
+    const std::string program = (std::filesystem::absolute(apps()) / "char_lm").string();
+    const auto compare = [&](const Words& configs) {
+        Words words = {file, "--program", program, "--known", known, "--steps", "1"};
+        words.insert(words.end(), configs.begin(), configs.end());
+        return bench("bench_blocks", words);
+    };
+    const Result first = compare({"2017+grouped"});
+    INFO(first.out << first.err);
+    REQUIRE(first.status == 0);
+    CHECK(lines_of(content(known)).size() == 5);  // three rates, and two more seeds
+    const std::string loss = R"((\d\.\d{3}))";
+    const std::regex row(R"(\| 2017\+grouped \| [\d,]+ \| 608 \| 0\.00\d+ \| )" + loss + R"( \()" + loss +
+                         ", " + loss + ", " + loss + R"(\) \| 1\.00 \| 1,024 \|)");
+    std::smatch found;
+    REQUIRE(std::regex_match(lines_of(first.out).at(2), found, row));
+    CHECK(std::stod(found[1]) ==
+          Approx((std::stod(found[2]) + std::stod(found[3]) + std::stod(found[4])) / 3).margin(1.1e-3));
+
+    // Nothing runs twice; a rate that was better is chosen.
+    const std::string kept = content(known);
+    const std::size_t end = kept.find(' ');
+    REQUIRE(contains(kept.substr(0, kept.find('\n')), " --lr "));
+    std::ofstream(known) << "0.125" << kept.substr(end);
+    const Result second = compare({"2017+grouped"});
+    INFO(second.out << second.err);
+    CHECK(contains(second.out, " (0.125, "));
+    CHECK(compare({"2018"}).status == 2);
+}

@@ -31,8 +31,8 @@ TEST_CASE("chapters quote, link and compute what is there now", "[chapters]") {
 TEST_CASE("chapters: a page that cannot be written stays as it was", "[chapters]") {
     namespace fs = std::filesystem;
     const tests::Folder copy;  // of this tree: links to all but the page
-    for (const char* folder : {"apps", "autograd", "models", "tests"})
-        fs::create_symlink(fs::absolute(folder), copy / folder);
+    for (const char* entry : {"README.md", "apps", "autograd", "models", "tests"})
+        fs::create_symlink(fs::absolute(entry), copy / entry);
     fs::create_directory(copy / "nn");
     for (const auto& entry : fs::directory_iterator("nn"))
         if (entry.path().filename() != "README.md")

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "apps/kit/run.h"
-#include "models/presets.h"
+#include "apps/programs/char_lm/block.h"
 #include "nn/schedule.h"
 
 namespace plaingrad::char_lm {
@@ -19,6 +19,7 @@ Settings recipe(const std::string& preset) {
     } else if (preset == "names") {
         // Karpathy's makemore, but with dropout and a higher learning rate that falls: without them the model
         // has the names by heart before it is good at new ones.
+        s.config = "gpt2";
         s.d_model = 64, s.context = 16, s.lr = 2e-3, s.dropout = 0.1;
         s.batch = 32, s.steps = 16'000, s.validate_every = 500;
     } else if (preset == "demo") {  // 18 seconds on two cores
@@ -41,6 +42,7 @@ void add_train_options(kit::Options& options, Settings& s) {
     options.add("--bytes", "bytes instead of characters: any file", s.bytes);
     options.preset("--preset", "defaults for the other options; --lines selects names", s.preset,
                    {"tiny", "small", "names"}, [&s](const models::Settings& given) { use_preset(s, given); });
+    options.add("--config", "MODEL[+CHANGE...]", config_help(), s.config);
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 100});
     options.add("--heads", "N", "attention heads", s.heads, {.min = 1, .max = 1024});
     options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 4096});
@@ -58,22 +60,17 @@ void add_train_options(kit::Options& options, Settings& s) {
 
 models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context) {
     const auto p = static_cast<autograd::Real>(s.dropout);
-    models::StackConfig config = models::gpt2();
+    models::StackConfig config = named_config(s.config, s.d_model, s.heads);
     config.vocabulary = vocabulary;
     config.specials = models::StackConfig().specials;  // the ids that Characters reserves
     config.max_length = context;
     config.n_layers = s.layers;
-    config.block.n_heads = s.heads;
-    config.block.d_model = s.d_model;
-    config.block.d_ff = 4 * s.d_model;
     config.block.dropout = {.embeddings = p, .sublayers = p, .attention = p};
     config.block.precision = kit::precision_of(s.run.precision);
     if (s.preset == "names") {
         config.tied = false;
         config.block.init = nn::Init::pytorch;
-    } else {
-        config.block.activation = nn::Activation::gelu;
-        config.block.attention_bias = config.block.feed_forward_bias = config.block.norm_bias = false;
+        config.block.scale_embeddings = false;  // they are large already: N(0, 1)
     }
     return config;
 }

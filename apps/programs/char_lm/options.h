@@ -12,7 +12,7 @@
 namespace plaingrad::char_lm {
 
 struct Settings {
-    std::string preset;
+    std::string preset, config = "gpt2+gelu+no-bias";  // nanoGPT's
     models::RunSettings run;
     std::vector<std::string> files;
     bool lines = false, bytes = false;
@@ -27,6 +27,7 @@ Settings recipe(const std::string& preset);
 // The rows. Parsing them sets `s`.
 void add_train_options(kit::Options& options, Settings& s);
 
+// Throws UsageError for a `config` that is unknown, or does not fit the heads.
 models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t context);
 nn::TrainingOptions training_options(const Settings& s);
 

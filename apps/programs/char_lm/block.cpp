@@ -1,0 +1,88 @@
+#include "apps/programs/char_lm/block.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "apps/kit/options.h"
+#include "autograd/base/mapped.h"
+#include "models/presets.h"
+
+namespace plaingrad::char_lm {
+
+using models::BlockConfig;
+using models::StackConfig;
+
+namespace {
+
+struct Change {
+    std::string name;
+    void (*apply)(StackConfig& config);
+};
+
+const std::array<Change, 7> kChanges = {{
+    // The stream has a path without norms; what leaves it needs one (Xiong et al. 2020).
+    {"pre-norm", [](StackConfig& c) { c.block.norm = models::NormPlacement::pre, c.final_norm = true; }},
+    {"rms-norm", [](StackConfig& c) { c.block.norm_kind = nn::NormKind::rms; }},
+    {"rotary", [](StackConfig& c) { c.block.positions = nn::Positions::rotary; }},
+    // After swiglu it is the gate's activation: GeGLU.
+    {"gelu", [](StackConfig& c) { c.block.activation = nn::Activation::gelu; }},
+    {"swiglu", [](StackConfig& c) { c.block.activation = nn::Activation::silu, c.block.gated = true; }},
+    // Four heads share their keys and values, as in Llama 3; or two, if the number of heads allows no more.
+    {"grouped", [](StackConfig& c) { c.block.n_kv_heads = c.block.n_heads / std::gcd(c.block.n_heads, 4); }},
+    {"no-bias",
+     [](StackConfig& c) {
+         BlockConfig& b = c.block;
+         b.attention_bias = b.feed_forward_bias = b.norm_bias = b.output_bias = false;
+     }},
+}};
+
+std::vector<std::string> names() { return autograd::mapped(kChanges, &Change::name); }
+
+// An attention has 4 matrices of d_model · d_model numbers, and fewer if heads share keys and values; with a
+// feed-forward's two matrices, or three if it is gated, that makes as many as the paper's 12. A multiple of
+// 8, because an odd width is slower.
+int64_t equal_d_ff(const BlockConfig& b) {
+    const double shared = static_cast<double>(b.n_kv_heads) / static_cast<double>(b.n_heads);
+    const double left = 12 - (b.n_kv_heads > 0 ? 2 + 2 * shared : 4);
+    return 8 * std::max(1L, std::lround(left / (b.gated ? 3 : 2) * static_cast<double>(b.d_model) / 8));
+}
+
+}  // namespace
+
+std::string config_help() {
+    return "how layers are built: 2017, gpt2, modern, or one of them and changes, as in 2017+rotary; these "
+           "are " +
+           models::listed(names());
+}
+
+StackConfig named_config(const std::string& name, int64_t d_model, int64_t heads) {
+    const bool modern = name == "modern" || name.starts_with("modern+");
+    std::istringstream parts((modern ? kModern + name.substr(6) : name) + '+');
+    std::string part;
+    std::getline(parts, part, '+');
+    kit::check_usage(part == "2017" || part == "gpt2", "--config must begin with 2017, gpt2 or modern: got '",
+                     name, "'");
+    StackConfig config = part == "gpt2" ? models::gpt2() : decoder_stack(models::preset("paper"));
+    config.block.d_model = d_model;
+    config.block.n_heads = heads;
+    config.block.d_ff = 4 * d_model;
+    while (std::getline(parts, part, '+')) {
+        const auto change = std::find_if(std::begin(kChanges), std::end(kChanges),
+                                         [&](const Change& c) { return c.name == part; });
+        kit::check_usage(change != std::end(kChanges), "--config ", name, ": there is no change '", part, "'",
+                         kit::suggestion(part, names()), " there are ", models::listed(names()));
+        change->apply(config);
+    }
+    if (config.block.gated || config.block.n_kv_heads > 0)
+        config.block.d_ff = equal_d_ff(config.block);
+    kit::check_usage(config.block.positions != nn::Positions::rotary || d_model / heads % 2 == 0, "--config ",
+                     name,
+                     ": rotary positions turn pairs of numbers, so --d-model / --heads must be even: got ",
+                     d_model, " / ", heads);
+    return config;
+}
+
+}  // namespace plaingrad::char_lm
