@@ -34,6 +34,8 @@ class Table:
             notes = ', '.join(f'{count} {note}' for note, count in row['notes'].items())
             worst = f'{row["worst"]:.2f}' if row['worst'] else ''
             print(f'{kind:16} {part:10} {row["count"]:8}  {worst:5} {notes}'.rstrip())
+        compared = sum(row['count'] for row in self.rows.values())
+        print(f'{max(0, compared - self.failed)} passed, {self.failed} failed, 0 skipped')
 
 
 class Comparison:
