@@ -24,14 +24,56 @@ static Labeller labeller_of_folder(const std::string& path, const Labeller::OnPr
     return l;
 }
 
+// The layers of a model, and its pooler if it has one, under a new classifier.
+template <class Model>
+static Classifier with_classifier(Model model, int64_t classes, const Rng& rng) {
+    Classifier c = unset<Classifier>(
+        {.stack = stack_of(model.config), .classes = classes, .pooling = Pooling::pooler}, rng);
+    c.backbone = std::move(model.backbone);
+    const int64_t d_model = c.config.stack.block.d_model;
+    const nn::LinearOptions options = {.init = c.config.stack.block.init};
+    if constexpr (std::is_same_v<Model, MaskedLanguageModel>)
+        c.pooler.emplace(d_model, d_model, rng.fork("pooler"), options);
+    else
+        c.pooler = std::move(model.pooler);
+    c.output = nn::Linear(d_model, classes, rng.fork("output"), options);
+    return c;
+}
+
+Labeller Labeller::based_on(const std::string& path, const std::vector<std::string>& wanted, const Rng& rng,
+                            const OnProgress& on_progress) {
+    const hugging_face::Folder folder(path);
+    const hugging_face::Config& c = folder.config;
+    check_file(c.pad >= 0, folder.file("config.json"), ": training needs a pad_token_id");
+    const HuggingFaceLoad options = {.on_progress = on_progress, .rng = rng};
+    const bool own = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& label) {
+        return std::find(c.labels.begin(), c.labels.end(), label) != c.labels.end();
+    });
+    const int64_t classes = std::ssize(wanted);
+    auto model = [&] {
+        if (c.head == hugging_face::Head::masked_language_model)
+            return with_classifier(load_hugging_face<MaskedLanguageModel>(folder, options), classes, rng);
+        if (c.head == hugging_face::Head::none)
+            return with_classifier(load_hugging_face<TextEncoder>(folder, options), classes, rng);
+        Classifier known = load_hugging_face<Classifier>(folder, options);
+        return own ? std::move(known) : with_classifier(std::move(known), classes, rng);
+    }();
+    Labeller l = {.model = std::move(model), .labels = own ? c.labels : wanted};
+    l.tokenizer = hugging_face::open_tokenizer(folder);
+    l.notes = folder.notes;
+    return l;
+}
+
 Labeller Labeller::load(const std::string& path, const OnProgress& on_progress) {
     if (std::error_code none; std::filesystem::exists(path + "/config.json", none))
         return labeller_of_folder(path, on_progress);
     const std::string file = model_file(path);
     Metadata metadata;
     Classifier model = load_model<Classifier>(file, &metadata);
-    check_file(metadata.contains(kLabels) && metadata.contains("classify.words"), file,
-               ": this classifier was not trained by classify: it has no words or no labels");
+    check_file(
+        metadata.contains(kLabels) && metadata.contains("classify.words"), file,
+        ": it has no words or no labels: this classifier was not trained by classify, or a run that began "
+        "with a folder from Hugging Face has not ended");
     const text::ReaderOptions options = {
         .max_words = model.config.stack.max_length / text::Reader::kIdsPerWord,
         .first = model.config.pooling == Pooling::first};
@@ -74,17 +116,23 @@ Labeller::Encoding Labeller::encode(const std::string& text) const {
     return tokenizer->encode_texts(parts, {.max_length = model.config.stack.max_length});
 }
 
-Tensor Labeller::logits(const std::vector<Encoding>& texts, const Mode& mode) const {
+std::vector<Tokens> Labeller::inputs(const std::vector<Encoding>& texts) const {
     const int32_t pad = texts.size() == 1 ? Tokens::kNoPadding : model.config.stack.specials.pad;
-    const Tokens ids = Tokens::padded(autograd::mapped(texts, &Encoding::ids), pad);
+    std::vector<Tokens> all = {Tokens::padded(autograd::mapped(texts, &Encoding::ids), pad)};
     if (!tokenizer || model.config.stack.token_types == 0)
-        return model(ids, mode);
+        return all;
+    const int64_t batch = all[0].batch(), length = all[0].length();
     std::vector<int32_t> types;
     for (const Encoding& text : texts) {
         types.insert(types.end(), text.type_ids.begin(), text.type_ids.end());
-        types.resize(types.size() + static_cast<std::size_t>(ids.length()) - text.ids.size());
+        types.resize(types.size() + static_cast<std::size_t>(length) - text.ids.size());
     }
-    return model(ids, mode, Tokens(ids.batch(), ids.length(), std::move(types)));
+    all.emplace_back(batch, length, std::move(types));
+    return all;
+}
+
+Tensor Labeller::logits(const std::vector<Tokens>& inputs, const Mode& mode) const {
+    return model(inputs[0], mode, inputs.size() > 1 ? inputs[1] : Tokens());
 }
 
 std::vector<std::vector<double>> Labeller::probabilities(const std::vector<std::string>& texts) const {
@@ -98,9 +146,9 @@ std::vector<std::vector<double>> Labeller::probabilities(const std::vector<std::
     }
     std::vector<std::vector<double>> all(texts.size());
     const auto add = [&](const std::vector<int64_t>& batch) {
-        const Tensor p = autograd::softmax(
-            logits(autograd::mapped(batch, [&](int64_t i) { return read[static_cast<std::size_t>(i)]; }),
-                   Mode::eval()));  // (B, classes)
+        const auto texts_of_batch =
+            autograd::mapped(batch, [&](int64_t i) { return read[static_cast<std::size_t>(i)]; });
+        const Tensor p = autograd::softmax(logits(inputs(texts_of_batch), Mode::eval()));  // (B, classes)
         const Real* row = p.data();
         for (const int64_t i : batch) {
             all[static_cast<std::size_t>(i)].assign(row, row + labels.size());

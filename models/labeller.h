@@ -29,6 +29,11 @@ struct Labeller {
     // on_progress: of such a folder's weights; in numbers.
     using OnProgress = std::function<void(int64_t done, int64_t all)>;
     static Labeller load(const std::string& path, const OnProgress& on_progress = {});
+    // For training: the layers of a folder from Hugging Face with any BERT, and a classifier for these
+    // labels: the folder's own if it knows them all, otherwise a new one. rng: of its initial values, and of
+    // dropout.
+    static Labeller based_on(const std::string& path, const std::vector<std::string>& labels, const Rng& rng,
+                             const OnProgress& on_progress = {});
     // For a saved model of `classify train`: what its file has besides the configuration.
     nn::checkpoint::Metadata metadata() const;
 
@@ -41,8 +46,9 @@ struct Labeller {
     using Encoding = text::PretrainedTokenizer::Encoding;
     // What the model reads of a text; `cut` if that is not all.
     Encoding encode(const std::string& text) const;
-    // The model's, of such texts: (B, classes).
-    Tensor logits(const std::vector<Encoding>& texts, const Mode& mode) const;
+    // Of such texts: the ids (B, T), and the types (B, T) if the model has any; and its answer, (B, classes).
+    std::vector<Tokens> inputs(const std::vector<Encoding>& texts) const;
+    Tensor logits(const std::vector<Tokens>& inputs, const Mode& mode) const;
 
     Classifier model;
     text::Reader reader = {{}, {}};                           // of `classify train`

@@ -96,6 +96,55 @@ TEST_CASE("a Labeller reads thousands of tokens at once, or a text that alone ha
     CHECK(all.back() == all.front());
 }
 
+namespace {
+
+// Whether all parameters of two modules are equal.
+template <class A, class B>
+bool same(const A& a, const B& b) {
+    return values(nn::parameters(a)) == values(nn::parameters(b));
+}
+
+}  // namespace
+
+TEST_CASE("a Labeller for training has the layers of its folder, and a classifier for its labels",
+          "[models][labeller]") {
+    const models::Rng rng(3);
+    const std::vector<std::string> labels = {"no", "yes"};
+    const Folder masked, bare, classifier;
+    const auto of_masked = write_bert<models::MaskedLanguageModel>(masked);
+    const auto of_bare = write_bert<models::TextEncoder>(bare);
+    const auto of_classifier = write_bert<models::Classifier>(classifier);
+
+    const Labeller a = Labeller::based_on(masked.path, labels, rng);
+    CHECK(same(a.model.backbone, of_masked.backbone));
+    CHECK(a.labels == labels);
+    CHECK(a.probabilities({"a day"})[0].size() == 2);
+    CHECK(hash(nn::parameters(a.model)) ==
+          hash(nn::parameters(Labeller::based_on(masked.path, labels, rng).model)));
+    CHECK(hash(nn::parameters(a.model)) !=
+          hash(nn::parameters(Labeller::based_on(masked.path, labels, models::Rng(4)).model)));
+
+    const Labeller b = Labeller::based_on(bare.path, labels, rng);
+    CHECK(same(b.model.backbone, of_bare.backbone));
+    CHECK(same(*b.model.pooler, of_bare.pooler));
+
+    const Labeller c = Labeller::based_on(classifier.path, labels, rng);
+    CHECK(same(c.model.backbone, of_classifier.backbone));
+    CHECK(same(*c.model.pooler, *of_classifier.pooler));
+    CHECK(c.labels == labels);
+    CHECK(same(c.model.output, a.model.output));
+    const Labeller own = Labeller::based_on(classifier.path, {"glad", "sad"}, rng);
+    CHECK(same(own.model, of_classifier));
+    CHECK(own.labels == std::vector<std::string>{"sad", "glad", "in between"});
+
+    std::string config = content(masked / "config.json");
+    const std::size_t at = config.find("\"pad_token_id\": 0");
+    REQUIRE(at != config.npos);
+    masked.write("config.json", config.replace(at, 17, "\"pad_token_id\": null"));
+    CHECK(contains(error_of([&] { Labeller::based_on(masked.path, labels, rng); }),
+                   "config.json: training needs a pad_token_id"));
+}
+
 TEST_CASE("a Filler gives each mask the tokens that the model expects", "[models][filler]") {
     const Folder folder;
     const models::MaskedLanguageModel model = write_bert<models::MaskedLanguageModel>(folder);

@@ -35,7 +35,7 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         limit("autograd with base", 3275)
         limit("kernels", 3140)
         limit("nn", 2830)
-        limit("models", 3030)
+        limit("models", 3080)
         limit("models/hugging_face", 1445)
         limit("models/text", 4280)  # 2,100 without the tokenizers of others, of which there are four kinds
         limit("programs", 0)
@@ -43,8 +43,9 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the
         # prompts (an editor of lines, the beam tree, where a model looks), --check and --precision did not fit; nor
         # did a program that writes with models of others, scores texts and trains further, and their BERT: labels of
-        # texts and of pairs, and gaps that are filled; nor the layers that char_lm offers, from 2017 to today.
-        limit("programs and kit", 7165)
+        # texts and of pairs, gaps that are filled, and training that begins with it; nor the
+        # layers that char_lm offers, from 2017 to today.
+        limit("programs and kit", 7240)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)

@@ -101,6 +101,12 @@ void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
                   << ", read only that far: " << cut << '\n';
 }
 
+void set_pairs(Labeller& l, const std::string& path, bool pairs) {
+    check(!pairs || (l.tokenizer && l.model.config.stack.token_types >= 2), path,
+          ": this model reads one text at a time; leave out --pair");
+    l.pairs = pairs;
+}
+
 void check_pair(const Labeller& l, const Example& e) {
     check(!l.pairs || std::count(e.text.begin(), e.text.end(), '\t') == 1, e.where,
           ": --pair needs two texts with one tab between them");

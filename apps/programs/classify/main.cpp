@@ -87,6 +87,8 @@ void train_command(kit::Options& options) {
     options.parse();
     kit::check_usage(!s.run.resume.empty() || s.files.size() == 1, "train needs one file: got ",
                      s.files.size(), "; --help shows more");
+    if (s.run.resume.empty())
+        set_fine_tuning(options, s);
     const models::RunFolder folder("classify", s.run, options);
     s.reader.first = s.pooling == "first";
     train_on(s.files.at(0), s, folder);
@@ -117,9 +119,7 @@ models::Labeller open_model(const std::string& path, const std::string& precisio
 
 models::Labeller open_model(const Opening& o) {
     models::Labeller l = open_model(o.words[0], o.precision);
-    check(!o.pair || (l.tokenizer && l.model.config.stack.token_types >= 2), o.words[0],
-          ": this model reads one text at a time; leave out --pair");
-    l.pairs = o.pair;
+    set_pairs(l, o.words[0], o.pair);
     return l;
 }
 

@@ -60,10 +60,31 @@ void add_train_options(kit::Options& options, Settings& s) {
     options.rest("FILE", "lines of label<TAB>text; without a tab the first word is the label", s.files, {},
                  kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
+    options.add("--from", "FOLDER", "begin with a BERT from Hugging Face: its layers and its tokens", s.from)
+        .may_change()  // as the folder may have moved
+        .set = [&s](const std::string& text) { s.from = std::filesystem::absolute(text).string(); };
+    options.add("--pair", "with --from: each text is two, with a tab between", s.pair);
     add_learning_options(options, s);
     add_model_options(options, s);
     add_text_options(options, s);
     options.add_common(s.seed);
+}
+
+void set_fine_tuning(const kit::Options& options, Settings& s) {
+    kit::check_usage(!s.from.empty() || !s.pair, "--pair needs --from FOLDER, a model that reads pairs");
+    if (s.from.empty())
+        return;
+    for (const char* name : {"--layers", "--heads", "--d-model", "--pooling", "--dropout", "--word-dropout",
+                             "--min-count", "--min-pair-count", "--max-words", "--keep-case"})
+        kit::check_usage(!options.was_given(name), name, " is decided by the folder given to --from");
+    const auto set = [&](const char* name, auto& value, auto usual) {
+        if (!options.was_given(name))
+            value = usual;
+    };
+    set("--epochs", s.epochs, 3);
+    set("--batch", s.batch, 16);
+    set("--lr", s.lr, 5e-5);
+    set("--label-smoothing", s.label_smoothing, 0);
 }
 
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes) {

@@ -14,7 +14,8 @@ namespace plaingrad::classify {
 struct Settings {
     models::RunSettings run = {.save_every = 100};
     std::vector<std::string> files;
-    std::string validation, pooling = "mean";
+    std::string validation, from, pooling = "mean";
+    bool pair = false;
     int64_t epochs = 0, batch = 64, layers = 1, heads = 4, d_model = 128, patience = 0, seed = 1;
     double lr = 1e-3, dropout = 0.3, word_dropout = 0.1, label_smoothing = 0.1, weight_decay = 0.01;
     models::text::ReaderOptions reader;
@@ -25,6 +26,10 @@ bool is_number(const std::string& text);
 
 // The rows. Parsing them sets `s`.
 void add_train_options(kit::Options& options, Settings& s);
+
+// With --from: checks that nothing was given which the folder decides, and sets what was not given as BERT is
+// usually fine-tuned. For a new run. Throws UsageError.
+void set_fine_tuning(const kit::Options& options, Settings& s);
 
 // The model that the settings describe. Throws UsageError if they contradict each other.
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <iostream>
 
+#include "apps/kit/pretrained.h"
+#include "apps/kit/progress.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "autograd/base/mapped.h"
@@ -46,22 +48,25 @@ kit::Examples examples(const Labeller& l, const std::vector<Example>& training, 
     const Rng rng(static_cast<uint64_t>(s.seed));
     const std::vector<int64_t> order = rng.fork("order").fork(static_cast<uint64_t>(epoch)).permutation(n);
     const Rng drop = rng.fork("words").fork(static_cast<uint64_t>(step));
-    std::vector<Sequence> texts;
+    std::vector<Labeller::Encoding> texts;
     Sequence labels;
     for (int64_t i = first; i < std::min(first + s.batch, n); ++i) {
         const Example& e = training[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
-        texts.push_back(l.reader(e.text, s.word_dropout, drop.fork(static_cast<uint64_t>(i))));
+        texts.push_back(l.tokenizer
+                            ? l.encode(e.text)
+                            : Labeller::Encoding{.ids = l.reader(e.text, s.word_dropout,
+                                                                 drop.fork(static_cast<uint64_t>(i)))});
         labels.push_back(static_cast<int32_t>(index_of(e, l.labels)));
     }
-    return {{Tokens::padded(texts, models::kPad)}, Tokens(std::ssize(labels), 1, labels)};
+    return {l.inputs(texts), Tokens(std::ssize(labels), 1, labels)};
 }
 
 nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settings& s, const nn::Mode& mode) {
     const std::vector<int32_t>& ids = batch.inputs[0].ids();
-    const autograd::Tensor logits = l.model(batch.inputs[0], mode);  // (B, classes)
+    const autograd::Tensor logits = l.logits(batch.inputs, mode);  // (B, classes)
     return {autograd::cross_entropy(logits, batch.targets,
                                     {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
-            std::ssize(ids) - std::count(ids.begin(), ids.end(), models::kPad)};
+            std::ssize(ids) - std::count(ids.begin(), ids.end(), l.model.config.stack.specials.pad)};
 }
 
 // The mean of -log p(label).
@@ -78,27 +83,67 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
     const std::vector<Example>& shown = corpus.held_out.empty() ? corpus.training : corpus.held_out;
     std::vector<Tokens> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
-        texts.push_back(Tokens::padded({l.reader(shown[i].text)}, models::kPad));
+        texts.push_back(Tokens::padded({l.encode(shown[i].text).ids}, l.model.config.stack.specials.pad));
     kit::Subject s = kit::subject_of(
-        l.model, texts, kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); }));
+        l.model, texts,
+        l.tokenizer ? kit::token_names(*l.tokenizer, l.model.config.stack.vocabulary)
+                    : kit::token_names(l.reader.size(), [&](int32_t id) { return l.reader.name(id); }));
     s.classes = l.labels;
     s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
     return s;
 }
 
-}  // namespace
+Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
+    Labeller l = Labeller::based_on(s.from, labels, Rng(static_cast<uint64_t>(s.seed)).fork("model"),
+                                    kit::loading(s.from));
+    models::StackConfig& stack = l.model.config.stack;
+    stack.block.precision = kit::precision_of(s.run.precision);
+    kit::say_opened(s.from, nn::parameter_count(l.model), stack.block.precision, l.notes);
+    set_pairs(l, s.from, s.pair);
+    return l;
+}
 
-Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
+Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     models::text::Reader reader(autograd::mapped(corpus.training, &Example::text), s.reader);
     const models::ClassifierConfig config = configure(s, reader.size(), std::ssize(labels));
     kit::check_memory(models::least_parameters(config));
     Labeller l = {models::Classifier(config, Rng(static_cast<uint64_t>(s.seed)).fork("model")),
                   std::move(reader), labels};
     kit::announce(kit::name(), nn::parameter_count(l.model), l.model.config.stack.block.precision);
+    return l;
+}
+
+// The run of a folder from Hugging Face keeps its checkpoints as every one; its last file, the model, is one
+// for others.
+models::RunParts parts_of(const Labeller& l, const Settings& s, const std::string& data,
+                          const models::RunFolder& folder) {
+    if (!l.tokenizer)
+        return models::parts_of(l.model, l.metadata(), data);
+    models::RunParts parts = models::parts_of(l.model, {}, data);
+    models::hugging_face::Config config = models::hugging_face::Folder(s.from).config;
+    config.head = models::hugging_face::Head::classifier;
+    config.labels = l.labels;
+    parts.save = [&, config, as_checkpoint = parts.save](
+                     const std::string& path, const models::Metadata& extra, const nn::Training* training) {
+        if (path != folder.model())
+            return as_checkpoint(path, extra, training);
+        models::save_hugging_face(folder.path, l.model, config);
+        models::hugging_face::copy_text_files(s.from, folder.path);
+    };
+    return parts;
+}
+
+}  // namespace
+
+Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
+    Labeller l = s.from.empty() ? from_nothing(corpus, labels, s) : from_folder(labels, s);
     std::cerr << kit::grouped(std::ssize(corpus.training)) << " texts to learn from, "
-              << kit::grouped(std::ssize(corpus.held_out)) << " held out; " << labels.size() << " labels\n";
-    report_cuts(l, corpus.training);
-    report_cuts(l, corpus.held_out);
+              << kit::grouped(std::ssize(corpus.held_out)) << " held out; " << l.labels.size() << " labels\n";
+    for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
+        for (const Example& e : *part)
+            check_pair(l, e);
+        report_cuts(l, *part);
+    }
     return l;
 }
 
@@ -111,19 +156,24 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
         for (const Example& e : *part) {
             data.push_back(e.label + '\t' + e.text);
-            longest = std::max(longest, std::ssize(l.reader(e.text)));
+            longest = std::max(longest, std::ssize(l.encode(e.text).ids));
         }
         data.emplace_back();  // marks the end of the part
     }
-    models::Run run(folder, models::parts_of(l.model, l.metadata(), models::text::fingerprint(data)), {},
-                    options.adam);
+    models::Run run(folder, parts_of(l, s, models::text::fingerprint(data), folder), {}, options.adam);
     const auto batch = [&](int64_t step) { return examples(l, corpus.training, s, step); };
     return kit::train(
         run, [&](int64_t step, const nn::Mode& mode) { return loss_of(l, batch(step), s, mode); }, options,
         {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest),
          .subject = subject(l, corpus),
          .trial = kit::trial_of(
-             l.model, [&](int64_t i) { return batch(i + 1); }, false),
+             l.model,
+             [&](int64_t i) {
+                 kit::Examples one = batch(i + 1);
+                 one.inputs.resize(1);  // without types
+                 return one;
+             },
+             false),
          .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
 }
 

@@ -10,7 +10,7 @@ namespace plaingrad::models::text::pretrained {
 
 // Ids, and for each the text to which it belongs (BERT's token types, 0 and 1).
 struct Encoding {
-    std::vector<int32_t> ids, type_ids;
+    std::vector<int32_t> ids = {}, type_ids = {};
     bool cut = false;  // whether a text lost its end
 };
 

@@ -1,0 +1,100 @@
+// classify train --from: a BERT from Hugging Face is trained further, and written back.
+#include "models/labeller.h"
+#include "tests/apps/run.h"
+#include "tests/catch.h"
+#include "tests/models/folder_of_others.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;
+
+namespace {
+
+// Told by one word.
+std::string moods(int lines, const std::string& more = "") {
+    const Words things = {"day", "night", "the day", "a night ."};
+    std::string text;
+    for (int i = 0; i < lines; ++i)
+        text += std::string(i % 2 == 0 ? "glad\tthe lovely " : "sad\tthe awful ") +
+                things[static_cast<std::size_t>(i) / 2 % things.size()] + more + "\n";
+    return text;
+}
+
+Result tuned(const std::string& data, const std::string& from, const Words& more) {
+    Words words = {"train", data, "--from", from, "--validation", data, "--lr", "0.003", "--epochs", "12"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run("classify", words);
+}
+
+}  // namespace
+
+TEST_CASE("classify trains any BERT from Hugging Face further, and writes it back",
+          "[apps][classify][fine_tuning]") {
+    const Folder masked, bare, classifier, all;
+    write_bert<models::MaskedLanguageModel>(masked);
+    write_bert<models::TextEncoder>(bare);
+    write_bert<models::Classifier>(classifier);
+    const std::string data = all.write("moods", moods(64));
+    for (const Folder* from : {&masked, &bare, &classifier}) {
+        const std::string out = all / std::to_string(from == &masked) + std::to_string(from == &bare);
+        const Result r = tuned(data, from->path, {"--save", out});
+        INFO(r.err << r.out);
+        REQUIRE(r.status == 0);
+        CHECK(contains(r.out, "accuracy 100.0 %: 64 of 64 texts\n"));
+        const models::Labeller l = models::Labeller::load(out);
+        CHECK(l.labels == (from == &classifier ? Words{"sad", "glad", "in between"} : Words{"glad", "sad"}));
+        CHECK(l("a lovely day")[0].name == "glad");
+        CHECK(run("classify", {"eval", out, data}).out == r.out);
+        CHECK(content(out + "/vocab.txt") == kBertWords);
+        CHECK(contains(content(out + "/config.json"), "\"BertForSequenceClassification\""));
+        CHECK(contains(run("classify", {"info", out}).out, "training: step 48, loss "));
+    }
+}
+
+TEST_CASE("classify continues the training of a folder with the same bits", "[apps][classify][fine_tuning]") {
+    const Folder masked, all;
+    write_bert<models::MaskedLanguageModel>(masked);
+    const std::string data = all.write("moods", moods(40));
+    REQUIRE(tuned(data, masked.path, {"--save", all / "whole"}).status == 0);
+    REQUIRE(tuned(data, masked.path, {"--save", all / "parts", "--stop-after", "7"}).status == 0);
+    const Result early = run("classify", {"predict", all / "parts", "a day"});
+    CHECK(early.status == 1);
+    CHECK(contains(early.err, " has not ended\n"));
+    REQUIRE(run("classify", {"train", "--resume", all / "parts"}).status == 0);
+    CHECK(content(all / "parts/model.safetensors") == content(all / "whole/model.safetensors"));
+    CHECK(content(all / "parts/config.json") == content(all / "whole/config.json"));
+}
+
+TEST_CASE("classify learns from pairs of texts, whose types it reads", "[apps][classify][fine_tuning]") {
+    const Folder masked, all;
+    write_bert<models::MaskedLanguageModel>(masked);
+    std::string text;  // the same words on the other side: only the types tell
+    for (int i = 0; i < 60; ++i)
+        text += i % 2 == 0 ? "glad\tlovely\tawful\n" : "sad\tawful\tlovely\n";
+    const std::string data = all.write("pairs", text);
+    const Result r = tuned(data, masked.path, {"--pair", "--save", all / "out"});
+    INFO(r.err);
+    CHECK(contains(r.out, "accuracy 100.0 %: 60 of 60 texts\n"));
+    CHECK(run("classify", {"eval", all / "out", data, "--pair"}).out == r.out);
+    const Result wrong = tuned(all.write("moods", moods(8)), masked.path, {"--pair"});
+    CHECK(wrong.status == 1);
+    CHECK(contains(wrong.err, "moods:1: --pair needs two texts with one tab between them\n"));
+}
+
+TEST_CASE("classify refuses what a folder decides, and --pair without one", "[apps][classify][fine_tuning]") {
+    const Folder masked, all;
+    write_bert<models::MaskedLanguageModel>(masked);
+    const std::string data = all.write("moods", moods(8));
+    const auto refused = [&](int status, const Words& more, const std::string& part) {
+        Words words = {"train", data};
+        words.insert(words.end(), more.begin(), more.end());
+        const Result r = run("classify", words);
+        CAPTURE(more, r.err);
+        CHECK(r.status == status);
+        CHECK(one_line(r.err, "classify: "));
+        CHECK(contains(r.err, part));
+    };
+    refused(2, {"--pair"}, "--pair needs --from FOLDER");
+    refused(2, {"--from", masked.path, "--layers", "2"}, "--layers is decided by the folder given to --from");
+    refused(2, {"--from", masked.path, "--keep-case"}, "--keep-case is decided by the folder");
+    refused(1, {"--from", all.path}, "config.json: cannot be opened");
+}
