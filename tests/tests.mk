@@ -322,7 +322,7 @@ $(HUGGING_FACE): $(OUT)/%: $(OBJ)/tests/hugging_face/%.o $(LIB)
 -include $(HUGGING_FACE:$(OUT)/%=$(OBJ)/tests/hugging_face/%.d)
 
 .PHONY: test-hugging-face golden-hugging-face golden-tokenizers
-test-hugging-face: $(HUGGING_FACE)  ## models and tokenizers against transformers and tokenizers, 20 minutes: PYTHON=... QUICK=1
+test-hugging-face: $(HUGGING_FACE)  ## models and tokenizers against transformers and tokenizers, ten minutes: PYTHON=... QUICK=1
 	@'$(PYTHON)' tests/hugging_face/compare_models.py '$(OUT)/run_model' $(if $(filter-out 0,$(QUICK)),--quick)
 	@$(if $(filter-out 0,$(QUICK)),,'$(PYTHON)' tests/hugging_face/compare_tokenizers.py '$(OUT)/tokenize')
 

@@ -29,37 +29,48 @@ def write(model, form, folder):
 def make_older(folder, config):
     """Names and keys as years ago: LayerNorm.gamma, no prefix or another one, buffers among the weights, rope_scaling."""
     path = folder + '/model.safetensors'
-    tensors = load_file(path)
     with open(folder + '/config.json', encoding='utf-8') as file:
         keys = json.load(file)
-    if config.model_type == 'bert':
-        tensors = {name.replace('LayerNorm.weight', 'LayerNorm.gamma').replace('LayerNorm.bias', 'LayerNorm.beta'): x
-                   for name, x in tensors.items()}
-        prefix = '' if any(name.startswith('bert.') for name in tensors) else 'bert.'
-        tensors[prefix + 'bert.embeddings.position_ids' if not prefix else 'embeddings.position_ids'] = torch.arange(9)[None]
-        keys['position_embedding_type'] = 'absolute'
-    elif config.model_type == 'gpt2':
-        strip = 'transformer.'
-        tensors = {name.removeprefix(strip) if name.startswith(strip) else name if name.startswith('lm_head') else strip + name: x
-                   for name, x in tensors.items()}
-        first = 'transformer.' if any(name.startswith(strip) for name in tensors) else ''
-        for i in range(config.n_layer):
-            tensors[f'{first}h.{i}.attn.bias'] = torch.ones(1, 1, 8, 8).tril()
-            tensors[f'{first}h.{i}.attn.masked_bias'] = torch.tensor(-1e4)
-        keys['n_ctx'] = keys['n_positions']
-    else:
-        first = 'model.' if any(name.startswith('model.') for name in tensors) else ''
-        for i in range(config.num_hidden_layers):
-            tensors[f'{first}layers.{i}.self_attn.rotary_emb.inv_freq'] = torch.ones(3)
-        rope = keys.pop('rope_parameters')
-        keys['rope_theta'] = rope.pop('rope_theta')
-        keys['rope_scaling'] = None if rope['rope_type'] == 'default' else rope
-        if rope['rope_type'] == 'linear':
-            rope['type'] = rope.pop('rope_type')
+    older = dict(bert=older_bert, gpt2=older_gpt2).get(config.model_type, older_llama)
+    save_file(older(load_file(path), keys), path, metadata={'format': 'pt'})
     keys['torch_dtype'] = keys.pop('dtype', 'float32')
-    save_file(tensors, path, metadata={'format': 'pt'})
     with open(folder + '/config.json', 'w', encoding='utf-8') as file:
         json.dump(keys, file)
+
+
+def prefix_of(tensors, prefix):
+    """The prefix, if any name has it."""
+    return prefix if any(name.startswith(prefix) for name in tensors) else ''
+
+
+def older_bert(tensors, keys):
+    keys['position_embedding_type'] = 'absolute'
+    older = {name.replace('LayerNorm.weight', 'LayerNorm.gamma').replace('LayerNorm.bias', 'LayerNorm.beta'): x
+             for name, x in tensors.items()}
+    return older | {prefix_of(tensors, 'bert.') + 'embeddings.position_ids': torch.arange(9)[None]}
+
+
+def older_gpt2(tensors, keys):
+    """The prefix is taken away where it is, and added where it is not."""
+    keys['n_ctx'] = keys['n_positions']
+    before = prefix_of(tensors, 'transformer.')
+    after = '' if before else 'transformer.'
+    older = {name if name.startswith('lm_head') else after + name.removeprefix(before): x for name, x in tensors.items()}
+    for i in range(keys['n_layer']):
+        older[f'{after}h.{i}.attn.bias'] = torch.ones(1, 1, 8, 8).tril()
+        older[f'{after}h.{i}.attn.masked_bias'] = torch.tensor(-1e4)
+    return older
+
+
+def older_llama(tensors, keys):
+    rope = keys.pop('rope_parameters')
+    keys['rope_theta'] = rope.pop('rope_theta')
+    keys['rope_scaling'] = None if rope['rope_type'] == 'default' else rope
+    if rope['rope_type'] == 'linear':
+        rope['type'] = rope.pop('rope_type')
+    prefix = prefix_of(tensors, 'model.')
+    return tensors | {f'{prefix}layers.{i}.self_attn.rotary_emb.inv_freq': torch.ones(3)
+                      for i in range(keys['num_hidden_layers'])}
 
 
 class Refused(Exception):
