@@ -6,6 +6,7 @@
 #include "autograd/broadcast.h"
 #include "autograd/op.h"
 #include "autograd/ops.h"
+#include "autograd/packed_weights.h"
 #include "autograd/plain.h"
 
 namespace plaingrad::autograd {
@@ -106,9 +107,10 @@ struct OutputLoss {
         const kernels::Kernels& k = kernels::cpu();
         const int32_t* ids = targets.ids.data() + first;
         const Real* const b = bias.defined() ? bias.data() : nullptr;
-        k.products(precision).gemm(
-            {.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true, .bias = b},
-            x.data() + first * d, weight.data(), logits);
+        kernels::Gemm product = {.m = n, .n = v, .k = d, .lda = d, .ldb = d, .ldc = v, .b_transposed = true};
+        product.bias = b;
+        const Real* const table = right_operand(product, weight, 0, precision);
+        k.products(precision).gemm(product, x.data() + first * d, table, logits);
         const bool wanted = dx.defined() || dweight.defined() || dbias.defined();
         Real* const losses_at = losses.mutable_data() + first;
         parallel_for(0, n, kRowsAtOnce, [&](int64_t begin, int64_t end) {

@@ -47,11 +47,7 @@ Tensor forward(const Columns& columns, const Tensor& x, const Tensor& w, const T
     product.bias = bias.defined() ? bias.data() + columns.first : nullptr;
     product.activation = f;
     product.before_activation = before;
-    const Real* b = w.data() + columns.first;
-    if (PackedWeights* const packed = PackedWeights::active()) {
-        b = packed->packed(product, w, b, columns.precision);
-        product.b_packed = true;
-    }
+    const Real* const b = right_operand(product, w, columns.first, columns.precision);
     gemm(product, columns.precision, x, b, {y.mutable_data()});
     return y;
 }
@@ -131,6 +127,9 @@ Tensor linear_columns(const Tensor& x, const Tensor& weight, const Tensor& bias,
           " columns from ", first, " on are not in weight ", weight.shape());
     if (Plain::active())
         return plain::linear_columns(x, weight, bias, first, count, p);
+    if (const int64_t before = first % kPackedColumns; weight.packed() != nullptr && before > 0)
+        return slice(linear_columns(x, weight, bias, first - before, before + count, p), -1, before,
+                     before + count);
     return affine("linear_columns", {.n = count, .first = first, .precision = p}, x, weight, bias);
 }
 

@@ -15,11 +15,21 @@
 // they take half as much, and half the time to read, from which a single row gains, too. Do not use this for
 // weights that are multiplied once, or that change between uses, as in training: each product would make its
 // copy in memory, and none would be read twice.
+//
+// A program that only generates needs no more than the copies:
+//
+//     pack(weight, Precision::bf16);                    // weight, and every handle of it, is now packed only
+//     Tensor y = linear(x, weight, bias, Precision::bf16);   // reads it as it is
+//
+// Then a weight takes 4 bytes a number in float32 and 2 in bfloat16, instead of 8 and 6. Linear ops can read
+// it, in that precision, and look-ups of its rows; everything else throws Error. (nn/packing.h packs a whole
+// model.)
 #pragma once
 
 #include <map>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "autograd/kernels/kernels.h"
 #include "autograd/tensor.h"
@@ -54,5 +64,21 @@ private:
     // By all that decides what a copy holds: b, n, k, ldb, whether transposed, precision.
     std::map<std::tuple<const Real*, int64_t, int64_t, int64_t, bool, Precision>, Entry> entries_;
 };
+
+// Replaces the numbers of a weight (K, N) by packed ones, for products in this precision, and frees them. The
+// weight can then be multiplied as it is or, if `transposed`, as its transpose, but not both. It is frozen.
+// While this runs, both forms are in memory. Throws Error if it is packed already, is no matrix, or came from
+// an op.
+void pack(const Tensor& weight, Precision precision, bool transposed = false);
+
+// The right operand of g, which begins at column `first` of a weight; packed if the weight is, or if there is
+// an active PackedWeights, and g.b_packed then says so. Throws Error if the weight was packed for other
+// products. Of a packed weight, `first` must be a multiple of kPackedColumns.
+constexpr int64_t kPackedColumns = 64;
+const Real* right_operand(kernels::Gemm& g, const Tensor& weight, int64_t first, Precision precision);
+
+// Rows ids[0], ids[1], ... of a weight (V, N) that is packed transposed -> (count, N). In bfloat16 the
+// numbers are those that the products use, rounded. A negative id is skipped: its row holds any numbers.
+Tensor packed_rows(const Tensor& weight, const std::vector<int32_t>& ids);
 
 }  // namespace plaingrad::autograd

@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "autograd/base/check.h"
@@ -137,12 +138,27 @@ Ref<Storage> Storage::make(int64_t n) {
 }
 
 void Storage::release(Storage* storage) {
+    if (storage->packed) {
+        delete storage;
+        return;
+    }
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
     storage->version = 0;
     r.free[size_class(storage->capacity).index].push_back(storage);
     r.statistics.bytes_in_use -= bytes(*storage);
     r.statistics.bytes_recycled += bytes(*storage);
+}
+
+// Not to the free list: that would keep the memory of all weights of a model that is packed.
+void Storage::replace_by(PackedNumbers with) {
+    const std::lock_guard lock(recycler().mutex);
+    recycler().statistics.bytes_in_use -= bytes(*this);
+    ::operator delete(data, alignment(capacity));
+    data = nullptr;
+    capacity = 0;
+    ++version;
+    packed = std::make_unique<const PackedNumbers>(std::move(with));
 }
 
 StorageStatistics storage_statistics() {

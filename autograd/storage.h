@@ -6,22 +6,37 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "autograd/base/precision.h"
 #include "autograd/base/real.h"
 #include "autograd/ref.h"
 
 namespace plaingrad::autograd {
 
+struct PackedNumbers;
+
 struct Storage : Counted {
-    Real* data = nullptr;
+    Real* data = nullptr;  // nullptr: the numbers are only in `packed`
     int64_t capacity = 0;
     // Counts the changes made through Tensor::mutable_data, so that backward can tell that a value it
     // needs is no longer the one that forward saw.
     uint32_t version = 0;
+    std::unique_ptr<const PackedNumbers> packed = nullptr;
 
     // Room for n elements, uninitialised. Throws Error if the system has no memory left.
     static Ref<Storage> make(int64_t n);
     static void release(Storage* storage);
+    // Returns `data` to the system, and holds these numbers from now on.
+    void replace_by(PackedNumbers numbers);
+};
+
+// A weight in the order in which products read it: what `pack` (kernels/kernels.h) wrote.
+struct PackedNumbers {
+    Ref<Storage> numbers;
+    Precision precision;
+    bool transposed;      // it was packed for products with the weight's transpose
+    const char* kernels;  // the name of the set whose products can read it
 };
 
 struct StorageStatistics {

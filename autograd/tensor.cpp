@@ -64,8 +64,20 @@ const Ref<Storage>& Tensor::no_storage() {
     throw Error("[Tensor] this tensor is empty: it was made by Tensor() and never assigned");
 }
 
+const Real* Tensor::no_data() const {
+    check(!defined(), "[Tensor] this weight ", shape_, " is packed for decoding: only linear layers and ",
+          "look-ups can read it; load the model again, without packing it, to train, change or save it");
+    no_storage();
+}
+
+void Tensor::replace_by(PackedNumbers numbers) const {
+    Tensor(*this).require_grad(false);
+    storage_->replace_by(std::move(numbers));
+}
+
 Real* Tensor::mutable_data() const {
     check(defined(), "[Tensor] an empty tensor cannot be written to");
+    data();  // throws if it is packed
     ++storage_->version;
     return storage_->data;
 }
@@ -81,6 +93,8 @@ Tensor& Tensor::require_grad(bool wanted) {
     check(defined(), "[require_grad] this tensor is empty: it was made by Tensor() and never assigned");
     check(!node_ || node_->is_leaf(),
           "[require_grad] a tensor that came from an op already passes gradients on; ", "detach() it first");
+    if (wanted)
+        data();  // throws if it is packed
     if (!node_ && wanted)
         *this = detail::attach(*this, Ref<Node>(new Node("leaf", shape_, {})));
     if (node_)
@@ -127,6 +141,7 @@ Tensor Tensor::clone() const {
 
 Tensor Tensor::with_shape(const Shape& shape) const {
     check(defined(), "[reshape] this tensor is empty: it was made by Tensor() and never assigned");
+    data();  // throws if it is packed
     check(shape.numel() == numel(), "[reshape] the number of elements must stay: from ", shape_, " to ",
           shape);
     Tensor out = *this;

@@ -59,8 +59,11 @@ public:
     int64_t size(int dim) const { return shape_[dim]; }  // size(-1) is the last
     int64_t numel() const { return shape_.numel(); }
 
-    // Throws Error for an empty tensor.
-    const Real* data() const { return (defined() ? storage_ : no_storage())->data; }
+    // Throws Error for an empty tensor, and for a weight that is packed (packed_weights.h).
+    const Real* data() const {
+        const Real* const at = defined() ? storage_->data : nullptr;
+        return at != nullptr ? at : no_data();
+    }
     // For writing in place. A backward that still needs the old values throws if this was called after
     // forward. It cannot notice a later write through a pointer from an earlier call.
     Real* mutable_data() const;
@@ -98,7 +101,9 @@ public:
     Tensor with_shape(const Shape& shape) const;
 
     // Whether both are handles of the same memory, as tied weights are.
-    bool same_memory(const Tensor& other) const { return storage_ == other.storage_; }
+    bool same_memory(const Tensor& other) const { return memory() == other.memory(); }
+    // Differs for tensors of different memory; nullptr for an empty one. Not where the elements are: data().
+    const void* memory() const { return storage_.get(); }
 
     // ---- for those who write ops (see op.h)
     Saved save() const { return Saved(defined() ? storage_ : no_storage(), shape_); }
@@ -106,10 +111,15 @@ public:
     // its input may write its output there.
     bool is_unshared() const { return defined() && storage_->references == 1; }
     GradSink sink() const { return GradSink(needs_grad() ? node_ : Ref<Node>()); }
+    // What a packed weight holds instead of data(); nullptr for all other tensors.
+    const PackedNumbers* packed() const { return defined() ? storage_->packed.get() : nullptr; }
+    // Frees the elements, of all handles of this memory, and freezes it. Throws Error if it came from an op.
+    void replace_by(PackedNumbers numbers) const;
 
 private:
     Tensor(const Shape& shape, Ref<Storage> storage) : shape_(shape), storage_(std::move(storage)) {}
     [[noreturn]] static const Ref<Storage>& no_storage();
+    [[noreturn]] const Real* no_data() const;
 
     friend class Node;
     friend class Saved;

@@ -27,8 +27,8 @@ Tensor InputEmbedding::operator()(const Tokens& ids, const Mode& mode, int64_t f
     const Real p = types || norm ? 0 : dropout.rate_in(mode);
     Tensor x = autograd::input_embedding(tokens.table, ids, scale, places, p, dropout.rng_in(mode));
     nn::show(positions, places, mode);
-    if (types)  // (B, T, d_model), or one vector for all: (1, d_model)
-        x = x + (given ? (*types)(of_types) : autograd::slice(types->table, 0, 0, 1));
+    if (types)  // (B, T, d_model), or one vector for all: (1, 1, d_model)
+        x = x + (*types)(given ? of_types : Tokens(1, 1, {0}));
     if (norm)
         x = (*norm)(x);
     return types || norm ? dropout(x, mode) : x;  // (B, T, d_model)

@@ -47,7 +47,7 @@ struct OutputLayer {
         return autograd::linear_cross_entropy(x, table, bias, targets, options, mode.precision());
     }
     void visit(Visitor& v) const {
-        v("table", table);
+        v.table("table", table);
         v("bias", bias);
     }
 

@@ -20,7 +20,8 @@ enum class Logits { all, last };
 // change meanwhile. From its first step on, a model's stepper holds not only its cache but also a copy of
 // each weight that it multiplies, in the order in which products read it (autograd/packed_weights.h): as much
 // memory as these weights in float32, half as much in bf16. So decode sentences as one batch where you can,
-// and end a stepper that is no longer needed.
+// and end a stepper that is no longer needed. A model that only generates needs no second form of its
+// weights: nn/packing.h.
 class Stepper {
 public:
     virtual ~Stepper() = default;

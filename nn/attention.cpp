@@ -60,15 +60,18 @@ Tensor MultiHeadAttention::attend_cached(const Tensor& x, const Pass& pass) cons
     KeyValueCache& cache = *pass.cache;
     check(pass.first == cache.length(), "[MultiHeadAttention] the cache has ", cache.length(),
           " positions, so x must begin at position ", cache.length(), ": got ", pass.first);
-    cache.append(turned(project(x, pass.mode), n_kv_heads, pass));  // keys are kept as they were turned
-    const Tensor q = turned(queries(x, pass.mode), n_heads, pass);  // (B, T, H*D)
+    const Tensor all = turned(in_proj(x, pass.mode), n_heads + n_kv_heads, pass);  // (B, T, (H + 2*G)*D)
+    const int64_t width = out_proj.weight->size(0);                                // H*D
+    cache.append(autograd::slice(all, -1, width, all.size(2)));  // keys are kept as they were turned
+    const Tensor q = autograd::slice(all, -1, 0, width);         // (B, T, H*D)
     // A causal mask aligns the last query with the last key, so with several queries only the filled part of
     // the cache is passed. A single query sees all keys and reads the cache in place. The weights for a
     // probe need the filled part, too, to have no empty columns.
     if (x.size(1) > 1 || pass.mode.probe != nullptr)
         return attend(q, cache.filled(), Mask::causal(), pass);
-    const std::vector<int32_t> all(static_cast<std::size_t>(x.size(0)), static_cast<int32_t>(cache.length()));
-    return attend(q, cache.stored(), Mask::key_counts(all), pass);
+    const std::vector<int32_t> keys(static_cast<std::size_t>(x.size(0)),
+                                    static_cast<int32_t>(cache.length()));
+    return attend(q, cache.stored(), Mask::key_counts(keys), pass);
 }
 
 Tensor MultiHeadAttention::attend(const Tensor& q, const Tensor& keys_values, const Mask& mask,

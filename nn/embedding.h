@@ -11,7 +11,7 @@ struct Embedding {
     Embedding(int64_t vocabulary, int64_t d, const Rng& rng, Init init = Init::xavier)
         : table(initial_table(init, vocabulary, d, rng.fork("table"))) {}
     Tensor operator()(const Tokens& ids) const { return autograd::embedding(table, ids); }
-    void visit(Visitor& v) const { v("table", table); }
+    void visit(Visitor& v) const { v.table("table", table); }
 
     Parameter table;  // (V, d)
 };

@@ -5,9 +5,10 @@
 
 namespace plaingrad::nn {
 
-void Visitor::found(std::string_view name, const Parameter& p, bool is_matrix) {
-    if (p->defined())
-        parameter({autograd::join(path_, path_.empty() ? "" : ".", name), p, is_matrix});
+void Visitor::found(NamedParameter p) {
+    p.name = autograd::join(path_, path_.empty() ? "" : ".", p.name);
+    if (p.tensor.defined())
+        parameter(p);
 }
 
 namespace detail {
@@ -47,17 +48,19 @@ void Printer::parameter(const NamedParameter& p) {
         return other.tensor.same_memory(p.tensor);
     });
     line(p.name, autograd::join(p.tensor.shape(), tied == printed_.end() ? "" : ", tied to " + tied->name,
-                                p.tensor.needs_grad() ? "" : ", frozen"));
+                                p.tensor.packed() != nullptr ? ", packed"
+                                : p.tensor.needs_grad()      ? ""
+                                                             : ", frozen"));
     printed_.push_back(p);
 }
 
 }  // namespace detail
 
 std::vector<NamedParameter> unique_parameters(const std::vector<NamedParameter>& parameters) {
-    std::unordered_set<const Real*> seen;
+    std::unordered_set<const void*> seen;
     std::vector<NamedParameter> unique;
     for (const NamedParameter& p : parameters)
-        if (seen.insert(p.tensor.data()).second)
+        if (seen.insert(p.tensor.memory()).second)
             unique.push_back(p);
     return unique;
 }

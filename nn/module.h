@@ -99,6 +99,7 @@ struct NamedParameter {
     std::string name;  // "encoder.layers.0.norm1.gain"
     Tensor tensor;
     bool is_matrix = false;  // of a Linear: (in, out), which files and PyTorch have as (out, in)
+    bool is_table = false;   // a vector for each token, (V, d): looked up, or multiplied to give logits
 };
 
 // A module that a traversal of a model visits.
@@ -131,9 +132,11 @@ class Visitor {
 public:
     virtual ~Visitor() = default;
 
-    void operator()(std::string_view name, const Parameter& parameter) { found(name, parameter, false); }
+    void operator()(std::string_view name, const Parameter& p) { found({std::string(name), p}); }
     // For the matrix (in, out) of a Linear.
-    void matrix(std::string_view name, const Parameter& parameter) { found(name, parameter, true); }
+    void matrix(std::string_view name, const Parameter& p) { found({std::string(name), p, true}); }
+    // For the table (V, d) of an embedding or an output layer.
+    void table(std::string_view name, const Parameter& p) { found({std::string(name), p, false, true}); }
 
     template <class M>
     void operator()(std::string_view name, const M& module) {
@@ -161,7 +164,7 @@ protected:
     virtual void enter(const NamedModule&) {}  // before its members
 
 private:
-    void found(std::string_view name, const Parameter& parameter, bool is_matrix);
+    void found(NamedParameter p);  // by its name in the module
 
     std::string path_;
 };

@@ -73,7 +73,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
-TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
@@ -231,13 +231,13 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_attention bench_profile)
-.PHONY: bench bench-peers bench-loading bench-staircase bench-plain bench-multi30k bench-blocks curves
+.PHONY: bench bench-peers bench-generation bench-loading bench-staircase bench-plain bench-multi30k bench-blocks curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
 # With the Python that is named, else with the one that `make deps-peers` made, else with the system's.
 PEERS_PYTHON = $(or $(if $(filter file,$(origin PYTHON)),$(wildcard $(BUILD)/peers/bin/python)),$(PYTHON))
-bench-peers: $(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_matmul)  ## the same work here and in PyTorch, CTranslate2, OpenBLAS, oneDNN: PYTHON=... CSV=1
+bench-peers: $(addprefix $(OUT)/bench/,bench_training bench_decoding bench_generation bench_attention bench_matmul)  ## the same work here and in PyTorch, CTranslate2, OpenBLAS, oneDNN: PYTHON=... CSV=1
 	@$(OUT)/bench/bench_matmul --peers $(BENCH_ARGUMENTS)
 	@'$(PEERS_PYTHON)' tests/bench/peers --build '$(OUT)' $(BENCH_ARGUMENTS)
 
@@ -246,6 +246,11 @@ bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast
 
 bench-loading: $(OUT)/bench/bench_loading  ## how long a model of others takes to load, against reading its file: FOLDER=one, else of GPT-2's size
 	@$(OUT)/bench/bench_loading $(if $(FOLDER),'$(FOLDER)') $(BENCH_ARGUMENTS)
+
+bench-generation: $(OUT)/bench/bench_generation  ## how fast GPT-2's and SmolLM's shapes write, against the speed of memory
+	@for model in gpt2 smollm; do for p in float32 bf16; do for prompt in 0 512; do \
+	    $(OUT)/bench/bench_generation --model $$model --precision $$p --prompt $$prompt $(BENCH_ARGUMENTS) || exit 1; \
+	done; done; done
 
 bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plain form, in time and in memory
 	@$(OUT)/bench/bench_plain $(BENCH_ARGUMENTS)

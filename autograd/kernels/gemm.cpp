@@ -387,5 +387,23 @@ void pack_panels(const Gemm& g, const Real* b, Real* to) {
     });
 }
 
+// A bfloat16 is the upper half of a float.
+inline Real packed_number(const Halves* word, int64_t half) {
+    const uint32_t bits = half == 0 ? word->word << 16 : word->word & 0xffff0000u;
+    float number;
+    __builtin_memcpy(&number, &bits, sizeof number);
+    return number;
+}
+inline Real packed_number(const Real* number, int64_t) { return *number; }
+
+template <class T>
+void unpack_column(const Gemm& g, const Real* packed, int64_t j, Real* to) {
+    const GemmProblem p{g, nullptr, packed, nullptr};
+    const GemmBlock from{0, 0, j, 1, 0, g.k};
+    const auto* const at = packed_right<PackedAs<T>>(p, from).at + j % kTileColumns;
+    for (int64_t k = 0; k < g.k; ++k)
+        to[k] = packed_number(at + k / kFactors<T> * kTileColumns, k % kFactors<T>);
+}
+
 }  // namespace
 }  // namespace plaingrad::autograd::kernels

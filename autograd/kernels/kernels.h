@@ -140,6 +140,8 @@ struct Products {
     // Copies op(b) (k, n) into the order in which products read it: packed_size(n, k) numbers. Of bfloat16
     // a copy takes half the memory. Other sets cannot read it.
     void (*pack)(const Gemm&, const Real* b, Real* to);
+    // The other way: column j of op(b), k numbers, which of bfloat16 are the rounded ones.
+    void (*unpack_column)(const Gemm&, const Real* packed, int64_t j, Real* to);
 
     // ---- attention (attention.cpp): out = softmax(q kᵀ * scale, masked) v, per head
     // `weights` (batch, heads, queries, keys), after dropout, is written unless it is nullptr; statistics
@@ -234,6 +236,15 @@ constexpr int64_t kGemmBlockK = 512;
 // The room that `pack` needs: whole tiles of columns, and whole pairs of k.
 constexpr int64_t packed_size(int64_t n, int64_t k, Precision precision) {
     return (n + 63) / 64 * 64 * (precision == Precision::bf16 ? (k + 1) / 2 : k);
+}
+
+// Where column j of what `pack` wrote begins; j is a multiple of 64. (A pair of bfloat16 is a word of 32
+// bits, in the double build too.)
+inline const Real* packed_from(const Real* packed, int64_t j, int64_t k, Precision precision) {
+    const int64_t before = packed_size(j, k, precision);
+    if (precision == Precision::bf16)
+        return reinterpret_cast<const Real*>(reinterpret_cast<const uint32_t*>(packed) + before);
+    return packed + before;
 }
 
 // The kernels in use. The first call picks them: PLAINGRAD_ISA if set, else the best this processor

@@ -32,6 +32,7 @@ template <class T>
 constexpr Products kProducts = {
     .gemm = gemm<T>,
     .pack = pack_panels<T>,
+    .unpack_column = unpack_column<T>,
     .attention = attention<T>,
     .attention_backward = attention_backward<T>,
     .fma_chains = fma_chains<T>,

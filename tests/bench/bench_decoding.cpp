@@ -17,6 +17,7 @@
 #include "models/sampling.h"
 #include "models/transformer.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/reading.h"
 #include "tests/bench/workloads.h"
 
 using namespace plaingrad;  // NOLINT
@@ -29,7 +30,6 @@ using autograd::Tensor;
 using autograd::Tokens;
 
 constexpr int64_t kTokens = 32, kBeam = 5, kTopK = 40;
-constexpr int kRounds = 15;
 const std::vector<std::string> kSearches = {"greedy", "beam", "sampling"};
 
 struct Settings {
@@ -37,11 +37,6 @@ struct Settings {
     bool csv = false, turns = false;
     int64_t batch = 0, threads = 0, position = 0;
 };
-
-// As decoding keeps it, packed.
-double bytes_of_weight(autograd::Precision precision) {
-    return precision == autograd::Precision::bf16 ? 2 : sizeof(Real);
-}
 
 class Decoding {
 public:
@@ -107,70 +102,10 @@ private:
     models::Transformer model_;
 };
 
-// Milliseconds of a run, the median of some.
-template <class Run>
-double milliseconds(Run run) {
-    run();
-    std::vector<double> times;
-    for (int i = 0; i < kRounds; ++i) {
-        const double begin = seconds();
-        run();
-        times.push_back(1e3 * (seconds() - begin));
-    }
-    return median(times);
-}
-
-// Bytes per second when reading so many bytes again and again, on all threads: from the cache that they fit
-// into. The best of some samples, as disturbances only make it smaller.
-double read_speed(double bytes) {
-    constexpr int64_t kChunk = 1 << 14;  // numbers
-    using Wide [[gnu::vector_size(64)]] = uint64_t;
-    const int64_t n = static_cast<int64_t>(bytes / sizeof(Real)) / kChunk * kChunk;
-    const Tensor x = Tensor::full({n}, 1);                             // its memory is aligned to 64 bytes
-    std::vector<uint64_t> seen(static_cast<std::size_t>(n / kChunk));  // or the compiler removes the reading
-    double best = 0;
-    for (int sample = 0; sample < 5; ++sample)
-        best =
-            std::max(best, rate(
-                               [&] {
-                                   autograd::parallel_for(0, n, kChunk, [&](int64_t begin, int64_t end) {
-                                       Wide all[4] = {};
-                                       const auto* at = reinterpret_cast<const Wide*>(x.data() + begin);
-                                       for (const auto* last = reinterpret_cast<const Wide*>(x.data() + end);
-                                            at < last; at += 4)
-                                           for (int i = 0; i < 4; ++i)
-                                               all[i] |= at[i];
-                                       const Wide any = all[0] | all[1] | all[2] | all[3];
-                                       seen[static_cast<std::size_t>(begin / kChunk)] = any[0] | any[7];
-                                   });
-                                   return static_cast<double>(n) * sizeof(Real);
-                               },
-                               0.02));
-    return best;
-}
-
-// bytes: what a token reads, if reading is its limit; else 0.
-void print_row(const Settings& s, const std::string& search, int64_t batch, double per_second, double bytes) {
-    const double allowed = bytes > 0 ? read_speed(bytes) / bytes : 0;
-    if (s.csv) {
-        std::printf("%d,%s,%lld,%.0f,%.0f,%.2f\n", autograd::thread_count(), search.c_str(),
-                    static_cast<long long>(batch), per_second, bytes, allowed);
-    } else {
-        std::printf("%d thread%s %s, batch %2lld: %8.0f tokens a second", autograd::thread_count(),
-                    autograd::thread_count() == 1 ? ", " : "s,", search.c_str(),
-                    static_cast<long long>(batch), per_second);
-        if (bytes > 0)
-            std::printf("; each reads %.1f MB, which alone at %.1f GB/s would allow %.0f", 1e-6 * bytes,
-                        1e-9 * allowed * bytes, allowed);
-        std::printf("\n");
-    }
-    std::fflush(stdout);
-}
-
 void measure(const Settings& s, int64_t batch) {
     const Decoding decoding(batch, s.search, s.precision);
     const double ms = milliseconds([&] { decoding.run(); });
-    print_row(s, s.search, batch, 1e3 * static_cast<double>(batch * kTokens) / ms,
+    print_row(s.csv, s.search, batch, 1e3 * static_cast<double>(batch * kTokens) / ms,
               batch == 1 && s.search != "beam" ? decoding.bytes_per_token() : 0);
 }
 
@@ -198,7 +133,7 @@ void measure_position(const Settings& s) {
         nn::parameter_count(model) - config.max_length * config.block.d_model;  // one position
     const double bytes = static_cast<double>(keys_values) * sizeof(Real) +
                          static_cast<double>(weights) * bytes_of_weight(kit::precision_of(s.precision));
-    print_row(s, "at position " + std::to_string(s.position), 1, 1e3 * kTokens / ms, bytes);
+    print_row(s.csv, "at position " + std::to_string(s.position), 1, 1e3 * kTokens / ms, bytes);
 }
 
 int take_turns(const Settings& s) {

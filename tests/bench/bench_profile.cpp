@@ -108,7 +108,9 @@ auto clocked(const char* name) {
 template <auto kIn>
 Products product_clocks(const char* gemm, const char* pack, const char* attention,
                         const char* attention_backward) {
-    return {clocked<kIn, &Products::gemm>(gemm), clocked<kIn, &Products::pack>(pack),
+    return {clocked<kIn, &Products::gemm>(gemm),
+            clocked<kIn, &Products::pack>(pack),
+            real_function<kIn, &Products::unpack_column>(),
             clocked<kIn, &Products::attention>(attention),
             clocked<kIn, &Products::attention_backward>(attention_backward),
             real_function<kIn, &Products::fma_chains>()};

@@ -138,6 +138,20 @@ TEST_CASE("bench-peers: help, what is skipped, and what is computed of the turns
     CHECK(!succeeds("python3 tests/bench/peers --build /nowhere 2>" + log));
 }
 
+TEST_CASE("bench_generation: tokens, and what memory allows", "[bench]") {
+    const std::string prompt = GENERATE("0", "64");
+    const Result result =
+        bench("bench_generation", {"--model", "tiny", "--rounds", "1", "--prompt", prompt, "--csv"});
+    INFO(result.err);
+    REQUIRE(result.status == 0);
+    const Words lines = lines_of(result.out);
+    REQUIRE(lines.size() == 2);
+    const Words row = columns(lines[1]);
+    REQUIRE(row.size() == columns(lines[0]).size());
+    for (std::size_t i = 4; i < row.size(); ++i)
+        CHECK(positive(row[i]));
+}
+
 TEST_CASE("bench_profile: every kernel's time, and the products by shape", "[bench]") {
     const Result result = bench("bench_profile", {"--workload", "toy", "--steps", "1", "--csv"});
     INFO(result.err);

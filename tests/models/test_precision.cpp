@@ -28,6 +28,7 @@ template <Precision kPrecision>
 Products counting() {
     return {.gemm = counted<kPrecision, &Products::gemm>,
             .pack = counted<kPrecision, &Products::pack>,
+            .unpack_column = nullptr,
             .attention = counted<kPrecision, &Products::attention>,
             .attention_backward = counted<kPrecision, &Products::attention_backward>,
             .fma_chains = nullptr};

@@ -31,7 +31,7 @@ def parse():
     args = parser.parse_args()
     if args.rounds < 1:
         parser.error("--rounds: at least 1")
-    for program in ("bench_training", "bench_decoding", "bench_attention"):
+    for program in ("bench_training", "bench_decoding", "bench_generation", "bench_attention"):
         if not os.path.exists(f"{args.build}/bench/{program}"):
             parser.error(f"--build: there is no {args.build}/bench/{program}; make bench-peers builds it")
     return args

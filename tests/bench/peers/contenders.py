@@ -117,6 +117,7 @@ class PyTorch(Contender):
         first = self.first(workload)
         all_choices = [("bf16", ["products"])] if "bf16" in first else []
         all_choices += [("layout", ["together"])] if workload.kind == "attention" else []
+        all_choices += [("compile", [True])] if workload.kind == "generation" else []
         if "adam" in first:
             all_choices += [("adam", ["fused", "loop"] if self.has_mkl else ["foreach"])]
         all_choices += [("threads", [1] if CORES > 1 else []), ("wait", ["passive"]), ("keep memory", [False])]
@@ -135,6 +136,7 @@ class PyTorch(Contender):
         words = ["--threads", str(s["threads"])]
         words += ["--adam", s["adam"]] if "adam" in s else []
         words += ["--together"] if s.get("layout") else []
+        words += ["--compile"] if s.get("compile") else []
         if self.precision == "bf16":
             words += ["--bf16"] + ([s["bf16"]] if "bf16" in s else [])
         program, *rest = workload.pytorch
@@ -156,7 +158,8 @@ class CTranslate2(Contender):
         return {"threads": CORES, "gemm": "oneDNN"}
 
     def choices(self, workload):
-        batch = int(workload.ctranslate2[workload.ctranslate2.index("--batch") + 1])
+        words = workload.ctranslate2
+        batch = int(words[words.index("--batch") + 1]) if "--batch" in words else 1
         return [("gemm", ["MKL"]), ("wait", ["passive"]), ("isa", ["AVX512"] if cpu_has("avx512f") else []),
                 ("threads", [1] if CORES > 1 else []), ("translators", [CORES] if min(batch, CORES) > 1 else [])]
 
@@ -170,7 +173,8 @@ class CTranslate2(Contender):
         program, *rest = workload.ctranslate2
         rest = [self.folder if word == "FOLDER" else word for word in rest]
         return Process([self.python, f"{HERE}/{program}"] + rest +
-                       ["--threads", str(threads), "--translators", str(translators)], env)
+                       ["--threads", str(threads)] +
+                       (["--translators", str(translators)] if workload.kind == "decoding" else []), env)
 
 
 def cpu_has(flag):

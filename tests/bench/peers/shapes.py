@@ -20,3 +20,9 @@ DECODING = TRAINING["multi30k"]
 TOKENS, BEAM, TOP_K = 32, 5, 40
 
 ATTENTION_HEADS, ATTENTION_HEAD_SIZE = 12, 64
+
+# bench_generation's models: a prompt of FIRST tokens is read, then so many are written.
+Model = namedtuple("Model", "llama layers d heads kv_heads d_ff vocabulary")
+GENERATION = {"gpt2": Model(False, 12, 768, 12, 12, 3072, 50257),
+              "smollm": Model(True, 30, 576, 9, 3, 1536, 49152)}
+GENERATION_FIRST, GENERATION_TOKENS = 16, 32

@@ -1,0 +1,38 @@
+// Weights for a model that only generates: packed, in the order in which products read them.
+//
+// Decoding packs a copy of each weight that it multiplies (autograd/packed_weights.h). A model that does
+// nothing else needs no other form. With the copies alone, a number takes 4 bytes in float32 instead of 8,
+// and 2 in bfloat16 instead of 6.
+//
+//     LanguageModel model(config, Rng(1));
+//     load_model(...);
+//     pack_weights(model, Precision::bf16);
+//     generate(*model.start(prompts), ...);
+//
+// Packed are the matrices of all Linears, and the tables of embeddings and output layers. The others, biases,
+// norms and learned positions, stay float32. The results have the same bits as before in this precision, with
+// one exception: with bfloat16, an embedding's vectors consist of the rounded numbers, too. (Of a model that
+// was saved in bfloat16 these are all its numbers.)
+//
+// A packed weight is frozen. To train, save, clone or print it throws Error: load the model again for that.
+#pragma once
+
+#include "nn/module.h"
+
+namespace plaingrad::nn {
+
+// Packs one parameter, if it is of the kind that is packed and is not yet. So a loader can pack each one as
+// soon as its numbers are complete, and never has more than one in float32. Throws Error if it is packed in
+// the other precision.
+void pack_weight(const NamedParameter& parameter, Precision precision);
+
+// Packs all of a model. If the model has a configuration that names a precision, it then names this one.
+template <Module M>
+void pack_weights(M& model, Precision precision) {
+    for (const NamedParameter& p : all_parameters(model))
+        pack_weight(p, precision);
+    if constexpr (requires { model.config.block.precision = precision; })
+        model.config.block.precision = precision;
+}
+
+}  // namespace plaingrad::nn

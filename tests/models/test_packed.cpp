@@ -1,0 +1,183 @@
+// Models whose weights are all packed: they write with the same bits as before.
+#include "autograd/packed_weights.h"
+#include "models/decoding.h"
+#include "models/sampling.h"
+#include "nn/packing.h"
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+
+using autograd::Precision;
+using autograd::Tokens;
+
+namespace {
+
+const Precision kBoth[] = {Precision::float32, Precision::bf16};
+
+std::vector<std::string> all_stacks() {
+    std::vector<std::string> kinds = kStacks;
+    kinds.insert(kinds.end(), kAlone.begin(), kAlone.end());
+    kinds.emplace_back("untied llama");
+    return kinds;
+}
+
+StackConfig config_of(const std::string& kind) {
+    StackConfig c =
+        small_stack(kind == "untied llama" ? "llama" : kind, 70);  // more than a panel has columns
+    if (kind == "untied llama")
+        c.tied = false;
+    return c;
+}
+
+// With bfloat16, an embedding's numbers are rounded. So the model to compare with has rounded tables.
+template <class Model>
+Model stirred(Model model, Precision p) {
+    stir(model);
+    for (const nn::NamedParameter& parameter : nn::parameters(model))
+        if (p == Precision::bf16 && parameter.is_table)
+            autograd::kernels::cpu().unary(autograd::kernels::Unary::to_bf16, parameter.tensor.numel(),
+                                           parameter.tensor.data(), parameter.tensor.mutable_data());
+    return model;
+}
+
+Tokens drawn(int64_t batch, int64_t length) {
+    return padded(
+        sentences(std::vector<int>(static_cast<std::size_t>(batch), static_cast<int>(length)), 3, 70));
+}
+
+// A prompt, then a token at a time.
+std::vector<Tensor> steps(const LanguageModel& model, const Tokens& text, int64_t prompt, Precision p) {
+    const auto stepper = model.start(text, p);
+    std::vector<Tensor> all = {stepper->step(text.slice(0, prompt))};
+    for (int64_t t = prompt; t < text.length(); ++t)
+        all.push_back(stepper->step(text.slice(t, t + 1), Logits::last));
+    return all;
+}
+
+void check_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+        CHECK(same_bits(a[i], b[i]));
+}
+
+}  // namespace
+
+TEST_CASE("packed models: the same bits as before, of every kind, set and batch", "[models][packed]") {
+    namespace kernels = autograd::kernels;
+    for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
+        kernels::use(*name);
+        for (const std::string& kind : all_stacks())
+            for (const Precision p : kBoth) {
+                LanguageModel model = stirred(LanguageModel(config_of(kind), Rng(1)), p);
+                std::vector<std::vector<Tensor>> expected;
+                const std::vector<int64_t> batches = {1, 2, 64}, prompts = {1, 20};
+                for (const int64_t batch : batches)
+                    for (const int64_t prompt : prompts)
+                        expected.push_back(steps(model, drawn(batch, 24), prompt, p));
+                const Tensor whole = model(drawn(2, 24), Mode::eval().in(p));
+                nn::pack_weights(model, p);
+                std::size_t at = 0;
+                for (const int64_t batch : batches)
+                    for (const int64_t prompt : prompts) {
+                        INFO(*name << ", " << kind << ", " << autograd::kPrecisionNames[int(p)] << ", batch "
+                                   << batch << ", prompt " << prompt);
+                        check_same(steps(model, drawn(batch, 24), prompt, p), expected[at++]);
+                    }
+                CHECK(same_bits(model(drawn(2, 24), Mode::eval()), whole));  // in the precision it names now
+            }
+    }
+    kernels::use(kernels::available()[0]);
+}
+
+TEST_CASE("packed models: which parameters, and how many bytes", "[models][packed]") {
+    using autograd::storage_statistics;
+    for (const std::string& kind : all_stacks())
+        for (const Precision p : kBoth) {
+            INFO(kind << ", " << autograd::kPrecisionNames[int(p)]);
+            LanguageModel model = stirred(LanguageModel(config_of(kind), Rng(1)), p);
+            const int64_t count = nn::parameter_count(model);
+            nn::pack_weights(model, p);
+            CHECK(nn::parameter_count(model) == count);
+            CHECK(model.config.block.precision == p);
+            for (const nn::NamedParameter& parameter : nn::all_parameters(model)) {
+                INFO(parameter.name);
+                const bool wanted = parameter.name.ends_with("weight") || parameter.name == "output.table" ||
+                                    parameter.name == "backbone.embedding.types.table" ||
+                                    parameter.name == "backbone.embedding.tokens.table";
+                CHECK((parameter.tensor.packed() != nullptr) == wanted);
+                if (wanted)
+                    CHECK(parameter.tensor.packed()->precision == p);
+            }
+            const Tokens text = drawn(1, 3);
+            const int64_t before = storage_statistics().bytes_in_use;
+            const auto stepper = model.start(text);
+            stepper->step(text);
+            int64_t cache = 0;  // of each layer: capacity x 2*G*D numbers, of which a vector is at least 16
+            for (const auto& layer : model.backbone.encoder.layers)
+                cache += 16 * (layer.self_attention.in_proj.weight->size(1) -
+                               layer.self_attention.out_proj.weight->size(0));
+            CHECK(storage_statistics().bytes_in_use - before <= cache * 9 / 8 * int64_t(sizeof(Real)));
+        }
+}
+
+TEST_CASE("packed models: one parameter at a time, no two in float32 at once", "[models][packed]") {
+    using autograd::storage_statistics;
+    StackConfig c = config_of("untied llama");
+    c.block.d_model = c.block.head_dim = 64;  // sizes that fill whole panels
+    c.block.d_ff = c.vocabulary = 128;
+    const LanguageModel model(c, Rng(1));
+    for (const nn::NamedParameter& p : nn::all_parameters(model)) {
+        INFO(p.name);
+        const int64_t before = storage_statistics().bytes_in_use;
+        const int64_t bytes = p.tensor.numel() * int64_t(sizeof(Real));
+        nn::pack_weight(p, Precision::bf16);
+        nn::pack_weight(p, Precision::bf16);  // once more does nothing
+        const bool packed = p.is_matrix || p.is_table;
+        CHECK(storage_statistics().bytes_in_use == before - (packed ? bytes / 2 : 0));
+        if (packed)
+            CHECK(error_of([&] { nn::pack_weight(p, Precision::float32); }) ==
+                  "[pack_weight] " + p.name + " is packed in the other precision");
+    }
+}
+
+TEST_CASE("packed models: tied weights stay tied, and are packed once", "[models][packed]") {
+    LanguageModel model(config_of("gpt2"), Rng(1));
+    nn::pack_weights(model, Precision::bf16);
+    CHECK(model.output.table->same_memory(model.backbone.embedding.tokens.table));
+    CHECK(nn::describe(model).find("packed") != std::string::npos);
+}
+
+TEST_CASE("packed models: the other precision, training, cloning and saving throw",
+          "[models][packed][errors]") {
+    LanguageModel model(config_of("llama"), Rng(1));
+    nn::pack_weights(model, Precision::bf16);
+    const Tokens text = drawn(1, 3);
+    CHECK(
+        error_of([&] { model.start(text, Precision::float32)->step(text); }).starts_with("[packed weight] "));
+    CHECK(error_of([&] { nn::clone(model); }).starts_with("[Tensor] this weight "));
+    CHECK(error_of([&] { nn::freeze(model, false); }).starts_with("[Tensor] this weight "));
+    CHECK(nn::parameters(model)[0].tensor.needs_grad() == false);
+}
+
+TEST_CASE("packed models: translators and classifiers too", "[models][packed]") {
+    for (const std::string& kind : kKinds)
+        for (const Precision p : kBoth) {
+            INFO(kind);
+            Transformer model = stirred(Transformer(small(kind), Rng(1)), p);
+            const Tokens src = padded(sentences({4, 7, 2}, 3));
+            const auto written = [&] {
+                std::vector<Ids> all;
+                for (const Hypothesis& h : greedy(*model.start(src, p), 12))
+                    all.push_back(h.ids);
+                return all;
+            };
+            const auto expected = written();
+            const Tensor logits = model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval().in(p));
+            nn::pack_weights(model, p);
+            CHECK(written() == expected);
+            CHECK(same_bits(model(src, framed(sentences({3, 5, 2}, 4)), Mode::eval()), logits));
+        }
+}
