@@ -78,6 +78,12 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         CHECK(contains(r.err, " tokens/s"));
         CHECK(lines_of(r.err).size() == 3);
 
+        // Its weights are packed (nn/packing.h), which changes no bit; in bf16, other products.
+        const Result rounded =
+            ran({folder.path, "--prompt", prompt, "--tokens", "30", "--precision", "bf16"});
+        CHECK(rounded.status == 0);
+        CHECK(contains(rounded.err, ", products in bf16\n"));
+
         // Several; what is piped; options.
         CHECK(ran({folder.path, "--tokens", "30", "--seed", "4", "--n", "2", "--threads", "1"},
                   {.input = prompt + "\n"})

@@ -8,6 +8,7 @@
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
+#include "nn/packing.h"
 
 namespace plaingrad::generate {
 
@@ -70,6 +71,12 @@ Writer open_model(const std::string& path, const std::string& precision) {
     Writer w = Writer::load(path, kit::loading(path));
     kit::set_precision(w.model.config.block.precision, precision);
     kit::say_opened(path, nn::parameter_count(w.model), w.model.config.block.precision, w.notes);
+    return w;
+}
+
+Writer open_packed(const std::string& path, const std::string& precision) {
+    Writer w = open_model(path, precision);
+    nn::pack_weights(w.model, w.model.config.block.precision);
     return w;
 }
 
