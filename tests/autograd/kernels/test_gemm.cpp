@@ -98,6 +98,26 @@ struct Problem {
         return result;
     }
 
+    // Whether some columns of op(b), packed and read back, are what they were, rounded if that is the
+    // precision.
+    bool columns_come_back() const {
+        const Precision precision = bf16 ? Precision::bf16 : Precision::float32;
+        const kernels::Products& products = kernels::cpu().products(precision);
+        std::vector<Real> of_b(static_cast<size_t>(kernels::packed_size(g.n, g.k, precision)), kNaN);
+        products.pack(g, b.data(), of_b.data());
+        bool same_numbers = true;
+        for (int64_t j = 0; j < g.n; j += 1 + g.n / 3) {  // the first one, and some others
+            std::vector<Real> is(static_cast<size_t>(g.k), kNaN), expected;
+            for (int64_t k = 0; k < g.k; ++k) {
+                const Real x = b[static_cast<size_t>(g.b_transposed ? j * g.ldb + k : k * g.ldb + j)];
+                expected.push_back(bf16 ? tests::bf16(x) : x);
+            }
+            products.unpack_column(g, of_b.data(), j, is.data());
+            same_numbers = same_numbers && same(is, expected);
+        }
+        return same_numbers;
+    }
+
     std::vector<Real> reference() const {
         std::vector<Real> result = c;
         Problem rounded = *this;
@@ -150,6 +170,8 @@ void check_bits(Problem problem) {
             INFO("b packed");
             const bool equal_if_packed = same(problem.run(), expected);
             REQUIRE(equal_if_packed);
+            const bool unpacked = problem.columns_come_back();
+            REQUIRE(unpacked);
         });
     }
 }
