@@ -2,9 +2,9 @@
 //
 //     const hugging_face::Folder folder("gpt2");
 //     const auto model = load_hugging_face<LanguageModel>(folder);
-//     const auto tokenizer = hugging_face::open_tokenizer(folder);  # models/text/pretrained_tokenizer.h
+//     const auto tokenizer = hugging_face::open_tokenizer(folder);  // models/text/pretrained_tokenizer.h
 //     ...
-//     save_hugging_face("mine", model, folder.config);   # in Python: GPT2LMHeadModel.from_pretrained("mine")
+//     save_hugging_face("mine", model, folder.config);  // in Python: GPT2LMHeadModel.from_pretrained("mine")
 //     hugging_face::copy_text_files("gpt2", "mine");
 //
 // Which class of transformers is which of ours:
@@ -15,7 +15,7 @@
 //     BertForSequenceClassification                                              Classifier
 //     BertModel                                                                  TextEncoder
 //
-// Its numbers are float32, float16 or bfloat16 in the files, and Real here.
+// The files' weights are float32, float16 or bfloat16. Here they become Real.
 #pragma once
 
 #include "models/classifier.h"
@@ -29,12 +29,13 @@
 namespace plaingrad::models {
 
 struct HuggingFaceLoad {
-    std::function<void(int64_t done, int64_t all)> on_progress = {};  // in numbers, after each tensor
-    Rng rng = Rng(0);                                                 // for dropout, if it is trained
+    // Is told after each tensor how many weights have been read, and of how many.
+    std::function<void(int64_t done, int64_t all)> on_progress = {};
+    Rng rng = Rng(0);  // for dropout, if it is trained
 };
 
-// For the four models. Each tensor is copied once, from its file into its parameter: nothing has initial
-// values before. Throws FileError if the folder has a model of another kind, or cannot be read.
+// For the four classes above. Each tensor is copied once, from its file into its parameter: nothing has
+// initial values before. Throws FileError if the folder has a model of another kind, or cannot be read.
 template <nn::Module Model>
 Model load_hugging_face(const hugging_face::Folder& folder, const HuggingFaceLoad& options = {});
 

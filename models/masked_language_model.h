@@ -11,8 +11,9 @@ struct MaskedLanguageModel {
     MaskedLanguageModel(const StackConfig& config, const Rng& rng);
 
     // ids (B, T), some of them masked -> logits (B, T, V); row t predicts the token at position t, from all
-    // positions. Padding is hidden as keys. types (B, T): of the tokens, if the model has types; Tokens():
-    // all are of the first text. Throws Error for a text without any token.
+    // positions. Padding is hidden as keys. types (B, T), for a model with token types (config.token_types):
+    // 0 or 1 for each token, of the first or the second text of a pair; Tokens(): all are 0. Throws Error for
+    // a text without any token.
     Tensor operator()(const Tokens& ids, const Mode& mode, const Tokens& types = {}) const;
 
     void visit(Visitor& v) const {

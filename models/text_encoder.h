@@ -11,12 +11,15 @@ struct TextEncoder {
     // rng: of the initial values, e.g. Rng(seed). Throws Error for a configuration that cannot be built.
     TextEncoder(const StackConfig& config, const Rng& rng);
 
-    // ids (B, T) -> (B, T, d_model). types (B, T): of the tokens, if the model has types; Tokens(): all are
-    // of the first text. Throws Error for a text without any token.
+    // ids (B, T) -> (B, T, d_model). types (B, T), for a model with token types (config.token_types): 0 or 1
+    // for each token, of the first or the second text of a pair; Tokens(): all are 0. Throws Error for a text
+    // without any token.
     Tensor operator()(const Tokens& ids, const Mode& mode, const Tokens& types = {}) const;
 
     // One vector for the whole text: x (B, T, d_model), what operator() returned -> (B, d_model), the first
-    // position's through a linear layer and tanh. BERT's first token, [CLS], is there for this.
+    // position's through a linear layer and tanh. BERT's first token, [CLS], is there for this: the pooler
+    // was trained to say whether two texts follow each other. To compare texts, the mean of all positions is
+    // often better.
     Tensor pooled(const Tensor& x, const Mode& mode) const;
 
     void visit(Visitor& v) const {
@@ -24,7 +27,7 @@ struct TextEncoder {
         v("pooler", pooler);
     }
 
-    static constexpr const char* kKind = "text encoder";  // in a saved file
+    static constexpr const char* kKind = "text encoder";  // in complaints
 
     StackConfig config;
     Rng rng;

@@ -1,9 +1,13 @@
-// Continues a text: a LanguageModel with what makes its text ids, which are characters, or the tokens of a
-// folder from Hugging Face.
+// Continues a text: a LanguageModel together with what turns text into ids and back, which is its characters,
+// or the tokenizer of a folder from Hugging Face.
 //
 //     const auto write = models::Writer::load("run");  // of `char_lm train ... --save run`
 //     const auto write = models::Writer::load("gpt2"); // a folder from Hugging Face: GPT-2, Llama, ...
-//     std::cout << "The " << write("The ", {.sampling = {.temperature = 0.8}}, Rng(1));
+//     std::cout << "The " << write("The ");
+//
+//     models::WritingOptions options = write.usual;    // else what the folder asks for is forgotten
+//     options.sampling.temperature = 0.5;
+//     std::cout << "The " << write("The ", options, Rng(1));
 //
 // It computes in the precision of the saved model. To choose another, the object must not be const:
 //

@@ -13,7 +13,7 @@
 namespace plaingrad::nn {
 
 struct MultiHeadOptions {
-    int64_t n_kv_heads = 0;             // G: of keys and values, a divisor of n_heads; 0: n_heads
+    int64_t n_kv_heads = 0;             // G, of keys and values; divides n_heads, H; 0: H
     int64_t head_dim = 0;               // D; 0: d_model / n_heads
     Real dropout = 0;                   // of the attention weights; the paper has none there
     bool bias = true, out_bias = true;  // out_bias: of the output; none without `bias`
@@ -25,7 +25,8 @@ struct Pass {
     Mask mask = Mask::none();
     Mode mode;          // no default: a caller who forgot it would lose the precision of the products
     int64_t first = 0;  // the position of x's first token in its sentence
-    // Turns self-attention's queries and keys (nn/rotary.h); nullptr: does not. A stack of layers has one.
+    // Turns self-attention's queries and keys (nn/rotary.h); nullptr: does not. The layers of a stack
+    // share one.
     const Rotary* rotary = nullptr;
     // For decoding. Self-attention: holds the keys and values of positions 0 .. first-1; those of x are
     // appended, each position sees all positions up to itself, and `mask` is ignored. Cross-attention: holds
@@ -36,14 +37,14 @@ struct Pass {
 // MultiHead(q, k, v) = Concat(head_1, ..., head_H) W_O,  head_i = attention(q W_Q_i, k W_K_i, v W_V_i)
 //
 // With fewer heads of keys and values than of queries (grouped-query attention, Ainslie et al. 2023), several
-// heads of queries read the same keys and values: a cache of them is smaller by H/G, and so is the time to
-// read it, which is most of a step of decoding.
+// heads of queries read the same keys and values (head i those of i G / H, rounded down): a cache of them is
+// smaller by H/G, and so is the time to read it, which is most of a step of decoding.
 //
 // The projections are side by side in one matrix, W_Q | W_K | W_V, and so are the heads within each of these:
 // head i is columns i*D to i*D + D. So self-attention needs only one product for all three. The attention op
 // reads the heads in place: nothing is split, transposed or merged. A probe sees the attention weights.
 struct MultiHeadAttention {
-    // Throws Error unless n_heads is a multiple of n_kv_heads, and d_model one of n_heads if it decides D.
+    // Throws Error unless n_heads is a multiple of n_kv_heads, and, if head_dim is 0, d_model one of n_heads.
     MultiHeadAttention(int64_t d_model, int64_t n_heads, const Rng& rng,
                        const MultiHeadOptions& options = {});
 

@@ -4,9 +4,9 @@
 //
 // Layer normalisation, Ba, Kiros & Hinton 2016: each vector to mean 0 and variance 1, then a gain and a bias.
 //
-// The variance is divided by d, and eps = 1e-5 is inside the root, as in PyTorch: [1, 0, 0, 0] becomes
-// [1.7320, -0.5773, -0.5773, -0.5773]. (A common variant, with the unbiased deviation and eps outside of the
-// root, gives [1.5, -0.5, -0.5, -0.5].)
+// The variance is the mean of the squared deviations (divided by d), and eps = 1e-5 is inside the root, as in
+// PyTorch: [1, 0, 0, 0] becomes [1.7320, -0.5773, -0.5773, -0.5773]. (A common variant, with the unbiased
+// deviation and eps outside of the root, gives [1.5, -0.5, -0.5, -0.5].)
 //
 // RMS normalisation, Zhang & Sennrich 2019: each vector to mean square 1, then a gain. It does not subtract
 // the mean and has no bias: models trained with it are as good, and it has less to compute and to store.
@@ -27,7 +27,7 @@ static_assert(std::size(kNormKindNames) == static_cast<std::size_t>(NormKind::co
 
 struct NormOptions {
     NormKind kind = NormKind::layer;
-    Real eps = Real(1e-5);  // keeps the division finite if a vector is constant
+    Real eps = Real(1e-5);  // keeps the division finite if a vector is constant, or zero
     bool bias = true;       // of layer norm; RMS norm has none
 };
 

@@ -10,12 +10,14 @@
 
 namespace plaingrad::nn {
 
-// What a model that was trained on short texts does to the frequencies to read longer ones.
+// Pair i of a head are its numbers i and i + width/2. At position t it is turned by t times its frequency, in
+// radians. This is what a model that was trained on short texts does to the frequencies to read longer ones.
 enum class RotaryScaling {
     none,
     linear,  // divides all by the factor: positions are pressed together (Chen et al. 2023)
-    llama3,  // divides those that turn less than low_frequency_factor times within the original length;
-             // leaves those that turn more than high_frequency_factor times; mixes the others (Llama 3.1)
+    llama3,  // divides those that turn less than low_frequency_factor times within the original length: in
+             // longer texts they would reach angles that training has not seen; leaves those that turn more
+             // than high_frequency_factor times, which tell neighbours apart; mixes the others (Llama 3.1)
     count
 };
 inline constexpr const char* kRotaryScalingNames[] = {"none", "linear", "llama3"};
@@ -27,7 +29,7 @@ struct RotaryOptions {
     RotaryScaling scaling = RotaryScaling::none;
     Real factor = 1;
     Real low_frequency_factor = 1, high_frequency_factor = 4;  // of llama3, as is original_length
-    int64_t original_length = 8192;
+    int64_t original_length = 8192;  // of the texts that the model was first trained on, in tokens at most
 };
 
 // Throws Error, naming the field, for options that do not fit heads of this size.

@@ -23,7 +23,7 @@ inline constexpr unsigned kGpt2 = of(Family::gpt2), kBert = of(Family::bert), kL
                           kMistral = of(Family::mistral), kQwen2 = of(Family::qwen2),
                           kRotary = kLlama | kMistral | kQwen2, kAll = kGpt2 | kBert | kRotary;
 
-// What stands on the stack of layers, by "architectures".
+// The output part on top of the layers, from the key "architectures".
 enum class Head { none, language_model, masked_language_model, classifier };
 
 struct Config {

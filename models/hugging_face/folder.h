@@ -21,8 +21,8 @@ struct Folder {
     std::string path;
     Config config;
     std::vector<nn::checkpoint::SafeTensors> files = {};  // of the weights
-    std::string where;                                    // of these files the one to name: the index
-    std::vector<std::string> notes;                       // what was ignored or limited, and why, a line each
+    std::string where;               // the file to name in complaints: the index, if there is one
+    std::vector<std::string> notes;  // what was ignored or limited, and why, a line each
 };
 
 }  // namespace plaingrad::models::hugging_face

@@ -18,7 +18,7 @@ struct RopeKeys {
     bool given = false;  // not null, and not {}
 };
 
-// A configuration that is being read: 0 stands for a missing number, which others decide.
+// A configuration that is being read: 0: a number that is not in the file, and will be computed from others.
 struct Keys : Config {
     RopeKeys rope_scaling = {}, rope_parameters = {};
     double rope_theta = 10000;

@@ -5,7 +5,7 @@
 
 namespace plaingrad::models::hugging_face {
 
-// Without the classes of a classifier.
+// (The number of a classifier's classes is not part of it.)
 StackConfig stack(const Config& config);
 
 // What is in a StackConfig only (ids that are never generated, initial values, precision) is left out, and so

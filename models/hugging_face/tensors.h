@@ -2,8 +2,9 @@
 // They follow from the configuration, so a file can be compared with it before a model is built. Reading and
 // writing use the same table.
 //
-// A matrix is (out, in), as in PyTorch's Linear, but in GPT-2 (in, out), as here. What is one matrix here
-// (queries | keys | values; gate | up) is one in GPT-2, too, and several elsewhere.
+// A matrix is (out, in), as in PyTorch's Linear, but in GPT-2 (in, out), as here: its authors' Conv1D is a
+// transposed Linear. What is one matrix here (queries | keys | values; gate | up) is one in GPT-2, too, and
+// several elsewhere.
 #pragma once
 
 #include "models/hugging_face/config.h"

@@ -56,7 +56,7 @@ public:
     // Throws Error for an id out of range.
     std::string decode(const std::vector<int32_t>& ids, const DecodeOptions& options = {}) const;
 
-    // Ids are below it.
+    // The number of ids: each id is less.
     int64_t size() const;
     // The id of a piece or added token, as the files have it: "<|endoftext|>"; nothing if there is none.
     std::optional<int32_t> id(std::string_view token) const;

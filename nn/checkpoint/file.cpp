@@ -144,6 +144,12 @@ void InputFile::read_at(int64_t at, char* to, int64_t n) const {
     }
 }
 
+void InputFile::will_read([[maybe_unused]] int64_t at, [[maybe_unused]] int64_t n) const {
+#ifdef POSIX_FADV_WILLNEED  // macOS has none
+    posix_fadvise(file_, at, n, POSIX_FADV_WILLNEED);
+#endif
+}
+
 std::string read_file(const std::string& path) {
     InputFile file(path);
     std::string bytes;

@@ -1,5 +1,6 @@
-// Which tensor of which file is each that a model expects. Names and shapes are compared before a number is
-// read: a file that does not fit changes nothing, and its complaint names everything that does not.
+// Finds, for each tensor that a model expects, the file that holds it and its name there. Names and shapes
+// are compared before a number is read: a file that does not fit changes nothing, and its complaint names
+// everything that does not.
 #pragma once
 
 #include <functional>

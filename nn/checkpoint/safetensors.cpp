@@ -118,7 +118,8 @@ SafeTensors::SafeTensors(std::string bytes, std::string where) {
     Header header = parse_header(std::string_view(bytes).substr(kLengthBytes, length),
                                  size - static_cast<int64_t>(data), where);
     const auto read_at = [bytes = std::move(bytes), data](int64_t at, char* to, int64_t n) {
-        std::copy_n(bytes.data() + data + at, n, to);
+        if (to != nullptr)
+            std::copy_n(bytes.data() + data + at, n, to);
     };
     *this = SafeTensors(read_at, std::move(where), std::move(header));
 }
@@ -131,7 +132,9 @@ SafeTensors read(const std::string& path) {
     file->append_to(bytes, static_cast<int64_t>(length));
     const int64_t left = file->left(), data = file->size() - left;
     Header header = parse_header(std::string_view(bytes).substr(kLengthBytes), left, path);
-    const auto read_at = [file, data](int64_t at, char* to, int64_t n) { file->read_at(data + at, to, n); };
+    const auto read_at = [file, data](int64_t at, char* to, int64_t n) {
+        to == nullptr ? file->will_read(data + at, n) : file->read_at(data + at, to, n);
+    };
     return SafeTensors(read_at, path, std::move(header));
 }
 
@@ -156,6 +159,10 @@ void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) c
         kConversions.at(entry.dtype)(std::string_view(bytes).substr(0, static_cast<std::size_t>(length)),
                                      to + done);
     }
+}
+
+void SafeTensors::will_copy(const Entry& entry) const {
+    read_at_(entry.begin, nullptr, entry.end - entry.begin);
 }
 
 Tensor SafeTensors::tensor(std::string_view name) const {

@@ -46,9 +46,10 @@ public:
     Tensor tensor(std::string_view name) const;
     // The same for some of its numbers, `n` of them from number `first` on. Several threads may read at once.
     void copy(const Entry& entry, int64_t first, int64_t n, Real* to) const;
+    void will_copy(const Entry& entry) const;  // soon: see InputFile::will_read
 
 private:
-    // Reads n bytes, the first of them `at` bytes after the header.
+    // Reads n bytes, the first of them `at` bytes after the header. To nullptr: will read them.
     using ReadAt = std::function<void(int64_t at, char* to, int64_t n)>;
 
     friend SafeTensors read(const std::string& path);
