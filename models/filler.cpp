@@ -29,6 +29,7 @@ text::PretrainedTokenizer::Encoding Filler::encode(const std::string& text) cons
 }
 
 std::vector<std::vector<Filling>> Filler::operator()(const std::string& text, int64_t top) const {
+    check(top >= 1, "[Filler] top must be at least 1: got ", top);
     const autograd::NoGrad no_grad;
     const std::vector<int32_t> ids = encode(text).ids;
     const Tensor logits = model(Tokens(1, std::ssize(ids), ids), Mode::eval());                 // (1, T, V)

@@ -26,7 +26,7 @@ struct Filler {
     text::PretrainedTokenizer::Encoding encode(const std::string& text) const;
 
     // For each mask that the model reads the `top` most probable tokens, the most probable first. A mask is
-    // filled as if the others stayed. Throws Error as `encode` does.
+    // filled as if the others stayed. Throws Error as `encode` does, and for a top below 1.
     std::vector<std::vector<Filling>> operator()(const std::string& text, int64_t top = 5) const;
 
     // The text with these words in the place of its first masks; a part of a word joins what is before it.

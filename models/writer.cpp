@@ -32,7 +32,7 @@ static Writer load_folder(const std::string& path, const Writer::OnProgress& on_
     return w;
 }
 
-// (A folder without config.json may still be meant as one from there, which then is what is missing.)
+// With tokenizer.json but no config.json, the complaint is about config.json.
 Writer Writer::load(const std::string& path, const OnProgress& on_progress) {
     if (std::error_code none; exists(path + "/config.json", none) || exists(path + "/tokenizer.json", none))
         return load_folder(path, on_progress);
@@ -40,7 +40,8 @@ Writer Writer::load(const std::string& path, const OnProgress& on_progress) {
     Metadata metadata;
     LanguageModel model = load_model<LanguageModel>(file, &metadata);
     check_file(metadata.contains(kVocabulary) && metadata.contains(kItems), file,
-               ": this language model was not trained by char_lm: it has no characters");
+               ": it has no characters: this language model was not trained by char_lm, or a run of generate "
+               "train has not ended");
     const std::string& items = metadata[kItems];
     check_file(items == "lines" || items == "text", file, ": ", kItems, " is neither text nor lines");
     text::Characters characters = text::Characters::from_description(metadata[kVocabulary], file);

@@ -87,9 +87,11 @@ int64_t predictions(const Tokens& rows) {
 
 Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad) {
     const autograd::NoGrad no_grad;
-    constexpr int64_t kAtOnce = 2048;  // tokens, whose activations fit into the cache
-    const std::size_t rows =
-        static_cast<std::size_t>(std::max<int64_t>(1, kAtOnce / model.config.max_length));
+    constexpr std::size_t kAtOnce = 2048;  // tokens, whose activations fit into the cache
+    std::size_t longest = 1;
+    for (const Sequence& piece : pieces)
+        longest = std::max(longest, piece.size() - 1);  // the last token is only predicted
+    const std::size_t rows = std::max<std::size_t>(1, kAtOnce / longest);
     Measured all;
     for (std::size_t i = 0; i < pieces.size(); i += rows) {
         const std::size_t end = std::min(i + rows, pieces.size());

@@ -365,7 +365,8 @@ TEST_CASE("char_lm says what is wrong with a model", "[apps][char_lm]") {
     const StackConfig config = {
         .vocabulary = 10, .max_length = 8, .n_layers = 1, .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}};
     models::save(folder / "other", models::LanguageModel(config, models::Rng(1)));
-    refused(1, {"sample", folder / "other"}, "other: this language model was not trained by char_lm");
+    refused(1, {"sample", folder / "other"},
+            "other: it has no characters: this language model was not trained by char_lm");
     models::save(folder / "other", models::LanguageModel(config, models::Rng(1)),
                  {{"char_lm.vocabulary", "characters:abc"}, {"char_lm.items", "text"}});
     refused(1, {"sample", folder / "other"}, "other: the model has 10 ids, its characters have 7");

@@ -143,13 +143,15 @@ TEST_CASE("fill prints the words that a model expects", "[apps][fill]") {
                              rounded(of_two[1][0].probability) + "  " + of_two[1][0].word + "\n"));
     CHECK(lines_of(both.out).size() == 2 + 5);
 
-    const Result pipe = run("fill", {folder.path}, {.input = one + "\n\n" + "The\t[MASK] day" + "\n"});
+    const Result pipe =
+        run("fill", {folder.path}, {.input = one + "\n\n" + "The\t[MASK] day" + "\na\x1b [MASK]\n"});
     CHECK(pipe.status == 0);
     const Words lines = lines_of(pipe.out);
-    REQUIRE(lines.size() == 3);
+    REQUIRE(lines.size() == 4);
     CHECK(lines[0] == line);
     CHECK(lines[1].empty());
-    CHECK(lines[2] == line);  // a tab separates only the fields
+    CHECK(lines[2] == line);             // a tab separates only the fields
+    CHECK(lines[3].starts_with("a? "));  // nothing that a terminal obeys
     check_lost_output("fill", {folder.path, one});
 }
 

@@ -80,6 +80,30 @@ TEST_CASE("classify learns from pairs of texts, whose types it reads", "[apps][c
     CHECK(contains(wrong.err, "moods:1: --pair needs two texts with one tab between them\n"));
 }
 
+TEST_CASE("classify learns from no text that names the token that pads", "[apps][classify][fine_tuning]") {
+    const Folder masked, all;
+    write_bert<models::MaskedLanguageModel>(masked);
+    const std::string right = moods(8), wrong = right + "glad\ta [PAD] day\n";
+    const std::string data = all.write("right", right), padded = all.write("wrong", wrong);
+    const Words rest = {"--from", masked.path, "--epochs", "1", "--validation"};
+    const auto trained = [&](const std::string& training, const std::string& validation, const Words& more) {
+        Words words = {"train", training};
+        words.insert(words.end(), rest.begin(), rest.end());
+        words.push_back(validation);
+        words.insert(words.end(), more.begin(), more.end());
+        return run("classify", words);
+    };
+    const Result r = trained(padded, data, {});
+    INFO(r.err);
+    CHECK(r.status == 1);
+    CHECK(contains(r.err, "wrong:9: no text to learn from may have [PAD], which fills up shorter texts"));
+    // A held-out text may: it is read alone. The page of --report shows the first ones.
+    const std::string first = all.write("first", "glad\ta [PAD] day\n" + right);
+    const Result held_out = trained(data, first, {"--save", all / "m", "--report", all / "m.html"});
+    INFO(held_out.err);
+    CHECK(held_out.status == 0);
+}
+
 TEST_CASE("classify refuses what a folder decides, and --pair without one", "[apps][classify][fine_tuning]") {
     const Folder masked, all;
     write_bert<models::MaskedLanguageModel>(masked);

@@ -229,6 +229,7 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
         // Stopped and resumed: the same bits.
         const std::string twice = runs / "twice";
         CHECK(contains(train(twice, {"--stop-after", "13"}).err, "continue with --resume " + twice));
+        refused(1, {twice, "--prompt", "All"}, ", or a run of generate train has not ended");
         CHECK(contains(ran({"info", twice}).out, "training: step 13, loss "));
         CHECK(ran({"train", "--resume", twice}).out == r.out);
         CHECK(content(twice + "/model.safetensors") == content(saved + "/model.safetensors"));
@@ -290,13 +291,19 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
         const double before = nats(fresh), after = nats(trained);
         CHECK(before == Approx(std::log(270)).margin(0.3));  // of a guess
         CHECK(after < before / 2);
-        refused(1, {"new", fresh, text}, "config.json: there is a model already; give another folder");
+        refused(1, {"new", fresh, text}, ": there is a model already; give another folder");
     }
     refused(2, {"new", folder / "x"}, "an argument is missing: FOLDER FILE...");
     refused(2, {"new", folder / "x", text, "--vocabulary", "256"}, "--vocabulary");
     refused(2, {"new", folder / "x", text, "--family", "bert"}, "--family");
     refused(1, {"new", folder / "x", folder / "none"}, "none: cannot be opened");
-    refused(1, {"new", folder / "x", text, "--d-model", "10"}, "must be a multiple of n_heads");
+    refused(2, {"new", folder / "x", text, "--d-model", "10"},
+            "--d-model 10 must be a multiple of --heads 4");
+    refused(1, {"new", folder / "x", text, "--d-model", "65536", "--layers", "1000"}, "MiB are available");
+    const Folder other;  // whose tokenizer the new model would have
+    other.write("tokenizer.json", "{}");
+    refused(1, {"new", other.path, text}, "tokenizer.json: there is a model already; give another folder");
+    CHECK_FALSE(std::filesystem::exists(other / "config.json"));
     CHECK_FALSE(std::filesystem::exists(folder / "x"));
 }
 
@@ -318,6 +325,9 @@ TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps
     refused(1, {"score", folder.path, folder.write("nul.txt", std::string("a\0b", 3))},
             "there is a NUL byte");
     CHECK(ran({"score", folder.path, folder / "nul.txt", "--bytes"}).status == 0);
+    for (const char* const nothing : {"\xef\xbb\xbf", "\r\r", "\xef\xbb\xbf\r"})
+        refused(1, {"score", folder.path, folder.write("none.txt", nothing)},
+                "none.txt: there is no text in this file");
     const std::string config = content(folder / "config.json"),
                       weights = content(folder / "model.safetensors");
     std::filesystem::remove(folder / "config.json");

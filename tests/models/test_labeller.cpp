@@ -171,6 +171,7 @@ TEST_CASE("a Filler gives each mask the tokens that the model expects", "[models
     const auto two = f("The [MASK] [MASK].", 2);
     REQUIRE(two[0].size() == 2);
     CHECK(two[0][1].word == masks[0][1].word);
+    CHECK(contains(error_of([&] { f("a [MASK]", 0); }), "top must be at least 1: got 0"));
     CHECK(contains(error_of([&] { f("The day."); }), "there is no [MASK] in the text"));
     CHECK(contains(error_of([&] { f("a a a a a a a a a a [MASK]"); }), ", as far as the model reads"));
 }

@@ -83,7 +83,7 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
     const std::vector<Example>& shown = corpus.held_out.empty() ? corpus.training : corpus.held_out;
     std::vector<Tokens> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
-        texts.push_back(Tokens::padded({l.encode(shown[i].text).ids}, l.model.config.stack.specials.pad));
+        texts.push_back(l.inputs({l.encode(shown[i].text)})[0]);
     kit::Subject s = kit::subject_of(
         l.model, texts,
         l.tokenizer ? kit::token_names(*l.tokenizer, l.model.config.stack.vocabulary)
@@ -91,6 +91,15 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
     s.classes = l.labels;
     s.confusion = [&l, &shown] { return evaluate(l, shown).counts; };
     return s;
+}
+
+// In a batch, the token that pads would be taken for padding if a text named it.
+void check_no_padding(const Labeller& l, const Example& e) {
+    const std::vector<int32_t> ids = l.encode(e.text).ids;
+    const int32_t pad = l.model.config.stack.specials.pad;
+    autograd::check(std::find(ids.begin(), ids.end(), pad) == ids.end(), e.where,
+                    ": no text to learn from may have ", l.tokenizer->decode({pad}),
+                    ", which fills up shorter texts; remove it");
 }
 
 Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
@@ -144,6 +153,9 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
             check_pair(l, e);
         report_cuts(l, *part);
     }
+    if (l.tokenizer)  // others know only words
+        for (const Example& e : corpus.training)
+            check_no_padding(l, e);
     return l;
 }
 

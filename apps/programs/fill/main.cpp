@@ -51,7 +51,7 @@ void print_list(const Filled& filled) {
 // In one line: "The cat sat on the mat.<TAB>cat=0.3121<TAB>dog=0.2011"; several masks one after the other.
 void print_line(Filled filled) {
     std::replace(filled.text.begin(), filled.text.end(), '\t', ' ');
-    std::cout << filled.text;
+    std::cout << kit::as_line(std::move(filled.text));
     for (const std::vector<Filling>& mask : filled.masks)
         for (const Filling& one : mask)
             std::cout << '\t' << kit::as_line(one.word) << '=' << kit::number(one.probability, 4);

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "apps/kit/pieces.h"
+#include "apps/kit/plan.h"
 #include "apps/kit/text.h"
 #include "models/hugging_face.h"
 #include "models/hugging_face/stack.h"
@@ -12,6 +13,7 @@
 
 namespace plaingrad::generate {
 
+namespace fs = std::filesystem;
 using autograd::check;
 using models::StackConfig;
 using models::text::ByteBpe;
@@ -35,16 +37,14 @@ namespace {
 
 // Sizes by the family's custom: a feed-forward of four times the width, or, where it is gated and has three
 // matrices, of 8/3 times.
-StackConfig config_for(const NewSettings& s, const ByteBpe& bpe) {
+StackConfig config_for(const NewSettings& s, int64_t vocabulary, int32_t end_of_text) {
     StackConfig c = s.family == "gpt2" ? models::gpt2() : models::llama();
-    c.vocabulary = bpe.size();
+    c.vocabulary = vocabulary;
     c.max_length = s.context;
     c.n_layers = s.layers;
     c.tied = true;
-    c.specials = {.start = bpe.end_of_text(),
-                  .ends = {bpe.end_of_text()},
-                  .pad = autograd::Tokens::kNoPadding,
-                  .never = {}};
+    c.specials = {
+        .start = end_of_text, .ends = {end_of_text}, .pad = autograd::Tokens::kNoPadding, .never = {}};
     c.block.d_model = s.d_model;
     c.block.n_heads = s.heads;
     c.block.d_ff = c.block.gated ? std::max<int64_t>(1, s.d_model * 8 / 3) : 4 * s.d_model;
@@ -55,24 +55,37 @@ StackConfig config_for(const NewSettings& s, const ByteBpe& bpe) {
     return c;
 }
 
+// Another model's files would be overwritten, or, as its tokenizer.json, be read in place of the new ones.
+void check_no_model(const std::string& folder) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+        const fs::path name = entry.path().filename(), kind = name.extension();
+        check(kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
+                  name != "vocab.txt",
+              entry.path().string(), ": there is a model already; give another folder");
+    }
+}
+
 }  // namespace
 
 void make_new(const NewSettings& s) {
     const std::string& folder = s.words[0];
-    std::error_code error;
-    for (const char* const name : {"config.json", "model.safetensors"})
-        check(!std::filesystem::exists(folder + "/" + name, error), folder, "/", name,
-              ": there is a model already; give another folder");
+    kit::check_heads(s.d_model, s.heads);
+    kit::check_memory(models::least_parameters(check_config(config_for(s, s.vocabulary, 0))));
+    check_no_model(folder);
     std::string text;
     for (const kit::File& file : kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes))
         text += file.text;
     const ByteBpe bpe = ByteBpe::learn(text, s.vocabulary - 257);
-    const StackConfig c = check_config(config_for(s, bpe));
+    const StackConfig c = config_for(s, bpe.size(), bpe.end_of_text());  // a text may have fewer pairs
     const models::LanguageModel model(c, autograd::Rng(static_cast<uint64_t>(s.seed)));
     using namespace models::hugging_face;
     const Family family = s.family == "gpt2" ? Family::gpt2 : Family::llama;
+    std::error_code error;
+    fs::create_directories(folder, error);
+    check(!error, folder, ": the folder cannot be made: ", error.message());
+    bpe.save(folder, s.context);  // first: a folder with a model has all that belongs to it
     models::save_hugging_face(folder, model, config_of(c, family, Head::language_model));
-    bpe.save(folder, s.context);
     std::cout << folder << ": " << kit::grouped(nn::parameter_count(model)) << " random parameters, "
               << kit::grouped(bpe.size()) << " tokens\n";
 }

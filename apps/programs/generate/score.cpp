@@ -56,6 +56,7 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
     for (const kit::File& file : files) {
         Sequence text = {w.encode("").front()};
         const Sequence ids = ids_of(w, file);
+        autograd::check(!ids.empty(), file.name, ": there is no text in this file");
         text.insert(text.end(), ids.begin(), ids.end());
         const Score one = score(w.model, text, w.model.config.max_length, stride);
         const int64_t size = std::ssize(file.text);
