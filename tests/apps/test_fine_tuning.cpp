@@ -121,4 +121,9 @@ TEST_CASE("classify refuses what a folder decides, and --pair without one", "[ap
     refused(2, {"--from", masked.path, "--layers", "2"}, "--layers is decided by the folder given to --from");
     refused(2, {"--from", masked.path, "--keep-case"}, "--keep-case is decided by the folder");
     refused(1, {"--from", all.path}, "config.json: cannot be opened");
+    all.write("config.json", "{}");
+    const Result r = tuned(data, masked.path, {"--save", all.path});
+    CHECK(r.status == 1);
+    CHECK(contains(r.err, "config.json: there is a run in this folder already"));
+    CHECK(content(all / "config.json") == "{}");
 }

@@ -270,6 +270,12 @@ TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
             "needs more, as a tenth is held out");
     refused(1, {"train", folder.path, file, "--save", folder.path}, "there is a run in this folder already");
     CHECK_FALSE(std::filesystem::exists(runs / "x"));
+    const Folder other;  // a model in several files
+    other.write("config.json", "{}");
+    refused(1, {"train", folder.path, file, "--save", other.path, "--context", "16"},
+            "config.json: there is a run in this folder already");
+    CHECK(content(other / "config.json") == "{}");
+    CHECK_FALSE(std::filesystem::exists(other / "last.safetensors"));
 }
 
 TEST_CASE("generate new: a model of each family, which learns", "[apps][generate]") {

@@ -128,6 +128,8 @@ models::RunParts parts_of(const Labeller& l, const Settings& s, const std::strin
                           const models::RunFolder& folder) {
     if (!l.tokenizer)
         return models::parts_of(l.model, l.metadata(), data);
+    if (folder.exists())
+        folder.claim("config.json");  // which the end will write
     models::RunParts parts = models::parts_of(l.model, {}, data);
     models::hugging_face::Config config = models::hugging_face::Folder(s.from).config;
     config.head = models::hugging_face::Head::classifier;

@@ -102,6 +102,8 @@ nn::TrainingOptions training_options(const TrainSettings& s) {
 // The run keeps its checkpoints as every program here; only its last file, the model, is one for others.
 models::RunParts parts_of(const LanguageModel& model, const TrainSettings& s, const std::string& data,
                           const models::RunFolder& folder) {
+    if (folder.exists())
+        folder.claim("config.json");  // which the end will write
     models::RunParts parts = models::parts_of(model, {}, data);
     parts.parameters = learning(model, s.layers);
     const models::hugging_face::Folder base(s.words[0]);
