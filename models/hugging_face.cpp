@@ -102,6 +102,7 @@ void save_hugging_face(const std::string& folder, const Model& model, const Conf
     std::error_code error;
     fs::create_directories(folder, error);
     check_file(!error, folder, ": the folder cannot be made: ", error.message());
+    nn::checkpoint::check_can_replace(folder + "/config.json");  // the weights are not to be replaced alone
     save(folder + "/model.safetensors", state, {{"format", "pt"}});
     write_config(folder + "/config.json", c);
 }

@@ -42,7 +42,8 @@ Model load_hugging_face(const hugging_face::Folder& folder, const HuggingFaceLoa
 // Makes the folder, and writes config.json and model.safetensors, in float32. config: the one that the model
 // was loaded with, or hugging_face::config_of; of it the family, the ids, the labels and what is for longer
 // texts are taken, and all else of the model. Throws Error for a model that computes what none of this family
-// does, and FileError for what cannot be written; then files that were there are unchanged.
+// does, and FileError if one of the files cannot be written; then both that were there are unchanged, except
+// that a disk may become full between the two.
 template <nn::Module Model>
 void save_hugging_face(const std::string& folder, const Model& model, const hugging_face::Config& config);
 

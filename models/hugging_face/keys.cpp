@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "nn/checkpoint/metadata.h"
@@ -72,11 +73,14 @@ std::vector<std::string> labels(JsonReader& json) {
     std::map<std::string, std::string, std::less<>> by_number;
     if (!json.null())
         json.object([&](std::string_view key) { by_number[std::string(key)] = json.string(); });
+    std::set<std::string_view> different;  // each is a key of "label2id"
     std::vector<std::string> all;
     for (std::size_t i = 0; i < by_number.size(); ++i) {
         const auto label = by_number.find(std::to_string(i));
         json.require(label != by_number.end(), "the keys must be the numbers from 0: there is no \"", i,
                      "\"");
+        json.require(different.insert(label->second).second, "two classes have the label ",
+                     shown(label->second));
         all.push_back(label->second);
     }
     return all;
@@ -322,9 +326,11 @@ Keys defaults(Family family) {
 }
 
 std::string_view architecture(Family family, Head head) {
-    return std::find_if(std::begin(kArchitectures), std::end(kArchitectures),
-                        [&](const Architecture& a) { return a.family == family && a.head == head; })
-        ->name;
+    for (const Architecture& a : kArchitectures)
+        if (a.family == family && a.head == head)
+            return a.name;
+    throw autograd::Error(autograd::join("[hugging_face] ", kFamilyNames[static_cast<int>(family)],
+                                         " has no class with this head; see models/hugging_face.h"));
 }
 
 void read_key(JsonReader& json, std::string_view name, Keys& keys) {

@@ -37,7 +37,7 @@ struct Keys : Config {
 // The values of missing keys: those of transformers' GPT2Config(), BertConfig(), LlamaConfig() ...
 Keys defaults(Family family);
 
-// The name of the class in transformers: the first one that has this head.
+// The name of the class in transformers: the first one that has this head. Throws Error if there is none.
 std::string_view architecture(Family family, Head head);
 
 // Reads the value of this key. Throws FileError if it is refused.

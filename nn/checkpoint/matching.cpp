@@ -1,7 +1,10 @@
 #include "nn/checkpoint/matching.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
+
+#include "nn/checkpoint/json.h"
 
 namespace plaingrad::nn::checkpoint {
 namespace {
@@ -23,10 +26,11 @@ struct Listing {
 };
 
 std::string words(const std::vector<int64_t>& sizes) {
+    constexpr std::size_t kMost = 8;  // a file may say millions
     std::string text = "(";
-    for (std::size_t i = 0; i < sizes.size(); ++i)
+    for (std::size_t i = 0; i < std::min(sizes.size(), kMost); ++i)
         text.append(i > 0 ? ", " : "").append(std::to_string(sizes[i]));
-    return text + ")";
+    return text + (sizes.size() > kMost ? ", ...)" : ")");
 }
 
 // By name only.
@@ -46,7 +50,7 @@ Matches match_names(std::span<const SafeTensors> files, const std::vector<Expect
             else if (place != by_name.end() && matches.found[place->second].entry == nullptr)
                 matches.found[place->second] = {&file, &entry};
             else
-                unexpected.add(entry.name);
+                unexpected.add(shown(entry.name));
         }
     return matches;
 }

@@ -13,7 +13,7 @@ public:
         for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
             bytes += bytes.empty() ? " " : "";
             const std::size_t at = below(bytes.size()), length = below(16);
-            switch (below(5)) {
+            switch (below(6)) {
                 case 0:
                     bytes[at] = static_cast<char>(below(256));
                     break;
@@ -25,6 +25,9 @@ public:
                     break;
                 case 3:
                     bytes.insert(at, 1, kPieces[below(kPieces.size())]);
+                    break;
+                case 4:
+                    bytes.insert(at, "\\n");  // which becomes a line break in a name
                     break;
                 default:
                     bytes.insert(below(bytes.size()), bytes.substr(at, length));
@@ -63,6 +66,6 @@ TEST_CASE("fuzz: every reader takes its seeds, and mutations of them or complain
             refused +=
                 fuzz::reads(reader, mutated(seeds[static_cast<std::size_t>(round) % seeds.size()])) ? 0 : 1;
         CHECK(refused > 0);
-        CHECK(refused <= kRounds);
+        CHECK(refused < kRounds);
     }
 }

@@ -227,7 +227,7 @@ TEST_CASE("names: a file that does not fit changes nothing, and the error says w
     CHECK(contains(error(less), "; missing: " + bias + ";"));
     std::vector<Item> changed = all;
     changed.push_back({"extra", Tensor::zeros({1})});
-    CHECK(contains(error(changed), "; unexpected: extra;"));
+    CHECK(contains(error(changed), "; unexpected: \"extra\";"));
     changed = less;
     changed.push_back({bias, Tensor::zeros({1, 12})});
     CHECK(contains(error(changed),
@@ -265,7 +265,7 @@ TEST_CASE("names: one tensor under two names of a file", "[golden][names]") {
     all.push_back({"wpe.weight", Tensor::zeros({9, 12})});
     nn::checkpoint::write(folder / "twice.safetensors", all);
     CHECK(contains(error_of([&] { load(folder / "twice.safetensors", gpt2_state_dict(model)); }),
-                   "unexpected: wpe.weight"));
+                   "unexpected: \"wpe.weight\""));
 }
 
 TEST_CASE("names: torch.nn.Transformer(bias=False) has no bias anywhere, norms included", "[golden][names]") {

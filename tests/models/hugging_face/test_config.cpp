@@ -385,6 +385,8 @@ TEST_CASE("hugging face config: classes", "[models][hugging_face]") {
     CHECK(contains(complaint(classifier({{"id2label", R"({"0":"a"})"}})), "two classes or more"));
     CHECK(contains(complaint(classifier({{"id2label", R"({"0":"a","2":"b"})"}})), R"(there is no "1")"));
     CHECK(contains(complaint(classifier({{"id2label", R"({"00":"a","1":"b"})"}})), R"(there is no "0")"));
+    CHECK(contains(complaint(classifier({{"id2label", R"({"0":"a","1":"b","2":"a"})"}})),
+                   R"(in "id2label": two classes have the label "a")"));
     CHECK(contains(complaint(classifier({{"id2label", "null"}, {"num_labels", "2000000000"}})),
                    R"(in "num_labels": must be between 1 and 65536)"));
 }

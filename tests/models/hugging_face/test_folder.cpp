@@ -2,10 +2,12 @@
 // or several; and a folder that does not fit is refused in one line that says what does not.
 #include "models/hugging_face/folder.h"
 
+#include <cstring>
 #include <functional>
 #include <map>
 
 #include "models/hugging_face.h"
+#include "models/hugging_face/keys.h"
 #include "models/hugging_face/stack.h"
 #include "models/presets.h"
 #include "tests/autograd/values.h"
@@ -113,6 +115,17 @@ struct Spoiled {
 
 const char* const kSecondNorm = "transformer.h.1.ln_2.weight";
 
+// The file of these bytes, whose header has other text instead of the 4 bytes at `at`.
+std::string longer_header(std::string bytes, std::size_t at, const std::string& text) {
+    uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof(length));
+    length += text.size() - 4;
+    std::memcpy(bytes.data(), &length, sizeof(length));
+    return bytes.replace(at, 4, text);
+}
+
+std::string ones(int n) { return n == 0 ? "" : ",1" + ones(n - 1); }
+
 std::vector<Item> without(std::vector<Item> all, const std::string& name) {
     const std::size_t before = all.size();
     std::erase_if(all, [&](const Item& item) { return item.name == name; });
@@ -179,6 +192,8 @@ TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[mo
     other.head = Head::none;
     CHECK(error_of([&] { save_hugging_face(folder.path, model, other); }) ==
           "[save_hugging_face] this is a masked language model, which BertModel is not");
+    CHECK(error_of([&] { hugging_face::architecture(Family::gpt2, Head::classifier); }).starts_with(
+        "[hugging_face] gpt2 has no class with this head"));
     const Classifier mean({.stack = bert, .classes = 2}, Rng(1));
     other.head = Head::classifier;
     other.labels = {"a", "b"};
@@ -187,6 +202,16 @@ TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[mo
     sinusoids.block.positions = nn::Positions::sinusoidal;
     CHECK(error_of([&] { config_of(sinusoids, Family::gpt2, Head::language_model); }) ==
           "[hugging_face] in gpt2 positions is learned: this model has sinusoidal");
+    // config.json has no keys for them in these families.
+    for (const Family family : {Family::gpt2, Family::bert}) {
+        StackConfig grouped = small_of(family), wide = small_of(family);
+        grouped.block.n_kv_heads = 1;
+        wide.block.head_dim = 4;
+        CHECK(contains(error_of([&] { config_of(grouped, family, Head::none); }),
+                       "this model has n_kv_heads 1, n_heads 2, head_dim 6 and d_model 12"));
+        CHECK(contains(error_of([&] { config_of(wide, family, Head::none); }),
+                       "this model has n_kv_heads 2, n_heads 2, head_dim 4 and d_model 12"));
+    }
     for (const Family family : kRotary) {
         StackConfig partial = small_of(family);
         partial.block.rotary.width = 2;
@@ -202,6 +227,20 @@ TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[mo
                                          config_of(biased, Family::mistral, Head::language_model));
                    }),
                    "bias"));
+}
+
+TEST_CASE("hugging face folder: weights are not replaced if config.json cannot be", "[models][hugging_face]") {
+    const Spoiled s;
+    const std::string before = content(s.folder / "model.safetensors");
+    std::filesystem::remove(s.folder / "config.json");
+    std::filesystem::create_directory(s.folder / "config.json");
+    const LanguageModel other(s.model.config, Rng(2));
+    CHECK(contains(error_of([&] {
+                       save_hugging_face(s.folder.path, other,
+                                         config_of(other.config, Family::gpt2, Head::language_model));
+                   }),
+                   "config.json: this is a directory"));
+    CHECK(content(s.folder / "model.safetensors") == before);
 }
 
 TEST_CASE("hugging face folder: several files with an index", "[models][hugging_face]") {
@@ -247,7 +286,19 @@ TEST_CASE("hugging face folder: what does not fit is refused by name", "[models]
                        all.push_back({"transformer.h.2.ln_1.weight", Tensor::zeros({12})});
                        s.write(all);
                    }),
-                   "; unexpected: transformer.h.2.ln_1.weight;"));
+                   "; unexpected: \"transformer.h.2.ln_1.weight\";"));
+    CHECK(contains(spoil([](const Spoiled& s) {
+                       std::vector<Item> all = s.items();
+                       all.push_back({"two\nlines" + std::string(1000, '.'), Tensor::zeros({12})});
+                       s.write(all);
+                   }),
+                   "; unexpected: \"two\\nlines" + std::string(91, '.') + "\"...; are"));
+    CHECK(contains(spoil([](const Spoiled& s) {
+                       std::string bytes = content(s.folder / "model.safetensors");
+                       const std::size_t at = bytes.find("[12]", bytes.find(kSecondNorm));
+                       put(s.folder / "model.safetensors", longer_header(bytes, at, "[12" + ones(8) + "]"));
+                   }),
+                   "ln_2.weight is (12, 1, 1, 1, 1, 1, 1, 1, ...) and should be (12);"));
     CHECK(contains(spoil([](const Spoiled& s) {
                        std::vector<Item> all = without(s.items(), kSecondNorm);
                        all.push_back({kSecondNorm, Tensor::zeros({13})});

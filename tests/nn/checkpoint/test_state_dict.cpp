@@ -122,7 +122,7 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
     const std::string found =
         renamed([](std::string name) { return name.replace(0, 2, name[0] == 'a' ? "first." : "second."); },
                 {{"pos_encoder.pe", Tensor::zeros({4})}});
-    CHECK(contains(error_of([&] { models::load_pytorch(found, other); }), "unexpected: first.bias"));
+    CHECK(contains(error_of([&] { models::load_pytorch(found, other); }), "unexpected: \"first.bias\""));
     CHECK_FALSE(same());
     models::load_pytorch(found, other,
                          {.rules = {{"first.", "a."}, {"second.", "b."}}, .ignore = {"pos_encoder.pe"}});
@@ -152,7 +152,7 @@ TEST_CASE("state dict: what does not fit is an error, and changes nothing", "[nn
     CHECK(contains(error_of_weight("[1,1,1,1,6]", "F16"), "weight is (1, 1, 1, 1, 6) and should be (3, 2)"));
     CHECK(contains(error_of_weight("[3,2]", "I16"), "weight is I16, no floating-point numbers"));
     CHECK(contains(error({{"weight", weight}, {"bias", bias}, {"module.bias", bias}}),
-                   "unexpected: module.bias"));
+                   "unexpected: \"module.bias\""));
     CHECK(contains(error({{"weight", weight}}), "missing: bias"));
     CHECK(same_bits(layer.weight.tensor(), before.weight.tensor()));
 }
