@@ -24,9 +24,8 @@ static Writer load_folder(const std::string& path, const Writer::OnProgress& on_
     w.usual.stop = generation.stop;
     if (generation.max_tokens > 0)
         w.usual.max_tokens = generation.max_tokens;
-    for (const int32_t id : generation.ends)
-        if (!config.specials.is_end(id))
-            config.specials.ends.push_back(id);
+    if (!generation.ends.empty())
+        config.specials.ends = generation.ends;
     w.notes = folder.notes;
     w.notes.insert(w.notes.end(), generation.notes.begin(), generation.notes.end());
     return w;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/hugging_face/keys.h"
+#include "models/hugging_face/stack.h"
 
 namespace plaingrad::models::hugging_face {
 namespace {
@@ -143,6 +144,15 @@ void note_unknown(const std::vector<std::string>& unknown, std::vector<std::stri
         notes.push_back("keys that transformers does not know are ignored: " + names);
 }
 
+// What each key may be, and the model may not: 1e-60 is positive, but 0 as a float.
+static void check_model(const std::string& path, const Config& c) {
+    try {
+        check_config(stack(c));
+    } catch (const autograd::Error& error) {
+        throw nn::checkpoint::FileError(path + ": " + error.what());
+    }
+}
+
 Config read_config(const std::string& path) {
     Keys keys = defaults(family_of(path));
     JsonReader json = JsonReader::open(path);
@@ -153,6 +163,7 @@ Config read_config(const std::string& path) {
     resolve_ids(keys);
     resolve_classes(path, keys);
     note_unknown(keys.unknown, keys.notes);
+    check_model(path, keys);
     return keys;
 }
 

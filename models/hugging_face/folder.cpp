@@ -29,6 +29,18 @@ std::vector<Expected> expected_of(const Config& c) {
     return all;
 }
 
+// Each layer has tensors, so config.json is not believed before they are there: what is expected takes memory.
+void check_layers(const Folder& folder) {
+    std::size_t there = 0;
+    for (const SafeTensors& file : folder.files)
+        there += file.entries().size();
+    nn::checkpoint::check_file(static_cast<std::size_t>(folder.config.n_layers) <= there,
+                               folder.file("config.json"), ": \"",
+                               folder.config.family == Family::gpt2 ? "n_layer" : "num_hidden_layers",
+                               "\" is ", folder.config.n_layers, ", but there are only ", there,
+                               " tensors in ", folder.where, "; are both of the same model?");
+}
+
 // Turns are computed, not read, so nothing in the files limits their table: it may have 2^22 numbers (16
 // MiB), or as many as the files.
 void limit_turns(const std::vector<SafeTensors>& files, Config& c) {
@@ -67,6 +79,7 @@ Folder::Folder(const std::string& path_) : path(path_), config(read_config(file(
         check_listed(listed, i, files.back().entries());
     }
     where = listed.index.empty() ? listed.paths[0] : listed.index;
+    check_layers(*this);
     const auto matches = nn::checkpoint::match(
         files, expected_of(config),
         [this](std::string name) { return canonical_name(config, std::move(name)); },

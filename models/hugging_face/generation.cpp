@@ -102,6 +102,8 @@ const GenerationKey kGenerationKeys[] = {
     {"dola_layers", nullptr, 0, "layers are not contrasted"},
     {"guidance_scale", nullptr, 1, "there is no second prompt"},
     {"no_repeat_ngram_size", nullptr, 0, "repetition is only weighed, by repetition_penalty"},
+    {"encoder_repetition_penalty", nullptr, 1, "what is like the prompt is not preferred"},
+    {"encoder_no_repeat_ngram_size", nullptr, 0, "what is in the prompt may come again"},
     {"bad_words_ids", nullptr, 0, "only single tokens can be forbidden, by suppress_tokens"},
     {"begin_suppress_tokens", nullptr, 0, "what is forbidden is so everywhere"},
     {"sequence_bias", nullptr, 0, "no text is preferred"},
@@ -117,8 +119,7 @@ constexpr std::string_view kIgnored[] = {
     // It counts the prompt as well; max_new_tokens is used instead.
     "max_length",
     // Ids that config.json has, or that only batches and encoder-decoders need.
-    "bos_token_id", "pad_token_id", "decoder_start_token_id", "encoder_repetition_penalty",
-    "encoder_no_repeat_ngram_size",
+    "bos_token_id", "pad_token_id", "decoder_start_token_id",
     // Of beam search.
     "early_stopping", "length_penalty", "low_memory",
     // How many texts there are, the caller says. A limit of time would make them depend on the machine.

@@ -16,7 +16,7 @@ struct Generation {
     // is greedy decoding, true draws with temperature 1, top_k 50 and top_p 1, unless the file sets others.
     SamplingOptions sampling = {};
     int64_t max_tokens = 0;               // 0: not given
-    std::vector<int32_t> ends = {};       // ids that end a text, besides those of config.json
+    std::vector<int32_t> ends = {};       // ids that end a text, instead of those of config.json
     std::vector<std::string> stop = {};   // strings that end it
     std::vector<std::string> notes = {};  // a line each: what was ignored, and why
 };

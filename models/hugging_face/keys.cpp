@@ -34,9 +34,9 @@ double positive(JsonReader& json) {
 }
 
 Real rate(JsonReader& json) {
-    const double value = json.null() ? 0 : json.real();
+    const auto value = static_cast<Real>(json.null() ? 0 : json.real());  // which may round up to 1
     json.require(value >= 0 && value < 1, "must be in [0, 1): got ", value);
-    return static_cast<Real>(value);
+    return value;
 }
 
 std::vector<int64_t> ids(JsonReader& json) {

@@ -137,6 +137,7 @@ void InputFile::read_at(int64_t at, char* to, int64_t n) const {
             ::pread(file_, to, static_cast<std::size_t>(std::min<int64_t>(end - at, 1 << 30)), at);
         if (got < 0 && errno == EINTR)
             continue;
+        check_file(got >= 0, path_, ": cannot be read: ", std::strerror(errno));
         check_file(got > 0, path_, ": ended after ", at, " of ", size_,
                    " bytes; is another program writing to it?");
         at += got;

@@ -117,11 +117,11 @@ SafeTensors::SafeTensors(std::string bytes, std::string where) {
     const std::size_t length = header_length(bytes, size, where), data = kLengthBytes + length;
     Header header = parse_header(std::string_view(bytes).substr(kLengthBytes, length),
                                  size - static_cast<int64_t>(data), where);
-    const auto read_at = [bytes = std::move(bytes), data](int64_t at, char* to, int64_t n) {
+    auto read_at = [bytes = std::move(bytes), data](int64_t at, char* to, int64_t n) {
         if (to != nullptr)
             std::copy_n(bytes.data() + data + at, n, to);
     };
-    *this = SafeTensors(read_at, std::move(where), std::move(header));
+    *this = SafeTensors(std::move(read_at), std::move(where), std::move(header));
 }
 
 SafeTensors read(const std::string& path) {

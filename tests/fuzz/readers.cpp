@@ -157,6 +157,10 @@ bool reads(const Reader& reader, const std::string& bytes) {
         return true;
     } catch (const autograd::Error& error) {
         const std::string text = error.what();
+        // The lines of a vocabulary are read as a text's, which need not come from a file.
+        if (dynamic_cast<const nn::checkpoint::FileError*>(&error) == nullptr &&
+            reader.name != std::string_view("vocabulary"))
+            throw std::logic_error("a complaint must be a FileError: " + text);
         if (text.empty() || text.find('\n') != text.npos)
             throw std::logic_error("a complaint must be one line: " + text);
         return false;

@@ -1,5 +1,5 @@
 // What reads files of others, as functions of a file's bytes, for a fuzzer. A reader returns, or throws
-// autograd::Error with one line; everything else is a crash.
+// autograd::Error with one line, which is a FileError unless it is about lines; everything else is a crash.
 #pragma once
 
 #include <string>

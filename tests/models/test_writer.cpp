@@ -82,11 +82,13 @@ TEST_CASE("writer: a text ends before a string, after a token, or with a token",
     folder.write(
         "generation_config.json",
         R"({"do_sample":true,"top_k":0,"max_new_tokens":60,"eos_token_id":)" + std::to_string(second) + "}");
-    const Writer ending = Writer::load(folder.path);
+    const Writer ending = Writer::load(folder.path);  // its ids replace those of config.json
     CHECK(ending.usual.max_tokens == 60);
-    CHECK(ending.model.config.specials.ends == Ids{500, second});
+    CHECK(ending.model.config.specials.ends == Ids{second});
     CHECK(ending("All", ending.usual, Rng(3)) ==
           plainly(w, "All", {.sampling = {.temperature = 1}, .max_tokens = 1}, Rng(3)));
+    folder.write("generation_config.json", R"({"eos_token_id":null})");
+    CHECK(Writer::load(folder.path).model.config.specials.ends == Ids{500});
 }
 
 TEST_CASE("writer: characters", "[models][writer]") {

@@ -316,8 +316,10 @@ TEST_CASE("hugging face folder: what does not fit is refused by name", "[models]
     CHECK(contains(
         spoil([](const Spoiled& s) { s.replace("\"vocab_size\": 23", "\"vocab_size\": 2147483647"); }),
         "transformer.wte.weight is (23, 12) and should be (2147483647, 12)"));
-    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_layer\": 2", "\"n_layer\": 10000"); }),
+    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_layer\": 2", "\"n_layer\": 10"); }),
                    "missing: transformer.h.2.ln_1.weight"));
+    CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_layer\": 2", "\"n_layer\": 10000"); }),
+                   "config.json: \"n_layer\" is 10000, but there are only 28 tensors in "));
     CHECK(contains(spoil([](const Spoiled& s) { s.replace("\"n_positions\": 9", "\"n_positions\": 8"); }),
                    "transformer.wpe.weight is (9, 12) and should be (8, 12)"));
     CHECK(contains(spoil([](const Spoiled& s) { std::filesystem::remove(s.folder / "config.json"); }),

@@ -156,6 +156,8 @@ TEST_CASE("generation config: each key with another value", "[models][hugging_fa
         {"dola_layers", "\"high\"", "!layers are not contrasted"},
         {"guidance_scale", "1.5", "!there is no second prompt"},
         {"no_repeat_ngram_size", "3", "!by repetition_penalty"},
+        {"encoder_repetition_penalty", "1.5", "!what is like the prompt is not preferred"},
+        {"encoder_no_repeat_ngram_size", "3", "!what is in the prompt may come again"},
         {"bad_words_ids", "[[1]]", "!by suppress_tokens"},
         {"begin_suppress_tokens", "[1]", "!what is forbidden is so everywhere"},
         {"sequence_bias", R"([[[1], 2.0]])", "!no text is preferred"},

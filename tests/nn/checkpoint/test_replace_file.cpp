@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <functional>
 #include <string_view>
 #include <thread>
@@ -67,8 +68,9 @@ ssize_t write(int file, const void* bytes, size_t n) {
                ? -1
                : real<ssize_t(int, const void*, size_t)>("write")(file, bytes, std::min(n, at_most));
 }
-ssize_t pread(int file, void* bytes, size_t n, off_t at) {  // a failure is an early end
-    return fails("pread") ? 0 : real<ssize_t(int, void*, size_t, off_t)>("pread")(file, bytes, n, at);
+ssize_t pread(int file, void* bytes, size_t n, off_t at) {  // 0 as its error is an early end
+    return fails("pread") ? (failure == 0 ? 0 : -1)
+                          : real<ssize_t(int, void*, size_t, off_t)>("pread")(file, bytes, n, at);
 }
 int fsync(int file) { return fails("fsync") ? -1 : real<int(int)>("fsync")(file); }
 int fchmod(int file, mode_t mode) {
@@ -129,9 +131,17 @@ TEST_CASE("saving: a failure of any call leaves the old file, and nothing else",
 TEST_CASE("safetensors: a file that becomes shorter while it is read", "[nn][checkpoint]") {
     const Folder folder;
     put(folder / "f", "0123456789");
-    Watch watch(0);
+    const Watch watch(0, 0);
     CHECK(error_of([&] { read_file(folder / "f"); }) ==
           (folder / "f") + ": ended after 0 of 10 bytes; is another program writing to it?");
+}
+
+TEST_CASE("reading: the system's reason is told", "[nn][checkpoint]") {
+    const Folder folder;
+    put(folder / "f", "0123456789");
+    const Watch watch(0, EIO);
+    CHECK(error_of([&] { read_file(folder / "f"); }) ==
+          (folder / "f") + ": cannot be read: " + std::strerror(EIO));
 }
 
 TEST_CASE("reading: a file that opens, but whose size the system does not tell", "[nn][checkpoint]") {
