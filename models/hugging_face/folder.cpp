@@ -29,7 +29,7 @@ std::vector<Expected> expected_of(const Config& c) {
     return all;
 }
 
-// Each layer has tensors, so config.json is not believed before they are there: what is expected takes memory.
+// Each layer has tensors. config.json is not believed before they are there: to expect them takes memory.
 void check_layers(const Folder& folder) {
     std::size_t there = 0;
     for (const SafeTensors& file : folder.files)

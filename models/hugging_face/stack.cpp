@@ -52,8 +52,8 @@ Config config_of(const StackConfig& s, Family family, Head head) {
     c.head_dim = head_size(b);
     check((of(family) & kRotary) != 0 || (c.n_kv_heads == c.n_heads && c.head_dim * c.n_heads == c.d_model),
           "[hugging_face] in ", kFamilyNames[static_cast<int>(family)],
-          " n_kv_heads is n_heads, and head_dim is d_model / n_heads: this model has n_kv_heads ", c.n_kv_heads,
-          ", n_heads ", c.n_heads, ", head_dim ", c.head_dim, " and d_model ", c.d_model);
+          " n_kv_heads is n_heads, and head_dim is d_model / n_heads: this model has n_kv_heads ",
+          c.n_kv_heads, ", n_heads ", c.n_heads, ", head_dim ", c.head_dim, " and d_model ", c.d_model);
     std::tie(c.activation, c.rope, c.dropout) = std::tie(b.activation, b.rotary, b.dropout);
     c.norm_eps = static_cast<double>(b.norm_eps);
     if (family == Family::llama) {  // the others have the same biases always

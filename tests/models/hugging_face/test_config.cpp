@@ -454,8 +454,9 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
     CHECK(contains(error("gpt2", "resid_pdrop", "0.99999999"), "must be in [0, 1): got 1"));
     CHECK(contains(error("bert", "layer_norm_eps", "1e-60"), "norm_eps must be positive and finite: got 0"));
     for (const std::string base : {"0.5", "1e31"})
-        CHECK(contains(error("llama", "rope_parameters", R"({"rope_type":"default","rope_theta":)" + base + "}"),
-                       "base must be from 1 to 1e30: got " + base.substr(0, 2)));
+        CHECK(contains(
+            error("llama", "rope_parameters", R"({"rope_type":"default","rope_theta":)" + base + "}"),
+            "base must be from 1 to 1e30: got " + base.substr(0, 2)));
     CHECK(contains(error("llama", "rope_parameters", R"({"rope_type":"linear","factor":1e39})"),
                    "factor must be positive and finite: got inf"));
     CHECK(error("bert", "position_embedding_type", "\"absolute\"") == "");

@@ -192,8 +192,9 @@ TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[mo
     other.head = Head::none;
     CHECK(error_of([&] { save_hugging_face(folder.path, model, other); }) ==
           "[save_hugging_face] this is a masked language model, which BertModel is not");
-    CHECK(error_of([&] { hugging_face::architecture(Family::gpt2, Head::classifier); }).starts_with(
-        "[hugging_face] gpt2 has no class with this head"));
+    CHECK(error_of([&] {
+              hugging_face::architecture(Family::gpt2, Head::classifier);
+          }).starts_with("[hugging_face] gpt2 has no class with this head"));
     const Classifier mean({.stack = bert, .classes = 2}, Rng(1));
     other.head = Head::classifier;
     other.labels = {"a", "b"};
@@ -229,7 +230,8 @@ TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[mo
                    "bias"));
 }
 
-TEST_CASE("hugging face folder: weights are not replaced if config.json cannot be", "[models][hugging_face]") {
+TEST_CASE("hugging face folder: weights are not replaced if config.json cannot be",
+          "[models][hugging_face]") {
     const Spoiled s;
     const std::string before = content(s.folder / "model.safetensors");
     std::filesystem::remove(s.folder / "config.json");
