@@ -9,7 +9,13 @@
 
 namespace plaingrad::models::text::pretrained {
 
-// A text goes through these from top to bottom, its ids come back through the decoder.
+// A text goes through these from top to bottom, its ids come back through the decoder. BERT's, for example:
+//
+//     Unaffable!         the text
+//     unaffable!         after the normalizer
+//     unaffable  !       words, after the pre-tokenizer
+//     un ##aff ##able !  pieces, after the `model`, which is here what splits words (BPE, WordPiece)
+//     [CLS] ... [SEP]    with what stands around a text
 struct Pipeline {
     AddedTokens added;
     Normalizer normalizer;
