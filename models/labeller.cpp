@@ -26,9 +26,12 @@ static Labeller labeller_of_folder(const std::string& path, const Labeller::OnPr
 
 // The layers of a model, and its pooler if it has one, under a new classifier.
 template <class Model>
-static Classifier with_classifier(Model model, int64_t classes, const Rng& rng) {
-    Classifier c = unset<Classifier>(
-        {.stack = stack_of(model.config), .classes = classes, .pooling = Pooling::pooler}, rng);
+static Classifier with_classifier(Model model, int64_t classes, Real dropout, const Rng& rng) {
+    Classifier c = unset<Classifier>({.stack = stack_of(model.config),
+                                      .classes = classes,
+                                      .pooling = Pooling::pooler,
+                                      .pooled_dropout = dropout},
+                                     rng);
     c.backbone = std::move(model.backbone);
     const int64_t d_model = c.config.stack.block.d_model;
     const nn::LinearOptions options = {.init = c.config.stack.block.init};
@@ -52,11 +55,13 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
     const int64_t classes = std::ssize(wanted);
     auto model = [&] {
         if (c.head == hugging_face::Head::masked_language_model)
-            return with_classifier(load_hugging_face<MaskedLanguageModel>(folder, options), classes, rng);
+            return with_classifier(load_hugging_face<MaskedLanguageModel>(folder, options), classes,
+                                   c.classifier_dropout, rng);
         if (c.head == hugging_face::Head::none)
-            return with_classifier(load_hugging_face<TextEncoder>(folder, options), classes, rng);
+            return with_classifier(load_hugging_face<TextEncoder>(folder, options), classes,
+                                   c.classifier_dropout, rng);
         Classifier known = load_hugging_face<Classifier>(folder, options);
-        return own ? std::move(known) : with_classifier(std::move(known), classes, rng);
+        return own ? std::move(known) : with_classifier(std::move(known), classes, c.classifier_dropout, rng);
     }();
     Labeller l = {.model = std::move(model), .labels = own ? c.labels : wanted};
     l.tokenizer = hugging_face::open_tokenizer(folder);

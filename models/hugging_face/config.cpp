@@ -101,23 +101,18 @@ void resolve_window(const std::string& path, Keys& k) {
 
 // An id beyond the vocabulary, often -1, means that there is none.
 void resolve_ids(Keys& k) {
-    const auto valid = [&](const char* name, int64_t id) {
-        const bool inside = id >= 0 && id < k.vocabulary;
-        if (!inside)
-            k.notes.push_back(
-                autograd::join(name, " ", id, " is ignored: there are the ids 0 to ", k.vocabulary - 1));
-        return inside;
+    const auto one = [&](const char* name, const std::optional<int64_t>& id) {
+        const auto valid = id ? valid_ids(name, {*id}, k.vocabulary, k.notes) : std::vector<int32_t>();
+        return valid.empty() ? -1 : valid[0];
     };
-    if (k.start_id && valid("bos_token_id", *k.start_id))
-        k.start = static_cast<int32_t>(*k.start_id);
-    if (k.pad_id && valid("pad_token_id", *k.pad_id))
-        k.pad = static_cast<int32_t>(*k.pad_id);
-    for (const int64_t id : k.end_ids)
-        if (valid("eos_token_id", id))
-            k.ends.push_back(static_cast<int32_t>(id));
+    k.start = one("bos_token_id", k.start_id);
+    k.pad = one("pad_token_id", k.pad_id);
+    k.ends = valid_ids("eos_token_id", k.end_ids, k.vocabulary, k.notes);
 }
 
 void resolve_classes(const std::string& path, Keys& k) {
+    if (k.family == Family::bert)  // of a new classifier, too
+        k.classifier_dropout = k.own_classifier_dropout.value_or(k.dropout.sublayers);
     if (k.head != Head::classifier) {
         k.labels.clear();
         return;
@@ -128,21 +123,9 @@ void resolve_classes(const std::string& path, Keys& k) {
         for (int64_t i = 0; i < k.n_labels; ++i)
             k.labels.push_back(autograd::join("LABEL_", i));
     check_file(k.labels.size() >= 2, path, ": \"id2label\" must name two classes or more");
-    k.classifier_dropout = k.own_classifier_dropout.value_or(k.dropout.sublayers);
 }
 
 }  // namespace
-
-void note_unknown(const std::vector<std::string>& unknown, std::vector<std::string>& notes) {
-    constexpr std::size_t kMost = 10;
-    std::string names;
-    for (std::size_t i = 0; i < std::min(unknown.size(), kMost); ++i)
-        names.append(i == 0 ? "" : ", ").append(unknown[i]);
-    if (unknown.size() > kMost)
-        names += autograd::join(" and ", unknown.size() - kMost, " more");
-    if (!names.empty())
-        notes.push_back("keys that transformers does not know are ignored: " + names);
-}
 
 // What each key may be, and the model may not: 1e-60 is positive, but 0 as a float.
 static void check_model(const std::string& path, const Config& c) {
@@ -162,7 +145,7 @@ Config read_config(const std::string& path) {
     resolve_window(path, keys);
     resolve_ids(keys);
     resolve_classes(path, keys);
-    note_unknown(keys.unknown, keys.notes);
+    keys.unknown.note(keys.notes);
     check_model(path, keys);
     return keys;
 }

@@ -1,7 +1,6 @@
 #include "models/hugging_face/generation.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include "models/hugging_face/keys.h"
@@ -53,8 +52,10 @@ bool changes_nothing(JsonReader& json, double neutral) {
             return json.real() == neutral;
         case JsonReader::Kind::boolean:
             return json.boolean() == (neutral != 0);
+        case JsonReader::Kind::string:
+            return json.string().empty();
         default:
-            return json.skip().size() <= 2;  // [], {} or ""
+            return without_space(json.skip()).size() <= 2;  // [] or {}
     }
 }
 
@@ -136,14 +137,14 @@ constexpr std::string_view kIgnored[] = {
     "return_dict_in_generate", "output_attentions", "output_hidden_states", "output_scores", "output_logits",
     "transformers_version", "_from_model_config", "_commit_hash"};
 
-GenerationKeys read_keys(JsonReader& json, std::vector<std::string>& unknown) {
+GenerationKeys read_keys(JsonReader& json, Unknown& unknown) {
     GenerationKeys keys;
     json.object([&](std::string_view name) {
         const auto* key = std::find_if(std::begin(kGenerationKeys), std::end(kGenerationKeys),
                                        [&](const GenerationKey& k) { return k.name == name; });
         if (key == std::end(kGenerationKeys)) {
             if (std::find(std::begin(kIgnored), std::end(kIgnored), name) == std::end(kIgnored))
-                unknown.push_back(nn::checkpoint::shown(name, 40));
+                unknown.add(name);
             json.skip();
         } else if (key->read != nullptr) {
             key->read(json, keys);
@@ -157,7 +158,7 @@ GenerationKeys read_keys(JsonReader& json, std::vector<std::string>& unknown) {
 }
 
 void note_chat_template(const std::string& folder, std::vector<std::string>& notes) {
-    const bool beside = std::filesystem::exists(folder + "/chat_template.jinja");
+    const bool beside = nn::checkpoint::exists(folder + "/chat_template.jinja");
     if (beside || !text::pretrained::TokenizerConfig::open(folder)["chat_template"].is_null())
         notes.push_back(
             autograd::join(beside ? "chat_template.jinja" : "tokenizer_config.json's chat_template",
@@ -170,12 +171,12 @@ Generation read_generation(const std::string& folder, int64_t vocabulary, const 
     Generation g = {.sampling = usual};
     note_chat_template(folder, g.notes);
     const std::string path = folder + "/generation_config.json";
-    if (!std::filesystem::exists(path))
+    if (!nn::checkpoint::exists(path))
         return g;
     JsonReader json = JsonReader::open(path);
-    std::vector<std::string> unknown;
+    Unknown unknown;
     const GenerationKeys k = read_keys(json, unknown);
-    note_unknown(unknown, g.notes);
+    unknown.note(g.notes);
     if (k.do_sample.value_or(false))
         g.sampling = {.temperature = 1, .top_k = 50, .top_p = 1};
     g.sampling.temperature = k.do_sample == false ? 0 : k.temperature.value_or(g.sampling.temperature);
@@ -184,16 +185,11 @@ Generation read_generation(const std::string& folder, int64_t vocabulary, const 
     g.sampling.repetition_penalty = k.repetition_penalty.value_or(g.sampling.repetition_penalty);
     g.max_tokens = k.max_new_tokens.value_or(0);
     g.stop = k.stop;
-    const auto keep = [&](const char* name, const std::vector<int64_t>& ids, std::vector<int32_t>& kept) {
-        for (const int64_t id : ids)
-            if (id >= 0 && id < vocabulary)
-                kept.push_back(static_cast<int32_t>(id));
-            else
-                g.notes.push_back(autograd::join("generation_config.json: ", name, " ", id,
-                                                 " is ignored: there are the ids 0 to ", vocabulary - 1));
+    const auto valid = [&](const char* name, const std::vector<int64_t>& ids) {
+        return valid_ids(autograd::join("generation_config.json: ", name), ids, vocabulary, g.notes);
     };
-    keep("eos_token_id", k.ends, g.ends);
-    keep("suppress_tokens", k.suppressed, g.sampling.never);
+    g.ends = valid("eos_token_id", k.ends);
+    g.sampling.never = valid("suppress_tokens", k.suppressed);
     return g;
 }
 

@@ -174,8 +174,8 @@ std::string text_of(JsonReader& json) {
         return shown(json.string());
     if (kind == Kind::number)
         return nn::checkpoint::to_text(json.real());
-    const std::string_view text = json.skip();
-    return text.size() <= 5 ? std::string(text) : kind == Kind::array ? "[...]" : "{...}";
+    const std::string text = without_space(json.skip());
+    return text.size() <= 5 ? text : kind == Kind::array ? "[...]" : "{...}";
 }
 
 // ---- The table: what each key means here. It has all keys of GPT2Config().to_dict() in transformers 5,
@@ -290,6 +290,40 @@ constexpr Key kKeys[] = {
 
 }  // namespace
 
+static constexpr std::size_t kMostNotes = 10;
+
+void Unknown::add(std::string_view name) {
+    if (++count <= kMostNotes)
+        names.append(count == 1 ? "" : ", ").append(shown(name, 40));
+}
+
+void Unknown::note(std::vector<std::string>& notes) const {
+    const std::string more = count > kMostNotes ? autograd::join(" and ", count - kMostNotes, " more") : "";
+    if (count > 0)
+        notes.push_back("keys that transformers does not know are ignored: " + names + more);
+}
+
+std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_t>& ids, int64_t vocabulary,
+                               std::vector<std::string>& notes) {
+    std::vector<int32_t> valid;
+    std::size_t others = 0;
+    for (const int64_t id : ids)
+        if (id >= 0 && id < vocabulary)
+            valid.push_back(static_cast<int32_t>(id));
+        else if (++others <= kMostNotes)
+            notes.push_back(
+                autograd::join(name, " ", id, " is ignored: there are the ids 0 to ", vocabulary - 1));
+    if (others > kMostNotes)
+        notes.push_back(autograd::join(name, ": ", others - kMostNotes, " more ids are ignored"));
+    return valid;
+}
+
+std::string without_space(std::string_view json) {
+    std::string text(json);
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
+    return text;
+}
+
 // Of GPT2Config(), BertConfig(), LlamaConfig(), MistralConfig() and Qwen2Config() in transformers 5.
 Keys defaults(Family family) {
     constexpr struct {
@@ -338,7 +372,7 @@ void read_key(JsonReader& json, std::string_view name, Keys& keys) {
         return k.name == name && (k.families & of(keys.family)) != 0;
     });
     if (key == std::end(kKeys)) {
-        keys.unknown.push_back(shown(name, 40));
+        keys.unknown.add(name);
         json.skip();
     } else if (key->read != nullptr) {
         key->read(json, keys);

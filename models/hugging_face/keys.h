@@ -18,6 +18,14 @@ struct RopeKeys {
     bool given = false;  // not null, and not {}
 };
 
+// The keys that nobody knows. A file may have millions: only the first few are kept.
+struct Unknown {
+    std::string names = {};
+    std::size_t count = 0;
+    void add(std::string_view name);
+    void note(std::vector<std::string>& notes) const;  // one note, if there are any
+};
+
 // A configuration that is being read: 0: a number that is not in the file, and will be computed from others.
 struct Keys : Config {
     RopeKeys rope_scaling = {}, rope_parameters = {};
@@ -31,7 +39,7 @@ struct Keys : Config {
     std::vector<int64_t> end_ids = {};
     int64_t n_labels = 2;
     std::string problem_type = {};
-    std::vector<std::string> unknown = {};  // keys, with quotes
+    Unknown unknown = {};
 };
 
 // The values of missing keys: those of transformers' GPT2Config(), BertConfig(), LlamaConfig() ...
@@ -43,7 +51,11 @@ std::string_view architecture(Family family, Head head);
 // Reads the value of this key. Throws FileError if it is refused.
 void read_key(JsonReader& json, std::string_view name, Keys& keys);
 
-// One note on keys that nobody knows; of very many, it names the first.
-void note_unknown(const std::vector<std::string>& unknown, std::vector<std::string>& notes);
+// A list or an object that may be empty: "[ ]" is "[]".
+std::string without_space(std::string_view json);
+
+// Those of the ids that are in the vocabulary. Each other one has a note; of very many, the first have.
+std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_t>& ids, int64_t vocabulary,
+                               std::vector<std::string>& notes);
 
 }  // namespace plaingrad::models::hugging_face

@@ -1,6 +1,5 @@
 #include "models/hugging_face/weights.h"
 
-#include <filesystem>
 #include <set>
 
 #include "nn/checkpoint/json.h"
@@ -9,13 +8,9 @@ namespace plaingrad::models::hugging_face {
 namespace {
 
 using nn::checkpoint::check_file;
+using nn::checkpoint::exists;
 using nn::checkpoint::JsonReader;
 using nn::checkpoint::shown;
-
-bool exists(const std::string& path) {
-    std::error_code error;
-    return std::filesystem::exists(path, error);
-}
 
 // {"metadata":{"total_size":8},"weight_map":{"wte.weight":"model-00001-of-00002.safetensors"}}
 WeightFiles read_index(const std::string& folder, const std::string& index) {
@@ -59,9 +54,8 @@ WeightFiles weight_files(const std::string& folder) {
     for (const std::string old : {"/pytorch_model.bin", "/pytorch_model.bin.index.json"})
         check_file(!exists(folder + old), folder, old,
                    ": weights of torch.save are not read; convert them in Python, with the class that "
-                   "config.json names in "
-                   "\"architectures\": "
-                   "transformers.GPT2LMHeadModel.from_pretrained(folder).save_pretrained(folder)");
+                   "config.json names in \"architectures\": "
+                   "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER)");
     check_file(false, folder, ": there is neither model.safetensors nor model.safetensors.index.json");
     return {};
 }

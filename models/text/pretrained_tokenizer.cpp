@@ -1,7 +1,6 @@
 #include "models/text/pretrained_tokenizer.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_map>
 
 #include "models/text/pretrained/tokenizer_config.h"
@@ -14,8 +13,8 @@ PretrainedTokenizer PretrainedTokenizer::open(const std::string& folder) {
     const std::string json = folder + "/tokenizer.json";
     PretrainedTokenizer all;
     all.pipeline_ = std::make_shared<const pretrained::Pipeline>(
-        std::filesystem::exists(json) ? pretrained::from_tokenizer_json(json)
-                                      : pretrained::from_vocabulary_files(folder));
+        nn::checkpoint::exists(json) ? pretrained::from_tokenizer_json(json)
+                                     : pretrained::from_vocabulary_files(folder));
     const auto config = pretrained::TokenizerConfig::open(folder);
     all.clean_up_ = config["clean_up_tokenization_spaces"].flag_or(false);
     for (const char* name : pretrained::TokenizerConfig::kTokens)

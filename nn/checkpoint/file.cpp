@@ -106,6 +106,11 @@ void sync_folder(const std::string& target) {
 
 }  // namespace
 
+bool exists(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::status(path, error).type() != std::filesystem::file_type::not_found;
+}
+
 // Delegates, so that the destructor runs even if this throws.
 InputFile::InputFile(const std::string& path) : InputFile() {
     path_ = path;

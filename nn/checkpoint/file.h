@@ -23,6 +23,10 @@ void check_file(bool condition, const Parts&... parts) {
         throw FileError(autograd::join(parts...));
 }
 
+// Whether there is something of this name. What cannot be looked at, such as a circle of links, counts as
+// being there: reading it gives the system's reason.
+bool exists(const std::string& path);
+
 // A file that is read piece by piece, so that the sizes in its header can be checked against its real size
 // before memory is allocated. Throws FileError naming the file and the system's reason; also for directories,
 // pipes and devices, and for what does not fit into memory.

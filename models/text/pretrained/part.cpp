@@ -6,6 +6,12 @@ namespace plaingrad::models::text::pretrained {
 
 using nn::checkpoint::JsonReader;
 
+// The path of a member. A name that could not be told from its surroundings, or is very long, is quoted.
+static std::string inner_path(const std::string& path, std::string_view name) {
+    const std::string quoted = nn::checkpoint::shown(name);
+    return path + (path.empty() ? "" : ".") + (quoted.size() == name.size() + 2 ? std::string(name) : quoted);
+}
+
 Part Part::read(JsonReader& json, std::string path, const Reads& reads) {
     int64_t room = 200'000;
     return read(json, std::move(path), reads, 10, room);
@@ -22,9 +28,9 @@ Part Part::read(JsonReader& json, std::string path, const Reads& reads, int leve
             json.object([&](std::string_view name) {
                 if (reads && reads(name))
                     return;
-                std::string inner = part.path_ + (part.path_.empty() ? "" : ".") + std::string(name);
-                part.items_.push_back(read(json, std::move(inner), {}, levels - 1, room));
-                part.items_.back().name_ = name;
+                const std::string own(name);  // the reader's is gone with the next one
+                part.items_.push_back(read(json, inner_path(part.path_, own), {}, levels - 1, room));
+                part.items_.back().name_ = own;
             });
             break;
         case Kind::array:
@@ -71,7 +77,7 @@ const Part& Part::operator[](std::string_view name) const {
         }
     Part& none = missing_.emplace_back();
     none.where_ = where_;
-    none.path_ = path_ + (path_.empty() ? "" : ".") + std::string(name);
+    none.path_ = inner_path(path_, name);
     return none;
 }
 

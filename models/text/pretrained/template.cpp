@@ -5,6 +5,7 @@
 namespace plaingrad::models::text::pretrained {
 namespace {
 
+using nn::checkpoint::shown;
 using Items = std::vector<Template::Item>;
 
 Items items_from(const Part& list, const Part& special_tokens) {
@@ -12,13 +13,13 @@ Items items_from(const Part& list, const Part& special_tokens) {
     for (const Part& item : list.items()) {
         if (const Part& text = item["Sequence"]; !text.is_null()) {
             const std::string& name = text["id"].text();
-            text["id"].require(name == "A" || name == "B", "must be A or B: got '", name, "'");
+            text["id"].require(name == "A" || name == "B", "must be A or B: got ", shown(name));
             items.push_back({true, name == "B", static_cast<int32_t>(text["type_id"].integer())});
             continue;
         }
         const Part& token = item["SpecialToken"];
         const Part& known = special_tokens[token["id"].text()];
-        token["id"].require(!known.is_null(), "'", token["id"].text(), "' is not among the special_tokens");
+        token["id"].require(!known.is_null(), shown(token["id"].text()), " is not among the special_tokens");
         for (const Part& id : known["ids"].items())
             items.push_back({false, static_cast<int32_t>(id.integer()),
                              static_cast<int32_t>(token["type_id"].integer())});
@@ -72,8 +73,8 @@ Template Template::from(const Part& part) {
         all = bert(cls, sep);
         all.pair = {{false, cls}, {true, 0}, {false, sep}, {false, sep}, {true, 1}, {false, sep}};
     } else {
-        part["type"].require(type == "ByteLevel", "'", type,
-                             "' is not supported; BertProcessing, ByteLevel, RobertaProcessing, Sequence, "
+        part["type"].require(type == "ByteLevel", shown(type),
+                             " is not supported; BertProcessing, ByteLevel, RobertaProcessing, Sequence, "
                              "TemplateProcessing are");
     }
     return all;

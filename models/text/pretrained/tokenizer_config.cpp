@@ -1,13 +1,11 @@
 #include "models/text/pretrained/tokenizer_config.h"
 
-#include <filesystem>
-
 namespace plaingrad::models::text::pretrained {
 
 using nn::checkpoint::JsonReader;
 
 static Part read(const std::string& path) {
-    if (!std::filesystem::exists(path)) {
+    if (!nn::checkpoint::exists(path)) {
         JsonReader none("{}", path);
         return Part::read(none, "");
     }

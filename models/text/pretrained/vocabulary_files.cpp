@@ -1,7 +1,6 @@
 // The files from before tokenizer.json: a vocabulary, and for byte-pair encoding the merges. What they do not
 // say, the models' own code knew.
 #include <algorithm>
-#include <filesystem>
 
 #include "models/text/lines.h"
 #include "models/text/pretrained/builder.h"
@@ -104,7 +103,7 @@ Pipeline from_vocab_txt(const std::string& folder, const TokenizerConfig& config
 
 Pipeline from_vocabulary_files(const std::string& folder) {
     const TokenizerConfig config = TokenizerConfig::open(folder);
-    const auto has = [&](const char* name) { return std::filesystem::exists(folder + "/" + name); };
+    const auto has = [&](const char* name) { return nn::checkpoint::exists(folder + "/" + name); };
     if (has("vocab.json") && has("merges.txt"))
         return from_merges(folder, config);
     check_file(

@@ -106,7 +106,7 @@ const Golden kGolden[] = {
      R"("bert", "output_attentions": false})",
      "bert head=2 vocabulary=30522 max_length=512 n_layers=12 d_model=768 n_heads=12 "
      "n_kv_heads=12 head_dim=64 d_ff=3072 activation=gelu_erf norm_eps=1e-12 biases=111 tied=1 "
-     "rope=10000,0,1,1,4,8192 token_types=2 dropout=0.1,0.1,0.1,0 start=-1 pad=0 ends= labels="},
+     "rope=10000,0,1,1,4,8192 token_types=2 dropout=0.1,0.1,0.1,0.1 start=-1 pad=0 ends= labels="},
     {R"({"transformers_version": "5.23.0", "architectures": null, "output_hidden_states": false, )"
      R"("return_dict": true, "dtype": null, "chunk_size_feed_forward": 0, "is_encoder_decoder": )"
      R"(false, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": {"LABEL_0": 0, )"
@@ -242,7 +242,7 @@ const Change kChanges[] = {
     {"gpt2 bert llama mistral qwen2", "initializer_range", "0.5", ""},
     {"gpt2 bert llama mistral qwen2", "use_cache", "false", ""},
     {"gpt2 bert llama mistral qwen2", "_name_or_path", "\"a\"", ""},
-    {"bert", "classifier_dropout", "0.25", ""},  // there is no classifier
+    {"bert", "classifier_dropout", "0.25", "dropout=0.1,0.1,0.1,0.25"},  // for a new classifier
     {"gpt2", "summary_type", "\"mean\"", ""},
     {"gpt2", "summary_use_proj", "false", ""},
     {"gpt2", "summary_activation", "\"tanh\"", ""},
@@ -463,6 +463,7 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
     CHECK(contains(error("bert", "pruned_heads", R"({"0":[1]})"),
                    R"(in "pruned_heads": must be {}, as all layers)"));
     CHECK(error("bert", "pruned_heads", "{}") == "");
+    CHECK(error("bert", "pruned_heads", "{ \n}") == "");
     CHECK(contains(error("llama", "quantization_config", R"({"bits":4})"),
                    R"(in "quantization_config": must be null)"));
     CHECK(contains(error("gpt2", "per_layer_config", R"({"0":{"n_inner":7}})"),
@@ -483,6 +484,11 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
     std::map<std::string, std::string> many;
     for (char c = 'a'; c <= 'z'; ++c)
         many[std::string(1, c)] = "[{}]";
+    const Config ids =
+        read(with(golden("llama"), {{"eos_token_id", "[2,-1,-1,-1,-1,-1,-1,-1,-1,-1,-1,-1,-1]"}}));
+    CHECK(ids.ends == std::vector<int32_t>{2});
+    REQUIRE(ids.notes.size() == 11);
+    CHECK(ids.notes[10] == "eos_token_id: 2 more ids are ignored");
     CHECK(notes(many).ends_with("\"i\", \"j\" and 16 more"));
 }
 

@@ -1,5 +1,6 @@
 // generation_config.json: every key of transformers' GenerationConfig is honoured, refused by name, or
 // ignored because it changes no text.
+#include <filesystem>
 #include <map>
 
 #include "models/hugging_face/generation.h"
@@ -166,6 +167,9 @@ TEST_CASE("generation config: each key with another value", "[models][hugging_fa
         {"exponential_decay_length_penalty", "[5, 1.1]", "!the end has the probability"},
         {"watermarking_config", R"({"bias": 2.0})", "!texts have no watermark"},
         {"token_healing", "true", "!the prompt's last token"},
+        {"bad_words_ids", "[ ]", ""},
+        {"sequence_bias", "{ }", ""},
+        {"dola_layers", "\" \"", "!layers are not contrasted"},
         {"max_length", "20", ""},
         {"bos_token_id", "1", ""},
         {"pad_token_id", "1", ""},
@@ -217,6 +221,15 @@ TEST_CASE("generation config: a chat template is not applied, and a note says so
     folder.write("chat_template.jinja", "{{ messages }}");
     CHECK(read_generation(folder.path, 9, kUsual).notes ==
           std::vector<std::string>{"chat_template.jinja" + end});
+}
+
+TEST_CASE("generation config: a circle of links is no missing file", "[models][hugging_face]") {
+    for (const std::string name : {"generation_config.json", "tokenizer_config.json"}) {
+        const Folder folder;
+        std::filesystem::create_symlink(name, folder / name);
+        CHECK(contains(error_of([&] { read_generation(folder.path, 9, kUsual); }),
+                       name + ": cannot be opened: "));
+    }
 }
 
 TEST_CASE("generation config: a file that ends too early, or has a wrong byte", "[models][hugging_face]") {

@@ -262,7 +262,10 @@ TEST_CASE("hugging face weights: one file, or those of an index", "[models][hugg
           (folder / "none") + ": there is no such folder");
     CHECK(error() == folder.path + ": there is neither model.safetensors nor model.safetensors.index.json");
     folder.write("pytorch_model.bin", "");
-    CHECK(contains(error(), "pytorch_model.bin: weights of torch.save are not read; convert them in Python"));
+    CHECK(contains(error(),
+                   "pytorch_model.bin: weights of torch.save are not read; convert them in Python, "
+                   "with the class that config.json names in \"architectures\": "
+                   "transformers.CLASS.from_pretrained(FOLDER).save_pretrained(FOLDER)"));
 
     const std::string index = folder / "model.safetensors.index.json";
     const auto wrong = [&](const std::string& text) {
