@@ -116,15 +116,23 @@ text::PretrainedTokenizer open_tokenizer(const Folder& folder) {
     return tokenizer;
 }
 
-void copy_text_files(const std::string& from, const std::string& to) {
-    std::error_code error;
-    if (fs::equivalent(from, to, error))
-        return;
+TextFiles read_text_files(const std::string& folder) {
+    TextFiles files;
     for (const std::string name :
          {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
           "vocab.json", "merges.txt", "vocab.txt", "generation_config.json", "chat_template.jinja"})
-        if (fs::exists(from + "/" + name, error))
-            nn::checkpoint::replace_file(to + "/" + name, {nn::checkpoint::read_file(from + "/" + name)});
+        if (nn::checkpoint::exists(folder + "/" + name))
+            files.emplace_back(name, nn::checkpoint::read_file(folder + "/" + name));
+    return files;
+}
+
+void write_text_files(const TextFiles& files, const std::string& folder) {
+    for (const auto& [name, bytes] : files)
+        nn::checkpoint::replace_file(folder + "/" + name, {bytes});
+}
+
+void copy_text_files(const std::string& from, const std::string& to) {
+    write_text_files(read_text_files(from), to);
 }
 
 template <nn::Module Model>

@@ -52,7 +52,12 @@ namespace hugging_face {
 // The folder's tokenizer. Throws FileError also for one that has ids beyond the model's vocabulary.
 text::PretrainedTokenizer open_tokenizer(const Folder& folder);
 
-// Copies what a folder has besides its model: the files of its tokenizer and generation_config.json.
+// What a folder has besides its model, the files of its tokenizer and generation_config.json, as names and
+// contents; to be written into another folder.
+using TextFiles = std::vector<std::pair<std::string, std::string>>;
+TextFiles read_text_files(const std::string& folder);
+void write_text_files(const TextFiles& files, const std::string& folder);
+// Both at once.
 void copy_text_files(const std::string& from, const std::string& to);
 
 // The entries of a model under their names in transformers, for a single safetensors file.

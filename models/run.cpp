@@ -133,7 +133,7 @@ int64_t Run::finish() {
         autograd::check(losses.empty() && std::filesystem::exists(folder.model(), none), folder.best(),
                         ": the weights of the best validation, of step ", best, ", are missing; ",
                         folder.last(), " opens as a model with those of step ", last);
-        load_weights(folder.model(), parts.state);
+        parts.load ? parts.load(folder.model()) : load_weights(folder.model(), parts.state);
         return 0;
     }
     if (best > 0)

@@ -24,6 +24,8 @@ struct RunParts {
     nn::checkpoint::StateDict state;
     std::function<void(const std::string& path, const Metadata& extra, const nn::Training* training)> save;
     std::string data = {};  // identifies the data (text::fingerprint); a run resumes with the same data only
+    // Reads the weights of the model that `save` has written; without: as those of any saved model.
+    std::function<void(const std::string& path)> load = {};
 };
 // text: what the model's file has besides the configuration.
 template <class Model>

@@ -1,11 +1,12 @@
-// What programs say about a model that they have opened: a folder from Hugging Face.
+// What programs say about a folder from Hugging Face that they have opened, and how they train it further.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "apps/kit/recorder.h"
-#include "models/config.h"
+#include "models/hugging_face.h"
+#include "models/run.h"
 #include "models/text/pretrained_tokenizer.h"
 
 namespace plaingrad::kit {
@@ -13,6 +14,30 @@ namespace plaingrad::kit {
 // On standard error: what it runs on (see announce), and a line for each note.
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
                 const std::vector<std::string>& notes);
+
+// The parts of a run that trains a folder from Hugging Face further. It keeps its checkpoints as every run;
+// only its last file, the model, is one for others: with config.json, and the text files of the folder `from`
+// as they are when the run begins. Both the model and the run's folder outlive it.
+template <class Model>
+models::RunParts parts_for_others(const Model& model, const std::string& data,
+                                  const models::RunFolder& folder, const std::string& from,
+                                  const models::hugging_face::Config& config) {
+    if (folder.exists())
+        folder.claim("config.json");  // which the end will write
+    models::RunParts parts = models::parts_of(model, {}, data);
+    parts.save = [&, config, texts = models::hugging_face::read_text_files(from), as_checkpoint = parts.save](
+                     const std::string& path, const models::Metadata& extra, const nn::Training* training) {
+        if (path != folder.model())
+            return as_checkpoint(path, extra, training);
+        models::save_hugging_face(folder.path, model, config);
+        models::hugging_face::write_text_files(texts, folder.path);
+    };
+    parts.load = [&](const std::string&) {
+        const models::hugging_face::Folder saved(folder.path);
+        nn::copy_values(nn::parameters(models::load_hugging_face<Model>(saved)), nn::parameters(model));
+    };
+    return parts;
+}
 
 // For `info`, on standard output: "bert-base: bert", and the sizes of its layers.
 void print_sizes(const std::string& path, const std::string& kind, const models::StackConfig& config);

@@ -234,6 +234,12 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
         CHECK(ran({"train", "--resume", twice}).out == r.out);
         CHECK(content(twice + "/model.safetensors") == content(saved + "/model.safetensors"));
 
+        // Ended, and without the best weights: those of the model.
+        std::filesystem::remove(twice + "/best.safetensors");
+        const Result again = ran({"train", "--resume", twice});
+        INFO(again.err);
+        CHECK(again.out == r.out);
+
         // Only the last layer and the norm after it.
         const Result part = train(frozen, {"--layers", "1"});
         INFO(part.err);

@@ -122,26 +122,14 @@ Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labe
     return l;
 }
 
-// The run of a folder from Hugging Face keeps its checkpoints as every one; its last file, the model, is one
-// for others.
 models::RunParts parts_of(const Labeller& l, const Settings& s, const std::string& data,
                           const models::RunFolder& folder) {
     if (!l.tokenizer)
         return models::parts_of(l.model, l.metadata(), data);
-    if (folder.exists())
-        folder.claim("config.json");  // which the end will write
-    models::RunParts parts = models::parts_of(l.model, {}, data);
     models::hugging_face::Config config = models::hugging_face::Folder(s.from).config;
     config.head = models::hugging_face::Head::classifier;
     config.labels = l.labels;
-    parts.save = [&, config, as_checkpoint = parts.save](
-                     const std::string& path, const models::Metadata& extra, const nn::Training* training) {
-        if (path != folder.model())
-            return as_checkpoint(path, extra, training);
-        models::save_hugging_face(folder.path, l.model, config);
-        models::hugging_face::copy_text_files(s.from, folder.path);
-    };
-    return parts;
+    return kit::parts_for_others(l.model, data, folder, s.from, config);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
 #include "apps/programs/generate/score.h"
 #include "apps/programs/generate/write.h"
@@ -99,21 +100,11 @@ nn::TrainingOptions training_options(const TrainSettings& s) {
             .patience = s.patience};
 }
 
-// The run keeps its checkpoints as every program here; only its last file, the model, is one for others.
 models::RunParts parts_of(const LanguageModel& model, const TrainSettings& s, const std::string& data,
                           const models::RunFolder& folder) {
-    if (folder.exists())
-        folder.claim("config.json");  // which the end will write
-    models::RunParts parts = models::parts_of(model, {}, data);
+    models::RunParts parts = kit::parts_for_others(model, data, folder, s.words[0],
+                                                   models::hugging_face::Folder(s.words[0]).config);
     parts.parameters = learning(model, s.layers);
-    const models::hugging_face::Folder base(s.words[0]);
-    parts.save = [&, config = base.config, as_checkpoint = parts.save](
-                     const std::string& path, const models::Metadata& extra, const nn::Training* training) {
-        if (path != folder.model())
-            return as_checkpoint(path, extra, training);
-        models::save_hugging_face(folder.path, model, config);
-        models::hugging_face::copy_text_files(s.words[0], folder.path);
-    };
     return parts;
 }
 
