@@ -37,9 +37,9 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         limit("autograd with base", 3405)
         limit("kernels", 3165)
         limit("nn", 2890)
-        limit("models", 3080)
+        limit("models", 3085)
         # What would be written but not read again, and what no float can hold, is refused by name.
-        limit("models/hugging_face", 1490)
+        limit("models/hugging_face", 1500)
         limit("models/text", 4280)  # 2,100 without the tokenizers of others, of which there are four kinds
         limit("programs", 0)
         limit("kit", 0)
