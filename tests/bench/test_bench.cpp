@@ -201,8 +201,9 @@ TEST_CASE("bench_blocks: a row for each configuration, from runs that are kept",
     const std::string loss = R"((\d\.\d{3}))";
     const std::regex row(R"(\| 2017\+grouped \| [\d,]+ \| 608 \| 0\.00\d+ \| )" + loss + R"( \()" + loss +
                          ", " + loss + ", " + loss + R"(\) \| 1\.00 \| 1,024 \|)");
-    std::smatch found;
-    REQUIRE(std::regex_match(lines_of(first.out).at(2), found, row));
+    const std::string printed = lines_of(first.out).at(2);
+    std::smatch found;  // refers to what is printed
+    REQUIRE(std::regex_match(printed, found, row));
     CHECK(std::stod(found[1]) ==
           Approx((std::stod(found[2]) + std::stod(found[3]) + std::stod(found[4])) / 3).margin(1.1e-3));
 
