@@ -314,7 +314,7 @@ double-lib:
 deps:  ## installs Catch2 for the tests, with the system's package manager
 	@sh tests/tools/deps.sh $(CXX)
 
-deps-peers:  ## installs PyTorch and CTranslate2 under build/, to be compared with: 6 GB
+deps-peers:  ## installs PyTorch, CTranslate2, llama.cpp and llm.c under build/, to be compared with: 6 GB
 	@sh tests/tools/deps_peers.sh '$(PYTHON)' '$(BUILD)/peers'
 
 # What was downloaded stays: to build anew, nobody wants to fetch 6 GB anew.

@@ -237,9 +237,9 @@ bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine ca
 
 # With the Python that is named, else with the one that `make deps-peers` made, else with the system's.
 PEERS_PYTHON = $(or $(if $(filter file,$(origin PYTHON)),$(wildcard $(BUILD)/peers/bin/python)),$(PYTHON))
-bench-peers: $(addprefix $(OUT)/bench/,bench_training bench_decoding bench_generation bench_attention bench_matmul)  ## the same work here and in PyTorch, CTranslate2, OpenBLAS, oneDNN: PYTHON=... CSV=1
+bench-peers: $(addprefix $(OUT)/bench/,bench_training bench_decoding bench_generation bench_attention bench_matmul)  ## the same work here and in PyTorch, CTranslate2, llama.cpp, llm.c, OpenBLAS, oneDNN: PYTHON=... LLMC=... CSV=1
 	@$(OUT)/bench/bench_matmul --peers $(BENCH_ARGUMENTS)
-	@'$(PEERS_PYTHON)' tests/bench/peers --build '$(OUT)' $(BENCH_ARGUMENTS)
+	@'$(PEERS_PYTHON)' tests/bench/peers --build '$(OUT)' --llmc '$(or $(LLMC),$(BUILD)/peers/llm.c)' $(BENCH_ARGUMENTS)
 
 bench-staircase: $(OUT)/bench/bench_staircase  ## how a matrix product gets fast, step by step
 	@$(OUT)/bench/bench_staircase $(BENCH_ARGUMENTS)

@@ -128,12 +128,14 @@ TEST_CASE("bench-peers: help, what is skipped, and what is computed of the turns
     CHECK(succeeds("python3 tests/bench/peers/check.py"));
     CHECK(succeeds("python3 tests/bench/peers --help >" + log));
     CHECK(content(log).find("gpt2_512") != std::string::npos);
-    CHECK(succeeds("python3 tests/bench/peers --build '" + build + "' --python false >" +
+    CHECK(succeeds("python3 tests/bench/peers --build '" + build + "' --python false --llmc nowhere >" +
                    log));  // it has nothing
     const Words lines = lines_of(content(log));
-    REQUIRE(lines.size() == 2);
+    REQUIRE(lines.size() == 4);
     CHECK(lines[0].find("no PyTorch") != std::string::npos);
     CHECK(lines[1].find("no CTranslate2") != std::string::npos);
+    CHECK(lines[2].find("no llama.cpp") != std::string::npos);
+    CHECK(lines[3].find("no llm.c in nowhere") != std::string::npos);
     CHECK(!succeeds("python3 tests/bench/peers --workload none 2>" + log));
     CHECK(!succeeds("python3 tests/bench/peers --build /nowhere 2>" + log));
 }

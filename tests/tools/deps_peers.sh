@@ -1,12 +1,13 @@
 #!/bin/sh
-# Puts what `make bench-peers` compares with, PyTorch 2 and CTranslate2, into a virtual environment of its own. It
-# exists because systems package older versions or none, and because pip must not write into a system's Python. PyPI's
-# PyTorch for Linux brings its libraries for GPUs, 6 GB in all; PIP_INDEX_URL or pip's settings can name another source.
+# Puts what `make bench-peers` compares with, PyTorch 2, CTranslate2 and llama.cpp, into a virtual environment of its
+# own, and llm.c beside them. It exists because systems package older versions or none, and because pip must not write
+# into a system's Python. PyPI's PyTorch for Linux brings its libraries for GPUs, 6 GB in all; PIP_INDEX_URL or pip's
+# settings can name another source. llama.cpp comes as source, which pip compiles for this processor in ten minutes.
 #
 # usage: deps_peers.sh <python> <folder>
 python=$1 folder=$2
 has() { "$folder/bin/python" -c "import $1" 2>/dev/null; }
-if has 'torch, ctranslate2, numpy'; then
+if has 'torch, ctranslate2, numpy, gguf, llama_cpp' && [ -d "$folder/llm.c" ]; then
     echo "make deps-peers: all is there, nothing to do"
     exit 0
 fi
@@ -16,14 +17,21 @@ if ! said=$("$python" -m venv "$folder" 2>&1); then
 fi
 
 missing=
-for package in numpy torch ctranslate2; do # each by itself: one peer is better than none
-    has $package && continue
+for module in numpy torch ctranslate2 gguf llama_cpp; do # each by itself: one peer is better than none
+    has $module && continue
+    package=$module
+    [ $module = llama_cpp ] && package=llama-cpp-python
     echo "make deps-peers: installing $package"
     said=$("$folder/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 $package 2>&1) &&
-        has $package && continue
-    missing="$missing $package" reason=$(echo "$said" | tail -n 1)
+        has $module && continue
+    missing="$missing $package" reason="pip said: $(echo "$said" | tail -n 1)"
 done
+if ! [ -d "$folder/llm.c" ]; then
+    echo "make deps-peers: fetching llm.c"
+    said=$(git clone --quiet --depth 1 https://github.com/karpathy/llm.c "$folder/llm.c" 2>&1) ||
+        missing="$missing llm.c" reason="git said: $(echo "$said" | tail -n 1)"
+fi
 if [ -n "$missing" ]; then
-    echo "make deps-peers: not installed:$missing; is there a network? pip said: $reason" >&2
+    echo "make deps-peers: not installed:$missing; is there a network? $reason" >&2
     exit 1
 fi

@@ -1,9 +1,10 @@
-"""Training steps, decoding and attention, here, in PyTorch and in CTranslate2, in turn, on this machine.
+"""Training steps, decoding, generation and attention, here and in our peers, in turn, on this machine.
 
     python3 tests/bench/peers [--workload NAME] [--rounds N] [--csv]
 
-A peer that is not installed is left out. Each gets its best settings: several are tried, for each workload, and the
-fastest counts. `make deps-peers` installs both peers under build/, and `make bench-peers` runs this with them.
+The peers are PyTorch, CTranslate2, llama.cpp and llm.c. One that is not installed is left out. Each gets its best
+settings: several are tried, for each workload, and the fastest counts. `make deps-peers` installs them under build/,
+and `make bench-peers` runs this with them.
 """
 import argparse
 import os
@@ -14,7 +15,7 @@ import tempfile
 
 import table
 from comparing import compare, note
-from contenders import CORES, HERE, CTranslate2, Ours, PyTorch, output
+from contenders import CORES, HERE, CTranslate2, LlamaCpp, LlmC, Ours, PyTorch, output
 from process import Ended
 from workloads import ALL, USUAL
 
@@ -23,7 +24,9 @@ def parse():
     parser = argparse.ArgumentParser(prog="peers", description=__doc__.splitlines()[0])
     parser.add_argument("--workload", action="append", choices=ALL, metavar="NAME", help=f"of {', '.join(ALL)}")
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--python", default=sys.executable, help="one that has PyTorch or CTranslate2")
+    parser.add_argument("--python", default=sys.executable, help="one that has the peers")
+    parser.add_argument("--llmc", default=f"{HERE}/../../../build/peers/llm.c", metavar="FOLDER",
+                        help="karpathy/llm.c, from which train_gpt2.c is compiled")
     parser.add_argument("--build", default=f"{HERE}/../../../build", help="where the benchmarks are")
     parser.add_argument("--thorough", action="store_true", help="tries all settings for the slowest, too")
     parser.add_argument("--verbose", action="store_true", help="shows what was tried")
@@ -42,7 +45,8 @@ def find(args, folder):
     contenders, versions = [Ours("float32", args.build), Ours("bf16", args.build)], []
     for module, name, make in (
             ("torch", "PyTorch", lambda: [PyTorch(p, args.python, folder) for p in ("float32", "bf16")]),
-            ("ctranslate2", "CTranslate2", lambda: [CTranslate2(args.python, folder)])):
+            ("ctranslate2", "CTranslate2", lambda: [CTranslate2(args.python, folder)]),
+            ("llama_cpp", "llama.cpp", lambda: [LlamaCpp(args.python)])):
         version = output([args.python, "-c", f"import numpy, {module}; print({module}.__version__)"]).strip()
         if version:
             contenders += make()
@@ -50,6 +54,13 @@ def find(args, folder):
         else:
             print(f"peers: {args.python} has no {name} (or no NumPy): skipped; make deps-peers installs it, "
                   "make bench-peers PYTHON=... names a Python that has it")
+    program = os.path.exists(f"{args.llmc}/train_gpt2.c") and LlmC.compile(args.llmc, folder)
+    if program:
+        contenders.append(LlmC(program))
+        versions.append("llm.c")
+    else:
+        print(f"peers: no llm.c in {args.llmc} that compiles: skipped; make deps-peers fetches it, "
+              "make bench-peers LLMC=... names its folder")
     return contenders, versions
 
 

@@ -31,7 +31,12 @@ class Contender:
         self.label = f"{self.name} {precision}"
 
     def does(self, workload):
-        return True
+        return self.name in workload.peers
+
+    def command(self, workload, python, folder):
+        """Its program with the workload's words."""
+        program, *rest = workload.peers[self.name]
+        return [python, f"{HERE}/{program}"] + [folder if word == "FOLDER" else word for word in rest]
 
     def best_settings(self, workload, thorough, tell):
         """Keeps the faster of two, setting by setting. tell(settings, milliseconds) is told what was tried.
@@ -139,9 +144,7 @@ class PyTorch(Contender):
         words += ["--compile"] if s.get("compile") else []
         if self.precision == "bf16":
             words += ["--bf16"] + ([s["bf16"]] if "bf16" in s else [])
-        program, *rest = workload.pytorch
-        rest = [self.folder if word == "FOLDER" else word for word in rest]
-        return Process([self.python, f"{HERE}/{program}"] + rest + words, env)
+        return Process(self.command(workload, self.python, self.folder) + words, env)
 
 
 class CTranslate2(Contender):
@@ -151,14 +154,11 @@ class CTranslate2(Contender):
         super().__init__("float32")
         self.python, self.folder = python, folder
 
-    def does(self, workload):
-        return workload.ctranslate2 is not None
-
     def first(self, workload):
         return {"threads": CORES, "gemm": "oneDNN"}
 
     def choices(self, workload):
-        words = workload.ctranslate2
+        words = workload.peers[self.name]
         batch = int(words[words.index("--batch") + 1]) if "--batch" in words else 1
         return [("gemm", ["MKL"]), ("wait", ["passive"]), ("isa", ["AVX512"] if cpu_has("avx512f") else []),
                 ("threads", [1] if CORES > 1 else []), ("translators", [CORES] if min(batch, CORES) > 1 else [])]
@@ -170,11 +170,53 @@ class CTranslate2(Contender):
                 env[variable] = s[setting]
         translators = s.get("translators", 1)
         threads = max(1, s["threads"] // translators)
-        program, *rest = workload.ctranslate2
-        rest = [self.folder if word == "FOLDER" else word for word in rest]
-        return Process([self.python, f"{HERE}/{program}"] + rest +
-                       ["--threads", str(threads)] +
+        return Process(self.command(workload, self.python, self.folder) + ["--threads", str(threads)] +
                        (["--translators", str(translators)] if workload.kind == "decoding" else []), env)
+
+
+class LlamaCpp(Contender):
+    name = "llama.cpp"
+
+    def __init__(self, python):
+        super().__init__("float32")
+        self.python = python
+
+    def first(self, workload):
+        return {"threads": CORES, "flash attention": True}
+
+    def choices(self, workload):
+        return [("flash attention", [False]), ("threads", [1] if CORES > 1 else [])]
+
+    def start(self, workload, s):
+        return Process(self.command(workload, self.python, "") + ["--threads", str(s["threads"])] +
+                       (["--flash-attention"] if s["flash attention"] else []), {})
+
+
+class LlmC(Contender):
+    """karpathy/llm.c's train_gpt2.c, which knows one precision and OpenMP's threads."""
+    name = "llm.c"
+
+    def __init__(self, program):
+        super().__init__("float32")
+        self.program = program
+
+    @staticmethod
+    def compile(source, folder):
+        """With the flags of its Makefile, for the processor at hand. Returns the program, or None."""
+        program = f"{folder}/llmc_training"
+        command = [os.environ.get("CC", "cc"), "-Ofast", "-march=native", "-fopenmp", "-DOMP", "-w", f"-I{source}",
+                   f"{HERE}/llmc_training.c", "-o", program, "-lm"]
+        return program if subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0 else None
+
+    def first(self, workload):
+        return {"threads": CORES}
+
+    def choices(self, workload):
+        return [("threads", [1] if CORES > 1 else []), ("wait", ["passive"])]
+
+    def start(self, workload, s):
+        env = dict({"OMP_NUM_THREADS": str(s["threads"])}, **({"OMP_WAIT_POLICY": s["wait"]} if s.get("wait") else {}))
+        return Process([self.program] + workload.peers[self.name], env)
 
 
 def cpu_has(flag):

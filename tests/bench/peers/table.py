@@ -3,9 +3,11 @@ import datetime
 import platform
 import statistics
 
-COLUMNS = ["plaingrad float32", "plaingrad bf16", "PyTorch float32", "PyTorch bf16", "CTranslate2 float32"]
-HEAD = (f"\n{'':18}{'milliseconds of a step':>32}{'times as fast as the best other':>54}\n"
-        f"{'':18}{'plaingrad':>15}{'PyTorch':>20}{'CTranslate2':>17}{'float32':>9}{'bf16':>9}   all (middle half)\n"
+COLUMNS = ["plaingrad float32", "plaingrad bf16", "PyTorch float32", "PyTorch bf16", "CTranslate2 float32",
+           "llama.cpp float32", "llm.c float32"]
+HEAD = (f"\n{'':18}{'milliseconds of a step':>32}{'times as fast as the best other':>76}\n"
+        f"{'':18}{'plaingrad':>15}{'PyTorch':>20}{'CTranslate2':>17}{'llama.cpp':>11}{'llm.c':>8}  {'float32':>9}{'bf16':>9}"
+        "   all (middle half)\n"
         f"{'':18}" + "".join(f"{label.split()[1]:>10}" for label in COLUMNS))
 
 

@@ -3,35 +3,43 @@ from collections import namedtuple
 
 from shapes import GENERATION, TRAINING
 
-# kind: training, decoding, generation, attention. ctranslate2: None where it does not do this work. FOLDER: of the saved model.
-Workload = namedtuple("Workload", "name kind ours pytorch ctranslate2")
+# kind: training, decoding, generation, attention. peers: the words of each that does this work, by its name.
+# FOLDER: of the saved model.
+Workload = namedtuple("Workload", "name kind ours peers")
 LENGTHS = [256, 1024, 4096, 16384]
 MORE_LENGTHS = [512, 2048, 8192]  # compared when asked for by name
 
 
 def training(name):
-    return Workload(name, "training", ["bench_training", "--workload", name], ["pytorch_training.py", name], None)
+    peers = {"PyTorch": ["pytorch_training.py", name]}
+    if name.startswith("gpt2"):
+        peers["llm.c"] = [str(TRAINING[name].batch), str(TRAINING[name].length)]
+    return Workload(name, "training", ["bench_training", "--workload", name], peers)
 
 
 def decoding(search, batch, *, cache=True):
     words = ["--search", search, "--batch", str(batch)]
     name = f"{search}_{batch}" if cache else f"{search}_{batch}_no_cache"
-    return Workload(name, "decoding", ["bench_decoding"] + words,
-                    ["pytorch_decoding.py", "FOLDER"] + words + ([] if cache else ["--no-cache"]),
-                    ["ctranslate2_decoding.py", "FOLDER"] + words if cache else None)
+    peers = {"PyTorch": ["pytorch_decoding.py", "FOLDER"] + words + ([] if cache else ["--no-cache"])}
+    if cache:
+        peers["CTranslate2"] = ["ctranslate2_decoding.py", "FOLDER"] + words
+    return Workload(name, "decoding", ["bench_decoding"] + words, peers)
 
 
 def generation(model, prompt):
     words = [model] + (["--prompt", str(prompt)] if prompt else [])
     return Workload(f"{model}_prompt_{prompt}" if prompt else f"{model}_writes", "generation",
-                    ["bench_generation", "--model"] + words, ["pytorch_generation.py"] + words,
-                    ["ctranslate2_generation.py"] + words)
+                    ["bench_generation", "--model"] + words,
+                    {"PyTorch": ["pytorch_generation.py"] + words,
+                     "CTranslate2": ["ctranslate2_generation.py"] + words,
+                     "llama.cpp": ["llama_cpp_generation.py"] + words})
 
 
 def attention(mask, length):
     return Workload(f"attention_{mask}_{length}", "attention",
                     ["bench_attention", "--mask", mask, "--length", str(length)],
-                    ["pytorch_attention.py", str(length)] + (["--causal"] if mask == "causal" else []), None)
+                    {"PyTorch": ["pytorch_attention.py", str(length)] +
+                     (["--causal"] if mask == "causal" else [])})
 
 
 # All decode 32 tokens of each sentence. Only PyTorch goes without a cache, as in tutorials.
