@@ -40,6 +40,19 @@ void norm_by_hand(std::ostream& out) {
           "a norm forgets scale and mean");
 }
 
+void rms_norm_by_hand(std::ostream& out) {
+    const Tensor x = Tensor::from({4}, {2, 4, 6, 12});
+    const double square = value_of(mean(x * x));
+    const nn::Norm norm(4, {.kind = nn::NormKind::rms});
+    out << "mean square = (4 + 16 + 36 + 144) / 4 = " << fixed(square, 0) << ", its root "
+        << fixed(std::sqrt(square)) << "\n"
+        << "norm(x)     = " << vector_text(norm(x)) << "\n\n"
+        << "norm(10 x)    = " << vector_text(norm(x * 10)) << "\n"
+        << "norm(x + 100) = " << vector_text(norm(x + 100)) << "\n";
+    claim(vector_text(norm(x)) == vector_text(norm(x * 10)), "RMS norm forgets scale");
+    claim(rms(norm(x + 100) - Tensor::ones({4})) < 0.05, "RMS norm makes a large shift to ones");
+}
+
 // ---------------------------------------------------------------------------------------------- feed-forward
 
 // Exclusive or: one of two features, not both. Two hidden units suffice; a linear layer cannot.
@@ -69,6 +82,26 @@ void exclusive_or(std::ostream& out) {
     const Tensor after = ffn(three, kEval);
     for (int64_t i = 0; i < 6; ++i)
         claim(i / 2 == 1 || before.data()[i] == after.data()[i], "the feed-forward keeps positions apart");
+}
+
+// Two gated hidden units multiply the two numbers of a vector: silu(z) - silu(-z) = z.
+void gated_product(std::ostream& out) {
+    const nn::FeedForward ffn(2, 2, Rng(1),
+                              {.activation = nn::Activation::silu, .gated = true, .bias = false});
+    const Tensor gate = Tensor::from({2, 2}, {1, -1, 0, 0}), up = Tensor::from({2, 2}, {0, 0, 1, -1});
+    nn::copy_values({{"w1", concat({gate, up}, 1)}, {"w2", Tensor::from({2, 2}, {1, 0, 1, 0})}},
+                    {{"w1", ffn.linear1.weight}, {"w2", ffn.linear2.weight}});
+    Rows rows = {{"x", "x W_gate", "its silu", "x W_up", "their products", "output, first number"}};
+    const std::vector<std::vector<Real>> inputs = {{3, 2}, {-3, 2}, {0.5, 8}, {1, 0}};
+    for (const auto& input : inputs) {
+        const Tensor x = Tensor::from({1, 2}, input), z = matmul(x, gate), u = matmul(x, up);
+        const double y = static_cast<double>(ffn(x, kEval).data()[0]);
+        rows.push_back({vector_text(x, 1), vector_text(z, 1), vector_text(silu(z)), vector_text(u, 1),
+                        vector_text(silu(z) * u), fixed(y)});
+        claim(std::abs(y - static_cast<double>(input[0] * input[1])) < 1e-5,
+              "a gated feed-forward multiplies");
+    }
+    table(out, rows, "tttttn");
 }
 
 void shares(std::ostream& out) {
@@ -216,7 +249,9 @@ void initial(std::ostream& out) {
 
 Computed training_layers() {
     return {.sections = {{"nn.norm.hand", Effort::quick, norm_by_hand},
+                         {"nn.norm.rms", Effort::quick, rms_norm_by_hand},
                          {"nn.ffn.xor", Effort::quick, exclusive_or},
+                         {"nn.ffn.gated", Effort::quick, gated_product},
                          {"nn.ffn.shares", Effort::quick, shares},
                          {"nn.dropout", Effort::quick, dropped},
                          {"nn.embedding.scale", Effort::quick, embedding_scale},
