@@ -28,19 +28,25 @@ void Rows::select() {
     std::iota(all.begin(), all.end(), 0);
     if (kept_ == all)
         return;
+    stepper_.known = 0;
     stepper_.select(kept_);
     sentences_ = autograd::mapped(kept_, [this](int32_t row) { return sentence(row); });
 }
 
 Tensor Rows::step() {
     select();
-    const auto rows = static_cast<int64_t>(kept_.size());
-    return read(std::exchange(prompts_are_next_, false) ? stepper_.prompts : Tokens(rows, 1, tokens_));
+    if (!std::exchange(prompts_are_next_, false))
+        return read(Tokens(static_cast<int64_t>(kept_.size()), 1, tokens_));
+    const Tokens& prompts = stepper_.prompts;
+    stepper_.rewind(stepper_.known);
+    Tensor logits = read(prompts.slice(stepper_.known, prompts.length()));  // (rows, V)
+    stepper_.known = prompts.length() - 1;  // the last token is read each time, for its logits
+    return logits;
 }
 
 Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
     select();
-    stepper_.restart();
+    stepper_.rewind(stepper_.known = 0);
     prompts_are_next_ = false;
     std::vector<int32_t> ids;
     for (const std::size_t s : sentences_)

@@ -15,7 +15,8 @@ namespace plaingrad::models {
 //     }
 class Rows {
 public:
-    // All sentences, with their prompts. Throws Error for empty prompts.
+    // All sentences, with their prompts; what the stepper has read beyond them is forgotten. Throws Error for
+    // empty prompts.
     explicit Rows(Stepper& stepper);
 
     bool empty() const { return kept_.empty(); }

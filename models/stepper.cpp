@@ -1,5 +1,6 @@
 #include "models/stepper.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "autograd/packed_weights.h"
@@ -59,10 +60,13 @@ public:
         batch_ = static_cast<int64_t>(rows.size());
     }
 
-    void restart() override {
+    void rewind(int64_t length) override {
+        check(length >= 0 && length <= length_, "[Stepper] cannot rewind to ", length, " tokens: ", length_,
+              " were read");
         for (LayerCache& cache : caches_)
-            cache.self = {};
-        length_ = 0;
+            cache.self.rewind(length);
+        length_ = length;
+        known = std::min(known, length);
     }
 
 private:

@@ -35,10 +35,14 @@ public:
     // Sentence i of the batch becomes what sentence rows[i] was: reorders, repeats, drops. Throws Error for a
     // row that does not exist.
     virtual void select(const std::vector<int32_t>& rows) = 0;
-    // Forgets all tokens that were read. The source of a translation stays.
-    virtual void restart() = 0;
+    // Forgets all tokens that were read but the first `length` of each sentence. The source of a translation
+    // stays. Throws Error if fewer were read.
+    virtual void rewind(int64_t length) = 0;
 
-    Tokens prompts;          // (B, T), T >= 1: how the sentences begin; the search reads them first
+    Tokens prompts;  // (B, T), T >= 1: how the sentences begin; the search reads them first
+    // How many tokens of each prompt the next search need not read. A search sets it, so that others with the
+    // same stepper read the prompts no second time.
+    int64_t known = 0;
     Specials specials;       // the model's; may be changed before a search
     int64_t max_length = 0;  // positions that the model has
 

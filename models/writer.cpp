@@ -83,13 +83,16 @@ std::unique_ptr<Stepper> Writer::start(const std::vector<int32_t>& ids) const {
 
 std::string Writer::operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng,
                                const std::function<void(const std::string&)>& on_text) const {
-    const std::vector<int32_t> ids = encode(prompt);
-    const auto stepper = start(ids);
+    return (*this)(*start(encode(prompt)), options, rng, on_text);
+}
+
+std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, const Rng& rng,
+                               const std::function<void(const std::string&)>& on_text) const {
     std::optional<text::PretrainedTokenizer::Stream> stream;
     if (tokenizer) {
         stream.emplace(*tokenizer);
-        for (const int32_t id : ids)  // whether a space comes next depends on what is before
-            stream->add(id);
+        for (int64_t t = 0; t < prompt.prompts.length(); ++t)  // a space may depend on what is before it
+            stream->add(prompt.prompts.at(0, t));
     }
     text::Stops stops(options.stop);
     std::string text;
@@ -103,7 +106,7 @@ std::string Writer::operator()(const std::string& prompt, const WritingOptions& 
         .max_tokens = options.max_tokens,
         .slide = !lines,
         .done = [&](int64_t) { return stops.found() || (options.done && options.done()); }};
-    generate(*stepper, rng, of_ids, [&](int64_t, int32_t id) {
+    generate(prompt, rng, of_ids, [&](int64_t, int32_t id) {
         // An embedding may have more rows than there are tokens: those beyond stand for no text.
         const bool stands = !tokenizer || id < tokenizer->size();
         pass_on(stops.add(!stands ? "" : stream ? stream->add(id) : characters.decode(id)));

@@ -57,6 +57,13 @@ struct Writer {
     std::string operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng = Rng(1),
                            const std::function<void(const std::string&)>& on_text = {}) const;
     std::string operator()(const std::string& prompt) const { return (*this)(prompt, usual); }
+    // For several continuations of one prompt, each with an Rng of its own. The model reads the prompt once:
+    //     const auto prompt = write.start(write.encode("The "));
+    //     for (uint64_t seed = 1; seed <= 3; ++seed)
+    //         std::cout << "The " << write(*prompt, options, Rng(seed)) << "\n---\n";
+    // Only after a text that was longer than max_length it is read again.
+    std::string operator()(Stepper& prompt, const WritingOptions& options, const Rng& rng,
+                           const std::function<void(const std::string&)>& on_text = {}) const;
 
     // Without a folder that says otherwise. (The most probable 50 are found in no time; to draw from all
     // tokens, all of them are sorted, which takes milliseconds if there are 50,000.)

@@ -10,8 +10,8 @@
 namespace plaingrad::nn {
 
 void KeyValueCache::append(const Tensor& next) {
-    if (length_ == 0)
-        stored_ = Tensor::uninitialized(next.shape().with(1, 0));
+    if (length_ == 0)  // of any batch
+        *this = KeyValueCache(Tensor::uninitialized(next.shape().with(1, 0)));
     const int64_t batch = this->batch(), capacity = stored_.size(1), count = next.size(1), d = next.size(2);
     autograd::check(next.size(0) == batch, "[KeyValueCache] a batch of ", next.size(0),
                     " cannot continue a batch of ", batch, "; select its rows first");

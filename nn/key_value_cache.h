@@ -33,6 +33,9 @@ public:
     // then nothing has changed. Nothing happens before the first append.
     void select(const std::vector<int32_t>& rows);
 
+    // Forgets all positions but the first `length` of each sentence. Requires length <= length().
+    void rewind(int64_t length) { length_ = length; }
+
     int64_t length() const { return length_; }
     // (stored sentences, capacity, 2*G*D): any numbers from `length()` on
     const Tensor& stored() const { return stored_; }

@@ -66,7 +66,7 @@ public:
 
     // Reads the prompt; or continues a short one, with the most probable token each time.
     void run() {
-        stepper_->restart();
+        stepper_->rewind(0);
         Tensor logits = read({text_.begin(), text_.begin() + (prompt_ > 0 ? prompt_ : kFirst)});
         for (int64_t i = 0; prompt_ == 0 && i < kTokens; ++i)
             logits = read({best(logits)});
@@ -74,7 +74,7 @@ public:
 
     // Of tokens one at a time.
     double run_tokens() {
-        stepper_->restart();
+        stepper_->rewind(0);
         Tensor logits = read({text_.begin(), text_.begin() + kFirst});
         const double begin = seconds();
         for (int64_t i = 0; i < kTokens; ++i)

@@ -70,7 +70,7 @@ public:
             next.push_back(rows_[static_cast<std::size_t>(row)]);
         rows_ = std::move(next);
     }
-    void restart() override { steps_ = 0; }
+    void rewind(int64_t) override { steps_ = 0; }
 
 private:
     void print_step() {

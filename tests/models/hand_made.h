@@ -53,9 +53,9 @@ public:
         rows_ = chosen;
     }
 
-    void restart() override {
+    void rewind(int64_t length) override {
         for (Row& row : rows_)
-            row.read.clear();
+            row.read.resize(static_cast<std::size_t>(length));
     }
 
     std::vector<int> batches;  // of each step

@@ -72,6 +72,24 @@ Sentences plainly(const LanguageModel& model, const Sentences& s, const Rng& rng
     return all;
 }
 
+// A model's stepper that counts the tokens that it reads.
+class Counting final : public Stepper {
+public:
+    explicit Counting(std::unique_ptr<Stepper> stepper)
+        : Stepper(stepper->prompts, stepper->specials, stepper->max_length), stepper_(std::move(stepper)) {}
+    Tensor step(const Tokens& tokens, Logits which) override {
+        read += tokens.length();
+        return stepper_->step(tokens, which);
+    }
+    void select(const Ids& rows) override { stepper_->select(rows); }
+    void rewind(int64_t length) override { stepper_->rewind(length); }
+
+    int64_t read = 0;
+
+private:
+    std::unique_ptr<Stepper> stepper_;
+};
+
 const Options kLong = {{.sampling = {.temperature = 1.3}, .max_tokens = 20}, {}};
 
 }  // namespace
@@ -109,6 +127,38 @@ TEST_CASE("generate: greedy is the argmax of the whole pass", "[models][generate
         CHECK(id == std::max_element(last.begin(), last.end()) - last.begin());
         text.push_back(id);
     }
+}
+
+TEST_CASE("generate: several texts of one prompt, which is read once", "[models][generate]") {
+    for (const std::string& kind : kStacks)
+        for (const std::size_t length : {1u, 6u, 12u, 14u}) {
+            const LanguageModel model = stirred(kind, 12);
+            const Sentences s = {sentences({static_cast<int>(length)}, 3)[0]};
+            Counting stepper(model.start(prompts(s)));
+            stepper.specials.ends = {};
+            for (const int64_t tokens : {4, 1, 3, 12, 2, 4}) {
+                INFO(kind << ", a prompt of " << length << ", " << tokens << " tokens");
+                Options o = kLong;
+                o.max_tokens = tokens;
+                const bool slides = std::ssize(s[0]) + tokens - 1 > 12;
+                const int64_t unread = std::ssize(s[0]) - stepper.known;
+                stepper.read = 0;
+                const auto seed = static_cast<uint64_t>(tokens);
+                CHECK(models::generate(stepper, Rng(seed), o)[0] == plainly(model, s[0], 0, Rng(seed), o));
+                CHECK((slides || stepper.read == unread + tokens - 1));
+                CHECK(stepper.known == (slides ? 0 : std::ssize(s[0]) - 1));
+            }
+        }
+    // After one sentence of two has ended, its part of the cache is gone.
+    const LanguageModel model = stirred("gpt2");
+    const auto stepper = model.start(prompts(sentences({4, 4}, 5)));
+    const auto once = [&] {
+        models::generate(*stepper, Rng(6), {.max_tokens = 3, .done = [](int64_t b) { return b == 0; }});
+    };
+    once();
+    CHECK(contains(error_of(once), "[Stepper] tokens for 2 sentences, the batch has 1"));
+    CHECK(
+        contains(error_of([&] { stepper->rewind(1); }), "[Stepper] cannot rewind to 1 tokens: 0 were read"));
 }
 
 TEST_CASE("generate: a sentence depends only on its prompt and its number", "[models][generate]") {
