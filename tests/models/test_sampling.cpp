@@ -104,6 +104,34 @@ TEST_CASE("sampling: top_k of a large vocabulary with many ties is the beginning
     CHECK(draw(logits, 1 - 0x1p-53, options(1e6, 0, 1, {7})) == sorted.back());
 }
 
+TEST_CASE("sampling: a whole vocabulary is drawn from in the order of comparisons", "[models][sampling]") {
+    std::vector<Real> logits = numbers(3000, 5, -4, 4);
+    for (std::size_t i = 0; i < logits.size(); i += 3)
+        logits[i] = std::round(logits[i]);  // ties, and zeros of both signs
+    logits[1] = 9, logits[2] = Real(1e-42), logits[4] = Real(-1e-42), logits[5] = -kInfinity, logits[7] = -99;
+    Ids sorted;
+    for (int32_t id = 0; id < 3000; ++id)
+        if (id != 5)
+            sorted.push_back(id);
+    const auto logit = [&](int32_t id) { return logits[static_cast<std::size_t>(id)]; };
+    std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) { return logit(a) > logit(b); });
+    std::vector<Real> of_sorted;
+    for (const int32_t id : sorted)
+        of_sorted.push_back(logit(id) - 9);
+    const Tensor p = autograd::softmax(Tensor::from({2999}, of_sorted));
+    double all = 0;
+    for (int64_t i = 0; i < 2999; ++i)
+        all += static_cast<double>(p.data()[i]);
+    for (int i = 0; i < 5000; ++i) {
+        const double uniform = (i + 0.5) / 5000;
+        double above = uniform * all;
+        std::size_t at = 0;
+        while (at < 2998 && (above -= static_cast<double>(p.data()[at])) >= 0)
+            ++at;
+        REQUIRE(draw(logits, uniform, options()) == sorted[at]);
+    }
+}
+
 TEST_CASE("sampling: top_p keeps the fewest tokens that reach p, including the one that reaches it",
           "[models][sampling]") {
     const std::vector<std::pair<double, Ids>> table = {{1e-300, {3}},
