@@ -1,12 +1,14 @@
 #include "models/hugging_face.h"
 
 #include <filesystem>
+#include <map>
 #include <tuple>
 
 #include "models/hugging_face/keys.h"
 #include "models/hugging_face/stack.h"
 #include "models/hugging_face/tensors.h"
 #include "models/saved.h"
+#include "nn/packing.h"
 
 namespace plaingrad::models {
 namespace {
@@ -82,9 +84,16 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
     Model model = unset<Model>(config_for<Model>(c), options.rng);
     const int64_t all = nn::parameter_count(model);
     int64_t done = 0;
+    std::map<const Real*, std::pair<nn::NamedParameter, int64_t>> unread;  // how many numbers of each
+    for (const nn::NamedParameter& p : nn::parameters(model))
+        unread.try_emplace(p.tensor.data(), p, p.tensor.numel());
     const auto after = [&](const StateEntry& entry) {
-        done += entry.columns < 0 ? entry.tensor.numel()
-                                  : entry.tensor.numel() / entry.tensor.size(-1) * entry.columns;
+        const int64_t n = entry.columns < 0 ? entry.tensor.numel()
+                                            : entry.tensor.numel() / entry.tensor.size(-1) * entry.columns;
+        done += n;
+        auto& [parameter, left] = unread.at(entry.tensor.data());
+        if ((left -= n) == 0 && options.packed)
+            nn::pack_weight(parameter, *options.packed);
         if (options.on_progress)
             options.on_progress(done, all);
     };
@@ -92,6 +101,8 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
          {.where = folder.where + " does not fit the model of config.json",
           .hint = "are both of the same model?",
           .after = after});
+    if (options.packed)
+        block_of(model.config).precision = *options.packed;
     return model;
 }
 
@@ -130,20 +141,6 @@ void write_text_files(const TextFiles& files, const std::string& folder) {
     for (const auto& [name, bytes] : files)
         nn::checkpoint::replace_file(folder + "/" + name, {bytes});
 }
-
-void copy_text_files(const std::string& from, const std::string& to) {
-    write_text_files(read_text_files(from), to);
-}
-
-template <nn::Module Model>
-StateDict state_dict_of(const Model& model, Family family) {
-    return state_dict(config_of(stack_of(model.config), family, kHead<Model>), all_parameters(model),
-                      Direction::reading);
-}
-
-template StateDict state_dict_of(const LanguageModel&, Family);
-template StateDict state_dict_of(const MaskedLanguageModel&, Family);
-template StateDict state_dict_of(const TextEncoder&, Family);
 
 }  // namespace hugging_face
 

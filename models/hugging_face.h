@@ -5,7 +5,7 @@
 //     const auto tokenizer = hugging_face::open_tokenizer(folder);  // models/text/pretrained_tokenizer.h
 //     ...
 //     save_hugging_face("mine", model, folder.config);  // in Python: GPT2LMHeadModel.from_pretrained("mine")
-//     hugging_face::copy_text_files("gpt2", "mine");
+//     hugging_face::write_text_files(hugging_face::read_text_files("gpt2"), "mine");  // the tokenizer
 //
 // Which class of transformers is which of ours:
 //
@@ -32,6 +32,9 @@ struct HuggingFaceLoad {
     // Is told after each tensor how many weights have been read, and of how many.
     std::function<void(int64_t done, int64_t all)> on_progress = {};
     Rng rng = Rng(0);  // for dropout, if it is trained
+    // For a model that only computes: its weights are packed for products in this precision (nn/packing.h), each
+    // as soon as it has been read, so that only one at a time is in memory as float32.
+    std::optional<Precision> packed = {};
 };
 
 // For the four classes above. Each tensor is copied once, from its file into its parameter: nothing has
@@ -57,12 +60,6 @@ text::PretrainedTokenizer open_tokenizer(const Folder& folder);
 using TextFiles = std::vector<std::pair<std::string, std::string>>;
 TextFiles read_text_files(const std::string& folder);
 void write_text_files(const TextFiles& files, const std::string& folder);
-// Both at once.
-void copy_text_files(const std::string& from, const std::string& to);
-
-// The entries of a model under their names in transformers, for a single safetensors file.
-template <nn::Module Model>
-nn::checkpoint::StateDict state_dict_of(const Model& model, Family family);
 
 }  // namespace hugging_face
 }  // namespace plaingrad::models

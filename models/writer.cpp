@@ -5,6 +5,7 @@
 #include "models/hugging_face/generation.h"
 #include "models/saved.h"
 #include "models/text/stops.h"
+#include "nn/packing.h"
 
 namespace plaingrad::models {
 
@@ -14,9 +15,10 @@ using std::filesystem::exists;
 // In the metadata.
 static constexpr const char *kVocabulary = "char_lm.vocabulary", *kItems = "char_lm.items";
 
-static Writer load_folder(const std::string& path, const Writer::OnProgress& on_progress) {
+static Writer load_folder(const std::string& path, const Writer::OnProgress& on_progress,
+                          std::optional<Precision> packed) {
     const hugging_face::Folder folder(path);
-    Writer w = {load_hugging_face<LanguageModel>(folder, {.on_progress = on_progress})};
+    Writer w = {load_hugging_face<LanguageModel>(folder, {.on_progress = on_progress, .packed = packed})};
     w.tokenizer = hugging_face::open_tokenizer(folder);
     StackConfig& config = w.model.config;
     const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
@@ -32,15 +34,17 @@ static Writer load_folder(const std::string& path, const Writer::OnProgress& on_
 }
 
 // With tokenizer.json but no config.json, the complaint is about config.json.
-Writer Writer::load(const std::string& path, const OnProgress& on_progress) {
+Writer Writer::load(const std::string& path, const OnProgress& on_progress, std::optional<Precision> packed) {
     if (std::error_code none; exists(path + "/config.json", none) || exists(path + "/tokenizer.json", none))
-        return load_folder(path, on_progress);
+        return load_folder(path, on_progress, packed);
     const std::string file = model_file(path);
     Metadata metadata;
     LanguageModel model = load_model<LanguageModel>(file, &metadata);
     check_file(metadata.contains(kVocabulary) && metadata.contains(kItems), file,
                ": it has no characters: this language model was not trained by char_lm, or a run of generate "
                "train has not ended");
+    if (packed)
+        nn::pack_weights(model, *packed);
     const std::string& items = metadata[kItems];
     check_file(items == "lines" || items == "text", file, ": ", kItems, " is neither text nor lines");
     text::Characters characters = text::Characters::from_description(metadata[kVocabulary], file);

@@ -36,9 +36,11 @@ struct WritingOptions {
 struct Writer {
     // What `char_lm train` has saved: a run's folder (see model_file), or one of the files in it; or a folder
     // from Hugging Face with a model that writes. Throws FileError naming the file for any other.
-    // on_progress: of the weights of such a folder, which may be many; in numbers.
+    // on_progress: of the weights of such a folder, which may be many; in numbers. packed: to compute in this
+    // precision, and only that (nn/packing.h); those of a folder are never all in memory as float32.
     using OnProgress = std::function<void(int64_t done, int64_t all)>;
-    static Writer load(const std::string& path, const OnProgress& on_progress = {});
+    static Writer load(const std::string& path, const OnProgress& on_progress = {},
+                       std::optional<Precision> packed = {});
     // For a saved model of characters: what its file has besides the configuration.
     nn::checkpoint::Metadata metadata() const;
 
@@ -66,7 +68,7 @@ struct Writer {
                            const std::function<void(const std::string&)>& on_text = {}) const;
 
     // Without a folder that says otherwise. (The most probable 50 are found in no time; to draw from all
-    // tokens, all of them are sorted, which takes milliseconds if there are 50,000.)
+    // tokens, all of them are sorted, which takes 0.5 ms if there are 50,000.)
     static inline const WritingOptions kUsual = {.sampling = {.temperature = 0.8, .top_k = 50}};
 
     LanguageModel model;

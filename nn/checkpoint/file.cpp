@@ -174,10 +174,16 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
     remove_leftovers(target);
     std::string aside;
     int file = -1, lock = -1, failed = 0;
+    std::exception_ptr thrown;
     // After a step has failed, no other is done, and the error gives its reason.
     const auto step = [&](const auto& call) {
-        if (failed == 0 && call() < 0)
-            failed = errno;
+        try {
+            if (failed == 0 && call() < 0)
+                failed = errno;
+        } catch (...) {
+            thrown = std::current_exception();
+            failed = ECANCELED;
+        }
     };
     struct stat old = {};
     const bool is_new = stat(target.c_str(), &old) != 0;
@@ -195,6 +201,8 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
         unlink(aside.c_str());
     if (lock >= 0)
         close(lock);
+    if (thrown)
+        std::rethrow_exception(thrown);
     check_file(failed == 0, path, ": cannot be written: ", std::strerror(failed),
                "; a file that was there is unchanged");
     if (keep)
@@ -204,9 +212,13 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
 }  // namespace
 
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces) {
+    replace_file(path, pieces.size(), [&](std::size_t i) { return pieces[i]; });
+}
+
+void replace_file(const std::string& path, std::size_t pieces, const Piece& piece) {
     replace_with(path, true, [&](int file) {
-        for (const std::string_view piece : pieces)
-            if (write_all(file, piece) < 0)
+        for (std::size_t i = 0; i < pieces; ++i)
+            if (write_all(file, piece(i)) < 0)
                 return -1;
         return 0;
     });

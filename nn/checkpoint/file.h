@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,11 @@ std::string read_file(const std::string& path);
 // yet. Removes new files that killed processes have left. Throws FileError naming the file and the system's
 // reason; then the old file is unchanged, and the new one is removed.
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
+
+// The same for pieces that are made while it writes: piece(0), piece(1), ... Each is read before the next is
+// wanted, so one can be in memory at a time. What it throws is passed on; then, too, the old file is unchanged.
+using Piece = std::function<std::string_view(std::size_t i)>;
+void replace_file(const std::string& path, std::size_t pieces, const Piece& piece);
 
 // Does all of the above except writing, to find out before hours of training whether the result can be saved;
 // for example, whether the name is too long with the suffix of the new file.

@@ -4,10 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
-#include <set>
+#include <numeric>
 
 #include "autograd/base/check.h"
+#include "autograd/ops.h"
 #include "nn/checkpoint/file.h"
 #include "nn/checkpoint/json.h"
 #include "nn/utf8.h"
@@ -86,22 +88,13 @@ std::size_t header_length(std::string_view bytes, int64_t size, const std::strin
     return length;
 }
 
-struct Source {
-    Entry entry;
-    std::string_view bytes;
-};
-
-Source source_of(const Item& item, const std::string& path) {
-    check(is_utf8(item.name), path, ": a tensor has a name that is not UTF-8");
-    check(item.name != "__metadata__", path,
+// What the header says of an entry, without the place of its numbers.
+Entry header_entry(const StateEntry& from, const std::string& path) {
+    check(is_utf8(from.name), path, ": a tensor has a name that is not UTF-8");
+    check(from.name != "__metadata__", path,
           ": no tensor can have the name \"__metadata__\"; give it another");
-    Source source = {.entry = {.name = item.name}, .bytes = {}};
-    Entry& entry = source.entry;
-    check(item.tensor.defined(), path, ": tensor ", shown(entry.name), " is empty: it was never assigned");
-    entry.dtype = kOurs;
-    entry.shape.assign(item.tensor.shape().begin(), item.tensor.shape().end());
-    source.bytes = bytes_of(item.tensor.data(), item.tensor.numel());
-    return source;
+    check(from.tensor.defined(), path, ": tensor ", shown(from.name), " is empty: it was never assigned");
+    return {.name = from.name, .dtype = kOurs, .shape = sizes_of(from)};
 }
 
 }  // namespace
@@ -178,35 +171,49 @@ Tensor SafeTensors::tensor(std::string_view name) const {
     return out;
 }
 
-void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata) {
+std::vector<int64_t> sizes_of(const StateEntry& entry) {
+    std::vector<int64_t> sizes(entry.tensor.shape().begin(), entry.tensor.shape().end());
+    if (entry.columns >= 0)
+        sizes.back() = entry.columns;
+    if (entry.transposed)
+        std::swap(sizes[0], sizes[1]);
+    return sizes;
+}
+
+Tensor packed(const StateEntry& e) {
+    const autograd::NoGrad no_grad;
+    const Tensor own = e.columns < 0 ? e.tensor : autograd::slice(e.tensor, -1, e.first, e.first + e.columns);
+    return e.transposed ? autograd::transpose(own, 0, 1) : own;
+}
+
+void write(const std::string& path, const std::vector<StateEntry>& entries, const Metadata& metadata) {
     for (const auto& [key, value] : metadata)
         check(is_utf8(key) && is_utf8(value), path, ": a key or a value of the metadata is not UTF-8");
-    std::vector<Source> sources;
-    std::set<std::string_view> names;
-    for (const Item& item : items) {
-        sources.push_back(source_of(item, path));
-        check(names.insert(item.name).second, path, ": two tensors have the name ", shown(item.name));
-    }
     // In the reference's order: of tensors of one dtype, that is by name.
-    std::sort(sources.begin(), sources.end(),
-              [](const Source& a, const Source& b) { return a.entry.name < b.entry.name; });
-
+    std::map<std::string_view, const StateEntry*> sorted;
+    for (const StateEntry& entry : entries)
+        check(sorted.emplace(entry.name, &entry).second, path, ": two tensors have the name ",
+              shown(entry.name));
     Header header = {.entries = {}, .metadata = metadata};
-    std::vector<std::string_view> pieces(2);
     int64_t at = 0;
-    for (Source& source : sources) {
-        source.entry.begin = at;
-        source.entry.end = at += static_cast<int64_t>(source.bytes.size());
-        header.entries.push_back(std::move(source.entry));
-        pieces.push_back(source.bytes);
+    for (const auto& [name, entry] : sorted) {
+        Entry& next = header.entries.emplace_back(header_entry(*entry, path));
+        next.begin = at;
+        next.end = at +=
+            std::accumulate(next.shape.begin(), next.shape.end(), size_of(kOurs), std::multiplies<>());
     }
     const std::string text = format_header(header);
     const uint64_t length = text.size();
     check(length <= kLongestHeader, path, ": names and metadata take ", length,
           " bytes: the format's limit is ", kLongestHeader);
-    pieces[0] = bytes_of(&length, 1);
-    pieces[1] = text;
-    replace_file(path, pieces);
+    auto next = sorted.begin();
+    Tensor numbers;
+    replace_file(path, 2 + sorted.size(), [&](std::size_t i) {
+        if (i < 2)
+            return i == 0 ? bytes_of(&length, 1) : std::string_view(text);
+        numbers = packed(*next++->second);
+        return bytes_of(numbers.data(), numbers.numel());
+    });
 }
 
 }  // namespace plaingrad::nn::checkpoint

@@ -66,15 +66,25 @@ private:
 // header only.
 SafeTensors read(const std::string& path);
 
-// A tensor to write: as F32 (F64 in the double build).
-struct Item {
+// One tensor of a file: one of ours, transposed or not, or some of its columns. (Ours are (in, out),
+// PyTorch's are (out, in); and BERT has separate matrices for queries, keys and values, which here are
+// columns of one.)
+struct StateEntry {
     std::string name;
-    Tensor tensor;
+    Tensor tensor;  // a handle: reading a file writes into it
+    bool transposed = false;
+    int64_t first = 0, columns = -1;  // of the last dimension; -1: all
 };
 
-// Replaces the file in one step (file.h). Names and metadata are UTF-8. Throws Error naming the file if it
-// cannot be written; if two tensors have the same name, or one is called "__metadata__"; or if a Tensor
-// is empty.
-void write(const std::string& path, const std::vector<Item>& items, const Metadata& metadata = {});
+// The sizes that an entry has in the file,
+std::vector<int64_t> sizes_of(const StateEntry& entry);
+// and its numbers: a tensor without a graph, and a copy only where numbers are rearranged.
+Tensor packed(const StateEntry& entry);
+
+// Replaces the file in one step (file.h). Numbers are written as F32 (F64 in the double build), and rearranged
+// one entry after the other: a large model needs no second copy in memory. Names and metadata are UTF-8.
+// Throws Error naming the file if it cannot be written; if two tensors have the same name, or one is called
+// "__metadata__"; or if a Tensor is empty.
+void write(const std::string& path, const std::vector<StateEntry>& entries, const Metadata& metadata = {});
 
 }  // namespace plaingrad::nn::checkpoint

@@ -18,16 +18,6 @@ using autograd::join;
 using Place = std::pair<const Real*, int64_t>;
 Place place_of(const StateEntry& entry) { return {entry.tensor.data(), entry.first}; }
 
-// The sizes that an entry has in the file.
-std::vector<int64_t> sizes_of(const StateEntry& entry) {
-    std::vector<int64_t> sizes(entry.tensor.shape().begin(), entry.tensor.shape().end());
-    if (entry.columns >= 0)
-        sizes.back() = entry.columns;
-    if (entry.transposed)
-        std::swap(sizes[0], sizes[1]);
-    return sizes;
-}
-
 std::vector<Expected> expected_of(const std::vector<StateEntry>& entries) {
     std::map<Place, std::size_t> weights;
     std::vector<Expected> all;
@@ -147,20 +137,13 @@ std::string without_wrappers(std::string name) {
     return name;
 }
 
-Tensor packed(const StateEntry& e) {
-    const autograd::NoGrad no_grad;
-    const Tensor own = e.columns < 0 ? e.tensor : autograd::slice(e.tensor, -1, e.first, e.first + e.columns);
-    return e.transposed ? autograd::transpose(own, 0, 1) : own;
-}
-
 void save(const std::string& path, const StateDict& state, const Metadata& metadata,
           const SaveOptions& options) {
-    std::vector<Item> items;
-    std::set<Place> written;
-    for (const StateEntry& entry : state.entries)
-        if (written.insert(place_of(entry)).second || !options.tied_once)
-            items.push_back({entry.name, packed(entry)});
-    write(path, items, metadata);
+    std::vector<StateEntry> entries = state.entries;
+    std::set<Place> known;
+    if (options.tied_once)
+        std::erase_if(entries, [&](const StateEntry& e) { return !known.insert(place_of(e)).second; });
+    write(path, entries, metadata);
 }
 
 void load(std::span<const SafeTensors> files, const StateDict& state, const LoadCall& call) {

@@ -12,16 +12,6 @@
 
 namespace plaingrad::nn::checkpoint {
 
-// One tensor of a file: one of ours, transposed or not, or some of its columns. (Ours are (in, out),
-// PyTorch's are (out, in); and BERT has separate matrices for queries, keys and values, which here are
-// columns of one.)
-struct StateEntry {
-    std::string name;
-    Tensor tensor;  // a handle: reading a file writes into it
-    bool transposed = false;
-    int64_t first = 0, columns = -1;  // of the last dimension; -1: all
-};
-
 // The name without the prefixes of torch.compile and DistributedDataParallel:
 // "module._orig_mod.layers.0.weight".
 std::string without_wrappers(std::string name);
@@ -50,9 +40,6 @@ struct SaveOptions {
     // safetensors.torch.load_model. (load_state_dict needs every name.)
     bool tied_once = false;
 };
-
-// The entry's content in the file: a new tensor, without a graph.
-Tensor packed(const StateEntry& entry);
 
 // Writes every entry: a tied weight under each of its names, unless the options say otherwise.
 void save(const std::string& path, const StateDict& state, const Metadata& metadata = {},

@@ -87,12 +87,12 @@ void read_files(const std::vector<std::string>& paths) {
     }
 }
 
-void load(const std::string& folder) {
+void load(const std::string& folder, std::optional<autograd::Precision> packed) {
     const models::hugging_face::Folder opened(folder);
     if (opened.config.head == models::hugging_face::Head::masked_language_model)
-        models::load_hugging_face<models::MaskedLanguageModel>(opened);
+        models::load_hugging_face<models::MaskedLanguageModel>(opened, {.packed = packed});
     else
-        models::load_hugging_face<models::LanguageModel>(opened);
+        models::load_hugging_face<models::LanguageModel>(opened, {.packed = packed});
 }
 
 // A language model of the size of GPT-2 (124 million parameters), with random weights.
@@ -102,7 +102,7 @@ void make(const std::string& folder) {
     save_hugging_face(folder, model, config_of(model.config, Family::gpt2, Head::language_model));
 }
 
-void measure(const std::string& folder, int64_t rounds) {
+void measure(const std::string& folder, int64_t rounds, std::optional<autograd::Precision> packed) {
     const std::vector<std::string> paths = weights_of(folder);
     double bytes = 0;
     for (const std::string& path : paths)
@@ -115,7 +115,7 @@ void measure(const std::string& folder, int64_t rounds) {
             const double plain = sample([&] { read_files(paths); }).seconds;
             if (cold)
                 forget(paths);
-            const Sample taken = sample([&] { load(folder); });
+            const Sample taken = sample([&] { load(folder, packed); });
             if (round == 0)  // warms the system's memory
                 continue;
             read.push_back(plain);
@@ -133,19 +133,23 @@ void measure(const std::string& folder, int64_t rounds) {
 int main(int argc, char** argv) {
     return kit::run("bench_loading", argv[0], [&] {
         std::vector<std::string> words;
+        std::string packed = "no";
         int64_t rounds = 9;
         kit::Options options(
             {"build/bench/bench_loading", "measures how long a model of others takes to load"});
         options.rest("[FOLDER]",
                      "a language model from Hugging Face; without: one of GPT-2's size, made here", words);
         options.add("--rounds", "N", "measurements of each", rounds, {.min = 1});
+        options.add("--packed", "the weights, as for programs that only compute", packed,
+                    {"no", "float32", "bf16"});
         options.add_threads();
         options.parse(argc, argv);
         kit::check_usage(words.size() <= 1, "one FOLDER is enough");
         const tests::Folder made;
         if (words.empty())
             sample([&] { make(made.path); });
-        measure(words.empty() ? made.path : words[0], rounds);
+        measure(words.empty() ? made.path : words[0], rounds,
+                packed == "no" ? std::nullopt : std::optional(kit::precision_of(packed)));
         return 0;
     });
 }

@@ -41,7 +41,7 @@ struct Golden {
     }
     // All tensors of this kind, as a file of their own: the weights, as PyTorch saves them.
     std::string write(const Folder& folder, const std::string& kind) const {
-        std::vector<nn::checkpoint::Item> items;
+        std::vector<nn::checkpoint::StateEntry> items;
         for (const auto& [name, x] : tensors)
             if (begins_with(name, kind))
                 items.push_back({name.substr(kind.size()), x});

@@ -3,6 +3,8 @@
 
 #include "models/classifier.h"
 #include "models/hugging_face.h"
+#include "models/hugging_face/stack.h"
+#include "models/hugging_face/tensors.h"
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/presets.h"
@@ -68,10 +70,14 @@ inline models::StackConfig small_bert() {
 
 // Under their names in transformers.
 inline nn::checkpoint::StateDict gpt2_state_dict(const models::LanguageModel& model) {
-    return models::hugging_face::state_dict_of(model, models::hugging_face::Family::gpt2);
+    using namespace models::hugging_face;
+    return state_dict(config_of(model.config, Family::gpt2, Head::language_model), nn::all_parameters(model),
+                      Direction::reading);
 }
 inline nn::checkpoint::StateDict bert_state_dict(const models::MaskedLanguageModel& model) {
-    return models::hugging_face::state_dict_of(model, models::hugging_face::Family::bert);
+    using namespace models::hugging_face;
+    return state_dict(config_of(model.config, Family::bert, Head::masked_language_model),
+                      nn::all_parameters(model), Direction::reading);
 }
 
 // LLAMA there.

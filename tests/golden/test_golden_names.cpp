@@ -11,8 +11,8 @@
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
 using namespace tests;      // NOLINT
-using nn::checkpoint::Item;
 using nn::checkpoint::SafeTensors;
+using nn::checkpoint::StateEntry;
 
 namespace {
 
@@ -31,17 +31,18 @@ bool has(const StateDict& state, const std::string& name, const Shape& shape) {
 }
 
 // The tensors of a file, to write them in another way.
-std::vector<Item> items(const std::string& path) {
+std::vector<StateEntry> items(const std::string& path) {
     const SafeTensors file = nn::checkpoint::read(path);
-    std::vector<Item> out;
+    std::vector<StateEntry> out;
     for (const nn::checkpoint::Entry& entry : file.entries())
         out.push_back({entry.name, file.tensor(entry.name)});
     return out;
 }
 
-std::vector<Item> without(std::vector<Item> all, const std::string& name) {
-    all.erase(std::remove_if(all.begin(), all.end(), [&](const Item& item) { return item.name == name; }),
-              all.end());
+std::vector<StateEntry> without(std::vector<StateEntry> all, const std::string& name) {
+    all.erase(
+        std::remove_if(all.begin(), all.end(), [&](const StateEntry& item) { return item.name == name; }),
+        all.end());
     return all;
 }
 
@@ -156,8 +157,8 @@ TEST_CASE("names: variants of names in existing files", "[golden][names]") {
     // GPT2Model's names, with the buffers of old versions, and the tied head left out.
     const LanguageModel gpt2(small_gpt2(), Rng(1)), gpt2_too(small_gpt2(), Rng(2));
     save(path, gpt2_state_dict(gpt2));
-    std::vector<Item> all = without(items(path), "lm_head.weight");
-    for (Item& item : all)
+    std::vector<StateEntry> all = without(items(path), "lm_head.weight");
+    for (StateEntry& item : all)
         item.name = item.name.substr(std::string("transformer.").size());
     all.push_back({"h.0.attn.bias", Tensor::zeros({1, 1, 9, 9})});
     all.push_back({"h.1.attn.masked_bias", Tensor(-10000)});
@@ -169,7 +170,7 @@ TEST_CASE("names: variants of names in existing files", "[golden][names]") {
     const MaskedLanguageModel bert(small_bert(), Rng(1)), bert_too(small_bert(), Rng(2));
     save(path, bert_state_dict(bert));
     all = without(without(items(path), "cls.predictions.decoder.weight"), "cls.predictions.decoder.bias");
-    for (Item& item : all)
+    for (StateEntry& item : all)
         if (const std::size_t norm = item.name.find("LayerNorm."); norm != std::string::npos)
             item.name = item.name.substr(0, norm + 10) +
                         (contains(item.name.substr(norm), "weight") ? "gamma" : "beta");
@@ -191,8 +192,8 @@ TEST_CASE("names: variants of names in existing files", "[golden][names]") {
     // What torch.compile and DistributedDataParallel put before every name.
     for (const std::string wrapper : {"_orig_mod.", "module.", "module._orig_mod."}) {
         const auto wrapped = [&](const std::string& file) {
-            std::vector<Item> wrapped_items = items(file);
-            for (Item& item : wrapped_items)
+            std::vector<StateEntry> wrapped_items = items(file);
+            for (StateEntry& item : wrapped_items)
                 item.name = wrapper + item.name;
             return wrapped_items;
         };
@@ -214,7 +215,7 @@ TEST_CASE("names: a file that does not fit changes nothing, and the error says w
     const std::string path = folder / "model.safetensors", bad = folder / "bad.safetensors";
     const Transformer model(small_tied(), Rng(1)), other(small_tied(), Rng(2)), before(small_tied(), Rng(2));
     save_pytorch(path, model);
-    const auto error = [&](const std::vector<Item>& all) {
+    const auto error = [&](const std::vector<StateEntry>& all) {
         nn::checkpoint::write(bad, all);
         const std::string text = error_of([&] { load_pytorch(bad, other); });
         CHECK(equal(other, before));
@@ -223,9 +224,9 @@ TEST_CASE("names: a file that does not fit changes nothing, and the error says w
         return text;
     };
     const std::string bias = "transformer.encoder.layers.0.norm2.bias";
-    const std::vector<Item> all = items(path), less = without(all, bias);
+    const std::vector<StateEntry> all = items(path), less = without(all, bias);
     CHECK(contains(error(less), "; missing: " + bias + ";"));
-    std::vector<Item> changed = all;
+    std::vector<StateEntry> changed = all;
     changed.push_back({"extra", Tensor::zeros({1})});
     CHECK(contains(error(changed), "; unexpected: \"extra\";"));
     changed = less;
@@ -261,7 +262,7 @@ TEST_CASE("names: one tensor under two names of a file", "[golden][names]") {
     const Folder folder;
     const LanguageModel model(small_gpt2(), Rng(1));
     save(folder / "model.safetensors", gpt2_state_dict(model));
-    std::vector<Item> all = items(folder / "model.safetensors");
+    std::vector<StateEntry> all = items(folder / "model.safetensors");
     all.push_back({"wpe.weight", Tensor::zeros({9, 12})});
     nn::checkpoint::write(folder / "twice.safetensors", all);
     CHECK(contains(error_of([&] { load(folder / "twice.safetensors", gpt2_state_dict(model)); }),
@@ -277,7 +278,7 @@ TEST_CASE("names: torch.nn.Transformer(bias=False) has no bias anywhere, norms i
     const Stacks model{encoder, decoder}, other{encoder_too, decoder_too};
     save_pytorch(path, model);
     std::set<std::string> found;
-    for (const Item& item : items(path))
+    for (const StateEntry& item : items(path))
         if (contains(item.name, ".layers.0."))
             found.insert(item.name);
     std::set<std::string> expected;
@@ -309,7 +310,7 @@ TEST_CASE("names: a whole model without biases computes what one does whose bias
     save(folder / "saved", model);
     CHECK(equal(model, load_model<Transformer>(folder / "saved")));
 
-    std::vector<Item> all = items(path);
+    std::vector<StateEntry> all = items(path);
     for (const nn::checkpoint::StateEntry& entry : state_dict(zero).entries)
         if (entry.name.ends_with("bias"))
             all.push_back({entry.name, Tensor::zeros(entry.tensor.shape())});

@@ -99,7 +99,8 @@ void scramble(const Model& model) {
 void write_all(const Folder& folder) {
     const Tokens src = Tokens::padded({{4, 5, 6, 7, 8}, {9, 10, 4}}, kPad);
     const Tokens tgt = Tokens::padded({{1, 8, 7, 6}, {1, 4, 10, 9}}, kPad);
-    const auto io = [&](const std::string& name, std::vector<nn::checkpoint::Item> inputs, const Tensor& y) {
+    const auto io = [&](const std::string& name, std::vector<nn::checkpoint::StateEntry> inputs,
+                        const Tensor& y) {
         inputs.push_back({"output", y});
         nn::checkpoint::write(folder / (name + ".io.safetensors"), inputs);
     };

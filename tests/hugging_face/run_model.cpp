@@ -158,7 +158,7 @@ private:
     std::string outputs_;
     int32_t pad_ = 0;
     Tokens ids_, types_;
-    std::vector<checkpoint::Item> results_;
+    std::vector<checkpoint::StateEntry> results_;
 };
 
 }  // namespace

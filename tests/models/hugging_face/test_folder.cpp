@@ -10,6 +10,7 @@
 #include "models/hugging_face/keys.h"
 #include "models/hugging_face/stack.h"
 #include "models/presets.h"
+#include "nn/packing.h"
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -22,7 +23,7 @@ using hugging_face::Config;
 using hugging_face::config_of;
 using hugging_face::Family;
 using hugging_face::Head;
-using nn::checkpoint::Item;
+using nn::checkpoint::StateEntry;
 
 namespace {
 
@@ -87,14 +88,14 @@ struct Spoiled {
     Spoiled() {
         save_hugging_face(folder.path, model, config_of(model.config, Family::gpt2, Head::language_model));
     }
-    std::vector<Item> items() const {
+    std::vector<StateEntry> items() const {
         const nn::checkpoint::SafeTensors file = nn::checkpoint::read(folder / "model.safetensors");
-        std::vector<Item> all;
+        std::vector<StateEntry> all;
         for (const nn::checkpoint::Entry& entry : file.entries())
             all.push_back({entry.name, file.tensor(entry.name)});
         return all;
     }
-    void write(const std::vector<Item>& all) const {
+    void write(const std::vector<StateEntry>& all) const {
         nn::checkpoint::write(folder / "model.safetensors", all);
     }
     // In config.json, which must have it.
@@ -126,9 +127,9 @@ std::string longer_header(std::string bytes, std::size_t at, const std::string& 
 
 std::string ones(int n) { return n == 0 ? "" : ",1" + ones(n - 1); }
 
-std::vector<Item> without(std::vector<Item> all, const std::string& name) {
+std::vector<StateEntry> without(std::vector<StateEntry> all, const std::string& name) {
     const std::size_t before = all.size();
-    std::erase_if(all, [&](const Item& item) { return item.name == name; });
+    std::erase_if(all, [&](const StateEntry& item) { return item.name == name; });
     CHECK(all.size() + 1 == before);
     return all;
 }
@@ -247,8 +248,8 @@ TEST_CASE("hugging face folder: weights are not replaced if config.json cannot b
 
 TEST_CASE("hugging face folder: several files with an index", "[models][hugging_face]") {
     const Spoiled s;
-    const std::vector<Item> all = s.items();
-    std::vector<Item> parts[2];
+    const std::vector<StateEntry> all = s.items();
+    std::vector<StateEntry> parts[2];
     std::string map;
     for (std::size_t i = 0; i < all.size(); ++i) {
         parts[i % 2].push_back(all[i]);
@@ -265,7 +266,7 @@ TEST_CASE("hugging face folder: several files with an index", "[models][hugging_
     CHECK(contains(s.complaint(), "b.safetensors: "));
     std::filesystem::remove(s.folder / "b.safetensors");
     CHECK(contains(s.complaint(), "\"b.safetensors\" is not in the folder"));
-    std::vector<Item> less = parts[1];
+    std::vector<StateEntry> less = parts[1];
     less.pop_back();
     nn::checkpoint::write(s.folder / "b.safetensors", less);
     CHECK(contains(s.complaint(), "model.safetensors.index.json: "));
@@ -284,13 +285,13 @@ TEST_CASE("hugging face folder: what does not fit is refused by name", "[models]
         "model.safetensors does not fit the model of config.json; missing: transformer.h.1.ln_2.weight; are "
         "both of the same model?");
     CHECK(contains(spoil([](const Spoiled& s) {
-                       std::vector<Item> all = s.items();
+                       std::vector<StateEntry> all = s.items();
                        all.push_back({"transformer.h.2.ln_1.weight", Tensor::zeros({12})});
                        s.write(all);
                    }),
                    "; unexpected: \"transformer.h.2.ln_1.weight\";"));
     CHECK(contains(spoil([](const Spoiled& s) {
-                       std::vector<Item> all = s.items();
+                       std::vector<StateEntry> all = s.items();
                        all.push_back({"two\nlines" + std::string(1000, '.'), Tensor::zeros({12})});
                        s.write(all);
                    }),
@@ -302,14 +303,14 @@ TEST_CASE("hugging face folder: what does not fit is refused by name", "[models]
                    }),
                    "ln_2.weight is (12, 1, 1, 1, 1, 1, 1, 1, ...) and should be (12);"));
     CHECK(contains(spoil([](const Spoiled& s) {
-                       std::vector<Item> all = without(s.items(), kSecondNorm);
+                       std::vector<StateEntry> all = without(s.items(), kSecondNorm);
                        all.push_back({kSecondNorm, Tensor::zeros({13})});
                        s.write(all);
                    }),
                    "; different: transformer.h.1.ln_2.weight is (13) and should be (12);"));
     // The file has both names of a tied weight.
     CHECK(contains(spoil([](const Spoiled& s) {
-                       std::vector<Item> all = s.items();
+                       std::vector<StateEntry> all = s.items();
                        all.push_back({"lm_head.weight", Tensor::zeros({23, 12})});
                        s.write(all);
                    }),
@@ -338,7 +339,7 @@ TEST_CASE("hugging face folder: what does not fit is refused by name", "[models]
 
 TEST_CASE("hugging face folder: what is ignored is told", "[models][hugging_face]") {
     const Spoiled s;
-    std::vector<Item> all = s.items();
+    std::vector<StateEntry> all = s.items();
     all.push_back({"transformer.h.0.attn.bias", Tensor::zeros({1, 1, 9, 9})});
     all.push_back({"transformer.h.1.attn.bias", Tensor::zeros({1, 1, 9, 9})});
     s.write(all);
@@ -381,14 +382,46 @@ TEST_CASE("hugging face folder: progress, in numbers", "[models][hugging_face]")
     CHECK(std::is_sorted(done.begin(), done.end()));
 }
 
+TEST_CASE("hugging face folder: weights are packed while others are still to be read",
+          "[models][hugging_face][packed]") {
+    using autograd::storage_statistics;
+    for (const Family family : {Family::gpt2, Family::llama})
+        for (const Precision p : {Precision::float32, Precision::bf16}) {
+            INFO(hugging_face::kFamilyNames[static_cast<int>(family)]
+                 << " in " << autograd::kPrecisionNames[static_cast<int>(p)]);
+            const tests::Folder folder;
+            const LanguageModel model(small_of(family), Rng(1));
+            save_hugging_face(folder.path, model, config_of(model.config, family, Head::language_model));
+            const hugging_face::Folder opened(folder.path);
+            LanguageModel later = load_hugging_face<LanguageModel>(opened);
+            nn::pack_weights(later, p);
+
+            std::vector<int64_t> bytes;  // after each tensor
+            const LanguageModel loaded = load_hugging_face<LanguageModel>(
+                opened,
+                {.on_progress = [&](int64_t, int64_t) { bytes.push_back(storage_statistics().bytes_in_use); },
+                 .packed = p});
+            std::size_t changes = 0;
+            for (std::size_t i = 1; i < bytes.size(); ++i)
+                changes += bytes[i] != bytes[i - 1] ? 1 : 0;
+            CHECK(changes > 4);
+            CHECK(bytes.back() == storage_statistics().bytes_in_use);  // nothing was packed after the last
+            CHECK(loaded.config.block.precision == p);
+            for (const nn::NamedParameter& parameter : nn::all_parameters(loaded))
+                CHECK((parameter.tensor.packed() != nullptr) == (parameter.is_matrix || parameter.is_table));
+            const Tokens ids(1, 5, {3, 1, 4, 1, 5});
+            CHECK(same_bits(loaded(ids, Mode::eval()), later(ids, Mode::eval())));
+        }
+}
+
 TEST_CASE("hugging face folder: files of the text are copied", "[models][hugging_face]") {
     const tests::Folder from, to;
     from.write("vocab.txt", "[PAD]\n");
     from.write("tokenizer_config.json", "{}");
     from.write("notes.md", "x");
-    hugging_face::copy_text_files(from.path, to.path);
+    hugging_face::write_text_files(hugging_face::read_text_files(from.path), to.path);
     CHECK(to.files() == 2);
     CHECK(content(to / "vocab.txt") == "[PAD]\n");
-    hugging_face::copy_text_files(from.path, from.path);
+    hugging_face::write_text_files(hugging_face::read_text_files(from.path), from.path);
     CHECK(content(from / "vocab.txt") == "[PAD]\n");
 }

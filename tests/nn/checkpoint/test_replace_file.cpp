@@ -13,6 +13,7 @@
 #include <string_view>
 #include <thread>
 
+#include "autograd/storage.h"
 #include "models/text/lines.h"
 #include "nn/checkpoint/file.h"
 #include "tests/nn/checkpoint/files.h"
@@ -207,6 +208,37 @@ TEST_CASE("saving: signals and short writes are no failures", "[nn][checkpoint]"
 }
 #endif
 
+TEST_CASE("saving: pieces are made one after the other, and what one of them throws leaves the old file",
+          "[nn][checkpoint]") {
+    const Folder folder;
+    std::string piece;  // the only one in memory
+    for (const bool fails : {false, true}) {
+        const auto make = [&](std::size_t i) -> std::string_view {
+            autograd::check(!fails || i < 2, "no third piece");
+            return piece = std::string(i + 1, static_cast<char>('a' + i));
+        };
+        CHECK(error_of([&] { replace_file(folder / "f", 3, make); }) == (fails ? "no third piece" : ""));
+        CHECK(content(folder / "f") == "abbccc");
+        CHECK(folder.files() == 1);
+        piece = "";
+    }
+    CHECK(error_of([&] { check_can_replace(folder / "f"); }).empty());
+}
+
+TEST_CASE("saving: transposed matrices are copied one at a time", "[nn][checkpoint]") {
+    std::vector<StateEntry> entries;
+    for (const char* const name : {"a", "b", "c", "d", "e"})
+        entries.push_back({.name = name, .tensor = Tensor::full({300, 70}, 1), .transposed = true});
+    const Folder folder;
+    autograd::storage_trim();
+    const auto before = autograd::storage_statistics();
+    write(folder / "f", entries);
+    const auto after = autograd::storage_statistics();
+    CHECK(after.system_calls - before.system_calls == 2);  // one is written, the next is made
+    CHECK(after.bytes_in_use == before.bytes_in_use);
+    CHECK(read(folder / "f").tensor("e").shape() == autograd::Shape({70, 300}));
+}
+
 TEST_CASE("saving: a full disk leaves the old file", "[nn][checkpoint]") {
     const Folder folder;
     put(folder / "f", "old");
@@ -378,7 +410,7 @@ TEST_CASE("saving: what cannot be a safetensors file is refused, and no file is 
     const std::string path = folder / "f";
     put(path, "old");
     const Tensor x = Tensor(1);
-    const auto error = [&](const std::vector<Item>& items, const Metadata& metadata = {}) {
+    const auto error = [&](const std::vector<StateEntry>& items, const Metadata& metadata = {}) {
         const std::string text = error_of([&] { write(path, items, metadata); });
         CHECK(text.starts_with(path + ": "));
         CHECK(content(path) == "old");

@@ -19,13 +19,13 @@ namespace {
 const std::string kReal = autograd::kRealIsDouble ? "F64" : "F32";
 
 // The bytes that `write` produces.
-std::string written(const std::vector<Item>& items, const Metadata& metadata = {}) {
+std::string written(const std::vector<StateEntry>& items, const Metadata& metadata = {}) {
     const Folder folder;
     write(folder / "file", items, metadata);
     return content(folder / "file");
 }
 
-SafeTensors rewritten(const std::vector<Item>& items, const Metadata& metadata = {}) {
+SafeTensors rewritten(const std::vector<StateEntry>& items, const Metadata& metadata = {}) {
     return opened(written(items, metadata));
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("safetensors: a grouping locale changes no byte", "[nn][checkpoint]") 
         char do_thousands_sep() const override { return ','; }
         std::string do_grouping() const override { return "\3"; }
     };
-    const std::vector<Item> items = {{"x", Tensor::zeros({1234})}};
+    const std::vector<StateEntry> items = {{"x", Tensor::zeros({1234})}};
     const std::string plain = written(items);
     const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Thousands));
     const std::string grouped = written(items);

@@ -35,9 +35,9 @@ struct Table {
     }
 };
 
-std::vector<Item> items_of(const std::string& path) {
+std::vector<StateEntry> items_of(const std::string& path) {
     const SafeTensors file = read(path);
-    std::vector<Item> items;
+    std::vector<StateEntry> items;
     for (const Entry& entry : file.entries())
         items.push_back({entry.name, file.tensor(entry.name)});
     return items;
@@ -45,7 +45,7 @@ std::vector<Item> items_of(const std::string& path) {
 
 std::vector<std::string> names_in(const std::string& path) {
     std::vector<std::string> names;
-    for (const Item& item : items_of(path))
+    for (const StateEntry& item : items_of(path))
         names.push_back(item.name);
     return names;
 }
@@ -64,8 +64,8 @@ TEST_CASE("state dict: NaN in a tied weight is saved and loaded", "[nn][checkpoi
     models::load_pytorch(folder / "f", other);
     CHECK(same());
     // Two that differ are still refused.
-    std::vector<Item> items = items_of(folder / "f");
-    for (Item& item : items)
+    std::vector<StateEntry> items = items_of(folder / "f");
+    for (StateEntry& item : items)
         if (item.name == "b.weight")
             item.tensor.mutable_data()[0] += 1;
     write(folder / "f", items);
@@ -103,8 +103,8 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
     const Pair model, other;
     models::save_pytorch(folder / "f", model);
     const auto renamed = [&](const std::function<std::string(std::string)>& rename,
-                             std::vector<Item> more = {}) {
-        for (Item item : items_of(folder / "f"))
+                             std::vector<StateEntry> more = {}) {
+        for (StateEntry item : items_of(folder / "f"))
             more.push_back({rename(item.name), item.tensor});
         write(folder / "g", more);
         other.a.weight->mutable_data()[0] = 9;
@@ -132,7 +132,7 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
 TEST_CASE("state dict: what does not fit is an error, and changes nothing", "[nn][checkpoint]") {
     const Folder folder;
     const Linear layer(2, 3, Rng(1)), before(2, 3, Rng(1));
-    const auto error = [&](const std::vector<Item>& items) {
+    const auto error = [&](const std::vector<StateEntry>& items) {
         write(folder / "f", items);
         CHECK_THROWS_AS(models::load_pytorch(folder / "f", layer), FileError);
         return error_of([&] { models::load_pytorch(folder / "f", layer); });
