@@ -1,9 +1,9 @@
 // The decoder. "Attention Is All You Need", §3.1, Fig. 1 right.
 //
-// Each layer attends twice. Self-attention relates the tokens written so far to one another; its mask is
-// causal, for a token is predicted from those before it. Cross-attention then looks at the source: its
-// queries come from the target, its keys and values from the encoder's output, which is called the memory.
-// So the memory is computed once for a sentence, however many tokens are written from it.
+// Each layer attends twice. Self-attention relates the tokens written so far to one another. Its mask is
+// causal, because each token is predicted from the tokens before it. Cross-attention then looks at the
+// source: its queries come from the target, and its keys and values from the encoder's output, which is
+// called the memory. The memory does not depend on the target, so it is computed once for each sentence.
 #pragma once
 
 #include <vector>
@@ -36,8 +36,8 @@ struct DecoderLayer {
 
 struct Decoder : Stack<DecoderLayer> {
     using Stack::Stack;
-    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: those of `start`, for decoding
-    // token by token; they hold the projected memory, so `memory` itself is not read.
+    // x (B, T, d_model), memory (B, S, d_model) -> (B, T, d_model). caches: the ones that `start` returned,
+    // for decoding token by token. They hold the projected memory, so `memory` itself is not read.
     Tensor operator()(Tensor x, const Tensor& memory, Pass self, Pass cross,
                       std::vector<LayerCache>* caches = nullptr) const;
 

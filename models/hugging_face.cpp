@@ -62,7 +62,8 @@ Config config_of(const Model& model, const Config& given) {
     c.ends = given.ends;
     c.pad = given.pad;
     if (c.max_length == given.max_length)
-        std::tie(c.longer, c.layer_slides) = std::tie(given.longer, given.layer_slides);
+        std::tie(c.max_positions, c.window, c.sliding_layers) =
+            std::tie(given.max_positions, given.window, given.sliding_layers);
     if constexpr (std::is_same_v<Model, Classifier>) {
         check(model.config.pooling == Pooling::pooler && std::ssize(given.labels) == model.config.classes,
               "[save_hugging_face] BERT's classifier has a pooler, and a label for each of ",
@@ -122,6 +123,10 @@ namespace hugging_face {
 
 text::PretrainedTokenizer open_tokenizer(const Folder& folder) {
     auto tokenizer = text::PretrainedTokenizer::open(folder.path);
+    for (const int32_t type : tokenizer.encode_texts({"a"}).type_ids)
+        check_file(folder.config.token_types == 0 || type < folder.config.token_types, folder.path,
+                   ": the tokenizer gives a text the token type ", type, ", the model has ",
+                   folder.config.token_types, " from 0 on");
     check_file(tokenizer.size() <= folder.config.vocabulary, folder.path, ": the tokenizer has ",
                tokenizer.size(), " ids, the model ", folder.config.vocabulary);
     return tokenizer;

@@ -32,8 +32,8 @@ struct HuggingFaceLoad {
     // Is told after each tensor how many weights have been read, and of how many.
     std::function<void(int64_t done, int64_t all)> on_progress = {};
     Rng rng = Rng(0);  // for dropout, if it is trained
-    // For a model that only computes: its weights are packed for products in this precision (nn/packing.h), each
-    // as soon as it has been read, so that only one at a time is in memory as float32.
+    // For a model that only computes: its weights are packed for products in this precision (nn/packing.h),
+    // each as soon as it has been read, so that only one at a time is in memory as float32.
     std::optional<Precision> packed = {};
 };
 
@@ -52,7 +52,8 @@ void save_hugging_face(const std::string& folder, const Model& model, const hugg
 
 namespace hugging_face {
 
-// The folder's tokenizer. Throws FileError also for one that has ids beyond the model's vocabulary.
+// The folder's tokenizer. Throws FileError also for one that has ids beyond the model's vocabulary, or that
+// gives a single text token types that the model lacks.
 text::PretrainedTokenizer open_tokenizer(const Folder& folder);
 
 // What a folder has besides its model, the files of its tokenizer and generation_config.json, as names and

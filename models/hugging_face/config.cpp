@@ -80,23 +80,23 @@ void resolve_rope(const std::string& path, Keys& k) {
 
 // A layer with a window sees that many tokens. In texts no longer than the window, these are all of them.
 void resolve_window(const std::string& path, Keys& k) {
-    const auto n = static_cast<int64_t>(k.layer_slides.size());
+    const auto n = static_cast<int64_t>(k.sliding_layers.size());
     check_file(n == 0 || n == k.n_layers, path,
                ": \"layer_types\" must be as many as \"num_hidden_layers\": got ", n, " and ", k.n_layers);
     for (int64_t i = n; i < k.n_layers; ++i)
-        k.layer_slides.push_back(k.family == Family::mistral || i >= k.max_window_layers);
+        k.sliding_layers.push_back(k.family == Family::mistral || i >= k.max_window_layers);
     const bool slides =
         (k.family == Family::mistral || (k.family == Family::qwen2 && k.use_sliding_window)) &&
-        std::count(k.layer_slides.begin(), k.layer_slides.end(), true) > 0;
+        std::count(k.sliding_layers.begin(), k.sliding_layers.end(), true) > 0;
+    k.max_positions = k.max_length;
     if (!slides || !k.sliding_window || *k.sliding_window >= k.max_length) {
-        k.layer_slides.clear();
+        k.sliding_layers.clear();
         return;
     }
     k.notes.push_back(autograd::join("texts of up to ", *k.sliding_window, " tokens, instead of ",
                                      k.max_length,
                                      ": in longer ones attention would have to see only its sliding_window"));
-    k.longer = k.max_length;
-    k.max_length = *k.sliding_window;
+    k.max_length = k.window = *k.sliding_window;
 }
 
 // An id beyond the vocabulary, often -1, means that there is none.

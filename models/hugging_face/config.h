@@ -31,10 +31,11 @@ struct Config {
     Head head = Head::none;
     int64_t vocabulary = 0;
     int64_t max_length = 0;  // in tokens: up to here the model computes what transformers computes
-    // Of a model for longer texts, in which some layers see only max_length tokens back (the sliding_window
-    // of Mistral and Qwen2): its own length, and which layers. Else 0, and none.
-    int64_t longer = 0;
-    std::vector<bool> layer_slides = {};
+    // The file's numbers, from which max_length follows, for a file that is written: of GPT-2 or BERT, how
+    // many positions there are, which is max_length; of the others how many the model was made for, and how
+    // many tokens back its sliding layers see (Mistral and Qwen2; 0: there are none).
+    int64_t max_positions = 0, window = 0;
+    std::vector<bool> sliding_layers = {};
     int64_t n_layers = 0;
     int64_t d_model = 0;
     int64_t n_heads = 0, n_kv_heads = 0;  // each key/value head serves n_heads / n_kv_heads query heads

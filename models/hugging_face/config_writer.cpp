@@ -49,7 +49,7 @@ std::string quoted_activation(const Config& c) {
 }
 
 void add_gpt2(Object& json, const Config& c) {
-    json.number("n_positions", c.max_length);
+    json.number("n_positions", c.max_positions);
     json.number("n_embd", c.d_model);
     json.number("n_layer", c.n_layers);
     json.number("n_head", c.n_heads);
@@ -62,7 +62,7 @@ void add_gpt2(Object& json, const Config& c) {
 }
 
 void add_sizes(Object& json, const Config& c) {
-    json.number("max_position_embeddings", c.longer > 0 ? c.longer : c.max_length);
+    json.number("max_position_embeddings", c.max_positions);
     json.number("hidden_size", c.d_model);
     json.number("num_hidden_layers", c.n_layers);
     json.number("num_attention_heads", c.n_heads);
@@ -92,7 +92,7 @@ void add_bert(Object& json, const Config& c) {
 
 std::string layer_types(const Config& c) {
     std::string text;
-    for (const bool slides : c.layer_slides)
+    for (const bool slides : c.sliding_layers)
         text.append(text.empty() ? "[" : ", ")
             .append(slides ? "\"sliding_attention\"" : "\"full_attention\"");
     return text + "]";
@@ -121,10 +121,10 @@ void add_rotary(Object& json, const Config& c) {
         json.flag("mlp_bias", c.feed_forward_bias);
     }
     if (c.family != Family::llama)
-        json.add("sliding_window", c.longer > 0 ? std::to_string(c.max_length) : "null");
+        json.add("sliding_window", c.window > 0 ? std::to_string(c.window) : "null");
     if (c.family == Family::qwen2)
-        json.flag("use_sliding_window", c.longer > 0);
-    if (c.family == Family::qwen2 && c.longer > 0)
+        json.flag("use_sliding_window", c.window > 0);
+    if (c.family == Family::qwen2 && c.window > 0)
         json.add("layer_types", layer_types(c));
 }
 

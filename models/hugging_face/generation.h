@@ -1,7 +1,8 @@
 // generation_config.json: how the authors of a model want its texts to be drawn.
 //
-// As with config.json (config.h), every key that changes a text is honoured, or refused by name unless its
-// value changes nothing; the rest is ignored (the table of all keys is in generation.cpp).
+// Every key that changes a text is honoured, as in config.json (config.h). One that cannot be honoured is
+// refused by name, unless its value changes nothing. All other keys are ignored. generation.cpp has the table
+// of all keys.
 #pragma once
 
 #include <string>
@@ -12,8 +13,9 @@
 namespace plaingrad::models::hugging_face {
 
 struct Generation {
-    // Without do_sample: the usual options with what the file sets. With it, as transformers has them: false
-    // is greedy decoding, true draws with temperature 1, top_k 50 and top_p 1, unless the file sets others.
+    // The file's values. For those that the file does not set, its do_sample decides, as in transformers:
+    // false means greedy decoding; true means temperature 1, top_k 50 and top_p 1. A file without do_sample
+    // leaves the usual options.
     SamplingOptions sampling = {};
     int64_t max_tokens = 0;               // 0: not given
     std::vector<int32_t> ends = {};       // ids that end a text, instead of those of config.json

@@ -47,6 +47,7 @@ Config config_of(const StackConfig& s, Family family, Head head) {
     Config c = defaults(family);
     std::tie(c.family, c.head, c.tied, c.token_types) = std::tie(family, head, s.tied, s.token_types);
     std::tie(c.vocabulary, c.max_length, c.n_layers) = std::tie(s.vocabulary, s.max_length, s.n_layers);
+    c.max_positions = c.max_length;
     std::tie(c.d_model, c.n_heads, c.d_ff) = std::tie(b.d_model, b.n_heads, b.d_ff);
     c.n_kv_heads = b.n_kv_heads > 0 ? b.n_kv_heads : b.n_heads;
     c.head_dim = head_size(b);

@@ -29,7 +29,8 @@ namespace plaingrad::models::text {
 struct EncodeOptions {
     bool add_special_tokens = true;  // such as [CLS] and [SEP], or the start of a text
     // At most so many ids, special tokens included; 0: all. What is longer loses its end; of two texts the
-    // longer one, and when both are equally long, both (as "longest_first" in transformers).
+    // longer one, and when both are equally long, both (as "longest_first" in transformers). Throws Error if
+    // the special tokens alone are more.
     int64_t max_length = 0;
 };
 struct DecodeOptions {

@@ -63,7 +63,8 @@ std::string read_file(const std::string& path);
 void replace_file(const std::string& path, const std::vector<std::string_view>& pieces);
 
 // The same for pieces that are made while it writes: piece(0), piece(1), ... Each is read before the next is
-// wanted, so one can be in memory at a time. What it throws is passed on; then, too, the old file is unchanged.
+// wanted, so one can be in memory at a time. What it throws is passed on; then, too, the old file is
+// unchanged.
 using Piece = std::function<std::string_view(std::size_t i)>;
 void replace_file(const std::string& path, std::size_t pieces, const Piece& piece);
 

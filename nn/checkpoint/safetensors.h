@@ -81,10 +81,10 @@ std::vector<int64_t> sizes_of(const StateEntry& entry);
 // and its numbers: a tensor without a graph, and a copy only where numbers are rearranged.
 Tensor packed(const StateEntry& entry);
 
-// Replaces the file in one step (file.h). Numbers are written as F32 (F64 in the double build), and rearranged
-// one entry after the other: a large model needs no second copy in memory. Names and metadata are UTF-8.
-// Throws Error naming the file if it cannot be written; if two tensors have the same name, or one is called
-// "__metadata__"; or if a Tensor is empty.
+// Replaces the file in one step (file.h). Numbers are written as F32 (F64 in the double build), and
+// rearranged one entry after the other: a large model needs no second copy in memory. Names and metadata are
+// UTF-8. Throws Error naming the file if it cannot be written; if two tensors have the same name, or one is
+// called "__metadata__"; or if a Tensor is empty.
 void write(const std::string& path, const std::vector<StateEntry>& entries, const Metadata& metadata = {});
 
 }  // namespace plaingrad::nn::checkpoint

@@ -69,15 +69,20 @@ inline models::StackConfig small_bert() {
 }
 
 // Under their names in transformers.
+template <class Model>
+nn::checkpoint::StateDict state_dict_in_transformers(const Model& model, models::hugging_face::Family family,
+                                                     models::hugging_face::Head head) {
+    return models::hugging_face::state_dict(models::hugging_face::config_of(model.config, family, head),
+                                            nn::all_parameters(model),
+                                            models::hugging_face::Direction::reading);
+}
 inline nn::checkpoint::StateDict gpt2_state_dict(const models::LanguageModel& model) {
-    using namespace models::hugging_face;
-    return state_dict(config_of(model.config, Family::gpt2, Head::language_model), nn::all_parameters(model),
-                      Direction::reading);
+    return state_dict_in_transformers(model, models::hugging_face::Family::gpt2,
+                                      models::hugging_face::Head::language_model);
 }
 inline nn::checkpoint::StateDict bert_state_dict(const models::MaskedLanguageModel& model) {
-    using namespace models::hugging_face;
-    return state_dict(config_of(model.config, Family::bert, Head::masked_language_model),
-                      nn::all_parameters(model), Direction::reading);
+    return state_dict_in_transformers(model, models::hugging_face::Family::bert,
+                                      models::hugging_face::Head::masked_language_model);
 }
 
 // LLAMA there.

@@ -82,8 +82,8 @@ TEST_CASE("a model from Hugging Face is written back as it was", "[golden][huggi
             CHECK(again.notes.size() <= folder.notes.size());
             CHECK(again.config.labels == folder.config.labels);
             CHECK(again.config.max_length == folder.config.max_length);
-            CHECK(again.config.longer == folder.config.longer);
-            CHECK(again.config.layer_slides == folder.config.layer_slides);
+            CHECK(again.config.max_positions == folder.config.max_positions);
+            CHECK(again.config.sliding_layers == folder.config.sliding_layers);
         });
     }
 }

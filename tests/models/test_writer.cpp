@@ -135,3 +135,22 @@ TEST_CASE("writer: folders that do not fit together", "[models][writer]") {
     CHECK(contains(error_of([&] { Writer::load(folder.path); }), folder.path));
     CHECK(contains(error_of([&] { Writer::load(folder / "nothing"); }), "nothing"));
 }
+
+TEST_CASE("writer: a tokenizer with token types that the model lacks", "[models][writer][hugging_face]") {
+    const Folder folder;
+    write_bert<MaskedLanguageModel>(folder);
+    std::string json = content("tests/golden/tokenizers/bert_cased/tokenizer.json");
+    folder.write("tokenizer.json", json);
+    hugging_face::Folder opened(folder.path);
+    opened.config.vocabulary = 1 << 20;
+    CHECK(hugging_face::open_tokenizer(opened).size() > 15);
+    const std::string zero = "\"type_id\":0";
+    for (const std::string type : {"2", "3"}) {
+        std::string other = json;
+        other.replace(json.find(zero), zero.size(), "\"type_id\":" + type);
+        folder.write("tokenizer.json", other);
+        CHECK(error_of([&] { hugging_face::open_tokenizer(opened); }) ==
+              folder.path + ": the tokenizer gives a text the token type " + type +
+                  ", the model has 2 from 0 on");
+    }
+}

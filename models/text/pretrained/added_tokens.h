@@ -1,5 +1,5 @@
-// Tokens beside a model's vocabulary, such as "<|endoftext|>" and "[MASK]": they are found in a text before
-// anything else happens to it, and their ids are never split.
+// Tokens that were added to a model's vocabulary, such as "<|endoftext|>" and "[MASK]". The tokenizer looks
+// for them before it does anything else with a text, and never splits them.
 #pragma once
 
 #include <array>
@@ -13,27 +13,27 @@ namespace plaingrad::models::text::pretrained {
 struct AddedToken {
     std::string content;
     int32_t id = 0;
-    bool single_word = false;  // only where no character of a word is beside it
-    bool lstrip = false;       // takes the white space before it, too
+    bool single_word = false;  // the token is found only where no character of a word is beside it
+    bool lstrip = false;       // the token includes the white space before it,
     bool rstrip = false;       // and after it
-    bool normalized = false;   // is looked for in the normalized text, and normalized itself
-    bool special = false;      // is left out when a text is decoded without special tokens
-    std::string pattern = "";  // what is looked for: the content, normalized if it has to be
+    bool normalized = false;   // the token is normalized, and looked for in the normalized text
+    bool special = false;      // decoding without special tokens leaves it out
+    std::string pattern = "";  // the text to look for: the content, normalized if `normalized`
 };
 
 class AddedTokens {
 public:
-    // One of "added_tokens" in a tokenizer.json, with its "id", or of "added_tokens_decoder" in a
-    // tokenizer_config.json, where its name is the id.
+    // Reads one member of "added_tokens" in tokenizer.json, which has an "id", or of "added_tokens_decoder"
+    // in tokenizer_config.json, whose key is the id.
     static AddedToken from(const Part& part);
 
     void add(AddedToken token, const Normalizer& normalizer);
     const std::vector<AddedToken>& all() const { return tokens_; }
     const AddedToken* find(std::string_view content) const;  // null if there is none
 
-    // Cuts a text at the tokens. Of those that begin at one place the longest counts. Calls text() for what
-    // lies between, none of it empty, and token() for each token's id. normalized: only tokens that are; or
-    // only those that are not.
+    // Cuts a text at the tokens. If several begin at the same place, the longest counts. Calls between() for
+    // each text between two tokens that is not empty, and token() with each token's id. normalized: whether
+    // to look only for tokens that are normalized, or only for those that are not.
     void cut(std::string_view text, bool normalized, const std::function<void(std::string_view)>& between,
              const std::function<void(int32_t)>& token) const;
 

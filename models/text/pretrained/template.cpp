@@ -101,8 +101,10 @@ Encoding Template::operator()(std::vector<std::vector<int32_t>> texts, bool spec
     const std::vector<Item>& items = texts.size() == 1 ? single : pair;
     const auto around =
         special ? std::count_if(items.begin(), items.end(), [](const Item& i) { return !i.is_text; }) : 0;
+    autograd::check(max_length <= 0 || around <= max_length, "[PretrainedTokenizer] ", around,
+                    " special tokens alone are more than max_length = ", max_length);
     if (max_length > 0)
-        all.cut = cut(texts, static_cast<std::size_t>(std::max<int64_t>(0, max_length - around)));
+        all.cut = cut(texts, static_cast<std::size_t>(max_length - around));
     for (const Item& item : items) {
         if (item.is_text && static_cast<std::size_t>(item.id) < texts.size()) {
             const std::vector<int32_t>& ids = texts[static_cast<std::size_t>(item.id)];

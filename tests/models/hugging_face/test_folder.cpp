@@ -364,7 +364,33 @@ TEST_CASE("hugging face folder: the table of rotary positions is not larger than
     CHECK(opened.config.max_length == 1 << 20);
     REQUIRE(opened.notes.size() == 1);
     CHECK(contains(opened.notes[0], "texts of up to 1048576 tokens, instead of 2000000000"));
-    CHECK(load_hugging_face<LanguageModel>(opened).config.max_length == 1 << 20);
+    const LanguageModel cut = load_hugging_face<LanguageModel>(opened);
+    CHECK(cut.config.max_length == 1 << 20);
+    const tests::Folder second;
+    save_hugging_face(second.path, cut, opened.config);
+    CHECK(contains(content(second / "config.json"), "\"max_position_embeddings\": 2000000000"));
+}
+
+TEST_CASE("hugging face folder: a window that is cut is written as it was", "[models][hugging_face]") {
+    for (const Family family : {Family::mistral, Family::qwen2}) {
+        const tests::Folder folder, second;
+        const LanguageModel model(small_of(family), Rng(1));
+        save_hugging_face(folder.path, model, config_of(model.config, family, Head::language_model));
+        std::string json = content(folder / "config.json");
+        for (const auto& [from, to] : std::map<std::string, std::string>{
+                 {"\"max_position_embeddings\": 9", "\"max_position_embeddings\": 2000000000"},
+                 {"\"sliding_window\": null", "\"sliding_window\": 1900000000"},
+                 {"\"use_sliding_window\": false", "\"use_sliding_window\": true, \"max_window_layers\": 0"}})
+            if (json.find(from) != json.npos)
+                json.replace(json.find(from), from.size(), to);
+        put(folder / "config.json", json);
+        const hugging_face::Folder opened(folder.path);
+        CHECK(opened.config.max_length == 1 << 20);
+        save_hugging_face(second.path, load_hugging_face<LanguageModel>(opened), opened.config);
+        const std::string written = content(second / "config.json");
+        CHECK(contains(written, "\"max_position_embeddings\": 2000000000"));
+        CHECK(contains(written, "\"sliding_window\": 1900000000"));
+    }
 }
 
 TEST_CASE("hugging face folder: progress, in numbers", "[models][hugging_face]") {

@@ -222,6 +222,8 @@ TEST_CASE("pretrained tokenizers: what is too long loses its end", "[text][pretr
     CHECK(bert.encode(times("a", 5), {.max_length = 6}) == Ids{five[0], a, a, a, a, five[6]});
     CHECK(bert.encode(times("a", 5), {.max_length = 2}) == Ids{five[0], five[6]});
     CHECK(bert.encode(times("a", 5), {.add_special_tokens = false, .max_length = 3}) == Ids{a, a, a});
+    CHECK_THROWS_WITH(bert.encode("a", {.max_length = 1}),
+                      Catch::Contains("2 special tokens alone are more than max_length = 1"));
     CHECK_FALSE(bert.encode_texts({"a"}, {.max_length = 3}).cut);
     CHECK(bert.encode_texts({"a a"}, {.max_length = 3}).cut);
     CHECK_THROWS_AS(bert.encode_texts({}), autograd::Error);
