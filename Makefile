@@ -243,17 +243,24 @@ gradients:  ## apps/check_gradients, with which --check compares gradients and f
 	+@$(MAKE) VARIANT=double $(BUILD)/double/check_gradients
 	@mkdir -p $(APPS_IN) && cp $(BUILD)/double/check_gradients $(APPS_IN)
 
-# With no model at hand. On two cores each takes a few seconds.
+# With no model at hand. On two cores each takes a few seconds. (Folders new-* have the random
+# weights that training begins with.)
 TINY := $(BUILD)/tiny
+LOG_BOOK := apps/programs/char_lm/log_book.txt
+REQUESTS := apps/programs/classify/requests.txt
 .PHONY: tiny
-tiny: $(APPS_IN)/generate  ## small models in the form of Hugging Face's, trained here: build/tiny/gpt2, build/tiny/llama
+tiny: $(addprefix $(APPS_IN)/,generate fill classify)  ## small models in the form of Hugging Face's, trained here: build/tiny/gpt2, llama, bert, classifier
 	@rm -rf '$(TINY)' && mkdir -p '$(TINY)'
 	@for family in gpt2 llama; do \
-	    $(APPS_IN)/generate new "$(TINY)/new-$$family" apps/programs/char_lm/log_book.txt --family $$family \
+	    $(APPS_IN)/generate new "$(TINY)/new-$$family" $(LOG_BOOK) --family $$family \
 	        --vocabulary 600 --layers 3 --d-model 96 --context 64 && \
-	    $(APPS_IN)/generate train "$(TINY)/new-$$family" apps/programs/char_lm/log_book.txt --save "$(TINY)/$$family" \
+	    $(APPS_IN)/generate train "$(TINY)/new-$$family" $(LOG_BOOK) --save "$(TINY)/$$family" \
 	        --steps 400 --batch 8 --lr 0.003 --validate-every 100 || exit 1; \
 	done
+	@$(APPS_IN)/fill new '$(TINY)/new-bert' $(LOG_BOOK) $(REQUESTS) --vocabulary 1500 --layers 1 --d-model 96 --context 64
+	@$(APPS_IN)/fill train '$(TINY)/new-bert' $(LOG_BOOK) --save '$(TINY)/bert' \
+	    --steps 1000 --batch 32 --lr 0.003 --validate-every 250
+	@$(APPS_IN)/classify train $(REQUESTS) --from '$(TINY)/bert' --save '$(TINY)/classifier' --epochs 15 --lr 0.001
 
 include tests/tests.mk
 

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
 
@@ -14,6 +15,13 @@ void say_opened(const std::string& path, int64_t parameters, models::Precision p
     announce(name(), parameters, precision);
     for (const std::string& note : notes)
         say(join(path, ": ", note));
+}
+
+void check_fine_tuning(const std::vector<std::string>& words, const models::RunSettings& run) {
+    const bool fresh = run.resume.empty();
+    check_usage(!fresh || words.size() >= 2, "an argument is missing: MODEL FILE...; --help shows more");
+    check_usage(!fresh || run.check || !run.save.empty(),
+                "--save FOLDER is missing: the trained model is written there");
 }
 
 void print_sizes(const std::string& path, const std::string& kind, const models::StackConfig& c) {

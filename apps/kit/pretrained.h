@@ -15,6 +15,9 @@ namespace plaingrad::kit {
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
                 const std::vector<std::string>& notes);
 
+// The command line of a run that trains a folder further: MODEL FILE..., and --save. Throws UsageError.
+void check_fine_tuning(const std::vector<std::string>& words, const models::RunSettings& run);
+
 // The parts of a run that trains a folder from Hugging Face further. It keeps its checkpoints as every run;
 // only its last file, the model, is one for others: with config.json, and the text files of the folder `from`
 // as they are when the run begins. Both the model and the run's folder outlive it.

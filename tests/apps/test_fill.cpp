@@ -1,4 +1,9 @@
 // fill, and classify with a folder from Hugging Face, run as a user runs them.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "apps/programs/fill/new.h"
 #include "models/filler.h"
 #include "models/labeller.h"
 #include "tests/apps/run.h"
@@ -195,4 +200,74 @@ TEST_CASE("fill and classify answer what is typed", "[apps][fill][prompt]") {
     CHECK(contains(typed(labels, "the day"), "sad=0."));
     labels.type("\x04");
     CHECK(labels.status() == 0);
+}
+
+TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]") {
+    const Folder folder;
+    std::string text;
+    for (int i = 0; i < 80; ++i)
+        text += i % 2 == 0 ? "The lamp burns low.\n" : "The Lights burn high!\n";
+    const std::string file = folder.write("text.txt", text), fresh = folder / "new",
+                      trained = folder / "bert";
+    const Result made = run("fill", {"new", fresh, file, "--vocabulary", "48", "--layers", "1", "--d-model",
+                                     "16", "--heads", "2", "--context", "12"});
+    INFO(made.err);
+    REQUIRE(made.status == 0);
+    CHECK(contains(made.out, autograd::join(" random parameters, ",
+                                            lines_of(content(fresh + "/vocab.txt")).size(), " tokens")));
+    CHECK(contains(run("fill", {"new", fresh, file}).err, ": there is a model already; give another folder"));
+    const Words train = {"train", fresh, file, "--steps", "200", "--lr", "0.02", "--validate-every", "50"};
+    const auto with = [&](Words more) {
+        more.insert(more.begin(), train.begin(), train.end());
+        return run("fill", more);
+    };
+    const Result r = with({"--save", trained});
+    INFO(r.err << r.out);
+    REQUIRE(r.status == 0);
+    CHECK(content(trained + "/vocab.txt") == content(fresh + "/vocab.txt"));
+    const models::Filler before = models::Filler::load(fresh), after = models::Filler::load(trained);
+    CHECK(before("the [MASK] burns low.")[0][0].probability < 0.3);
+    const models::Filling best = after("the [MASK] burns low.")[0][0];
+    CHECK(best.word == "lamp");
+    CHECK(best.probability > 0.5);
+
+    // Stopped and resumed: the same bits.
+    const std::string twice = folder / "twice";
+    CHECK(contains(with({"--save", twice, "--stop-after", "13"}).err, "continue with --resume " + twice));
+    CHECK(run("fill", {"train", "--resume", twice}).out == r.out);
+    CHECK(content(twice + "/model.safetensors") == content(trained + "/model.safetensors"));
+    CHECK(contains(with({"--check"}).out, "ok   "));
+    const std::string strange = folder.write("strange.txt", "\xe2\x82\xac\nthe lamp\nthe lamp\n");
+    CHECK(contains(run("fill", {"train", fresh, strange, "--save", folder / "y", "--batch", "1"}).err,
+                   "1 line to learn from, 1 held out\n"));  // in the other there is nothing to mask
+    refused("fill", 2, {"train", fresh, file}, "--save FOLDER is missing");
+    CHECK(contains(with({"--save", folder / "x", "--context", "13"}).err,
+                   "--context 13: the model takes 3 to 12"));
+    CHECK(contains(
+        run("fill", {"train", fresh, folder.write("one.txt", "the lamp\n"), "--save", folder / "x"}).err,
+        "one.txt: a text of 1 line; two are needed"));
+    CHECK_FALSE(std::filesystem::exists(folder / "x"));
+}
+
+TEST_CASE("A vocabulary of pieces of words spells every word of its text", "[apps][fill]") {
+    const std::string text = "Low lower lowest; né 日本 #a##b x x x";
+    const Words five = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    for (const int64_t count : {6, 40, 1000}) {
+        const Words pieces = fill::learn_pieces(text, count);
+        CHECK(Words(pieces.begin(), pieces.begin() + 5) == five);
+        CHECK(std::set<std::string>(pieces.begin(), pieces.end()).size() == pieces.size());
+        for (const std::string piece : {"l", "##o", "##w", "n", "##e", "日", "本", "#", ";", "x"})
+            CHECK(std::count(pieces.begin(), pieces.end(), piece) == 1);
+        CHECK(std::count(pieces.begin(), pieces.end(), "low") == (count > 6 ? 1 : 0));
+        const Folder folder;
+        std::string lines;
+        for (const std::string& piece : pieces)
+            lines += piece + "\n";
+        write_bert<models::TextEncoder>(folder, lines);
+        const auto tokenizer = models::text::PretrainedTokenizer::open(folder.path);
+        const Ids ids = tokenizer.encode(text);
+        CHECK(std::count(ids.begin(), ids.end(), 1) == 0);
+        CHECK(tokenizer.decode(tokenizer.encode("lower lowest", {.add_special_tokens = false})) ==
+              "lower lowest");
+    }
 }

@@ -1,10 +1,7 @@
 #include "apps/programs/char_lm/options.h"
 
-#include <algorithm>
-
 #include "apps/kit/run.h"
 #include "apps/programs/char_lm/block.h"
-#include "nn/schedule.h"
 
 namespace plaingrad::char_lm {
 
@@ -49,12 +46,7 @@ void add_train_options(kit::Options& options, Settings& s) {
     options.add("--context", "N", "characters that the model sees; with --lines, at least the longest line",
                 s.context, {.min = 1, .max = 1 << 16});
     options.add("--dropout", "X", "probability of dropping an element", s.dropout, {.max = 0.99});
-    options.add("--batch", "N", "pieces of text, or lines, per step", s.batch, {.min = 1, .max = 1 << 16});
-    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000})
-        .can_not_change("the learning rate falls over all of them");
-    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
-    options.add("--validate-every", "N", "steps between validations", s.validate_every, {.min = 1});
-    options.add("--patience", "N", "stop after N validations without improvement; 0: never", s.patience);
+    kit::add_text_training(options, s, "pieces of text, or lines,");
     options.add_common(s.seed);
 }
 
@@ -77,17 +69,11 @@ models::StackConfig model_config(const Settings& s, int64_t vocabulary, int64_t 
 
 nn::TrainingOptions training_options(const Settings& s) {
     const bool names = s.preset == "names";
-    // nanoGPT counts steps from 0, and warms up over one more.
-    const int64_t warmup = std::min<int64_t>(100, s.steps / 10) + 1;
-    return {.steps = s.steps,
-            .learning_rate = nn::CosineSchedule{s.lr, s.steps + 1, warmup, s.lr / 10},
-            .adam = {.beta2 = 0.99,
-                     .weight_decay = names ? 0.01 : 0.1,
-                     .decoupled = true,
-                     .decay_matrices_only = !names},
-            .seed = static_cast<uint64_t>(s.seed),
-            .validate_every = s.validate_every,
-            .patience = s.patience};
+    return kit::training_options(s, s.seed,
+                                 {.beta2 = 0.99,
+                                  .weight_decay = names ? 0.01 : 0.1,
+                                  .decoupled = true,
+                                  .decay_matrices_only = !names});
 }
 
 }  // namespace plaingrad::char_lm

@@ -4,21 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "apps/kit/options.h"
+#include "apps/kit/text_training.h"
 #include "models/config.h"
 #include "models/run_folder.h"
-#include "nn/training.h"
 
 namespace plaingrad::char_lm {
 
-struct Settings {
+struct Settings : kit::TextTraining {
     std::string preset, config = "gpt2+gelu+no-bias";  // nanoGPT's
     models::RunSettings run;
     std::vector<std::string> files;
     bool lines = false, bytes = false;
-    int64_t layers = 4, heads = 4, d_model = 128, context = 64, batch = 12, steps = 2000;
-    int64_t validate_every = 250, patience = 0, seed = 1;
-    double lr = 3e-3, dropout = 0;
+    int64_t layers = 4, heads = 4, d_model = 128, context = 64, seed = 1;
+    double dropout = 0;
 };
 
 // The values of a preset: tiny, small or names; or those of the demo.

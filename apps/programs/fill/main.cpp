@@ -7,13 +7,14 @@
 #include "apps/kit/options.h"
 #include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
-#include "apps/kit/program.h"
-#include "apps/kit/progress.h"
+#include "apps/kit/run.h"
+#include "apps/programs/fill/new.h"
+#include "apps/programs/fill/train.h"
 #include "autograd/base/mapped.h"
-#include "models/filler.h"
 #include "models/text/lines.h"
 
 using namespace plaingrad;
+using namespace plaingrad::fill;
 using models::Filler;
 using models::Filling;
 
@@ -25,7 +26,7 @@ struct Filled {
     std::vector<std::vector<Filling>> masks;
 };
 
-Filled fill(const Filler& f, const std::string& text, const std::string& where, int64_t top) {
+Filled answer(const Filler& f, const std::string& text, const std::string& where, int64_t top) {
     autograd::check(text.find(f.mask) != text.npos, where, ": there is no ", f.mask, " in this text");
     if (f.encode(text).cut)
         kit::say(autograd::join(kit::name(), ": ", where, ": more than ",
@@ -65,7 +66,7 @@ void fill_lines(const Filler& f, int64_t top) {
             std::cout << '\n';
             return kit::flush_output();
         }
-        print_line(fill(f, line, where, top));
+        print_line(answer(f, line, where, top));
     });
 }
 
@@ -75,7 +76,7 @@ void talk(const Filler& f, int64_t top) {
         .noun = "token",
         .names = {},
         .read = [](const std::string& line) { return kit::Reading{line}; },
-        .answer = [&](const std::string& text) { print_list(fill(f, text, "this line", top)); }};
+        .answer = [&](const std::string& text) { print_list(answer(f, text, "this line", top)); }};
     prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
         const std::vector<int32_t> ids = f.encode(text).ids;
         return autograd::Tokens(1, std::ssize(ids), ids);
@@ -97,22 +98,38 @@ void fill_command(kit::Options& options) {
     options.parse();
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
-    Filler f = Filler::load(words[0], kit::loading(words[0]));
-    kit::set_precision(f.model.config.block.precision, precision);
-    kit::say_opened(words[0], nn::parameter_count(f.model), f.model.config.block.precision, f.notes);
+    const Filler f = open_model(words[0], precision);
     for (std::size_t i = 1; i < words.size(); ++i) {
         int64_t replaced = 0;
         const std::string text = models::text::replace_invalid_utf8(words[i], replaced);
         kit::report_replaced("the command line", replaced);
-        print_list(fill(f, text, autograd::join("text ", i), top));
+        print_list(answer(f, text, autograd::join("text ", i), top));
     }
     if (words.size() == 1)
         kit::can_prompt() ? talk(f, top) : fill_lines(f, top);
+}
+
+void train_command(kit::Options& options) {
+    TrainSettings s;
+    add_train_options(options, s);
+    options.parse();
+    kit::check_fine_tuning(s.words, s.run);
+    const models::RunFolder folder("fill", s.run, options);
+    train(s, folder);
+}
+
+void new_command(kit::Options& options) {
+    kit::NewModel s;
+    add_new_options(options, s);
+    options.parse();
+    make_new(s);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     return kit::run_program("fill", argc, argv,
-                            {{"", "fills gaps in texts with a masked language model", fill_command}});
+                            {{"", "fills gaps in texts with a masked language model", fill_command},
+                             {"train", "trains a model further on texts", train_command},
+                             {"new", "makes a model with random weights, to be trained", new_command}});
 }

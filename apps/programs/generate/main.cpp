@@ -106,11 +106,7 @@ void train_command(kit::Options& options) {
     TrainSettings s;
     add_train_options(options, s);
     options.parse();
-    const bool fresh = s.run.resume.empty();
-    kit::check_usage(!fresh || s.words.size() >= 2,
-                     "an argument is missing: MODEL FILE...; --help shows more");
-    kit::check_usage(!fresh || s.run.check || !s.run.save.empty(),
-                     "--save FOLDER is missing: the trained model is written there");
+    kit::check_fine_tuning(s.words, s.run);
     const models::RunFolder folder("generate", s.run, options);
     train(s, folder);
 }

@@ -1,16 +1,12 @@
-// A new model, to be trained from nothing: a folder as from Hugging Face, with random weights, and a
-// tokenizer that is learned from texts.
+// A new model that writes: GPT-2's kind or Llama's, with GPT-2's byte-pair encoding learned from texts.
 #pragma once
 
-#include "apps/kit/options.h"
+#include "apps/kit/new_model.h"
 
 namespace plaingrad::generate {
 
-struct NewSettings {
-    std::vector<std::string> words;  // the folder, then files
+struct NewSettings : kit::NewModel {
     std::string family = "gpt2";
-    bool bytes = false;
-    int64_t vocabulary = 1024, layers = 4, heads = 4, d_model = 128, context = 128, seed = 1;
 };
 
 void add_new_options(kit::Options& options, NewSettings& s);

@@ -10,7 +10,6 @@
 #include "apps/programs/generate/write.h"
 #include "autograd/base/mapped.h"
 #include "models/text/lines.h"
-#include "nn/schedule.h"
 
 namespace plaingrad::generate {
 
@@ -30,12 +29,7 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
                 s.layers, {.max = 10'000});
     options.add("--context", "N", "tokens in a piece of text; 0: 256, or what the model takes", s.context,
                 {.max = 1 << 20});
-    options.add("--batch", "N", "pieces of text per step", s.batch, {.min = 1, .max = 1 << 16});
-    options.add("--steps", "N", "training steps", s.steps, {.min = 1, .max = 1'000'000'000})
-        .can_not_change("the learning rate falls over all of them");
-    options.add("--lr", "X", "highest learning rate", s.lr, {.max = 1});
-    options.add("--validate-every", "N", "steps between validations", s.validate_every, {.min = 1});
-    options.add("--patience", "N", "stop after N validations without improvement; 0: never", s.patience);
+    kit::add_text_training(options, s);
     options.add_common(s.seed, "random seed of batches and dropout");
 }
 
@@ -90,16 +84,6 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
     return parameters;
 }
 
-nn::TrainingOptions training_options(const TrainSettings& s) {
-    const int64_t warmup = std::min<int64_t>(100, s.steps / 10) + 1;
-    return {.steps = s.steps,
-            .learning_rate = nn::CosineSchedule{s.lr, s.steps + 1, warmup, s.lr / 10},
-            .adam = {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true},
-            .seed = static_cast<uint64_t>(s.seed),
-            .validate_every = s.validate_every,
-            .patience = s.patience};
-}
-
 models::RunParts parts_of(const LanguageModel& model, const TrainSettings& s, const std::string& data,
                           const models::RunFolder& folder) {
     models::RunParts parts = kit::parts_for_others(model, data, folder, s.words[0],
@@ -128,7 +112,8 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
     const auto held_out = [&] { return kit::measure(model, text.held_out, pad); };
 
-    nn::TrainingOptions options = training_options(s);
+    nn::TrainingOptions options = kit::training_options(
+        s, s.seed, {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
     options.validation_loss = [&] { return held_out().nats; };
     models::Run run(
         folder,

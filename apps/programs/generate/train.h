@@ -4,17 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "apps/kit/options.h"
+#include "apps/kit/text_training.h"
 #include "models/run_folder.h"
 
 namespace plaingrad::generate {
 
-struct TrainSettings {
+struct TrainSettings : kit::TextTraining {
+    TrainSettings()
+        : TextTraining{.batch = 4, .steps = 200, .validate_every = 50, .patience = 0, .lr = 5e-5} {}
+
     models::RunSettings run = {};
     std::vector<std::string> words = {};  // the model, and the files
     bool bytes = false;
-    int64_t layers = 0, context = 0, batch = 4, steps = 200, validate_every = 50, patience = 0, seed = 1;
-    double lr = 5e-5;
+    int64_t layers = 0, context = 0, seed = 1;
 };
 
 // The rows. Parsing them sets `s`.

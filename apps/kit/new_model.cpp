@@ -1,0 +1,59 @@
+#include "apps/kit/new_model.h"
+
+#include <filesystem>
+
+#include "apps/kit/pieces.h"
+#include "apps/kit/plan.h"
+
+namespace plaingrad::kit {
+
+namespace fs = std::filesystem;
+using autograd::check;
+
+void add_new_options(Options& options, NewModel& s, const std::string& tokens, int64_t least,
+                     const std::string& heads) {
+    options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
+    options.add("--vocabulary", "N", "tokens: " + tokens, s.vocabulary, {.min = least, .max = 1 << 20});
+    options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 1000});
+    options.add("--heads", "N", "attention heads" + heads, s.heads, {.min = 1, .max = 1024});
+    options.add("--d-model", "N", "width of the model", s.d_model, {.min = 1, .max = 1 << 16});
+    options.add("--context", "N", "tokens that the model sees", s.context, {.min = 1, .max = 1 << 20});
+    options.add_common(s.seed, "random seed of the weights");
+}
+
+void set_sizes(models::StackConfig& c, const NewModel& s) {
+    c.vocabulary = s.vocabulary;
+    c.specials = {.start = 0, .ends = {0}, .pad = autograd::Tokens::kNoPadding, .never = {}};
+    c.max_length = s.context;
+    c.n_layers = s.layers;
+    c.tied = true;
+    c.block.d_model = s.d_model;
+    c.block.n_heads = s.heads;
+    c.block.d_ff = 4 * s.d_model;
+}
+
+// Another model's files would be overwritten, or, as its tokenizer.json, be read in place of the new ones.
+static void check_no_model(const std::string& folder) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+        const fs::path name = entry.path().filename(), kind = name.extension();
+        check(kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
+                  name != "vocab.txt",
+              entry.path().string(), ": there is a model already; give another folder");
+    }
+}
+
+std::string begin_new(const NewModel& s, const models::StackConfig& config) {
+    check_heads(s.d_model, s.heads);
+    check_memory(models::least_parameters(check_config(config)));
+    check_no_model(s.words[0]);
+    std::string text;
+    for (const File& file : read_files({s.words.begin() + 1, s.words.end()}, s.bytes))
+        text += file.text;
+    std::error_code error;
+    fs::create_directories(s.words[0], error);
+    check(!error, s.words[0], ": the folder cannot be made: ", error.message());
+    return text;
+}
+
+}  // namespace plaingrad::kit

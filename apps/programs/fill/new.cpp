@@ -1,0 +1,99 @@
+#include "apps/programs/fill/new.h"
+
+#include <algorithm>
+
+#include "models/presets.h"
+#include "models/text/merges.h"
+#include "models/text/pretrained/normalizer.h"
+#include "models/text/pretrained/pre_tokenizer.h"
+#include "nn/checkpoint/json.h"
+#include "nn/utf8.h"
+
+namespace plaingrad::fill {
+
+namespace pretrained = models::text::pretrained;
+using models::text::Merges;
+
+static const std::vector<std::string> kSpecials = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+
+void add_new_options(kit::Options& options, kit::NewModel& s) {
+    options.rest("FOLDER FILE...", "where to write it; texts to learn the tokens from", s.words,
+                 {.least = 2});
+    kit::add_new_options(options, s, "five special ones, all characters, and parts of words", 6);
+}
+
+namespace {
+
+models::text::WordCounts words_of(const std::string& text) {
+    const pretrained::Normalizer normalize = {{pretrained::BertNormalizer{}}};
+    const pretrained::PreTokenizer cut = {{pretrained::BertWords{}}};
+    models::text::WordCounts counts;
+    cut(normalize(text), true, [&](std::string_view word) { counts.add(word); });
+    return counts;
+}
+
+// A word's characters, all but the first with ## before them.
+std::vector<models::text::Symbol> symbols_of(std::string_view word, models::text::Vocabulary& all) {
+    std::vector<models::text::Symbol> symbols;
+    while (!word.empty()) {
+        const std::size_t bytes = nn::first_code_point(word).length;
+        const std::string character(word.substr(0, bytes));
+        symbols.push_back({all.add(symbols.empty() ? character : "##" + character), bytes});
+        word.remove_prefix(bytes);
+    }
+    return symbols;
+}
+
+}  // namespace
+
+std::vector<std::string> learn_pieces(const std::string& text, int64_t count) {
+    const models::text::WordCounts counts = words_of(text);
+    Merges merges;
+    std::vector<Merges::Word> words;
+    for (int64_t i = 0; i < counts.size(); ++i)
+        words.push_back({symbols_of(counts.word(i), merges.symbols), counts.count(i)});
+    const int64_t reserved = models::text::kFirstFreeId,
+                  characters = merges.symbols.size() - reserved + std::ssize(kSpecials);
+    merges.learn(std::move(words), std::max<int64_t>(0, count - characters), 2);
+    std::vector<std::string> pieces = kSpecials;
+    for (int64_t id = reserved; id < merges.symbols.size(); ++id) {
+        std::string piece = merges.symbols.word(static_cast<int32_t>(id));
+        // Joined, "lig" and "##ht" are "lig##ht". The mark # is a word of its own: it is in no other.
+        for (std::size_t at = 0; (at = piece.find("##", at + 1)) != piece.npos;)
+            piece.erase(at, 2);
+        pieces.push_back(std::move(piece));
+    }
+    return pieces;
+}
+
+// As BertTokenizer in transformers reads it.
+static void save_tokenizer(const std::vector<std::string>& pieces, const kit::NewModel& s) {
+    std::string lines, special;
+    for (const std::string& piece : pieces)
+        lines += piece + '\n';
+    for (const std::string& token : kSpecials) {
+        std::string name = token.substr(1, token.size() - 2);
+        std::transform(name.begin(), name.end(), name.begin(),
+                       [](char c) { return static_cast<char>(c - 'A' + 'a'); });
+        special += autograd::join(",\n  ", nn::checkpoint::quote(name + "_token"), ": ",
+                                  nn::checkpoint::quote(token));
+    }
+    nn::checkpoint::replace_file(s.words[0] + "/vocab.txt", {lines});
+    nn::checkpoint::replace_file(
+        s.words[0] + "/tokenizer_config.json",
+        {autograd::join("{\n  \"tokenizer_class\": \"BertTokenizer\",\n  \"do_lower_case\": true",
+                        ",\n  \"model_max_length\": ", s.context, special, "\n}\n")});
+}
+
+void make_new(const kit::NewModel& s) {
+    models::StackConfig c = models::bert();
+    kit::set_sizes(c, s);
+    const std::vector<std::string> pieces = learn_pieces(kit::begin_new(s, c), s.vocabulary);
+    c.vocabulary = std::ssize(pieces);
+    c.specials = {.start = 2, .ends = {3}, .pad = 0, .never = {}};  // of kSpecials
+    save_tokenizer(pieces, s);
+    kit::write_new<models::MaskedLanguageModel>(s, c, models::hugging_face::Family::bert,
+                                                models::hugging_face::Head::masked_language_model);
+}
+
+}  // namespace plaingrad::fill

@@ -1,0 +1,33 @@
+// Trains a masked language model on texts, further or from nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/kit/text_training.h"
+#include "models/filler.h"
+#include "models/run_folder.h"
+
+namespace plaingrad::fill {
+
+struct TrainSettings : kit::TextTraining {
+    TrainSettings()
+        : TextTraining{.batch = 16, .steps = 200, .validate_every = 50, .patience = 0, .lr = 5e-5} {}
+
+    models::RunSettings run = {};
+    std::vector<std::string> words = {};  // the model, and the files
+    bool bytes = false;
+    int64_t context = 0, seed = 1;
+};
+
+// The rows. Parsing them sets `s`.
+void add_train_options(kit::Options& options, TrainSettings& s);
+
+// Trains, and writes the result into the run's folder, as one from Hugging Face.
+void train(const TrainSettings& s, const models::RunFolder& folder);
+
+// Loads a model for a command, and says on standard error what it is, and what was ignored in its folder.
+// precision: as of the option; "": float32.
+models::Filler open_model(const std::string& path, const std::string& precision);
+
+}  // namespace plaingrad::fill
