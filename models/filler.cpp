@@ -32,18 +32,25 @@ std::vector<std::vector<Filling>> Filler::operator()(const std::string& text, in
     check(top >= 1, "[Filler] top must be at least 1: got ", top);
     const autograd::NoGrad no_grad;
     const std::vector<int32_t> ids = encode(text).ids;
-    const Tensor logits = model(Tokens(1, std::ssize(ids), ids), Mode::eval());                 // (1, T, V)
-    const Tensor rows = autograd::reshape(logits, {std::ssize(ids), model.config.vocabulary});  // (T, V)
+    std::vector<int32_t> masks;
+    for (int32_t t = 0; t < std::ssize(ids); ++t)
+        if (ids[static_cast<std::size_t>(t)] == mask_id)
+            masks.push_back(t);
+    const int64_t T = std::ssize(ids), n = std::ssize(masks);
+    const Mode mode = Mode::eval().or_in(model.config.block.precision);
+    const Tokens read_ids(1, T, ids);
+    const Tensor x = model.backbone(read_ids, hiding_padding(read_ids), mode);  // (1, T, d_model)
+    const Tensor table = autograd::reshape(x, {T, x.size(-1)});                 // (T, d_model)
+    const Tensor read = autograd::embedding(table, Tokens(1, n, masks));        // (1, n, d_model)
+    const Tensor rows = autograd::reshape(model.logits(read, mode), {n, model.config.vocabulary});  // (n, V)
     // An embedding may have more rows than there are tokens: those beyond stand for no text.
     Specials beyond;
     beyond.never.resize(static_cast<std::size_t>(model.config.vocabulary - tokenizer.size()));
     std::iota(beyond.never.begin(), beyond.never.end(), static_cast<int32_t>(tokenizer.size()));
     std::vector<std::vector<Filling>> all;
-    for (int32_t t = 0; t < std::ssize(ids); ++t) {
-        if (ids[static_cast<std::size_t>(t)] != mask_id)
-            continue;
+    for (int32_t i = 0; i < n; ++i) {
         all.emplace_back();
-        const Live place = {.row = t, .ids = {}, .log_probability = 0};
+        const Live place = {.row = i, .ids = {}, .log_probability = 0};
         for (const Candidate& c : best_candidates({&place, 1}, rows, static_cast<std::size_t>(top), beyond))
             all.back().push_back(
                 {tokenizer.decode({c.token}), autograd::portable::exp(std::max(c.log_probability, -700.0))});

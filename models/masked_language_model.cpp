@@ -15,10 +15,14 @@ MaskedLanguageModel::MaskedLanguageModel(const StackConfig& c, const Rng& rng_)
 
 Tensor MaskedLanguageModel::operator()(const Tokens& ids, const Mode& given, const Tokens& types) const {
     const Mode mode = given.or_in(config.block.precision);
-    const Tensor x = backbone(ids, hiding_padding(ids), mode, types);  // (B, T, d_model)
+    return logits(backbone(ids, hiding_padding(ids), mode, types), mode);  // (B, T, d_model) -> (B, T, V)
+}
+
+Tensor MaskedLanguageModel::logits(const Tensor& x, const Mode& given) const {
+    const Mode mode = given.or_in(config.block.precision);
     const Tensor y = autograd::linear_activation(x, transform.weight, transform.bias, config.block.activation,
                                                  mode.precision());
-    return output(norm(y), mode);  // (B, T, V)
+    return output(norm(y), mode);  // (..., V)
 }
 
 }  // namespace plaingrad::models

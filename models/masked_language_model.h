@@ -16,6 +16,10 @@ struct MaskedLanguageModel {
     // a text without any token.
     Tensor operator()(const Tokens& ids, const Mode& mode, const Tokens& types = {}) const;
 
+    // The output part alone, for those positions whose tokens are asked for: x (..., d_model), of what the
+    // backbone returned -> (..., V), the same rows bit for bit.
+    Tensor logits(const Tensor& x, const Mode& mode) const;
+
     void visit(Visitor& v) const {
         v("backbone", backbone);
         v("transform", transform);

@@ -154,6 +154,14 @@ TEST_CASE("a Filler gives each mask the tokens that the model expects", "[models
                                             "day",   "night", "lovely", "awful", "##ly",   "."};
     const Ids ids = {2, 5, 4, 4, 12, 3};
     const autograd::Tensor logits = model(Tokens(1, 6, ids), nn::Mode::eval());
+    // The rows of the masks alone, bit for bit.
+    const nn::Mode mode = nn::Mode::eval().or_in(model.config.block.precision);
+    const autograd::Tensor x =
+        model.backbone(Tokens(1, 6, ids), models::hiding_padding(Tokens(1, 6, ids)), mode);
+    const autograd::Tensor some = model.logits(
+        autograd::embedding(autograd::reshape(x, {6, x.size(-1)}), Tokens(1, 2, {2, 3})), nn::Mode::eval());
+    CHECK(row(some, 0, 0) == row(logits, 0, 2));
+    CHECK(row(some, 0, 1) == row(logits, 0, 3));
     const auto masks = f("The [MASK] [MASK].", 100);
     REQUIRE(masks.size() == 2);
     for (std::size_t m = 0; m < 2; ++m) {
