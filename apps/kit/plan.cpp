@@ -66,6 +66,11 @@ void check_memory(double parameters) {
                     "fewer layers, or a smaller width, need less");
 }
 
+void check_memory_to_open(double parameters) {
+    const double weights = sizeof(autograd::Real) * parameters;
+    check_available(weights, join("memory: weights ", mib(weights), " MiB"), "a smaller model needs less");
+}
+
 static void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {
     const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
     const double weights = learning + sizeof(autograd::Real) * plan.frozen;

@@ -1,14 +1,45 @@
 #include "apps/kit/pretrained.h"
 
+#include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "apps/kit/options.h"
+#include "apps/kit/plan.h"
 #include "apps/kit/program.h"
+#include "apps/kit/progress.h"
 #include "autograd/base/check.h"
+#include "models/hugging_face/keys.h"
 
 namespace plaingrad::kit {
 
+using autograd::check;
 using autograd::join;
+
+std::function<void(int64_t, int64_t)> opening(const std::string& path) {
+    std::error_code none;
+    check(std::filesystem::exists(path, none), path,
+          ": there is no such folder or file; `make tiny` trains small models, in build/tiny");
+    if (!std::filesystem::exists(path + "/config.json", none))
+        return {};
+    const models::hugging_face::Folder folder(path);
+    std::set<std::string> dtypes;
+    int64_t numbers = 0;
+    double bytes = 0;
+    for (const nn::checkpoint::SafeTensors& file : folder.files)
+        for (const nn::checkpoint::Entry& entry : file.entries()) {
+            dtypes.insert(nn::checkpoint::name_of(entry.dtype));
+            numbers += (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
+            bytes += static_cast<double>(entry.end - entry.begin);
+        }
+    check_memory_to_open(static_cast<double>(numbers));
+    std::string of;
+    for (const std::string& dtype : dtypes)
+        of += (of.empty() ? "" : ", ") + dtype;
+    say(join(path, ": ", models::hugging_face::architecture(folder.config.family, folder.config.head), ", ",
+             counted(std::ssize(folder.files), "file"), ", ", number(bytes / (1 << 20)), " MiB of ", of));
+    return loading(path);
+}
 
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
                 const std::vector<std::string>& notes) {

@@ -1,6 +1,7 @@
 // What programs say about a folder from Hugging Face that they have opened, and how they train it further.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,12 @@
 #include "models/text/pretrained_tokenizer.h"
 
 namespace plaingrad::kit {
+
+// Before a model is opened: if it is a folder from Hugging Face, says on standard error what the folder has,
+// "gpt2: GPT2LMHeadModel, 2 files, 523.0 MiB of F32", and returns what shows the progress (see loading).
+// Throws Error if there is nothing at this path, or too little memory, and FileError as hugging_face::Folder
+// does.
+std::function<void(int64_t done, int64_t all)> opening(const std::string& path);
 
 // On standard error: what it runs on (see announce), and a line for each note.
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,

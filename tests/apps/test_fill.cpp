@@ -16,7 +16,7 @@ using namespace tests;
 
 namespace {
 
-// The program's one line of error, behind what it says about the model.
+// The program's one line of error, behind what it says about the folder and the model.
 void refused(const std::string& program, int status, const Words& arguments, const std::string& part,
              const With& with = {}) {
     const Result r = run(program, arguments, with);
@@ -24,7 +24,7 @@ void refused(const std::string& program, int status, const Words& arguments, con
     CHECK(r.status == status);
     const Words lines = lines_of(r.err);
     REQUIRE_FALSE(lines.empty());
-    CHECK(lines.size() <= 2);
+    CHECK(lines.size() <= 3);
     CHECK(lines.back().starts_with(program + ": "));
     CHECK(contains(lines.back(), part));
 }
@@ -53,7 +53,9 @@ TEST_CASE("classify predicts with a folder from Hugging Face, in a pipe and on t
     INFO(two.err);
     CHECK(two.status == 0);
     CHECK(two.out == line_of("a lovely day") + line_of("awful"));
-    CHECK(one_line(two.err, "classify: "));  // what it runs on
+    REQUIRE(lines_of(two.err).size() == 2);
+    CHECK(lines_of(two.err)[0] == folder.path + ": BertForSequenceClassification, 1 file, 0.0 MiB of F32");
+    CHECK(lines_of(two.err)[1].starts_with("classify: "));  // what it runs on
 
     std::string input, wanted;
     for (int i = 0; i < 600; ++i) {  // more than are answered at once
@@ -140,7 +142,9 @@ TEST_CASE("fill prints the words that a model expects", "[apps][fill]") {
     INFO(shown.err);
     CHECK(shown.status == 0);
     CHECK(shown.out == listed);
-    CHECK(one_line(shown.err, "fill: "));
+    REQUIRE(lines_of(shown.err).size() == 2);
+    CHECK(lines_of(shown.err)[0] == folder.path + ": BertForMaskedLM, 1 file, 0.0 MiB of F32");
+    CHECK(lines_of(shown.err)[1].starts_with("fill: "));
     const Result both = run("fill", {folder.path, one, two, "--top", "1"});
     const auto of_two = f(two, 1);
     CHECK(both.out.ends_with(f.filled(two, {of_two[0][0].word, of_two[1][0].word}) + "\nmask 1:\n  " +
@@ -165,7 +169,7 @@ TEST_CASE("fill says what is wrong, in one line", "[apps][fill]") {
     write_bert<models::MaskedLanguageModel>(masked);
     write_bert<models::Classifier>(classifier);
     refused("fill", 2, {}, "missing: MODEL [TEXT...]");
-    refused("fill", 1, {"nowhere", "x"}, "nowhere/config.json: cannot be opened");
+    refused("fill", 1, {"nowhere", "x"}, "nowhere: there is no such folder or file; `make tiny` trains");
     refused("fill", 1, {classifier.path, "x"}, "a masked language model is needed: got BertForSequence");
     refused("fill", 1, {masked.path, "a day"}, "text 1: there is no [MASK] in this text");
     const Result r = run("fill", {masked.path, "--top", "1"}, {.input = "a [MASK]\na day\n"});

@@ -6,7 +6,6 @@
 
 #include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
-#include "apps/kit/progress.h"
 #include "apps/kit/prompt.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
@@ -109,7 +108,7 @@ struct Opening {
 };
 
 models::Labeller open_model(const std::string& path, const std::string& precision = "") {
-    models::Labeller l = models::Labeller::load(path, kit::loading(path));
+    models::Labeller l = models::Labeller::load(path, kit::opening(path));
     autograd::Precision& own = l.model.config.stack.block.precision;
     kit::set_precision(own, precision);
     if (l.tokenizer)

@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "apps/kit/pretrained.h"
-#include "apps/kit/progress.h"
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "autograd/base/mapped.h"
@@ -104,7 +103,7 @@ void check_no_padding(const Labeller& l, const Example& e) {
 
 Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
     Labeller l = Labeller::based_on(s.from, labels, Rng(static_cast<uint64_t>(s.seed)).fork("model"),
-                                    kit::loading(s.from));
+                                    kit::opening(s.from));
     models::StackConfig& stack = l.model.config.stack;
     stack.block.precision = kit::precision_of(s.run.precision);
     kit::say_opened(s.from, nn::parameter_count(l.model), stack.block.precision, l.notes);

@@ -6,7 +6,6 @@
 
 #include "apps/kit/pieces.h"
 #include "apps/kit/pretrained.h"
-#include "apps/kit/progress.h"
 #include "apps/kit/run.h"
 #include "autograd/base/mapped.h"
 #include "models/text/lines.h"
@@ -34,7 +33,7 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
 }
 
 Filler open_model(const std::string& path, const std::string& precision) {
-    Filler f = Filler::load(path, kit::loading(path));
+    Filler f = Filler::load(path, kit::opening(path));
     kit::set_precision(f.model.config.block.precision, precision);
     kit::say_opened(path, nn::parameter_count(f.model), f.model.config.block.precision, f.notes);
     return f;

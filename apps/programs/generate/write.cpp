@@ -7,7 +7,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
-#include "apps/kit/progress.h"
 #include "nn/packing.h"
 
 namespace plaingrad::generate {
@@ -68,7 +67,7 @@ kit::Labels names_of_tokens(const Writer& w) {
 }  // namespace
 
 Writer open_model(const std::string& path, const std::string& precision) {
-    Writer w = Writer::load(path, kit::loading(path));
+    Writer w = Writer::load(path, kit::opening(path));
     kit::set_precision(w.model.config.block.precision, precision);
     kit::say_opened(path, nn::parameter_count(w.model), w.model.config.block.precision, w.notes);
     return w;
