@@ -15,10 +15,14 @@ using std::filesystem::exists;
 // In the metadata.
 static constexpr const char *kVocabulary = "char_lm.vocabulary", *kItems = "char_lm.items";
 
-static Writer load_folder(const std::string& path, const Writer::OnProgress& on_progress,
-                          std::optional<Precision> packed) {
+static Writer load_folder(const std::string& path, const WriterLoad& options) {
     const hugging_face::Folder folder(path);
-    Writer w = {load_hugging_face<LanguageModel>(folder, {.on_progress = on_progress, .packed = packed})};
+    const Precision precision = options.precision.value_or(Precision::float32);
+    HuggingFaceLoad load = {.on_progress = options.on_progress};
+    if (options.packed)
+        load.packed = precision;
+    Writer w = {load_hugging_face<LanguageModel>(folder, load)};
+    w.model.config.block.precision = precision;
     w.tokenizer = hugging_face::open_tokenizer(folder);
     StackConfig& config = w.model.config;
     const auto generation = hugging_face::read_generation(path, config.vocabulary, w.usual.sampling);
@@ -34,17 +38,19 @@ static Writer load_folder(const std::string& path, const Writer::OnProgress& on_
 }
 
 // With tokenizer.json but no config.json, the complaint is about config.json.
-Writer Writer::load(const std::string& path, const OnProgress& on_progress, std::optional<Precision> packed) {
+Writer Writer::load(const std::string& path, const WriterLoad& options) {
     if (std::error_code none; exists(path + "/config.json", none) || exists(path + "/tokenizer.json", none))
-        return load_folder(path, on_progress, packed);
+        return load_folder(path, options);
     const std::string file = model_file(path);
     Metadata metadata;
     LanguageModel model = load_model<LanguageModel>(file, &metadata);
     check_file(metadata.contains(kVocabulary) && metadata.contains(kItems), file,
                ": it has no characters: this language model was not trained by char_lm, or a run of generate "
                "train has not ended");
-    if (packed)
-        nn::pack_weights(model, *packed);
+    Precision& precision = model.config.block.precision;
+    precision = options.precision.value_or(precision);
+    if (options.packed)
+        nn::pack_weights(model, precision);
     const std::string& items = metadata[kItems];
     check_file(items == "lines" || items == "text", file, ": ", kItems, " is neither text nor lines");
     text::Characters characters = text::Characters::from_description(metadata[kVocabulary], file);

@@ -33,14 +33,18 @@ struct WritingOptions {
     std::function<bool()> done = {};
 };
 
+struct WriterLoad {
+    // Is told of the weights of a folder from Hugging Face, which may be many; in numbers.
+    std::function<void(int64_t done, int64_t all)> on_progress = {};
+    std::optional<Precision> precision = {};  // to compute in; else the model's own
+    // Only to compute with (nn/packing.h). The weights of a folder are never all in memory as float32 then.
+    bool packed = false;
+};
+
 struct Writer {
     // What `char_lm train` has saved: a run's folder (see model_file), or one of the files in it; or a folder
     // from Hugging Face with a model that writes. Throws FileError naming the file for any other.
-    // on_progress: of the weights of such a folder, which may be many; in numbers. packed: to compute in this
-    // precision, and only that (nn/packing.h); those of a folder are never all in memory as float32.
-    using OnProgress = std::function<void(int64_t done, int64_t all)>;
-    static Writer load(const std::string& path, const OnProgress& on_progress = {},
-                       std::optional<Precision> packed = {});
+    static Writer load(const std::string& path, const WriterLoad& options = {});
     // For a saved model of characters: what its file has besides the configuration.
     nn::checkpoint::Metadata metadata() const;
 

@@ -87,9 +87,10 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         CHECK(contains(rounded.err, ", products in bf16\n"));
 
         // Several; what is piped; options.
-        CHECK(ran({folder.path, "--tokens", "30", "--seed", "4", "--n", "2", "--threads", "1"},
-                  {.input = prompt + "\n"})
-                  .out == r.out + "---\n" + prompt + w(prompt, o, rng.fork(1)) + "\n");
+        const Result two = ran({folder.path, "--tokens", "30", "--seed", "4", "--n", "2", "--threads", "1"},
+                               {.input = prompt + "\n"});
+        CHECK(two.out == r.out + "---\n" + prompt + w(prompt, o, rng.fork(1)) + "\n");
+        CHECK(contains(two.err, "prompt: " + std::to_string(w.encode(prompt).size()) + " tokens in "));
         o.sampling = {.temperature = 0, .repetition_penalty = 1.3};
         CHECK(ran({folder.path, "--prompt", prompt, "--tokens", "30", "--temperature", "0",
                    "--repetition-penalty", "1.3"})

@@ -1,7 +1,9 @@
 // A Writer continues texts: with characters, and with the tokens of a folder from Hugging Face.
 #include "models/writer.h"
 
+#include "models/presets.h"
 #include "models/saved.h"
+#include "nn/packing.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"
 
@@ -57,6 +59,40 @@ TEST_CASE("writer: a folder's text is that of its model and its tokenizer", "[mo
             }
         CHECK(w("All") == w("All", w.usual, Rng(1)));
     }
+}
+
+TEST_CASE("writer: opened packed, and in a precision", "[models][writer][packed]") {
+    const Folder folder;
+    write_folder(folder);
+    const auto packed_in = [](const Writer& w) {
+        for (const nn::NamedParameter& p : nn::parameters(w.model))
+            if (p.is_matrix)
+                return p.tensor.packed() != nullptr ? std::optional(p.tensor.packed()->precision)
+                                                    : std::nullopt;
+        return std::optional<Precision>();
+    };
+    for (const Precision precision : {Precision::float32, Precision::bf16}) {
+        Writer whole = Writer::load(folder.path, {.precision = precision});
+        const Writer packed = Writer::load(folder.path, {.precision = precision, .packed = true});
+        CHECK(whole.model.config.block.precision == precision);
+        CHECK(packed.model.config.block.precision == precision);
+        CHECK(!packed_in(whole));
+        CHECK(packed_in(packed) == precision);
+        nn::pack_weights(whole.model, precision);
+        CHECK(whole("All") == packed("All"));
+    }
+    CHECK(packed_in(Writer::load(folder.path, {.packed = true})) == Precision::float32);
+    const std::string run = folder.path + "/run.safetensors";
+    text::Characters characters;
+    characters.add("abcd", "a text");
+    StackConfig config = gpt2();
+    config.vocabulary = characters.size();
+    config.n_layers = 1;
+    config.specials = {};
+    const Writer of_characters = {LanguageModel(config, Rng(1)), characters};
+    save(run, of_characters.model, of_characters.metadata());
+    CHECK(packed_in(Writer::load(run, {.precision = Precision::bf16, .packed = true})) == Precision::bf16);
+    CHECK(!packed_in(Writer::load(run)));
 }
 
 TEST_CASE("writer: a text ends before a string, after a token, or with a token", "[models][writer]") {

@@ -76,7 +76,7 @@ void write_command(kit::Options& options) {
     const bool talks = asks && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
     if (asks && !talks)
         s.prompt = piped_prompt();
-    const Writer w = open_packed(words[0], precision);
+    const Writer w = open_model(words[0], precision, true);
     s.writing = chosen(options, s.writing, w.usual);
     kit::say("drawing: " + described(s.writing.sampling));
     talks ? talk(w, s) : write(w, s);
@@ -95,7 +95,7 @@ void score_command(kit::Options& options) {
     options.add_threads();
     options.parse();
     const std::vector<kit::File> files = kit::read_files({words.begin() + 1, words.end()}, bytes);
-    const Writer w = open_packed(words[0], precision);
+    const Writer w = open_model(words[0], precision, true);
     check(!w.lines, words[0], ": this model has learned lines; ./apps/char_lm eval measures it");
     const int64_t context = w.model.config.max_length;
     kit::check_usage(stride <= context, "--stride ", stride, ": the model takes only ", context);

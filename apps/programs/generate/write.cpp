@@ -7,7 +7,6 @@
 #include "apps/kit/options.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
-#include "nn/packing.h"
 
 namespace plaingrad::generate {
 
@@ -34,13 +33,15 @@ struct Pace {
     double reading = 0, writing = 0;
 };
 
-void write_one(const Writer& w, const WriteSettings& s, const Rng& rng, Pace& pace) {
+// The prompt is read in the first of several texts.
+void write_one(const Writer& w, models::Stepper& prompt, const WriteSettings& s, const Rng& rng, Pace& pace) {
     models::WritingOptions options = s.writing;
     Clock::time_point before = Clock::now();
+    const bool reads = pace.reading == 0;
     bool first = true;
     options.done = [&] {
         const Clock::time_point now = Clock::now();
-        (first ? pace.reading : pace.writing) += seconds(now - before);
+        (first && reads ? pace.reading : pace.writing) += seconds(now - before);
         pace.written += first ? 0 : 1;
         before = now;
         first = false;
@@ -48,12 +49,12 @@ void write_one(const Writer& w, const WriteSettings& s, const Rng& rng, Pace& pa
     };
     std::cout << s.prompt;
     kit::flush_output();
-    w(s.prompt, options, rng, [](const std::string& piece) {
+    w(prompt, options, rng, [](const std::string& piece) {
         std::cout << piece;
         kit::flush_output();
     });
     if (first)  // nothing but the end was drawn
-        pace.reading += seconds(Clock::now() - before);
+        (reads ? pace.reading : pace.writing) += seconds(Clock::now() - before);
     std::cout << (w.characters.are_bytes() ? "" : "\n");
 }
 
@@ -66,16 +67,12 @@ kit::Labels names_of_tokens(const Writer& w) {
 
 }  // namespace
 
-Writer open_model(const std::string& path, const std::string& precision) {
-    Writer w = Writer::load(path, kit::opening(path));
-    kit::set_precision(w.model.config.block.precision, precision);
+Writer open_model(const std::string& path, const std::string& precision, bool packed) {
+    models::WriterLoad options = {.on_progress = kit::opening(path), .packed = packed};
+    if (!precision.empty())
+        options.precision = kit::precision_of(precision);
+    Writer w = Writer::load(path, options);
     kit::say_opened(path, nn::parameter_count(w.model), w.model.config.block.precision, w.notes);
-    return w;
-}
-
-Writer open_packed(const std::string& path, const std::string& precision) {
-    Writer w = open_model(path, precision);
-    nn::pack_weights(w.model, w.model.config.block.precision);
     return w;
 }
 
@@ -91,15 +88,17 @@ std::string described(const models::SamplingOptions& o) {
 }
 
 void write(const Writer& w, const WriteSettings& s) {
-    const int64_t read = std::ssize(w.encode(s.prompt)), context = w.model.config.max_length;
-    if (read > context)
-        kit::say(join("the prompt has ", kit::counted(read, "token"), "; the model sees the last ", context));
-    Pace pace;
+    const std::vector<int32_t> ids = w.encode(s.prompt);
+    const int64_t context = w.model.config.max_length;
+    Pace pace = {.read = std::ssize(ids)};
+    if (pace.read > context)
+        kit::say(
+            join("the prompt has ", kit::counted(pace.read, "token"), "; the model sees the last ", context));
+    const auto prompt = w.start(ids);
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
     for (int64_t i = 0; i < s.n; ++i) {
         std::cout << (i > 0 ? "---\n" : "");
-        write_one(w, s, rng.fork(static_cast<uint64_t>(i)), pace);
-        pace.read += read;
+        write_one(w, *prompt, s, rng.fork(static_cast<uint64_t>(i)), pace);
     }
     kit::flush_output();
     kit::say(join("prompt: ", rate(pace.read, pace.reading), "; then ", rate(pace.written, pace.writing)));

@@ -8,10 +8,8 @@
 namespace plaingrad::generate {
 
 // Loads a model for a command, and says on standard error what it is, and what was ignored in its folder.
-// precision: as of the option; "": the model's own.
-models::Writer open_model(const std::string& path, const std::string& precision = "");
-// The same for a command that only computes with it: the weights are packed (nn/packing.h).
-models::Writer open_packed(const std::string& path, const std::string& precision);
+// precision: as of the option; "": the model's own. packed: for a command that only computes with it.
+models::Writer open_model(const std::string& path, const std::string& precision = "", bool packed = false);
 
 struct WriteSettings {
     std::string prompt = {};
