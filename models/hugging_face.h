@@ -29,7 +29,7 @@
 namespace plaingrad::models {
 
 struct HuggingFaceLoad {
-    // Is told after each tensor how many weights have been read, and of how many.
+    // Called after each tensor with the number of weights that have been read, and the number of all.
     std::function<void(int64_t done, int64_t all)> on_progress = {};
     Rng rng = Rng(0);  // for dropout, if it is trained
     // For a model that only computes: its weights are packed for products in this precision (nn/packing.h),
@@ -37,16 +37,16 @@ struct HuggingFaceLoad {
     std::optional<Precision> packed = {};
 };
 
-// For the four classes above. Each tensor is copied once, from its file into its parameter: nothing has
-// initial values before. Throws FileError if the folder has a model of another kind, or cannot be read.
+// For the four classes above. Each tensor is copied once, from its file into its parameter, which had no
+// initial values. Throws FileError if the folder has a model of another kind, or cannot be read.
 template <nn::Module Model>
 Model load_hugging_face(const hugging_face::Folder& folder, const HuggingFaceLoad& options = {});
 
 // Makes the folder, and writes config.json and model.safetensors, in float32. config: the one that the model
-// was loaded with, or hugging_face::config_of; of it the family, the ids, the labels and what is for longer
-// texts are taken, and all else of the model. Throws Error for a model that computes what none of this family
-// does, and FileError if one of the files cannot be written; then both that were there are unchanged, except
-// that a disk may become full between the two.
+// was loaded with, or hugging_face::config_of. The family, the special ids, the labels and the limits of
+// positions come from it, everything else comes from the model. Throws Error for a model that computes what
+// none of this family does, and FileError if a file cannot be written. The files that were there are then
+// unchanged, unless the disk becomes full between the two.
 template <nn::Module Model>
 void save_hugging_face(const std::string& folder, const Model& model, const hugging_face::Config& config);
 

@@ -1,4 +1,4 @@
-// From a text to its label: a Classifier with what makes its texts ids, and the names of its classes.
+// From a text to its label: a Classifier with what turns texts into ids, and the names of its classes.
 //
 //     const auto label = models::Labeller::load("run");   // of `classify train ... --save run`
 //     const auto label = models::Labeller::load("sst2");  // a folder from Hugging Face: BERT
@@ -25,8 +25,8 @@ struct Label {
 struct Labeller {
     // What `classify train` has saved: a run's folder (see model_file), or one of the files in it; or a
     // folder from Hugging Face with a BertForSequenceClassification. Throws FileError naming the file for any
-    // other.
-    // on_progress: of such a folder's weights; in numbers.
+    // other. on_progress is called, for such a folder, with the number of weights that have been read, and of
+    // all.
     using OnProgress = std::function<void(int64_t done, int64_t all)>;
     static Labeller load(const std::string& path, const OnProgress& on_progress = {});
     // For training: the layers of a folder from Hugging Face with any BERT, and a classifier for these
@@ -39,8 +39,8 @@ struct Labeller {
 
     // All labels, the most probable first. Throws Error, as `probabilities` does, for a text without words.
     std::vector<Label> operator()(const std::string& text) const;
-    // Of many texts, for each the probabilities in the order of `labels`. A text has the same ones, bit for
-    // bit, alone and among others.
+    // Of many texts, for each the probabilities in the order of `labels`. A text gets the same ones, bit
+    // for bit, whatever the other texts are.
     std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
 
     using Encoding = text::PretrainedTokenizer::Encoding;

@@ -3,11 +3,13 @@
 //
 //     const auto write = models::Writer::load("run");  // of `char_lm train ... --save run`
 //     const auto write = models::Writer::load("gpt2"); // a folder from Hugging Face: GPT-2, Llama, ...
-//     std::cout << "The " << write("The ");
+//     std::cout << "The" << write("The");
 //
 //     models::WritingOptions options = write.usual;    // else what the folder asks for is forgotten
 //     options.sampling.temperature = 0.5;
-//     std::cout << "The " << write("The ", options, Rng(1));
+//     std::cout << "The" << write("The", options, Rng(1));
+//
+// A prompt for GPT-2 should not end with a space: its tokens begin with one.
 //
 // It computes in the precision of the saved model. To choose another, the object must not be const:
 //
@@ -34,7 +36,8 @@ struct WritingOptions {
 };
 
 struct WriterLoad {
-    // Is told of the weights of a folder from Hugging Face, which may be many; in numbers.
+    // Called with the number of weights that have been read, and the number of all; for a folder from Hugging
+    // Face, where they may be many.
     std::function<void(int64_t done, int64_t all)> on_progress = {};
     std::optional<Precision> precision = {};  // to compute in; else the model's own
     // Only to compute with (nn/packing.h). The weights of a folder are never all in memory as float32 then.
@@ -52,22 +55,22 @@ struct Writer {
     // model does not know, and, with `lines`, for one that is longer than a line.
     std::vector<int32_t> encode(const std::string& prompt) const;
 
-    // Starts to write after these ids, which may be few enough for the model or not: with what may never be
-    // drawn, and what ends the text.
+    // Returns a Stepper that has these ids as its prompt, which may be longer than max_length, and that knows
+    // which ids are never drawn and which end the text.
     std::unique_ptr<Stepper> start(const std::vector<int32_t>& ids) const;
 
     // Returns the continuation of the prompt; with `lines`, the rest of its line. on_text is called with each
-    // piece of it as soon as it is certain. A text that is longer than the model's max_length goes on with
-    // its newer half as context, and of a prompt that is longer only the end is read; but a line ends there.
+    // piece of it as soon as it is certain. When the text reaches max_length, writing goes on with its newer
+    // half as context. Of a longer prompt only the end is read. With `lines`, the text ends there instead.
     // Throws Error as `encode` does.
     std::string operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng = Rng(1),
                            const std::function<void(const std::string&)>& on_text = {}) const;
     std::string operator()(const std::string& prompt) const { return (*this)(prompt, usual); }
     // For several continuations of one prompt, each with an Rng of its own. The model reads the prompt once:
-    //     const auto prompt = write.start(write.encode("The "));
+    //     const auto prompt = write.start(write.encode("The"));
     //     for (uint64_t seed = 1; seed <= 3; ++seed)
-    //         std::cout << "The " << write(*prompt, options, Rng(seed)) << "\n---\n";
-    // Only after a text that was longer than max_length it is read again.
+    //         std::cout << "The" << write(*prompt, options, Rng(seed)) << "\n---\n";
+    // It is read again only if a text was longer than max_length.
     std::string operator()(Stepper& prompt, const WritingOptions& options, const Rng& rng,
                            const std::function<void(const std::string&)>& on_text = {}) const;
 

@@ -1,7 +1,7 @@
 // Weights for a model that only generates: packed, in the order in which products read them.
 //
 // Decoding packs a copy of each weight that it multiplies (autograd/packed_weights.h). A model that does
-// nothing else needs no other form. With the copies alone, a number takes 4 bytes in float32 instead of 8,
+// nothing else needs no other form. With the copies alone, a weight takes 4 bytes in float32 instead of 8,
 // and 2 in bfloat16 instead of 6.
 //
 //     LanguageModel model(config, Rng(1));
@@ -11,10 +11,11 @@
 //
 // Packed are the matrices of all Linears, and the tables of embeddings and output layers. The others, biases,
 // norms and learned positions, stay float32. The results have the same bits as before in this precision, with
-// one exception: with bfloat16, an embedding's vectors consist of the rounded numbers, too. (Of a model that
-// was saved in bfloat16 these are all its numbers.)
+// one exception: with bfloat16, an embedding's vectors consist of the rounded numbers, too. (A model
+// that was saved in bfloat16 loses nothing by this.)
 //
-// A packed weight is frozen. To train, save, clone or print it throws Error: load the model again for that.
+// A packed weight is frozen. Training, saving, cloning or printing it throws Error: load the model again for
+// that.
 #pragma once
 
 #include "nn/module.h"

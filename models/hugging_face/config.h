@@ -31,9 +31,9 @@ struct Config {
     Head head = Head::none;
     int64_t vocabulary = 0;
     int64_t max_length = 0;  // in tokens: up to here the model computes what transformers computes
-    // The file's numbers, from which max_length follows, for a file that is written: of GPT-2 or BERT, how
-    // many positions there are, which is max_length; of the others how many the model was made for, and how
-    // many tokens back its sliding layers see (Mistral and Qwen2; 0: there are none).
+    // The file's own numbers, from which max_length follows; they are written back. max_positions: how many
+    // positions GPT-2 or BERT has, which is max_length; how many the others were made for. window: how many
+    // tokens back the sliding layers of Mistral and Qwen2 see; 0: there are none.
     int64_t max_positions = 0, window = 0;
     std::vector<bool> sliding_layers = {};
     int64_t n_layers = 0;

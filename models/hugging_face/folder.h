@@ -12,8 +12,8 @@ namespace plaingrad::models::hugging_face {
 struct Folder {
     // Reads config.json and the headers of the weights. Throws FileError, in one line that names the file,
     // and the field or the tensors, for a folder whose model cannot be computed here: one without these
-    // files, with a configuration that is refused (see config.h), with tensors that are missing, superfluous
-    // or of another shape than the configuration has it.
+    // files, with a configuration that is refused (see config.h), with tensors that are missing or
+    // superfluous, or whose shapes do not match the configuration.
     explicit Folder(const std::string& path);
 
     std::string file(const std::string& name) const { return path + "/" + name; }

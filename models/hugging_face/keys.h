@@ -26,7 +26,7 @@ struct Unknown {
     void note(std::vector<std::string>& notes) const;  // one note, if there are any
 };
 
-// A configuration that is being read: 0: a number that is not in the file, and will be computed from others.
+// A configuration while it is read. A 0 means that the number was not in the file; it follows from others.
 struct Keys : Config {
     RopeKeys rope_scaling = {}, rope_parameters = {};
     double rope_theta = 10000;
@@ -54,7 +54,7 @@ void read_key(JsonReader& json, std::string_view name, Keys& keys);
 // A list or an object that may be empty: "[ ]" is "[]".
 std::string without_space(std::string_view json);
 
-// Those of the ids that are in the vocabulary. Each other one has a note; of very many, the first have.
+// Those of the ids that are in the vocabulary. Each other one gets a note; of very many, only the first.
 std::vector<int32_t> valid_ids(const std::string& name, const std::vector<int64_t>& ids, int64_t vocabulary,
                                std::vector<std::string>& notes);
 

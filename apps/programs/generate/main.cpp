@@ -1,7 +1,7 @@
 // Writes with a model: a folder from Hugging Face, GPT-2's or Llama's kind, or what char_lm has trained. And
 // measures it on texts, and trains it further.
 //
-//     ./apps/generate gpt2 --prompt 'It was a dark and '
+//     ./apps/generate gpt2 --prompt 'It was a dark and'
 #include <unistd.h>
 
 #include <filesystem>

@@ -35,7 +35,7 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
 
 namespace {
 
-// All texts one after the other, with the token that ends a text between them.
+// All texts one after the other, with the token that ends a text after each.
 Sequence joined(const models::Writer& w, const std::vector<kit::File>& files) {
     Sequence all;
     for (const kit::File& file : files) {

@@ -28,7 +28,7 @@ public:
     // A rule that is written as "a b"; nothing if there are not two pieces.
     static std::optional<Rule> rule(std::string_view text);
 
-    // Rules in the order of their ranks. Of a pair that comes twice the last rank counts. Throws FileError
+    // Rules in the order of their ranks. If a pair comes twice, its last rank counts. Throws FileError
     // naming `where` for an unk_token without an id, and for a rule whose pieces, or what they make, have
     // none.
     BpeModel(std::shared_ptr<const Pieces> pieces, BpeOptions options, const Rules& rules,

@@ -12,7 +12,7 @@ class Builder {
 public:
     explicit Builder(std::string file) : where_(std::move(file)) {}
 
-    // The pieces of the model; all of them before the model.
+    // Adds a piece of the model; all of them come before set_bpe or set_word_piece.
     void add_piece(std::string_view piece, int64_t id);
     // After the pre-tokenizer. Both check that the ids are 0, 1, 2 and so on.
     void set_bpe(BpeOptions options, const BpeModel::Rules& rules);

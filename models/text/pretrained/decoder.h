@@ -34,9 +34,9 @@ public:
     // other step, by name.
     static Decoder from(const Part& part);
 
-    // invalid: what becomes of bytes that are not UTF-8. Replaced as by the library: U+FFFD for each run of
-    // bytes that may begin a character, and of <0x00> to <0xFF> for each byte of a run that is not UTF-8
-    // throughout.
+    // invalid: what becomes of bytes that are not UTF-8. They are replaced as `tokenizers` does it. Byte-level
+    // pieces: a U+FFFD for each beginning of a character that is cut off, and for each other bad byte. Pieces
+    // from <0x00> to <0xFF>: if a run of them is not UTF-8 as a whole, a U+FFFD for each.
     std::string operator()(std::vector<std::string> pieces, InvalidUtf8 invalid) const;
 
     std::vector<Step> steps;

@@ -32,7 +32,8 @@ public:
     // From the "normalizer" of a tokenizer.json; null: no step. Throws FileError for any other step, by name.
     static Normalizer from(const Part& part);
 
-    // A byte that is not UTF-8 stays, but BERT's removes it as the U+FFFD that it would be elsewhere.
+    // A byte that is not UTF-8 is kept. BERT's normalizer removes it, as it removes the U+FFFD that Python
+    // makes of it.
     std::string operator()(std::string_view text) const;
 
     std::vector<Step> steps;

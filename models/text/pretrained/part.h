@@ -20,7 +20,7 @@ public:
     // The next value of the file, which is called `path` in errors, as "pre_tokenizer". Throws FileError for
     // one that has too many levels or values.
     static Part read(nn::checkpoint::JsonReader& json, std::string path) { return read(json, path, {}); }
-    // The same of an object of which `reads(name)` may read members itself, and then returns true.
+    // The same for an object. reads(name) may read a member itself, and then returns true.
     using Reads = std::function<bool(std::string_view name)>;
     static Part read(nn::checkpoint::JsonReader& json, std::string path, const Reads& reads);
 

@@ -12,7 +12,7 @@ namespace plaingrad::models::text::pretrained {
 class Pieces {
 public:
     static constexpr int32_t kNone = -1;
-    // Far more than any vocabulary has, and few enough for ids below a limit.
+    // A limit for pieces and ids, far above any vocabulary: a broken file cannot ask for more memory.
     static constexpr int64_t kMost = int64_t{1} << 20;
 
     // Whether the piece is new. Throws FileError naming `where` for one too many, and for an id above kMost.

@@ -40,7 +40,7 @@ public:
     // any other step and for any other regular expression, by name.
     static PreTokenizer from(const Part& part);
 
-    // Calls word() for each, none of them empty. is_first: nothing of the text comes before this.
+    // Calls word() for each word; none is empty. is_first: nothing of the text comes before this.
     void operator()(std::string_view text, bool is_first, const Word& word) const {
         cut(text, is_first, 0, word);
     }
