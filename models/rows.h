@@ -15,12 +15,12 @@ namespace plaingrad::models {
 //     }
 class Rows {
 public:
-    // All sentences, with their prompts; what the stepper has read beyond them is forgotten. Throws Error for
-    // empty prompts.
+    // All sentences, with their prompts. Throws Error for empty prompts.
     explicit Rows(Stepper& stepper);
 
     bool empty() const { return kept_.empty(); }
     // Reads the tokens of the rows that were kept -> logits (rows, V) of what follows. Then no row is kept.
+    // The first step reads the prompts; what the stepper had read beyond them is forgotten.
     // Throws Error for ends outside of the vocabulary.
     Tensor step();
     // The same, but each row reads the last `count` tokens of its sentence's text, as if nothing had been

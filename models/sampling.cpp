@@ -43,6 +43,7 @@ void sort_by_digits(const Real* logits, std::vector<int32_t>& ids) {
     for (std::size_t shift = 0; shift < 8 * sizeof(Key); shift += kDigitBits) {
         const auto digit = [&](int32_t id) {
             const Key bits = std::bit_cast<Key>(logits[id] + Real(0));  // of -0: those of 0
+            // Ascending, for descending logits: of negative numbers, the bits grow with their size.
             return static_cast<std::size_t>((bits & kSign ? bits : ~bits ^ kSign) >> shift) % kDigits;
         };
         std::vector<std::size_t> place(kDigits + 1);  // of the next id with this digit
@@ -88,7 +89,12 @@ std::vector<int32_t> candidates(const Real* logits, int64_t vocabulary, const Sa
             bound = logits[ids.front()];
     }
     check(!ids.empty(), "[sample] of a vocabulary of ", vocabulary, " no token may be drawn");
-    count >= vocabulary ? sort_by_digits(logits, ids) : std::sort_heap(ids.begin(), ids.end(), before);
+    if (count < vocabulary)
+        std::sort_heap(ids.begin(), ids.end(), before);
+    else if (vocabulary < 2000)  // below, counters would take longer than comparisons
+        std::sort(ids.begin(), ids.end(), before);
+    else
+        sort_by_digits(logits, ids);
     return ids;
 }
 

@@ -39,9 +39,10 @@ public:
     // stays. Throws Error if fewer were read.
     virtual void rewind(int64_t length) = 0;
 
-    Tokens prompts;  // (B, T), T >= 1: how the sentences begin; the search reads them first
-    // How many tokens of each prompt the next search need not read. A search sets it, so that others with the
-    // same stepper read the prompts no second time.
+    const Tokens prompts;  // (B, T), T >= 1: how the sentences begin; the search reads them first
+    // How many tokens of each prompt the next search need not read: a search sets it, so that others with the
+    // same stepper do not read the prompts again. After a search that drops or reorders sentences, which one
+    // with a beam or of several sentences does, the rows are no longer the prompts': start another stepper.
     int64_t known = 0;
     Specials specials;       // the model's; may be changed before a search
     int64_t max_length = 0;  // positions that the model has

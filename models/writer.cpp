@@ -98,6 +98,8 @@ std::string Writer::operator()(const std::string& prompt, const WritingOptions& 
 
 std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, const Rng& rng,
                                const std::function<void(const std::string&)>& on_text) const {
+    autograd::check(prompt.prompts.batch() == 1, "[Writer] continues one prompt, not ",
+                    prompt.prompts.batch());
     std::optional<text::PretrainedTokenizer::Stream> stream;
     if (tokenizer) {
         stream.emplace(*tokenizer);

@@ -66,7 +66,8 @@ struct Writer {
     std::string operator()(const std::string& prompt, const WritingOptions& options, const Rng& rng = Rng(1),
                            const std::function<void(const std::string&)>& on_text = {}) const;
     std::string operator()(const std::string& prompt) const { return (*this)(prompt, usual); }
-    // For several continuations of one prompt, each with an Rng of its own. The model reads the prompt once:
+    // For several continuations of one prompt, which this object's `start` returned, each with an Rng of its
+    // own. The model reads the prompt once:
     //     const auto prompt = write.start(write.encode("The"));
     //     for (uint64_t seed = 1; seed <= 3; ++seed)
     //         std::cout << "The" << write(*prompt, options, Rng(seed)) << "\n---\n";

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 
 namespace plaingrad::nn::checkpoint {
@@ -150,12 +151,6 @@ void InputFile::read_at(int64_t at, char* to, int64_t n) const {
     }
 }
 
-void InputFile::will_read([[maybe_unused]] int64_t at, [[maybe_unused]] int64_t n) const {
-#ifdef POSIX_FADV_WILLNEED  // macOS has none
-    posix_fadvise(file_, at, n, POSIX_FADV_WILLNEED);
-#endif
-}
-
 std::string read_file(const std::string& path) {
     InputFile file(path);
     std::string bytes;
@@ -178,11 +173,10 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
     // After a step has failed, no other is done, and the error gives its reason.
     const auto step = [&](const auto& call) {
         try {
-            if (failed == 0 && call() < 0)
+            if (failed == 0 && !thrown && call() < 0)
                 failed = errno;
         } catch (...) {
             thrown = std::current_exception();
-            failed = ECANCELED;
         }
     };
     struct stat old = {};
@@ -197,7 +191,7 @@ void replace_with(const std::string& path, bool keep, const Write& write) {
     if (file >= 0 && close(file) < 0 && failed == 0)
         failed = errno;
     step([&] { return keep ? rename(aside.c_str(), target.c_str()) : 0; });
-    if ((failed != 0 || !keep) && file >= 0)
+    if ((failed != 0 || thrown || !keep) && file >= 0)
         unlink(aside.c_str());
     if (lock >= 0)
         close(lock);

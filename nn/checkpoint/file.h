@@ -42,8 +42,6 @@ public:
     void append_to(std::string& bytes, int64_t n);  // the next n bytes; requires n <= left()
     // The n bytes from `at` on, which may be read by several threads at once; `left` stays as it is.
     void read_at(int64_t at, char* to, int64_t n) const;
-    // Asks the system to bring these bytes into its memory meanwhile, so that the disk is not idle.
-    void will_read(int64_t at, int64_t n) const;
 
 private:
     InputFile() = default;

@@ -94,6 +94,8 @@ Entry header_entry(const StateEntry& from, const std::string& path) {
     check(from.name != "__metadata__", path,
           ": no tensor can have the name \"__metadata__\"; give it another");
     check(from.tensor.defined(), path, ": tensor ", shown(from.name), " is empty: it was never assigned");
+    check(from.tensor.packed() == nullptr, path, ": tensor ", shown(from.name),
+          " is packed, for computing only; load the model again without packing to save it");
     return {.name = from.name, .dtype = kOurs, .shape = sizes_of(from)};
 }
 
@@ -111,8 +113,7 @@ SafeTensors::SafeTensors(std::string bytes, std::string where) {
     Header header = parse_header(std::string_view(bytes).substr(kLengthBytes, length),
                                  size - static_cast<int64_t>(data), where);
     auto read_at = [bytes = std::move(bytes), data](int64_t at, char* to, int64_t n) {
-        if (to != nullptr)
-            std::copy_n(bytes.data() + data + at, n, to);
+        std::copy_n(bytes.data() + data + at, n, to);
     };
     *this = SafeTensors(std::move(read_at), std::move(where), std::move(header));
 }
@@ -125,9 +126,7 @@ SafeTensors read(const std::string& path) {
     file->append_to(bytes, static_cast<int64_t>(length));
     const int64_t left = file->left(), data = file->size() - left;
     Header header = parse_header(std::string_view(bytes).substr(kLengthBytes), left, path);
-    const auto read_at = [file, data](int64_t at, char* to, int64_t n) {
-        to == nullptr ? file->will_read(data + at, n) : file->read_at(data + at, to, n);
-    };
+    const auto read_at = [file, data](int64_t at, char* to, int64_t n) { file->read_at(data + at, to, n); };
     return SafeTensors(read_at, path, std::move(header));
 }
 
@@ -154,10 +153,6 @@ void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) c
     }
 }
 
-void SafeTensors::will_copy(const Entry& entry) const {
-    read_at_(entry.begin, nullptr, entry.end - entry.begin);
-}
-
 Tensor SafeTensors::tensor(std::string_view name) const {
     const Entry* entry = find(name);
     check_file(entry != nullptr, where_, ": there is no tensor ", shown(name), "; this file has ",
@@ -180,7 +175,7 @@ std::vector<int64_t> sizes_of(const StateEntry& entry) {
     return sizes;
 }
 
-Tensor packed(const StateEntry& e) {
+Tensor in_file_order(const StateEntry& e) {
     const autograd::NoGrad no_grad;
     const Tensor own = e.columns < 0 ? e.tensor : autograd::slice(e.tensor, -1, e.first, e.first + e.columns);
     return e.transposed ? autograd::transpose(own, 0, 1) : own;
@@ -211,7 +206,8 @@ void write(const std::string& path, const std::vector<StateEntry>& entries, cons
     replace_file(path, 2 + sorted.size(), [&](std::size_t i) {
         if (i < 2)
             return i == 0 ? bytes_of(&length, 1) : std::string_view(text);
-        numbers = packed(*next++->second);
+        numbers = {};  // before the next one is made
+        numbers = in_file_order(*next++->second);
         return bytes_of(numbers.data(), numbers.numel());
     });
 }

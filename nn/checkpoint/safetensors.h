@@ -46,10 +46,9 @@ public:
     Tensor tensor(std::string_view name) const;
     // The same for some of its numbers, `n` of them from number `first` on. Several threads may read at once.
     void copy(const Entry& entry, int64_t first, int64_t n, Real* to) const;
-    void will_copy(const Entry& entry) const;  // soon: see InputFile::will_read
 
 private:
-    // Reads n bytes, the first of them `at` bytes after the header. To nullptr: will read them.
+    // Reads n bytes, the first of them `at` bytes after the header.
     using ReadAt = std::function<void(int64_t at, char* to, int64_t n)>;
 
     friend SafeTensors read(const std::string& path);
@@ -79,12 +78,13 @@ struct StateEntry {
 // The sizes that an entry has in the file,
 std::vector<int64_t> sizes_of(const StateEntry& entry);
 // and its numbers: a tensor without a graph, and a copy only where numbers are rearranged.
-Tensor packed(const StateEntry& entry);
+Tensor in_file_order(const StateEntry& entry);
 
 // Replaces the file in one step (file.h). Numbers are written as F32 (F64 in the double build), and
 // rearranged one entry after the other: a large model needs no second copy in memory. Names and metadata are
 // UTF-8. Throws Error naming the file if it cannot be written; if two tensors have the same name, or one is
-// called "__metadata__"; or if a Tensor is empty.
+// called "__metadata__"; or if a Tensor is empty,
+// or packed (nn/packing.h).
 void write(const std::string& path, const std::vector<StateEntry>& entries, const Metadata& metadata = {});
 
 }  // namespace plaingrad::nn::checkpoint

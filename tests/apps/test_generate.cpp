@@ -90,7 +90,9 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         const Result two = ran({folder.path, "--tokens", "30", "--seed", "4", "--n", "2", "--threads", "1"},
                                {.input = prompt + "\n"});
         CHECK(two.out == r.out + "---\n" + prompt + w(prompt, o, rng.fork(1)) + "\n");
-        CHECK(contains(two.err, "prompt: " + std::to_string(w.encode(prompt).size()) + " tokens in "));
+        const Result three = ran({folder.path, "--prompt", prompt, "--tokens", "2", "--n", "3"});
+        CHECK(contains(three.err, "prompt: " + std::to_string(w.encode(prompt).size()) + " tokens in "));
+        CHECK(contains(three.err, "; then 5 tokens in "));  // the first is chosen from what the prompt gives
         o.sampling = {.temperature = 0, .repetition_penalty = 1.3};
         CHECK(ran({folder.path, "--prompt", prompt, "--tokens", "30", "--temperature", "0",
                    "--repetition-penalty", "1.3"})

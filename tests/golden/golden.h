@@ -105,7 +105,7 @@ public:
         for (nn::checkpoint::StateEntry entry : state.entries) {
             const Tensor& x = entry.tensor;
             entry.tensor = x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
-            put("gradient/" + entry.name, nn::checkpoint::packed(entry));
+            put("gradient/" + entry.name, nn::checkpoint::in_file_order(entry));
         }
     }
     const std::map<std::string, Tensor>& all() const { return found_; }

@@ -100,7 +100,7 @@ Case training(const nn::AdamOptions& options) {
         }
         results.put("loss/losses", Tensor::from({10}, losses));
         for (const nn::checkpoint::StateEntry& entry : state_dict(model).entries) {
-            Tensor values = nn::checkpoint::packed(entry).clone();
+            Tensor values = nn::checkpoint::in_file_order(entry).clone();
             if (contains(entry.name, "in_proj_bias"))  // the keys' part has no gradient but rounding
                 std::fill_n(values.mutable_data() + 8, 8, Real(0));
             results.put("final/" + entry.name, values);

@@ -26,7 +26,7 @@ std::vector<std::string> names(const StateDict& state) {
 bool has(const StateDict& state, const std::string& name, const Shape& shape) {
     for (const nn::checkpoint::StateEntry& entry : state.entries)
         if (entry.name == name)
-            return nn::checkpoint::packed(entry).shape() == shape;
+            return nn::checkpoint::in_file_order(entry).shape() == shape;
     return false;
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("names: as torch.nn.Transformer has them", "[golden][names]") {
     // Every parameter occurs exactly once.
     int64_t count = 0;
     for (const nn::checkpoint::StateEntry& entry : state.entries)
-        count += nn::checkpoint::packed(entry).numel();
+        count += nn::checkpoint::in_file_order(entry).numel();
     CHECK(count == nn::parameter_count(model));
 }
 

@@ -109,7 +109,7 @@ private:
         for (checkpoint::StateEntry& entry : state.entries) {
             const Tensor x = entry.tensor;
             entry.tensor = x.has_grad() ? x.grad() : Tensor::zeros(x.shape());
-            results_.push_back({"gradient/" + entry.name, checkpoint::packed(entry)});
+            results_.push_back({"gradient/" + entry.name, checkpoint::in_file_order(entry)});
         }
     }
 

@@ -54,8 +54,10 @@ public:
     }
 
     void rewind(int64_t length) override {
-        for (Row& row : rows_)
+        for (Row& row : rows_) {
+            autograd::check(length <= std::ssize(row.read), "fewer than ", length, " tokens were read");
             row.read.resize(static_cast<std::size_t>(length));
+        }
     }
 
     std::vector<int> batches;  // of each step

@@ -2,8 +2,10 @@
 #include "autograd/packed_weights.h"
 #include "models/decoding.h"
 #include "models/sampling.h"
+#include "models/saved.h"
 #include "nn/packing.h"
 #include "tests/catch.h"
+#include "tests/folder.h"
 #include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
@@ -159,6 +161,9 @@ TEST_CASE("packed models: the other precision, training, cloning and saving thro
         error_of([&] { model.start(text, Precision::float32)->step(text); }).starts_with("[packed weight] "));
     CHECK(error_of([&] { nn::clone(model); }).starts_with("[Tensor] this weight "));
     CHECK(error_of([&] { nn::freeze(model, false); }).starts_with("[Tensor] this weight "));
+    const Folder folder;
+    CHECK(contains(error_of([&] { models::save(folder / "f", model); }), " is packed, for computing only; "));
+    CHECK(folder.files() == 0);
     CHECK(nn::parameters(model)[0].tensor.needs_grad() == false);
 }
 

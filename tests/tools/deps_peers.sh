@@ -7,7 +7,7 @@
 # usage: deps_peers.sh <python> <folder>
 python=$1 folder=$2
 has() { "$folder/bin/python" -c "import $1" 2>/dev/null; }
-if has 'torch, ctranslate2, numpy, gguf, llama_cpp' && [ -d "$folder/llm.c" ]; then
+if has 'torch, ctranslate2, numpy, gguf, llama_cpp' && [ -f "$folder/llm.c/train_gpt2.c" ]; then
     echo "make deps-peers: all is there, nothing to do"
     exit 0
 fi
@@ -16,7 +16,7 @@ if ! said=$("$python" -m venv "$folder" 2>&1); then
     exit 1
 fi
 
-missing=
+missing= reason=
 for module in numpy torch ctranslate2 gguf llama_cpp; do # each by itself: one peer is better than none
     has $module && continue
     package=$module
@@ -24,14 +24,15 @@ for module in numpy torch ctranslate2 gguf llama_cpp; do # each by itself: one p
     echo "make deps-peers: installing $package"
     said=$("$folder/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 $package 2>&1) &&
         has $module && continue
-    missing="$missing $package" reason="pip said: $(echo "$said" | tail -n 1)"
+    missing="$missing $package" reason="$reason; pip said: $(echo "$said" | tail -n 1)"
 done
-if ! [ -d "$folder/llm.c" ]; then
+if ! [ -f "$folder/llm.c/train_gpt2.c" ]; then
     echo "make deps-peers: fetching llm.c"
+    rm -rf "$folder/llm.c"
     said=$(git clone --quiet --depth 1 https://github.com/karpathy/llm.c "$folder/llm.c" 2>&1) ||
-        missing="$missing llm.c" reason="git said: $(echo "$said" | tail -n 1)"
+        missing="$missing llm.c" reason="$reason; git said: $(echo "$said" | tail -n 1)"
 fi
 if [ -n "$missing" ]; then
-    echo "make deps-peers: not installed:$missing; is there a network? $reason" >&2
+    echo "make deps-peers: not installed:$missing; is there a network?${reason#;}" >&2
     exit 1
 fi

@@ -33,16 +33,17 @@ struct Pace {
     double reading = 0, writing = 0;
 };
 
-// The prompt is read in the first of several texts.
+// Of several texts, the first one reads the prompt; and one after a text that was longer than the context.
 void write_one(const Writer& w, models::Stepper& prompt, const WriteSettings& s, const Rng& rng, Pace& pace) {
     models::WritingOptions options = s.writing;
     Clock::time_point before = Clock::now();
-    const bool reads = pace.reading == 0;
+    const bool reads = prompt.known == 0;
+    pace.read += reads ? prompt.prompts.length() : 0;
     bool first = true;
     options.done = [&] {
         const Clock::time_point now = Clock::now();
         (first && reads ? pace.reading : pace.writing) += seconds(now - before);
-        pace.written += first ? 0 : 1;
+        pace.written += first && reads ? 0 : 1;
         before = now;
         first = false;
         return false;
@@ -90,10 +91,10 @@ std::string described(const models::SamplingOptions& o) {
 void write(const Writer& w, const WriteSettings& s) {
     const std::vector<int32_t> ids = w.encode(s.prompt);
     const int64_t context = w.model.config.max_length;
-    Pace pace = {.read = std::ssize(ids)};
-    if (pace.read > context)
-        kit::say(
-            join("the prompt has ", kit::counted(pace.read, "token"), "; the model sees the last ", context));
+    if (std::ssize(ids) > context)
+        kit::say(join("the prompt has ", kit::counted(std::ssize(ids), "token"), "; the model sees the last ",
+                      context));
+    Pace pace;
     const auto prompt = w.start(ids);
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
     for (int64_t i = 0; i < s.n; ++i) {

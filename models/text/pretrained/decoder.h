@@ -34,9 +34,9 @@ public:
     // other step, by name.
     static Decoder from(const Part& part);
 
-    // invalid: what becomes of bytes that are not UTF-8. They are replaced as `tokenizers` does it. Byte-level
-    // pieces: a U+FFFD for each beginning of a character that is cut off, and for each other bad byte. Pieces
-    // from <0x00> to <0xFF>: if a run of them is not UTF-8 as a whole, a U+FFFD for each.
+    // invalid: what becomes of bytes that are not UTF-8. They are replaced as `tokenizers` does it. In
+    // byte-level pieces, each beginning of a character that is cut off becomes a U+FFFD, and so does each
+    // other bad byte. Of pieces from <0x00> to <0xFF>, each does if a run of them is not UTF-8 as a whole.
     std::string operator()(std::vector<std::string> pieces, InvalidUtf8 invalid) const;
 
     std::vector<Step> steps;

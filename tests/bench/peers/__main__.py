@@ -46,8 +46,8 @@ def find(args, folder):
     for module, name, make in (
             ("torch", "PyTorch", lambda: [PyTorch(p, args.python, folder) for p in ("float32", "bf16")]),
             ("ctranslate2", "CTranslate2", lambda: [CTranslate2(args.python, folder)]),
-            ("llama_cpp", "llama.cpp", lambda: [LlamaCpp(args.python)])):
-        version = output([args.python, "-c", f"import numpy, {module}; print({module}.__version__)"]).strip()
+            ("gguf, llama_cpp", "llama.cpp", lambda: [LlamaCpp(args.python)])):
+        version = output([args.python, "-c", f"import numpy, {module}; print({module.split()[-1]}.__version__)"]).strip()
         if version:
             contenders += make()
             versions.append(f"{name} {version}")

@@ -2,6 +2,7 @@
 import functools
 import glob
 import os
+import shlex
 import subprocess
 
 from process import Ended, Process
@@ -204,9 +205,13 @@ class LlmC(Contender):
     def compile(source, folder):
         """With the flags of its Makefile, for the processor at hand. Returns the program, or None."""
         program = f"{folder}/llmc_training"
-        command = [os.environ.get("CC", "cc"), "-Ofast", "-march=native", "-fopenmp", "-DOMP", "-w", f"-I{source}",
-                   f"{HERE}/llmc_training.c", "-o", program, "-lm"]
-        return program if subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0 else None
+        command = shlex.split(os.environ.get("CC", "cc")) + [
+            "-Ofast", "-march=native", "-fopenmp", "-DOMP", "-w", f"-I{source}", f"{HERE}/llmc_training.c",
+            "-o", program, "-lm"]
+        try:
+            return program if subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0 else None
+        except OSError:  # there is no such compiler
+            return None
 
     def first(self, workload):
         return {"threads": CORES}

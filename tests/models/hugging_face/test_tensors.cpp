@@ -186,7 +186,7 @@ TEST_CASE("hugging face tensors: which parameters are read and written", "[model
     for (const nn::checkpoint::StateEntry& e : in.entries)
         for (const FileTensor& t : tensors(g))
             if (t.name == e.name) {
-                const Tensor packed = nn::checkpoint::packed(e);
+                const Tensor packed = nn::checkpoint::in_file_order(e);
                 CHECK(std::vector<int64_t>(packed.shape().begin(), packed.shape().end()) == t.shape);
             }
     CHECK(in.entries.back().name == "lm_head.weight");
