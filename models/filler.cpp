@@ -36,19 +36,13 @@ std::vector<std::vector<Filling>> Filler::operator()(const std::string& text, in
     for (int32_t t = 0; t < std::ssize(ids); ++t)
         if (ids[static_cast<std::size_t>(t)] == mask_id)
             masks.push_back(t);
-    const int64_t T = std::ssize(ids), n = std::ssize(masks);
-    const Mode mode = Mode::eval().or_in(model.config.block.precision);
-    const Tokens read_ids(1, T, ids);
-    const Tensor x = model.backbone(read_ids, hiding_padding(read_ids), mode);  // (1, T, d_model)
-    const Tensor table = autograd::reshape(x, {T, x.size(-1)});                 // (T, d_model)
-    const Tensor read = autograd::embedding(table, Tokens(1, n, masks));        // (1, n, d_model)
-    const Tensor rows = autograd::reshape(model.logits(read, mode), {n, model.config.vocabulary});  // (n, V)
+    const Tensor rows = model.logits_at(Tokens(1, std::ssize(ids), ids), masks, Mode::eval());  // (n, V)
     // An embedding may have more rows than there are tokens: those beyond stand for no text.
     Specials beyond;
     beyond.never.resize(static_cast<std::size_t>(model.config.vocabulary - tokenizer.size()));
     std::iota(beyond.never.begin(), beyond.never.end(), static_cast<int32_t>(tokenizer.size()));
     std::vector<std::vector<Filling>> all;
-    for (int32_t i = 0; i < n; ++i) {
+    for (int32_t i = 0; i < std::ssize(masks); ++i) {
         all.emplace_back();
         const Live place = {.row = i, .ids = {}, .log_probability = 0};
         for (const Candidate& c : best_candidates({&place, 1}, rows, static_cast<std::size_t>(top), beyond))

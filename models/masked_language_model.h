@@ -16,9 +16,13 @@ struct MaskedLanguageModel {
     // a text without any token.
     Tensor operator()(const Tokens& ids, const Mode& mode, const Tokens& types = {}) const;
 
-    // The output part alone, for those positions whose tokens are asked for: x (..., d_model), of what the
-    // backbone returned -> (..., V), the same rows bit for bit.
-    Tensor logits(const Tensor& x, const Mode& mode) const;
+    // Only n rows of these logits, the same bit for bit: places, b*T + t each -> (n, V). Throws Error for a
+    // place that is not there.
+    Tensor logits_at(const Tokens& ids, const std::vector<int32_t>& places, const Mode& mode) const;
+
+    // cross_entropy((*this)(ids, mode), targets), targets (B, T) with padding where nothing is predicted (see
+    // text::mask_tokens). Computes logits only where something is, and never has all of these in memory.
+    Tensor loss(const Tokens& ids, const Tokens& targets, const Mode& mode) const;
 
     void visit(Visitor& v) const {
         v("backbone", backbone);
@@ -35,6 +39,11 @@ struct MaskedLanguageModel {
     nn::Linear transform;  // d_model -> d_model; BERT puts this, an activation and a norm before the output
     nn::Norm norm;
     OutputLayer output;
+
+private:
+    // What the output layer reads: x (..., d_model) -> (..., d_model), and for these places (1, n, d_model).
+    Tensor transformed(const Tensor& x, const Mode& mode) const;
+    Tensor transformed_at(const Tokens& ids, const std::vector<int32_t>& places, const Mode& mode) const;
 };
 
 }  // namespace plaingrad::models

@@ -77,6 +77,34 @@ TEST_CASE("masked language model: the parts, in their order", "[models][mlm]") {
     }
 }
 
+TEST_CASE("masked language model: the loss of the masked positions is that of all logits", "[models][mlm]") {
+    const Sentences text = sentences({6, 3, 5}, 7);
+    const text::MaskedTokens masked = text::mask_tokens(padded(text), {.end_id = 11, .rate = 0.4}, Rng(3));
+    for (const std::string& kind : kStacks)
+        for (const Mode& mode : {kEval, Mode::train(Rng(5))}) {
+            INFO(kind);
+            const MaskedLanguageModel m = masked_model(small_stack(kind));
+            const std::vector<nn::NamedParameter> parameters = nn::parameters(m);
+            const Tensor full = cross_entropy(m(masked.ids, mode), masked.targets);
+            full.backward();
+            std::vector<std::vector<Real>> wanted;
+            for (const nn::NamedParameter& p : parameters)
+                wanted.push_back(p.tensor.grad().to_vector());
+            nn::zero_grad(parameters);
+            const Tensor loss = m.loss(masked.ids, masked.targets, mode);
+            loss.backward();
+            CHECK(worst_error(loss, full) < 1e-6);
+            for (std::size_t i = 0; i < parameters.size(); ++i) {
+                INFO(parameters[i].name);
+                CHECK(worst_error(parameters[i].tensor.grad().to_vector(), wanted[i]) < 1e-5);
+            }
+        }
+    const MaskedLanguageModel m = masked_model(small_stack("bert"));
+    CHECK(contains(error_of([&] { m.loss(masked.ids, masked.targets.slice(0, 5), kEval); }),
+                   "each of the 3 x 6 ids needs a target, or padding: got 3 x 5"));
+    CHECK(contains(error_of([&] { m.logits_at(masked.ids, {18}, kEval); }), "18"));
+}
+
 TEST_CASE("masked language model: every token is seen from both sides", "[models][mlm]") {
     for (const std::string& kind : kStacks) {
         const MaskedLanguageModel model = masked_model(small_stack(kind));
