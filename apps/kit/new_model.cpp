@@ -12,7 +12,6 @@ using autograd::check;
 
 void add_new_options(Options& options, NewModel& s, const std::string& tokens, int64_t least,
                      const std::string& heads) {
-    options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
     options.add("--vocabulary", "N", "tokens: " + tokens, s.vocabulary, {.min = least, .max = 1 << 20});
     options.add("--layers", "N", "layers", s.layers, {.min = 1, .max = 1000});
     options.add("--heads", "N", "attention heads" + heads, s.heads, {.min = 1, .max = 1024});
@@ -35,11 +34,15 @@ void set_sizes(models::StackConfig& c, const NewModel& s) {
 // Another model's files would be overwritten, or, as its tokenizer.json, be read in place of the new ones.
 static void check_no_model(const std::string& folder) {
     std::error_code error;
+    check(!fs::exists(folder + "/config.json", error), folder,
+          "/config.json: there is a model already; give another folder");
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
         const fs::path name = entry.path().filename(), kind = name.extension();
         check(kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
                   name != "vocab.txt",
-              entry.path().string(), ": there is a model already; give another folder");
+              entry.path().string(),
+              ": this belongs to another model, or to one that was begun; remove it, or give another "
+              "folder");
     }
 }
 

@@ -66,9 +66,8 @@ void check_memory(double parameters) {
                     "fewer layers, or a smaller width, need less");
 }
 
-void check_memory_to_open(double parameters) {
-    const double weights = sizeof(autograd::Real) * parameters;
-    check_available(weights, join("memory: weights ", mib(weights), " MiB"), "a smaller model needs less");
+void check_memory_to_open(double bytes) {
+    check_available(bytes, join("memory: weights ", mib(bytes), " MiB"), "a smaller model needs less");
 }
 
 static void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {

@@ -35,7 +35,7 @@ double activation_bytes(const models::TransformerConfig& config, int64_t tokens)
 // is not enough memory to train so many parameters, which models::least_parameters knows.
 void check_heads(int64_t d_model, int64_t heads);
 void check_memory(double parameters);
-void check_memory_to_open(double parameters);  // the same for a model that is only used
+void check_memory_to_open(double bytes);  // the same for weights that are only used
 
 // Prints to standard error what a run needs: memory, disk space if there is a folder, and time. The time is
 // estimated from forward and backward passes over a few batches, for about a second; they do not change the

@@ -1,5 +1,6 @@
 #include "apps/kit/pretrained.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -10,13 +11,23 @@
 #include "apps/kit/progress.h"
 #include "autograd/base/check.h"
 #include "models/hugging_face/keys.h"
+#include "models/hugging_face/tensors.h"
 
 namespace plaingrad::kit {
 
 using autograd::check;
 using autograd::join;
 
-std::function<void(int64_t, int64_t)> opening(const std::string& path) {
+int64_t numbers_of(const models::hugging_face::Config& config) {
+    using models::hugging_face::FileTensor;
+    int64_t sum = 0;
+    for (const FileTensor& t : models::hugging_face::tensors(config))
+        if (t.use == FileTensor::Use::read_and_written)
+            sum += autograd::Shape(t.shape.data(), static_cast<int>(t.shape.size())).numel();
+    return sum;
+}
+
+std::function<void(int64_t, int64_t)> opening(const std::string& path, int64_t bytes_each) {
     std::error_code none;
     check(std::filesystem::exists(path, none), path,
           ": there is no such folder or file; `make tiny` trains small models, in build/tiny");
@@ -24,15 +35,13 @@ std::function<void(int64_t, int64_t)> opening(const std::string& path) {
         return {};
     const models::hugging_face::Folder folder(path);
     std::set<std::string> dtypes;
-    int64_t numbers = 0;
     double bytes = 0;
     for (const nn::checkpoint::SafeTensors& file : folder.files)
         for (const nn::checkpoint::Entry& entry : file.entries()) {
             dtypes.insert(nn::checkpoint::name_of(entry.dtype));
-            numbers += (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
             bytes += static_cast<double>(entry.end - entry.begin);
         }
-    check_memory_to_open(static_cast<double>(numbers));
+    check_memory_to_open(static_cast<double>(bytes_each) * static_cast<double>(numbers_of(folder.config)));
     std::string of;
     for (const std::string& dtype : dtypes)
         of += (of.empty() ? "" : ", ") + dtype;
@@ -53,6 +62,12 @@ void check_fine_tuning(const std::vector<std::string>& words, const models::RunS
     check_usage(!fresh || words.size() >= 2, "an argument is missing: MODEL FILE...; --help shows more");
     check_usage(!fresh || run.check || !run.save.empty(),
                 "--save FOLDER is missing: the trained model is written there");
+}
+
+void check_no_padding(const std::vector<int32_t>& ids, int32_t pad,
+                      const models::text::PretrainedTokenizer& tokenizer, const std::string& where) {
+    check(std::find(ids.begin(), ids.end(), pad) == ids.end(), where, ": no text to learn from may have ",
+          tokenizer.decode({pad}), ", which fills up shorter texts; remove it");
 }
 
 void print_sizes(const std::string& path, const std::string& kind, const models::StackConfig& c) {

@@ -14,9 +14,14 @@ namespace plaingrad::kit {
 
 // Before a model is opened: if it is a folder from Hugging Face, says on standard error what the folder has,
 // "gpt2: GPT2LMHeadModel, 2 files, 523.0 MiB of F32", and returns what shows the progress (see loading).
-// Throws Error if there is nothing at this path, or too little memory, and FileError as hugging_face::Folder
-// does.
-std::function<void(int64_t done, int64_t all)> opening(const std::string& path);
+// Throws Error if there is nothing at this path; for such a folder also if the memory is too small for its
+// weights, with `bytes_each` for a number, and FileError as hugging_face::Folder does.
+std::function<void(int64_t done, int64_t all)> opening(const std::string& path,
+                                                       int64_t bytes_each = sizeof(autograd::Real));
+
+// How many numbers the weights of such a folder have in memory: a tied one counts once, and what the model
+// does not use not at all.
+int64_t numbers_of(const models::hugging_face::Config& config);
 
 // On standard error: what it runs on (see announce), and a line for each note.
 void say_opened(const std::string& path, int64_t parameters, models::Precision precision,
@@ -24,6 +29,11 @@ void say_opened(const std::string& path, int64_t parameters, models::Precision p
 
 // The command line of a run that trains a folder further: MODEL FILE..., and --save. Throws UsageError.
 void check_fine_tuning(const std::vector<std::string>& words, const models::RunSettings& run);
+
+// In a batch, the token that pads would be taken for padding if a text named it: throws Error, beginning with
+// `where`, if the ids of a text to learn from have it.
+void check_no_padding(const std::vector<int32_t>& ids, int32_t pad,
+                      const models::text::PretrainedTokenizer& tokenizer, const std::string& where);
 
 // The parts of a run that trains a folder from Hugging Face further. It keeps its checkpoints as every run;
 // only its last file, the model, is one for others: with config.json, and the text files of the folder `from`
@@ -39,8 +49,8 @@ models::RunParts parts_for_others(const Model& model, const std::string& data,
                      const std::string& path, const models::Metadata& extra, const nn::Training* training) {
         if (path != folder.model())
             return as_checkpoint(path, extra, training);
+        models::hugging_face::write_text_files(texts, folder.path);  // first: a model has its tokenizer
         models::save_hugging_face(folder.path, model, config);
-        models::hugging_face::write_text_files(texts, folder.path);
     };
     parts.load = [&](const std::string&) {
         const models::hugging_face::Folder saved(folder.path);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "apps/kit/pretrained.h"
 #include "apps/programs/fill/new.h"
 #include "models/filler.h"
 #include "models/labeller.h"
@@ -243,26 +244,44 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK(contains(with({"--check"}).out, "ok   "));
     const std::string strange = folder.write("strange.txt", "\xe2\x82\xac\nthe lamp\nthe lamp\n");
     CHECK(contains(run("fill", {"train", fresh, strange, "--save", folder / "y", "--batch", "1"}).err,
-                   "1 line to learn from, 1 held out\n"));  // in the other there is nothing to mask
+                   "1 piece of lines to learn from, 1 held out\n"));  // in the other there is nothing to mask
     refused("fill", 2, {"train", fresh, file}, "--save FOLDER is missing");
     CHECK(contains(with({"--save", folder / "x", "--context", "13"}).err,
                    "--context 13: the model takes 3 to 12"));
     CHECK(contains(
         run("fill", {"train", fresh, folder.write("one.txt", "the lamp\n"), "--save", folder / "x"}).err,
-        "one.txt: a text of 1 line; two are needed"));
+        "one.txt: 1 piece of lines with something to mask; two are needed"));
+    CHECK(contains(run("fill", {"train", fresh, folder / "one.txt", strange, "--context", "3", "--save",
+                                folder / "pieces"})
+                       .err,
+                   "5 pieces of lines to learn from, 1 held out\n"));
+    const std::string none = folder.write("none.txt", "\xe2\x82\xac\n");
+    CHECK(contains(run("fill", {"train", fresh, none, none, "--save", folder / "x"}).err,
+                   "fill: the files: 0 pieces of lines with"));
+    // A text that names the padding is refused at once, at its line.
+    const std::string padded = folder.write("padded.txt", text + "the [PAD] burns\n");
+    refused("fill", 1, {"train", fresh, padded, "--save", folder / "x"},
+            "padded.txt:81: no text to learn from may have [PAD], which fills up shorter texts; remove it");
+    const std::string latin = folder.write("latin.txt", text + "the l\xe4mp\xe9\n");
+    CHECK(contains(run("fill", {"train", fresh, latin, "--steps", "1", "--save", folder / "latin"}).err,
+                   "latin.txt: bytes that are not text, read as U+FFFD: 2\n"));
+    CHECK(contains(run("fill", {"new", folder / "l", latin}).err,
+                   "latin.txt: bytes that are not text, read as U+FFFD: 2\n"));
     CHECK_FALSE(std::filesystem::exists(folder / "x"));
 }
 
 TEST_CASE("A vocabulary of pieces of words spells every word of its text", "[apps][fill]") {
     const std::string text = "Low lower lowest; né 日本 #a##b x x x";
     const Words five = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-    for (const int64_t count : {6, 40, 1000}) {
-        const Words pieces = fill::learn_pieces(text, count);
+    for (const int64_t count : {20, 40, 1000}) {
+        const auto [pieces, left_out] = fill::learn_pieces(text, count);
+        CHECK(std::ssize(pieces) <= count);
+        CHECK(left_out == 0);
         CHECK(Words(pieces.begin(), pieces.begin() + 5) == five);
         CHECK(std::set<std::string>(pieces.begin(), pieces.end()).size() == pieces.size());
         for (const std::string piece : {"l", "##o", "##w", "n", "##e", "日", "本", "#", ";", "x"})
             CHECK(std::count(pieces.begin(), pieces.end(), piece) == 1);
-        CHECK(std::count(pieces.begin(), pieces.end(), "low") == (count > 6 ? 1 : 0));
+        CHECK(std::count(pieces.begin(), pieces.end(), "low") == (count > 20 ? 1 : 0));
         const Folder folder;
         std::string lines;
         for (const std::string& piece : pieces)
@@ -274,4 +293,58 @@ TEST_CASE("A vocabulary of pieces of words spells every word of its text", "[app
         CHECK(tokenizer.decode(tokenizer.encode("lower lowest", {.add_special_tokens = false})) ==
               "lower lowest");
     }
+}
+
+TEST_CASE("A vocabulary that is too small for all characters has the most frequent ones", "[apps][fill]") {
+    const std::string text = "xy xy xy xy xz xz q";  // x 6 times, ##y 4, ##z 2, q once
+    const auto [pieces, left_out] = fill::learn_pieces(text, 7);
+    CHECK(pieces == Words{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "x", "##y"});
+    CHECK(left_out == 2);
+    CHECK(fill::learn_pieces(text, 9).left_out == 0);
+    CHECK(fill::learn_pieces(text, 10).pieces.back() == "xy");
+    const Folder folder;
+    const Result made = run("fill", {"new", folder / "m", folder.write("t", text), "--vocabulary", "7"});
+    CHECK(made.status == 0);
+    CHECK(contains(made.out, " random parameters, 7 tokens\n"));
+    CHECK(contains(made.err, "fill: words with one of the 2 rarest characters are read as [UNK]; a larger"));
+}
+
+TEST_CASE("fill train: no special token is masked or predicted", "[apps][fill]") {
+    const Folder folder;  // [UNK] is behind the words that are first, and a later one is at the end
+    write_bert<models::MaskedLanguageModel>(folder,
+                                            "[PAD]\n[CLS]\n[SEP]\n[MASK]\nthe\na\nday\nnight\n[UNK]\n");
+    const std::string unknown = folder.write("u", "strange words\nno others\n");
+    refused("fill", 1, {"train", folder.path, unknown, "--save", folder / "x"},
+            "u: 0 pieces of lines with something to mask");
+}
+
+TEST_CASE("Opening a folder needs memory for the weights that its model has", "[apps][hugging_face]") {
+    const Folder folder;
+    const auto model = write_bert<models::MaskedLanguageModel>(folder);
+    CHECK(kit::numbers_of(models::hugging_face::Folder(folder.path).config) == nn::parameter_count(model));
+}
+
+TEST_CASE("A trained folder gets its model behind all that belongs to it", "[apps][hugging_face]") {
+    const Folder from, to;
+    const auto model = write_bert<models::MaskedLanguageModel>(from);
+    kit::Options options({"fill"});
+    models::RunSettings settings;
+    settings.save = to / "run";
+    const models::RunFolder folder("fill", settings, options);
+    const models::RunParts parts =
+        kit::parts_for_others(model, "", folder, from.path, models::hugging_face::Folder(from.path).config);
+    std::filesystem::create_directories(to / "run/config.json");  // the model cannot be written
+    CHECK(error_of([&] { parts.save(folder.model(), {}, nullptr); }) != "");
+    CHECK(content(to / "run/vocab.txt") == content(from / "vocab.txt"));
+}
+
+TEST_CASE("new says what keeps it from writing into a folder", "[apps][fill]") {
+    const Folder folder;
+    const std::string text = folder.write("t", "a day a night");
+    folder.write("vocab.txt", "a\n");
+    refused("fill", 1, {"new", folder.path, text},
+            "vocab.txt: this belongs to another model, or to one that was begun; remove it, or give another");
+    folder.write("config.json", "{}");
+    refused("fill", 1, {"new", folder.path, text},
+            "config.json: there is a model already; give another folder");
 }

@@ -319,7 +319,8 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
     refused(1, {"new", folder / "x", text, "--d-model", "65536", "--layers", "1000"}, "MiB are available");
     const Folder other;  // whose tokenizer the new model would have
     other.write("tokenizer.json", "{}");
-    refused(1, {"new", other.path, text}, "tokenizer.json: there is a model already; give another folder");
+    refused(1, {"new", other.path, text},
+            "tokenizer.json: this belongs to another model, or to one that was begun; remove it, or give");
     CHECK_FALSE(std::filesystem::exists(other / "config.json"));
     CHECK_FALSE(std::filesystem::exists(folder / "x"));
 }

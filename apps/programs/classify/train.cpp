@@ -92,15 +92,6 @@ kit::Subject subject(const Labeller& l, const Corpus& corpus) {
     return s;
 }
 
-// In a batch, the token that pads would be taken for padding if a text named it.
-void check_no_padding(const Labeller& l, const Example& e) {
-    const std::vector<int32_t> ids = l.encode(e.text).ids;
-    const int32_t pad = l.model.config.stack.specials.pad;
-    autograd::check(std::find(ids.begin(), ids.end(), pad) == ids.end(), e.where,
-                    ": no text to learn from may have ", l.tokenizer->decode({pad}),
-                    ", which fills up shorter texts; remove it");
-}
-
 Labeller from_folder(const std::vector<std::string>& labels, const Settings& s) {
     Labeller l = Labeller::based_on(s.from, labels, Rng(static_cast<uint64_t>(s.seed)).fork("model"),
                                     kit::opening(s.from));
@@ -144,7 +135,8 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
     }
     if (l.tokenizer)  // others know only words
         for (const Example& e : corpus.training)
-            check_no_padding(l, e);
+            kit::check_no_padding(l.encode(e.text).ids, l.model.config.stack.specials.pad, *l.tokenizer,
+                                  e.where);
     return l;
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "apps/kit/pipe.h"
+#include "apps/kit/program.h"
 #include "models/presets.h"
+#include "models/text/lines.h"
 #include "models/text/merges.h"
 #include "models/text/pretrained/normalizer.h"
 #include "models/text/pretrained/pre_tokenizer.h"
@@ -19,7 +22,7 @@ static const std::vector<std::string> kSpecials = {"[PAD]", "[UNK]", "[CLS]", "[
 void add_new_options(kit::Options& options, kit::NewModel& s) {
     options.rest("FOLDER FILE...", "where to write it; texts to learn the tokens from", s.words,
                  {.least = 2});
-    kit::add_new_options(options, s, "five special ones, all characters, and parts of words", 6);
+    kit::add_new_options(options, s, "five special ones, characters, and parts of words", 6);
 }
 
 namespace {
@@ -44,26 +47,54 @@ std::vector<models::text::Symbol> symbols_of(std::string_view word, models::text
     return symbols;
 }
 
+// Adds the text's words, and their characters as symbols: at most `most` of them, the most frequent ones;
+// words that have another are left out. Returns how many characters are.
+int64_t add_words(const std::string& text, int64_t most, models::text::Vocabulary& kept,
+                  std::vector<Merges::Word>& words) {
+    const models::text::WordCounts counts = words_of(text);
+    models::text::Vocabulary all;
+    std::vector<int64_t> often, order;
+    for (int64_t i = 0; i < counts.size(); ++i) {
+        words.push_back({symbols_of(counts.word(i), all), counts.count(i)});
+        often.resize(static_cast<std::size_t>(all.size()));
+        for (const models::text::Symbol& symbol : words.back().symbols)
+            often[static_cast<std::size_t>(symbol.id)] += words.back().count;
+    }
+    for (int64_t id = models::text::kFirstFreeId; id < all.size(); ++id)
+        order.push_back(id);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        return often[static_cast<std::size_t>(a)] > often[static_cast<std::size_t>(b)];
+    });
+    const int64_t left_out = std::max<int64_t>(0, std::ssize(order) - most);
+    order.resize(order.size() - static_cast<std::size_t>(left_out));
+    std::sort(order.begin(), order.end());
+    for (const int64_t id : order)
+        kept.add(all.word(static_cast<int32_t>(id)));
+    std::erase_if(words, [&](Merges::Word& word) {
+        for (models::text::Symbol& symbol : word.symbols)
+            if ((symbol.id = kept.id(all.word(symbol.id))) == models::text::kUnk)
+                return true;
+        return false;
+    });
+    return left_out;
+}
+
 }  // namespace
 
-std::vector<std::string> learn_pieces(const std::string& text, int64_t count) {
-    const models::text::WordCounts counts = words_of(text);
+Pieces learn_pieces(const std::string& text, int64_t count) {
     Merges merges;
     std::vector<Merges::Word> words;
-    for (int64_t i = 0; i < counts.size(); ++i)
-        words.push_back({symbols_of(counts.word(i), merges.symbols), counts.count(i)});
-    const int64_t reserved = models::text::kFirstFreeId,
-                  characters = merges.symbols.size() - reserved + std::ssize(kSpecials);
-    merges.learn(std::move(words), std::max<int64_t>(0, count - characters), 2);
-    std::vector<std::string> pieces = kSpecials;
+    const int64_t reserved = models::text::kFirstFreeId, most = count - std::ssize(kSpecials);
+    Pieces all = {kSpecials, add_words(text, most, merges.symbols, words)};
+    merges.learn(std::move(words), most - (merges.symbols.size() - reserved), 2);
     for (int64_t id = reserved; id < merges.symbols.size(); ++id) {
         std::string piece = merges.symbols.word(static_cast<int32_t>(id));
         // Joined, "lig" and "##ht" are "lig##ht". The mark # is a word of its own: it is in no other.
         for (std::size_t at = 0; (at = piece.find("##", at + 1)) != piece.npos;)
             piece.erase(at, 2);
-        pieces.push_back(std::move(piece));
+        all.pieces.push_back(std::move(piece));
     }
-    return pieces;
+    return all;
 }
 
 // As BertTokenizer in transformers reads it.
@@ -88,7 +119,13 @@ static void save_tokenizer(const std::vector<std::string>& pieces, const kit::Ne
 void make_new(const kit::NewModel& s) {
     models::StackConfig c = models::bert();
     kit::set_sizes(c, s);
-    const std::vector<std::string> pieces = learn_pieces(kit::begin_new(s, c), s.vocabulary);
+    int64_t replaced = 0;
+    const std::string text = models::text::replace_invalid_utf8(kit::begin_new(s, c), replaced);
+    kit::report_replaced(s.words.size() == 2 ? s.words[1] : "the files", replaced);
+    const auto [pieces, left_out] = learn_pieces(text, s.vocabulary);
+    if (left_out > 0)
+        kit::say(autograd::join(kit::name(), ": words with one of the ", left_out,
+                                " rarest characters are read as [UNK]; a larger --vocabulary has them all"));
     c.vocabulary = std::ssize(pieces);
     c.specials = {.start = 2, .ends = {3}, .pad = 0, .never = {}};  // of kSpecials
     save_tokenizer(pieces, s);

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 
 #include "apps/kit/pieces.h"
+#include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
-#include "autograd/base/mapped.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
 
@@ -25,7 +24,6 @@ void add_train_options(kit::Options& options, TrainSettings& s) {
     options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
                  {}, kit::Options::Rest::files);
     kit::add_run_options(options, s.run);
-    options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
     options.add("--context", "N", "tokens of a line at most, longer ones are cut; 0: what the model takes",
                 s.context, {.max = 1 << 20});
     kit::add_text_training(options, s, "lines");
@@ -41,48 +39,76 @@ Filler open_model(const std::string& path, const std::string& precision) {
 
 namespace {
 
-// What may be masked: all ids behind the special ones, which are the first.
-models::text::MaskingOptions masking_of(const Filler& f, const std::string& path) {
-    const int32_t pad = f.model.config.specials.pad;
-    Sequence special = f.tokenizer.encode("");
-    check(special.size() == 2 && pad != Tokens::kNoPadding, path,
-          ": training needs a tokenizer that puts one token before a text and one behind it, and a "
-          "pad_token_id");
-    special.insert(special.end(), {f.mask_id, pad});
-    const auto size = static_cast<int32_t>(f.tokenizer.size());
-    const int32_t first = *std::max_element(special.begin(), special.end()) + 1;
-    check(first < size, path, ": training needs special tokens that come before all others");
-    return {.mask = f.mask_id, .first_id = first, .end_id = size};
+struct File {
+    std::string name;
+    std::vector<std::string> lines;
+};
+std::vector<File> read_files(const std::vector<std::string>& words) {
+    std::vector<File> files;
+    for (std::size_t i = 1; i < words.size(); ++i) {  // behind the model
+        int64_t replaced = 0;
+        files.push_back({words[i], models::text::read_lines_leniently(words[i], replaced)});
+        kit::report_replaced(words[i], replaced);
+    }
+    return files;
 }
 
-// The lines of all files, each between [CLS] and [SEP], in rows of at most `context` tokens.
-// Rows without anything to mask are left out.
-std::vector<Sequence> rows_of(const Filler& f, const std::vector<kit::File>& files, int64_t context,
-                              const models::text::MaskingOptions& masking) {
+// The same for the same lines, however they are spread over files.
+std::string fingerprint(const std::vector<File>& files) {
+    std::vector<std::string> all;
+    for (const File& file : files)
+        all.insert(all.end(), file.lines.begin(), file.lines.end());
+    return models::text::fingerprint(all);
+}
+
+// What may be masked: the widest range of ids without a special one. Special tokens are usually the first,
+// or, if they were added to a model later, the last.
+models::text::MaskingOptions masking_of(const Filler& f, const std::string& path) {
+    const int32_t pad = f.model.config.specials.pad, size = static_cast<int32_t>(f.tokenizer.size());
+    check(f.tokenizer.encode("").size() == 2 && pad != Tokens::kNoPadding, path,
+          ": training needs a tokenizer that puts one token before a text and one behind it, and a "
+          "pad_token_id");
+    models::text::MaskingOptions widest = {.mask = f.mask_id, .first_id = 0};
+    for (int32_t first = 0, id = 0; id <= size; ++id)
+        if (id == size || id == pad || id == f.mask_id ||
+            f.tokenizer.decode({id}, {.skip_special_tokens = true}).empty()) {
+            if (id - first > widest.end_id - widest.first_id)
+                widest.first_id = first, widest.end_id = id;
+            first = id + 1;
+        }
+    check(widest.first_id < widest.end_id, path, ": training needs tokens that are not special");
+    return widest;
+}
+
+// The lines of all files, each between [CLS] and [SEP], in pieces of at most `context` tokens.
+// Pieces without anything to mask are left out.
+std::vector<Sequence> pieces_of(const Filler& f, const std::vector<File>& files, int64_t context,
+                                const models::text::MaskingOptions& masking) {
     const Sequence around = f.tokenizer.encode("");
-    std::vector<Sequence> rows;
-    for (const kit::File& file : files) {
-        std::istringstream lines(file.text);
-        for (std::string line; std::getline(lines, line);) {
-            const Sequence ids = f.tokenizer.encode(line, {.add_special_tokens = false});
+    const auto may_be_masked = [&](int32_t id) { return id >= masking.first_id && id < masking.end_id; };
+    std::vector<Sequence> pieces;
+    for (const File& file : files)
+        for (std::size_t line = 0; line < file.lines.size(); ++line) {
+            const Sequence ids = f.tokenizer.encode(file.lines[line], {.add_special_tokens = false});
+            kit::check_no_padding(ids, f.model.config.specials.pad, f.tokenizer,
+                                  join(file.name, ":", line + 1));
             const int64_t most = context - std::ssize(around);
             for (auto first = ids.begin(); first != ids.end();) {
                 const auto last = first + std::min<int64_t>(most, ids.end() - first);
-                if (*std::max_element(first, last) >= masking.first_id) {
-                    rows.push_back({around.front()});
-                    rows.back().insert(rows.back().end(), first, last);
-                    rows.back().push_back(around.back());
+                if (std::any_of(first, last, may_be_masked)) {
+                    pieces.push_back({around.front()});
+                    pieces.back().insert(pieces.back().end(), first, last);
+                    pieces.back().push_back(around.back());
                 }
                 first = last;
             }
         }
-    }
-    return rows;
+    return pieces;
 }
 
 // The mean of -log p of what was masked.
 autograd::Tensor mean_loss(const Filler& f, const MaskedTokens& masked, const nn::Mode& mode) {
-    return cross_entropy(f.model(masked.ids, mode), masked.targets);
+    return f.model.loss(masked.ids, masked.targets, mode);
 }
 int64_t masks(const MaskedTokens& masked) {
     const Sequence& ids = masked.targets.ids();
@@ -114,11 +140,11 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const int64_t most = f.model.config.max_length, context = s.context > 0 ? s.context : most;
     kit::check_usage(context <= most && context >= 3, "--context ", context, ": the model takes 3 to ", most);
     const models::text::MaskingOptions masking = masking_of(f, s.words[0]);
-    const std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes);
-    std::vector<Sequence> rows = rows_of(f, files, context, masking);
+    const std::vector<File> files = read_files(s.words);
+    std::vector<Sequence> rows = pieces_of(f, files, context, masking);
     const int64_t all = std::ssize(rows), learned = all * 9 / 10;
-    check(learned > 0, files[0].name, ": a text of ", kit::counted(all, "line"),
-          "; two are needed, as a tenth is held out");
+    check(learned > 0, files.size() == 1 ? files[0].name : "the files", ": ", kit::counted(all, "piece"),
+          " of lines with something to mask; two are needed, as a tenth is held out");
 
     const Rng rng(static_cast<uint64_t>(s.seed));
     const auto masked = [&](const Tokens& tokens, const Rng& of) { return mask_tokens(tokens, masking, of); };
@@ -135,12 +161,11 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     nn::TrainingOptions options = kit::training_options(
         s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
     options.validation_loss = [&] { return measure(f, held_out).nats; };
-    models::Run run(
-        folder,
-        kit::parts_for_others(f.model, models::text::fingerprint(autograd::mapped(files, &kit::File::text)),
-                              folder, s.words[0], models::hugging_face::Folder(s.words[0]).config),
-        {}, options.adam);
-    kit::say(join(kit::counted(learned, "line"), " to learn from, ", all - learned, " held out"));
+    models::Run run(folder,
+                    kit::parts_for_others(f.model, fingerprint(files), folder, s.words[0],
+                                          models::hugging_face::Folder(s.words[0]).config),
+                    {}, options.adam);
+    kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
     if (run.training.adam.steps() == 0 && !s.run.check)
         kit::say("held out, before: " + described(measure(f, held_out)));
     kit::Batches batches(rows, true, context, pad, rng.fork("batches"));

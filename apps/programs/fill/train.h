@@ -16,7 +16,6 @@ struct TrainSettings : kit::TextTraining {
 
     models::RunSettings run = {};
     std::vector<std::string> words = {};  // the model, and the files
-    bool bytes = false;
     int64_t context = 0, seed = 1;
 };
 

@@ -14,6 +14,7 @@ void add_new_options(kit::Options& options, NewSettings& s) {
     options.rest("FOLDER FILE...", "where to write it; texts to learn the tokens from", s.words,
                  {.least = 2});
     options.add("--family", "what the layers are made of", s.family, {"gpt2", "llama"});
+    options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
     kit::add_new_options(options, s, "256 bytes, the end of a text, and byte pairs", 257,
                          "; llama: of queries, twice as many as of keys and values");
 }

@@ -69,9 +69,11 @@ kit::Labels names_of_tokens(const Writer& w) {
 }  // namespace
 
 Writer open_model(const std::string& path, const std::string& precision, bool packed) {
-    models::WriterLoad options = {.on_progress = kit::opening(path), .packed = packed};
+    models::WriterLoad options = {.packed = packed};
     if (!precision.empty())
         options.precision = kit::precision_of(precision);
+    const bool halves = packed && options.precision == models::Precision::bf16;
+    options.on_progress = halves ? kit::opening(path, 2) : kit::opening(path);
     Writer w = Writer::load(path, options);
     kit::say_opened(path, nn::parameter_count(w.model), w.model.config.block.precision, w.notes);
     return w;
