@@ -54,7 +54,7 @@ TEST_CASE("writer: a folder's text is that of its model and its tokenizer", "[mo
                 CHECK(text == plainly(w, prompt, o, Rng(2)));
                 CHECK(streamed == text);
                 const auto start = w.start(w.encode(prompt));
-                for (const uint64_t seed : {2, 3, 2})  // one after the other
+                for (const uint64_t seed : {2u, 3u, 2u})  // one after the other
                     CHECK(w(*start, o, Rng(seed)) == plainly(w, prompt, o, Rng(seed)));
             }
         CHECK(w("All") == w("All", w.usual, Rng(1)));
