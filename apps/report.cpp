@@ -34,6 +34,7 @@ void main_program(kit::Options& options) {
     options.parse();
     if (file.empty())
         file = (std::filesystem::path(folders[0]) / "report.html").string();
+    kit::check_page(file);
     nn::checkpoint::replace_file(file,
                                  {kit::html_page(models::listed(folders), autograd::mapped(folders, read))});
     kit::say("report: " + file);

@@ -1,6 +1,7 @@
 #include "models/labeller.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 
@@ -155,6 +156,8 @@ std::vector<std::vector<double>> Labeller::probabilities(const std::vector<std::
             autograd::mapped(batch, [&](int64_t i) { return read[static_cast<std::size_t>(i)]; });
         const Tensor p = autograd::softmax(logits(inputs(texts_of_batch), Mode::eval()));  // (B, classes)
         const Real* row = p.data();
+        check(std::all_of(row, row + p.numel(), [](Real x) { return std::isfinite(x); }),
+              "[Labeller] a probability is not a number; the model's weights are broken");
         for (const int64_t i : batch) {
             all[static_cast<std::size_t>(i)].assign(row, row + labels.size());
             row += labels.size();

@@ -26,8 +26,10 @@ Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::A
     const nn::checkpoint::FieldReader read{folder.checkpoint, folder.program + ".", folder.last()};
     std::string data;
     read("data", data);
-    autograd::check(data == parts.data, folder.last(), ": the run began with other training or validation ",
-                    "data than these files; it can only continue with the same");
+    // What was saved before the tokens were compared ends with the texts.
+    autograd::check(data == parts.data || parts.data.starts_with(data + "; tokens "), folder.last(),
+                    ": the run began with other training or validation data than these files, or with "
+                    "another tokenizer; it can only continue with the same");
     load_weights(folder.last(), parts.state);
     load_training(folder.last(), training);
     read("validation", validation);

@@ -60,8 +60,8 @@ void RunFolder::lock() {
         check(locked_ || why == ENOENT, path,
               ": this folder cannot be locked: ", std::generic_category().message(why));
     } while (!is_mine());  // its owner may have removed the folder between opening and locking
-    for (const char* const name :
-         {"last.safetensors", "best.safetensors", "model.safetensors", "log.csv", "report.jsonl"})
+    for (const char* const name : {"last.safetensors", "config.json", "best.safetensors", "model.safetensors",
+                                   "log.csv", "report.jsonl"})
         claim(name);
 }
 
@@ -69,7 +69,9 @@ void RunFolder::claim(const std::string& name) const {
     std::error_code none;
     nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
     check(resumes_ || !fs::exists(file(name), none), file(name),
-          ": there is a run in this folder already; continue it with --resume ", top);
+          fs::exists(last(), none)
+              ? ": there is a run in this folder already; continue it with --resume " + top
+              : ": this belongs to a model, or to another run; give another folder");
 }
 
 void RunFolder::make() {

@@ -88,8 +88,8 @@ public:
     Setting& preset(Text name, Text help, std::string& value, const Words& choices,
                     const std::function<void(const Settings&)>& apply);
     // The positional arguments, such as the files to learn from. A checkpoint keeps them, except for
-    // this_call.
-    enum class Rest { this_call, names, files };
+    // this_call. model_and_files: a model's folder, and files. To resume, the folder can be given alone.
+    enum class Rest { this_call, names, files, model_and_files };
     void rest(Words& words, Rest kind) { lists_[0] = {"", &words, kind}; }
 
     bool was_given(Text name) const;

@@ -30,6 +30,8 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
     w.usual.stop = generation.stop;
     if (generation.max_tokens > 0)
         w.usual.max_tokens = generation.max_tokens;
+    else if (generation.max_length > 0)
+        w.usual.max_tokens = w.usual.max_length = generation.max_length;
     if (!generation.ends.empty())
         config.specials.ends = generation.ends;
     w.notes = folder.notes;
@@ -100,6 +102,11 @@ std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, c
                                const std::function<void(const std::string&)>& on_text) const {
     autograd::check(prompt.prompts.batch() == 1, "[Writer] continues one prompt, not ",
                     prompt.prompts.batch());
+    const int64_t longest = options.max_length, room = longest - prompt.prompts.length();
+    autograd::check(
+        longest == 0 || room > 0, "the prompt has ", prompt.prompts.length(),
+        " tokens, and max_length allows ", longest,
+        " with what is written; a number of new tokens instead of it (--tokens) has no such limit");
     std::optional<text::PretrainedTokenizer::Stream> stream;
     if (tokenizer) {
         stream.emplace(*tokenizer);
@@ -115,7 +122,7 @@ std::string Writer::operator()(Stepper& prompt, const WritingOptions& options, c
     };
     const GenerationOptions of_ids = {
         .sampling = options.sampling,
-        .max_tokens = options.max_tokens,
+        .max_tokens = longest > 0 ? std::min(room, options.max_tokens) : options.max_tokens,
         .slide = !lines,
         .done = [&](int64_t) { return stops.found() || (options.done && options.done()); }};
     generate(prompt, rng, of_ids, [&](int64_t, int32_t id) {

@@ -30,6 +30,7 @@ namespace plaingrad::models {
 struct WritingOptions {
     SamplingOptions sampling = {};
     int64_t max_tokens = 200;            // new ones, the end not counted
+    int64_t max_length = 0;              // of prompt and text together; 0: any
     std::vector<std::string> stop = {};  // the text ends before the first of these strings
     // Asked after each token that was drawn: whether the text ends here.
     std::function<bool()> done = {};

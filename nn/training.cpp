@@ -107,6 +107,8 @@ StepReport take_step(int64_t step, Training& training, const Rng& dropout, const
     training.adam.zero_grad();
     const Sum now = accumulate(step, dropout, loss_of, options);
     const double norm = grad_norm(parameters) * now.grad_scale;
+    check(step > 1 || std::isfinite(now.loss), "[train] step 1: the loss is ", now.loss,
+          "; the weights that it begins with are broken");
     if (!std::isfinite(now.loss) || !std::isfinite(norm))
         throw autograd::Error(autograd::join("[train] step ", step, ": the loss is ", now.loss,
                                              " and the gradient's norm ", norm, place_of_failure(parameters),

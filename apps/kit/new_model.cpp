@@ -4,6 +4,7 @@
 
 #include "apps/kit/pieces.h"
 #include "apps/kit/plan.h"
+#include "apps/kit/pretrained.h"
 
 namespace plaingrad::kit {
 
@@ -29,21 +30,6 @@ void set_sizes(models::StackConfig& c, const NewModel& s) {
     c.block.d_model = s.d_model;
     c.block.n_heads = s.heads;
     c.block.d_ff = 4 * s.d_model;
-}
-
-// Another model's files would be overwritten, or, as its tokenizer.json, be read in place of the new ones.
-static void check_no_model(const std::string& folder) {
-    std::error_code error;
-    check(!fs::exists(folder + "/config.json", error), folder,
-          "/config.json: there is a model already; give another folder");
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-        const fs::path name = entry.path().filename(), kind = name.extension();
-        check(kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
-                  name != "vocab.txt",
-              entry.path().string(),
-              ": this belongs to another model, or to one that was begun; remove it, or give another "
-              "folder");
-    }
 }
 
 std::string begin_new(const NewModel& s, const models::StackConfig& config) {

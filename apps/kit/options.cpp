@@ -17,7 +17,7 @@ void Options::rest(const std::string& argument, const std::string& help, Words& 
     rest_argument_ = argument;
     rest_help_ = help;
     rest_count_ = count;
-    names_files_ = kind == Rest::files;
+    names_files_ = kind == Rest::files || kind == Rest::model_and_files;
 }
 
 void Options::add_common(int64_t& seed, const std::string& help) {

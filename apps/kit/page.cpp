@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "apps/kit/json.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::kit {
 
@@ -22,6 +23,17 @@ static std::string thinned(const std::string& log) {
     return kept;
 }
 
+constexpr std::string_view kData = "<script type=\"application/json\" id=\"data\">";
+
+void check_page(const std::string& file) {
+    nn::checkpoint::check_can_replace(file);
+    if (!nn::checkpoint::exists(file))
+        return;
+    const std::string text = nn::checkpoint::read_file(file);
+    autograd::check(text.empty() || (text.starts_with("<!doctype html>") && text.find(kData) != text.npos),
+                    file, ": this file is there already, and it is no page about a run; give another name");
+}
+
 std::string html_page(const std::string& title, const std::vector<PageRun>& runs, int64_t reload) {
     std::vector<std::vector<std::string>> all;
     for (const PageRun& run : runs)
@@ -31,8 +43,7 @@ std::string html_page(const std::string& title, const std::vector<PageRun>& runs
     for (std::size_t at = data.find('<'); at != data.npos; at = data.find('<', at))
         data.replace(at, 1, "\\u003c");
     std::string text(run_page);
-    constexpr std::string_view place = "DATA</script>";
-    return text.replace(text.find(place), 4, data);
+    return text.replace(text.find(kData) + kData.size(), std::string_view("DATA").size(), data);
 }
 
 }  // namespace plaingrad::kit

@@ -18,4 +18,7 @@ struct PageRun {
 // seconds; 0: never.
 std::string html_page(const std::string& title, const std::vector<PageRun>& runs, int64_t reload = 0);
 
+// Before a page is written: throws Error if this file cannot be, or if it is something else than such a page.
+void check_page(const std::string& file);
+
 }  // namespace plaingrad::kit

@@ -64,6 +64,21 @@ void check_fine_tuning(const std::vector<std::string>& words, const models::RunS
                 "--save FOLDER is missing: the trained model is written there");
 }
 
+void check_no_model(const std::string& folder) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    check(!fs::exists(folder + "/config.json", error), folder,
+          "/config.json: there is a model already; give another folder");
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+        const fs::path name = entry.path().filename(), kind = name.extension();
+        check(kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
+                  name != "vocab.txt",
+              entry.path().string(),
+              ": this belongs to another model, or to one that was begun; remove it, or give another "
+              "folder");
+    }
+}
+
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad,
                       const models::text::PretrainedTokenizer& tokenizer, const std::string& where) {
     check(std::find(ids.begin(), ids.end(), pad) == ids.end(), where, ": no text to learn from may have ",

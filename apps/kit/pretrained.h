@@ -30,6 +30,10 @@ void say_opened(const std::string& path, int64_t parameters, models::Precision p
 // The command line of a run that trains a folder further: MODEL FILE..., and --save. Throws UsageError.
 void check_fine_tuning(const std::vector<std::string>& words, const models::RunSettings& run);
 
+// Before a model is written into a folder: throws Error if another model's files would be overwritten there,
+// or, as a tokenizer.json, be read in place of the new ones.
+void check_no_model(const std::string& folder);
+
 // In a batch, the token that pads would be taken for padding if a text named it: throws Error, beginning with
 // `where`, if the ids of a text to learn from have it.
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad,
@@ -42,8 +46,8 @@ template <class Model>
 models::RunParts parts_for_others(const Model& model, const std::string& data,
                                   const models::RunFolder& folder, const std::string& from,
                                   const models::hugging_face::Config& config) {
-    if (folder.exists())
-        folder.claim("config.json");  // which the end will write
+    if (folder.exists() && !folder.resumes())
+        check_no_model(folder.path);
     models::RunParts parts = models::parts_of(model, {}, data);
     parts.save = [&, config, texts = models::hugging_face::read_text_files(from), as_checkpoint = parts.save](
                      const std::string& path, const models::Metadata& extra, const nn::Training* training) {

@@ -98,7 +98,7 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Pl
         return;
     log_as_json(true);  // of a resumed run, without the rows that will come again
     if (!run.folder.run.report.empty())
-        nn::checkpoint::check_can_replace(run.folder.run.report);
+        check_page(run.folder.run.report);
     std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
     for (int64_t i = 0; i < 4; ++i) {
         LayerTimes times(run.parts.parameters);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "apps/kit/page.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
@@ -24,7 +25,11 @@ void add_report_options(Options& options, models::RunSettings& run) {
     options.add("--plot", "draw the curve of the loss at the end", run.plot).this_call();
     options
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
-        .this_call();
+        .this_call()
+        .set = [&run](const std::string& file) {
+        check_page(file);  // before hours of training
+        run.report = file;
+    };
     options
         .add("--report-every", "N", "write the page again every N steps; 0: only at the end",
              run.report_every, {.max = 1'000'000'000})

@@ -14,7 +14,7 @@ namespace {
 struct GenerationKeys {
     std::optional<bool> do_sample = {};
     std::optional<double> temperature = {}, top_p = {}, repetition_penalty = {};
-    std::optional<int64_t> top_k = {}, max_new_tokens = {};
+    std::optional<int64_t> top_k = {}, max_new_tokens = {}, max_length = {};
     std::vector<int64_t> ends = {}, suppressed = {};
     std::vector<std::string> stop = {};
 };
@@ -77,6 +77,7 @@ const GenerationKey kGenerationKeys[] = {
     {"top_p", [](J& j, G& k) { k.top_p = number_in(j, 1e-30, 1, "above 0, and at most 1"); }},
     {"repetition_penalty", [](J& j, G& k) { k.repetition_penalty = number_in(j, 1e-30, 1e30, "positive"); }},
     {"max_new_tokens", [](J& j, G& k) { k.max_new_tokens = count_or_null(j); }},
+    {"max_length", [](J& j, G& k) { k.max_length = count_or_null(j); }},
     {"eos_token_id", [](J& j, G& k) { one_or_more(j, [&] { k.ends.push_back(j.integer()); }); }},
     {"suppress_tokens", [](J& j, G& k) { one_or_more(j, [&] { k.suppressed.push_back(j.integer()); }); }},
     {"stop_strings",
@@ -117,8 +118,6 @@ const GenerationKey kGenerationKeys[] = {
 
 // They change no text, or others say it.
 constexpr std::string_view kIgnored[] = {
-    // It counts the prompt as well; max_new_tokens is used instead.
-    "max_length",
     // Ids that config.json has, or that only batches and encoder-decoders need.
     "bos_token_id", "pad_token_id", "decoder_start_token_id",
     // Of beam search.
@@ -184,6 +183,11 @@ Generation read_generation(const std::string& folder, int64_t vocabulary, const 
     g.sampling.top_p = k.top_p.value_or(g.sampling.top_p);
     g.sampling.repetition_penalty = k.repetition_penalty.value_or(g.sampling.repetition_penalty);
     g.max_tokens = k.max_new_tokens.value_or(0);
+    g.max_length = k.max_length.value_or(0);
+    if (!k.do_sample)
+        g.notes.emplace_back(
+            "generation_config.json has no do_sample: tokens are drawn, where transformers would take the "
+            "most probable one");
     g.stop = k.stop;
     const auto valid = [&](const char* name, const std::vector<int64_t>& ids) {
         return valid_ids(autograd::join("generation_config.json: ", name), ids, vocabulary, g.notes);

@@ -15,9 +15,11 @@ namespace plaingrad::models::hugging_face {
 struct Generation {
     // The file's values. For those that the file does not set, its do_sample decides, as in transformers:
     // false means greedy decoding; true means temperature 1, top_k 50 and top_p 1. A file without do_sample
-    // leaves the usual options.
+    // leaves the usual options, as the most probable tokens of a small model soon repeat themselves; a note
+    // says so, for transformers would decode greedily.
     SamplingOptions sampling = {};
-    int64_t max_tokens = 0;               // 0: not given
+    int64_t max_tokens = 0;               // max_new_tokens; 0: not given
+    int64_t max_length = 0;               // of prompt and text together; if no max_tokens; 0: not given
     std::vector<int32_t> ends = {};       // ids that end a text, instead of those of config.json
     std::vector<std::string> stop = {};   // strings that end it
     std::vector<std::string> notes = {};  // a line each: what was ignored, and why

@@ -166,4 +166,14 @@ std::string fingerprint(const std::vector<std::string>& texts) {
     return join(texts.size(), " texts, ", hash.value);
 }
 
+std::string fingerprint(const std::vector<std::string>& texts, const std::vector<std::vector<int32_t>>& ids) {
+    autograd::Hash hash;
+    for (const std::vector<int32_t>& text : ids) {
+        hash.add(text.size());
+        for (const int32_t id : text)
+            hash.add(static_cast<uint64_t>(id));
+    }
+    return join(fingerprint(texts), "; tokens ", hash.value);
+}
+
 }  // namespace plaingrad::models::text

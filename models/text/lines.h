@@ -68,5 +68,7 @@ std::vector<SentencePair> read_pairs(const std::string& path);
 // A short text that changes if any byte of the texts changes: a run must resume with the data that it began
 // with.
 std::string fingerprint(const std::vector<std::string>& texts);
+// The same, and what a tokenizer made of them: it may change while the texts stay.
+std::string fingerprint(const std::vector<std::string>& texts, const std::vector<std::vector<int32_t>>& ids);
 
 }  // namespace plaingrad::models::text

@@ -116,6 +116,20 @@ TEST_CASE("classify measures a folder from Hugging Face, and shows what it conta
     CHECK(contains(info.out, "labels: sad, glad, in between\n"));
 }
 
+TEST_CASE("classify says that a model's weights are broken", "[apps][classify][hugging_face]") {
+    const Folder folder;
+    const models::Classifier model = write_bert<models::Classifier>(folder);
+    const std::string data = folder.write("e.tsv", "sad\ta day\nglad\ta night\n");
+    for (const models::Real broken :
+         {std::numeric_limits<models::Real>::quiet_NaN(), std::numeric_limits<models::Real>::infinity()}) {
+        models::Tensor(nn::parameters(model).back().tensor).mutable_data()[1] = broken;
+        save_hugging_face(folder.path, model, models::hugging_face::Folder(folder.path).config);
+        const std::string error = "a probability is not a number; the model's weights are broken";
+        refused("classify", 1, {"predict", folder.path, "a day"}, error);
+        refused("classify", 1, {"eval", folder.path, data}, error);
+    }
+}
+
 TEST_CASE("classify refuses folders that it cannot use, and pairs for its own models",
           "[apps][classify][hugging_face]") {
     const Folder masked, own;
@@ -241,6 +255,12 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK(contains(with({"--save", twice, "--stop-after", "13"}).err, "continue with --resume " + twice));
     CHECK(run("fill", {"train", "--resume", twice}).out == r.out);
     CHECK(content(twice + "/model.safetensors") == content(trained + "/model.safetensors"));
+    // With the model at another place, and the run's own texts; but not with other tokens of these.
+    const std::string moved = folder / "moved";
+    std::filesystem::copy(fresh, moved);
+    CHECK(run("fill", {"train", "--resume", twice, moved}).out == r.out);
+    put(moved + "/tokenizer_config.json", R"({"do_lower_case": false})");
+    CHECK(contains(run("fill", {"train", "--resume", twice, moved}).err, "or with another tokenizer"));
     CHECK(contains(with({"--check"}).out, "ok   "));
     const std::string strange = folder.write("strange.txt", "\xe2\x82\xac\nthe lamp\nthe lamp\n");
     CHECK(contains(run("fill", {"train", fresh, strange, "--save", folder / "y", "--batch", "1"}).err,

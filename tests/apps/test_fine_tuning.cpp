@@ -62,6 +62,11 @@ TEST_CASE("classify continues the training of a folder with the same bits", "[ap
     REQUIRE(run("classify", {"train", "--resume", all / "parts"}).status == 0);
     CHECK(content(all / "parts/model.safetensors") == content(all / "whole/model.safetensors"));
     CHECK(content(all / "parts/config.json") == content(all / "whole/config.json"));
+    masked.write("vocab.txt",
+                 "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\na\nday\nnight\nawful\nlovely\n##ly\n.\n");
+    const Result other = run("classify", {"train", "--resume", all / "parts"});
+    CHECK(other.status == 1);
+    CHECK(contains(other.err, "or with another tokenizer; it can only continue with the same\n"));
 }
 
 TEST_CASE("classify learns from pairs of texts, whose types it reads", "[apps][classify][fine_tuning]") {
@@ -124,6 +129,11 @@ TEST_CASE("classify refuses what a folder decides, and --pair without one", "[ap
     all.write("config.json", "{}");
     const Result r = tuned(data, masked.path, {"--save", all.path});
     CHECK(r.status == 1);
-    CHECK(contains(r.err, "config.json: there is a run in this folder already"));
+    CHECK(contains(r.err, "config.json: this belongs to a model, or to another run; give another folder"));
     CHECK(content(all / "config.json") == "{}");
+    std::filesystem::remove(all / "config.json");
+    all.write("tokenizer_config.json", "mine");
+    CHECK(contains(tuned(data, masked.path, {"--save", all.path}).err,
+                   "tokenizer_config.json: this belongs to another model"));
+    CHECK(content(all / "tokenizer_config.json") == "mine");
 }

@@ -139,6 +139,23 @@ TEST_CASE("generate takes defaults from generation_config.json, and says what it
     CHECK(contains(info.out, "writes: temperature 0.5, top-k 50, top-p 0.9, at most 7 tokens\n"));
     CHECK(contains(info.err, "chat_template is not applied: the prompt is the text as given\n"));
 
+    // Without do_sample, and with a length that counts the prompt.
+    folder.write("generation_config.json", R"({"temperature":0.5,"max_length":20})");
+    const Ids all = Writer::load(folder.path).encode("All human beings");
+    const std::string rest = autograd::join("; then ", 20 - std::ssize(all) - 1, " tokens ");
+    const Result whole = ran({folder.path, "--prompt", "All human beings"});
+    INFO(whole.err);
+    CHECK(contains(whole.err, rest));
+    CHECK(contains(whole.err, "has no do_sample: tokens are drawn, where transformers would take"));
+    CHECK(contains(ran({folder.path, "--prompt", "All", "--tokens", "30"}).err, "; then 29 tokens "));
+    CHECK(contains(ran({"info", folder.path}).out, "temperature 0.5, top-k 50, at most 20 tokens with the"));
+    const Result too_long = ran({folder.path, "--prompt", prompt});
+    CHECK(too_long.status == 1);
+    CHECK(
+        contains(too_long.err, "generate: the prompt has 82 tokens, and max_length allows 20 with what is"));
+    folder.write("generation_config.json", R"({"do_sample":false,"max_length":20,"max_new_tokens":9})");
+    CHECK(contains(ran({folder.path, "--prompt", "All human beings"}).err, "; then 8 tokens "));
+
     folder.write("generation_config.json", R"({"num_beams":4})");
     refused(1, {folder.path, "--prompt", "All"}, "generation_config.json: byte ");
 }
@@ -239,6 +256,18 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
         CHECK(ran({"train", "--resume", twice}).out == r.out);
         CHECK(content(twice + "/model.safetensors") == content(saved + "/model.safetensors"));
 
+        // With the model at another place, and the run's own texts.
+        const std::string moved = runs / "moved";
+        std::filesystem::copy(folder.path, moved);
+        CHECK(ran({"train", "--resume", twice, moved}).out == r.out);
+        CHECK(ran({"train", "--resume", twice, moved, file}).out == r.out);
+        // Another tokenizer makes other tokens of the same texts.
+        std::string tokenizer = content(moved + "/tokenizer.json");
+        tokenizer.erase(tokenizer.find('[', tokenizer.find("\"merges\"")) + 1,
+                        tokenizer.rfind(']') - tokenizer.find('[', tokenizer.find("\"merges\"")) - 1);
+        put(moved + "/tokenizer.json", tokenizer);
+        refused(1, {"train", "--resume", twice, moved}, "or with another tokenizer");
+
         // Ended, and without the best weights: those of the model.
         std::filesystem::remove(twice + "/best.safetensors");
         const Result again = ran({"train", "--resume", twice});
@@ -263,6 +292,20 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
     }
 }
 
+TEST_CASE("generate says that a model's weights are broken", "[apps][generate]") {
+    const Folder folder;
+    const models::LanguageModel model = write_folder(folder);
+    models::Tensor(nn::parameters(model).back().tensor).mutable_data()[3] =
+        std::numeric_limits<models::Real>::quiet_NaN();
+    save_hugging_face(folder.path, model, models::hugging_face::Folder(folder.path).config);
+    const std::string file = folder.write("text.txt", repeated("All human beings are born free. ", 60));
+    refused(1, {"score", folder.path, file},
+            "text.txt: the model predicts this text with nan nats; its weights");
+    const Result r = ran({"train", folder.path, file, "--context", "16", "--save", folder / "run"});
+    CHECK(r.status == 1);
+    CHECK(contains(r.err, "; the weights that it begins with are broken\n"));
+}
+
 TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
     const Folder folder, runs;
     write_folder(folder);
@@ -279,13 +322,23 @@ TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
             "--context 25: the model takes only 24");
     refused(1, {"train", folder.path, runs.write("short.txt", "All"), "--save", runs / "x"},
             "needs more, as a tenth is held out");
-    refused(1, {"train", folder.path, file, "--save", folder.path}, "there is a run in this folder already");
+    refused(1, {"train", folder.path, file, "--save", folder.path},
+            "config.json: this belongs to a model, or to another run; give another folder");
     CHECK_FALSE(std::filesystem::exists(runs / "x"));
-    const Folder other;  // a model in several files
+    const Folder other;  // of a model, or of one that was begun
+    for (const std::string name : {"config.json", "tokenizer.json", "vocab.txt", "generation_config.json",
+                                   "model.safetensors.index.json", "model-00001-of-00002.safetensors"}) {
+        other.write(name, "{}");
+        refused(1, {"train", folder.path, file, "--save", other.path, "--context", "16"},
+                name + ": this belongs to a");
+        CHECK(content(other / name) == "{}");
+        CHECK_FALSE(std::filesystem::exists(other / "last.safetensors"));
+        std::filesystem::remove(other / name);
+    }
     other.write("config.json", "{}");
-    refused(1, {"train", folder.path, file, "--save", other.path, "--context", "16"},
-            "config.json: there is a run in this folder already");
-    CHECK(content(other / "config.json") == "{}");
+    const Result characters = run("char_lm", {"train", file, "--steps", "1", "--save", other.path});
+    CHECK(characters.status == 1);
+    CHECK(contains(characters.err, "config.json: this belongs to a model"));
     CHECK_FALSE(std::filesystem::exists(other / "last.safetensors"));
 }
 

@@ -349,7 +349,8 @@ TEST_CASE("a run that cannot be saved leaves no folder, and no file of somebody 
         const Result r = tests::run("translate", joined(programs.all[5].train, {"--save", run}));
         INFO(r.err);
         CHECK(r.status == 1);
-        CHECK(one_line(r.err, "translate: " + run + "/" + name + ": there is a run in this folder already"));
+        CHECK(one_line(r.err,
+                       "translate: " + run + "/" + name + ": this belongs to a model, or to another run;"));
         CHECK(content(run + "/" + name) == "mine");
         std::filesystem::remove_all(run);
     }

@@ -132,6 +132,19 @@ TEST_CASE("run: settings in a checkpoint are restored, and those that may change
     other.run.resume = folder / "run";
     other.data = "other";
     CHECK(contains(error_of([&] { other(); }), "the run began with other training or validation data"));
+    // Of the texts alone, as older versions saved it: then any tokens will do.
+    other.data = first.data + "; tokens 1";
+    CHECK(other());
+    Program with;
+    with.run.save = folder / "tokens";
+    with.data = "texts; tokens 1";
+    REQUIRE(with());
+    Program more;
+    more.run.resume = folder / "tokens";
+    more.data = "texts; tokens 12";
+    CHECK(contains(error_of([&] { more(); }), "or with another tokenizer"));
+    more.data = "texts";
+    CHECK(contains(error_of([&] { more(); }), "or with another tokenizer"));
 }
 
 TEST_CASE("run: a step with a loss that is not a number is not saved", "[models][run]") {
@@ -155,7 +168,7 @@ TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]"
     Settings none;
     folder.write("log.csv", "mine");
     CHECK(contains(error_of([&] { RunFolder("p", {.save = folder.path}, none); }),
-                   "log.csv: there is a run in this folder already"));
+                   "log.csv: this belongs to a model, or to another run; give another folder"));
     CHECK(content(folder / "log.csv") == "mine");
     for (const RunSettings& wrong :
          {RunSettings{.save = folder / "a", .save_every = -1},

@@ -41,10 +41,12 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # A filler computes logits where a word is asked for, not for every position; and so does its training, whose
         # logits are then never all in memory.
         # A prompt that several texts continue is read once, and a whole vocabulary is sorted in an eighth of the time.
-        limit("models", 3172)
+        # A run that goes on compares the tokens, not the texts alone, and takes a model that was moved; weights that
+        # give no number are an error in every use; the length of a whole text is a limit, as in transformers.
+        limit("models", 3190)
         # What would be written but not read again, and what no float can hold, is refused by name.
-        limit("models/hugging_face", 1500)
-        limit("models/text", 4280)  # 2,100 without the tokenizers of others, of which there are four kinds
+        limit("models/hugging_face", 1506)
+        limit("models/text", 4286)  # 2,100 without the tokenizers of others, of which there are four kinds
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the
@@ -55,8 +57,9 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # (sizes that do not fit, files of another model, a text that names the padding) is refused at the begin.
         # `fill new` and `fill train` make a BERT from nothing, so that every family can be tried without a download. That
         # its vocabulary is never larger than was asked for, that bytes which are not text are reported, and that
-        # opening asks for the memory that the model has, and no more, took fifty lines.
-        limit("programs and kit", 7704)
+        # opening asks for the memory that the model has, and no more, took fifty lines. No page replaces another file,
+        # and no model is written among the files of another.
+        limit("programs and kit", 7731)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)

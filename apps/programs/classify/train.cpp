@@ -144,16 +144,19 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     nn::TrainingOptions options = training_options(s, corpus.training.size());
     if (s.patience > 0)
         options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
-    std::vector<std::string> data;
+    std::vector<std::string> texts;
+    std::vector<Sequence> ids;
     int64_t longest = 0;
     for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
         for (const Example& e : *part) {
-            data.push_back(e.label + '\t' + e.text);
-            longest = std::max(longest, std::ssize(l.encode(e.text).ids));
+            texts.push_back(e.label + '\t' + e.text);
+            ids.push_back(l.encode(e.text).ids);
+            longest = std::max(longest, std::ssize(ids.back()));
         }
-        data.emplace_back();  // marks the end of the part
+        texts.emplace_back();  // marks the end of the part
     }
-    models::Run run(folder, parts_of(l, s, models::text::fingerprint(data), folder), {}, options.adam);
+    const std::string data = models::text::fingerprint(texts, ids);
+    models::Run run(folder, parts_of(l, s, data, folder), {}, options.adam);
     const auto batch = [&](int64_t step) { return examples(l, corpus.training, s, step); };
     return kit::train(
         run, [&](int64_t step, const nn::Mode& mode) { return loss_of(l, batch(step), s, mode); }, options,

@@ -22,7 +22,7 @@ using models::text::MaskedTokens;
 
 void add_train_options(kit::Options& options, TrainSettings& s) {
     options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from, line by line", s.words,
-                 {}, kit::Options::Rest::files);
+                 {}, kit::Options::Rest::model_and_files);
     kit::add_run_options(options, s.run);
     options.add("--context", "N", "tokens of a line at most, longer ones are cut; 0: what the model takes",
                 s.context, {.max = 1 << 20});
@@ -54,11 +54,11 @@ std::vector<File> read_files(const std::vector<std::string>& words) {
 }
 
 // The same for the same lines, however they are spread over files.
-std::string fingerprint(const std::vector<File>& files) {
+std::string fingerprint(const std::vector<File>& files, const std::vector<Sequence>& pieces) {
     std::vector<std::string> all;
     for (const File& file : files)
         all.insert(all.end(), file.lines.begin(), file.lines.end());
-    return models::text::fingerprint(all);
+    return models::text::fingerprint(all, pieces);
 }
 
 // What may be masked: the widest range of ids without a special one. Special tokens are usually the first,
@@ -146,6 +146,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     check(learned > 0, files.size() == 1 ? files[0].name : "the files", ": ", kit::counted(all, "piece"),
           " of lines with something to mask; two are needed, as a tenth is held out");
 
+    const std::string data = fingerprint(files, rows);
     const Rng rng(static_cast<uint64_t>(s.seed));
     const auto masked = [&](const Tokens& tokens, const Rng& of) { return mask_tokens(tokens, masking, of); };
     const int32_t pad = f.model.config.specials.pad;
@@ -162,7 +163,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
         s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
     options.validation_loss = [&] { return measure(f, held_out).nats; };
     models::Run run(folder,
-                    kit::parts_for_others(f.model, fingerprint(files), folder, s.words[0],
+                    kit::parts_for_others(f.model, data, folder, s.words[0],
                                           models::hugging_face::Folder(s.words[0]).config),
                     {}, options.adam);
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));

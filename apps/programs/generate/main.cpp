@@ -52,6 +52,7 @@ models::WritingOptions chosen(const kit::Options& options, const models::Writing
             value = other;
     };
     choose("--tokens", usual.max_tokens, given.max_tokens);
+    choose("--tokens", usual.max_length, 0);
     choose("--temperature", usual.sampling.temperature, given.sampling.temperature);
     choose("--top-k", usual.sampling.top_k, given.sampling.top_k);
     choose("--top-p", usual.sampling.top_p, given.sampling.top_p);
@@ -144,8 +145,10 @@ void info_command(kit::Options& options) {
                   : w.characters.are_bytes() ? "bytes"
                                              : "characters")
               << ", vocabulary " << kit::grouped(c.vocabulary) << (w.lines ? "; lines" : "") << '\n'
-              << "writes: " << described(w.usual.sampling) << ", at most " << w.usual.max_tokens
-              << " tokens\n";
+              << "writes: " << described(w.usual.sampling) << ", at most "
+              << (w.usual.max_length > 0 ? join(w.usual.max_length, " tokens with the prompt")
+                                         : join(w.usual.max_tokens, " tokens"))
+              << '\n';
     print_run(words[0]);
 }
 

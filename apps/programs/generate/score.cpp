@@ -59,6 +59,8 @@ void print_scores(const models::Writer& w, const std::vector<kit::File>& files, 
         autograd::check(!ids.empty(), file.name, ": there is no text in this file");
         text.insert(text.end(), ids.begin(), ids.end());
         const Score one = score(w.model, text, w.model.config.max_length, stride);
+        autograd::check(std::isfinite(one.nats), file.name, ": the model predicts this text with ", one.nats,
+                        " nats; its weights are broken");
         const int64_t size = std::ssize(file.text);
         print(file.name, one, size);
         sum.nats += one.nats, sum.tokens += one.tokens, bytes += size;

@@ -22,7 +22,7 @@ using models::LanguageModel;
 
 void add_train_options(kit::Options& options, TrainSettings& s) {
     options.rest("MODEL FILE...", "a folder from Hugging Face; texts to learn from", s.words, {},
-                 kit::Options::Rest::files);
+                 kit::Options::Rest::model_and_files);
     kit::add_run_options(options, s.run);
     options.add("--bytes", "read the files as they are, with CR, BOM and NUL", s.bytes);
     options.add("--layers", "N", "train only the last N layers, and the final norm; 0: all parameters",
@@ -108,17 +108,16 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                   context = s.context > 0 ? s.context : std::min<int64_t>(256, most);
     kit::check_usage(context <= most, "--context ", context, ": the model takes only ", most);
     const std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes);
-    const Parts text = split(joined(w, files), context, files[0].name);
+    const Sequence ids = joined(w, files);
+    const Parts text = split(ids, context, files[0].name);
     const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
     const auto held_out = [&] { return kit::measure(model, text.held_out, pad); };
 
     nn::TrainingOptions options = kit::training_options(
         s, s.seed, {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
     options.validation_loss = [&] { return held_out().nats; };
-    models::Run run(
-        folder,
-        parts_of(model, s, models::text::fingerprint(autograd::mapped(files, &kit::File::text)), folder), {},
-        options.adam);
+    const std::string data = models::text::fingerprint(autograd::mapped(files, &kit::File::text), {ids});
+    models::Run run(folder, parts_of(model, s, data, folder), {}, options.adam);
     const int64_t all = nn::parameter_count(model), learns = nn::parameter_count(run.parts.parameters);
     kit::say(
         join(kit::counted(std::ssize(text.training[0]), "token"), " to learn from",

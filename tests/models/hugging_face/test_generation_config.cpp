@@ -75,6 +75,11 @@ const std::string kDefaults =
 
 const models::SamplingOptions kUsual = {.temperature = 0.8, .top_p = 0.95};
 
+// Of a file without do_sample, which in transformers means greedy decoding.
+const std::vector<std::string> kDraws = {
+    "generation_config.json has no do_sample: tokens are drawn, where transformers would take the most "
+    "probable one"};
+
 Generation read(const std::string& text) {
     const Folder folder;
     folder.write("generation_config.json", text);
@@ -92,7 +97,7 @@ std::string described(const Generation& g) {
         rest += join(" stop=", one);
     return join("temperature=", g.sampling.temperature, " top_k=", g.sampling.top_k,
                 " top_p=", g.sampling.top_p, " penalty=", g.sampling.repetition_penalty,
-                " tokens=", g.max_tokens, rest);
+                " tokens=", g.max_tokens, " length=", g.max_length, rest);
 }
 
 std::string complaint(const std::string& text) {
@@ -104,19 +109,21 @@ std::string complaint(const std::string& text) {
 }  // namespace
 
 TEST_CASE("generation config: what transformers writes", "[models][hugging_face]") {
-    const std::string usual = "temperature=0.8 top_k=0 top_p=0.95 penalty=1 tokens=0";
+    const std::string usual = "temperature=0.8 top_k=0 top_p=0.95 penalty=1 tokens=0 length=0";
     CHECK(described(read(kUnset)) == usual);
     CHECK(described(read("{}")) == usual);
     CHECK(described(read_generation("no such folder", 100, kUsual)) == usual);
     // Its defaults are greedy decoding.
-    CHECK(described(read(kDefaults)) == "temperature=0 top_k=50 top_p=1 penalty=1 tokens=0");
-    CHECK(described(read(R"({"do_sample":true})")) == "temperature=1 top_k=50 top_p=1 penalty=1 tokens=0");
+    CHECK(described(read(kDefaults)) == "temperature=0 top_k=50 top_p=1 penalty=1 tokens=0 length=20");
+    CHECK(described(read(R"({"do_sample":true})")) ==
+          "temperature=1 top_k=50 top_p=1 penalty=1 tokens=0 length=0");
     CHECK(described(read(R"({"do_sample":true,"temperature":0.6,"top_p":0.9,"top_k":0})")) ==
-          "temperature=0.6 top_k=0 top_p=0.9 penalty=1 tokens=0");
+          "temperature=0.6 top_k=0 top_p=0.9 penalty=1 tokens=0 length=0");
     CHECK(described(read(R"({"do_sample":false,"temperature":0.6})")) ==
-          "temperature=0 top_k=0 top_p=0.95 penalty=1 tokens=0");
-    for (const std::string& text : {kUnset, kDefaults, std::string("{}")})
-        CHECK(read(text).notes.empty());
+          "temperature=0 top_k=0 top_p=0.95 penalty=1 tokens=0 length=0");
+    CHECK(read(kDefaults).notes.empty());
+    for (const std::string& text : {kUnset, std::string("{}")})
+        CHECK(read(text).notes == kDraws);
 }
 
 TEST_CASE("generation config: each key with another value", "[models][hugging_face]") {
@@ -170,7 +177,7 @@ TEST_CASE("generation config: each key with another value", "[models][hugging_fa
         {"bad_words_ids", "[ ]", ""},
         {"sequence_bias", "{ }", ""},
         {"dola_layers", "\" \"", "!layers are not contrasted"},
-        {"max_length", "20", ""},
+        {"max_length", "20", "length=20"},
         {"bos_token_id", "1", ""},
         {"pad_token_id", "1", ""},
         {"early_stopping", "\"never\"", ""},
@@ -195,17 +202,17 @@ TEST_CASE("generation config: each key with another value", "[models][hugging_fa
             CHECK(described(read(join("{\"", c.key, "\":null}"))) == plain);
         } else {
             const Generation g = read(text);
-            CHECK(g.notes.empty());
+            CHECK(g.notes == kDraws);
             CHECK(contains(described(g), expected));
             CHECK((described(g) == plain) == expected.empty());
         }
     }
     CHECK(read(R"({"eos_token_id":[5,100,-1]})").ends == std::vector<int32_t>{5});
-    CHECK(read(R"({"eos_token_id":[5,100,-1]})").notes ==
+    CHECK(read(R"({"do_sample":true,"eos_token_id":[5,100,-1]})").notes ==
           std::vector<std::string>{
               "generation_config.json: eos_token_id 100 is ignored: there are the ids 0 to 99",
               "generation_config.json: eos_token_id -1 is ignored: there are the ids 0 to 99"});
-    CHECK(read(R"({"my_key":1})").notes ==
+    CHECK(read(R"({"do_sample":true,"my_key":1})").notes ==
           std::vector<std::string>{"keys that transformers does not know are ignored: \"my_key\""});
 }
 
@@ -235,7 +242,7 @@ TEST_CASE("generation config: a circle of links is no missing file", "[models][h
 TEST_CASE("generation config: a file that ends too early, or has a wrong byte", "[models][hugging_face]") {
     const std::string whole = R"({"do_sample":true,"top_k":7,"eos_token_id":[5,9],"stop_strings":["a","b"]})";
     CHECK(described(read(whole)) ==
-          "temperature=1 top_k=7 top_p=1 penalty=1 tokens=0 end=5 end=9 stop=a stop=b");
+          "temperature=1 top_k=7 top_p=1 penalty=1 tokens=0 length=0 end=5 end=9 stop=a stop=b");
     for (std::size_t i = 0; i < whole.size(); ++i) {
         INFO(i);
         CHECK_FALSE(complaint(whole.substr(0, i)).empty());
