@@ -15,6 +15,8 @@ CSV     ?=#          CSV=1: benchmarks print values separated by commas
 TIMES   ?=#          TIMES=1: `make chapters` also measures times anew
 CHAPTER ?=#          the only one that `make chapters` fills, e.g. nn/README.md
 DATA    ?= data/multi30k#  where bench-multi30k finds its text
+MPI     ?=#          MPI=1: programs can train in many processes; needs an MPI (make deps-mpi)
+MPICC   ?= mpicc#    its compiler, which is only asked for flags
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
 UNITY   ?= yes#      no: compiles each file alone, which is faster while editing
@@ -83,7 +85,17 @@ endif
 # and one machine and the next, would differ in the last bit.
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
            $(if $(filter true,$(CI))$(filter-out 0,$(WERROR)),-Werror)
-FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS)
+FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)) $(if $(MPI),-DPLAINGRAD_MPI) $(CPPFLAGS) $(CXXFLAGS)
+
+# Only nn/team_mpi.cpp is compiled with MPI's flags. (Its C interface suffices, so its C++ headers are left out.)
+ifneq ($(MPI),)
+MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
+ifeq ($(MPI_SHOW),)
+$(error MPI=1 needs an MPI, and $(MPICC) is not there: `make deps-mpi`, or MPICC=... of yours)
+endif
+MPI_FLAGS := $(filter -I%,$(MPI_SHOW)) -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
+LIBS      += $(filter -L% -l% -Wl%,$(MPI_SHOW))
+endif
 
 # The instruction sets that unit.cpp is compiled for. The double build has only the plain struct.
 # Two warnings are off there: gcc 12's about uninitialised values in its own AVX-512 header (its bug
@@ -115,7 +127,7 @@ find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 
 # unit.cpp includes the other kernel files; dispatch.cpp and scratch.cpp are compiled as any source.
 KERNEL_SRC := $(filter-out %/dispatch.cpp %/scratch.cpp,$(wildcard autograd/kernels/*.cpp))
-LIB_SRC    := $(filter-out $(KERNEL_SRC),$(call find,autograd nn models,*.cpp))
+LIB_SRC    := $(filter-out $(KERNEL_SRC) $(if $(MPI),,nn/team_mpi.cpp),$(call find,autograd nn models,*.cpp))
 KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.html) $(call find,apps/kit,*.txt)
 # A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library
 # of its own, so that tests can look inside; a text in it is data that the program carries.
@@ -132,7 +144,8 @@ objects = $(patsubst %/,$(OBJ)/%/all.o,$(sort $(dir $(1))))
 endif
 of_kernels  = $(filter autograd/kernels/%,$(LIB_SRC))
 KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
-LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels),$(LIB_SRC))) $(of_kernels:%.cpp=$(OBJ)/%.o)  # the slow ones first
+of_mpi      = $(filter %/team_mpi.cpp,$(LIB_SRC))
+LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels) $(of_mpi),$(LIB_SRC))) $(patsubst %.cpp,$(OBJ)/%.o,$(of_kernels) $(of_mpi))  # the slow ones first
 of_sources  = $(call objects,$(filter %.cpp,$(1))) $(patsubst %,$(OBJ)/%.o,$(basename $(filter %.txt %.html,$(1))))
 KIT_OBJ    := $(call of_sources,$(KIT_SRC))
 KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
@@ -152,7 +165,7 @@ say = @mkdir -p $(@D)$(if $(V),, && echo '  $(1) $@')
 quote = '$(subst ','\'',$(1))'
 write = mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
 $(OUT)/flags: FORCE
-	@$(call write,$(call quote,$(CXX) $(COMPILER) $(FLAGS) $(ISAS)))
+	@$(call write,$(call quote,$(CXX) $(COMPILER) $(FLAGS) $(ISAS) $(MPI_SHOW)))
 $(OUT)/list: FORCE
 	@$(call write,$(call quote,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ)))
 
@@ -194,6 +207,7 @@ $(OBJ)/autograd/kernels/unit_%.o: autograd/kernels/unit.cpp $(OUT)/flags
 # Compiling takes longer than most of this code will ever run. Programs and file code get -Og, gcc's level that compiles
 # fastest (-O0 emits more code than it saves time); code that only calls kernels gets -O1.
 EXTRA = $(if $(filter $(OBJ)/apps/% $(OBJ)/nn/checkpoint/%,$@),-Og,$(if $(filter $(OBJ)/nn/% $(OBJ)/models/%,$@),-O1))
+EXTRA += $(if $(filter %/team_mpi.cpp,$<),$(MPI_FLAGS))
 EXTRA += $(if $(filter %/dispatch.cpp,$<),$(foreach isa,$(ISAS),$(HAVE_$(isa))))
 compile = $(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
 $(OBJ)/%.o: %.cpp $(OUT)/flags
@@ -201,7 +215,7 @@ $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(compile)
 
 .PRECIOUS: $(OUT)/folders/%/all.cpp
-in = $(foreach file,$(LIB_SRC) $(filter %.cpp,$(KIT_SRC) $(PART_SRC)),$(if $(filter $(1)/,$(dir $(file))),$(file)))
+in = $(foreach file,$(filter-out $(of_mpi),$(LIB_SRC)) $(filter %.cpp,$(KIT_SRC) $(PART_SRC)),$(if $(filter $(1)/,$(dir $(file))),$(file)))
 $(OUT)/folders/%/all.cpp: FORCE
 	@$(call write,$(foreach file,$(call in,$*),$(call include,"$(file)")))
 $(OBJ)/%/all.o: $(OUT)/folders/%/all.cpp $(OUT)/flags

@@ -11,7 +11,7 @@
 #include "apps/kit/run.h"
 #include "autograd/base/mapped.h"
 #include "models/decoding.h"
-#include "models/pairs.h"
+#include "models/parts.h"
 #include "models/presets.h"
 #include "nn/schedule.h"
 
@@ -144,7 +144,7 @@ nn::StepLoss loss_of(const models::Transformer& model, const models::Batch& batc
             std::accumulate(lengths.begin(), lengths.end(), int64_t{0})};
 }
 
-// One step: zero the gradients, forward, backward, clip the gradient's norm, update the weights.
+// One step: zero the gradients, forward and backward, clip the gradient's norm, update the weights.
 bool train(const models::Transformer& model, const Settings& s, const std::set<Sequence>& held_out,
            const models::RunFolder& folder, const kit::Subject& shown) {
     const Rng rng(static_cast<uint64_t>(s.seed)), data = rng.fork("training"), dropout = rng.fork("dropout");
@@ -152,29 +152,28 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
     const auto batch_of = [&](int64_t step) {
         return training_batch(data.fork(static_cast<uint64_t>(step)), s.batch, held_out);
     };
-    const auto loss_at = [&](int64_t step) {
-        return loss_of(model, batch_of(step), nn::Mode::train(dropout.fork(static_cast<uint64_t>(step))));
-    };
+    const nn::LossOf loss = models::loss_of_parts(
+        batch_of,
+        [&](const models::Batch& batch, const nn::Mode& mode) { return loss_of(model, batch, mode); });
 
     models::Run run(folder, models::parts_of(model));
-    nn::Adam& adam = run.training.adam;  // β2 = 0.98, ε = 1e-9, as in the paper, §5.3
+    // With Adam, β2 = 0.98, ε = 1e-9 as in the paper, §5.3. mpirun shares out the work (nn/data_parallel.h).
+    nn::DataParallel& learning = run.training.parallel;
     const kit::Plan plan = {
         .activations = kit::activation_bytes(model.config, s.batch * (kMaxLength + 1)),
         .subject = shown,
         .trial = kit::trial_of(model, [&](int64_t i) { return kit::examples_of(batch_of(i)); }),
         .learning_rate = s.lr,
-        .batch = loss_at};
+        .batch = loss};
     for (int64_t step = kit::begin(run, s.steps, plan); step <= run.last(); ++step) {
-        adam.zero_grad();
-        const auto [loss, tokens, ends_epoch] = loss_at(step);
-        loss.backward();
-        const double norm = nn::grad_norm(adam.parameters());
-        adam.step(learning_rate(step), nn::clip_scale(norm, 1));
+        const nn::StepGradient gradient =
+            learning.backward(step, dropout.fork(static_cast<uint64_t>(step)), loss);
+        learning.step(learning_rate(step), nn::clip_scale(gradient.norm, 1));
         const bool go_on = run.after_step({.step = step,
-                                           .loss = static_cast<double>(loss.item()),
-                                           .tokens = tokens,
+                                           .loss = gradient.loss,
+                                           .tokens = gradient.tokens,
                                            .learning_rate = learning_rate(step),
-                                           .grad_norm = norm});
+                                           .grad_norm = gradient.norm});
         if (!go_on)  // Ctrl-C
             break;
     }

@@ -137,8 +137,11 @@ public:
         if (few_)
             order_ = rng.fork("split").permutation(count(questions));
     }
-    Pairs batch(int64_t step, int64_t size) const {
-        return draw(rng_.fork("training").fork(static_cast<uint64_t>(step)), false, size);
+    // All questions have one length, so parts are runs of them.
+    Pairs batch(const nn::StepPart& at, int64_t size) const {
+        const Pairs all = draw(rng_.fork("training").fork(static_cast<uint64_t>(at.step)), false, size);
+        const nn::PartSum rows = nn::parts_of(at.part, at.parts, size);
+        return {all.begin() + rows.begin, all.begin() + rows.end};
     }
     Pairs test() const { return draw(rng_.fork("test"), true, questions_.tested); }
 
@@ -285,18 +288,20 @@ bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng
            const models::RunFolder& folder) {
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
     models::Run run(folder, models::parts_of(model), {}, r.adam);
-    return kit::train(
-        run, [&](int64_t step, const nn::Mode& mode) { return loss(model, data.batch(step, r.batch), mode); },
-        {.steps = r.steps,
-         .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
-         .clip = r.clip,
-         .seed = rng.state()},
-        {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
-         .subject = subject(model, models::make_batch({data.test()[0]})),
-         .trial = kit::trial_of(
-             model, [&](int64_t i) { return examples(model, data.batch(i, r.batch)); },
-             !std::is_same_v<Model, models::MaskedLanguageModel>),
-         .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
+    return kit::train(run,
+                      [&](const nn::StepPart& at, const nn::Mode& mode) {
+                          return loss(model, data.batch(at, r.batch), mode);
+                      },
+                      {.steps = r.steps,
+                       .learning_rate = [&](int64_t step) { return std::max(cosine(step), r.lowest_lr); },
+                       .clip = r.clip,
+                       .seed = rng.state()},
+                      {.activations = kit::activation_bytes(model.config, r.batch * model.config.max_length),
+                       .subject = subject(model, models::make_batch({data.test()[0]})),
+                       .trial = kit::trial_of(
+                           model, [&](int64_t i) { return examples(model, data.batch({i}, r.batch)); },
+                           !std::is_same_v<Model, models::MaskedLanguageModel>),
+                       .plain_lines_every = std::max<int64_t>(1, r.steps / 4)});
 }
 
 // "0 2 1  ->  0 1 2", or "47 + 85 = 132". After little training, an answer may contain reserved ids, which

@@ -7,6 +7,7 @@
 #include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
+#include "models/parts.h"
 #include "models/presets.h"
 #include "models/text/lines.h"
 #include "models/text/unicode.h"
@@ -149,9 +150,10 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
     models::Run run(folder, models::parts_of(model, {}, models::text::fingerprint(lines)));
     const bool ended = kit::train(
         run,
-        [&](int64_t step, const nn::Mode& mode) {
-            return models::teacher_forcing(model, next_batch(step), mode);
-        },
+        models::loss_of_parts(next_batch,
+                              [&](const models::Batch& batch, const nn::Mode& mode) {
+                                  return models::teacher_forcing(model, batch, mode);
+                              }),
         {.steps = steps, .learning_rate = nn::ConstantSchedule{lr}, .seed = static_cast<uint64_t>(s.seed)},
         {.activations = kit::activation_bytes(model.config, std::min(n, kBatch) * (corpus.longest + 1)),
          .continues = "a larger --epochs continues it",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <unordered_map>
 
 #include "autograd/base/check.h"
 #include "autograd/base/float_control.h"
@@ -75,8 +76,37 @@ std::vector<Ref<Node>> Node::reachable(const Ref<Node>& root) {
     return nodes;
 }
 
-void Node::backward(const Ref<Node>& root, const Tensor& start) {
+namespace {
+
+// Notices when the last op that a leaf went into has run.
+class Leaves {
+public:
+    Leaves(const std::vector<Ref<Node>>& nodes, const std::function<void(const Node& leaf)>& complete)
+        : complete_(complete) {
+        if (complete_)
+            for (const Ref<Node>& node : nodes)
+                for (const Ref<Node>& parent : node.get()->parents())
+                    if (parent.get()->is_leaf())
+                        ++waiting_for_[parent.get()];
+    }
+    void after(const Node& node) {
+        if (complete_)
+            for (const Ref<Node>& parent : node.parents())
+                if (parent.get()->is_leaf() && --waiting_for_[parent.get()] == 0)
+                    complete_(*parent.get());
+    }
+
+private:
+    const std::function<void(const Node& leaf)>& complete_;
+    std::unordered_map<const Node*, int64_t> waiting_for_;  // how many ops
+};
+
+}  // namespace
+
+void Node::backward(const Ref<Node>& root, const Tensor& start,
+                    const std::function<void(const Node& leaf)>& complete) {
     std::vector<Ref<Node>> nodes = reachable(root);
+    Leaves leaves(nodes, complete);
     sum_to(start.shape(), start.data(), start.shape(), 1, root->open_grad());  // adds if a leaf has one
 
     const NoGrad no_grad;
@@ -93,6 +123,7 @@ void Node::backward(const Ref<Node>& root, const Tensor& start) {
                 if (OpWatch* watch = OpWatch::active())
                     watch->after_backward(*node);
             }
+            leaves.after(*node);
             node->use_up();  // frees what it saved before the remaining nodes run
             node = {};
         }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,7 +68,9 @@ public:
     void add_grad(const Tensor& grad);
 
     static void release(Node* node);
-    static void backward(const Ref<Node>& root, const Tensor& start);
+    // complete: see Tensor::backward; may be empty.
+    static void backward(const Ref<Node>& root, const Tensor& start,
+                         const std::function<void(const Node& leaf)>& complete);
 
 protected:
     virtual void run(const Tensor&) {}  // an op's backward

@@ -92,6 +92,9 @@ public:
     // forward. If it throws, the leaves' gradients are incomplete: zero_grad() them.
     void backward() const;
     void backward(const Tensor& start) const;
+    // From one element. Calls `complete` for each leaf that an op has used, on this thread, as soon as no op
+    // that is still to run adds to the leaf's gradient: it can be sent elsewhere while backward goes on.
+    void backward(const std::function<void(const Node& leaf)>& complete) const;
 
     Tensor detach() const;  // the same memory, outside of the graph
     Tensor clone() const;   // a copy of the elements, outside of the graph
@@ -111,6 +114,7 @@ public:
     // its input may write its output there.
     bool is_unshared() const { return defined() && storage_->references == 1; }
     GradSink sink() const { return GradSink(needs_grad() ? node_ : Ref<Node>()); }
+    const Node* node() const { return node_.get(); }  // nullptr outside of the graph
     // What a packed weight holds instead of data(); nullptr for all other tensors.
     const PackedNumbers* packed() const { return defined() ? storage_->packed.get() : nullptr; }
     // Frees the elements, of all handles of this memory, and freezes it. Throws Error if it came from an op.
@@ -118,6 +122,7 @@ public:
 
 private:
     Tensor(const Shape& shape, Ref<Storage> storage) : shape_(shape), storage_(std::move(storage)) {}
+    void run_backward(const Tensor& start, const std::function<void(const Node& leaf)>& complete) const;
     [[noreturn]] static const Ref<Storage>& no_storage();
     [[noreturn]] const Real* no_data() const;
 

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "autograd/base/hash.h"
+#include "autograd/base/version.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models {
@@ -18,11 +20,32 @@ std::string describe(int64_t step, double loss) {
 }  // namespace
 
 Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::AdamOptions& adam)
-    : folder(of_run), parts(std::move(of_model)), training(parts.parameters, adam), hooks_(std::move(hooks)) {
+    : folder(of_run),
+      parts(std::move(of_model)),
+      training(parts.parameters, adam, folder.team(), folder.parts),
+      hooks_(std::move(hooks)) {
     if (!hooks_.describe_validation)
         hooks_.describe_validation = describe;
-    if (!folder.resumes())
+    check_same();
+    if (folder.resumes())
+        resume();
+}
+
+// A process with another program, other data or other settings would spoil the run of all.
+void Run::check_same() const {
+    nn::Team& team = folder.team();
+    if (team.size() == 1)
         return;
+    std::string shapes;
+    for (const nn::NamedParameter& p : parts.parameters)
+        shapes += autograd::join(p.name, " ", p.tensor.shape(), "; ");
+    nn::check_same(team, "version", autograd::kVersion);
+    nn::check_same(team, "settings", folder.arguments);
+    nn::check_same(team, "model", std::to_string(autograd::Hash().add(shapes).value));
+    nn::check_same(team, "data", parts.data);
+}
+
+void Run::resume() {
     const nn::checkpoint::FieldReader read{folder.checkpoint, folder.program + ".", folder.last()};
     std::string data;
     read("data", data);
@@ -36,6 +59,11 @@ Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::A
     read("loss", loss_);
     if (std::error_code none; std::filesystem::exists(folder.log(), none))
         log_ = nn::TrainingLog(nn::checkpoint::read_file(folder.log()), training.adam.steps());
+}
+
+void Run::share_weights() const {
+    for (const nn::NamedParameter& p : parts.parameters)
+        folder.team().broadcast(p.tensor.mutable_data(), nn::bytes_of(p.tensor.numel()));
 }
 
 bool Run::has_ended(int64_t steps, int64_t patience) const {
@@ -62,6 +90,12 @@ int64_t Run::begin(int64_t steps, nn::Watch watch, int64_t patience) {
     last_ = last_of(steps);
     start_ = std::chrono::steady_clock::now();
     watch_ = std::move(watch);
+    watch_.on_step = [this, also = watch_.on_step](const nn::StepReport& report) {
+        if (hooks_.on_step)
+            hooks_.on_step(report);
+        if (also)
+            also(report);
+    };
     watch_.on_validation = [this, also = watch_.on_validation](int64_t step, double loss, bool better) {
         validation = hooks_.describe_validation(step, loss);
         if (also)
@@ -78,8 +112,8 @@ bool Run::after_step(nn::StepReport report) {
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     autograd::check(std::isfinite(report.loss + report.grad_norm), "[train] step ", report.step,
                     ": the loss is ", report.loss, ", and the gradient's norm ", report.grad_norm);
-    if (watch_.on_step)
-        watch_.on_step(report);
+    watch_.on_step(report);
+    report.stops = nn::any(folder.team(), watch_.should_stop && watch_.should_stop());
     keep(report);
     return !stopped_;
 }
@@ -89,19 +123,20 @@ bool Run::after_step(nn::StepReport report) {
 void Run::keep(const nn::StepReport& report) {
     losses.push_back(report.loss);
     loss_ = report.loss;
-    stopped_ = watch_.should_stop && watch_.should_stop();
+    stopped_ = report.stops;
     log_.add(report);
     if (after_step_)
         after_step_(report);
     if (!folder.exists())
         return;
-    if (report.validation && training.best_step == report.step)
+    if (report.validation && training.best_step == report.step && folder.writes())
         parts.save(folder.best(), {}, nullptr);
     if (hooks_.after_step)
         hooks_.after_step(report);
     if (report.validation || report.ends_epoch || stopped_ || report.step == last_ ||
         (folder.run.save_every > 0 && report.step % folder.run.save_every == 0)) {
-        nn::checkpoint::replace_file(folder.log(), {log_.text()});
+        if (folder.writes())
+            nn::checkpoint::replace_file(folder.log(), {log_.text()});
         save_last();
     }
 }
@@ -109,10 +144,14 @@ void Run::keep(const nn::StepReport& report) {
 void Run::save_last() {
     if (!folder.exists())
         return;
+    if (!folder.writes())
+        return training.parallel.send_state();
     Metadata all = hooks_.state ? hooks_.state() : Metadata();
     nn::checkpoint::FieldWriter write{all, folder.program + "."};
     write("arguments", folder.arguments);
     write("data", parts.data);
+    if (folder.parts > 1)  // files of older versions, and for them, have none
+        write("parts", folder.parts);
     write("loss", loss_);
     write("validation", validation);
     parts.save(folder.last(), all, &training);
@@ -124,10 +163,17 @@ bool Run::stop() {
 }
 
 int64_t Run::finish() {
-    if (hooks_.finish)
+    if (hooks_.finish) {
         hooks_.finish();
-    if (hooks_.finish || !folder.exists())
         return 0;
+    }
+    const int64_t step = folder.writes() ? finish_first() : 0;
+    share_weights();
+    return step;
+}
+
+// What process 0 does with the files.
+int64_t Run::finish_first() {
     std::error_code none;
     const int64_t best = training.best_step, last = training.adam.steps();
     if (best > 0 && !std::filesystem::exists(folder.best(), none)) {

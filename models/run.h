@@ -41,9 +41,11 @@ RunParts parts_of(const Model& model, const Metadata& text = {}, const std::stri
 // What a program can add to a run.
 struct RunHooks {
     std::function<Metadata()> state = {};  // its position in the data, unless steps imply it
+    std::function<void(const nn::StepReport& report)> on_step = {};  // before its validation
     std::function<std::string(int64_t step, double loss)> describe_validation = {};
     std::function<void(const nn::StepReport& report)> after_step = {};  // before a checkpoint is written
-    std::function<void()> finish = {};  // writes what was learned, in place of the best weights
+    // Writes what was learned, in place of the best weights. All processes call it.
+    std::function<void()> finish = {};
 };
 
 class Run {
@@ -75,6 +77,9 @@ public:
     int64_t last_of(int64_t steps) const;
     void save_last();  // the file to resume from, with the settings of this call
 
+    // Gives all processes the weights of process 0, which has read them from a file.
+    void share_weights() const;
+
     const std::string& log() const { return log_.text(); }  // CSV, a row for each step
 
     const RunFolder& folder;
@@ -84,7 +89,10 @@ public:
     std::string validation;      // the message about the last one
 
 private:
+    void check_same() const;
+    void resume();
     void keep(const nn::StepReport& report);
+    int64_t finish_first();
 
     RunHooks hooks_;
     nn::TrainingLog log_;

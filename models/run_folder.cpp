@@ -30,14 +30,37 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
         path = (fs::path(path) / within).string();
         resumes_ = resumes_ && fs::exists(last());
     }
+    team_ = settings.team;
     if (exists())
-        lock();  // before reading anything that another run may be changing
+        open_together();
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
-        settings.resume(FieldReader{checkpoint, program + ".", last()}.required("arguments"), last());
+        const FieldReader read{checkpoint, program + ".", last()};
+        settings.resume(read.required("arguments"), last());
+        read("parts", parts);
+    } else {
+        parts = of_run.parts > 0 ? of_run.parts : team().size();
     }
+    if (team().size() > parts)
+        throw SettingError(autograd::join("a batch of this run is cut into ", parts,
+                                          parts == 1 ? " part" : " parts", ", so at most ", parts,
+                                          " processes can share it: got ", team().size(),
+                                          resumes() ? "" : "; --parts sets the number"));
     arguments = exists() || !of_run.report.empty() ? settings.kept() : "";
     run = of_run;  // only now: settings.resume may have changed it
+}
+
+// Locks it before reading anything that another run may be changing.
+void RunFolder::open_together() {
+    nn::together(team(), [this] {
+        if (team().leads())
+            lock();
+    });
+    nn::together(team(), [this] {
+        std::error_code none;
+        check(fs::exists(resumes_ ? last() : path, none), path,
+              ": this process cannot see the folder of process 0; all need one that is shared");
+    });
 }
 
 RunFolder::~RunFolder() { leave(); }
@@ -66,6 +89,8 @@ void RunFolder::lock() {
 }
 
 void RunFolder::claim(const std::string& name) const {
+    if (!team().leads())
+        return;
     std::error_code none;
     nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
     check(resumes_ || !fs::exists(file(name), none), file(name),

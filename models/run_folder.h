@@ -5,6 +5,7 @@
 
 #include "models/settings.h"
 #include "nn/checkpoint/header.h"
+#include "nn/team.h"
 
 namespace plaingrad::models {
 
@@ -21,6 +22,9 @@ struct RunSettings {
     // check: only asks whether all is ready (apps/kit/check.h); plot: draws the curve of the loss at the end.
     bool check = false, plot = false;
     std::string precision = "float32";  // of the model's products
+    // How many parts each batch is cut into, for several processes to share (nn/data_parallel.h); 0: as
+    // many as there are processes. A run keeps its parts.
+    int64_t parts = 0;
 };
 
 // While this object, or its process, exists, no other run can use the folder. Without `save` and `resume`
@@ -29,7 +33,8 @@ class RunFolder {
 public:
     // For a new run, makes the folder if necessary. To resume a run, restores the settings that it began
     // with. Throws Error if another run uses the folder, if it has no run to resume or already has one, or if
-    // it cannot be written. within: a subfolder, for a program with several runs.
+    // it cannot be written; and SettingError for more processes than parts. within: a subfolder, for a
+    // program with several runs. Every process must see the folder.
     RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
               const std::string& within = "");
     // Removes the folders that this object has made, if they are empty: a refused run leaves no trace.
@@ -37,6 +42,9 @@ public:
     RunFolder(RunFolder&&) = delete;  // nor copied
 
     bool exists() const { return !path.empty(); }
+    // Whether this process writes there: process 0 does.
+    bool writes() const { return exists() && team().leads(); }
+    nn::Team& team() const { return *team_; }  // the processes that share the run
     bool resumes() const { return resumes_; }
     std::string file(const std::string& name) const;
     // For a file that the program will write there. Throws Error if it cannot be written, or if a new run
@@ -49,6 +57,7 @@ public:
     std::string log() const { return file("log.csv"); }
 
     RunSettings run = {};
+    int64_t parts = 1;  // into which a batch is cut
     std::string program, path;
     std::string top;             // the folder to give to `resume`
     std::string arguments = {};  // the settings, as a checkpoint keeps them
@@ -56,11 +65,13 @@ public:
 
 private:
     RunFolder(const std::string& of_program, const std::string& folder, bool resumes);
+    void open_together();
     void make();
     void lock();
     bool is_mine() const;
     void leave();
 
+    nn::Team* team_ = &nn::alone();
     bool resumes_, locked_ = false;
     int opened_ = -1;
     std::vector<std::string> made_;  // the folders that did not exist, the innermost first

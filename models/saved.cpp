@@ -90,13 +90,29 @@ Standing standing_of(const nn::Training& training) {
     return standing;
 }
 
-// The optimizer's tensors. Reading them from a checkpoint ignores the weights,
-StateDict optimizer_state(const nn::Training& training) {
-    StateDict state;
-    state.canonical = [](std::string name) { return name.starts_with(kOptimizer) ? name : std::string(); };
-    for (const nn::NamedParameter& moment : training.adam.state())
-        state.entries.push_back({autograd::join(kOptimizer, moment.name), moment.tensor});
-    return state;
+// The optimizer's tensors. Several processes may have a part each, so each is gathered when its turn comes;
+// the weights have the shape of the whole.
+std::vector<StateEntry> optimizer_state(const nn::Training& training) {
+    std::vector<StateEntry> entries;
+    const nn::Adam& adam = training.adam;
+    for (std::size_t i = 0; i < adam.state().size(); ++i)
+        entries.push_back({.name = autograd::join(kOptimizer, adam.state()[i].name),
+                           .tensor = adam.parameters()[i / adam.state_per_parameter()].tensor,
+                           .gathered = [&training, i] { return training.parallel.gather_state(i); }});
+    return entries;
+}
+// Each process reads its part. Reading the optimizer's tensors from a checkpoint ignores the weights,
+void read_optimizer(const SafeTensors& file, nn::Training& training) {
+    std::vector<nn::checkpoint::Expected> expected;
+    for (const StateEntry& entry : optimizer_state(training))
+        expected.push_back({entry.name, sizes_of(entry), expected.size()});
+    const auto own = [](std::string name) { return name.starts_with(kOptimizer) ? name : std::string(); };
+    const nn::checkpoint::LoadCall call = nn::checkpoint::call_of(file);
+    const std::vector<nn::checkpoint::Found> found =
+        nn::checkpoint::match({&file, 1}, expected, own, call.where, call.hint).found;
+    for (std::size_t i = 0; i < found.size(); ++i)
+        training.parallel.set_state(
+            i, [&](int64_t first, int64_t n, Real* to) { file.copy(*found[i].entry, first, n, to); });
 }
 // and reading the weights ignores the optimizer's.
 void read_weights(const SafeTensors& file, StateDict state) {
@@ -153,7 +169,7 @@ void save(const std::string& path, const Model& model, const Metadata& extra, co
         if (!name.starts_with("config.") && !name.starts_with(kTraining))
             metadata.emplace(name, text);
     if (training != nullptr) {
-        for (const StateEntry& entry : optimizer_state(*training).entries)
+        for (const StateEntry& entry : optimizer_state(*training))
             state.entries.push_back(entry);
         FieldWriter writer{metadata, kTraining};
         standing_of(*training).visit(writer);
@@ -198,7 +214,7 @@ void load_training(const std::string& path, nn::Training& training) {
     const auto possible = [&](int64_t steps) { return steps >= 0 && steps <= standing.steps; };
     check_file(of_each.size() == parameters && std::all_of(of_each.begin(), of_each.end(), possible), path,
                ": training.steps and training.steps_of_each cannot be those of ", parameters, " parameters");
-    nn::checkpoint::load(file, optimizer_state(training));
+    read_optimizer(file, training);
     training.adam.set_steps(standing.steps, std::move(of_each));
     static_cast<nn::Validations&>(training) = standing;
 }

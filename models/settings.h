@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "nn/team.h"
+
 namespace plaingrad::models {
 
 // A value that its row does not allow, or a setting that cannot be given. It is not an autograd::Error: the
@@ -91,6 +93,8 @@ public:
     // this_call. model_and_files: a model's folder, and files. To resume, the folder can be given alone.
     enum class Rest { this_call, names, files, model_and_files };
     void rest(Words& words, Rest kind) { lists_[0] = {"", &words, kind}; }
+
+    nn::Team* team = &nn::alone();  // the processes that share what these settings are for
 
     bool was_given(Text name) const;
 

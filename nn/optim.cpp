@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "autograd/base/float_control.h"
 #include "autograd/base/parallel.h"
@@ -13,36 +14,30 @@ namespace plaingrad::nn {
 
 namespace kernels = autograd::kernels;
 
-namespace {
-
-// Elements begin .. end of one parameter. A model has many small parameters and a few large ones. Split into
-// ranges, they are one loop for all threads; with a loop per parameter, most would be too short for two
-// threads.
-struct Range {
-    std::size_t parameter;
-    int64_t begin, end;
-    int64_t size() const { return end - begin; }
-};
-
-constexpr int64_t kRange = 1 << 14;  // elements: some microseconds of Adam
-
-// Of all parameters that have a gradient.
-std::vector<Range> ranges(const std::vector<NamedParameter>& parameters) {
-    std::vector<Range> all;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const int64_t n = parameters[i].tensor.has_grad() ? parameters[i].tensor.numel() : 0;
-        for (int64_t begin = 0; begin < n; begin += kRange)
-            all.push_back({i, begin, std::min(begin + kRange, n)});
-    }
+std::vector<Stretch> stretches_of(const std::vector<NamedParameter>& parameters) {
+    std::vector<Stretch> all;
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        for (int64_t begin = 0, n = parameters[i].tensor.numel(); begin < n; begin += kStretch)
+            all.push_back({i, begin, std::min(begin + kStretch, n)});
     return all;
 }
 
-// f(i, all[i]) for all i, on all threads.
+std::vector<StretchGrad> gradients_of(const std::vector<NamedParameter>& parameters) {
+    std::vector<StretchGrad> all;
+    for (const Stretch& s : stretches_of(parameters))
+        if (const Tensor& w = parameters[s.parameter].tensor; w.has_grad())
+            all.push_back({s, w.grad().data() + s.begin});
+    return all;
+}
+
+namespace {
+
+// f(i) for i < n, on all threads. A model has many small parameters and a few large ones. Cut into stretches,
+// they are one loop for all threads; with a loop per parameter, most would be too short for two threads.
 template <class F>
-void for_each(const std::vector<Range>& all, const F& f) {
-    autograd::parallel_for(0, static_cast<int64_t>(all.size()), 1, [&](int64_t i, int64_t) {
-        f(static_cast<std::size_t>(i), all[static_cast<std::size_t>(i)]);
-    });
+void for_each(std::size_t n, const F& f) {
+    autograd::parallel_for(0, static_cast<int64_t>(n), 1,
+                           [&](int64_t i, int64_t) { f(static_cast<std::size_t>(i)); });
 }
 
 bool is_rate(double x) { return std::isfinite(x) && x >= 0; }
@@ -79,27 +74,49 @@ void Optimizer::set_steps(int64_t steps, std::vector<int64_t> of_each) {
 }
 
 void Optimizer::step(double lr, double grad_scale) {
+    std::vector<bool> moved;
+    for (const NamedParameter& p : parameters_)
+        moved.push_back(p.tensor.has_grad());
+    step(lr, grad_scale, moved, gradients_of(parameters_));
+}
+
+void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& moved,
+                     const std::vector<StretchGrad>& gradients) {
     check(is_rate(lr), "[", name_, "] the learning rate of a step must be finite and not negative: got ", lr);
     check(std::isfinite(grad_scale), "[", name_, "] the gradients' scale must be finite: got ", grad_scale);
     ++steps_;
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+        steps_of_each_[i] += moved[i] ? 1 : 0;
     std::vector<Piece> whole(parameters_.size());
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-        const Tensor& w = parameters_[i].tensor;
-        if (!w.has_grad())
-            continue;
-        whole[i] = {w.numel(), w.grad().data(), w.mutable_data(), ++steps_of_each_[i], w.rank() >= 2, {}};
+    std::vector<Piece> pieces;
+    for (const StretchGrad& s : gradients) {
+        const Tensor& w = parameters_[s.parameter].tensor;
+        Piece& all = whole[s.parameter];
+        if (all.w == nullptr) {
+            all = {w.numel(), nullptr, w.mutable_data(), steps_of_each_[s.parameter], w.rank() >= 2, {}};
+            for (std::size_t k = 0; k < kept_; ++k)
+                all.kept[k] = state_[s.parameter * kept_ + k].tensor.mutable_data();
+        }
+        pieces.push_back(all);
+        pieces.back().n = s.size();
+        pieces.back().grad = s.grad;
+        pieces.back().w += s.begin;
         for (std::size_t k = 0; k < kept_; ++k)
-            whole[i].kept[k] = state_[i * kept_ + k].tensor.mutable_data();
+            pieces.back().kept[k] += places_.empty() ? s.begin : places_[s.parameter].at(s.begin);
     }
-    for_each(ranges(parameters_), [&](std::size_t, const Range& r) {
-        Piece piece = whole[r.parameter];
-        piece.n = r.size();
-        piece.grad += r.begin;
-        piece.w += r.begin;
-        for (std::size_t k = 0; k < kept_; ++k)
-            piece.kept[k] += r.begin;
-        update(piece, lr, grad_scale);
-    });
+    for_each(pieces.size(), [&](std::size_t i) { update(pieces[i], lr, grad_scale); });
+}
+
+void Optimizer::keep_only(const std::vector<Stretch>& kept) {
+    check(steps_ == 0, "[", name_, "] keep_only must come before the first step");
+    places_.assign(parameters_.size(), {});
+    std::vector<int64_t> sizes(parameters_.size());
+    for (const Stretch& s : kept) {
+        places_[s.parameter][s.begin] = sizes[s.parameter];
+        sizes[s.parameter] += s.size();
+    }
+    for (std::size_t i = 0; i < state_.size(); ++i)
+        state_[i].tensor = Tensor::zeros({sizes[i / kept_]});
 }
 
 // ---- the rules
@@ -157,19 +174,18 @@ void Adam::update(const Piece& p, double lr, double grad_scale) const {
 
 // ---- clipping
 
-double grad_norm(const std::vector<NamedParameter>& parameters) {
-    const std::vector<NamedParameter> unique = unique_parameters(parameters);
-    const std::vector<Range> all = ranges(unique);
-    const autograd::FloatControl ieee;
-    std::vector<double> squares(all.size());
-    for_each(all, [&](std::size_t i, const Range& r) {
-        const Real* grad = unique[r.parameter].tensor.grad().data();
-        squares[i] = kernels::cpu().sum_of_squares(r.size(), grad + r.begin);
+std::vector<double> sums_of_squares(const std::vector<StretchGrad>& gradients) {
+    std::vector<double> sums(gradients.size());
+    for_each(gradients.size(), [&](std::size_t i) {
+        sums[i] = kernels::cpu().sum_of_squares(gradients[i].size(), gradients[i].grad);
     });
-    double sum = 0;
-    for (const double square : squares)
-        sum += square;
-    return std::sqrt(sum);
+    return sums;
+}
+
+double grad_norm(const std::vector<NamedParameter>& parameters) {
+    const std::vector<double> squares = sums_of_squares(gradients_of(unique_parameters(parameters)));
+    const autograd::FloatControl ieee;
+    return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
 double clip_scale(double norm, double max_norm) {

@@ -58,69 +58,27 @@ private:
     const Watch& watch_;
 };
 
-// The results of the batches of a step.
-struct Sum {
-    double loss = 0;  // mean over the tokens
-    int64_t tokens = 0;
-    double grad_scale = 1;  // makes of the gradients that were added up the gradient of that mean
-    bool ends_epoch = false;
-};
-
-// Forward and backward of a step. Its batches have different numbers of tokens, and the gradient should be
-// that of the mean over all tokens. So each batch contributes the gradient of its sum.
-Sum accumulate(int64_t step, const Rng& dropout, const LossOf& loss_of, const TrainingOptions& options) {
-    Sum sum;
-    for (int64_t i = 0; i < options.accumulate && !sum.ends_epoch; ++i) {
-        const Rng rng = dropout.fork(static_cast<uint64_t>(step));
-        const StepLoss batch = loss_of(step, Mode::train(i == 0 ? rng : rng.fork(static_cast<uint64_t>(i))));
-        const auto loss = static_cast<double>(batch.loss.item()), tokens = static_cast<double>(batch.tokens);
-        if (options.accumulate == 1) {
-            batch.loss.backward();
-            return {loss, batch.tokens, 1, batch.ends_epoch};
-        }
-        check(batch.tokens > 0, "[train] step ", step,
-              ": to accumulate batches, each must say of how many tokens "
-              "its loss is the mean: got ",
-              batch.tokens);
-        autograd::mul(batch.loss, Tensor(static_cast<Real>(tokens))).backward();
-        sum.loss += loss * tokens;
-        sum.tokens += batch.tokens;
-        sum.ends_epoch = batch.ends_epoch;
-    }
-    sum.grad_scale = 1 / static_cast<double>(sum.tokens);
-    sum.loss *= sum.grad_scale;
-    return sum;
-}
-
-// " in encoder.layers.0.norm1.gain", if the parameter is known.
-std::string place_of_failure(const std::vector<NamedParameter>& parameters) {
-    for (const NamedParameter& p : parameters)
-        if (p.tensor.has_grad() && !std::isfinite(grad_norm({p})))
-            return autograd::join(", first in that of ", p.name);
-    return "";
-}
-
-// Zero the gradients, forward, backward, clip, step.
+// Forward, backward, clip, step.
 StepReport take_step(int64_t step, Training& training, const Rng& dropout, const LossOf& loss_of,
                      const TrainingOptions& options) {
-    const std::vector<NamedParameter>& parameters = training.adam.parameters();
-    training.adam.zero_grad();
-    const Sum now = accumulate(step, dropout, loss_of, options);
-    const double norm = grad_norm(parameters) * now.grad_scale;
+    DataParallel& parallel = training.parallel;
+    const StepGradient now =
+        parallel.backward(step, dropout.fork(static_cast<uint64_t>(step)), loss_of, options.accumulate);
     check(step > 1 || std::isfinite(now.loss), "[train] step 1: the loss is ", now.loss,
           "; the weights that it begins with are broken");
-    if (!std::isfinite(now.loss) || !std::isfinite(norm))
-        throw autograd::Error(autograd::join("[train] step ", step, ": the loss is ", now.loss,
-                                             " and the gradient's norm ", norm, place_of_failure(parameters),
-                                             "; a lower learning rate may help"));
-    const double clip = options.clip > 0 ? clip_scale(norm, options.clip) : 1;
+    if (!std::isfinite(now.loss) || !std::isfinite(now.norm)) {
+        const std::string& place = parallel.not_finite();
+        throw autograd::Error(autograd::join(
+            "[train] step ", step, ": the loss is ", now.loss, " and the gradient's norm ", now.norm,
+            place.empty() ? "" : ", first in that of ", place, "; a lower learning rate may help"));
+    }
     const double rate = options.learning_rate(step);
-    training.adam.step(rate, clip * now.grad_scale);
+    parallel.step(rate, options.clip > 0 ? clip_scale(now.norm, options.clip) : 1);
     return {.step = step,
             .loss = now.loss,
             .tokens = now.tokens,
             .learning_rate = rate,
-            .grad_norm = norm,
+            .grad_norm = now.norm,
             .ends_epoch = now.ends_epoch};
 }
 
@@ -146,7 +104,7 @@ TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOp
         result.losses.push_back(report.loss);
         if (watch.on_step)
             watch.on_step(report);
-        stopped = watch.should_stop && watch.should_stop();
+        report.stops = stopped = any(training.parallel.team(), watch.should_stop && watch.should_stop());
         if (validate.is_due(step, report.ends_epoch))
             report.validation = validate(step);
         report.seconds = seconds();

@@ -3,7 +3,9 @@
 //
 //     Training training(parameters(model), {.beta2 = 0.98});
 //     train(training,
-//           [&](int64_t step, const Mode& mode) { return StepLoss{model.loss(batch(step), mode), tokens}; },
+//           [&](const StepPart& at, const Mode& mode) {
+//               return StepLoss{model.loss(batch(at.step), mode), tokens};
+//           },
 //           {.steps = 1000, .learning_rate = CosineSchedule{1e-3, 1000}});
 #pragma once
 
@@ -13,18 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "nn/optim.h"
+#include "nn/data_parallel.h"
 
 namespace plaingrad::nn {
-
-// The result of one batch.
-struct StepLoss {
-    Tensor loss;
-    int64_t tokens = 0;       // how many the loss is the mean of; needed if batches are accumulated
-    bool ends_epoch = false;  // the last batch of an epoch: the step ends with it, and validation follows
-};
-// The loss of a batch of a step (from 1).
-using LossOf = std::function<StepLoss(int64_t step, const Mode& mode)>;
 
 struct TrainingOptions {
     int64_t steps = 1000;  // of the whole run
@@ -53,6 +46,7 @@ struct StepReport {
     double seconds = 0;                     // since this call of `train` began, its validations included
     std::optional<double> validation = {};  // the loss, if there was one after this step
     bool ends_epoch = false;
+    bool stops = false;  // the watch has said so, in any process
 };
 
 // Callbacks that observe a run. Each may be empty.
@@ -72,10 +66,13 @@ struct Validations {
 
 // The state of a run besides the weights: what must be saved to resume it with the same bits.
 struct Training : Validations {
-    Training(const std::vector<NamedParameter>& parameters, const AdamOptions& options)
-        : adam(parameters, options) {}
+    // team, parts: see DataParallel.
+    Training(const std::vector<NamedParameter>& parameters, const AdamOptions& options, Team& team = alone(),
+             int64_t parts = 1)
+        : adam(parameters, options), parallel(adam, team, parts) {}
 
-    Adam adam;                                      // its steps are those of the run
+    Adam adam;  // its steps are those of the run
+    DataParallel parallel;
     std::vector<NamedParameter> best_weights = {};  // copies, kept for restore_best and saved nowhere
 };
 

@@ -219,7 +219,7 @@ struct Check {
         constexpr double kLowest = 1e-6, kHighest = 1;
         constexpr int64_t kLeast = 12, kFinest = 60;
         const auto start = Clock::now();
-        plan.batch(0);
+        plan.try_batch(0);
         const auto affordable = static_cast<int64_t>(kSeconds / since(start));
         if (affordable < kLeast)
             return {"not asked; a step takes too long"};
@@ -229,7 +229,7 @@ struct Check {
         std::vector<double> means;
         for (double i = 0; i < n && (i == 0 || mean < 1.5 * means[0]); ++i) {
             const double rate = kLowest * std::pow(kHighest / kLowest, i / (n - 1));
-            const Tensor loss = plan.batch(static_cast<int64_t>(i)).loss;
+            const Tensor loss = plan.try_batch(static_cast<int64_t>(i)).loss;
             mean = (i == 0 ? 1 : 0.3) * static_cast<double>(loss.item()) + (i == 0 ? 0 : 0.7) * mean;
             means.push_back(mean);
             best = mean < lowest ? rate : best;
@@ -265,6 +265,14 @@ constexpr std::pair<const char*, Answer (Check::*)()> kQuestions[] = {
 
 }  // namespace
 
+Examples part_of(const Examples& batch, const nn::StepPart& at) {
+    const std::vector<int32_t> ids = batch.inputs[0].lengths();
+    const std::vector<int64_t> lengths(ids.begin(), ids.end());
+    Examples part = {{}, models::part_of(batch.targets, lengths, at)};
+    for (const Tokens& input : batch.inputs)
+        part.inputs.push_back(models::part_of(input, lengths, at));
+    return part;
+}
 Examples examples_of(const models::Batch& batch) {
     const int64_t T = batch.tgt.length() - 1;
     return {{batch.src, batch.tgt.slice(0, T)}, batch.tgt.slice(1, T + 1)};

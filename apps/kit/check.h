@@ -4,7 +4,7 @@
 // for Training Neural Networks", 2019.)
 #pragma once
 
-#include "models/pairs.h"
+#include "models/parts.h"
 #include "models/run.h"
 
 namespace plaingrad::kit {
@@ -14,6 +14,9 @@ struct Examples {
     std::vector<autograd::Tokens> inputs;  // of an encoder-decoder: what each half reads; else one
     autograd::Tokens targets;              // (B, T), one for each position; or (B, 1)
 };
+// For models::loss_of_parts. Only the first of the inputs decides about the rows.
+Examples part_of(const Examples& batch, const nn::StepPart& at);
+inline int64_t row_count(const Examples& batch) { return batch.targets.batch(); }
 Examples examples_of(const models::Batch& batch);     // with teacher forcing
 Examples examples_of(const autograd::Tokens& texts);  // each position predicts the next one
 

@@ -94,6 +94,8 @@ void Options::parse(int argc, char** argv) {
             asked_.push_back(read(argc, argv, i));
         }
     }
+    check_usage(is_shared_ || team->size() == 1, "mpirun has started ", team->size(),
+                " processes, but only training is shared out; start this command without mpirun");
     set_all(asked_);
     if (rest_ != nullptr)
         *rest_ = words;
@@ -103,20 +105,21 @@ void Options::parse(int argc, char** argv) {
                 "; given: ", models::listed(words), more);
 }
 
-void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
+void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands,
+                 nn::Team& team) {
     const std::vector<Command> named(commands.begin() + 1, commands.end());
     for (const Command& command : named)
         if (argc > 1 && command.name == argv[1]) {
-            Options options({program + " " + command.name, command.summary, argc - 1, argv + 1});
+            Options options({program + " " + command.name, command.summary, argc - 1, argv + 1, {}, &team});
             return command.run(options);
         }
-    Options options({program, commands[0].summary, argc, argv, named});
+    Options options({program, commands[0].summary, argc, argv, named, &team});
     commands[0].run(options);
 }
 
 int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
-    return run(program, argv[0], [&] {
-        run_command(program, argc, argv, commands);
+    return run_in_team(program, argv[0], [&](nn::Team& team) {
+        run_command(program, argc, argv, commands, team);
         return 0;
     });
 }

@@ -9,6 +9,7 @@
 #include "autograd/base/check.h"
 #include "autograd/base/precision.h"
 #include "models/settings.h"
+#include "nn/team.h"
 
 namespace plaingrad::kit {
 
@@ -46,11 +47,12 @@ struct Call {
     int argc = 0;
     char** argv = nullptr;
     std::vector<Command> commands = {};  // for the help, and for a word that is none of them
+    nn::Team* team = &nn::alone();       // of the processes that mpirun has started
 };
 
 class Options : public models::Settings {
 public:
-    explicit Options(Call call) : call_(std::move(call)) {}
+    explicit Options(Call call) : call_(std::move(call)) { team = call_.team; }
 
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;
@@ -66,6 +68,9 @@ public:
     // --precision, for `precision_of`; if empty, a saved model's own.
     models::Setting& add_precision(std::string& precision);
     void add_common(int64_t& seed, const std::string& help = "random seed of weights, data and dropout");
+    // Says that the processes of a team share the work of this command. Otherwise `parse` refuses more than
+    // one: each would do all of it.
+    void is_shared() { is_shared_ = true; }
 
     // Throws UsageError for a wrong command line. For --help and --version, prints the text and throws Ended.
     void parse(int argc, char** argv);
@@ -83,12 +88,14 @@ private:
     std::string note_, rest_argument_, rest_help_;
     Words* rest_ = nullptr;
     Count rest_count_;
+    bool is_shared_ = false;
     bool names_files_ = false;
 };
 
 // Runs the command that the first word names, with the words after it. If there is no word, or the first is
 // no command, runs the first of `commands`, which has no name, with all words.
-void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands);
+void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands,
+                 nn::Team& team = nn::alone());
 // The whole `main` of a program: the same within `run` (apps/kit/program.h).
 int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands);
 

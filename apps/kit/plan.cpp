@@ -87,15 +87,18 @@ static void print_memory(const std::vector<nn::NamedParameter>& parameters, cons
     say(text);
 }
 
-void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
-                int64_t steps, int64_t batches) {
+void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
+                const Plan& plan, bool folder, int64_t steps, int64_t batches) {
     print_memory(parameters, plan, folder);
+    const nn::Mode mode = nn::Mode::train(autograd::Rng(0));
+    const nn::PartSum own = nn::parts_of(parallel.team().rank(), parallel.team().size(), parallel.parts());
     constexpr int64_t kMost = 4;  // the first also fetches its memory: not counted if there is a second
     double tokens = 0, seconds = 0, measured = 0;
     for (int64_t i = 0; i < kMost && seconds < 1; ++i) {
         const auto start = std::chrono::steady_clock::now();
-        const nn::StepLoss loss = plan.batch(i);
-        loss.loss.backward();
+        const nn::StepLoss loss = plan.batch({i + 1, 0, own.begin, parallel.parts()}, mode);
+        if (loss.loss.defined())
+            loss.loss.backward();
         if (i == 1)
             tokens = seconds = measured = 0;
         seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -103,6 +106,8 @@ void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& p
         measured += 1;
     }
     nn::zero_grad(parameters);
+    seconds *= static_cast<double>(own.end - own.begin);
+    tokens *= static_cast<double>(parallel.parts());
     const double left = std::min(static_cast<double>(batches) * seconds / measured, 1e10);
     const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(left);
     char clock[60];

@@ -21,8 +21,10 @@ struct Plan {
     Subject subject = {};        // what a page about the run shows (report.h)
     Trial trial = {};            // what --check examines (check.h)
     double learning_rate = 0;    // the highest one
-    std::function<nn::StepLoss(int64_t i)> batch = {};  // the loss of batches like the run's, to time them
-    int64_t plain_lines_every = 100;                    // steps between progress lines outside a terminal
+    nn::LossOf batch = {};       // the loss of batches like the run's, in steps from 1, to try them
+    int64_t plain_lines_every = 100;  // steps between progress lines outside a terminal
+
+    nn::StepLoss try_batch(int64_t i) const { return batch({i + 1}, nn::Mode::train(autograd::Rng(0))); }
 };
 
 // Estimates how many bytes the forward pass over `tokens` keeps for backward: per token and layer, seven
@@ -40,7 +42,7 @@ void check_memory_to_open(double bytes);  // the same for weights that are only 
 // Prints to standard error what a run needs: memory, disk space if there is a folder, and time. The time is
 // estimated from forward and backward passes over a few batches, for about a second; they do not change the
 // model. Throws Error if there is not enough memory.
-void print_plan(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder,
-                int64_t steps, int64_t batches);
+void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
+                const Plan& plan, bool folder, int64_t steps, int64_t batches);
 
 }  // namespace plaingrad::kit

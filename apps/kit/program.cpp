@@ -1,9 +1,11 @@
 #include "apps/kit/program.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -12,6 +14,7 @@
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
+#include "autograd/base/system.h"
 #include "autograd/inspect.h"
 
 namespace plaingrad::kit {
@@ -19,6 +22,44 @@ namespace {
 
 volatile std::sig_atomic_t interrupt_seen = 0;  // the signal, or 0
 std::string called_as;
+
+// ---- of several processes, one speaks
+
+int said_to = STDERR_FILENO;  // where a silent process finds standard error
+
+bool is_silent() { return said_to != STDERR_FILENO; }
+
+void be_silent() {
+    said_to = dup(STDERR_FILENO);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    close(nowhere);
+}
+
+// An error that all have, process 0 tells, and ends them all. What only another one has, that one tells, once
+// it has waited long enough to know.
+void complain_as_one(const std::string& line) {
+    if (!is_silent()) {
+        std::cerr << line;
+        return;
+    }
+    constexpr unsigned kPatience = 2;
+    sleep(kPatience);
+    const std::string whose = autograd::join("process ", nn::started_rank(), ": ", line);
+    [[maybe_unused]] const ssize_t written = write(said_to, whose.data(), whose.size());
+}
+
+// Processes that may run on the same processors share them, unless the user has said how many threads each
+// gets.
+void divide_processors(nn::Team& team) {
+    if (team.size() == 1 || std::getenv("PLAINGRAD_THREADS") != nullptr)
+        return;
+    const std::string mine = autograd::where_this_runs();
+    const std::vector<std::string> all = team.gather(mine);
+    const auto here = static_cast<int>(std::count(all.begin(), all.end(), mine));
+    autograd::set_thread_count(std::max(1, autograd::processors() / here));
+}
 
 void on_interrupt(int signal) {
     if (interrupt_seen)
@@ -29,6 +70,27 @@ void on_interrupt(int signal) {
 }
 
 }  // namespace
+
+int run_in_team(const std::string& program, const char* called,
+                const std::function<int(nn::Team& team)>& body) {
+    std::unique_ptr<nn::Team> team;
+    const int status = run(program, called, [&] {
+        if (nn::started_rank() > 0)
+            be_silent();
+        try {
+            team = nn::join_team();
+        } catch (const autograd::Error&) {
+            if (is_silent())  // process 0 says it
+                throw Ended{1};
+            throw;
+        }
+        divide_processors(*team);
+        return body(*team);
+    });
+    if (status != 0 && team && team->size() > 1 && !interrupted())
+        team->abort(status);
+    return status;
+}
 
 void flush_output() {
     if (std::cout.flush())
@@ -52,7 +114,7 @@ int run(const std::string& program, const char* called, const std::function<int(
         constexpr std::size_t kBegin = 500, kEnd = 300;
         if (text.size() > kBegin + kEnd)
             text = text.substr(0, kBegin) + " [...] " + text.substr(text.size() - kEnd);
-        std::cerr << (called_as.empty() ? program : name()) << ": " << as_line(text) << '\n';
+        complain_as_one((called_as.empty() ? program : name()) + ": " + as_line(text) + "\n");
         return status;
     };
     try {

@@ -8,6 +8,7 @@
 
 #include "apps/kit/text.h"
 #include "autograd/base/precision.h"
+#include "nn/team.h"
 
 namespace plaingrad::kit {
 
@@ -16,6 +17,11 @@ namespace plaingrad::kit {
 // 141, without a message, if nobody reads standard output any more (`| head`). `called` is argv[0], for usage
 // texts.
 int run(const std::string& program, const char* called, const std::function<int()>& body);
+
+// The same in each of the processes that mpirun has started together, or in the only one. Of several, the
+// first one speaks. If one of them fails, it says so and all of them end.
+int run_in_team(const std::string& program, const char* called,
+                const std::function<int(nn::Team& team)>& body);
 
 // Flushes std::cout. Throws Error if that fails, or Ended if the reader of the pipe has gone; so a program
 // that writes without end calls it now and then.

@@ -102,7 +102,7 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Pl
     std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
     for (int64_t i = 0; i < 4; ++i) {
         LayerTimes times(run.parts.parameters);
-        plan.batch(0).loss.backward();
+        plan.try_batch(0).loss.backward();
         for (const auto& [layer, seconds] : times.seconds)
             least[layer] = i == 0 ? seconds : std::min(least[layer], seconds);
         nn::zero_grad(run.parts.parameters);

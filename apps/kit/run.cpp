@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using autograd::join;
 
 void add_report_options(Options& options, models::RunSettings& run) {
+    options.is_shared();
     options.add("--check", "ask whether all is ready for a long run, and stop", run.check).new_run();
     options.add("--plot", "draw the curve of the loss at the end", run.plot).this_call();
     options
@@ -48,6 +49,11 @@ void add_run_options(Options& options, models::RunSettings& run) {
         .add("--stop-after", "N", "stop this call after N steps, to resume later; 0: run to the end",
              run.stop_after, {.max = 1'000'000'000})
         .this_call();
+    options
+        .add("--parts", "N",
+             "cut each batch into so many parts, for mpirun to share out; 0: one for each process", run.parts,
+             {.max = 4096})
+        .new_run();
     options.add_precision(run.precision);
     options.add("--log", "json: the folder also gets log.jsonl", run.log, {"csv", "json"}).may_change();
     add_report_options(options, run);
@@ -71,9 +77,14 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
                  plan.continues.empty() ? why_not_longer(run.has_ended(steps, 0)) : plan.continues));
         return {};
     }
-    print_plan(run.parts.parameters, plan, run.folder.exists(), last - done, (last - done) * batches_in_step);
+    print_plan(run.training.parallel, run.parts.parameters, plan, run.folder.exists(), last - done,
+               (last - done) * batches_in_step);
     if (run.folder.run.check)
         throw Ended{check(run.parts, plan) ? 0 : 1};
+    if (!run.folder.team().leads()) {
+        listen_for_interrupt();
+        return {.should_stop = interrupted};
+    }
     const auto report = std::make_shared<Report>(run, steps, patience, plan);
     listen_for_interrupt();
     const auto progress = std::make_shared<Progress>(last, plan.plain_lines_every, done);
@@ -107,8 +118,9 @@ bool finish(models::Run& run, bool has_ended) {
 
 bool train(models::Run& run, const nn::LossOf& loss_of, const nn::TrainingOptions& options, Plan plan) {
     if (!plan.batch)
-        plan.batch = [&](int64_t i) {
-            return loss_of(run.training.adam.steps() + 1 + i, nn::Mode::train(autograd::Rng(0)));
+        plan.batch = [&](nn::StepPart at, const nn::Mode& mode) {
+            at.step += run.training.adam.steps();
+            return loss_of(at, mode);
         };
     plan.validates = options.validation_loss != nullptr;
     for (int64_t i = 0; i < 1000; ++i)

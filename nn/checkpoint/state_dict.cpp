@@ -159,11 +159,12 @@ void load(std::span<const SafeTensors> files, const StateDict& state, const Load
     }
 }
 
-void load(const SafeTensors& file, const StateDict& state) {
-    load({&file, 1}, state,
-         {.where = join("[load] ", file.path(), " does not fit the model"),
-          .hint = "build the model with the configuration that it was saved with"});
+LoadCall call_of(const SafeTensors& file) {
+    return {.where = join("[load] ", file.path(), " does not fit the model"),
+            .hint = "build the model with the configuration that it was saved with"};
 }
+
+void load(const SafeTensors& file, const StateDict& state) { load({&file, 1}, state, call_of(file)); }
 
 Metadata load(const std::string& path, const StateDict& state) {
     const SafeTensors file = read(path);

@@ -59,5 +59,7 @@ struct LoadCall {
     std::function<void(const StateEntry& entry)> after = {};  // is told of each entry that has been read
 };
 void load(std::span<const SafeTensors> files, const StateDict& state, const LoadCall& call);
+// As `load` complains about one file.
+LoadCall call_of(const SafeTensors& file);
 
 }  // namespace plaingrad::nn::checkpoint

@@ -39,8 +39,8 @@ struct Subject {
     models::RunParts parts = models::parts_of(model);
     kit::Plan plan = {.trial = kit::trial_of(model, [](int64_t i) { return kit::examples_of(batch(i)); }),
                       .learning_rate = 0.01,
-                      .batch = [this](int64_t i) {
-                          return models::teacher_forcing(model, batch(i), nn::Mode::train(Rng(0)));
+                      .batch = [this](const nn::StepPart& at, const nn::Mode& mode) {
+                          return models::teacher_forcing(model, batch(at.step), mode);
                       }};
 
     // The lines of the questions that were not answered as expected, without what they usually mean.

@@ -43,10 +43,10 @@ TEST_CASE(
         Cursor cursor(corpus, codec, 128, dropout, seed);
         std::vector<std::vector<int32_t>> all;
         for (int epoch = 0; epoch < 8; ++epoch) {
-            bool ends = false;
             all.emplace_back();
-            while (!ends) {
-                const Batch batch = cursor.next(ends);
+            for (bool ends = false; !ends;) {
+                const Cursor::Next batch = cursor.next();
+                ends = batch.ends_epoch;
                 all.back().insert(all.back().end(), batch.src.ids().begin(), batch.src.ids().end());
             }
             CHECK(std::count(all.back().begin(), all.back().end(), kUnk) == 0);
@@ -60,8 +60,7 @@ TEST_CASE(
     // A cursor that is moved to a position has the batches of one that has read up to it.
     Cursor cursor(corpus, codec, 128, 0.5, 1);
     cursor.move(5, 0);
-    bool ends = false;
-    const Batch batch = cursor.next(ends);
+    const Batch batch = cursor.next();
     CHECK(std::vector<int32_t>(batch.src.ids().begin(), batch.src.ids().end()) ==
           std::vector<int32_t>(some[5].begin(), some[5].begin() + batch.src.batch() * batch.src.length()));
 }

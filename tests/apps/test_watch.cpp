@@ -90,7 +90,7 @@ std::size_t train(int64_t steps, const std::function<double()>& validation_loss)
     models::Run run(folder, {.parameters = {{"x", x}}, .state = {}, .save = {}});
     try {
         kit::train(run,
-                   [&](int64_t, const nn::Mode&) {
+                   [&](const nn::StepPart&, const nn::Mode&) {
                        return nn::StepLoss{autograd::sum(x.tensor()), 3};
                    },
                    {.steps = steps,

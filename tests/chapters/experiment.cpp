@@ -13,7 +13,9 @@ using namespace autograd;
 std::vector<double> losses_of(const std::vector<nn::NamedParameter>& parameters, int64_t steps, double lr,
                               const std::function<Tensor(const Rng& batch)>& loss_of, uint64_t seed,
                               const std::function<double(int64_t step)>& schedule) {
-    const auto loss = [&](int64_t, const nn::Mode& mode) { return nn::StepLoss{loss_of(mode.rng)}; };
+    const auto loss = [&](const nn::StepPart&, const nn::Mode& mode) {
+        return nn::StepLoss{loss_of(mode.rng)};
+    };
     nn::TrainingOptions options = {.steps = steps, .clip = 0, .seed = seed};
     options.learning_rate = schedule ? schedule : [lr](int64_t) { return lr; };
     return nn::train(parameters, loss, options).losses;

@@ -65,7 +65,7 @@ TEST_CASE("training: the gradient of several batches is that of one large one", 
         std::size_t next = 0;
         const nn::TrainingResult result = nn::train(
             nn::parameters(model),
-            [&](int64_t, const Mode& mode) {
+            [&](const nn::StepPart&, const Mode& mode) {
                 std::vector<Pair> batch = pairs;
                 if (accumulate > 1)
                     batch = {pairs[next++ % pairs.size()]};

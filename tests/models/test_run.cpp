@@ -43,8 +43,8 @@ struct Program {
             return Tokens(1, 3, {first, first + 1, first + 2});
         };
         const bool ended = learning.train(
-            [&](int64_t step, const Mode& mode) {
-                return nn::StepLoss{model.loss(ids(step), ids(step + 1), mode), 3};
+            [&](const nn::StepPart& at, const Mode& mode) {
+                return nn::StepLoss{model.loss(ids(at.step), ids(at.step + 1), mode), 3};
             },
             {.steps = steps,
              .learning_rate = nn::ConstantSchedule{0.01},

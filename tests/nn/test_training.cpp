@@ -22,8 +22,8 @@ struct Tiny {
     std::vector<std::vector<Real>> weights;  // before each step
     std::vector<uint64_t> streams;
 
-    StepLoss operator()(int64_t step, const Mode& mode) {
-        steps.push_back(step);
+    StepLoss operator()(const StepPart& at, const Mode& mode) {
+        steps.push_back(at.step);
         weights.push_back(x->to_vector());
         streams.push_back(mode.training ? mode.rng.state() : 0);
         return {autograd::sum(x.tensor()), 3};
@@ -149,8 +149,8 @@ TEST_CASE("training: a loss that is not a number ends it before any weight chang
         error = error_of([&] {
             train(
                 {{"x", x}},
-                [&](int64_t step, const Mode&) {
-                    return StepLoss{autograd::sum(x.tensor()) * (step == 3 ? bad : 0), 1};
+                [&](const StepPart& at, const Mode&) {
+                    return StepLoss{autograd::sum(x.tensor()) * (at.step == 3 ? bad : 0), 1};
                 },
                 steps(9));
         });
@@ -167,7 +167,7 @@ TEST_CASE("training: an epoch's last batch ends its step, and validation follows
     Words events;
     options.validation_loss = [&] { return events.push_back("validation"), 1.0; };
     train({{"x", tiny.x}},
-          [&](int64_t, const Mode&) {
+          [&](const StepPart&, const Mode&) {
               ++batches;  // epochs of five batches: steps of 3 and 2
               return StepLoss{autograd::sum(autograd::mul(tiny.x, tiny.x)), 1, batches % 5 == 0};
           },
@@ -188,7 +188,7 @@ TEST_CASE("training: resumes with the same bits", "[nn][training][bits]") {
         return o;
     };
     const auto loss_of = [](const Tensor& x) {
-        return [x](int64_t, const Mode& mode) {
+        return [x](const StepPart&, const Mode& mode) {
             const Tensor noise = autograd::dropout(x, Real(0.5), mode.rng);
             return StepLoss{autograd::sum(autograd::mul(noise, noise)), 2, false};
         };
@@ -242,7 +242,9 @@ TEST_CASE("training: accumulated batches must have a number of tokens", "[nn][tr
     Tiny tiny;
     TrainingOptions options = steps(1);
     options.accumulate = 2;
-    const auto loss_of = [&](int64_t, const Mode&) { return StepLoss{autograd::sum(tiny.x.tensor())}; };
+    const auto loss_of = [&](const StepPart&, const Mode&) {
+        return StepLoss{autograd::sum(tiny.x.tensor())};
+    };
     const auto train = [&] {
         nn::train(tiny.parameters, loss_of, options);
         return Tensor();
@@ -260,8 +262,8 @@ TEST_CASE("training: an error names what is not finite", "[nn][training]") {
     const auto train = [&] {
         nn::train(
             {{"good", good.x}, {"bad", bad.x}},
-            [&](int64_t step, const Mode&) {
-                const Real factor = step == 3 ? Real(HUGE_VAL) : 1;
+            [&](const StepPart& at, const Mode&) {
+                const Real factor = at.step == 3 ? Real(HUGE_VAL) : 1;
                 return StepLoss{
                     autograd::add(autograd::sum(good.x), autograd::mul(autograd::sum(bad.x), Tensor(factor))),
                     1, false};

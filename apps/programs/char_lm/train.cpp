@@ -7,6 +7,7 @@
 #include "apps/programs/char_lm/loss.h"
 #include "apps/programs/char_lm/sample.h"
 #include "autograd/base/mapped.h"
+#include "models/parts.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::char_lm {
@@ -45,17 +46,20 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
     kit::Batches batches(corpus.training, corpus.lines, context, models::kPad,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
-    const auto loss_of = [&](kit::Batches& from, const nn::Mode& mode) {
-        const Tokens rows = from.next(s.batch);
-        return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
+    const auto loss_of = [&](kit::Batches& from) {
+        return models::loss_of_parts(
+            [&](int64_t) { return from.next(s.batch); },
+            [&](const Tokens& rows, const nn::Mode& mode) {
+                return nn::StepLoss{kit::mean_loss(w.model, rows, mode), kit::predictions(rows)};
+            });
     };
     kit::Batches others = batches;
     const bool ended = kit::train(
-        run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
+        run, loss_of(batches), options,
         {.activations = kit::activation_bytes(w.model.config, s.batch * context),
          .subject = subject(w, some[0]),
          .trial = kit::trial_of(w.model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
-         .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
+         .batch = loss_of(others)});
     if (ended) {
         print("validation loss", kit::measure(w.model, all, models::kPad), corpus.characters);
         print("a bigram table", pair_table_loss(corpus), corpus.characters);

@@ -8,6 +8,7 @@
 #include "apps/kit/run.h"
 #include "apps/programs/classify/evaluate.h"
 #include "autograd/base/mapped.h"
+#include "models/parts.h"
 #include "models/text/lines.h"
 #include "nn/schedule.h"
 
@@ -63,9 +64,10 @@ kit::Examples examples(const Labeller& l, const std::vector<Example>& training, 
 nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settings& s, const nn::Mode& mode) {
     const std::vector<int32_t>& ids = batch.inputs[0].ids();
     const autograd::Tensor logits = l.logits(batch.inputs, mode);  // (B, classes)
-    return {autograd::cross_entropy(logits, batch.targets,
-                                    {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
-            std::ssize(ids) - std::count(ids.begin(), ids.end(), l.model.config.stack.specials.pad)};
+    return {.loss = autograd::cross_entropy(
+                logits, batch.targets, {.label_smoothing = static_cast<autograd::Real>(s.label_smoothing)}),
+            .tokens = std::ssize(ids) - std::count(ids.begin(), ids.end(), l.model.config.stack.specials.pad),
+            .terms = batch.targets.batch()};
 }
 
 // The mean of -log p(label).
@@ -159,7 +161,10 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
     models::Run run(folder, parts_of(l, s, data, folder), {}, options.adam);
     const auto batch = [&](int64_t step) { return examples(l, corpus.training, s, step); };
     return kit::train(
-        run, [&](int64_t step, const nn::Mode& mode) { return loss_of(l, batch(step), s, mode); }, options,
+        run,
+        models::loss_of_parts(batch, [&](const kit::Examples& part,
+                                         const nn::Mode& mode) { return loss_of(l, part, s, mode); }),
+        options,
         {.activations = kit::activation_bytes(l.model.config.stack, s.batch * longest),
          .subject = subject(l, corpus),
          .trial = kit::trial_of(

@@ -7,6 +7,7 @@
 #include "apps/kit/pipe.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
+#include "models/parts.h"
 #include "models/text/lines.h"
 #include "models/text/mask_tokens.h"
 
@@ -175,20 +176,28 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const auto next = [&](kit::Batches& from, int64_t step) {
         return masked(from.next(s.batch), rng.fork("masks").fork(static_cast<uint64_t>(step)));
     };
-    const auto loss_of = [&](const MaskedTokens& batch, const nn::Mode& mode) {
-        return nn::StepLoss{mean_loss(f, batch, mode), batch.ids.batch() * batch.ids.length()};
+    const auto loss_of = [&](kit::Batches& from) {
+        return models::loss_of_parts(
+            [&](int64_t step) { return next(from, step); },
+            [&](const MaskedTokens& batch, const nn::Mode& mode) {
+                const int64_t masked_ones =
+                    batch.targets.count("fill", f.model.config.vocabulary, batch.targets.pad());
+                return masked_ones == 0 ? nn::StepLoss{}
+                                        : nn::StepLoss{.loss = mean_loss(f, batch, mode),
+                                                       .tokens = batch.ids.batch() * batch.ids.length(),
+                                                       .terms = masked_ones};
+            });
     };
-    const bool ended = kit::train(
-        run, [&](int64_t step, const nn::Mode& mode) { return loss_of(next(batches, step), mode); }, options,
-        {.activations = kit::activation_bytes(f.model.config, s.batch * context),
-         .trial = kit::trial_of(
-             f.model,
-             [&](int64_t i) {
-                 const MaskedTokens batch = next(others, i);
-                 return kit::Examples{{batch.ids}, batch.targets};
-             },
-             false),
-         .batch = [&](int64_t i) { return loss_of(next(others, i), nn::Mode::train(Rng(0))); }});
+    const bool ended = kit::train(run, loss_of(batches), options,
+                                  {.activations = kit::activation_bytes(f.model.config, s.batch * context),
+                                   .trial = kit::trial_of(
+                                       f.model,
+                                       [&](int64_t i) {
+                                           const MaskedTokens batch = next(others, i);
+                                           return kit::Examples{{batch.ids}, batch.targets};
+                                       },
+                                       false),
+                                   .batch = loss_of(others)});
     if (ended)
         std::cout << "held out, after: " << described(measure(f, held_out)) << '\n';
 }

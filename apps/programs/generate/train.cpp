@@ -9,6 +9,7 @@
 #include "apps/programs/generate/score.h"
 #include "apps/programs/generate/write.h"
 #include "autograd/base/mapped.h"
+#include "models/parts.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::generate {
@@ -128,16 +129,19 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
     kit::Batches others = batches;
-    const auto loss_of = [&](kit::Batches& from, const nn::Mode& mode) {
-        const Tokens rows = from.next(s.batch);
-        return nn::StepLoss{kit::mean_loss(model, rows, mode), kit::predictions(rows)};
+    const auto loss_of = [&](kit::Batches& from) {
+        return models::loss_of_parts(
+            [&](int64_t) { return from.next(s.batch); },
+            [&](const Tokens& rows, const nn::Mode& mode) {
+                return nn::StepLoss{kit::mean_loss(model, rows, mode), kit::predictions(rows)};
+            });
     };
     const bool ended = kit::train(
-        run, [&](int64_t, const nn::Mode& mode) { return loss_of(batches, mode); }, options,
+        run, loss_of(batches), options,
         {.activations = kit::activation_bytes(model.config, s.batch * context),
          .frozen = static_cast<double>(all - learns),
          .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
-         .batch = [&](int64_t) { return loss_of(others, nn::Mode::train(Rng(0))); }});
+         .batch = loss_of(others)});
     if (ended)
         std::cout << "held out, after: " << described(held_out()) << '\n';
 }

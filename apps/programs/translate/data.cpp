@@ -114,10 +114,9 @@ void Cursor::move(int64_t to_epoch, int64_t to_index) {
           " batches; there is no number ", index);
 }
 
-models::Batch Cursor::next(bool& ends_epoch) {
-    const models::Batch batch = corpus().batch(batches_[static_cast<std::size_t>(index)]);
-    ends_epoch = ++index == per_epoch();
-    if (ends_epoch)
+Cursor::Next Cursor::next() {
+    const Next batch = {corpus().batch(batches_[static_cast<std::size_t>(index)]), ++index == per_epoch()};
+    if (batch.ends_epoch)
         move(epoch + 1, 0);
     return batch;
 }

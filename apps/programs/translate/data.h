@@ -61,8 +61,10 @@ public:
 
     // Throws Error if the epoch has no batch of this number.
     void move(int64_t to_epoch, int64_t to_index);
-    // The next batch; `ends_epoch` if it is the last of its epoch.
-    models::Batch next(bool& ends_epoch);
+    struct Next : models::Batch {
+        bool ends_epoch = false;  // it is the last batch of its epoch
+    };
+    Next next();
     int64_t per_epoch() const { return std::ssize(batches_); }
 
     int64_t epoch = 0, index = 0;

@@ -160,9 +160,9 @@ void score_command(kit::Options& options) {
     const ParallelText text = read({words.begin() + 1, words.end()}, codec.is_bytes());
     const int64_t longest = model.config.max_length;
     const Corpus corpus(text, codec, model.config.specials, longest, TooLong::cut);
-    const double loss = mean_loss(model, corpus, std::max<int64_t>(longest, 4096));
+    const double loss = mean_loss(nn::alone(), model, corpus, std::max<int64_t>(longest, 4096));
     std::cout << "loss " << loss << " nats, perplexity " << std::exp(loss) << '\n'
-              << measure_bleu(model, codec, corpus.sentences(), decoding).text << '\n';
+              << measure_bleu(nn::alone(), model, codec, corpus.sentences(), decoding).text << '\n';
 }
 
 void info_command(kit::Options& options) {

@@ -6,8 +6,9 @@
 
 namespace plaingrad::translate {
 
-// Nats per token.
-double mean_loss(const models::Transformer& model, const Corpus& corpus, int64_t batch_tokens);
+// Nats per token. team: the processes that share the work; all call it, and get the same result.
+double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
+                 int64_t batch_tokens);
 
 struct Bleu {
     double score = 0;
@@ -15,7 +16,7 @@ struct Bleu {
 };
 
 // As sacreBLEU computes it; for text that is in tokens already, as Moses and fairseq do.
-Bleu measure_bleu(const models::Transformer& model, const Codec& codec,
+Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Codec& codec,
                   const std::vector<SentencePair>& pairs, const models::TranslationOptions& options);
 
 }  // namespace plaingrad::translate

@@ -85,25 +85,18 @@ public:
         if (run_.training.adam.steps() < s.steps)
             print_epoch();
         Cursor others = cursor_;
-        kit::Plan plan = {.activations = kit::activation_bytes(
-                              model.config, std::min(s.batch_tokens, corpus.size() * corpus.longest())),
-                          .files = s.average + 3,
-                          .advice = "a smaller --batch-tokens with --accumulate does the same in less",
-                          .continues = what_continues(),
-                          .subject = subject(),
-                          .trial = kit::trial_of(model,
-                                                 [&](int64_t) {
-                                                     bool ends = false;
-                                                     return kit::examples_of(others.next(ends));
-                                                 }),
-                          .batch = [&](int64_t) {
-                              bool ends_epoch = false;
-                              return loss_of(others.next(ends_epoch), nn::Mode::train(autograd::Rng(0)));
-                          }};
+        kit::Plan plan = {
+            .activations = kit::activation_bytes(model.config,
+                                                 std::min(s.batch_tokens, corpus.size() * corpus.longest())),
+            .files = s.average + 3,
+            .advice = "a smaller --batch-tokens with --accumulate does the same in less",
+            .continues = what_continues(),
+            .subject = subject(),
+            .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next()); }),
+            .batch = loss_of(others)};
         if (validation != nullptr)
             plan.decoding = decoding_bytes(model.config, *validation, s.beam);
-        kit::train(
-            run_, [&](int64_t, const nn::Mode& mode) { return next_loss(mode); }, options(), plan);
+        kit::train(run_, loss_of(cursor_), options(), plan);
     }
 
 private:
@@ -136,6 +129,7 @@ private:
 
     models::RunHooks hooks() {
         return {.state = [this] { return state(); },
+                .on_step = [this](const nn::StepReport& report) { add(report); },
                 .describe_validation = [this](int64_t step, double loss) { return epoch_line(step, loss); },
                 .after_step = [this](const nn::StepReport& report) { after_step(report); },
                 .finish = [this] { finish(); }};
@@ -185,21 +179,23 @@ private:
                       kit::counted((s.steps + steps - 1) / steps, "epoch")));
     }
 
-    nn::StepLoss loss_of(const models::Batch& batch, const nn::Mode& mode) const {
-        return models::teacher_forcing(model, batch, mode, static_cast<autograd::Real>(s.label_smoothing));
-    }
-    nn::StepLoss next_loss(const nn::Mode& mode) {
-        bool ends_epoch = false;
-        nn::StepLoss loss = loss_of(cursor_.next(ends_epoch), mode);
-        loss.ends_epoch = ends_epoch;
-        epoch_.loss_sum += static_cast<double>(loss.loss.item()) * static_cast<double>(loss.tokens);
-        epoch_.tokens += loss.tokens;
-        return loss;
+    nn::LossOf loss_of(Cursor& from) const {
+        return models::loss_of_parts([&from](int64_t) { return from.next(); },
+                                     [this](const models::Batch& batch, const nn::Mode& mode) {
+                                         return models::teacher_forcing(
+                                             model, batch, mode,
+                                             static_cast<autograd::Real>(s.label_smoothing));
+                                     });
     }
 
     double validate() {
-        bleu_ = measure_bleu(model, codec, validation->sentences(), {.beam = 1, .alpha = 0}).score;
-        return mean_loss(model, *validation, s.batch_tokens);
+        bleu_ = bleu({.beam = 1, .alpha = 0}).score;
+        return validation_loss();
+    }
+    // All processes call these.
+    double validation_loss() const { return mean_loss(folder.team(), model, *validation, s.batch_tokens); }
+    Bleu bleu(const models::TranslationOptions& options) const {
+        return measure_bleu(folder.team(), model, codec, validation->sentences(), options);
     }
 
     // The epoch of the last batch, from 1. cursor_ is already at the next batch.
@@ -215,6 +211,11 @@ private:
         return folder.file(join("epoch-", number, ".safetensors"));
     }
 
+    void add(const nn::StepReport& report) {
+        epoch_.loss_sum += report.loss * static_cast<double>(report.tokens);
+        epoch_.tokens += report.tokens;
+    }
+
     // At the end of an epoch, or of the run within one, which then counts as an epoch: logs it and saves its
     // model. Removes the models of epochs that are too old for the average.
     void after_step(const nn::StepReport& report) {
@@ -228,6 +229,8 @@ private:
             join(epoch(), ",", report.step, ",", kit::number(training_loss(), 4), ",", measured, "\n");
         if (report.ends_epoch)
             epoch_.loss_sum = 0, epoch_.tokens = 0;
+        if (!folder.writes())
+            return;
         models::save(epoch_file(epoch()), model, codec.metadata());
         std::error_code none;
         for (int64_t old = epoch() - s.average; std::filesystem::remove(epoch_file(old), none);)
@@ -261,31 +264,38 @@ private:
     // Saves the average of the last epochs (Vaswani et al. 2017, §6.1), or of as many as there are; or the
     // model of the best validation where that is better, as in a short run, whose first epochs pull the
     // average down.
+    // Files are process 0's; what is computed, all share.
     void finish() {
-        if (is_finished())
+        nn::Team& team = folder.team();
+        if (nn::any(team, team.leads() && is_finished()))
             return;
         if (run_.losses.empty())  // nothing was trained, but another --average was given
             run_.save_last();
-        std::vector<std::string> epochs;
-        for (int64_t number = epoch(); number > epoch() - s.average; --number)
-            if (std::filesystem::exists(epoch_file(number)))
-                epochs.push_back(epoch_file(number));
-        std::string kept = "the weights of the last step";
-        if (!epochs.empty()) {
-            average(epochs, model);
-            kept = "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
-        }
-        double loss = validation == nullptr ? 0 : mean_loss(model, *validation, s.batch_tokens);
+        std::string kept = team.leads() ? average_epochs() : "";
+        run_.share_weights();
+        double loss = validation == nullptr ? 0 : validation_loss();
         if (validation != nullptr && run_.training.best_step > 0)
             choose_best(kept, loss);
         nn::checkpoint::Metadata metadata = codec.metadata();
         metadata.merge(origin());
-        models::save(folder.model(), model, metadata);
+        if (folder.writes())
+            models::save(folder.model(), model, metadata);
         std::cerr << "saved " << folder.model() << ": " << kept << '\n';
         if (validation == nullptr)
             return;
-        std::cout << "validation loss " << loss << "\nbeam " << s.beam << ": "
-                  << measure_bleu(model, codec, validation->sentences(), {.beam = s.beam}).text << '\n';
+        std::cout << "validation loss " << loss << "\nbeam " << s.beam << ": " << bleu({.beam = s.beam}).text
+                  << '\n';
+    }
+
+    std::string average_epochs() const {
+        std::vector<std::string> epochs;
+        for (int64_t number = epoch(); number > epoch() - s.average; --number)
+            if (std::filesystem::exists(epoch_file(number)))
+                epochs.push_back(epoch_file(number));
+        if (epochs.empty())
+            return "the weights of the last step";
+        average(epochs, model);
+        return "the average of the last " + kit::counted(std::ssize(epochs), "epoch");
     }
 
     // Loads the weights of the best validation into model, unless model, whose validation loss is `loss`,
@@ -293,11 +303,14 @@ private:
     void choose_best(std::string& kept, double& loss) const {
         const double best = run_.training.best_validation;
         const std::string of_step = join("step ", run_.training.best_step);
-        if (loss < best || !std::filesystem::exists(folder.best())) {
+        nn::Team& team = folder.team();
+        if (!nn::any(team, team.leads() && loss >= best && std::filesystem::exists(folder.best()))) {
             kept += join(": validation loss ", loss, "; the best epoch, at ", of_step, ", has ", best);
             return;
         }
-        models::load_weights(folder.best(), models::state_dict(model));
+        if (team.leads())
+            models::load_weights(folder.best(), models::state_dict(model));
+        run_.share_weights();
         kept = join("the weights of ", of_step, ", of the best validation: loss ", best, "; ", kept, " has ",
                     loss);
         loss = best;

@@ -1,0 +1,340 @@
+#include "nn/data_parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+#include "autograd/base/float_control.h"
+#include "autograd/base/parallel.h"
+
+namespace plaingrad::nn {
+
+// The losses of the own parts, each a sum over its tokens.
+struct DataParallel::Sum {
+    std::vector<double> losses = {}, terms = {}, tokens = {};
+    bool ends_epoch = false;
+};
+
+DataParallel::DataParallel(Adam& adam, Team& team, int64_t parts, const DataParallelOptions& options)
+    : adam_(adam),
+      team_(team),
+      parts_(parts),
+      options_(options),
+      buckets_(make_buckets(adam.parameters(), team.size(), options.bucket)),
+      exchange_(adam.parameters(), buckets_, team, parts),
+      buckets_of_(adam.parameters().size()) {
+    check(parts >= 1, "[DataParallel] a batch must be cut into at least one part: got ", parts);
+    check(team.size() <= parts, "[DataParallel] ", team.size(),
+          " processes need at least as many parts: got ", parts);
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+        for (const Stretch& s : buckets_[b].stretches)
+            if (std::vector<std::size_t>& of = buckets_of_[s.parameter]; of.empty() || of.back() != b)
+                of.push_back(b);
+    for (std::size_t p = 0; p < adam.parameters().size(); ++p)
+        parameter_of_[adam.parameters()[p].tensor.node()] = p;
+    for (int64_t r = 0; r < team.size(); ++r)
+        for (const Stretch& s : share_of(r))
+            all_shares_.push_back(s);
+    order_.resize(all_shares_.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) {
+        const Stretch &x = all_shares_[a], &y = all_shares_[b];
+        return std::tie(x.parameter, x.begin) < std::tie(y.parameter, y.begin);
+    });
+    if (team.size() > 1)
+        adam.keep_only(share_of(team.rank()));
+}
+
+std::vector<Stretch> DataParallel::share_of(int64_t process) const {
+    std::vector<Stretch> share;
+    for (const Bucket& b : buckets_)
+        for (const Owned& s : owned_by(process, b))
+            share.push_back(s);
+    return share;
+}
+
+// ---- forward and backward
+
+StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& loss_of, int64_t batches) {
+    adam_.zero_grad();
+    has_gradient_.assign(adam_.parameters().size(), false);
+    gradients_.clear();
+    sums_.clear();
+    exchange_.begin_step();
+    Sum sum;
+    const PartSum own = parts_of(team_.rank(), team_.size(), parts_);
+    for (int64_t part = own.begin; part < own.end; ++part) {
+        if (!is_whole())
+            begin_part(part, part + 1 == own.end);
+        const Rng of_part = is_whole() ? rng : rng.fork("part").fork(static_cast<uint64_t>(part));
+        run_part(sum, {step, 0, part, parts_}, of_part, loss_of, batches);
+        if (!is_whole())
+            end_part();
+    }
+    exchange_.note_end_of_backward();
+    collect();
+    return agree(sum, !is_whole() || batches > 1);
+}
+
+// Batches and parts have different numbers of terms, and the gradient should be that of the mean over all of
+// them. So each contributes the gradient of its sum, and `step` divides by their number. A single batch needs
+// neither.
+void DataParallel::run_part(Sum& sum, StepPart at, const Rng& rng, const LossOf& loss_of, int64_t batches) {
+    const bool of_several = !is_whole() || batches > 1;
+    for (std::vector<double>* of_parts : {&sum.losses, &sum.terms, &sum.tokens})
+        of_parts->push_back(0);
+    for (bool last = false; !last; ++at.batch) {
+        const Rng of_batch = at.batch == 0 ? rng : rng.fork(static_cast<uint64_t>(at.batch));
+        const StepLoss batch = loss_of(at, Mode::train(of_batch));
+        sum.ends_epoch = batch.ends_epoch;
+        last = batch.ends_epoch || at.batch + 1 == batches;
+        if (!batch.loss.defined())
+            continue;
+        const int64_t terms = batch.terms > 0 ? batch.terms : batch.tokens;
+        check(terms > 0 || !of_several, "[train] step ", at.step,
+              ": if batches are accumulated or cut into parts, each must say of how many tokens its loss is "
+              "the mean: got ",
+              terms);
+        const double weight = of_several ? static_cast<double>(terms) : 1;
+        sum.losses.back() += static_cast<double>(batch.loss.item()) * weight;
+        sum.terms.back() += weight;
+        sum.tokens.back() += static_cast<double>(batch.tokens);
+        if (!of_several)
+            batch.loss.backward();
+        else if (is_whole() || !last)
+            autograd::mul(batch.loss, Tensor(static_cast<Real>(weight))).backward();
+        else
+            autograd::mul(batch.loss, Tensor(static_cast<Real>(weight)))
+                .backward([this](const autograd::Node& leaf) { complete(leaf); });
+    }
+}
+
+// ---- the sum over parts
+
+void DataParallel::begin_part(int64_t part, bool is_last) {
+    const std::size_t before = sums_.size();
+    is_last_ = is_last;
+    additions_ = 0;
+    append(sums_, {part, part + 1}, parts_, [this] { ++additions_; });
+    into_ = additions_ > 0 ? before - 1 : before;
+    if (into_ == flat_.size())
+        flat_.push_back(Tensor::uninitialized({buckets_.empty() ? 0 : buckets_.back().end}));
+    incomplete_.assign(buckets_.size(), 0);
+    unread_.clear();
+    for (const std::vector<std::size_t>& buckets : buckets_of_) {
+        unread_.push_back(buckets.size());
+        for (const std::size_t b : buckets)
+            ++incomplete_[b];
+    }
+}
+
+void DataParallel::complete(const autograd::Node& leaf) {
+    const auto found = parameter_of_.find(&leaf);
+    if (found == parameter_of_.end())
+        return;
+    for (const std::size_t b : buckets_of_[found->second])
+        if (--incomplete_[b] == 0)
+            add_up(b);
+    if (is_last_)
+        exchange_.poll();
+}
+
+// The gradients of parameters that backward did not reach are zeros.
+void DataParallel::end_part() {
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+        if (incomplete_[b] > 0)
+            add_up(b);
+    if (is_last_ && !options_.overlaps)
+        for (std::size_t b = 0; b < buckets_.size(); ++b)
+            send(b);
+}
+
+// Adds the gradients of the running part to the sums of own parts. An addition of zeros is one too: it turns
+// -0 into 0, whichever process does it.
+void DataParallel::add_up(std::size_t bucket) {
+    static const std::vector<Real> zeros(kStretch);
+    const Bucket& b = buckets_[bucket];
+    std::vector<Owned> all;
+    for (int64_t at = b.begin; const Stretch& s : b.stretches) {
+        all.push_back({s, at});
+        at += s.size();
+    }
+    std::vector<const Real*> grads;
+    std::vector<Real*> flat;
+    for (const Stretch& s : b.stretches) {
+        const Tensor& w = adam_.parameters()[s.parameter].tensor;
+        grads.push_back(w.has_grad() ? w.grad().data() + s.begin : zeros.data());
+        if (w.has_grad())
+            has_gradient_[s.parameter] = true;
+    }
+    for (const Tensor& sum : flat_)
+        flat.push_back(sum.mutable_data());
+    autograd::parallel_for(0, std::ssize(all), 1, [&](int64_t i, int64_t) {
+        const Owned& s = all[static_cast<std::size_t>(i)];
+        put(s.size(), grads[static_cast<std::size_t>(i)], flat[into_] + s.at, additions_ > 0);
+        for (std::size_t sum = into_, n = 1; n < additions_; ++n, --sum)
+            put(s.size(), flat[sum] + s.at, flat[sum - 1] + s.at, true);
+    });
+    for (std::size_t i = 0; i < b.stretches.size(); ++i)
+        if (const std::size_t p = b.stretches[i].parameter;
+            (i == 0 || b.stretches[i - 1].parameter != p) && --unread_[p] == 0)
+            adam_.parameters()[p].tensor.zero_grad();  // its memory is free for what backward still computes
+    incomplete_[bucket] = 0;
+    if (is_last_ && options_.overlaps)
+        send(bucket);
+}
+
+void DataParallel::send(std::size_t bucket) {
+    if (team_.size() > 1)
+        exchange_.send(bucket, {flat_.begin(), flat_.begin() + std::ssize(sums_)});
+}
+
+// The gradients of the own share.
+void DataParallel::collect() {
+    if (is_whole()) {
+        gradients_ = gradients_of(adam_.parameters());
+        for (const StretchGrad& s : gradients_)
+            has_gradient_[s.parameter] = true;
+        return;
+    }
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+        if (team_.size() > 1)
+            exchange_.add(b, gradients_);
+        else
+            for (const Owned& s : owned_by(0, buckets_[b]))
+                gradients_.push_back({s, flat_[0].data() + s.at});
+    }
+}
+
+// ---- what all processes must know
+
+// What a process tells the others, and hears from them: of its parts, the losses, terms and tokens; of all
+// parameters, whether they have a gradient; of its share, the sums of squares.
+struct DataParallel::News {
+    double ends_epoch = 0;
+    std::vector<double> losses = {}, terms = {}, tokens = {}, has_gradient = {}, squares = {};
+
+    std::vector<double> as_numbers() const {
+        std::vector<double> all = {ends_epoch};
+        for (const std::vector<double>* some : {&losses, &terms, &tokens, &has_gradient, &squares})
+            all.insert(all.end(), some->begin(), some->end());
+        return all;
+    }
+    // Adds what a process with so many parts has told.
+    void add(const std::vector<double>& numbers, int64_t parts, std::size_t parameters) {
+        auto next = numbers.begin() + 1;
+        ends_epoch = numbers[0];
+        for (std::vector<double>* some : {&losses, &terms, &tokens}) {
+            some->insert(some->end(), next, next + parts);
+            next += parts;
+        }
+        has_gradient.resize(parameters);
+        for (double& has : has_gradient)
+            has = std::max(has, *next++);
+        squares.insert(squares.end(), next, numbers.end());
+    }
+};
+
+StepGradient DataParallel::agree(const Sum& sum, bool of_several) {
+    News own = {sum.ends_epoch ? 1.0 : 0.0,
+                sum.losses,
+                sum.terms,
+                sum.tokens,
+                {has_gradient_.begin(), has_gradient_.end()},
+                sums_of_squares(gradients_)};
+    if (team_.size() > 1) {
+        const std::vector<std::vector<double>> told = gather(team_, own.as_numbers());
+        own = {};
+        for (int64_t r = 0; r < team_.size(); ++r) {
+            const PartSum parts = parts_of(r, team_.size(), parts_);
+            own.add(told[static_cast<std::size_t>(r)], parts.end - parts.begin, has_gradient_.size());
+        }
+        has_gradient_.assign(own.has_gradient.begin(), own.has_gradient.end());
+    }
+    const autograd::FloatControl ieee;
+    const double loss = std::accumulate(own.losses.begin(), own.losses.end(), 0.0);
+    const double terms = std::accumulate(own.terms.begin(), own.terms.end(), 0.0);
+    check(terms > 0 || !of_several, "[train] a step has nothing to learn from: all of its parts are empty");
+    grad_scale_ = of_several ? 1 / terms : 1;
+    return {.loss = loss * grad_scale_,
+            .tokens = static_cast<int64_t>(std::accumulate(own.tokens.begin(), own.tokens.end(), 0.0)),
+            .norm = norm_of(own.squares) * grad_scale_,
+            .ends_epoch = own.ends_epoch != 0};
+}
+
+// The squares are those of process 0's share, then of process 1's, ... They are added in the order of the
+// parameters, as grad_norm does.
+double DataParallel::norm_of(const std::vector<double>& squares) {
+    not_finite_.clear();
+    double sum = 0;
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+        const std::size_t at = is_whole() ? i : order_[i];
+        const std::size_t parameter = is_whole() ? gradients_[i].parameter : all_shares_[at].parameter;
+        if (!std::isfinite(squares[at]) && not_finite_.empty())
+            not_finite_ = adam_.parameters()[parameter].name;
+        sum += squares[at];
+    }
+    return std::sqrt(sum);
+}
+
+// ---- the optimizer
+
+void DataParallel::step(double learning_rate, double clip) {
+    std::erase_if(gradients_, [this](const StretchGrad& s) { return !has_gradient_[s.parameter]; });
+    adam_.step(learning_rate, clip * grad_scale_, has_gradient_, gradients_);
+    if (team_.size() > 1)
+        exchange_.share_weights(flat_[0]);
+}
+
+// What a process has of a tensor of state, in the order in which it keeps it.
+std::vector<Stretch> DataParallel::share_of(int64_t process, std::size_t parameter) const {
+    std::vector<Stretch> share = share_of(process);
+    std::erase_if(share, [&](const Stretch& s) { return s.parameter != parameter; });
+    return share;
+}
+
+Tensor DataParallel::gather_state(std::size_t i) const {
+    const Tensor& own = adam_.state()[i].tensor;
+    if (team_.size() == 1)
+        return own;
+    const std::size_t parameter = i / adam_.state_per_parameter();
+    Tensor whole = Tensor::uninitialized(adam_.parameters()[parameter].tensor.shape());
+    for (int64_t r = 0; r < team_.size(); ++r) {
+        const std::vector<Stretch> share = share_of(r, parameter);
+        int64_t n = 0;
+        for (const Stretch& s : share)
+            n += s.size();
+        const Tensor part = r == 0 ? own : Tensor::uninitialized({n});
+        if (r != 0 && n > 0)
+            team_.transfer(static_cast<int64_t>(i), {}, {{r, part.mutable_data(), bytes_of(n)}})->wait();
+        for (int64_t at = 0; const Stretch& s : share) {
+            put(s.size(), part.data() + at, whole.mutable_data() + s.begin, false);
+            at += s.size();
+        }
+    }
+    return whole;
+}
+
+void DataParallel::send_state() const {
+    std::vector<std::unique_ptr<Transfer>> transfers;
+    for (std::size_t i = 0; i < adam_.state().size(); ++i)
+        if (const Tensor& own = adam_.state()[i].tensor; own.numel() > 0)
+            transfers.push_back(team_.transfer(static_cast<int64_t>(i),
+                                               {{0, own.mutable_data(), bytes_of(own.numel())}}, {}));
+    for (const auto& transfer : transfers)
+        transfer->wait();
+}
+
+void DataParallel::set_state(std::size_t i, const Read& read) const {
+    const std::size_t parameter = i / adam_.state_per_parameter();
+    const Tensor& own = adam_.state()[i].tensor;
+    if (team_.size() == 1)
+        return read(0, own.numel(), own.mutable_data());
+    for (int64_t at = 0; const Stretch& s : share_of(team_.rank(), parameter)) {
+        read(s.begin, s.size(), own.mutable_data() + at);
+        at += s.size();
+    }
+}
+
+}  // namespace plaingrad::nn

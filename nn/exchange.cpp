@@ -1,0 +1,155 @@
+#include "nn/exchange.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "autograd/base/parallel.h"
+#include "autograd/broadcast.h"
+#include "autograd/kernels/kernels.h"
+
+namespace plaingrad::nn {
+
+namespace {
+
+double seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void put(int64_t n, const Real* from, Real* to, bool adds) {
+    const Shape shape = {n};
+    autograd::kernels::cpu().copy(autograd::broadcast_loop(shape, shape, shape), from, {to, adds});
+}
+
+Exchange::Exchange(const std::vector<NamedParameter>& parameters, const std::vector<Bucket>& buckets,
+                   Team& team, int64_t parts)
+    : parameters_(parameters), buckets_(buckets), team_(team), pieces_(buckets.size()) {
+    std::vector<PartSum> sums;
+    std::vector<std::size_t> numbers;  // of these sums
+    for (std::size_t next = 0, r = 0; r < static_cast<std::size_t>(team.size()); ++r) {
+        sums_of_each_.push_back(sums_of(parts_of(static_cast<int64_t>(r), team.size(), parts), parts));
+        for (const PartSum& sum : sums_of_each_.back()) {
+            numbers.push_back(next++);
+            append(sums, sum, parts, [&] {
+                const std::size_t last = numbers.back();
+                numbers.pop_back();
+                additions_.emplace_back(numbers.back(), last);
+            });
+        }
+    }
+}
+
+void Exchange::begin_step() {
+    traffic_ = {};
+    start_ = seconds();
+}
+
+double Exchange::now() const { return seconds() - start_; }
+
+int64_t Exchange::cut(std::size_t bucket, int64_t process) const {
+    return buckets_[bucket].cuts[static_cast<std::size_t>(process)];
+}
+
+void Exchange::send(std::size_t bucket, const std::vector<Tensor>& sums) {
+    const int64_t me = team_.rank(), begin = cut(bucket, me), own = cut(bucket, me + 1) - begin;
+    Piece& piece = pieces_[bucket];
+    int64_t others = 0;
+    for (int64_t r = 0; r < team_.size(); ++r)
+        others += r == me ? 0 : std::ssize(sums_of_each_[static_cast<std::size_t>(r)]);
+    piece = {.memory = Tensor::uninitialized({others * own})};
+    Real* next = piece.memory.mutable_data();
+    std::vector<Message> out, in;
+    for (int64_t r = 0; r < team_.size(); ++r) {
+        if (r == me) {
+            for (const Tensor& sum : sums)
+                piece.sums.push_back(sum.mutable_data() + begin);
+            continue;
+        }
+        for (std::size_t i = 0; i < sums_of_each_[static_cast<std::size_t>(r)].size(); ++i, next += own) {
+            piece.sums.push_back(next);
+            in.push_back({r, next, bytes_of(own)});
+        }
+        for (const Tensor& sum : sums)
+            out.push_back(
+                {r, sum.mutable_data() + cut(bucket, r), bytes_of(cut(bucket, r + 1) - cut(bucket, r))});
+    }
+    transfer(bucket, piece, out, in);
+}
+
+void Exchange::transfer(std::size_t bucket, Piece& piece, std::vector<Message> out, std::vector<Message> in) {
+    const auto is_empty = [](const Message& m) { return m.bytes == 0; };
+    std::erase_if(out, is_empty);
+    std::erase_if(in, is_empty);
+    if (traffic_.bytes == 0)
+        traffic_.first_sent = now();
+    for (const Message& m : out)
+        traffic_.bytes += m.bytes;
+    piece.transfer = team_.transfer(static_cast<int64_t>(bucket), out, in);
+}
+
+void Exchange::poll() {
+    for (Piece& piece : pieces_)
+        if (piece.transfer && piece.transfer->is_done())
+            piece.transfer.reset();
+}
+
+void Exchange::wait(Piece& piece) {
+    if (!piece.transfer)
+        return;
+    const double since = now();
+    piece.transfer->wait();
+    traffic_.waited += now() - since;
+    piece.transfer.reset();
+}
+
+void Exchange::add(std::size_t bucket, std::vector<StretchGrad>& gradients) {
+    Piece& piece = pieces_[bucket];
+    wait(piece);
+    const std::vector<Owned> own = owned_by(team_.rank(), buckets_[bucket]);
+    const int64_t begin = cut(bucket, team_.rank());
+    autograd::parallel_for(0, std::ssize(own), 1, [&](int64_t i, int64_t) {
+        const Owned& s = own[static_cast<std::size_t>(i)];
+        for (const auto& [to, from] : additions_)
+            put(s.size(), piece.sums[from] + (s.at - begin), piece.sums[to] + (s.at - begin), true);
+    });
+    for (const Owned& s : own)
+        gradients.push_back({s, piece.sums[0] + (s.at - begin)});
+}
+
+void Exchange::share_weights(Tensor& flat) {
+    if (team_.size() == 1)
+        return;
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+        send_weights(b, flat);
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+        wait(pieces_[b]);
+        for (int64_t r = 0; r < team_.size(); ++r)
+            if (r != team_.rank())
+                for (const Owned& s : owned_by(r, buckets_[b]))
+                    put(s.size(), flat.data() + s.at, weights(s), false);
+    }
+}
+
+// The own weights, from where the gradient of the own piece was; those of others, to where the sums were that
+// were sent to them.
+void Exchange::send_weights(std::size_t bucket, Tensor& flat) {
+    const int64_t me = team_.rank(), begin = cut(bucket, me);
+    Piece& piece = pieces_[bucket];
+    for (const Owned& s : owned_by(me, buckets_[bucket]))
+        put(s.size(), weights(s), piece.sums[0] + (s.at - begin), false);
+    std::vector<Message> out, in;
+    for (int64_t r = 0; r < team_.size(); ++r)
+        if (r != me) {
+            out.push_back({r, piece.sums[0], bytes_of(cut(bucket, me + 1) - begin)});
+            in.push_back(
+                {r, flat.mutable_data() + cut(bucket, r), bytes_of(cut(bucket, r + 1) - cut(bucket, r))});
+        }
+    transfer(bucket, piece, std::move(out), std::move(in));
+}
+
+Real* Exchange::weights(const Stretch& s) const {
+    return parameters_[s.parameter].tensor.mutable_data() + s.begin;
+}
+
+}  // namespace plaingrad::nn

@@ -1,0 +1,85 @@
+// The processes that train one model together, on one machine or on many. The library, the programs and the
+// training loop know only this interface. A single process is a team of one (`alone`); MPI is in one file
+// (team_mpi.cpp), which only `make MPI=1` compiles.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace plaingrad::nn {
+
+// Memory that one process sends to another, or receives from it.
+struct Message {
+    int64_t process;  // the other one
+    void* at;
+    int64_t bytes;
+};
+
+// Messages under way. Their memory must not be used before they are done.
+class Transfer {
+public:
+    virtual ~Transfer() = default;
+    // Whether all are done. Messages also move on while this is called: not every network works by itself.
+    virtual bool is_done() = 0;
+    virtual void wait() = 0;
+};
+
+class Team {
+public:
+    virtual ~Team() = default;
+
+    virtual int64_t rank() const = 0;  // from 0 to size() - 1; process 0 speaks and saves
+    virtual int64_t size() const = 0;
+    bool leads() const { return rank() == 0; }
+
+    // What all processes call, in the same order.
+    virtual void barrier() = 0;
+    virtual void broadcast(void* at, int64_t bytes) = 0;  // what process 0 has there, to all others
+    // What each process gives, in order of rank; the result is the same in all of them.
+    virtual std::vector<std::string> gather(const std::string& mine) = 0;
+
+    // Starts messages. Both sides give the same tag (from 0) and the same sizes; between two processes,
+    // messages with one tag arrive in the order in which they were sent.
+    virtual std::unique_ptr<Transfer> transfer(int64_t tag, const std::vector<Message>& send,
+                                               const std::vector<Message>& receive) = 0;
+
+    // Ends all processes, with this exit status.
+    [[noreturn]] virtual void abort(int status) = 0;
+};
+
+// The team of one process.
+Team& alone();
+
+// The team that this process was started in: `mpirun -np 4 program` starts four. For a process that was
+// started alone, a team of one. Throws Error if the program was built without MPI, or for another MPI than
+// the one that started it: then each process would believe that it is alone.
+std::unique_ptr<Team> join_team();
+// The number that this process was started with; 0 for one that was started alone. Unlike Team::rank it needs
+// no MPI.
+int64_t started_rank();
+
+// ---- with the calls above
+
+// Whether any process says so.
+bool any(Team& team, bool mine);
+// Numbers of all processes: result[r] are those of process r.
+std::vector<std::vector<double>> gather(Team& team, const std::vector<double>& mine);
+// f(0), f(1), ..., f(n - 1), each called in one process only: texts, or numbers, which are joined to one
+// list.
+std::vector<std::string> shared_out(Team& team, int64_t n, const std::function<std::string(int64_t i)>& f);
+std::vector<double> shared_numbers(Team& team, int64_t n,
+                                   const std::function<std::vector<double>(int64_t i)>& f);
+// Several texts as one, and back.
+std::string packed(const std::vector<std::string>& texts);
+std::vector<std::string> unpacked(const std::string& text);
+
+// Calls f in every process. If it throws an Error in one, all throw an Error with its message: none of them
+// goes on and waits for the others.
+void together(Team& team, const std::function<void()>& f);
+// Throws Error in all processes unless all give the same text. what: "the data".
+void check_same(Team& team, const std::string& what, const std::string& mine);
+
+}  // namespace plaingrad::nn

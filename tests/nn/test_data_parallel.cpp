@@ -1,0 +1,337 @@
+// Data-parallel training: the same bits for any number of processes, the gradient of the whole batch, and
+// what each process keeps.
+#include "nn/data_parallel.h"
+
+#include "autograd/base/hash.h"
+#include "nn/schedule.h"
+#include "nn/training.h"
+#include "tests/catch.h"
+#include "tests/models/small.h"
+#include "tests/nn/thread_team.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace nn;         // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+using models::LanguageModel;
+
+// The table of embeddings has several stretches, other parameters a few numbers.
+models::StackConfig config(Real dropout) {
+    models::StackConfig c = small_stack("gpt2", 3000);
+    c.block.dropout = {dropout, dropout, dropout, dropout};
+    return c;
+}
+
+constexpr int64_t kRows = 10;
+
+// The rows of a part of a batch, as many as fall to it; the sentences have different lengths.
+Tokens rows_of(const StepPart& at) {
+    const Rng rng = Rng(7).fork(static_cast<uint64_t>(at.step)).fork(static_cast<uint64_t>(at.batch));
+    Sentences rows;
+    for (int64_t i = at.part * kRows / at.parts; i < (at.part + 1) * kRows / at.parts; ++i) {
+        const Rng of_row = rng.fork(static_cast<uint64_t>(i));
+        Ids row;
+        for (int64_t t = 0, n = 3 + of_row.below(0, 5); t < n; ++t)
+            row.push_back(models::kFirstFreeId + static_cast<int32_t>(of_row.below(uint64_t(1 + t), 2900)));
+        rows.push_back(row);
+    }
+    return rows.empty() ? Tokens() : Tokens::padded(rows, models::kPad);
+}
+
+LossOf loss_of(const LanguageModel& model) {
+    return [&model](const StepPart& at, const Mode& mode) {
+        const Tokens rows = rows_of(at);
+        if (rows.batch() == 0)
+            return StepLoss{};
+        const Tokens read = rows.slice(0, rows.length() - 1), said = rows.slice(1, rows.length());
+        return StepLoss{model.loss(read, said, mode), said.count("test", 3000, models::kPad)};
+    };
+}
+
+// All weights and the whole state of the optimizer after some steps, as process 0 has them.
+struct Outcome {
+    std::vector<double> losses = {}, norms = {};
+    uint64_t weights = 0, state = 0;
+    bool operator==(const Outcome&) const = default;
+};
+
+uint64_t hash_of(const std::vector<Tensor>& tensors) {
+    autograd::Hash hash;
+    for (const Tensor& tensor : tensors)
+        if (tensor.defined())
+            hash.add(std::string_view(reinterpret_cast<const char*>(tensor.data()),
+                                      static_cast<std::size_t>(bytes_of(tensor.numel()))));
+    return hash.value;
+}
+
+struct Setup {
+    int64_t processes = 1, parts = 1, batches = 1;
+    DataParallelOptions options = {.bucket = 1000};
+    Real dropout = Real(0.2);
+};
+
+Outcome run(const Setup& s, int64_t steps = 3) {
+    Outcome first;
+    run_team(s.processes, [&](Team& team) {
+        const LanguageModel model(config(s.dropout), Rng(3));
+        Adam adam(parameters(model), {.beta2 = 0.98});
+        DataParallel parallel(adam, team, s.parts, s.options);
+        Outcome mine;
+        for (int64_t step = 1; step <= steps; ++step) {
+            const StepGradient now =
+                parallel.backward(step, Rng(5).fork(static_cast<uint64_t>(step)), loss_of(model), s.batches);
+            mine.losses.push_back(now.loss);
+            mine.norms.push_back(now.norm);
+            parallel.step(0.01, clip_scale(now.norm, 0.5));
+        }
+        std::vector<Tensor> weights, state;
+        for (const NamedParameter& p : adam.parameters())
+            weights.push_back(p.tensor);
+        mine.weights = hash_of(weights);
+        // Every process has all weights.
+        check_same(team, "weights", std::to_string(mine.weights));
+        if (!team.leads())
+            return parallel.send_state();
+        for (std::size_t i = 0; i < adam.state().size(); ++i)
+            state.push_back(parallel.gather_state(i));
+        mine.state = hash_of(state);
+        first = mine;
+    });
+    return first;
+}
+
+// The flat gradient of a batch of step 1, without dropout, as the sum over its terms.
+std::vector<double> gradient_of_batch(int64_t parts) {
+    std::vector<double> sum;
+    for (int64_t part = 0; part < parts; ++part) {
+        const LanguageModel model(config(0), Rng(3));
+        const StepLoss loss = loss_of(model)({1, 0, part, parts}, Mode::train(Rng(0)));
+        if (!loss.loss.defined())
+            continue;
+        loss.loss.backward();
+        std::size_t at = 0;
+        for (const NamedParameter& p : parameters(model))
+            for (const Real x : p.tensor.grad().to_vector()) {
+                sum.resize(std::max(sum.size(), at + 1));
+                sum[at++] += static_cast<double>(x) * static_cast<double>(loss.tokens);
+            }
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("data parallel: the same bits on any number of processes", "[nn][team][bits]") {
+    for (const int64_t parts : {2, 3, 8, 13})
+        for (const int64_t batches : {1, 2}) {
+            const Outcome one = run({1, parts, batches});
+            for (const int64_t processes : {2, 3, 4, 7, 8, 13}) {
+                if (processes > parts)
+                    continue;
+                CAPTURE(parts, batches, processes);
+                CHECK(run({processes, parts, batches}) == one);
+            }
+        }
+}
+
+TEST_CASE("data parallel: buckets and overlap change nothing", "[nn][team][bits]") {
+    const Outcome one = run({1, 5});
+    for (const int64_t bucket : {1, 20'000, 1 << 18})
+        for (const bool overlaps : {true, false}) {
+            CAPTURE(bucket, overlaps);
+            CHECK(run({3, 5, 1, {bucket, overlaps}}) == one);
+        }
+}
+
+// Parts change the order of sums, and nothing else.
+TEST_CASE("data parallel: the gradient is that of the whole batch", "[nn][team]") {
+    const std::vector<double> whole = gradient_of_batch(1);
+    double most = 0;
+    for (const double g : whole)
+        most = std::max(most, std::abs(g));
+    for (const int64_t parts : {2, 3, 13}) {
+        const std::vector<double> sum = gradient_of_batch(parts);
+        REQUIRE(sum.size() == whole.size());
+        double far = 0;
+        for (std::size_t i = 0; i < sum.size(); ++i)
+            far = std::max(far, std::abs(sum[i] - whole[i]));
+        CHECK(far < 1e-5 * most);
+    }
+    const Outcome one = run({1, 1, 1, {}, 0}, 1), three = run({2, 3, 1, {1000}, 0}, 1);
+    CHECK(std::abs(three.losses[0] - one.losses[0]) < 1e-6 * one.losses[0]);
+    CHECK(std::abs(three.norms[0] - one.norms[0]) < 1e-5 * one.norms[0]);
+}
+
+// One part is a batch as it is.
+TEST_CASE("data parallel: with one part, what a plain loop does", "[nn][team][bits]") {
+    const LanguageModel model(config(Real(0.2)), Rng(3));
+    Adam adam(parameters(model), {.beta2 = 0.98});
+    std::vector<double> losses;
+    for (int64_t step = 1; step <= 3; ++step) {
+        adam.zero_grad();
+        const Mode mode = Mode::train(Rng(5).fork(static_cast<uint64_t>(step)));
+        const Tensor loss = loss_of(model)({step}, mode).loss;
+        loss.backward();
+        losses.push_back(static_cast<double>(loss.item()));
+        adam.step(0.01, clip_scale(grad_norm(adam.parameters()), 0.5));
+    }
+    const Outcome one = run({1, 1});
+    CHECK(one.losses == losses);
+    std::vector<Tensor> weights;
+    for (const NamedParameter& p : adam.parameters())
+        weights.push_back(p.tensor);
+    CHECK(one.weights == hash_of(weights));
+}
+
+TEST_CASE("data parallel: each process keeps its share of the optimizer's state", "[nn][team]") {
+    for (const int64_t processes : {2, 3, 7}) {
+        std::vector<int64_t> kept(static_cast<std::size_t>(processes));
+        int64_t all = 0;
+        run_team(processes, [&](Team& team) {
+            const LanguageModel model(config(0), Rng(3));
+            Adam adam(parameters(model));
+            const DataParallel parallel(adam, team, processes);
+            int64_t n = 0;
+            for (const NamedParameter& moment : adam.state())
+                n += moment.tensor.numel();
+            kept[static_cast<std::size_t>(team.rank())] = n;
+            if (team.leads())
+                all = 2 * parameter_count(model);
+        });
+        int64_t sum = 0;
+        for (const int64_t n : kept) {
+            sum += n;
+            CHECK(std::abs(n - all / processes) <= 2 * kStretch);
+        }
+        CHECK(sum == all);
+    }
+}
+
+TEST_CASE("data parallel: sends what a ring sends", "[nn][team]") {
+    // Shares that are subtrees; 3 processes have parts 0, 1, and 2 and 3.
+    for (const auto& [processes, parts] : {std::pair(4, 4), std::pair(2, 8), std::pair(3, 4)}) {
+        std::vector<int64_t> sent(static_cast<std::size_t>(processes));
+        int64_t weights = 0;
+        run_team(processes, [&, n = parts](Team& team) {
+            const LanguageModel model(config(0), Rng(3));
+            Adam adam(parameters(model));
+            DataParallel parallel(adam, team, n);
+            parallel.backward(1, Rng(5), loss_of(model));
+            parallel.step(0.01);
+            sent[static_cast<std::size_t>(team.rank())] = parallel.traffic().bytes;
+            if (team.leads())
+                weights = bytes_of(parameter_count(model));
+        });
+        int64_t sum = 0;
+        for (const int64_t bytes : sent)
+            sum += bytes;
+        CHECK(sum == 2 * (processes - 1) * weights);
+    }
+}
+
+TEST_CASE("data parallel: the state of a run on some processes continues on others", "[nn][team][bits]") {
+    Outcome first;
+    for (const int64_t processes : {1, 2, 3}) {
+        Outcome now;
+        std::vector<std::vector<Real>> saved, saved_weights;
+        const auto steps = [&](Team& team, int64_t begin, int64_t end) {
+            const LanguageModel model(config(Real(0.2)), Rng(3));
+            Adam adam(parameters(model), {.beta2 = 0.98});
+            DataParallel parallel(adam, team, 4);
+            if (begin > 1) {
+                for (std::size_t i = 0; i < saved.size(); ++i)
+                    parallel.set_state(i, [&](int64_t at, int64_t n, Real* to) {
+                        std::copy_n(saved[i].begin() + at, n, to);
+                    });
+                for (std::size_t i = 0; i < saved_weights.size(); ++i)
+                    std::copy(saved_weights[i].begin(), saved_weights[i].end(),
+                              adam.parameters()[i].tensor.mutable_data());
+                adam.set_steps(begin - 1);
+            }
+            for (int64_t step = begin; step <= end; ++step) {
+                parallel.backward(step, Rng(5).fork(static_cast<uint64_t>(step)), loss_of(model));
+                parallel.step(0.01);
+            }
+            if (!team.leads())
+                return parallel.send_state();
+            saved.clear(), saved_weights.clear();
+            for (std::size_t i = 0; i < adam.state().size(); ++i)
+                saved.push_back(parallel.gather_state(i).to_vector());
+            for (const NamedParameter& p : adam.parameters())
+                saved_weights.push_back(p.tensor.to_vector());
+        };
+        run_team(processes, [&](Team& team) { steps(team, 1, 2); });
+        run_team(5 - processes, [&](Team& team) { steps(team, 3, 4); });
+        for (const auto& part : {saved, saved_weights})
+            for (const std::vector<Real>& x : part)
+                now.weights = now.weights * 31 + hash_of({Tensor::from({std::ssize(x)}, x)});
+        if (processes == 1)
+            first = now;
+        CHECK(now == first);
+    }
+}
+
+// The second part of three has no rows, and one parameter is not used at all.
+TEST_CASE("data parallel: empty parts and parameters without a gradient", "[nn][team][bits]") {
+    const auto run_with = [](int64_t processes) {
+        std::vector<Real> outcome;
+        run_team(processes, [&](Team& team) {
+            const Parameter used(Tensor::from({3}, {1, 2, 3})), unused(Tensor::from({2}, {4, 5}));
+            Adam adam({{"used", used}, {"unused", unused}});
+            DataParallel parallel(adam, team, 3);
+            for (int64_t step = 1; step <= 2; ++step) {
+                parallel.backward(step, Rng(0), [&](const StepPart& at, const Mode&) {
+                    return at.part == 1 ? StepLoss{}
+                                        : StepLoss{autograd::sum(autograd::mul(used, used)), 2 + at.part};
+                });
+                parallel.step(0.1);
+            }
+            if (team.leads()) {
+                outcome = used->to_vector();
+                for (const Real x : unused->to_vector())
+                    outcome.push_back(x);
+                outcome.push_back(static_cast<Real>(adam.steps_of_each()[1]));
+            }
+        });
+        return outcome;
+    };
+    const std::vector<Real> one = run_with(1);
+    REQUIRE(one.size() == 6);
+    CHECK((one[0] < 1 && one[3] == 4 && one[4] == 5 && one[5] == 0));
+    CHECK(same_bits(run_with(2), one));
+    CHECK(same_bits(run_with(3), one));
+}
+
+TEST_CASE("data parallel: errors", "[nn][team]") {
+    const Parameter x(Tensor::from({1}, {1}));
+    Adam adam({{"x", x}});
+    CHECK(contains(error_of([&] {
+                       const DataParallel none(adam, alone(), 0);
+                       return Tensor();
+                   }),
+                   "at least one part: got 0"));
+    const auto in_two = [&](const LossOf& loss) {
+        return error_of([&] {
+            run_team(2, [&](Team& team) {
+                const Parameter own(Tensor::from({1}, {1}));
+                Adam of_own({{"own", own}});
+                DataParallel parallel(of_own, team, 2);
+                parallel.backward(1, Rng(0), loss);
+            });
+            return Tensor();
+        });
+    };
+    CHECK(contains(in_two([](const StepPart&, const Mode&) { return StepLoss{}; }),
+                   "all of its parts are empty"));
+    CHECK(contains(error_of([&] {
+                       run_team(3, [&](Team& team) {
+                           const Parameter own(Tensor::from({1}, {1}));
+                           Adam of_own({{"own", own}});
+                           const DataParallel parallel(of_own, team, 2);
+                       });
+                       return Tensor();
+                   }),
+                   "3 processes need at least as many parts: got 2"));
+}
