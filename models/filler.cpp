@@ -21,10 +21,11 @@ Filler Filler::load(const std::string& path, const OnProgress& on_progress) {
     return f;
 }
 
-text::PretrainedTokenizer::Encoding Filler::encode(const std::string& text) const {
+text::PretrainedTokenizer::Encoding Filler::encode(const std::string& text, const std::string& where) const {
     auto read = tokenizer.encode_texts({text}, {.max_length = model.config.max_length});
-    check(std::count(read.ids.begin(), read.ids.end(), mask_id) > 0, "there is no ", mask, " in the text",
-          read.cut ? ", as far as the model reads" : "");
+    check(std::count(read.ids.begin(), read.ids.end(), mask_id) > 0, where, ": there is no ", mask,
+          read.cut ? autograd::join(" in the first ", read.ids.size(), " tokens; the model reads no more")
+                   : " in this text");
     return read;
 }
 

@@ -23,8 +23,10 @@ struct Filler {
     using OnProgress = std::function<void(int64_t done, int64_t all)>;
     static Filler load(const std::string& path, const OnProgress& on_progress = {});
 
-    // What the model reads; `cut` if that is not the whole text. Throws Error if there is no mask in it.
-    text::PretrainedTokenizer::Encoding encode(const std::string& text) const;
+    // What the model reads; `cut` if that is not the whole text. Throws Error, beginning with `where`, if
+    // there is no mask in it.
+    text::PretrainedTokenizer::Encoding encode(const std::string& text,
+                                               const std::string& where = "[Filler]") const;
 
     // For each mask that the model reads the `top` most probable tokens, the most probable first. A mask is
     // filled as if the others stayed. Throws Error as `encode` does, and for a top below 1.

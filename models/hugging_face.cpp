@@ -81,7 +81,9 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
     const Config& c = folder.config;
     check_file(is_of<Model>(c), folder.file("config.json"), ": a ", Model::kKind, " is needed: got ",
                hugging_face::architecture(c.family, c.head),
-               c.head == Head::none && !c.tied ? ", which has no output layer" : "");
+               c.head == Head::none && !c.tied ? ", which has no output layer"
+               : c.names_head                  ? ""
+                                               : ", which is assumed where there is no \"architectures\"");
     Model model = unset<Model>(config_for<Model>(c), options.rng);
     const int64_t all = nn::parameter_count(model);
     int64_t done = 0;

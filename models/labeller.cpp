@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "autograd/base/mapped.h"
+#include "models/hugging_face/keys.h"
 #include "models/saved.h"
 #include "models/text/batches.h"
 #include "models/text/lines.h"
@@ -48,6 +49,8 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
                             const OnProgress& on_progress) {
     const hugging_face::Folder folder(path);
     const hugging_face::Config& c = folder.config;
+    check_file(c.family == hugging_face::Family::bert, folder.file("config.json"), ": a BERT is needed: got ",
+               hugging_face::architecture(c.family, c.head));
     check_file(c.pad >= 0, folder.file("config.json"), ": training needs a pad_token_id");
     const HuggingFaceLoad options = {.on_progress = on_progress, .rng = rng};
     const bool own = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& label) {
@@ -67,6 +70,9 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
     Labeller l = {.model = std::move(model), .labels = own ? c.labels : wanted};
     l.tokenizer = hugging_face::open_tokenizer(folder);
     l.notes = folder.notes;
+    if (c.head == hugging_face::Head::classifier)
+        l.notes.emplace_back(own ? "its classifier has these labels, and is trained further"
+                                 : "its classifier has other labels; a new one begins");
     return l;
 }
 

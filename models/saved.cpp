@@ -142,7 +142,7 @@ Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
     const SafeTensors file = nn::checkpoint::read(path);
     const FieldReader field{file.metadata(), "", path};
     check_file(field.has(kKind), path, ": this file holds tensors, but plaingrad has not saved it; a saved ",
-               Model::kKind, " is needed");
+               Model::kKind, " is needed, or a folder that also has the config.json of these tensors");
     const std::string& saved = field.required(kKind);
     check_file(saved == Model::kKind, path, ": this is a saved ", saved, "; a saved ", Model::kKind,
                " is needed");
@@ -193,7 +193,9 @@ std::string model_file(const std::string& path) {
     for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
         if (const fs::path file = fs::path(path) / name; fs::exists(file, none))
             return file.string();
-    throw FileError(autograd::join(path, ": this folder has no model in it"));
+    fs::directory_iterator(path, none);
+    throw FileError(autograd::join(
+        path, none ? ": this folder cannot be read: " + none.message() : ": this folder has no model in it"));
 }
 
 void load_weights(const std::string& path, StateDict state) {

@@ -89,6 +89,8 @@ public:
     // given are set.
     Setting& preset(Text name, Text help, std::string& value, const Words& choices,
                     const std::function<void(const Settings&)>& apply);
+    // Other defaults, if a setting was given that asks for them.
+    void defaults(const std::function<void(const Settings&)>& apply) { apply_preset_ = apply; }
     // The positional arguments, such as the files to learn from. A checkpoint keeps them, except for
     // this_call. model_and_files: a model's folder, and files. To resume, the folder can be given alone.
     enum class Rest { this_call, names, files, model_and_files };

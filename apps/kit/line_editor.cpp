@@ -11,6 +11,8 @@
 namespace plaingrad::kit {
 namespace {
 
+const std::string kTab = "→";  // while the line is edited: a tab has no width of its own
+
 // A line in valid UTF-8. Positions are in bytes.
 struct EditedLine {
     std::string text = {};
@@ -70,7 +72,7 @@ void EditedLine::draw(const std::string& prompt) const {
 }  // namespace
 
 std::optional<std::string> edit_line(const Keys& keys, const std::string& prompt,
-                                     std::vector<std::string>& history) {
+                                     std::vector<std::string>& history, bool tabs) {
     history.emplace_back();  // what is typed, while an earlier line is shown
     std::size_t entry = history.size() - 1;
     EditedLine line;
@@ -82,13 +84,15 @@ std::optional<std::string> edit_line(const Keys& keys, const std::string& prompt
             line.text = history[key == "up" ? --entry : ++entry];
             line.cursor = line.text.size();
         }
-        line.press(key);
+        line.press(key == "\t" && tabs ? kTab : key);
         line.draw(prompt);
     }
     std::cerr << '\n';
     history.back() = line.text;
     if (line.text.empty() || (history.size() > 1 && history[history.size() - 2] == line.text))
         history.pop_back();
+    for (std::size_t at = 0; tabs && (at = line.text.find(kTab, at)) != line.text.npos;)
+        line.text.replace(at, kTab.size(), "\t");
     return key == "enter" ? std::optional(line.text) : std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "apps/kit/new_model.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "apps/kit/pieces.h"
@@ -39,6 +40,8 @@ std::string begin_new(const NewModel& s, const models::StackConfig& config) {
     std::string text;
     for (const File& file : read_files({s.words.begin() + 1, s.words.end()}, s.bytes))
         text += file.text;
+    check(std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; }),
+          s.words[1], ": there is no text to learn tokens from");
     std::error_code error;
     fs::create_directories(s.words[0], error);
     check(!error, s.words[0], ": the folder cannot be made: ", error.message());

@@ -101,8 +101,10 @@ void Options::parse(int argc, char** argv) {
         *rest_ = words;
     const std::string more = "; " + as_called() + " --help shows more";
     check_usage(words.size() >= rest_count_.least, "an argument is missing: ", rest_argument_, more);
+    const Words names = autograd::mapped(call_.commands, &Command::name);
     check_usage(words.size() <= rest_count_.most, "there are too many arguments: ", rest_argument_,
-                "; given: ", models::listed(words), more);
+                "; given: ", models::listed(words), words.empty() ? ";" : suggestion(words[0], names),
+                more.substr(1));
 }
 
 void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands,

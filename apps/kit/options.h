@@ -76,12 +76,15 @@ public:
     void parse(int argc, char** argv);
     void parse() { parse(call_.argc, call_.argv); }
 
+    // How the program and its command were called, "./apps/classify train"; or a text, with the program's
+    // name as it was called.
+    std::string as_called(std::string text = {}) const;
+
 private:
     Given read(int argc, char** argv, int& i);
     void print_help();
     void print_texts() const;
     void print_version() const;
-    std::string as_called(std::string text = {}) const;
     void print_presets();
 
     Call call_;

@@ -20,6 +20,7 @@ struct Plan {
     bool validates = false;      // which takes time that the plan cannot know
     Subject subject = {};        // what a page about the run shows (report.h)
     Trial trial = {};            // what --check examines (check.h)
+    bool pretrained = false;     // whether the model has learned before: then its first loss may be small
     double learning_rate = 0;    // the highest one
     nn::LossOf batch = {};       // the loss of batches like the run's, in steps from 1, to try them
     int64_t plain_lines_every = 100;  // steps between progress lines outside a terminal

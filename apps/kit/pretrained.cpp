@@ -57,11 +57,19 @@ void say_opened(const std::string& path, int64_t parameters, models::Precision p
         say(join(path, ": ", note));
 }
 
-void check_fine_tuning(const std::vector<std::string>& words, const models::RunSettings& run) {
+void check_fine_tuning(const Options& options, const std::vector<std::string>& words,
+                       const models::RunSettings& run) {
     const bool fresh = run.resume.empty();
-    check_usage(!fresh || words.size() >= 2, "an argument is missing: MODEL FILE...; --help shows more");
+    check_usage(!fresh || words.size() >= 2, "an argument is missing: MODEL FILE...; ", options.as_called(),
+                " --help shows more");
     check_usage(!fresh || run.check || !run.save.empty(),
                 "--save FOLDER is missing: the trained model is written there");
+}
+
+void check_base(const models::RunFolder& folder, const std::string& path, const std::string& how) {
+    check(!folder.resumes() || nn::checkpoint::exists(path), path,
+          ": the model that this run began with is no longer there; with --resume ", folder.path, ' ', how,
+          " it can be at another place");
 }
 
 void check_no_model(const std::string& folder) {

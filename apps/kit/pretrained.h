@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/kit/options.h"
 #include "apps/kit/recorder.h"
 #include "models/hugging_face.h"
 #include "models/run.h"
@@ -28,7 +29,12 @@ void say_opened(const std::string& path, int64_t parameters, models::Precision p
                 const std::vector<std::string>& notes);
 
 // The command line of a run that trains a folder further: MODEL FILE..., and --save. Throws UsageError.
-void check_fine_tuning(const std::vector<std::string>& words, const models::RunSettings& run);
+void check_fine_tuning(const Options& options, const std::vector<std::string>& words,
+                       const models::RunSettings& run);
+
+// Before the model that a resumed run began with is opened again: throws Error if it is no longer there. how:
+// to give it anew, "MODEL".
+void check_base(const models::RunFolder& folder, const std::string& path, const std::string& how);
 
 // Before a model is written into a folder: throws Error if another model's files would be overwritten there,
 // or, as a tokenizer.json, be read in place of the new ones.

@@ -66,7 +66,7 @@ void converse(Prompt p) {
     std::string last;
     std::vector<std::string> history;
     std::set<std::string> told;
-    for (std::optional<std::string> line; (line = edit_line(keys, "> ", history)) && line != ":quit";)
+    for (std::optional<std::string> line; (line = edit_line(keys, "> ", history, p.tabs)) && line != ":quit";)
         try {
             if (line->starts_with(':')) {
                 say(obey(p, *line, last));

@@ -19,6 +19,7 @@ struct Prompt {
     std::vector<std::string> names;  // of its ids: the special ones, and the words; or none to be listed
     std::function<Reading(const std::string& line)> read;
     std::function<void(const std::string& text)> answer;  // prints to standard output
+    bool tabs = false;                                    // whether a line may have tabs
 
     struct Command {
         std::string name, help;  // ":next", "[TEXT]  what ..."; without "[" it takes no argument

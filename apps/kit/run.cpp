@@ -28,7 +28,8 @@ void add_report_options(Options& options, models::RunSettings& run) {
         .add("--report", "FILE.html", "write a page that shows the run: curves, attention, ...", run.report)
         .this_call()
         .set = [&run](const std::string& file) {
-        check_page(file);  // before hours of training
+        if (nn::started_rank() == 0)
+            check_page(file);  // before hours of training
         run.report = file;
     };
     options
@@ -155,7 +156,8 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     if (!validation.empty())
         std::cout << "last validation: " << as_line(validation) << '\n';
     if (best_step > 0)
-        std::cout << join("best validation: loss ", best, " at step ", best_step, "; ", worse, " since\n");
+        std::cout << join("best validation: loss ", best, " at step ", best_step, "; ",
+                          counted(worse, "validation"), " since\n");
     train.resume(run.required("arguments"), file);
     const std::string changed = as_line(train.changed());
     say("settings: " + (changed.empty() ? "the defaults" : changed), STDOUT_FILENO);

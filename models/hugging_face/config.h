@@ -29,6 +29,7 @@ enum class Head { none, language_model, masked_language_model, classifier };
 struct Config {
     Family family = Family::gpt2;
     Head head = Head::none;
+    bool names_head = false;  // or "architectures" is missing, and the head is the usual one
     int64_t vocabulary = 0;
     int64_t max_length = 0;  // in tokens: up to here the model computes what transformers computes
     // The file's own numbers, from which max_length follows; they are written back. max_positions: how many

@@ -140,6 +140,7 @@ void architectures(JsonReader& json, Keys& k) {
     std::vector<std::string> names;
     if (!json.null())
         json.array([&] { names.emplace_back(json.string()); });
+    k.names_head = !names.empty();
     if (names.empty())
         return;
     std::string known;

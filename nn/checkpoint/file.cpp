@@ -121,6 +121,11 @@ InputFile::InputFile(const std::string& path) : InputFile() {
     const bool opened = file_ >= 0 && fstat(file_, &now) == 0;
     check_file(opened, path, ": cannot be opened: ", std::strerror(errno));
     size_ = now.st_size;
+    constexpr std::string_view kPointer = "version https://git-lfs";  // of three lines
+    if (std::string begin(kPointer); size_ > std::ssize(begin) && size_ < 1000) {
+        read_at(0, begin.data(), std::ssize(begin));
+        check_file(begin != kPointer, path, ": Git LFS has not fetched this file yet; `git lfs pull` does");
+    }
 }
 
 InputFile::~InputFile() { close(file_); }

@@ -55,6 +55,8 @@ JsonReader::JsonReader(std::string text, std::string where, std::string part, st
     : text_(std::move(text)), where_(std::move(where)), part_(std::move(part)), hint_(std::move(hint)) {
     const std::size_t wrong = find_invalid_utf8(text_);
     check_file(wrong == text_.npos, where_, ": byte ", wrong, part_, " is not UTF-8", hint_);
+    check_file(!text_.starts_with("\xef\xbb\xbf"), where_, ": byte 0", part_,
+               ": a byte order mark, which JSON does not allow; save the file without", hint_);
 }
 
 JsonReader JsonReader::open(const std::string& path) { return {limited_file(path), path}; }

@@ -399,6 +399,10 @@ TEST_CASE("classify refuses files that are not its models", "[apps][classify]") 
     };
     bad(folder / "missing", {"missing"});
     bad(data, {folder / "d"});
+    std::filesystem::create_directory(folder / "closed");
+    std::filesystem::permissions(folder / "closed", std::filesystem::perms::none);
+    if (geteuid() != 0)  // who may read everything
+        bad(folder / "closed", {"closed: this folder cannot be read: Permission denied"});
     bad(folder.write("cut", bytes.substr(0, bytes.size() - 5)), {folder / "cut"});
     bad(folder.write("cut", bytes.substr(0, 100)), {folder / "cut"});
     bad(folder.write("cut", ""), {folder / "cut"});

@@ -136,6 +136,19 @@ TEST_CASE("classify refuses folders that it cannot use, and pairs for its own mo
     write_bert<models::MaskedLanguageModel>(masked);
     refused("classify", 1, {"predict", masked.path, "a"}, "a classifier is needed: got BertForMaskedLM");
     refused("classify", 1, {"info", masked.path}, "a classifier is needed: got BertForMaskedLM");
+    const Folder gpt2;
+    write_folder(gpt2);
+    const std::string moods = own.write("moods", "a\tx y\na\tx z\nb\tu v\nb\tu w\n");
+    refused("classify", 1, {"train", moods, "--from", gpt2.path}, "a BERT is needed: got GPT2LMHeadModel");
+    std::string config = content(masked / "config.json");
+    const std::size_t at = config.find("\"architectures\"");
+    masked.write("config.json", config.erase(at, config.find(']', at) + 2 - at));
+    refused("classify", 1, {"predict", masked.path, "a"},
+            "got BertForMaskedLM, which is assumed where there is no \"architectures\"");
+    std::filesystem::remove(masked / "config.json");
+    refused("classify", 1, {"predict", masked.path, "a"},
+            "plaingrad has not saved it; a saved classifier is needed, or a folder that also has the "
+            "config.json");
     REQUIRE(run("classify", {"train", own.write("d", "a\tx y\na\tx z\nb\tu v\nb\tu w\n"), "--epochs", "1",
                              "--validation", "0", "--save", own / "m"})
                 .status == 0);
@@ -187,9 +200,15 @@ TEST_CASE("fill says what is wrong, in one line", "[apps][fill]") {
     refused("fill", 1, {"nowhere", "x"}, "nowhere: there is no such folder or file; `make tiny` trains");
     refused("fill", 1, {classifier.path, "x"}, "a masked language model is needed: got BertForSequence");
     refused("fill", 1, {masked.path, "a day"}, "text 1: there is no [MASK] in this text");
-    const Result r = run("fill", {masked.path, "--top", "1"}, {.input = "a [MASK]\na day\n"});
+    refused("fill", 1, {masked.path, "a [MASK]", "a a a a a a a a a a a [MASK]"},
+            "text 2: there is no [MASK] in the first 12 tokens; the model reads no more");
+    refused("fill", 2, {masked.path, ""}, "text 1 is empty");
+    // In a pipe, such a line gets an empty one, and the others their answers.
+    const Result r = run("fill", {masked.path, "--top", "1"}, {.input = "a [MASK]\na day\na [MASK]\n"});
     CHECK(r.status == 1);
-    CHECK(lines_of(r.out).size() == 1);
+    REQUIRE(lines_of(r.out).size() == 3);
+    CHECK(lines_of(r.out)[1].empty());
+    CHECK((lines_of(r.out)[2] == lines_of(r.out)[0] && !lines_of(r.out)[0].empty()));
     CHECK(contains(r.err, "fill: standard input:2: there is no [MASK] in this text\n"));
     CHECK(contains(run("fill", {masked.path, "[MASK] a a a a a a a a a a"}).err,
                    "fill: text 1: more than 12 tokens, read only that far\n"));
@@ -219,6 +238,14 @@ TEST_CASE("fill and classify answer what is typed", "[apps][fill][prompt]") {
     CHECK(contains(typed(labels, "the day"), "sad=0."));
     labels.type("\x04");
     CHECK(labels.status() == 0);
+    Terminal pairs("classify", {"predict", classifier.path, "--pair"});
+    REQUIRE(pairs.says("type two texts with a tab between"));
+    pairs.type("the day\ta nighx");
+    REQUIRE(pairs.says("> the day→a nighx"));
+    pairs.type("\x7ft\n");
+    CHECK(pairs.says("sad=0."));
+    pairs.type("\x04");
+    CHECK(pairs.status() == 0);
 }
 
 TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]") {
@@ -261,7 +288,11 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK(run("fill", {"train", "--resume", twice, moved}).out == r.out);
     put(moved + "/tokenizer_config.json", R"({"do_lower_case": false})");
     CHECK(contains(run("fill", {"train", "--resume", twice, moved}).err, "or with another tokenizer"));
-    CHECK(contains(with({"--check"}).out, "ok   "));
+    Words asked = {"train", trained, file, "--check"};  // whose first loss is far below a guess
+    CHECK(contains(run("fill", asked).out, "ok   first loss: "));
+    refused("fill", 2, {"new", folder / "x", file, "--context", "2"}, "--context 2: a text is between [CLS]");
+    refused("fill", 1, {"new", folder / "x", folder.write("nl.txt", "\n\r\n \n")},
+            "nl.txt: there is no text");
     const std::string strange = folder.write("strange.txt", "\xe2\x82\xac\nthe lamp\nthe lamp\n");
     CHECK(contains(run("fill", {"train", fresh, strange, "--save", folder / "y", "--batch", "1"}).err,
                    "1 piece of lines to learn from, 1 held out\n"));  // in the other there is nothing to mask

@@ -46,8 +46,32 @@ TEST_CASE("classify trains any BERT from Hugging Face further, and writes it bac
         CHECK(run("classify", {"eval", out, data}).out == r.out);
         CHECK(content(out + "/vocab.txt") == kBertWords);
         CHECK(contains(content(out + "/config.json"), "\"BertForSequenceClassification\""));
-        CHECK(contains(run("classify", {"info", out}).out, "training: step 48, loss "));
+        const std::string info = run("classify", {"info", out}).out;
+        CHECK(contains(info, "training: step 48, loss "));
+        CHECK(contains(info, " --lr 0.003"));
+        CHECK(contains(r.err, "its classifier has these labels, and is trained further") ==
+              (from == &classifier));
     }
+}
+
+TEST_CASE(
+    "classify says which of its settings are not the usual ones of a BERT, and if its labels are others",
+    "[apps][classify][fine_tuning]") {
+    const Folder classifier, all;
+    write_bert<models::Classifier>(classifier);
+    const std::string data = all.write("data", "a\tthe day\nb\tthe night\na\ta day\nb\ta night\n");
+    const auto settings = [&](const std::string& to, const Words& more) {
+        Words words = {"train", data,           "--from", classifier.path, "--epochs",
+                       "1",     "--validation", "0",      "--save",        to};
+        words.insert(words.end(), more.begin(), more.end());
+        CHECK(contains(run("classify", words).err, "its classifier has other labels; a new one begins\n"));
+        return run("classify", {"info", to}).out;
+    };
+    // 0.001 is the default without --from.
+    CHECK(contains(settings(all / "given", {"--lr", "0.001"}), " --lr 0.001"));
+    const std::string usual = settings(all / "usual", {});
+    CHECK_FALSE(contains(usual, "--lr"));
+    CHECK(contains(usual, " --epochs 1"));
 }
 
 TEST_CASE("classify continues the training of a folder with the same bits", "[apps][classify][fine_tuning]") {

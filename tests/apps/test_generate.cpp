@@ -130,6 +130,7 @@ TEST_CASE("generate takes defaults from generation_config.json, and says what it
     CHECK(lengthy.status == 0);
     CHECK(lengthy.out.starts_with(prompt));
     CHECK(contains(lengthy.err, "tokens; the model sees the last 24\n"));
+    CHECK(contains(lengthy.err, "\nprompt: 24 tokens in "));
 
     const Result info = ran({"info", folder.path});
     CHECK(info.status == 0);
@@ -247,6 +248,7 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
         CHECK(ran({saved, "--prompt", "All human", "--tokens", "3", "--temperature", "0"}).out !=
               ran({folder.path, "--prompt", "All human", "--tokens", "3", "--temperature", "0"}).out);
         CHECK(contains(ran({"info", saved}).out, "training: step 40, loss "));
+        CHECK(contains(ran({"info", saved}).out, " validations since\n"));
 
         // Stopped and resumed: the same bits.
         const std::string twice = runs / "twice";
@@ -261,6 +263,9 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
         std::filesystem::copy(folder.path, moved);
         CHECK(ran({"train", "--resume", twice, moved}).out == r.out);
         CHECK(ran({"train", "--resume", twice, moved, file}).out == r.out);
+        refused(
+            1, {"train", "--resume", twice, runs / "gone"},
+            "gone: the model that this run began with is no longer there; with --resume " + twice + " MODEL");
         // Another tokenizer makes other tokens of the same texts.
         std::string tokenizer = content(moved + "/tokenizer.json");
         tokenizer.erase(tokenizer.find('[', tokenizer.find("\"merges\"")) + 1,
@@ -303,7 +308,8 @@ TEST_CASE("generate says that a model's weights are broken", "[apps][generate]")
             "text.txt: the model predicts this text with nan nats; its weights");
     const Result r = ran({"train", folder.path, file, "--context", "16", "--save", folder / "run"});
     CHECK(r.status == 1);
-    CHECK(contains(r.err, "; the weights that it begins with are broken\n"));
+    CHECK(contains(r.err, "text costs nan nats before training; the model's weights are broken\n"));
+    CHECK_FALSE(std::filesystem::exists(folder / "run"));
 }
 
 TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
@@ -315,7 +321,12 @@ TEST_CASE("generate train: --check, and what is refused", "[apps][generate]") {
     INFO(r.out << r.err);
     CHECK(contains(r.out, "ok   the future: "));
     refused(2, {"train", folder.path, file}, "--save FOLDER is missing");
-    refused(2, {"train", folder.path}, "an argument is missing: MODEL FILE...");
+    refused(2, {"train", folder.path}, "an argument is missing: MODEL FILE...; ./apps/generate train --help");
+    // What became worse is said.
+    const Result worse = ran({"train", folder.path, file, "--context", "16", "--save", runs / "worse", "--lr",
+                              "1", "--steps", "2"});
+    CHECK(contains(worse.err, "\nheld out, before: "));
+    CHECK(contains(worse.err, "the held-out text is predicted worse than before; "));
     refused(2, {"train", folder.path, file, "--save", runs / "x", "--layers", "3"},
             "--layers 3: the model has only 2");
     refused(2, {"train", folder.path, file, "--save", runs / "x", "--context", "25"},
@@ -366,6 +377,8 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
     refused(2, {"new", folder / "x"}, "an argument is missing: FOLDER FILE...");
     refused(2, {"new", folder / "x", text, "--vocabulary", "256"}, "--vocabulary");
     refused(2, {"new", folder / "x", text, "--family", "bert"}, "--family");
+    refused(2, {"new", folder / "x", text, "--family", "llama", "--d-model", "4", "--heads", "4"},
+            "--d-model 4 must be a multiple of twice --heads 4, as llama rotates pairs");
     refused(1, {"new", folder / "x", folder / "none"}, "none: cannot be opened");
     refused(2, {"new", folder / "x", text, "--d-model", "10"},
             "--d-model 10 must be a multiple of --heads 4");
@@ -388,6 +401,12 @@ TEST_CASE("generate: wrong command lines and bad data end with one line", "[apps
     refused(2, {folder.path, "--prompt", "x", "--stop", ""}, "--stop needs a value: TEXT");
     refused(2, {"score", folder.path}, "an argument is missing: MODEL FILE...");
     refused(1, {folder / "none", "--prompt", "x"}, "none");
+    refused(1, {folder / "none"}, "none: there is no such folder or file");  // nor is there a prompt
+    const Result empty = run("generate", {folder.path}, {.input = "\n"});
+    CHECK(empty.status == 1);
+    CHECK(contains(empty.err,
+                   "generate: standard input: there is no prompt; --prompt '' writes without one\n"));
+    refused(2, {"scroe", folder.path, "x"}, "; did you mean score? ./apps/generate --help shows more");
     refused(1, {"tests/golden/hugging_face/bert", "--prompt", "x"},
             "bert/config.json: a language model is needed: got BertForMaskedLM");
     refused(1, {"tests/golden/hugging_face/gpt2", "--prompt", "x"}, "gpt2 has no tokenizer.json");

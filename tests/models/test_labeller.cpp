@@ -177,8 +177,9 @@ TEST_CASE("a Filler gives each mask the tokens that the model expects", "[models
     REQUIRE(two[0].size() == 2);
     CHECK(two[0][1].word == masks[0][1].word);
     CHECK(contains(error_of([&] { f("a [MASK]", 0); }), "top must be at least 1: got 0"));
-    CHECK(contains(error_of([&] { f("The day."); }), "there is no [MASK] in the text"));
-    CHECK(contains(error_of([&] { f("a a a a a a a a a a [MASK]"); }), ", as far as the model reads"));
+    CHECK(contains(error_of([&] { f("The day."); }), "there is no [MASK] in this text"));
+    CHECK(contains(error_of([&] { f("a a a a a a a a a a [MASK]"); }),
+                   "there is no [MASK] in the first 12 tokens; the model reads no more"));
 }
 
 TEST_CASE("a Filler puts words into the text as it was typed", "[models][filler]") {

@@ -145,16 +145,20 @@ TEST_CASE("training: a loss that is not a number ends it before any weight chang
     CHECK(contains(error_of([&] { s.run(9, 0); }), "step 4: the validation loss is not a number"));
     const Parameter x(Tensor::from({2}, {1, 2}));
     for (const Real bad : {kNan, Real(HUGE_VAL), -Real(HUGE_VAL)}) {
-        std::string error;
-        error = error_of([&] {
-            train(
-                {{"x", x}},
-                [&](const StepPart& at, const Mode&) {
-                    return StepLoss{autograd::sum(x.tensor()) * (at.step == 3 ? bad : 0), 1};
-                },
-                steps(9));
-        });
-        CHECK(contains(error, "[train] step 3: the loss is"));
+        const auto error = [&](int64_t wrong) {
+            return error_of([&] {
+                train(
+                    {{"x", x}},
+                    [&](const StepPart& at, const Mode&) {
+                        return StepLoss{autograd::sum(x.tensor()) * (at.step == wrong ? bad : 0), 1};
+                    },
+                    steps(9));
+            });
+        };
+        CHECK(contains(error(3), "[train] step 3: the loss is"));
+        CHECK(contains(error(3), "; a lower learning rate may help"));
+        CHECK(
+            contains(error(1), "; the weights that it begins with are broken"));  // no step has changed them
         CHECK(x->to_vector() == std::vector<Real>{1, 2});
     }
 }

@@ -33,8 +33,8 @@ void train_command(kit::Options& options) {
     Settings s;
     add_train_options(options, s);
     options.parse();
-    kit::check_usage(!s.run.resume.empty() || !s.files.empty(),
-                     "an argument is missing: FILE...; --help shows more");
+    kit::check_usage(!s.run.resume.empty() || !s.files.empty(), "an argument is missing: FILE...; ",
+                     options.as_called(), " --help shows more");
     const models::RunFolder folder("char_lm", s.run, options);
     learn(kit::read_files(s.files, s.bytes), s, folder);
 }

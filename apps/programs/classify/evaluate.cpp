@@ -180,6 +180,9 @@ static kit::Prompt prompt_of(const Labeller& l) {
 
 void talk(const Labeller& l) {
     kit::Prompt prompt = prompt_of(l);
+    prompt.tabs = l.pairs;
+    if (l.pairs)
+        kit::say("type two texts with a tab between");
     prompt.answer = [&](const std::string& text) {
         const Example e = {"", text, "this line"};
         check_pair(l, e);

@@ -87,9 +87,11 @@ void train_command(kit::Options& options) {
     kit::check_usage(!s.run.resume.empty() || s.files.size() == 1, "train needs one file: got ",
                      s.files.size(), "; --help shows more");
     if (s.run.resume.empty())
-        set_fine_tuning(options, s);
+        check_from(options, s);
     const models::RunFolder folder("classify", s.run, options);
     s.reader.first = s.pooling == "first";
+    if (!s.from.empty())
+        kit::check_base(folder, s.from, "--from FOLDER");
     train_on(s.files.at(0), s, folder);
 }
 

@@ -68,23 +68,18 @@ void add_train_options(kit::Options& options, Settings& s) {
     add_model_options(options, s);
     add_text_options(options, s);
     options.add_common(s.seed);
+    options.defaults([&s](const models::Settings& given) {
+        if (given.was_given("--from"))  // as BERT is usually fine-tuned
+            s.epochs = 3, s.batch = 16, s.lr = 5e-5, s.label_smoothing = 0;
+    });
 }
 
-void set_fine_tuning(const kit::Options& options, Settings& s) {
+void check_from(const kit::Options& options, const Settings& s) {
     kit::check_usage(!s.from.empty() || !s.pair, "--pair needs --from FOLDER, a model that reads pairs");
-    if (s.from.empty())
-        return;
     for (const char* name : {"--layers", "--heads", "--d-model", "--pooling", "--dropout", "--word-dropout",
                              "--min-count", "--min-pair-count", "--max-words", "--keep-case"})
-        kit::check_usage(!options.was_given(name), name, " is decided by the folder given to --from");
-    const auto set = [&](const char* name, auto& value, auto usual) {
-        if (!options.was_given(name))
-            value = usual;
-    };
-    set("--epochs", s.epochs, 3);
-    set("--batch", s.batch, 16);
-    set("--lr", s.lr, 5e-5);
-    set("--label-smoothing", s.label_smoothing, 0);
+        kit::check_usage(s.from.empty() || !options.was_given(name), name,
+                         " is decided by the folder given to --from");
 }
 
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes) {

@@ -27,9 +27,8 @@ bool is_number(const std::string& text);
 // The rows. Parsing them sets `s`.
 void add_train_options(kit::Options& options, Settings& s);
 
-// With --from: checks that nothing was given which the folder decides, and sets what was not given as BERT is
-// usually fine-tuned. For a new run. Throws UsageError.
-void set_fine_tuning(const kit::Options& options, Settings& s);
+// With --from: checks that nothing was given which the folder decides. For a new run. Throws UsageError.
+void check_from(const kit::Options& options, const Settings& s);
 
 // The model that the settings describe. Throws UsageError if they contradict each other.
 models::ClassifierConfig configure(const Settings& s, int64_t vocabulary, int64_t classes);

@@ -175,6 +175,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
                  return one;
              },
              false),
+         .pretrained = l.tokenizer.has_value(),
          .plain_lines_every = std::max<int64_t>(1, options.steps / 10)});
 }
 

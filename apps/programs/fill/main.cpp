@@ -27,8 +27,7 @@ struct Filled {
 };
 
 Filled answer(const Filler& f, const std::string& text, const std::string& where, int64_t top) {
-    autograd::check(text.find(f.mask) != text.npos, where, ": there is no ", f.mask, " in this text");
-    if (f.encode(text).cut)
+    if (f.encode(text, where).cut)
         kit::say(autograd::join(kit::name(), ": ", where, ": more than ",
                                 kit::counted(f.model.config.max_length, "token"), ", read only that far"));
     std::vector<std::vector<Filling>> masks = f(text, top);
@@ -60,14 +59,22 @@ void print_line(Filled filled) {
     kit::flush_output();
 }
 
+// A line for each; an empty one where there is nothing to fill.
 void fill_lines(const Filler& f, int64_t top) {
+    int status = 0;
     kit::for_each_line(std::cin, "standard input", [&](const std::string& line, const std::string& where) {
-        if (!models::text::has_text(line)) {
-            std::cout << '\n';
-            return kit::flush_output();
+        try {
+            if (models::text::has_text(line))
+                return print_line(answer(f, line, where, top));
+        } catch (const autograd::Error& error) {
+            std::cerr << kit::name() << ": " << kit::as_line(error.what()) << '\n';
+            status = 1;
         }
-        print_line(answer(f, line, where, top));
+        std::cout << '\n';
+        kit::flush_output();
     });
+    if (status != 0)
+        throw kit::Ended{status};
 }
 
 void talk(const Filler& f, int64_t top) {
@@ -98,6 +105,8 @@ void fill_command(kit::Options& options) {
     options.parse();
     // Otherwise a read error looks like the end of the input. Before any output, which would get lost.
     std::ios::sync_with_stdio(false);
+    for (std::size_t i = 1; i < words.size(); ++i)
+        kit::check_usage(models::text::has_text(words[i]), "text ", i, " is empty");
     const Filler f = open_model(words[0], precision);
     for (std::size_t i = 1; i < words.size(); ++i) {
         int64_t replaced = 0;
@@ -113,7 +122,7 @@ void train_command(kit::Options& options) {
     TrainSettings s;
     add_train_options(options, s);
     options.parse();
-    kit::check_fine_tuning(s.words, s.run);
+    kit::check_fine_tuning(options, s.words, s.run);
     const models::RunFolder folder("fill", s.run, options);
     train(s, folder);
 }

@@ -117,6 +117,8 @@ static void save_tokenizer(const std::vector<std::string>& pieces, const kit::Ne
 }
 
 void make_new(const kit::NewModel& s) {
+    kit::check_usage(s.context >= 3, "--context ", s.context,
+                     ": a text is between [CLS] and [SEP], so the least is 3");
     models::StackConfig c = models::bert();
     kit::set_sizes(c, s);
     int64_t replaced = 0;

@@ -130,13 +130,14 @@ kit::Measured measure(const Filler& f, const std::vector<MaskedTokens>& held_out
     return all;
 }
 
-std::string described(const kit::Measured& loss) {
+std::string in_words(const kit::Measured& loss) {
     return join(kit::number(loss.nats, 4), " nats per masked token, over ", loss.predictions);
 }
 
 }  // namespace
 
 void train(const TrainSettings& s, const models::RunFolder& folder) {
+    kit::check_base(folder, s.words[0], "MODEL");
     const Filler f = open_model(s.words[0], s.run.precision);
     const int64_t most = f.model.config.max_length, context = s.context > 0 ? s.context : most;
     kit::check_usage(context <= most && context >= 3, "--context ", context, ": the model takes 3 to ", most);
@@ -168,8 +169,6 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                                           models::hugging_face::Folder(s.words[0]).config),
                     {}, options.adam);
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
-    if (run.training.adam.steps() == 0 && !s.run.check)
-        kit::say("held out, before: " + described(measure(f, held_out)));
     kit::Batches batches(rows, true, context, pad, rng.fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
     kit::Batches others = batches;
@@ -188,18 +187,19 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                                                        .terms = masked_ones};
             });
     };
-    const bool ended = kit::train(run, loss_of(batches), options,
-                                  {.activations = kit::activation_bytes(f.model.config, s.batch * context),
-                                   .trial = kit::trial_of(
-                                       f.model,
-                                       [&](int64_t i) {
-                                           const MaskedTokens batch = next(others, i);
-                                           return kit::Examples{{batch.ids}, batch.targets};
-                                       },
-                                       false),
-                                   .batch = loss_of(others)});
-    if (ended)
-        std::cout << "held out, after: " << described(measure(f, held_out)) << '\n';
+    kit::train(
+        run, loss_of(batches), options,
+        {.activations = kit::activation_bytes(f.model.config, s.batch * context),
+         .trial = kit::trial_of(
+             f.model,
+             [&](int64_t i) {
+                 const MaskedTokens batch = next(others, i);
+                 return kit::Examples{{batch.ids}, batch.targets};
+             },
+             false),
+         .pretrained = true,
+         .batch = loss_of(others)},
+        [&] { return measure(f, held_out); }, in_words);
 }
 
 }  // namespace plaingrad::fill

@@ -27,6 +27,7 @@ namespace {
 std::string piped_prompt() {
     std::string text = models::text::read_file("/dev/stdin");
     text.resize(text.size() - (text.ends_with("\r\n") ? 2 : text.ends_with('\n') ? 1 : 0));
+    check(!text.empty(), "standard input: there is no prompt; --prompt '' writes without one");
     return text;
 }
 
@@ -75,9 +76,9 @@ void write_command(kit::Options& options) {
     options.parse();
     const bool asks = !options.was_given("--prompt");
     const bool talks = asks && kit::can_prompt() && kit::is_terminal(STDOUT_FILENO);
+    const Writer w = open_model(words[0], precision, true);
     if (asks && !talks)
         s.prompt = piped_prompt();
-    const Writer w = open_model(words[0], precision, true);
     s.writing = chosen(options, s.writing, w.usual);
     kit::say("drawing: " + described(s.writing.sampling));
     talks ? talk(w, s) : write(w, s);
@@ -107,7 +108,7 @@ void train_command(kit::Options& options) {
     TrainSettings s;
     add_train_options(options, s);
     options.parse();
-    kit::check_fine_tuning(s.words, s.run);
+    kit::check_fine_tuning(options, s.words, s.run);
     const models::RunFolder folder("generate", s.run, options);
     train(s, folder);
 }

@@ -93,7 +93,7 @@ models::RunParts parts_of(const LanguageModel& model, const TrainSettings& s, co
     return parts;
 }
 
-std::string described(const kit::Measured& loss) {
+std::string in_words(const kit::Measured& loss) {
     return join(kit::number(loss.nats, 4), " nats per token: perplexity ",
                 kit::number(std::exp(loss.nats), 2), ", over ", kit::counted(loss.predictions, "token"));
 }
@@ -101,6 +101,7 @@ std::string described(const kit::Measured& loss) {
 }  // namespace
 
 void train(const TrainSettings& s, const models::RunFolder& folder) {
+    kit::check_base(folder, s.words[0], "MODEL");
     const models::Writer w = open_model(s.words[0], s.run.precision);
     check(w.tokenizer.has_value(), s.words[0],
           ": char_lm has trained this model; ./apps/char_lm train --resume continues its run");
@@ -123,8 +124,6 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     kit::say(
         join(kit::counted(std::ssize(text.training[0]), "token"), " to learn from",
              learns < all ? "; " + kit::counted(learns, "parameter") + " learn, the others are frozen" : ""));
-    if (run.training.adam.steps() == 0 && !s.run.check)
-        kit::say("held out, before: " + described(held_out()));
     kit::Batches batches(text.training, false, context, pad,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
@@ -136,14 +135,14 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                 return nn::StepLoss{kit::mean_loss(model, rows, mode), kit::predictions(rows)};
             });
     };
-    const bool ended = kit::train(
+    kit::train(
         run, loss_of(batches), options,
         {.activations = kit::activation_bytes(model.config, s.batch * context),
          .frozen = static_cast<double>(all - learns),
          .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
-         .batch = loss_of(others)});
-    if (ended)
-        std::cout << "held out, after: " << described(held_out()) << '\n';
+         .pretrained = true,
+         .batch = loss_of(others)},
+        held_out, in_words);
 }
 
 }  // namespace plaingrad::generate

@@ -38,7 +38,7 @@ void write_one(const Writer& w, models::Stepper& prompt, const WriteSettings& s,
     models::WritingOptions options = s.writing;
     Clock::time_point before = Clock::now();
     const bool reads = prompt.known == 0;
-    pace.read += reads ? prompt.prompts.length() : 0;
+    pace.read += reads ? std::min(prompt.prompts.length(), prompt.max_length) : 0;
     bool first = true;
     options.done = [&] {
         const Clock::time_point now = Clock::now();

@@ -25,12 +25,13 @@ void Builder::cut_at_spaces(const BpeOptions& options, const BpeModel::Rules& ru
         all.pre_tokenizer.steps.push_back(WordsAfter{std::string(kSpace)});
 }
 
-void Builder::set_bpe(BpeOptions options, const BpeModel::Rules& rules) {
+void Builder::set_bpe(BpeOptions options, const BpeModel::Rules& rules, const std::string& file) {
     all.tokens = pieces_->in_order(where_ + ": the vocabulary");
     options.byte_level = all.pre_tokenizer.is_byte_level();
     cut_at_spaces(options, rules);
     all.is_bpe = true;
-    all.model = [model = std::make_shared<const BpeModel>(pieces_, std::move(options), rules, where_)](
+    all.model = [model = std::make_shared<const BpeModel>(pieces_, std::move(options), rules,
+                                                          file.empty() ? where_ : file)](
                     std::string_view word, std::vector<int32_t>& ids) { model->append(word, ids); };
 }
 

@@ -14,8 +14,8 @@ public:
 
     // Adds a piece of the model; all of them come before set_bpe or set_word_piece.
     void add_piece(std::string_view piece, int64_t id);
-    // After the pre-tokenizer. Both check that the ids are 0, 1, 2 and so on.
-    void set_bpe(BpeOptions options, const BpeModel::Rules& rules);
+    // After the pre-tokenizer. Both check that the ids are 0, 1, 2 and so on. file: of the rules, if another.
+    void set_bpe(BpeOptions options, const BpeModel::Rules& rules, const std::string& file = "");
     void set_word_piece(WordPieceOptions options);
     // After the normalizer. A token that has no id yet gets the next one. Returns it.
     int32_t add(AddedToken token);

@@ -86,9 +86,11 @@ void set_model(Builder& builder, const Model& file) {
 Pipeline from_tokenizer_json(const std::string& path) {
     JsonReader json = JsonReader::open(path);
     Model model;
+    bool has_model = false;
     const Part root = Part::read(json, "", [&](std::string_view name) {
         // How long a text may be, and what fills it up, is the caller's, as in transformers.
         const bool ignored = name == "version" || name == "truncation" || name == "padding";
+        has_model = has_model || name == "model";
         if (name == "model")
             model = read_model(json);
         else if (ignored)
@@ -101,6 +103,7 @@ Pipeline from_tokenizer_json(const std::string& path) {
     builder.all.pre_tokenizer = PreTokenizer::from(root["pre_tokenizer"]);
     builder.all.around = Template::from(root["post_processor"]);
     builder.all.decoder = Decoder::from(root["decoder"]);
+    check_file(has_model, path, ": there is no \"model\"");
     set_model(builder, model);
     model.options.check_all_used();
     if (const Part& added = root["added_tokens"]; !added.is_null())

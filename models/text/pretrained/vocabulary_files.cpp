@@ -71,7 +71,7 @@ Pipeline from_merges(const std::string& folder, const TokenizerConfig& config) {
                        ": a line must be two pieces with a space between");
             rules.push_back(*rule);
         }
-    builder.set_bpe({}, rules);
+    builder.set_bpe({}, rules, merges);
     add_tokens(builder, config, {"<|endoftext|>"});
     return builder.finish();
 }

@@ -284,6 +284,7 @@ TEST_CASE("json: what is no JSON", "[nn][checkpoint][json]") {
                                     "\\u0031",
                                     "\"a\" b"})
         refuses(wrong, "");
+    refuses("\xef\xbb\xbf{}", "byte 0: a byte order mark, which JSON does not allow");
     refuses(std::string("\0", 1), "expected a value");
     refuses(std::string("1\0", 2), "something follows");
     refuses(std::string("[1\0]", 4), "expected ,");
@@ -383,6 +384,9 @@ TEST_CASE("json: files", "[nn][checkpoint][json]") {
           (folder / "none.json") + ": cannot be opened: No such file or directory");
     put(path, "{\"a\": [1, 2}\n");
     CHECK(error_of([&] { JsonReader::open(path).skip(); }) == path + ": byte 11: expected ,, found \"}\"");
+    put(path, "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 9\n");
+    CHECK(error_of([&] { JsonReader::open(path); }) ==
+          path + ": Git LFS has not fetched this file yet; `git lfs pull` does");
     // Refused by its size, before anything is read: the file is a hole.
     std::filesystem::resize_file(path, 100'000'000);
     CHECK(error_of([&] { JsonReader::open(path); }) ==
