@@ -128,7 +128,8 @@ private:
 template <class Body>
 void run_team(int64_t size, const Body& body) {
     Mail mail(size);
-    std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size));
+    std::exception_ptr error;
+    std::once_flag first;  // the others end because of it
     std::vector<std::thread> threads;
     for (int64_t r = 0; r < size; ++r)
         threads.emplace_back([&, r] {
@@ -136,15 +137,14 @@ void run_team(int64_t size, const Body& body) {
             try {
                 body(team);
             } catch (...) {
-                errors[static_cast<std::size_t>(r)] = std::current_exception();
+                std::call_once(first, [&] { error = std::current_exception(); });
                 mail.abort();
             }
         });
     for (std::thread& thread : threads)
         thread.join();
-    for (const std::exception_ptr& error : errors)
-        if (error)
-            std::rethrow_exception(error);
+    if (error)
+        std::rethrow_exception(error);
 }
 
 }  // namespace plaingrad::tests
