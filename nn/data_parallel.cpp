@@ -54,6 +54,23 @@ std::vector<Stretch> DataParallel::share_of(int64_t process) const {
     return share;
 }
 
+int64_t DataParallel::buffered() const {
+    if (is_whole() || buckets_.empty())
+        return 0;
+    std::size_t most = 0;
+    std::vector<PartSum> sums;
+    const PartSum own = parts_of(team_.rank(), team_.size(), parts_);
+    for (int64_t part = own.begin; part < own.end; ++part) {
+        append(sums, {part, part + 1}, parts_, [] {});
+        most = std::max(most, sums.size());
+    }
+    int64_t arriving = 0;
+    for (int64_t r = 0; r < team_.size(); ++r)
+        arriving += r == team_.rank() ? 0 : std::ssize(sums_of(parts_of(r, team_.size(), parts_), parts_));
+    const int64_t all = buckets_.back().end;
+    return all * static_cast<int64_t>(most) + all * arriving / team_.size();
+}
+
 // ---- forward and backward
 
 StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& loss_of, int64_t batches) {

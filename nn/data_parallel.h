@@ -72,6 +72,9 @@ public:
     // The first parameter whose gradient is not finite; "" if there is none.
     const std::string& not_finite() const { return not_finite_; }
     const Traffic& traffic() const { return exchange_.traffic(); }
+    Load load() const { return exchange_.load(); }
+    // How many numbers a step keeps besides gradients and state: sums over own parts, and those that arrive.
+    int64_t buffered() const;
 
     // To save the optimizer's state, one tensor at a time: process 0 calls gather_state for each, in any
     // order, and gets the whole of it, while every other process calls send_state once.

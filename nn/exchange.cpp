@@ -40,6 +40,25 @@ Exchange::Exchange(const std::vector<NamedParameter>& parameters, const std::vec
     }
 }
 
+Load Exchange::load() const {
+    Load most;
+    for (int64_t r = 0; r < team_.size(); ++r) {
+        Load all;
+        for (std::size_t b = 0; b < buckets_.size(); ++b)
+            for (int64_t to = 0; to < team_.size(); ++to) {
+                const auto sums = std::ssize(sums_of_each_[static_cast<std::size_t>(r)]);
+                const int64_t theirs = cut(b, to + 1) - cut(b, to), own = cut(b, r + 1) - cut(b, r);
+                if (to == r)
+                    continue;
+                all.messages += (theirs > 0 ? sums : 0) + (own > 0 ? 1 : 0);
+                all.bytes += bytes_of(sums * theirs + own);
+            }
+        if (all.bytes > most.bytes)
+            most = all;
+    }
+    return most;
+}
+
 void Exchange::begin_step() {
     traffic_ = {};
     start_ = seconds();

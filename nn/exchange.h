@@ -21,6 +21,11 @@ struct Traffic {
 void put(int64_t n, const Real* from, Real* to, bool adds);
 constexpr int64_t bytes_of(int64_t elements) { return elements * static_cast<int64_t>(sizeof(Real)); }
 
+// What a process sends in each step.
+struct Load {
+    int64_t messages = 0, bytes = 0;
+};
+
 class Exchange {
 public:
     // All outlive it.
@@ -40,6 +45,8 @@ public:
     // values are no longer needed.
     void share_weights(Tensor& flat);
 
+    // The most that any process sends.
+    Load load() const;
     const Traffic& traffic() const { return traffic_; }
     void note_end_of_backward() { traffic_.backward_ended = now(); }
 

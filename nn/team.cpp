@@ -1,5 +1,7 @@
 #include "nn/team.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -122,6 +124,31 @@ std::vector<std::string> unpacked(const std::string& text) {
         at = begin + all.back().size();
     }
     return all;
+}
+
+double seconds_to_send(Team& team, int64_t bytes) {
+    constexpr int64_t kMost = 1 << 22;  // of a message: the rest is extrapolated
+    const int64_t others = team.size() - 1, share = bytes / std::max<int64_t>(1, others);
+    std::vector<char> out(static_cast<std::size_t>(std::min(share, kMost))),
+        in(out.size() * static_cast<std::size_t>(team.size()));
+    std::vector<Message> send, receive;
+    for (int64_t r = 0; r < team.size(); ++r)
+        if (r != team.rank()) {
+            send.push_back({r, out.data(), std::ssize(out)});
+            receive.push_back({r, in.data() + r * std::ssize(out), std::ssize(out)});
+        }
+    double best = 1e10;
+    for (int i = 0; i < 3; ++i) {  // the first also fetches its memory
+        team.barrier();
+        const auto start = std::chrono::steady_clock::now();
+        team.transfer(0, send, receive)->wait();
+        best =
+            std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    double slowest = 0;
+    for (const std::vector<double>& one : gather(team, {best}))
+        slowest = std::max(slowest, one[0]);
+    return slowest * static_cast<double>(share) / static_cast<double>(std::max<int64_t>(1, std::ssize(out)));
 }
 
 // In turn: neighbours often take similar time, as sentences in order of length do.

@@ -72,6 +72,8 @@ std::vector<std::vector<double>> gather(Team& team, const std::vector<double>& m
 std::vector<std::string> shared_out(Team& team, int64_t n, const std::function<std::string(int64_t i)>& f);
 std::vector<double> shared_numbers(Team& team, int64_t n,
                                    const std::function<std::vector<double>(int64_t i)>& f);
+// How long it takes to send so many bytes from each process to the others, in equal shares; measured.
+double seconds_to_send(Team& team, int64_t bytes);
 // Several texts as one, and back.
 std::string packed(const std::vector<std::string>& texts);
 std::vector<std::string> unpacked(const std::string& text);

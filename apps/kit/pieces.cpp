@@ -85,26 +85,36 @@ int64_t predictions(const Tokens& rows) {
     return count;
 }
 
-Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad) {
+Measured measure(int64_t batches, const std::function<nn::StepLoss(int64_t i)>& loss_of, nn::Team& team) {
     const autograd::NoGrad no_grad;
+    const std::vector<double> all = nn::shared_numbers(team, batches, [&](int64_t i) {
+        const nn::StepLoss loss = loss_of(i);
+        return std::vector{static_cast<double>(loss.loss.item()),
+                           static_cast<double>(loss.terms > 0 ? loss.terms : loss.tokens)};
+    });
+    Measured sum;
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+        sum.nats += all[i] * all[i + 1];
+        sum.predictions += static_cast<int64_t>(all[i + 1]);
+    }
+    sum.nats /= static_cast<double>(sum.predictions);
+    return sum;
+}
+
+Measured measure(const LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad,
+                 nn::Team& team) {
     constexpr std::size_t kAtOnce = 2048;  // tokens, whose activations fit into the cache
     std::size_t longest = 1;
     for (const Sequence& piece : pieces)
         longest = std::max(longest, piece.size() - 1);  // the last token is only predicted
     const std::size_t rows = std::max<std::size_t>(1, kAtOnce / longest);
-    Measured all;
-    for (std::size_t i = 0; i < pieces.size(); i += rows) {
-        const std::size_t end = std::min(i + rows, pieces.size());
-        const Tokens batch = Tokens::padded({pieces.begin() + static_cast<std::ptrdiff_t>(i),
-                                             pieces.begin() + static_cast<std::ptrdiff_t>(end)},
-                                            pad);
-        const int64_t count = predictions(batch);
-        const double loss = static_cast<double>(mean_loss(model, batch, nn::Mode::eval()).item());
-        all.nats += loss * static_cast<double>(count);
-        all.predictions += count;
-    }
-    all.nats /= static_cast<double>(all.predictions);
-    return all;
+    const auto loss_of = [&](int64_t i) {
+        const auto begin = pieces.begin() + i * static_cast<int64_t>(rows);
+        const auto end = begin + std::min(static_cast<int64_t>(rows), pieces.end() - begin);
+        const Tokens batch = Tokens::padded({begin, end}, pad);
+        return nn::StepLoss{mean_loss(model, batch, nn::Mode::eval()), predictions(batch)};
+    };
+    return measure(static_cast<int64_t>((pieces.size() + rows - 1) / rows), loss_of, team);
 }
 
 }  // namespace plaingrad::kit

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/language_model.h"
+#include "nn/data_parallel.h"
 
 namespace plaingrad::kit {
 
@@ -59,6 +60,9 @@ struct Measured {
     double nats = 0;  // the mean per prediction
     int64_t predictions = 0;
 };
-Measured measure(const models::LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad);
+Measured measure(const models::LanguageModel& model, const std::vector<Sequence>& pieces, int32_t pad,
+                 nn::Team& team = nn::alone());
+// The mean loss over batches 0 .. batches - 1. team: the processes that share them; all get the result.
+Measured measure(int64_t batches, const std::function<nn::StepLoss(int64_t i)>& loss_of, nn::Team& team);
 
 }  // namespace plaingrad::kit

@@ -70,12 +70,18 @@ void check_memory_to_open(double bytes) {
     check_available(bytes, join("memory: weights ", mib(bytes), " MiB"), "a smaller model needs less");
 }
 
-static void print_memory(const std::vector<nn::NamedParameter>& parameters, const Plan& plan, bool folder) {
+static void print_memory(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
+                         const Plan& plan, bool folder) {
     const double learning = sizeof(autograd::Real) * static_cast<double>(nn::parameter_count(parameters));
     const double weights = learning + sizeof(autograd::Real) * plan.frozen;
-    const double sum = weights + 3 * learning + std::max(plan.activations, plan.decoding);
-    std::string text = join("memory: weights ", mib(weights), " MiB, gradients ", mib(learning),
-                            ", optimizer ", mib(2 * learning), ", activations about ", mib(plan.activations));
+    const double state = 2 * learning / static_cast<double>(parallel.team().size());
+    const double buffers = sizeof(autograd::Real) * static_cast<double>(parallel.buffered());
+    const double activations = plan.activations / static_cast<double>(parallel.parts());
+    const double sum = weights + learning + state + buffers + std::max(activations, plan.decoding);
+    std::string text = join("memory", parallel.team().size() > 1 ? " of each process" : "", ": weights ",
+                            mib(weights), " MiB, gradients ", mib(learning), ", optimizer ", mib(state),
+                            buffers > 0 ? ", sums over parts " + mib(buffers) : "", ", activations about ",
+                            mib(activations));
     if (plan.decoding > 0)
         text += join(" or decoding ", mib(plan.decoding));
     text += join(": ", mib(sum), " MiB");
@@ -87,9 +93,26 @@ static void print_memory(const std::vector<nn::NamedParameter>& parameters, cons
     say(text);
 }
 
+// The seconds that a step's messages take, measured by sending as much. computing: seconds of a step without
+// them. Every process must call it.
+static double print_sharing(const nn::DataParallel& parallel, double computing) {
+    nn::Team& team = parallel.team();
+    if (team.size() == 1)
+        return 0;
+    const nn::Load load = parallel.load();
+    const double seconds = nn::seconds_to_send(team, load.bytes);
+    const nn::PartSum own = nn::parts_of(team.rank(), team.size(), parallel.parts());
+    say(join(team.size(), " processes, ", counted(own.end - own.begin, "part"), " of ", parallel.parts(),
+             " here; a step sends ", mib(static_cast<double>(load.bytes)), " MiB from each, in ",
+             counted(load.messages, "message"), ": ", number(1000 * seconds, seconds < 0.01 ? 1 : 0),
+             " ms, or ", number(100 * seconds / (computing + seconds), 0),
+             " % of the time, less what backward hides"));
+    return seconds;
+}
+
 void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedParameter>& parameters,
                 const Plan& plan, bool folder, int64_t steps, int64_t batches) {
-    print_memory(parameters, plan, folder);
+    print_memory(parallel, parameters, plan, folder);
     const nn::Mode mode = nn::Mode::train(autograd::Rng(0));
     const nn::PartSum own = nn::parts_of(parallel.team().rank(), parallel.team().size(), parallel.parts());
     constexpr int64_t kMost = 4;  // the first also fetches its memory: not counted if there is a second
@@ -108,7 +131,10 @@ void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedPar
     nn::zero_grad(parameters);
     seconds *= static_cast<double>(own.end - own.begin);
     tokens *= static_cast<double>(parallel.parts());
-    const double left = std::min(static_cast<double>(batches) * seconds / measured, 1e10);
+    const double sending = print_sharing(parallel, seconds / measured);
+    const double left = std::min(
+        static_cast<double>(batches) * seconds / measured + static_cast<double>(steps) * sending, 1e10);
+    seconds += measured * sending;
     const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(left);
     char clock[60];
     std::strftime(clock, sizeof clock, "%H:%M on %d %B %Y", std::localtime(&end));

@@ -52,7 +52,7 @@ template <class Model>
 models::RunParts parts_for_others(const Model& model, const std::string& data,
                                   const models::RunFolder& folder, const std::string& from,
                                   const models::hugging_face::Config& config) {
-    if (folder.exists() && !folder.resumes())
+    if (folder.writes() && !folder.resumes())
         check_no_model(folder.path);
     models::RunParts parts = models::parts_of(model, {}, data);
     parts.save = [&, config, texts = models::hugging_face::read_text_files(from), as_checkpoint = parts.save](

@@ -81,7 +81,7 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
     print_plan(run.training.parallel, run.parts.parameters, plan, run.folder.exists(), last - done,
                (last - done) * batches_in_step);
     if (run.folder.run.check)
-        throw Ended{check(run.parts, plan) ? 0 : 1};
+        throw Ended{!run.folder.team().leads() || check(run.parts, plan) ? 0 : 1};
     if (!run.folder.team().leads()) {
         listen_for_interrupt();
         return {.should_stop = interrupted};
@@ -137,6 +137,23 @@ int64_t begin(models::Run& run, int64_t steps, const Plan& plan) {
 
 bool end(models::Run& run) { return finish(run, run.stop()); }
 
+// "parts: 6, for at most 6 processes; each of 2 or 6 has one sum to send, of 3 up to 2, ..."
+static std::string about_parts(int64_t parts) {
+    std::vector<std::string> with_one;
+    std::size_t most = 1;
+    for (int64_t size = 2; size <= parts; ++size) {
+        std::size_t sums = 0;
+        for (int64_t r = 0; r < size; ++r)
+            sums = std::max(sums, nn::sums_of(nn::parts_of(r, size, parts), parts).size());
+        if (sums == 1)
+            with_one.push_back(std::to_string(size));
+        most = std::max(most, sums);
+    }
+    return join("parts of a batch: ", parts, ", for at most ", parts, " processes; of ",
+                models::listed(with_one), " each sends one sum of gradients",
+                most > 1 ? join(", of other numbers up to ", most) : "");
+}
+
 bool print_run(const std::string& program, const std::string& path, Options& train) {
     std::error_code none;
     const std::string last = (fs::path(path) / "last.safetensors").string();
@@ -158,6 +175,10 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     if (best_step > 0)
         std::cout << join("best validation: loss ", best, " at step ", best_step, "; ",
                           counted(worse, "validation"), " since\n");
+    int64_t parts = 1;
+    run("parts", parts);
+    if (parts > 1)
+        say(about_parts(parts), STDOUT_FILENO);
     train.resume(run.required("arguments"), file);
     const std::string changed = as_line(train.changed());
     say("settings: " + (changed.empty() ? "the defaults" : changed), STDOUT_FILENO);

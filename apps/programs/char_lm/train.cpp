@@ -40,7 +40,7 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
         some.push_back(all[i]);
 
     nn::TrainingOptions options = training_options(s);
-    options.validation_loss = [&] { return kit::measure(w.model, some, models::kPad).nats; };
+    options.validation_loss = [&] { return kit::measure(w.model, some, models::kPad, folder.team()).nats; };
     models::Run run(folder, models::parts_of(w.model, w.metadata(), models::text::fingerprint(texts)), {},
                     options.adam);
     kit::Batches batches(corpus.training, corpus.lines, context, models::kPad,
@@ -61,7 +61,7 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
          .trial = kit::trial_of(w.model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
          .batch = loss_of(others)});
     if (ended) {
-        print("validation loss", kit::measure(w.model, all, models::kPad), corpus.characters);
+        print("validation loss", kit::measure(w.model, all, models::kPad, folder.team()), corpus.characters);
         print("a bigram table", pair_table_loss(corpus), corpus.characters);
     }
     return ended;

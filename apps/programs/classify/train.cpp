@@ -70,12 +70,20 @@ nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settin
             .terms = batch.targets.batch()};
 }
 
-// The mean of -log p(label).
-double loss_of(const Labeller& l, const std::vector<Example>& examples) {
-    const std::vector<std::vector<double>> p = l.probabilities(autograd::mapped(examples, &Example::text));
+// The mean of -log p(label). Each process of the team reads some of the texts.
+double loss_of(const Labeller& l, const std::vector<Example>& examples, nn::Team& team) {
+    const auto logs = [&](int64_t part) {
+        const nn::PartSum range = nn::parts_of(part, team.size(), std::ssize(examples));
+        const std::vector<Example> some(examples.begin() + range.begin, examples.begin() + range.end);
+        const std::vector<std::vector<double>> p = l.probabilities(autograd::mapped(some, &Example::text));
+        std::vector<double> all;
+        for (std::size_t i = 0; i < some.size(); ++i)
+            all.push_back(std::log(std::max(p[i][index_of(some[i], l.labels)], 1e-30)));
+        return all;
+    };
     double sum = 0;
-    for (std::size_t i = 0; i < examples.size(); ++i)
-        sum -= std::log(std::max(p[i][index_of(examples[i], l.labels)], 1e-30));
+    for (const double log : nn::shared_numbers(team, team.size(), logs))
+        sum -= log;
     return sum / static_cast<double>(examples.size());
 }
 
@@ -145,7 +153,7 @@ Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labe
 bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const models::RunFolder& folder) {
     nn::TrainingOptions options = training_options(s, corpus.training.size());
     if (s.patience > 0)
-        options.validation_loss = [&] { return loss_of(l, corpus.held_out); };
+        options.validation_loss = [&] { return loss_of(l, corpus.held_out, folder.team()); };
     std::vector<std::string> texts;
     std::vector<Sequence> ids;
     int64_t longest = 0;

@@ -117,17 +117,12 @@ int64_t masks(const MaskedTokens& masked) {
 }
 
 // The rows that are held out, always with the same masks.
-kit::Measured measure(const Filler& f, const std::vector<MaskedTokens>& held_out) {
-    const autograd::NoGrad no_grad;
-    kit::Measured all;
-    for (const MaskedTokens& batch : held_out) {
-        const int64_t count = masks(batch);
-        all.nats +=
-            static_cast<double>(mean_loss(f, batch, nn::Mode::eval()).item()) * static_cast<double>(count);
-        all.predictions += count;
-    }
-    all.nats /= static_cast<double>(all.predictions);
-    return all;
+kit::Measured measure(const Filler& f, const std::vector<MaskedTokens>& held_out, nn::Team& team) {
+    const auto loss_of = [&](int64_t i) {
+        const MaskedTokens& batch = held_out[static_cast<std::size_t>(i)];
+        return nn::StepLoss{mean_loss(f, batch, nn::Mode::eval()), masks(batch)};
+    };
+    return kit::measure(std::ssize(held_out), loss_of, team);
 }
 
 std::string in_words(const kit::Measured& loss) {
@@ -163,7 +158,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
 
     nn::TrainingOptions options = kit::training_options(
         s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
-    options.validation_loss = [&] { return measure(f, held_out).nats; };
+    options.validation_loss = [&] { return measure(f, held_out, folder.team()).nats; };
     models::Run run(folder,
                     kit::parts_for_others(f.model, data, folder, s.words[0],
                                           models::hugging_face::Folder(s.words[0]).config),
@@ -179,12 +174,10 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
         return models::loss_of_parts(
             [&](int64_t step) { return next(from, step); },
             [&](const MaskedTokens& batch, const nn::Mode& mode) {
-                const int64_t masked_ones =
-                    batch.targets.count("fill", f.model.config.vocabulary, batch.targets.pad());
-                return masked_ones == 0 ? nn::StepLoss{}
-                                        : nn::StepLoss{.loss = mean_loss(f, batch, mode),
-                                                       .tokens = batch.ids.batch() * batch.ids.length(),
-                                                       .terms = masked_ones};
+                return masks(batch) == 0 ? nn::StepLoss{}
+                                         : nn::StepLoss{.loss = mean_loss(f, batch, mode),
+                                                        .tokens = batch.ids.batch() * batch.ids.length(),
+                                                        .terms = masks(batch)};
             });
     };
     kit::train(
@@ -199,7 +192,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
              false),
          .pretrained = true,
          .batch = loss_of(others)},
-        [&] { return measure(f, held_out); }, in_words);
+        [&] { return measure(f, held_out, folder.team()); }, in_words);
 }
 
 }  // namespace plaingrad::fill

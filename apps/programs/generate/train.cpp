@@ -113,7 +113,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     const Sequence ids = joined(w, files);
     const Parts text = split(ids, context, files[0].name);
     const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
-    const auto held_out = [&] { return kit::measure(model, text.held_out, pad); };
+    const auto held_out = [&] { return kit::measure(model, text.held_out, pad, folder.team()); };
 
     nn::TrainingOptions options = kit::training_options(
         s, s.seed, {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});

@@ -1,5 +1,6 @@
 #include "apps/programs/translate/score.h"
 
+#include "apps/kit/pieces.h"
 #include "autograd/base/mapped.h"
 #include "models/text/bleu.h"
 
@@ -9,40 +10,29 @@ using autograd::mapped;
 
 double mean_loss(nn::Team& team, const models::Transformer& model, const Corpus& corpus,
                  int64_t batch_tokens) {
-    const autograd::NoGrad no_grad;
     const auto batches = corpus.batches({.batch_tokens = batch_tokens, .shuffle = false});
-    const std::vector<double> of_batches =
-        nn::shared_numbers(team, std::ssize(batches), [&](int64_t i) -> std::vector<double> {
-            const nn::StepLoss batch = models::teacher_forcing(
-                model, corpus.batch(batches[static_cast<std::size_t>(i)]), nn::Mode::eval());
-            return {static_cast<double>(batch.loss.item()), static_cast<double>(batch.tokens)};
-        });
-    double sum = 0, tokens = 0;
-    for (std::size_t i = 0; i < of_batches.size(); i += 2) {
-        sum += of_batches[i] * of_batches[i + 1];
-        tokens += of_batches[i + 1];
-    }
-    return sum / tokens;
+    const auto loss_of = [&](int64_t i) {
+        const models::Batch batch = corpus.batch(batches[static_cast<std::size_t>(i)]);
+        return models::teacher_forcing(model, batch, nn::Mode::eval());
+    };
+    return kit::measure(std::ssize(batches), loss_of, team).nats;
 }
 
 // The best translations. A sentence comes out the same in any batch, so each process translates some of them.
 static std::vector<std::string> translated(nn::Team& team, const models::Transformer& model,
                                            const Codec& codec, const std::vector<std::string>& sources,
                                            const models::TranslationOptions& options) {
-    const int64_t n = team.size();
-    std::vector<std::vector<std::string>> of_process(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < sources.size(); ++i)
-        of_process[i % of_process.size()].push_back(sources[i]);
     const auto best = [](const models::Translation& translation) { return translation.best[0].text; };
-    const std::vector<std::string> shares = nn::shared_out(team, n, [&](int64_t i) {
-        const std::vector<std::string>& own = of_process[static_cast<std::size_t>(i)];
-        return nn::packed(mapped(models::translate(model, codec, own, options), best));
-    });
-    std::vector<std::vector<std::string>> all = mapped(shares, nn::unpacked);
-    std::vector<std::string> translations;
-    for (std::size_t i = 0; i < sources.size(); ++i)
-        translations.push_back(all[i % all.size()][i / all.size()]);
-    return translations;
+    const auto translate_some = [&](int64_t part) {
+        const nn::PartSum range = nn::parts_of(part, team.size(), std::ssize(sources));
+        const std::vector<std::string> some(sources.begin() + range.begin, sources.begin() + range.end);
+        return nn::packed(mapped(models::translate(model, codec, some, options), best));
+    };
+    std::vector<std::string> all;
+    for (const std::string& texts : nn::shared_out(team, team.size(), translate_some))
+        for (const std::string& text : nn::unpacked(texts))
+            all.push_back(text);
+    return all;
 }
 
 Bleu measure_bleu(nn::Team& team, const models::Transformer& model, const Codec& codec,
