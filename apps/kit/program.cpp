@@ -87,7 +87,8 @@ int run_in_team(const std::string& program, const char* called,
         divide_processors(*team);
         return body(*team);
     });
-    if (status != 0 && team && team->size() > 1 && !interrupted())
+    const bool agreed = status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM;
+    if (team && team->size() > 1 && !agreed)
         team->abort(status);
     return status;
 }

@@ -104,10 +104,13 @@ bool finish(models::Run& run, bool has_ended) {
         std::cout << loss_chart(run.log(), static_cast<std::size_t>(terminal_width(STDOUT_FILENO)),
                                 stdout_ink());
     const std::string how = "; continue with --resume " + run.folder.top + "\n";
-    if (interrupted())
+    const bool stopped = nn::any(run.folder.team(), interrupted());
+    if (stopped)
         std::cerr << (run.folder.exists() ? "saved" + how
                                           : "stopped; nothing was saved: there was no --save FOLDER\n");
     stop_listening_for_interrupt();
+    if (stopped)  // another process got the signal
+        throw Interrupted{};
     if (!has_ended)
         std::cerr << "stopped after step " << run.last() << how;
     else if (const int64_t step = run.finish(); step > 0)
