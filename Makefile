@@ -17,6 +17,7 @@ CHAPTER ?=#          the only one that `make chapters` fills, e.g. nn/README.md
 DATA    ?= data/multi30k#  where bench-multi30k finds its text
 MPI     ?=#          MPI=1: programs can train in many processes; needs an MPI (make deps-mpi)
 MPICC   ?= mpicc#    its compiler, which is only asked for flags
+INTO    ?=#          another folder for the library and the programs, made from the objects in BUILD
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
 UNITY   ?= yes#      no: compiles each file alone, which is faster while editing
@@ -56,14 +57,14 @@ endif
 
 # Only the plain build puts its programs into apps/, where the README looks for them.
 OUT     := $(BUILD)$(if $(filter-out release,$(VARIANT)),/$(VARIANT))
-APPS_IN := $(if $(filter-out build,$(OUT)),$(OUT)/apps,apps)
+APPS_IN := $(if $(INTO)$(filter-out build,$(OUT)),$(or $(INTO),$(OUT))/apps,apps)
 OBJ     := $(OUT)/obj
-LIB     := $(OUT)/libplaingrad.a
+LIB     := $(or $(INTO),$(OUT))/libplaingrad.a
 
 # ---- 3. The compiler ----------------------------------------------------------------------------
 
 # The compiler is checked only if something is compiled: `make help` and `make deps` work without one.
-ifneq ($(filter-out help deps deps-peers clean size format uninstall exercise solution-%,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-mpi deps-peers clean size format uninstall exercise solution-%,$(or $(MAKECMDGOALS),all)),)
 COMPILER := $(shell sh tests/tools/compiler.sh $(CXX))
 ifeq ($(firstword $(COMPILER)),error)
 $(error $(wordlist 2,99,$(COMPILER)))
@@ -85,9 +86,10 @@ endif
 # and one machine and the next, would differ in the last bit.
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
            $(if $(filter true,$(CI))$(filter-out 0,$(WERROR)),-Werror)
-FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)) $(if $(MPI),-DPLAINGRAD_MPI) $(CPPFLAGS) $(CXXFLAGS)
+FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS)
 
-# Only nn/team_mpi.cpp is compiled with MPI's flags. (Its C interface suffices, so its C++ headers are left out.)
+# With MPI the library has nn/team_mpi.cpp, which alone is compiled with its flags, instead of team_without_mpi.cpp; all
+# other objects are the same. (MPI's C interface suffices, so its C++ headers are left out.)
 ifneq ($(MPI),)
 MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
 ifeq ($(MPI_SHOW),)
@@ -127,7 +129,7 @@ find = $(shell find $(1) -name '$(2)' 2>/dev/null | LC_ALL=C sort)
 
 # unit.cpp includes the other kernel files; dispatch.cpp and scratch.cpp are compiled as any source.
 KERNEL_SRC := $(filter-out %/dispatch.cpp %/scratch.cpp,$(wildcard autograd/kernels/*.cpp))
-LIB_SRC    := $(filter-out $(KERNEL_SRC) $(if $(MPI),,nn/team_mpi.cpp),$(call find,autograd nn models,*.cpp))
+LIB_SRC    := $(filter-out $(KERNEL_SRC) nn/team_$(if $(MPI),without_mpi,mpi).cpp,$(call find,autograd nn models,*.cpp))
 KIT_SRC    := $(call find,apps/kit,*.cpp) $(call find,apps/kit,*.html) $(call find,apps/kit,*.txt)
 # A program is apps/NAME.cpp, or the folder apps/programs/NAME with its main.cpp. The rest of such a folder is a library
 # of its own, so that tests can look inside; a text in it is data that the program carries.
@@ -144,8 +146,9 @@ objects = $(patsubst %/,$(OBJ)/%/all.o,$(sort $(dir $(1))))
 endif
 of_kernels  = $(filter autograd/kernels/%,$(LIB_SRC))
 KERNEL_OBJ := $(if $(filter %/unit.cpp,$(KERNEL_SRC)),$(ISAS:%=$(OBJ)/autograd/kernels/unit_%.o))
-of_mpi      = $(filter %/team_mpi.cpp,$(LIB_SRC))
-LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels) $(of_mpi),$(LIB_SRC))) $(patsubst %.cpp,$(OBJ)/%.o,$(of_kernels) $(of_mpi))  # the slow ones first
+of_mpi      = $(filter %/team_mpi.cpp %/team_without_mpi.cpp,$(LIB_SRC))
+MPI_OBJ    := $(patsubst nn/%.cpp,$(dir $(LIB))%.o,$(of_mpi))
+LIB_OBJ    := $(KERNEL_OBJ) $(call objects,$(filter-out $(of_kernels) $(of_mpi),$(LIB_SRC))) $(patsubst %.cpp,$(OBJ)/%.o,$(of_kernels)) $(MPI_OBJ)  # the slow ones first
 of_sources  = $(call objects,$(filter %.cpp,$(1))) $(patsubst %,$(OBJ)/%.o,$(basename $(filter %.txt %.html,$(1))))
 KIT_OBJ    := $(call of_sources,$(KIT_SRC))
 KIT        := $(if $(KIT_SRC),$(OUT)/libkit.a)
@@ -161,13 +164,15 @@ Q = $(if $(V),,@)
 say = @mkdir -p $(@D)$(if $(V),, && echo '  $(1) $@')
 
 # These files are rewritten only when their content changes; then everything that depends on them is rebuilt:
-# `flags` changes with the compiler and its flags, `list` when a source is added or removed.
+# `flags` changes with the compiler and its flags, `list` when a source is added or removed, `team` with the MPI.
 quote = '$(subst ','\'',$(1))'
 write = mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
 $(OUT)/flags: FORCE
-	@$(call write,$(call quote,$(CXX) $(COMPILER) $(FLAGS) $(ISAS) $(MPI_SHOW)))
+	@$(call write,$(call quote,$(CXX) $(COMPILER) $(FLAGS) $(ISAS)))
 $(OUT)/list: FORCE
-	@$(call write,$(call quote,$(LIB_OBJ) $(KIT_OBJ) $(PART_OBJ)))
+	@$(call write,$(call quote,$(filter-out $(MPI_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ)))
+$(dir $(LIB))team: FORCE
+	@$(call write,$(call quote,$(MPI_OBJ) $(MPI_SHOW)))
 
 # The standard headers that most files include are precompiled, and once more with Catch2 for the tests: reading them
 # took half of the time for most files. No file may rely on this: `make headers` compiles each header alone.
@@ -213,6 +218,9 @@ compile = $(Q)$(CXX) $(FLAGS) $(EXTRA) $(PCH_FOR) -MMD -MP -c $< -o $@
 $(OBJ)/%.o: %.cpp $(OUT)/flags
 	$(call say,c++)
 	$(compile)
+$(MPI_OBJ): $(dir $(LIB))%.o: nn/%.cpp $(OUT)/flags $(dir $(LIB))team
+	$(call say,c++)
+	$(compile)
 
 .PRECIOUS: $(OUT)/folders/%/all.cpp
 in = $(foreach file,$(filter-out $(of_mpi),$(LIB_SRC)) $(filter %.cpp,$(KIT_SRC) $(PART_SRC)),$(if $(filter $(1)/,$(dir $(file))),$(file)))
@@ -232,7 +240,7 @@ lib: $(LIB)    ## the library alone, build/libplaingrad.a
 apps: $(PROGRAMS)
 
 # Made from scratch each time: `ar` would keep the objects of removed sources.
-$(LIB): $(LIB_OBJ) $(OUT)/list
+$(LIB): $(LIB_OBJ) $(OUT)/list $(dir $(LIB))team
 	$(call say,ar )
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
 
@@ -319,7 +327,7 @@ INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(
     '644 $(LIB) lib/libplaingrad.a' '644 $(BUILD)/double/libplaingrad.a lib/libplaingrad_double.a' \
     $(foreach f,$(PC),'644 $(OUT)/package/$f lib/pkgconfig/$f') $(foreach f,$(CMAKE),'644 $(OUT)/package/$f lib/cmake/plaingrad/$f')
 
-.PHONY: install uninstall double-lib clean deps deps-peers help
+.PHONY: install uninstall double-lib clean deps deps-mpi deps-peers help
 install: $(LIB) double-lib gradients $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
 	@printf '%s\n' $(INSTALLED) | sh tests/tools/install.sh '$(TO)'
 
@@ -334,6 +342,9 @@ double-lib:
 
 deps:  ## installs Catch2 for the tests, with the system's package manager
 	@sh tests/tools/deps.sh $(CXX)
+
+deps-mpi:  ## installs Open MPI and MPICH, for MPI=1 and test-mpi, with the system's package manager
+	@sh tests/tools/deps.sh --mpi $(CXX)
 
 deps-peers:  ## installs PyTorch, CTranslate2, llama.cpp and llm.c under build/, to be compared with: 6 GB
 	@sh tests/tools/deps_peers.sh '$(PYTHON)' '$(BUILD)/peers'

@@ -51,29 +51,21 @@ Team& alone() {
     return team;
 }
 
-#ifdef PLAINGRAD_MPI
-std::unique_ptr<Team> join_mpi();  // team_mpi.cpp
+// null if the program was built without MPI
+std::unique_ptr<Team> join_mpi();  // team_mpi.cpp, or team_without_mpi.cpp
 
 std::unique_ptr<Team> join_team() {
     const int64_t started = started_processes();
     if (started == 1)
         return std::make_unique<Alone>();
     std::unique_ptr<Team> team = join_mpi();
+    check(team != nullptr, "mpirun has started ", started, " processes, but this program was built without ",
+          "MPI: each would train alone, and write into the same folder; build it with `make MPI=1`");
     check(team->size() == started, "mpirun has started ", started, " processes, but MPI sees ", team->size(),
           ": this mpirun belongs to another MPI than the one that the program was built with; ",
-          "make clean, and make MPI=1 MPICC=... with the mpicc of this one");
+          "make MPI=1 MPICC=... with the mpicc of this one");
     return team;
 }
-#else
-std::unique_ptr<Team> join_team() {
-    const int64_t started = started_processes();
-    check(
-        started == 1, "mpirun has started ", started,
-        " processes, but this program was built without MPI: each would train alone, and write into the same "
-        "folder; build it with `make MPI=1`");
-    return std::make_unique<Alone>();
-}
-#endif
 
 bool any(Team& team, bool mine) {
     if (team.size() == 1)
