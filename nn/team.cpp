@@ -185,11 +185,18 @@ void together(Team& team, const std::function<void()>& f) {
         check(all[r].empty(), r == 0 ? "" : autograd::join("process ", r, " of ", all.size(), ": "), all[r]);
 }
 
+// The line in which `text` begins to differ from `other`.
+static std::string line_unlike(const std::string& other, const std::string& text) {
+    const auto same = std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first;
+    const std::size_t begin = std::string(text.begin(), same).rfind('\n') + 1;  // 0 if there is none
+    return text.substr(begin, text.find('\n', begin) - begin);
+}
+
 void check_same(Team& team, const std::string& what, const std::string& mine) {
     const std::vector<std::string> all = team.gather(mine);
     for (std::size_t r = 1; r < all.size(); ++r)
-        check(all[r] == all[0], "process ", r, " has ", what, " other than process 0: '", all[r], "', not '",
-              all[0], "'");
+        check(all[r] == all[0], "process ", r, " has ", what, " other than process 0: '",
+              line_unlike(all[0], all[r]), "', not '", line_unlike(all[r], all[0]), "'");
 }
 
 }  // namespace plaingrad::nn

@@ -1,5 +1,6 @@
 // The team of MPI's processes: the only file that knows MPI. `make MPI=1` compiles it.
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
@@ -85,8 +86,8 @@ public:
                        MPI_COMM_WORLD);
         std::vector<std::string> texts;
         for (std::size_t r = 0; r < n; ++r)
-            texts.push_back(
-                all.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+            texts.emplace_back(all, static_cast<std::size_t>(begins[r]),
+                               static_cast<std::size_t>(lengths[r]));
         return texts;
     }
 
@@ -95,7 +96,9 @@ public:
         return std::make_unique<MpiTransfer>(static_cast<int>(tag), send, receive);
     }
 
+    // MPICH's mpirun may forget what was printed just before.
     void abort(int status) override {
+        usleep(500'000);
         MPI_Abort(MPI_COMM_WORLD, status);
         std::_Exit(status);
     }

@@ -84,6 +84,7 @@ int run_in_team(const std::string& program, const char* called,
                 throw Ended{1};
             throw;
         }
+        autograd::instruction_set();  // reports a wrong PLAINGRAD_ISA, before a file could get the blame
         divide_processors(*team);
         return body(*team);
     });
@@ -119,7 +120,6 @@ int run(const std::string& program, const char* called, const std::function<int(
         return status;
     };
     try {
-        autograd::instruction_set();  // reports a wrong PLAINGRAD_ISA, before a file could get the blame
         const int status = body();
         flush_output();
         return status;
@@ -128,6 +128,8 @@ int run(const std::string& program, const char* called, const std::function<int(
     } catch (const UsageError& error) {
         return complain(error.what(), 2);
     } catch (const Interrupted& stop) {
+        if (is_silent())  // process 0 stops, too, and says it
+            return 128 + stop.signal;
         return complain(stop.signal == SIGTERM ? "terminated" : "interrupted", 128 + stop.signal);
     } catch (const std::bad_alloc&) {
         return complain("out of memory; a smaller input, model or batch needs less", 1);
@@ -143,11 +145,13 @@ void listen_for_interrupt() {
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
 }
-void stop_listening_for_interrupt() {
+int stop_listening_for_interrupt(nn::Team& team) {
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
-    if (interrupted())
-        throw Interrupted{interrupt_seen};
+    for (const std::vector<double>& seen : nn::gather(team, {static_cast<double>(interrupt_seen)}))
+        if (seen[0] > 0)
+            interrupt_seen = static_cast<int>(seen[0]);
+    return interrupt_seen;
 }
 bool interrupted() { return interrupt_seen != 0; }
 

@@ -37,9 +37,9 @@ std::string name();
 // at once.
 void listen_for_interrupt();
 bool interrupted();
-// Restores the default, for a prompt where nothing can be lost: Ctrl-C ends the program at once. Throws
-// Interrupted if a signal has come in the meantime.
-void stop_listening_for_interrupt();
+// Restores the default: Ctrl-C ends the program at once. Returns the signal that has come in the meantime to
+// any of the processes, or 0.
+int stop_listening_for_interrupt(nn::Team& team);
 
 // Thrown by code that stops because interrupted() is true; `run` turns it into the status.
 struct Interrupted {

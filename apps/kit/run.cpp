@@ -104,13 +104,11 @@ bool finish(models::Run& run, bool has_ended) {
         std::cout << loss_chart(run.log(), static_cast<std::size_t>(terminal_width(STDOUT_FILENO)),
                                 stdout_ink());
     const std::string how = "; continue with --resume " + run.folder.top + "\n";
-    const bool stopped = nn::any(run.folder.team(), interrupted());
-    if (stopped)
+    if (const int signal = stop_listening_for_interrupt(run.folder.team())) {
         std::cerr << (run.folder.exists() ? "saved" + how
                                           : "stopped; nothing was saved: there was no --save FOLDER\n");
-    stop_listening_for_interrupt();
-    if (stopped)  // another process got the signal
-        throw Interrupted{};
+        throw Interrupted{signal};
+    }
     if (!has_ended)
         std::cerr << "stopped after step " << run.last() << how;
     else if (const int64_t step = run.finish(); step > 0)
