@@ -1,6 +1,7 @@
 # Tests, benchmarks and curves; a part of the Makefile, whose variables it uses.
 
-ALL_TESTS  := $(call find,tests,test_*.cpp)
+MPI_TESTS  := $(call find,tests/mpi,test_*.cpp)
+ALL_TESTS  := $(filter-out $(MPI_TESTS),$(call find,tests,test_*.cpp))
 TEST_SRC   := $(if $(TESTS),$(shell sh tests/tools/tests_for.sh $(call quote,$(TESTS)) $(ALL_TESTS)),$(ALL_TESTS))
 BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
 BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
@@ -13,18 +14,18 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp,$(call find,tests,[!t]*.cpp)) \
-              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp)) \
-              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_tables.cpp))
+SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp tests/mpi/%,$(call find,tests,[!t]*.cpp)) \
+              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
+MPI_TEST_OBJ := $(MPI_TESTS:%.cpp=$(OBJ)/%.o)
 GRAD_OBJ   := $(GRAD_SRC:%.cpp=$(OBJ)/%.o)
 
 # ---- Compiling ----------------------------------------------------------------------------------
 
 # Catch2 3 has a library to link, Catch2 2 is one header. pkg-config finds it outside of /usr.
-ifneq ($(filter test test-long tests test-objects gradchecks exercise-% %/tests %/gradchecks,$(MAKECMDGOALS)),)
+ifneq ($(filter test test-long test-mpi tests test-objects gradchecks exercise-% %/tests %/gradchecks,$(MAKECMDGOALS)),)
 CATCH_FLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I catch2 2>/dev/null))
 CATCH := $(shell printf '$(H)if __has_include(<catch2/catch_all.hpp>)\n3\n$(H)elif __has_include(<catch2/catch.hpp>)\n2\n$(H)endif\n' \
            | $(CXX) -std=c++20 $(CPPFLAGS) $(CXXFLAGS) $(CATCH_FLAGS) -x c++ -E -P - 2>/dev/null)
@@ -43,13 +44,13 @@ $(OUT)/shared_list: FORCE
 	@$(call write,$(call quote,$(SHARED_OBJ)))
 $(OUT)/gradchecks_list: FORCE
 	@$(call write,$(call quote,$(GRAD_OBJ)))
-$(TEST_OBJ) $(OBJ)/tests/main.o: $(OUT)/catch
+$(TEST_OBJ) $(MPI_TEST_OBJ) $(OBJ)/tests/main.o: $(OUT)/catch
 
 $(OUT)/std_catch.h: FORCE
 	@$(call write,$(foreach h,$(STD) filesystem fstream,$(call include,<$(h)>)) $(call include,"tests/catch.h"))
 $(OUT)/std_catch.h.gch: tests/catch.h $(OUT)/catch
 ifneq ($(PCH),no)
-$(TEST_OBJ): | $(OUT)/std_catch.h.gch
+$(TEST_OBJ) $(MPI_TEST_OBJ): | $(OUT)/std_catch.h.gch
 $(SHARED_OBJ): | $(OUT)/std.h.gch
 $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(BENCH_OBJ) $(CURVE_OBJ) $(CHAPTER_OBJ): | $(OUT)/std.h.gch
 endif
@@ -70,11 +71,11 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 	$(call say,c++)
 	$(Q)$(CXX) $(FLAGS) $(TEST_WARNINGS) $(TEST_OPT) $(CATCH_FLAGS) $(PCH_FOR) -MMD -MP -c $< -o $@
 
--include $(patsubst %.o,%.d,$(TEST_OBJ) $(SHARED_OBJ) $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ) $(CHAPTER_OBJ) $(OBJ)/tests/traps/draw.o)
+-include $(patsubst %.o,%.d,$(TEST_OBJ) $(SHARED_OBJ) $(MPI_TEST_OBJ) $(OBJ)/tests/mpi/check_team.o $(OBJ)/tests/main.o $(BENCH_OBJ) $(BENCHES:%=$(OBJ)/tests/bench/%.o) $(CURVE_OBJ) $(CHAPTER_OBJ) $(OBJ)/tests/traps/draw.o)
 
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
-TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation bench_scaling))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
@@ -162,6 +163,23 @@ tests: $(OUT)/tests $(if $(TESTED_APPS),$(PROGRAMS) gradients) $(TESTED_BENCHES)
 gradchecks: $(MAIN) | gradients
 	+@$(MAKE) VARIANT=double MAIN=$(MAIN) $(BUILD)/double/gradchecks
 
+# ---- Many processes -----------------------------------------------------------------------------
+
+$(OUT)/mpi/tests: $(MAIN) $(MPI_TEST_OBJ) $(LIB)
+	$(call say,ld )
+	$(Q)$(linked)
+
+# Not linked into the library's own folder of programs: it is a test, which mpirun starts.
+$(APPS_IN)/check_team: $(OBJ)/tests/mpi/check_team.o $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+.PHONY: test-mpi
+test-mpi: export PLAINGRAD_MPI_FULL := $(or $(FULL),0)
+test-mpi: export PLAINGRAD_MULTI30K := $(DATA)
+test-mpi: $(OUT)/mpi/tests  ## programs in many processes, with every MPI that is there, five minutes: FULL=1, an hour
+	+@MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/mpi' '$(or $(TESTS),[mpi])' reverse_task char_lm translate check_team
+
 # ---- Fuzzing ------------------------------------------------------------------------------------
 
 # clang's libFuzzer under the address sanitizer, in a build of its own. What it finds worth keeping stays in its corpus.
@@ -232,7 +250,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_attention bench_profile)
-.PHONY: bench bench-peers bench-generation bench-loading bench-staircase bench-plain bench-multi30k bench-blocks bench-scaling curves
+.PHONY: bench bench-peers bench-generation bench-loading bench-staircase bench-plain bench-multi30k bench-blocks curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
@@ -255,18 +273,6 @@ bench-generation: $(OUT)/bench/bench_generation  ## how fast GPT-2's and SmolLM'
 
 bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plain form, in time and in memory
 	@$(OUT)/bench/bench_plain $(BENCH_ARGUMENTS)
-
-# In a build with MPI, which is made if this one has none. SCALING: the file that the simulation reads; the figure in
-# nn/README.md is drawn from tests/bench/scaling.txt.
-MPIRUN  ?= $(patsubst mpicc%,mpirun%,$(MPICC))
-SCALING ?= $(BUILD)/scaling.txt
-ifeq ($(MPI),)
-bench-scaling:  ## training in 1, 2 and 4 processes, and computed for 1,024: a quarter of an hour; MPICC=... PYTHON=... SCALING=file
-	+@$(MAKE) MPI=1 BUILD='$(BUILD)/mpi' SCALING='$(SCALING)' bench-scaling
-else
-bench-scaling: $(OUT)/bench/bench_scaling
-	@sh tests/bench/scaling.sh '$<' '$(MPIRUN)' '$(SCALING)' '$(PEERS_PYTHON)'
-endif
 
 # If interrupted, it resumes at the next call.
 MULTI30K = $(OUT)/multi30k

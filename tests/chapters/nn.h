@@ -31,6 +31,5 @@ Computed training_layers();
 Computed training_loss();
 Computed training_optimizers();
 Computed training_warmup();
-Computed training_machines();
 
 }  // namespace plaingrad::chapters

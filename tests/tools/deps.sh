@@ -2,20 +2,33 @@
 # Installs what the tests need beyond the compiler, which is Catch2, with the system's package manager. It exists so
 # that the README can say `make deps` for every system. With --all, also what .ci/run needs (Debian and Ubuntu): clang
 # with its standard library, a compiler and an emulator for another processor, clang-format, CMake, PyTorch, a browser.
+# With --mpi, instead of all that, Open MPI and MPICH, which `make test-mpi` compares; --all has them, too.
 #
-# usage: deps.sh [--all] <compiler...>     (the compiler, to see whether Catch2 is there already)
-all=
-if [ "$1" = --all ]; then all=yes && shift; fi
+# usage: deps.sh [--all|--mpi] <compiler...>     (the compiler, to see whether Catch2 is there already)
+all= mpi= target=deps
+case $1 in
+--all) all=yes && mpi=yes && shift ;;
+--mpi) mpi=yes && target=deps-mpi && shift ;;
+esac
 have() { command -v "$1" >/dev/null 2>&1; }
 compiles() { printf '%b' "$1" | $2 -std=c++20 -x c++ -o /dev/null - >/dev/null 2>&1; }
 torch() { python3 -c 'import torch' 2>/dev/null || /usr/bin/python3 -c 'import torch' 2>/dev/null; }
 
 missing=
 need() { missing="$missing $*"; }
-if ! printf '#if !__has_include(<catch2/catch_all.hpp>) && !__has_include(<catch2/catch.hpp>)\n#error\n#endif\n' |
+# What a package is called here: by apt-get, dnf, pacman and brew.
+named() {
+    if have apt-get; then echo "$1"; elif have dnf; then echo "$2"; elif have pacman; then echo "$3"; else echo "$4"; fi
+}
+if [ $target = deps ] && ! printf '#if !__has_include(<catch2/catch_all.hpp>) && !__has_include(<catch2/catch.hpp>)\n#error\n#endif\n' |
     "$@" -std=c++20 -x c++ -E - >/dev/null 2>&1; then
-    need catch2
+    need "$(named catch2 catch2-devel catch2 catch2)"
 fi
+# (Where their compilers have no names of their own, any mpicc will do.)
+if [ -n "$mpi" ] && ! { have mpicc.openmpi || { ! have apt-get && have mpicc; }; }; then
+    need "$(named 'libopenmpi-dev openmpi-bin' openmpi-devel openmpi open-mpi)"
+fi
+if [ -n "$mpi" ] && have apt-get && ! have mpicc.mpich; then need libmpich-dev mpich; fi
 if [ -n "$all" ] && have apt-get; then
     have pkg-config || need pkg-config
     have cmake || need cmake
@@ -28,7 +41,7 @@ if [ -n "$all" ] && have apt-get; then
     torch || need python3-torch
 fi
 if [ -z "$missing" ]; then
-    echo "make deps: all is there, nothing to do"
+    echo "make $target: all is there, nothing to do"
     exit 0
 fi
 
@@ -41,16 +54,20 @@ if have apt-get; then
         $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package" || failed="$failed $package"
     done
     if [ -n "$failed" ]; then
-        echo "make deps: could not be installed:$failed" >&2
+        echo "make $target: could not be installed:$failed" >&2
         exit 1
     fi
 elif have dnf; then
-    $sudo dnf install -y catch2-devel
+    # shellcheck disable=SC2086  # names of packages
+    $sudo dnf install -y $missing
 elif have pacman; then
-    $sudo pacman -Sy --noconfirm catch2
+    # shellcheck disable=SC2086
+    $sudo pacman -Sy --noconfirm $missing
 elif have brew; then
-    brew install catch2 # brew refuses to run as root
+    # shellcheck disable=SC2086
+    brew install $missing # brew refuses to run as root
 else
-    echo "make deps: found none of apt-get, dnf, pacman, brew; install Catch2 2.13 or 3 by hand: https://github.com/catchorg/Catch2" >&2
+    echo "make $target: found none of apt-get, dnf, pacman, brew; install by hand:$missing" >&2
+    [ $target = deps-mpi ] || echo "Catch2 2.13 or 3 is at https://github.com/catchorg/Catch2" >&2
     exit 1
 fi

@@ -1,0 +1,138 @@
+// What the team of MPI's processes promises in nn/team.h, checked by the processes themselves:
+//
+//     mpirun -np 3 check_team           prints one line
+//     mpirun -np 3 check_team abort 1   process 1 ends all of them, with status 7, while the others wait
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <stdexcept>
+
+#include "autograd/base/check.h"
+#include "nn/team.h"
+
+using namespace plaingrad;  // NOLINT
+
+namespace {
+
+int64_t checks = 0;
+
+void wants(bool right, const std::string& what) {
+    ++checks;
+    autograd::check(right, what);
+}
+
+// Bytes that depend on where they come from, where they go, and what they are called.
+std::string bytes(int64_t from, int64_t to, int64_t tag, int64_t size) {
+    std::string text(static_cast<std::size_t>(size), '\0');
+    auto x = static_cast<uint64_t>(1 + from * 64 + to * 8 + tag);
+    for (char& c : text) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        c = static_cast<char>(x >> 56);
+    }
+    return text;
+}
+
+void check_broadcast(nn::Team& team) {
+    for (const int64_t size : {0, 1, 1000, 5'000'000}) {
+        std::string text =
+            team.leads() ? bytes(0, 0, 0, size) : std::string(static_cast<std::size_t>(size), 'x');
+        team.broadcast(text.data(), size);
+        wants(text == bytes(0, 0, 0, size), "broadcast of " + std::to_string(size));
+    }
+}
+
+void check_gather(nn::Team& team) {
+    for (const int64_t size : {0, 1, 3'000'000}) {
+        const auto of = [&](int64_t r) { return bytes(r, 0, 0, r == 1 ? 0 : size * (r + 1)); };
+        const std::vector<std::string> all = team.gather(of(team.rank()));
+        wants(std::ssize(all) == team.size(), "gather, how many");
+        for (int64_t r = 0; r < team.size(); ++r)
+            wants(all[static_cast<std::size_t>(r)] == of(r), "gather, of process " + std::to_string(r));
+    }
+}
+
+// Each sends all (itself too) messages of every size, two with each tag. They are waited for in another order
+// than that in which they were started.
+void check_transfers(nn::Team& team) {
+    const std::vector<int64_t> sizes = {0, 1, 70'000, 3'000'001};
+    struct Flight {
+        std::vector<std::string> out = {}, in = {}, wanted = {};
+        std::unique_ptr<nn::Transfer> transfer = {};
+    };
+    std::vector<Flight> flights(2 * sizes.size());
+    for (std::size_t i = 0; i < flights.size(); ++i) {
+        const auto tag = static_cast<int64_t>(i / 2);
+        Flight& f = flights[i];
+        for (int64_t r = 0; r < team.size(); ++r) {
+            const int64_t size = sizes[(i + static_cast<std::size_t>(i / 2)) % sizes.size()];
+            f.out.push_back(bytes(team.rank(), r, static_cast<int64_t>(i), size));
+            f.wanted.push_back(bytes(r, team.rank(), static_cast<int64_t>(i), size));
+            f.in.emplace_back(static_cast<std::size_t>(size), 'x');
+        }
+        std::vector<nn::Message> send, receive;
+        for (int64_t r = 0; r < team.size(); ++r) {
+            const auto at = static_cast<std::size_t>(r);
+            send.push_back({r, f.out[at].data(), static_cast<int64_t>(f.out[at].size())});
+            receive.push_back({r, f.in[at].data(), static_cast<int64_t>(f.in[at].size())});
+        }
+        f.transfer = team.transfer(tag, send, receive);
+    }
+    for (std::size_t i = flights.size(); i-- > 0;) {
+        if (i % 2 == 0)
+            flights[i].transfer->wait();
+        while (!flights[i].transfer->is_done()) {
+        }
+        wants(flights[i].in == flights[i].wanted, "transfer " + std::to_string(i));
+    }
+    const auto nothing = team.transfer(0, {}, {});
+    wants(nothing->is_done(), "a transfer of nothing");
+    nothing->wait();
+}
+
+void check_agreement(nn::Team& team) {
+    wants(!nn::any(team, false), "any, if none says so");
+    for (int64_t r = 0; r < team.size(); ++r) {
+        wants(nn::any(team, team.rank() == r), "any, if one says so");
+        std::string message;
+        try {
+            nn::together(team, [&] { autograd::check(team.rank() != r, "no ", r); });
+        } catch (const autograd::Error& error) {
+            message = error.what();
+        }
+        wants(message.ends_with("no " + std::to_string(r)), "together, an error in one process: " + message);
+        team.barrier();
+    }
+    const auto square = [](int64_t i) { return std::vector<double>{static_cast<double>(i * i)}; };
+    for (const int64_t n : {0, 1, 11}) {
+        const std::vector<double> all = nn::shared_numbers(team, n, square);
+        wants(std::ssize(all) == n, "shared numbers, how many");
+        for (int64_t i = 0; i < n; ++i)
+            wants(all[static_cast<std::size_t>(i)] == static_cast<double>(i * i), "shared numbers");
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const std::unique_ptr<nn::Team> team = nn::join_team();
+        wants(team->rank() == nn::started_rank(), "the rank that mpirun gave");
+        if (argc == 3) {
+            if (team->rank() == std::atoll(argv[2]))
+                team->abort(7);
+            team->barrier();
+        }
+        check_broadcast(*team);
+        check_gather(*team);
+        check_transfers(*team);
+        check_agreement(*team);
+        if (team->leads())
+            std::printf("%lld processes, %lld checks\n", static_cast<long long>(team->size()),
+                        static_cast<long long>(checks));
+        return 0;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "check_team: process %lld: %s\n", static_cast<long long>(nn::started_rank()),
+                     error.what());
+        std::_Exit(1);
+    }
+}
