@@ -187,12 +187,14 @@ void DataParallel::add_up(std::size_t bucket) {
     }
     for (const Tensor& sum : flat_)
         flat.push_back(sum.mutable_data());
+    const double since = exchange_.now();
     autograd::parallel_for(0, std::ssize(all), 1, [&](int64_t i, int64_t) {
         const Owned& s = all[static_cast<std::size_t>(i)];
         put(s.size(), grads[static_cast<std::size_t>(i)], flat[into_] + s.at, additions_ > 0);
         for (std::size_t sum = into_, n = 1; n < additions_; ++n, --sum)
             put(s.size(), flat[sum] + s.at, flat[sum - 1] + s.at, true);
     });
+    exchange_.note_copies(since);
     for (std::size_t i = 0; i < b.stretches.size(); ++i)
         if (const std::size_t p = b.stretches[i].parameter;
             (i == 0 || b.stretches[i - 1].parameter != p) && --unread_[p] == 0)

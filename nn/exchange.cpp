@@ -127,11 +127,13 @@ void Exchange::add(std::size_t bucket, std::vector<StretchGrad>& gradients) {
     wait(piece);
     const std::vector<Owned> own = owned_by(team_.rank(), buckets_[bucket]);
     const int64_t begin = cut(bucket, team_.rank());
+    const double since = now();
     autograd::parallel_for(0, std::ssize(own), 1, [&](int64_t i, int64_t) {
         const Owned& s = own[static_cast<std::size_t>(i)];
         for (const auto& [to, from] : additions_)
             put(s.size(), piece.sums[from] + (s.at - begin), piece.sums[to] + (s.at - begin), true);
     });
+    note_copies(since);
     for (const Owned& s : own)
         gradients.push_back({s, piece.sums[0] + (s.at - begin)});
 }
@@ -143,11 +145,19 @@ void Exchange::share_weights(Tensor& flat) {
         send_weights(b, flat);
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
         wait(pieces_[b]);
+        const double since = now();
         for (int64_t r = 0; r < team_.size(); ++r)
             if (r != team_.rank())
                 for (const Owned& s : owned_by(r, buckets_[b]))
                     put(s.size(), flat.data() + s.at, weights(s), false);
+        note_copies(since);
     }
+    // Messages move on only while somebody calls, and one may need a last call of its receiver after it has
+    // arrived. So nobody leaves before all have everything: else the others would wait for its next call,
+    // after a whole forward pass.
+    const double since = now();
+    team_.barrier();
+    traffic_.waited += now() - since;
 }
 
 // The own weights, from where the gradient of the own piece was; those of others, to where the sums were that
@@ -155,8 +165,10 @@ void Exchange::share_weights(Tensor& flat) {
 void Exchange::send_weights(std::size_t bucket, Tensor& flat) {
     const int64_t me = team_.rank(), begin = cut(bucket, me);
     Piece& piece = pieces_[bucket];
+    const double since = now();
     for (const Owned& s : owned_by(me, buckets_[bucket]))
         put(s.size(), weights(s), piece.sums[0] + (s.at - begin), false);
+    note_copies(since);
     std::vector<Message> out, in;
     for (int64_t r = 0; r < team_.size(); ++r)
         if (r != me) {

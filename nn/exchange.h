@@ -15,6 +15,7 @@ struct Traffic {
     int64_t bytes = 0;
     double first_sent = 0, backward_ended = 0;
     double waited = 0;  // how long there was nothing to do but to wait for others
+    double copied = 0;  // how long gradients and weights were copied and added up
 };
 
 // to += from, or to = from.
@@ -49,6 +50,8 @@ public:
     Load load() const;
     const Traffic& traffic() const { return traffic_; }
     void note_end_of_backward() { traffic_.backward_ended = now(); }
+    double now() const;  // since the step began
+    void note_copies(double since) { traffic_.copied += now() - since; }
 
 private:
     // A bucket's sums for the own piece, in the order of the parts; those of others arrive in `memory`.
@@ -63,7 +66,6 @@ private:
     void send_weights(std::size_t bucket, Tensor& flat);
     Real* weights(const Stretch& stretch) const;
     void wait(Piece& piece);
-    double now() const;
 
     const std::vector<NamedParameter>& parameters_;
     const std::vector<Bucket>& buckets_;

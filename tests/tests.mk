@@ -15,7 +15,8 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp tests/mpi/%,$(call find,tests,[!t]*.cpp)) \
-              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp))
+              $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp)) \
+              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_tables.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -75,7 +76,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 
 # The programs, their parts and the kit are built where a test needs them.
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
-TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation))
+TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation bench_scaling))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
 TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
@@ -250,7 +251,7 @@ $(CURVES:%=$(OUT)/curves/%): $(OUT)/curves/%: $(OBJ)/tests/curves/%.o $(KIT) $(L
 # One after the other, so that each has all of the machine's cores.
 BENCH_ARGUMENTS = $(if $(filter-out 0,$(CSV)),--csv)
 IN_TURN := $(filter $(BENCHES),bench_overhead bench_matmul bench_training bench_decoding bench_attention bench_profile)
-.PHONY: bench bench-peers bench-generation bench-loading bench-staircase bench-plain bench-multi30k bench-blocks curves
+.PHONY: bench bench-peers bench-generation bench-loading bench-staircase bench-plain bench-multi30k bench-blocks bench-scaling curves
 bench: $(IN_TURN:%=$(OUT)/bench/%)  ## speed, as a share of what this machine can do, and memory: CSV=1
 	@for b in $(IN_TURN); do echo "== $$b"; $(RUN) $(OUT)/bench/$$b $(BENCH_ARGUMENTS) || exit 1; done
 
@@ -273,6 +274,18 @@ bench-generation: $(OUT)/bench/bench_generation  ## how fast GPT-2's and SmolLM'
 
 bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plain form, in time and in memory
 	@$(OUT)/bench/bench_plain $(BENCH_ARGUMENTS)
+
+# In a build with MPI, which is made if this one has none. SCALING: the file that the simulation reads; the figure in
+# nn/README.md is drawn from tests/bench/scaling.txt.
+MPIRUN  ?= $(patsubst mpicc%,mpirun%,$(MPICC))
+SCALING ?= $(BUILD)/scaling.txt
+ifeq ($(MPI),)
+bench-scaling:  ## training in 1, 2 and 4 processes, and computed for 1,024: a quarter of an hour; MPICC=... PYTHON=... SCALING=file
+	+@$(MAKE) MPI=1 BUILD='$(BUILD)/mpi' SCALING='$(SCALING)' bench-scaling
+else
+bench-scaling: $(OUT)/bench/bench_scaling
+	@sh tests/bench/scaling.sh '$<' '$(MPIRUN)' '$(SCALING)' '$(PEERS_PYTHON)'
+endif
 
 # If interrupted, it resumes at the next call.
 MULTI30K = $(OUT)/multi30k

@@ -219,3 +219,28 @@ TEST_CASE("bench_blocks: a row for each configuration, from runs that are kept",
     CHECK(contains(second.out, " (0.125, "));
     CHECK(compare({"2018"}).status == 2);
 }
+
+TEST_CASE("bench_scaling: steps, profiles and the seam in one process, and the simulation",
+          "[bench][scaling]") {
+    const auto succeeds = [](const Words& words) {
+        const Result result = bench("bench_scaling", words);
+        INFO(result.err);
+        REQUIRE(result.status == 0);
+        return result.out;
+    };
+    const Folder folder;
+    const std::string file = folder / "scaling.txt";
+    const std::string steps = succeeds(
+        {"steps", "--workload", "toy", "--rounds", "1", "--steps", "2", "--threads", "1", "--record", file});
+    CHECK(contains(steps, "toy, 20 tokens; 1 thread each"));
+    CHECK(contains(steps, "one process, one part"));
+    CHECK(contains(succeeds({"seam", "toy", "--pairs", "2", "--threads", "1"}), "same bits"));
+    CHECK(contains(succeeds({"profile", "toy", "--steps", "2", "--record", file}), " buckets after "));
+    std::ofstream(file, std::ios::app) << "core 1e-10 1e-6 1e-10 1e-6\n";
+    const std::string simulated = succeeds({"simulate", file, "--threads", "1", "--tokens", "20"});
+    CHECK(contains(simulated, "\ntoy                        1 "));
+    CHECK(contains(simulated, "\n    1024 "));
+    CHECK(bench("bench_scaling", {}).status == 2);
+    CHECK(contains(bench("bench_scaling", {"messages"}).err, "mpirun -np 2"));
+    CHECK(bench("bench_scaling", {"simulate", folder / "none"}).status == 1);
+}

@@ -1,8 +1,10 @@
 #include "tests/bench/workloads.h"
 
 #include "autograd/base/check.h"
+#include "autograd/base/hash.h"
 #include "models/classifier.h"
 #include "models/language_model.h"
+#include "models/parts.h"
 #include "models/presets.h"
 #include "models/transformer.h"
 
@@ -15,8 +17,20 @@ using models::kFirstFreeId;
 using models::kSos;
 using nn::Mode;
 using nn::Real;
+using nn::StepPart;
 
 namespace {
+
+constexpr double kRate = 1e-4;  // of learning
+
+// All rows have the same length, so the rows of a part are the same in each matrix of a batch.
+Tokens part(const Tokens& batch, const StepPart& at) {
+    const std::vector<int64_t> lengths(static_cast<std::size_t>(batch.batch()), batch.length());
+    return at.parts == 1 ? batch : models::part_of(batch, lengths, at);
+}
+nn::StepLoss loss_of(const Tensor& mean, const Tokens& targets) {
+    return {mean, targets.batch() * targets.length()};
+}
 
 // Radford et al. 2019, table 2, first row.
 Workload gpt2_workload(std::string_view name, int64_t length) {
@@ -174,15 +188,18 @@ Training::Training(const Workload& w, autograd::Precision precision) : precision
     switch (w.family) {
         case Family::encoder_decoder: {
             const auto* model = keep(std::make_shared<models::Transformer>(transformer_config(w), Rng(1)));
-            loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const Mode& mode) {
-                return model->loss(src, tgt, next, mode, options);
+            loss_ = [=, src = ids("src"), tgt = ids("tgt"), next = ids("next")](const StepPart& at,
+                                                                                const Mode& mode) {
+                const Tokens targets = part(next, at);
+                return loss_of(model->loss(part(src, at), part(tgt, at), targets, mode, options), targets);
             };
             break;
         }
         case Family::decoder: {
             const auto* model = keep(std::make_shared<models::LanguageModel>(stack_config(w), Rng(1)));
-            loss_ = [=, text = ids("text"), next = ids("next")](const Mode& mode) {
-                return model->loss(text, next, mode, options);
+            loss_ = [=, text = ids("text"), next = ids("next")](const StepPart& at, const Mode& mode) {
+                const Tokens targets = part(next, at);
+                return loss_of(model->loss(part(text, at), targets, mode, options), targets);
             };
             break;
         }
@@ -192,21 +209,40 @@ Training::Training(const Workload& w, autograd::Precision precision) : precision
             std::vector<int32_t> classes = random_ids(w.batch, w.classes + kFirstFreeId, "classes");
             for (int32_t& c : classes)
                 c -= kFirstFreeId;
-            loss_ = [=, text = ids("text"), labels = Tokens(w.batch, 1, classes)](const Mode& mode) {
-                return cross_entropy((*model)(text, mode), labels);
+            loss_ = [=, text = ids("text"), all = Tokens(w.batch, 1, classes)](const StepPart& at,
+                                                                               const Mode& mode) {
+                const Tokens labels = part(all, at);
+                return loss_of(cross_entropy((*model)(part(text, at), mode), labels), labels);
             };
             break;
         }
     }
-    adam_ = std::make_unique<nn::Adam>(parameters, nn::AdamOptions{.lr = 1e-4});
+    adam_ = std::make_unique<nn::Adam>(parameters, nn::AdamOptions{.lr = kRate});
 }
 
 Real Training::step() {
     adam_->zero_grad();
-    const Tensor loss = loss_(Mode::train(Rng(1).fork(++steps_)).in(precision_));
+    const Tensor loss = loss_({}, Mode::train(Rng(1).fork(++steps_)).in(precision_)).loss;
     loss.backward();
-    adam_->step(1e-4, nn::clip_scale(nn::grad_norm(adam_->parameters()), 1));
+    adam_->step(kRate, nn::clip_scale(nn::grad_norm(adam_->parameters()), 1));
     return loss.item();
+}
+
+Real Training::step(nn::DataParallel& parallel) {
+    ++steps_;
+    const nn::StepGradient now = parallel.backward(
+        static_cast<int64_t>(steps_), Rng(1).fork(steps_),
+        [this](const StepPart& at, const Mode& mode) { return loss_(at, mode.in(precision_)); });
+    parallel.step(kRate, nn::clip_scale(now.norm, 1));
+    return static_cast<Real>(now.loss);
+}
+
+uint64_t Training::hash_of_weights() const {
+    autograd::Hash hash;
+    for (const nn::NamedParameter& p : adam_->parameters())
+        hash.add(std::string_view(reinterpret_cast<const char*>(p.tensor.data()),
+                                  static_cast<std::size_t>(nn::bytes_of(p.tensor.numel()))));
+    return hash.value;
 }
 
 }  // namespace plaingrad::bench

@@ -11,7 +11,7 @@
 
 #include "autograd/tensor.h"
 #include "models/config.h"
-#include "nn/optim.h"
+#include "nn/data_parallel.h"
 
 namespace plaingrad::bench {
 
@@ -48,10 +48,16 @@ class Training {
 public:
     explicit Training(const Workload& workload, autograd::Precision precision = {});
     autograd::Real step();  // returns the loss
+    // The same step in parts, shared with a team: `parallel` has this training's optimizer.
+    autograd::Real step(nn::DataParallel& parallel);
+
+    nn::Adam& adam() { return *adam_; }
+    nn::StepLoss loss(const nn::StepPart& at, const nn::Mode& mode) const { return loss_(at, mode); }
+    uint64_t hash_of_weights() const;
 
 private:
     std::shared_ptr<const void> model_;
-    std::function<autograd::Tensor(const nn::Mode&)> loss_;
+    nn::LossOf loss_;
     std::unique_ptr<nn::Adam> adam_;
     uint64_t steps_ = 0;
     autograd::Precision precision_;

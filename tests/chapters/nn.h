@@ -31,5 +31,6 @@ Computed training_layers();
 Computed training_loss();
 Computed training_optimizers();
 Computed training_warmup();
+Computed training_machines();
 
 }  // namespace plaingrad::chapters

@@ -5,7 +5,7 @@ namespace plaingrad::chapters {
 
 Computed training_chapter() {
     return joined({training_walk(), training_depth(), training_layers(), training_loss(),
-                   training_optimizers(), training_warmup()});
+                   training_optimizers(), training_warmup(), training_machines()});
 }
 
 }  // namespace plaingrad::chapters
