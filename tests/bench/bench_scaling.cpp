@@ -6,6 +6,7 @@
 // `make bench-scaling` runs all of it, by tests/bench/scaling.sh.
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
