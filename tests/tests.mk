@@ -166,7 +166,7 @@ gradchecks: $(MAIN) | gradients
 
 # ---- Many processes -----------------------------------------------------------------------------
 
-$(OUT)/mpi/tests: $(MAIN) $(MPI_TEST_OBJ) $(LIB)
+$(OUT)/test_mpi/tests: $(MAIN) $(MPI_TEST_OBJ) $(LIB)
 	$(call say,ld )
 	$(Q)$(linked)
 
@@ -178,8 +178,8 @@ $(APPS_IN)/check_team: $(OBJ)/tests/mpi/check_team.o $(LIB)
 .PHONY: test-mpi
 test-mpi: export PLAINGRAD_MPI_FULL := $(or $(FULL),0)
 test-mpi: export PLAINGRAD_MULTI30K := $(DATA)
-test-mpi: $(OUT)/mpi/tests  ## programs in many processes, with every MPI that is there, five minutes: FULL=1, an hour
-	+@MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/mpi' '$(or $(TESTS),[mpi])' reverse_task char_lm translate check_team
+test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI that is there, five minutes: FULL=1, an hour
+	+@MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/test_mpi' '$(or $(TESTS),[mpi])' reverse_task char_lm translate check_team
 
 # ---- Fuzzing ------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ struct Mpi {
 inline bool full() { return environment("PLAINGRAD_MPI_FULL", "0") != "0"; }
 
 // The folder of the programs that were built without MPI.
-inline std::string apps_alone() { return environment("PLAINGRAD_MPI", "build/mpi") + "/none/apps"; }
+inline std::string apps_alone() { return environment("PLAINGRAD_MPI", "build/test_mpi") + "/none/apps"; }
 
 // PLAINGRAD_MPIS is a list of NAME=MPIRUN.
 inline std::vector<Mpi> mpis() {
@@ -27,7 +27,7 @@ inline std::vector<Mpi> mpis() {
     for (std::string word; list >> word;) {
         const std::string name = word.substr(0, word.find('='));
         all.push_back({name, word.substr(name.size() + 1),
-                       environment("PLAINGRAD_MPI", "build/mpi") + "/" + name + "/apps"});
+                       environment("PLAINGRAD_MPI", "build/test_mpi") + "/" + name + "/apps"});
     }
     return all;
 }
