@@ -177,12 +177,15 @@ const StepProfile& Measured::profile(const std::string& name) const {
     throw autograd::Error("[scaling] there is no profile of '" + name + "'");
 }
 
-double Measured::spread() const {
-    double least = 0;
-    for (const MeasuredStep& s : steps)
-        if (s.ranks == 2 && s.spread > 0)
-            least = least > 0 ? std::min(least, s.spread) : s.spread;
-    return least;
+double Measured::spread(const std::string& name) const {
+    MeasuredStep longest;
+    for (const MeasuredStep& s : steps) {
+        if (s.ranks == 2 && s.workload == name)
+            return s.spread;
+        if (s.ranks == 2 && s.seconds >= longest.seconds)
+            longest = s;
+    }
+    return longest.spread;
 }
 
 // Words and numbers, a line each:

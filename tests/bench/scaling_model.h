@@ -92,8 +92,8 @@ struct Measured {
     std::vector<StepProfile> profiles;
     std::vector<MeasuredStep> steps;
     const StepProfile& profile(const std::string& name) const;  // throws Error if there is none
-    // The smallest of those that were measured: other programs on the machine only make it larger.
-    double spread() const;
+    // That of this model with two ranks; of one that was not measured, that of the longest step.
+    double spread(const std::string& name) const;
 };
 
 // Throw Error for a line that is none of theirs.

@@ -32,8 +32,9 @@ std::vector<ScalingPoint> scaling_of(const Measured& m, const std::string& model
                               (scaling == Scaling::weak ? 1 : kOfStrong / static_cast<double>(nodes));
         ScalingPoint p = {
             .nodes = nodes,
-            .step = simulate(profile, m.core, s.network,
-                             {.ranks = nodes, .tokens = tokens, .threads = s.threads, .spread = m.spread()})};
+            .step = simulate(
+                profile, m.core, s.network,
+                {.ranks = nodes, .tokens = tokens, .threads = s.threads, .spread = m.spread(model)})};
         const double alone = points.empty() ? p.step.seconds : points[0].step.seconds;
         p.efficiency = alone / p.step.seconds / (scaling == Scaling::weak ? 1 : static_cast<double>(nodes));
         points.push_back(p);
@@ -64,16 +65,16 @@ std::string comparison(const Measured& m) {
 }
 
 std::string prediction(const Measured& m, const SimulationSettings& s) {
-    std::string text = formatted(
-        "One process of %lld threads on each node, %g Gbit/s, %g us; parts differ by %.1f %% (deviation)\n",
-        static_cast<long long>(s.threads), 8e-9 * s.network.bandwidth, 1e6 * s.network.latency,
-        100 * m.spread());
+    std::string text =
+        formatted("One process of %lld threads on each node, %g Gbit/s, %g us\n",
+                  static_cast<long long>(s.threads), 8e-9 * s.network.bandwidth, 1e6 * s.network.latency);
     for (const StepProfile& p : m.profiles)
         for (const Scaling scaling : {Scaling::weak, Scaling::strong}) {
-            text += formatted("\n%s, %.1f million weights, %lld tokens %s\n", p.name.c_str(),
-                              1e-6 * static_cast<double>(p.size()),
-                              static_cast<long long>(s.tokens * (scaling == Scaling::weak ? 1 : 32)),
-                              scaling == Scaling::weak ? "on each node" : "in all");
+            text +=
+                formatted("\n%s, %.1f million weights; parts differ by %.1f %% (deviation); %lld tokens %s\n",
+                          p.name.c_str(), 1e-6 * static_cast<double>(p.size()), 100 * m.spread(p.name),
+                          static_cast<long long>(s.tokens * (scaling == Scaling::weak ? 1 : 32)),
+                          scaling == Scaling::weak ? "on each node" : "in all");
             text +=
                 "   nodes     step ms  efficiency  computing  copies  network  slowest  MiB sent  "
                 "memory MiB  of it Adam\n";

@@ -128,7 +128,8 @@ TEST_CASE("scaling: the file of constants", "[bench][scaling]") {
     CHECK(m.profile("m").compute(100) == 25.5);
     CHECK(m.profile("m").adam == 2e-9);
     CHECK(m.steps.at(0).spread == 0.01);
-    CHECK(m.spread() == 0.01);
+    CHECK(m.spread("m") == 0.01);
+    CHECK(m.spread("not measured") == 0.02);
     CHECK_THROWS_WITH(m.profile("other"), Catch::Contains("no profile of 'other'"));
     for (const std::string line : {"bucket 1 1", "core 1 2", "cores 1 2 3 4", "step m two"}) {
         std::istringstream bad("machine x\n" + line + "\n");

@@ -31,6 +31,9 @@ Computed training_layers();
 Computed training_loss();
 Computed training_optimizers();
 Computed training_warmup();
+
+// Part three, many machines.
+Computed training_parts();
 Computed training_machines();
 
 }  // namespace plaingrad::chapters

@@ -1,11 +1,11 @@
-// The numbers of nn/README.md, part two.
+// The numbers of nn/README.md, parts two and three.
 #include "tests/chapters/nn.h"
 
 namespace plaingrad::chapters {
 
 Computed training_chapter() {
     return joined({training_walk(), training_depth(), training_layers(), training_loss(),
-                   training_optimizers(), training_warmup(), training_machines()});
+                   training_optimizers(), training_warmup(), training_parts(), training_machines()});
 }
 
 }  // namespace plaingrad::chapters

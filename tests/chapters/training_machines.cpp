@@ -41,7 +41,7 @@ void assumptions(std::ostream& out) {
     out << join("the paper's base model, ", fixed(1e-6 * weights, 0), " million weights\n", s.threads,
                 " cores a node, one process on each; ", number(8e-9 * s.network.bandwidth), " Gbit/s, ",
                 number(1e6 * s.network.latency), " µs\nequal parts take different time, by ",
-                fixed(100 * measured().spread(), 1), " % (standard deviation)\nweak scaling: ", s.tokens,
+                fixed(100 * measured().spread(kBase), 1), " % (standard deviation)\nweak scaling: ", s.tokens,
                 " tokens on each node, as the paper's whole batch\nstrong scaling: ", 32 * s.tokens,
                 " tokens in all\n");
 }

@@ -1,0 +1,83 @@
+// Many machines: why the order of a sum matters, the tree, and what each process keeps and sends.
+#include <ostream>
+
+#include "autograd/random.h"
+#include "models/presets.h"
+#include "models/transformer.h"
+#include "nn/exchange.h"
+#include "tests/chapters/nn.h"
+#include "tests/chapters/print.h"
+
+namespace plaingrad::chapters {
+
+using namespace autograd;
+
+namespace {
+
+// Eight numbers, added in three orders.
+void orders(std::ostream& out) {
+    std::vector<float> x;
+    for (uint64_t i = 0; i < 8; ++i)
+        x.push_back(static_cast<float>(Rng(22).normal(i)));
+    float forward = 0, backward = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+        forward += x[i];
+        backward += x[7 - i];
+    }
+    const float tree = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+    const auto exactly = [](float sum) { return fixed(static_cast<double>(sum), 7); };
+    table(out, {{"order", "sum of eight numbers"},
+                {"from the first to the last", exactly(forward)},
+                {"from the last to the first", exactly(backward)},
+                {"in pairs", exactly(tree)}});
+    claim(forward != backward && forward != tree && backward != tree, "each order has a sum of its own");
+}
+
+std::string in_words(const nn::PartSum& sum) {
+    return sum.end - sum.begin == 1 ? std::to_string(sum.begin) : join(sum.begin, " to ", sum.end - 1);
+}
+
+// Which sums each process is left with.
+void sums(std::ostream& out) {
+    constexpr int64_t kParts = 8;
+    Rows rows = {{"processes", "sums of process 0", "of 1", "of 2", "of 3"}};
+    for (const int64_t size : {1, 2, 3, 4}) {
+        std::vector<std::string> row = {std::to_string(size)};
+        for (int64_t r = 0; r < 4; ++r) {
+            std::string text;
+            if (r < size)
+                for (const nn::PartSum& sum : nn::sums_of(nn::parts_of(r, size, kParts), kParts))
+                    text += (text.empty() ? "" : "; ") + in_words(sum);
+            row.push_back(text);
+        }
+        rows.push_back(row);
+    }
+    table(out, rows);
+    claim(rows[2][1] == "0 to 3" && rows[3][2].find(';') != std::string::npos,
+          "halves are subtrees, thirds are not");
+}
+
+// What a process has of the paper's base model, in MiB.
+void shares(std::ostream& out) {
+    models::TransformerConfig c = models::preset("paper");
+    c.src_vocabulary = c.tgt_vocabulary = 37'000;
+    const double mib = models::least_parameters(c) * sizeof(float) / (1 << 20);
+    const auto text = [](double x) { return fixed(x, 0); };
+    Rows rows = {{"MiB in each process", "weights", "gradients", "Adam's averages", "sent in a step"}};
+    for (const int64_t size : {1, 2, 4, 16, 64}) {
+        const auto n = static_cast<double>(size);
+        rows.push_back({std::to_string(size) + (size == 1 ? " process" : " processes"), text(mib), text(mib),
+                        text(2 * mib / n), text(2 * mib * (n - 1) / n)});
+    }
+    table(out, rows);
+}
+
+}  // namespace
+
+Computed training_parts() {
+    return {.sections = {{"nn.machines.order", Effort::quick, orders},
+                         {"nn.machines.sums", Effort::quick, sums},
+                         {"nn.machines.shares", Effort::quick, shares}}};
+}
+
+}  // namespace plaingrad::chapters
