@@ -96,7 +96,8 @@ ifeq ($(MPI_SHOW),)
 $(error MPI=1 needs an MPI, and $(MPICC) is not there: `make deps-mpi`, or MPICC=... of yours)
 endif
 MPI_FLAGS := $(filter -I%,$(MPI_SHOW)) -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
-LIBS      += $(filter -L% -l% -Wl%,$(MPI_SHOW))
+MPI_LIBS  := $(filter -L% -l% -Wl%,$(MPI_SHOW))
+LIBS      += $(MPI_LIBS)
 endif
 
 # The instruction sets that unit.cpp is compiled for. The double build has only the plain struct.
@@ -332,7 +333,7 @@ install: $(LIB) double-lib gradients $(PROGRAMS) $(PACKAGE)  ## to PREFIX: heade
 	@printf '%s\n' $(INSTALLED) | sh tests/tools/install.sh '$(TO)'
 
 $(PACKAGE): FORCE
-	@mkdir -p $(@D) && sh tests/tools/package.sh $(@F) '$(abspath $(PREFIX))' $(VERSION) > $@
+	@mkdir -p $(@D) && sh tests/tools/package.sh $(@F) '$(abspath $(PREFIX))' $(VERSION) '$(MPI_LIBS)' > $@
 
 uninstall:  ## removes what install put there, and nothing else
 	@sh tests/tools/install.sh --remove '$(TO)'

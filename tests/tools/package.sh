@@ -2,8 +2,9 @@
 # Prints the files by which other build systems find an installed plaingrad: pkg-config's two, and CMake's two. They
 # all have the same content, which is written once here.
 #
-# usage: package.sh plaingrad.pc|plaingrad-double.pc|plaingradConfig.cmake|plaingradConfigVersion.cmake <prefix> <version>
-file=$1 prefix=$2 version=$3
+# usage: package.sh plaingrad.pc|plaingrad-double.pc|plaingradConfig.cmake|plaingradConfigVersion.cmake <prefix> <version> [<libs>]
+# libs: what a program must link besides, such as MPI's libraries.
+file=$1 prefix=$2 version=$3 libs=$4
 
 pkgconfig() {  # name, element type, flags, library
     cat <<END
@@ -15,7 +16,7 @@ Name: $1
 Description: autograd and Transformers in plain C++20 ($2)
 Version: $version
 Cflags: -std=c++20 -pthread -I\${includedir}$3
-Libs: -L\${libdir} -l$4 -pthread
+Libs: -L\${libdir} -l$4 -pthread${libs:+ $libs}
 END
 }
 
@@ -23,7 +24,8 @@ case $file in
 plaingrad.pc) pkgconfig plaingrad float '' plaingrad ;;
 plaingrad-double.pc) pkgconfig plaingrad-double double ' -DPLAINGRAD_REAL=double' plaingrad_double ;;
 plaingradConfig.cmake)
-    cat <<'END'
+    # In CMake a list is joined by semicolons.
+    cat <<'END' | sed "s|@LIBS@|$(printf '%s' "${libs:+ $libs}" | sed 's/ /;/g')|"
 # find_package(plaingrad) defines plaingrad::plaingrad (float) and plaingrad::double. Link one of them, never both.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
@@ -35,7 +37,7 @@ foreach(_target plaingrad double)
       IMPORTED_LOCATION "${_plaingrad}/lib/libplaingrad.a"
       INTERFACE_INCLUDE_DIRECTORIES "${_plaingrad}/include/plaingrad"
       INTERFACE_COMPILE_FEATURES cxx_std_20
-      INTERFACE_LINK_LIBRARIES Threads::Threads)
+      INTERFACE_LINK_LIBRARIES "Threads::Threads@LIBS@")
   endif()
 endforeach()
 set_target_properties(plaingrad::double PROPERTIES
