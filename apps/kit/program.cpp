@@ -27,6 +27,8 @@ std::string called_as;
 
 int said_to = STDERR_FILENO;  // where a silent process finds standard error
 
+constexpr unsigned kPatience = 2;  // seconds: what process 0 says in that time, no other needs to say
+
 bool is_silent() { return said_to != STDERR_FILENO; }
 
 void be_silent() {
@@ -44,7 +46,6 @@ void complain_as_one(const std::string& line) {
         std::cerr << line;
         return;
     }
-    constexpr unsigned kPatience = 2;
     sleep(kPatience);
     const std::string whose = autograd::join("process ", nn::started_rank(), ": ", line);
     [[maybe_unused]] const ssize_t written = write(said_to, whose.data(), whose.size());
@@ -80,9 +81,10 @@ int run_in_team(const std::string& program, const char* called,
         try {
             team = nn::join_team();
         } catch (const autograd::Error&) {
-            if (is_silent())  // process 0 says it
-                throw Ended{1};
-            throw;
+            if (!is_silent())
+                throw;
+            sleep(kPatience);  // or mpirun would end them all before process 0 has said it
+            throw Ended{1};
         }
         autograd::instruction_set();  // reports a wrong PLAINGRAD_ISA, before a file could get the blame
         divide_processors(*team);
