@@ -89,7 +89,7 @@ TEST_CASE("kill -9 of any process at any moment: all end, and the run goes on to
         int killed = 0, ended = 0;
         while (killed < kills || ended == 0) {
             const int ranks = 2 + static_cast<int>(chance.below(drawn++, 3));
-            const int victim = static_cast<int>(chance.below(drawn++, static_cast<uint64_t>(ranks)));
+            const int victim = static_cast<int>(chance.below(drawn++, ranks));
             const double moment = chance.uniform(drawn++) * (full() ? 3 : 1.5);
             INFO(mpi.name << ", kill " << killed << ": process " << victim << " of " << ranks << " after "
                           << moment << " s");
