@@ -38,6 +38,8 @@ double times_ten_to(double x, int n) {
 }
 
 std::string number(double value, int decimals) {
+    if (std::isnan(value))
+        return "nan";  // without its sign, which depends on the processor
     const double whole = std::round(times_ten_to(value, decimals)) + 0.0;  // -0 becomes 0
     char text[400];
     return {text, std::to_chars(text, std::end(text), times_ten_to(whole, -decimals),

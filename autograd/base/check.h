@@ -4,6 +4,7 @@
 // can print `error.what()` as it is and a user knows what to do next.
 #pragma once
 
+#include <cmath>
 #include <initializer_list>
 #include <ostream>
 #include <stdexcept>
@@ -20,12 +21,22 @@ struct Error : std::runtime_error {
 struct Part {
     template <class T>
     Part(const T& v)
-        : value(&v), print([](std::ostream& out, const void* p) { out << *static_cast<const T*>(p); }) {}
+        : value(&v),
+          print([](std::ostream& out, const void* p) { out << unsigned_nan(*static_cast<const T*>(p)); }) {}
     Part(const char* text)
         : value(text), print([](std::ostream& out, const void* p) { out << static_cast<const char*>(p); }) {}
 
     const void* value;
     void (*print)(std::ostream&, const void*);
+
+private:
+    // A NaN loses its sign: which one it has depends on the processor and says nothing.
+    template <class T>
+    static const T& unsigned_nan(const T& v) {
+        return v;
+    }
+    static float unsigned_nan(float v) { return std::isnan(v) ? std::fabs(v) : v; }
+    static double unsigned_nan(double v) { return std::isnan(v) ? std::fabs(v) : v; }
 };
 
 std::string join(std::initializer_list<Part> parts);

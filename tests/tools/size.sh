@@ -37,7 +37,8 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # Weights that exist only packed halve the memory of a program that generates; each way to read them otherwise
         # has to be an error.
         # Backward says when the gradient of a leaf is complete, so that it can be sent while the rest is computed.
-        limit("autograd with base", 3455)
+        # A NaN is printed without its sign, here and in the kit, so that a message is the same on every processor.
+        limit("autograd with base", 3461)
         limit("kernels", 3165)
         limit("nn", 2910)
         # Training in many processes: the seam, MPI behind it, the tree of sums, the shares of the weights, and
@@ -72,7 +73,7 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # a mask, took sixty more.
         # Of the processes that mpirun starts one speaks, all end together, and validation is shared out; the plan and
         # info say what each has to send.
-        limit("programs and kit", 7990)
+        limit("programs and kit", 7992)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)
