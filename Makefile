@@ -95,7 +95,9 @@ MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
 ifeq ($(MPI_SHOW),)
 $(error MPI=1 needs an MPI, and $(MPICC) is not there: `make deps-mpi`, or MPICC=... of yours)
 endif
-MPI_FLAGS := $(filter -I%,$(MPI_SHOW)) -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
+# The processes of a run compare their sources: builds of one version may differ.
+SOURCES   := $(shell find autograd nn models apps -name '*.h' -o -name '*.cpp' | LC_ALL=C sort | xargs cat | cksum | tr ' ' -)
+MPI_FLAGS := $(filter -I%,$(MPI_SHOW)) -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -DPLAINGRAD_SOURCES='"$(SOURCES)"'
 MPI_LIBS  := $(filter -L% -l% -Wl%,$(MPI_SHOW))
 LIBS      += $(MPI_LIBS)
 endif
@@ -173,7 +175,7 @@ $(OUT)/flags: FORCE
 $(OUT)/list: FORCE
 	@$(call write,$(call quote,$(filter-out $(MPI_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ)))
 $(dir $(LIB))team: FORCE
-	@$(call write,$(call quote,$(MPI_OBJ) $(MPI_SHOW)))
+	@$(call write,$(call quote,$(MPI_OBJ) $(MPI_SHOW) $(SOURCES)))
 
 # The standard headers that most files include are precompiled, and once more with Catch2 for the tests: reading them
 # took half of the time for most files. No file may rely on this: `make headers` compiles each header alone.

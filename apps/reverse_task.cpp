@@ -156,7 +156,7 @@ bool train(const models::Transformer& model, const Settings& s, const std::set<S
         batch_of,
         [&](const models::Batch& batch, const nn::Mode& mode) { return loss_of(model, batch, mode); });
 
-    models::Run run(folder, models::parts_of(model));
+    models::Run run(folder, models::run_model(model));
     // With Adam, β2 = 0.98, ε = 1e-9 as in the paper, §5.3. mpirun shares out the work (nn/data_parallel.h).
     nn::DataParallel& learning = run.training.parallel;
     const kit::Plan plan = {
@@ -189,12 +189,18 @@ std::vector<models::Hypothesis> reverse(const models::Transformer& model,
     return models::greedy(*stepper, kMaxLength + 1);
 }
 
-int64_t count_correct(const models::Transformer& model, const std::vector<Sequence>& sequences) {
-    const std::vector<models::Hypothesis> answers = reverse(model, sequences);
-    int64_t count = 0;
-    for (std::size_t i = 0; i < sequences.size(); ++i)
-        count += answers[i].finished && answers[i].ids == reversal(sequences[i]).tgt ? 1 : 0;
-    return count;
+// Each of the processes that mpirun has started tests some of them.
+int64_t count_correct(const models::Transformer& model, const std::vector<Sequence>& sequences,
+                      nn::Team& team) {
+    const auto correct = nn::shared_ranges(team, std::ssize(sequences), [&](int64_t begin, int64_t end) {
+        const std::vector<Sequence> some(sequences.begin() + begin, sequences.begin() + end);
+        const std::vector<models::Hypothesis> answers = reverse(model, some);
+        std::vector<double> is_correct;
+        for (std::size_t i = 0; i < some.size(); ++i)
+            is_correct.push_back(answers[i].finished && answers[i].ids == reversal(some[i]).tgt ? 1 : 0);
+        return is_correct;
+    });
+    return std::count(correct.begin(), correct.end(), 1);
 }
 
 std::vector<std::string> symbols(const Sequence& ids) {
@@ -204,12 +210,13 @@ std::vector<std::string> symbols(const Sequence& ids) {
 std::string text(const Sequence& ids) { return models::listed(symbols(ids), " "); }
 
 // Prints how many sequences come out right, and some of the answers. Returns the first of these counts.
-int64_t test(const models::Transformer& model, const std::vector<Sequence>& unseen, const Rng& choice) {
+int64_t test(const models::Transformer& model, const std::vector<Sequence>& unseen, const Rng& choice,
+             nn::Team& team) {
     const std::vector<Sequence> short_ones = short_sequences();
-    const int64_t reversed = count_correct(model, unseen);
+    const int64_t reversed = count_correct(model, unseen, team);
     std::cout << "\nheld-out sequences of 4 to 12 symbols, reversed without an error: " << reversed << "/"
               << kHeldOut << "\nall sequences of 1 to 3 symbols, too few to hold any out: "
-              << count_correct(model, short_ones) << "/" << short_ones.size() << "\n\n";
+              << count_correct(model, short_ones, team) << "/" << short_ones.size() << "\n\n";
     for (uint64_t i = 0; i < 4; ++i) {
         const Sequence& ids = unseen[static_cast<std::size_t>(choice.below(i, kHeldOut))];
         std::cout << "  " << text(ids) << "  ->  " << text(reverse(model, {ids})[0].ids) << '\n';
@@ -312,7 +319,7 @@ void main_program(kit::Options& options) {
 
     const std::vector<Sequence> unseen(held_out.begin(), held_out.end());
     const Rng choice = rng.fork("examples");
-    const int64_t reversed = test(model, unseen, choice);
+    const int64_t reversed = test(model, unseen, choice, folder.team());
     show_attention(model,
                    asked.empty() ? unseen[static_cast<std::size_t>(choice.below(0, kHeldOut))] : asked);
     if (!asked.empty()) {
@@ -321,8 +328,8 @@ void main_program(kit::Options& options) {
                   << text(asked) << "  ->  " << text(answer.ids) << (answer.finished ? "" : " (cut)") << '\n';
     }
     kit::flush_output();
-    autograd::check(reversed == kHeldOut, kHeldOut - reversed, " of ", kHeldOut,
-                    " held-out sequences came out wrong; more --steps may help");
+    kit::check_result(reversed == kHeldOut, kHeldOut - reversed, " of ", kHeldOut,
+                      " held-out sequences came out wrong; more --steps may help");
 }
 
 }  // namespace

@@ -287,7 +287,7 @@ template <class Model>
 bool train(const Model& model, const Recipe& r, const Data& data, const Rng& rng,
            const models::RunFolder& folder) {
     const nn::CosineSchedule cosine = {r.lr, r.steps, r.warmup};
-    models::Run run(folder, models::parts_of(model), {}, r.adam);
+    models::Run run(folder, models::run_model(model), {}, r.adam);
     return kit::train(run,
                       [&](const nn::StepPart& at, const nn::Mode& mode) {
                           return loss(model, data.batch(at, r.batch), mode);
@@ -479,7 +479,7 @@ void main_program(kit::Options& options) {
         table += "* trained with our own recipe, listed above under the published one\n";
     std::cout << table;
     kit::flush_output();
-    autograd::check(missed.empty(), "published figure not reached: ", missed, "; more --steps may help");
+    kit::check_result(missed.empty(), "published figure not reached: ", missed, "; more --steps may help");
 }
 
 }  // namespace

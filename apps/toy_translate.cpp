@@ -147,7 +147,7 @@ bool train(const models::Transformer& model, const Corpus& corpus, const Setting
     std::vector<std::string> lines;
     for (const models::Pair& pair : corpus.pairs)
         lines.push_back(corpus.src.decode(pair.src) + '\t' + corpus.tgt.decode(pair.tgt));
-    models::Run run(folder, models::parts_of(model, {}, models::text::fingerprint(lines)));
+    models::Run run(folder, models::run_model(model, {}, models::text::fingerprint(lines)));
     const bool ended = kit::train(
         run,
         models::loss_of_parts(next_batch,
@@ -333,8 +333,8 @@ void main_program(kit::Options& options) {
     const std::size_t right = recite(translate, corpus, 20);
     translate_all(translate, s);
     kit::flush_output();
-    autograd::check(!built_in || right == corpus.pairs.size(),
-                    "not all sentences came out right; more --epochs may help");
+    kit::check_result(!built_in || right == corpus.pairs.size(),
+                      "not all sentences came out right; more --epochs may help");
 }
 
 }  // namespace

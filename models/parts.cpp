@@ -33,20 +33,32 @@ int64_t longest(const std::vector<int64_t>& lengths, const std::vector<int64_t>&
 
 }  // namespace
 
-// In order of length, all tokens stand on a line, which is cut into equal parts; a row belongs to the part in
-// which its middle is.
+// Computing takes as long as a part is large with its padding: rows * its longest row. So rows are taken in
+// order of length, which leaves little padding, and cut where no part gets larger than it must.
 std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t part, int64_t parts) {
     std::vector<int64_t> order(lengths.size());
     std::iota(order.begin(), order.end(), int64_t{0});
     const auto length = [&](int64_t row) { return lengths[static_cast<std::size_t>(row)]; };
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return length(a) < length(b); });
-    const int64_t all = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-    std::vector<int64_t> rows;
-    for (int64_t twice = 0; const int64_t row : order) {  // twice the place, as a middle is a half
-        if ((twice + length(row)) * parts / std::max<int64_t>(1, 2 * all) == part)
-            rows.push_back(row);
-        twice += 2 * length(row);
+    // Where the parts begin in this order, if none is larger than that, and none is empty without need.
+    const auto begins = [&](int64_t largest) {
+        std::vector<int64_t> all = {0};
+        for (int64_t i = 1; i < std::ssize(order); ++i)
+            if ((i + 1 - all.back()) * length(order[static_cast<std::size_t>(i)]) > largest ||
+                std::ssize(order) - i <= parts - std::ssize(all))
+                all.push_back(i);
+        return all;
+    };
+    const int64_t longest_row = order.empty() ? 0 : length(order.back());
+    int64_t too_small = longest_row - 1, enough = std::ssize(order) * longest_row;
+    while (enough - too_small > 1) {
+        const int64_t middle = too_small + (enough - too_small) / 2;
+        (std::ssize(begins(middle)) <= parts ? enough : too_small) = middle;
     }
+    std::vector<int64_t> all = begins(enough);
+    all.resize(static_cast<std::size_t>(parts) + 1, std::ssize(order));
+    std::vector<int64_t> rows(order.begin() + all[static_cast<std::size_t>(part)],
+                              order.begin() + all[static_cast<std::size_t>(part) + 1]);
     std::sort(rows.begin(), rows.end());
     return rows;
 }

@@ -7,8 +7,9 @@
 
 namespace plaingrad::models {
 
-// The rows of a part, in order: parts get about the same number of tokens, and rows of similar length.
-// lengths: of all rows. A part can be empty if there are few rows.
+// The rows of a part, in order. A part has rows of similar length, and the largest part, with its padding,
+// is as small as possible, as all wait for it. lengths: of all rows. A part can be empty if there are few
+// rows.
 std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t part, int64_t parts);
 
 // That part of a batch, without the columns that are only padding there. (Where a batch has several matrices
@@ -16,7 +17,8 @@ std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t p
 autograd::Tokens part_of(const autograd::Tokens& texts, const nn::StepPart& at);
 Batch part_of(const Batch& batch, const nn::StepPart& at);
 text::MaskedTokens part_of(const text::MaskedTokens& batch, const nn::StepPart& at);
-// The same with the lengths of other rows, of which these are labels or types.
+// The same for a matrix that belongs to texts, of labels or types: its rows are chosen by the lengths of
+// these texts, so that both keep the same rows.
 autograd::Tokens part_of(const autograd::Tokens& tokens, const std::vector<int64_t>& lengths,
                          const nn::StepPart& at);
 
@@ -25,7 +27,8 @@ inline int64_t row_count(const Batch& batch) { return batch.src.batch(); }
 inline int64_t row_count(const text::MaskedTokens& batch) { return batch.ids.batch(); }
 
 // The loss of any part, for nn::train. next(step): draws a batch; it is called once for each. loss(batch,
-// mode): an nn::StepLoss.
+// mode): an nn::StepLoss. Every process draws whole batches, and cuts its parts out of them. The batches of a
+// step are kept, as each of its parts is asked for in a call of its own.
 template <class Next, class Loss>
 nn::LossOf loss_of_parts(const Next& next, const Loss& loss) {
     using Drawn = decltype(next(int64_t{1}));

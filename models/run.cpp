@@ -1,11 +1,11 @@
 #include "models/run.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 
 #include "autograd/base/hash.h"
-#include "autograd/base/version.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models {
@@ -17,32 +17,45 @@ std::string describe(int64_t step, double loss) {
     return text;
 }
 
+using Bits = std::conditional_t<sizeof(autograd::Real) == 4, uint32_t, uint64_t>;
+
+uint64_t hash_of(const std::vector<nn::NamedParameter>& parameters) {
+    autograd::Hash hash;
+    for (const nn::NamedParameter& p : parameters)
+        for (int64_t i = 0; i < p.tensor.numel(); ++i)
+            hash.add(std::bit_cast<Bits>(p.tensor.data()[i]));
+    return hash.value;
+}
+
 }  // namespace
 
-Run::Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks, const nn::AdamOptions& adam)
+Run::Run(const RunFolder& of_run, RunModel of_model, RunHooks hooks, const nn::AdamOptions& adam)
     : folder(of_run),
-      parts(std::move(of_model)),
-      training(parts.parameters, adam, folder.team(), folder.parts),
+      model(std::move(of_model)),
+      training(model.parameters, adam, folder.team(), folder.parts),
       hooks_(std::move(hooks)) {
     if (!hooks_.describe_validation)
         hooks_.describe_validation = describe;
     check_same();
     if (folder.resumes())
         resume();
+    if (folder.team().size() > 1)
+        nn::check_same(folder.team(), "other weights to begin with",
+                       std::to_string(hash_of(model.parameters)));
 }
 
-// A process with another program, other data or other settings would spoil the run of all.
+// A process with other settings, data or weights would spoil the run of all, and nobody would notice.
 void Run::check_same() const {
     nn::Team& team = folder.team();
     if (team.size() == 1)
         return;
     std::string shapes;
-    for (const nn::NamedParameter& p : parts.parameters)
-        shapes += autograd::join(p.name, " ", p.tensor.shape(), "; ");
-    nn::check_same(team, "version", autograd::kVersion);
-    nn::check_same(team, "settings", folder.arguments);
-    nn::check_same(team, "model", std::to_string(autograd::Hash().add(shapes).value));
-    nn::check_same(team, "data", parts.data);
+    for (const nn::NamedParameter& p : model.parameters)
+        shapes += autograd::join(p.name, " ", p.tensor.shape(), "\n");
+    nn::check_same(team, "another program or version", folder.program + " " + nn::build());
+    nn::check_same(team, "other settings", folder.arguments);
+    nn::check_same(team, "other data", model.data);
+    nn::check_same(team, "another model", shapes);
 }
 
 void Run::resume() {
@@ -50,10 +63,10 @@ void Run::resume() {
     std::string data;
     read("data", data);
     // What was saved before the tokens were compared ends with the texts.
-    autograd::check(data == parts.data || parts.data.starts_with(data + "; tokens "), folder.last(),
+    autograd::check(data == model.data || model.data.starts_with(data + "; tokens "), folder.last(),
                     ": the run began with other training or validation data than these files, or with "
                     "another tokenizer; it can only continue with the same");
-    load_weights(folder.last(), parts.state);
+    load_weights(folder.last(), model.state);
     load_training(folder.last(), training);
     read("validation", validation);
     read("loss", loss_);
@@ -62,7 +75,7 @@ void Run::resume() {
 }
 
 void Run::share_weights() const {
-    for (const nn::NamedParameter& p : parts.parameters)
+    for (const nn::NamedParameter& p : model.parameters)
         folder.team().broadcast(p.tensor.mutable_data(), nn::bytes_of(p.tensor.numel()));
 }
 
@@ -130,7 +143,7 @@ void Run::keep(const nn::StepReport& report) {
     if (!folder.exists())
         return;
     if (report.validation && training.best_step == report.step && folder.writes())
-        parts.save(folder.best(), {}, nullptr);
+        model.save(folder.best(), {}, nullptr);
     if (hooks_.after_step)
         hooks_.after_step(report);
     if (report.validation || report.ends_epoch || stopped_ || report.step == last_ ||
@@ -149,12 +162,12 @@ void Run::save_last() {
     Metadata all = hooks_.state ? hooks_.state() : Metadata();
     nn::checkpoint::FieldWriter write{all, folder.program + "."};
     write("arguments", folder.arguments);
-    write("data", parts.data);
+    write("data", model.data);
     if (folder.parts > 1)  // files of older versions, and for them, have none
         write("parts", folder.parts);
     write("loss", loss_);
     write("validation", validation);
-    parts.save(folder.last(), all, &training);
+    model.save(folder.last(), all, &training);
 }
 
 bool Run::stop() {
@@ -181,12 +194,12 @@ int64_t Run::finish_first() {
         autograd::check(losses.empty() && std::filesystem::exists(folder.model(), none), folder.best(),
                         ": the weights of the best validation, of step ", best, ", are missing; ",
                         folder.last(), " opens as a model with those of step ", last);
-        parts.load ? parts.load(folder.model()) : load_weights(folder.model(), parts.state);
+        model.load ? model.load(folder.model()) : load_weights(folder.model(), model.state);
         return 0;
     }
     if (best > 0)
-        load_weights(folder.best(), parts.state);
-    parts.save(folder.model(), {}, nullptr);
+        load_weights(folder.best(), model.state);
+    model.save(folder.model(), {}, nullptr);
     return best > 0 ? best : last;
 }
 

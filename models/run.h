@@ -5,7 +5,7 @@
 //     models::Settings settings;  // with a row for each setting
 //     const models::RunFolder folder("mine", {.save = "run", .save_every = 100}, settings);
 //     const models::LanguageModel model(config, rng);
-//     models::Run run(folder, models::parts_of(model));  // with .resume: loads the checkpoint
+//     models::Run run(folder, models::run_model(model));  // with .resume: loads the checkpoint
 //     if (run.train(loss_of, {.steps = 1000, .learning_rate = schedule}))  // false if it was stopped
 //         run.finish();                                                    // run/model.safetensors
 #pragma once
@@ -18,8 +18,8 @@
 
 namespace plaingrad::models {
 
-// What a run must know about its model: its parameters, their names in a file, and how to write that file.
-struct RunParts {
+// A model as a run sees it: its parameters, their names in a file, and how to write that file.
+struct RunModel {
     std::vector<nn::NamedParameter> parameters;
     nn::checkpoint::StateDict state;
     std::function<void(const std::string& path, const Metadata& extra, const nn::Training* training)> save;
@@ -29,7 +29,7 @@ struct RunParts {
 };
 // text: what the model's file has besides the configuration.
 template <class Model>
-RunParts parts_of(const Model& model, const Metadata& text = {}, const std::string& data = "") {
+RunModel run_model(const Model& model, const Metadata& text = {}, const std::string& data = "") {
     return {nn::parameters(model), state_dict(model),
             [&model, text](const std::string& path, Metadata extra, const nn::Training* training) {
                 extra.insert(text.begin(), text.end());
@@ -52,7 +52,7 @@ class Run {
 public:
     // The folder outlives it. When the folder resumes a run, this run continues from the checkpoint.
     // adam: by default the paper's, §5.3.
-    Run(const RunFolder& of_run, RunParts of_model, RunHooks hooks = {},
+    Run(const RunFolder& of_run, RunModel of_model, RunHooks hooks = {},
         const nn::AdamOptions& adam = {.beta2 = 0.98, .eps = 1e-9});
     Run(Run&&) = delete;  // its watch points to it
 
@@ -83,7 +83,7 @@ public:
     const std::string& log() const { return log_.text(); }  // CSV, a row for each step
 
     const RunFolder& folder;
-    RunParts parts;
+    RunModel model;
     nn::Training training;
     std::vector<double> losses;  // of the steps of this call
     std::string validation;      // the message about the last one

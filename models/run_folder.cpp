@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 
 #include "nn/checkpoint/metadata.h"
@@ -43,10 +44,11 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     }
     if (team().size() > parts)
         throw SettingError(autograd::join("a batch of this run is cut into ", parts,
-                                          parts == 1 ? " part" : " parts", ", so at most ", parts,
-                                          " processes can share it: got ", team().size(),
-                                          resumes() ? "" : "; --parts sets the number"));
-    arguments = exists() || !of_run.report.empty() ? settings.kept() : "";
+                                          parts == 1
+                                              ? " part, so only one process can have it: got "
+                                              : " parts, so at most as many processes can share it: got ",
+                                          team().size(), resumes() ? "" : "; --parts sets the number"));
+    arguments = exists() || !of_run.report.empty() || team().size() > 1 ? settings.kept() : "";
     run = of_run;  // only now: settings.resume may have changed it
 }
 
@@ -56,9 +58,22 @@ void RunFolder::open_together() {
         if (team().leads())
             lock();
     });
-    nn::together(team(), [this] {
-        std::error_code none;
-        check(fs::exists(resumes_ ? last() : path, none), path,
+    if (team().size() == 1)
+        return;
+    // A folder of the same name on each machine is not yet a shared one.
+    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+    const std::string sign = file("shared-" + team().gather(autograd::join(getpid(), "-", now))[0]);
+    nn::together(team(), [&] {
+        if (writes())
+            nn::checkpoint::replace_file(sign, {});
+    });
+    std::error_code none;
+    const bool is_there = fs::exists(sign, none);
+    team().barrier();
+    if (writes())
+        fs::remove(sign, none);
+    nn::together(team(), [&] {
+        check(is_there, path,
               ": this process cannot see the folder of process 0; all need one that is shared");
     });
 }

@@ -33,9 +33,12 @@ DataParallel::DataParallel(Adam& adam, Team& team, int64_t parts, const DataPara
                 of.push_back(b);
     for (std::size_t p = 0; p < adam.parameters().size(); ++p)
         parameter_of_[adam.parameters()[p].tensor.node()] = p;
+    owners_.resize(adam.parameters().size());
     for (int64_t r = 0; r < team.size(); ++r)
-        for (const Stretch& s : share_of(r))
+        for (const Stretch& s : share_of(r)) {
             all_shares_.push_back(s);
+            owners_[s.parameter].push_back({s, r});
+        }
     order_.resize(all_shares_.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) {
@@ -55,7 +58,7 @@ std::vector<Stretch> DataParallel::share_of(int64_t process) const {
 }
 
 int64_t DataParallel::buffered() const {
-    if (is_whole() || buckets_.empty())
+    if (is_whole())
         return 0;
     std::size_t most = 0;
     std::vector<PartSum> sums;
@@ -67,8 +70,10 @@ int64_t DataParallel::buffered() const {
     int64_t arriving = 0;
     for (int64_t r = 0; r < team_.size(); ++r)
         arriving += r == team_.rank() ? 0 : std::ssize(sums_of(parts_of(r, team_.size(), parts_), parts_));
-    const int64_t all = buckets_.back().end;
-    return all * static_cast<int64_t>(most) + all * arriving / team_.size();
+    int64_t all = 0;
+    for (const Bucket& b : buckets_)
+        all += b.size;
+    return all * (static_cast<int64_t>(most) - 1) + all * arriving / team_.size();
 }
 
 // ---- forward and backward
@@ -78,6 +83,7 @@ StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& 
     has_gradient_.assign(adam_.parameters().size(), false);
     gradients_.clear();
     sums_.clear();
+    values_.assign(buckets_.size(), {});
     exchange_.begin_step();
     Sum sum;
     const PartSum own = parts_of(team_.rank(), team_.size(), parts_);
@@ -86,10 +92,11 @@ StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& 
             begin_part(part, part + 1 == own.end);
         const Rng of_part = is_whole() ? rng : rng.fork("part").fork(static_cast<uint64_t>(part));
         run_part(sum, {step, 0, part, parts_}, of_part, loss_of, batches);
+        if (part + 1 == own.end)
+            exchange_.note_end_of_backward();
         if (!is_whole())
             end_part();
     }
-    exchange_.note_end_of_backward();
     collect();
     return agree(sum, !is_whole() || batches > 1);
 }
@@ -129,14 +136,22 @@ void DataParallel::run_part(Sum& sum, StepPart at, const Rng& rng, const LossOf&
 
 // ---- the sum over parts
 
+// Plans the additions of a part before its gradients exist. With the own parts 0 to 3:
+//
+//     part 0    a new sum, (0)
+//     part 1    is added to its sibling, the sum (0), which becomes (0-1)
+//     part 2    a new sum, (2)
+//     part 3    is added to (2), which becomes (2-3); now these are siblings, and (2-3) is added to (0-1)
+//
+// into_ is the sum that takes the gradients. additions_ is 0 if that is a new one; else 1 for the gradients
+// themselves, and one more for each pair of siblings that this completes. add_up does the same to the values
+// of one bucket after the other.
 void DataParallel::begin_part(int64_t part, bool is_last) {
     const std::size_t before = sums_.size();
     is_last_ = is_last;
     additions_ = 0;
     append(sums_, {part, part + 1}, parts_, [this] { ++additions_; });
     into_ = additions_ > 0 ? before - 1 : before;
-    if (into_ == flat_.size())
-        flat_.push_back(Tensor::uninitialized({buckets_.empty() ? 0 : buckets_.back().end}));
     incomplete_.assign(buckets_.size(), 0);
     unread_.clear();
     for (const std::vector<std::size_t>& buckets : buckets_of_) {
@@ -173,26 +188,30 @@ void DataParallel::add_up(std::size_t bucket) {
     static const std::vector<Real> zeros(kStretch);
     const Bucket& b = buckets_[bucket];
     std::vector<Owned> all;
-    for (int64_t at = b.begin; const Stretch& s : b.stretches) {
+    for (int64_t at = 0; const Stretch& s : b.stretches) {
         all.push_back({s, at});
         at += s.size();
     }
+    std::vector<Tensor>& values = values_[bucket];
+    if (into_ == values.size())
+        values.push_back(Tensor::uninitialized({b.size}));
     std::vector<const Real*> grads;
-    std::vector<Real*> flat;
+    std::vector<Real*> sums;
     for (const Stretch& s : b.stretches) {
         const Tensor& w = adam_.parameters()[s.parameter].tensor;
         grads.push_back(w.has_grad() ? w.grad().data() + s.begin : zeros.data());
         if (w.has_grad())
             has_gradient_[s.parameter] = true;
     }
-    for (const Tensor& sum : flat_)
-        flat.push_back(sum.mutable_data());
+    for (const Tensor& sum : values)
+        sums.push_back(sum.mutable_data());
     const double since = exchange_.now();
     autograd::parallel_for(0, std::ssize(all), 1, [&](int64_t i, int64_t) {
         const Owned& s = all[static_cast<std::size_t>(i)];
-        put(s.size(), grads[static_cast<std::size_t>(i)], flat[into_] + s.at, additions_ > 0);
+        const Real* const grad = grads[static_cast<std::size_t>(i)];
+        additions_ == 0 ? copy(s.size(), grad, sums[into_] + s.at) : add(s.size(), grad, sums[into_] + s.at);
         for (std::size_t sum = into_, n = 1; n < additions_; ++n, --sum)
-            put(s.size(), flat[sum] + s.at, flat[sum - 1] + s.at, true);
+            add(s.size(), sums[sum] + s.at, sums[sum - 1] + s.at);
     });
     exchange_.note_copies(since);
     for (std::size_t i = 0; i < b.stretches.size(); ++i)
@@ -205,8 +224,10 @@ void DataParallel::add_up(std::size_t bucket) {
 }
 
 void DataParallel::send(std::size_t bucket) {
-    if (team_.size() > 1)
-        exchange_.send(bucket, {flat_.begin(), flat_.begin() + std::ssize(sums_)});
+    if (team_.size() == 1)
+        return;
+    values_[bucket].resize(sums_.size());  // without those that were added to the one before
+    exchange_.send(bucket, std::move(values_[bucket]));
 }
 
 // The gradients of the own share.
@@ -222,11 +243,15 @@ void DataParallel::collect() {
             exchange_.add(b, gradients_);
         else
             for (const Owned& s : owned_by(0, buckets_[b]))
-                gradients_.push_back({s, flat_[0].data() + s.at});
+                gradients_.push_back({s, values_[b][0].data() + s.at});
     }
 }
 
 // ---- what all processes must know
+
+static constexpr const char* kElsewhere =
+    "[DataParallel] the processes are not at the same place of the same training: all must make the same "
+    "calls";
 
 // What a process tells the others, and hears from them: of its parts, the losses, terms and tokens; of all
 // parameters, whether they have a gradient; of its share, the sums of squares.
@@ -242,6 +267,7 @@ struct DataParallel::News {
     }
     // Adds what a process with so many parts has told.
     void add(const std::vector<double>& numbers, int64_t parts, std::size_t parameters) {
+        check(std::ssize(numbers) >= 1 + 3 * parts + static_cast<int64_t>(parameters), kElsewhere);
         auto next = numbers.begin() + 1;
         ends_epoch = numbers[0];
         for (std::vector<double>* some : {&losses, &terms, &tokens}) {
@@ -269,6 +295,7 @@ StepGradient DataParallel::agree(const Sum& sum, bool of_several) {
             const PartSum parts = parts_of(r, team_.size(), parts_);
             own.add(told[static_cast<std::size_t>(r)], parts.end - parts.begin, has_gradient_.size());
         }
+        check(own.squares.size() == all_shares_.size(), kElsewhere);
         has_gradient_.assign(own.has_gradient.begin(), own.has_gradient.end());
     }
     const autograd::FloatControl ieee;
@@ -303,34 +330,37 @@ void DataParallel::step(double learning_rate, double clip) {
     std::erase_if(gradients_, [this](const StretchGrad& s) { return !has_gradient_[s.parameter]; });
     adam_.step(learning_rate, clip * grad_scale_, has_gradient_, gradients_);
     if (team_.size() > 1)
-        exchange_.share_weights(flat_[0]);
+        exchange_.share_weights();
+    gradients_.clear();
+    values_.clear();
 }
 
-// What a process has of a tensor of state, in the order in which it keeps it.
-std::vector<Stretch> DataParallel::share_of(int64_t process, std::size_t parameter) const {
-    std::vector<Stretch> share = share_of(process);
-    std::erase_if(share, [&](const Stretch& s) { return s.parameter != parameter; });
-    return share;
-}
-
+// A process keeps its stretches of a tensor one after the other. What nobody owns, as of a frozen
+// parameter, has never changed: zeros.
 Tensor DataParallel::gather_state(std::size_t i) const {
     const Tensor& own = adam_.state()[i].tensor;
     if (team_.size() == 1)
         return own;
     const std::size_t parameter = i / adam_.state_per_parameter();
-    Tensor whole = Tensor::uninitialized(adam_.parameters()[parameter].tensor.shape());
-    for (int64_t r = 0; r < team_.size(); ++r) {
-        const std::vector<Stretch> share = share_of(r, parameter);
-        int64_t n = 0;
-        for (const Stretch& s : share)
-            n += s.size();
-        const Tensor part = r == 0 ? own : Tensor::uninitialized({n});
-        if (r != 0 && n > 0)
-            team_.transfer(static_cast<int64_t>(i), {}, {{r, part.mutable_data(), bytes_of(n)}})->wait();
-        for (int64_t at = 0; const Stretch& s : share) {
-            put(s.size(), part.data() + at, whole.mutable_data() + s.begin, false);
-            at += s.size();
+    const Tensor whole = Tensor::zeros(adam_.parameters()[parameter].tensor.shape());
+    std::vector<Tensor> of_each(static_cast<std::size_t>(team_.size()));
+    std::vector<int64_t> sizes(of_each.size());
+    for (const OwnedBy& s : owners_[parameter])
+        sizes[static_cast<std::size_t>(s.process)] += s.size();
+    for (int64_t at = 0, process = -1; const OwnedBy& s : owners_[parameter]) {
+        const auto r = static_cast<std::size_t>(s.process);
+        if (s.process != process) {
+            at = 0;
+            process = s.process;
+            of_each[r] = process == 0 ? own : Tensor::uninitialized({sizes[r]});
+            if (process != 0)
+                team_
+                    .transfer(static_cast<int64_t>(i), {},
+                              {{process, of_each[r].mutable_data(), bytes_of(sizes[r])}})
+                    ->wait();
         }
+        copy(s.size(), of_each[r].data() + at, whole.mutable_data() + s.begin);
+        at += s.size();
     }
     return whole;
 }
@@ -350,10 +380,11 @@ void DataParallel::set_state(std::size_t i, const Read& read) const {
     const Tensor& own = adam_.state()[i].tensor;
     if (team_.size() == 1)
         return read(0, own.numel(), own.mutable_data());
-    for (int64_t at = 0; const Stretch& s : share_of(team_.rank(), parameter)) {
-        read(s.begin, s.size(), own.mutable_data() + at);
-        at += s.size();
-    }
+    for (int64_t at = 0; const OwnedBy& s : owners_[parameter])
+        if (s.process == team_.rank()) {
+            read(s.begin, s.size(), own.mutable_data() + at);
+            at += s.size();
+        }
 }
 
 }  // namespace plaingrad::nn

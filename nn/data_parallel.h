@@ -12,7 +12,7 @@
 //     step              Adam on the own share
 //     all-gather        every process sends its share of the new weights to the others
 //
-// Each process sends (R-1)/R of the weights' size twice in a step: a ring sends no less.
+// A process whose parts are one subtree sends (R-1)/R of the weights' size twice in a step, as in a ring.
 #pragma once
 
 #include <unordered_map>
@@ -33,8 +33,9 @@ struct StepLoss {
     Tensor loss;              // empty for a part without rows
     int64_t tokens = 0;       // for the log
     bool ends_epoch = false;  // the last batch of an epoch: the step ends with it, and validation follows
-    int64_t terms =
-        0;  // how many the loss is the mean of, where batches are accumulated or cut; 0: the tokens
+    // How many terms the loss is the mean of; 0: as many as tokens. They are its weight where batches are
+    // accumulated or cut into parts.
+    int64_t terms = 0;
 };
 using LossOf = std::function<StepLoss(const StepPart& at, const Mode& mode)>;
 
@@ -73,7 +74,8 @@ public:
     const std::string& not_finite() const { return not_finite_; }
     const Traffic& traffic() const { return exchange_.traffic(); }
     Load load() const { return exchange_.load(); }
-    // How many numbers a step keeps besides gradients and state: sums over own parts, and those that arrive.
+    // How many numbers a step keeps besides gradients and state: sums over own parts, the first of which
+    // takes the place of the gradients, and those that arrive.
     int64_t buffered() const;
 
     // To save the optimizer's state, one tensor at a time: process 0 calls gather_state for each, in any
@@ -87,10 +89,12 @@ public:
 private:
     struct Sum;
     struct News;
+    struct OwnedBy : Stretch {
+        int64_t process = 0;
+    };
 
     bool is_whole() const { return parts_ == 1; }
     std::vector<Stretch> share_of(int64_t process) const;
-    std::vector<Stretch> share_of(int64_t process, std::size_t parameter) const;
     void run_part(Sum& sum, StepPart at, const Rng& rng, const LossOf& loss_of, int64_t batches);
     void begin_part(int64_t part, bool is_last);
     void complete(const autograd::Node& leaf);
@@ -107,18 +111,22 @@ private:
     const DataParallelOptions options_;
     const std::vector<Bucket> buckets_;
     Exchange exchange_;
-    std::vector<std::vector<std::size_t>> buckets_of_;                     // parameter: its buckets
-    std::unordered_map<const autograd::Node*, std::size_t> parameter_of_;  // leaf: its parameter
-    std::vector<Stretch> all_shares_;  // of process 0, then of process 1, ...
-    std::vector<std::size_t> order_;   // of these, in the order of the parameters
+    std::vector<std::vector<std::size_t>> buckets_of_;                     // [parameter]
+    std::unordered_map<const autograd::Node*, std::size_t> parameter_of_;  // [leaf]
+    std::vector<Stretch> all_shares_;           // of process 0, then of process 1, ...
+    std::vector<std::size_t> order_;            // of these, in the order of the parameters
+    std::vector<std::vector<OwnedBy>> owners_;  // [parameter]: its stretches in the order of all_shares_
 
-    // The sums over the own parts so far, and each as one flat tensor, in the order of the buckets.
+    // The sums over the own parts so far, and their values until they are sent.
     std::vector<PartSum> sums_;
-    std::vector<Tensor> flat_;
-    // Of the part that runs: into which of these its gradients go, and how often sums are added up then.
+    std::vector<std::vector<Tensor>> values_;  // [bucket][sum]: (the bucket's size)
+    // Of the part that runs: which of the sums takes its gradients, and how many additions follow. See
+    // begin_part.
     std::size_t into_ = 0, additions_ = 0;
     bool is_last_ = false;
-    std::vector<std::size_t> incomplete_, unread_;  // bucket: parameters; parameter: buckets
+    std::vector<std::size_t>
+        incomplete_;                   // [bucket]: how many of its parameters still wait for their gradient
+    std::vector<std::size_t> unread_;  // [parameter]: how many buckets still have to read its gradient
 
     std::vector<bool> has_gradient_;      // of each parameter
     std::vector<StretchGrad> gradients_;  // of the own share

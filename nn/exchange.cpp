@@ -17,11 +17,16 @@ double seconds() {
 
 }  // namespace
 
-void put(int64_t n, const Real* from, Real* to, bool adds) {
+static void put(int64_t n, const Real* from, Real* to, bool adds) {
     const Shape shape = {n};
     autograd::kernels::cpu().copy(autograd::broadcast_loop(shape, shape, shape), from, {to, adds});
 }
+void copy(int64_t n, const Real* from, Real* to) { put(n, from, to, false); }
+void add(int64_t n, const Real* from, Real* to) { put(n, from, to, true); }
 
+// The owner of a piece gets the sums of all processes. They are numbered, from the first one of process 0
+// to the last one of the last process. The tree over them is walked once, here, with numbers in place of
+// tensors: `additions_` lists which sum is added to which, and `add` follows it. The total ends in sum 0.
 Exchange::Exchange(const std::vector<NamedParameter>& parameters, const std::vector<Bucket>& buckets,
                    Team& team, int64_t parts)
     : parameters_(parameters), buckets_(buckets), team_(team), pieces_(buckets.size()) {
@@ -42,17 +47,20 @@ Exchange::Exchange(const std::vector<NamedParameter>& parameters, const std::vec
 
 Load Exchange::load() const {
     Load most;
+    std::vector<int64_t> owners;  // of each bucket
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+        owners.push_back(0);
+        for (int64_t r = 0; r < team_.size(); ++r)
+            owners.back() += cut(b, r + 1) > cut(b, r) ? 1 : 0;
+    }
     for (int64_t r = 0; r < team_.size(); ++r) {
+        const auto sums = std::ssize(sums_of_each_[static_cast<std::size_t>(r)]);
         Load all;
-        for (std::size_t b = 0; b < buckets_.size(); ++b)
-            for (int64_t to = 0; to < team_.size(); ++to) {
-                const auto sums = std::ssize(sums_of_each_[static_cast<std::size_t>(r)]);
-                const int64_t theirs = cut(b, to + 1) - cut(b, to), own = cut(b, r + 1) - cut(b, r);
-                if (to == r)
-                    continue;
-                all.messages += (theirs > 0 ? sums : 0) + (own > 0 ? 1 : 0);
-                all.bytes += bytes_of(sums * theirs + own);
-            }
+        for (std::size_t b = 0; b < buckets_.size(); ++b) {
+            const int64_t own = cut(b, r + 1) - cut(b, r), others = team_.size() - 1;
+            all.messages += sums * (owners[b] - (own > 0 ? 1 : 0)) + (own > 0 ? others : 0);
+            all.bytes += bytes_of(sums * (buckets_[b].size - own) + own * others);
+        }
         if (all.bytes > most.bytes)
             most = all;
     }
@@ -70,18 +78,18 @@ int64_t Exchange::cut(std::size_t bucket, int64_t process) const {
     return buckets_[bucket].cuts[static_cast<std::size_t>(process)];
 }
 
-void Exchange::send(std::size_t bucket, const std::vector<Tensor>& sums) {
+void Exchange::send(std::size_t bucket, std::vector<Tensor> sums) {
     const int64_t me = team_.rank(), begin = cut(bucket, me), own = cut(bucket, me + 1) - begin;
     Piece& piece = pieces_[bucket];
     int64_t others = 0;
     for (int64_t r = 0; r < team_.size(); ++r)
         others += r == me ? 0 : std::ssize(sums_of_each_[static_cast<std::size_t>(r)]);
-    piece = {.memory = Tensor::uninitialized({others * own})};
+    piece = {.own = std::move(sums), .memory = Tensor::uninitialized({others * own})};
     Real* next = piece.memory.mutable_data();
     std::vector<Message> out, in;
     for (int64_t r = 0; r < team_.size(); ++r) {
         if (r == me) {
-            for (const Tensor& sum : sums)
+            for (const Tensor& sum : piece.own)
                 piece.sums.push_back(sum.mutable_data() + begin);
             continue;
         }
@@ -89,7 +97,7 @@ void Exchange::send(std::size_t bucket, const std::vector<Tensor>& sums) {
             piece.sums.push_back(next);
             in.push_back({r, next, bytes_of(own)});
         }
-        for (const Tensor& sum : sums)
+        for (const Tensor& sum : piece.own)
             out.push_back(
                 {r, sum.mutable_data() + cut(bucket, r), bytes_of(cut(bucket, r + 1) - cut(bucket, r))});
     }
@@ -131,25 +139,26 @@ void Exchange::add(std::size_t bucket, std::vector<StretchGrad>& gradients) {
     autograd::parallel_for(0, std::ssize(own), 1, [&](int64_t i, int64_t) {
         const Owned& s = own[static_cast<std::size_t>(i)];
         for (const auto& [to, from] : additions_)
-            put(s.size(), piece.sums[from] + (s.at - begin), piece.sums[to] + (s.at - begin), true);
+            nn::add(s.size(), piece.sums[from] + (s.at - begin), piece.sums[to] + (s.at - begin));
     });
     note_copies(since);
     for (const Owned& s : own)
         gradients.push_back({s, piece.sums[0] + (s.at - begin)});
 }
 
-void Exchange::share_weights(Tensor& flat) {
-    if (team_.size() == 1)
-        return;
+void Exchange::share_weights() {
     for (std::size_t b = 0; b < buckets_.size(); ++b)
-        send_weights(b, flat);
+        send_weights(b);
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
         wait(pieces_[b]);
         const double since = now();
-        for (int64_t r = 0; r < team_.size(); ++r)
-            if (r != team_.rank())
-                for (const Owned& s : owned_by(r, buckets_[b]))
-                    put(s.size(), flat.data() + s.at, weights(s), false);
+        const int64_t begin = cut(b, team_.rank()), end = cut(b, team_.rank() + 1);
+        for (int64_t at = 0; const Stretch& s : buckets_[b].stretches) {
+            if (at < begin || at >= end)
+                copy(s.size(), pieces_[b].own[0].data() + at, weights(s));
+            at += s.size();
+        }
+        pieces_[b] = {};
         note_copies(since);
     }
     // Messages move on only while somebody calls, and one may need a last call of its receiver after it has
@@ -162,19 +171,19 @@ void Exchange::share_weights(Tensor& flat) {
 
 // The own weights, from where the gradient of the own piece was; those of others, to where the sums were that
 // were sent to them.
-void Exchange::send_weights(std::size_t bucket, Tensor& flat) {
+void Exchange::send_weights(std::size_t bucket) {
     const int64_t me = team_.rank(), begin = cut(bucket, me);
     Piece& piece = pieces_[bucket];
     const double since = now();
     for (const Owned& s : owned_by(me, buckets_[bucket]))
-        put(s.size(), weights(s), piece.sums[0] + (s.at - begin), false);
+        copy(s.size(), weights(s), piece.sums[0] + (s.at - begin));
     note_copies(since);
     std::vector<Message> out, in;
     for (int64_t r = 0; r < team_.size(); ++r)
         if (r != me) {
             out.push_back({r, piece.sums[0], bytes_of(cut(bucket, me + 1) - begin)});
-            in.push_back(
-                {r, flat.mutable_data() + cut(bucket, r), bytes_of(cut(bucket, r + 1) - cut(bucket, r))});
+            in.push_back({r, piece.own[0].mutable_data() + cut(bucket, r),
+                          bytes_of(cut(bucket, r + 1) - cut(bucket, r))});
         }
     transfer(bucket, piece, std::move(out), std::move(in));
 }

@@ -18,8 +18,8 @@ struct Traffic {
     double copied = 0;  // how long gradients and weights were copied and added up
 };
 
-// to += from, or to = from.
-void put(int64_t n, const Real* from, Real* to, bool adds);
+void copy(int64_t n, const Real* from, Real* to);  // to = from
+void add(int64_t n, const Real* from, Real* to);   // to += from
 constexpr int64_t bytes_of(int64_t elements) { return elements * static_cast<int64_t>(sizeof(Real)); }
 
 // What a process sends in each step.
@@ -35,16 +35,15 @@ public:
 
     void begin_step();
     // Sends a bucket of the sums over own parts, sums_of(own parts), to the owners of its pieces, and
-    // begins to receive the sums of the others for the own piece. The memory must stay as it is until
-    // `add`.
-    void send(std::size_t bucket, const std::vector<Tensor>& sums);
+    // begins to receive the sums of the others for the own piece.
+    void send(std::size_t bucket, std::vector<Tensor> sums);
     // Lets messages move on.
     void poll();
-    // The own piece of a bucket, once all have arrived: the sum over all parts.
+    // The own piece of a bucket, once all have arrived: the sum over all parts, there until share_weights.
     void add(std::size_t bucket, std::vector<StretchGrad>& gradients);
-    // Sends the own weights, of all buckets, and receives those of the others. flat: one of the sums, whose
-    // values are no longer needed.
-    void share_weights(Tensor& flat);
+    // Sends the own weights, of all buckets, and receives those of the others, in the memory of the sums (the
+    // first one has room for a whole bucket). That memory is free then: forward needs it for its activations.
+    void share_weights();
 
     // The most that any process sends.
     Load load() const;
@@ -54,24 +53,26 @@ public:
     void note_copies(double since) { traffic_.copied += now() - since; }
 
 private:
-    // A bucket's sums for the own piece, in the order of the parts; those of others arrive in `memory`.
+    // Of a bucket, in the order of the parts:
     struct Piece {
-        Tensor memory = {};
-        std::vector<Real*> sums = {};
+        std::vector<Tensor> own = {};  // the sums over own parts, each of the bucket's size
+        Tensor memory = {};            // what others send for the own piece: (sums of others * its size)
+        std::vector<Real*> sums = {};  // of the own piece, where each sum begins, in `own` or in `memory`
         std::unique_ptr<Transfer> transfer = {};
     };
 
     int64_t cut(std::size_t bucket, int64_t process) const;
     void transfer(std::size_t bucket, Piece& piece, std::vector<Message> out, std::vector<Message> in);
-    void send_weights(std::size_t bucket, Tensor& flat);
+    void send_weights(std::size_t bucket);
     Real* weights(const Stretch& stretch) const;
     void wait(Piece& piece);
 
     const std::vector<NamedParameter>& parameters_;
     const std::vector<Bucket>& buckets_;
     Team& team_;
-    std::vector<std::vector<PartSum>> sums_of_each_;              // process: what it sends
-    std::vector<std::pair<std::size_t, std::size_t>> additions_;  // of all of them: to the first, the second
+    std::vector<std::vector<PartSum>> sums_of_each_;  // [process]: what it sends
+    std::vector<std::pair<std::size_t, std::size_t>>
+        additions_;  // (to, from), which number all of these sums
     std::vector<Piece> pieces_;
     double start_ = 0;
     Traffic traffic_;

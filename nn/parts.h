@@ -25,7 +25,8 @@ struct PartSum {
     bool operator==(const PartSum&) const = default;
 };
 
-// Whether these are the two children of one node, in a tree of `parts` parts.
+// Whether these are the two children of one node, in a tree of `parts` parts. The left one has 2^k of them
+// and begins at a multiple of 2^(k+1); the right one has as many, or what is left.
 constexpr bool are_siblings(const PartSum& left, const PartSum& right, int64_t parts) {
     const int64_t size = left.end - left.begin, end = left.begin + 2 * size;
     const bool is_power_of_two = (size & (size - 1)) == 0;
@@ -45,7 +46,8 @@ void append(std::vector<PartSum>& sums, const PartSum& sum, int64_t parts, const
     }
 }
 
-// The parts that process `rank` of `size` computes: neighbours, and one more or less than the others.
+// The parts that process `rank` of `size` computes: consecutive ones. Any two processes have equally many,
+// or one more.
 constexpr PartSum parts_of(int64_t rank, int64_t size, int64_t parts) {
     return {rank * parts / size, (rank + 1) * parts / size};
 }

@@ -6,12 +6,11 @@
 
 namespace plaingrad::nn {
 
-// Some neighbouring stretches of the model: elements begin .. end - 1 of the flat model, in which the
-// parameters stand one after the other. Process r owns elements cuts[r] .. cuts[r + 1] - 1 of them, which are
-// whole stretches.
+// Stretches of parameters that are sent together, one after the other as one flat tensor of `size` elements.
+// Process r owns elements cuts[r] .. cuts[r + 1] - 1 of it, which are whole stretches.
 struct Bucket {
     std::vector<Stretch> stretches = {};
-    int64_t begin = 0, end = 0;
+    int64_t size = 0;
     std::vector<int64_t> cuts = {};
 };
 
@@ -22,7 +21,7 @@ struct Bucket {
 std::vector<Bucket> make_buckets(const std::vector<NamedParameter>& parameters, int64_t processes,
                                  int64_t bucket);
 
-// The stretches of a bucket that a process owns, and where each begins in the flat model.
+// The stretches of a bucket that a process owns, and where each begins in the bucket.
 struct Owned : Stretch {
     int64_t at = 0;
 };

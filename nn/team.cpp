@@ -39,12 +39,21 @@ int64_t environment(std::initializer_list<const char*> names, int64_t otherwise)
     return otherwise;
 }
 
-// Open MPI's mpirun sets the first variable, MPICH's and Intel's the second.
-int64_t started_processes() { return environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 1); }
+// Open MPI's mpirun sets the first variable, MPICH's and Intel's the second, Slurm's srun the third. Where
+// only PMIx has started a process, it has a rank, but none of them: 0, only MPI knows the number.
+int64_t started_processes() {
+    return environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"},
+                       std::getenv("PMIX_RANK") != nullptr ? 0 : 1);
+}
 
 }  // namespace
 
-int64_t started_rank() { return environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0); }
+bool started_alone() { return started_processes() == 1; }
+int64_t started_rank() {
+    return started_alone()
+               ? 0
+               : environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}, 0);
+}
 
 Team& alone() {
     static Alone team;
@@ -56,12 +65,16 @@ std::unique_ptr<Team> join_mpi();  // team_mpi.cpp, or team_without_mpi.cpp
 
 std::unique_ptr<Team> join_team() {
     const int64_t started = started_processes();
-    if (started == 1)
+    if (started_alone())
         return std::make_unique<Alone>();
     std::unique_ptr<Team> team = join_mpi();
-    check(team != nullptr, "mpirun has started ", started, " processes, but this program was built without ",
-          "MPI: each would train alone, and write into the same folder; build it with `make MPI=1`");
-    check(team->size() == started, "mpirun has started ", started, " processes, but MPI sees ", team->size(),
+    check(team != nullptr, "mpirun has started ",
+          started == 0 ? "an unknown number of" : std::to_string(started),
+          " processes, but this program was built without MPI: each would train alone, and write into the "
+          "same ",
+          "folder; build it with `make MPI=1`");
+    check(started == 0 || team->size() == started, "mpirun has started ", started,
+          " processes, but MPI sees ", team->size(),
           ": this mpirun belongs to another MPI than the one that the program was built with; ",
           "make MPI=1 MPICC=... with the mpicc of this one");
     return team;
@@ -171,6 +184,12 @@ std::vector<double> shared_numbers(Team& team, int64_t n,
     return all;
 }
 
+std::vector<double> shared_ranges(Team& team, int64_t n,
+                                  const std::function<std::vector<double>(int64_t begin, int64_t end)>& f) {
+    return shared_numbers(team, team.size(),
+                          [&](int64_t i) { return f(n * i / team.size(), n * (i + 1) / team.size()); });
+}
+
 void together(Team& team, const std::function<void()>& f) {
     if (team.size() == 1)
         return f();
@@ -185,17 +204,24 @@ void together(Team& team, const std::function<void()>& f) {
         check(all[r].empty(), r == 0 ? "" : autograd::join("process ", r, " of ", all.size(), ": "), all[r]);
 }
 
-// The line in which `text` begins to differ from `other`.
+// The line in which `text` begins to differ from `other`; "" if it ends there.
 static std::string line_unlike(const std::string& other, const std::string& text) {
-    const auto same = std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first;
-    const std::size_t begin = std::string(text.begin(), same).rfind('\n') + 1;  // 0 if there is none
-    return text.substr(begin, text.find('\n', begin) - begin);
+    const auto mismatch = std::mismatch(text.begin(), text.end(), other.begin(), other.end());
+    const auto at = static_cast<std::size_t>(mismatch.first - text.begin());
+    const auto ends_line = [at](const std::string& s) { return at == s.size() || s[at] == '\n'; };
+    // One of them has a line more.
+    const std::size_t begin = ends_line(text) && ends_line(other)
+                                  ? at + 1
+                                  : text.substr(0, at).rfind('\n') + 1;  // 0 if there is none
+    return begin < text.size() ? text.substr(begin, text.find('\n', begin) - begin) : "";
 }
 
 void check_same(Team& team, const std::string& what, const std::string& mine) {
+    if (team.size() == 1)
+        return;
     const std::vector<std::string> all = team.gather(mine);
     for (std::size_t r = 1; r < all.size(); ++r)
-        check(all[r] == all[0], "process ", r, " has ", what, " other than process 0: '",
+        check(all[r] == all[0], "process ", r, " has ", what, " than process 0: '",
               line_unlike(all[0], all[r]), "', not '", line_unlike(all[r], all[0]), "'");
 }
 

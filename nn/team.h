@@ -22,7 +22,8 @@ struct Message {
 class Transfer {
 public:
     virtual ~Transfer() = default;
-    // Whether all are done. Messages also move on while this is called: not every network works by itself.
+    // Whether all are done. To be called now and then: many MPIs move messages on only inside their own
+    // calls, so one may stand still while this process computes.
     virtual bool is_done() = 0;
     virtual void wait() = 0;
 };
@@ -35,7 +36,8 @@ public:
     virtual int64_t size() const = 0;
     bool leads() const { return rank() == 0; }
 
-    // What all processes call, in the same order.
+    // Collective calls: every process must make them, and in the same order. Otherwise they wait for each
+    // other for ever.
     virtual void barrier() = 0;
     virtual void broadcast(void* at, int64_t bytes) = 0;  // what process 0 has there, to all others
     // What each process gives, in order of rank; the result is the same in all of them.
@@ -57,9 +59,13 @@ Team& alone();
 // started alone, a team of one. Throws Error if the program was built without MPI, or for another MPI than
 // the one that started it: then each process would believe that it is alone.
 std::unique_ptr<Team> join_team();
-// The number that this process was started with; 0 for one that was started alone. Unlike Team::rank it needs
-// no MPI.
+// Whether nobody else was started with this process, and its number, 0 if so. Unlike Team::rank they need no
+// MPI.
+bool started_alone();
 int64_t started_rank();
+// The version, and a checksum of the sources that this program was built from, as builds of one version may
+// differ: "0.1.0, sources 1234-56". Without MPI the version alone.
+std::string build();
 
 // ---- with the calls above
 
@@ -72,6 +78,10 @@ std::vector<std::vector<double>> gather(Team& team, const std::vector<double>& m
 std::vector<std::string> shared_out(Team& team, int64_t n, const std::function<std::string(int64_t i)>& f);
 std::vector<double> shared_numbers(Team& team, int64_t n,
                                    const std::function<std::vector<double>(int64_t i)>& f);
+// n things, cut into as many ranges as there are processes, for what is faster done for many at once: the
+// numbers of f(0, n) if every f(begin, end) gives some for each thing.
+std::vector<double> shared_ranges(Team& team, int64_t n,
+                                  const std::function<std::vector<double>(int64_t begin, int64_t end)>& f);
 // How long it takes to send so many bytes from each process to the others, in equal shares; measured.
 double seconds_to_send(Team& team, int64_t bytes);
 // Several texts as one, and back.
@@ -81,7 +91,8 @@ std::vector<std::string> unpacked(const std::string& text);
 // Calls f in every process. If it throws an Error in one, all throw an Error with its message: none of them
 // goes on and waits for the others.
 void together(Team& team, const std::function<void()>& f);
-// Throws Error in all processes unless all give the same text. what: "the data".
+// Throws Error in all processes unless all give the same text, and names the first line that differs. what:
+// "other data".
 void check_same(Team& team, const std::string& what, const std::string& mine);
 
 }  // namespace plaingrad::nn

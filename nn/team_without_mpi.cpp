@@ -1,8 +1,10 @@
 // In place of team_mpi.cpp, unless `make MPI=1`.
+#include "autograd/base/version.h"
 #include "nn/team.h"
 
 namespace plaingrad::nn {
 
 std::unique_ptr<Team> join_mpi() { return nullptr; }
+std::string build() { return autograd::kVersion; }
 
 }  // namespace plaingrad::nn

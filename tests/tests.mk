@@ -16,7 +16,7 @@ TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
 SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp tests/mpi/%,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp)) \
-              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_tables.cpp))
+              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_parts.cpp scaling_tables.cpp))
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -178,8 +178,8 @@ $(APPS_IN)/check_team: $(OBJ)/tests/mpi/check_team.o $(LIB)
 .PHONY: test-mpi
 test-mpi: export PLAINGRAD_MPI_FULL := $(or $(FULL),0)
 test-mpi: export PLAINGRAD_MULTI30K := $(DATA)
-test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI that is there, five minutes: FULL=1, an hour
-	+@MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/test_mpi' '$(or $(TESTS),[mpi])' reverse_task char_lm translate check_team
+test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI that is there, five minutes: FULL=1, half an hour; DATA=
+	+@MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/test_mpi' '$(or $(TESTS),[mpi])' reverse_task char_lm translate classify generate check_team
 
 # ---- Fuzzing ------------------------------------------------------------------------------------
 
@@ -280,11 +280,11 @@ bench-plain: $(OUT)/bench/bench_plain  ## what each fused op gains over its plai
 MPIRUN  ?= $(patsubst mpicc%,mpirun%,$(MPICC))
 SCALING ?= $(BUILD)/scaling.txt
 ifeq ($(MPI),)
-bench-scaling:  ## training in 1, 2 and 4 processes, and computed for 1,024: a quarter of an hour; MPICC=... PYTHON=... SCALING=file
+bench-scaling:  ## training in 1, 2 and 4 processes, and computed for 1,024: half an hour; MPICC=... PYTHON=... DATA=folder SCALING=file
 	+@$(MAKE) MPI=1 BUILD='$(BUILD)/mpi' SCALING='$(SCALING)' bench-scaling
 else
 bench-scaling: $(OUT)/bench/bench_scaling
-	@sh tests/bench/scaling.sh '$<' '$(MPIRUN)' '$(SCALING)' '$(PEERS_PYTHON)'
+	@sh tests/bench/scaling.sh '$<' '$(MPIRUN)' '$(SCALING)' '$(PEERS_PYTHON)' '$(DATA)'
 endif
 
 # If interrupted, it resumes at the next call.

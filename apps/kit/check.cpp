@@ -123,7 +123,7 @@ struct Check {
 
     // Learns these examples, until the loss is `enough` or after `most` steps. Returns the last loss.
     double learn(const Examples& examples, double enough, int64_t most) {
-        nn::Adam adam(parts.parameters, {.beta2 = 0.98, .eps = 1e-9});
+        nn::Adam adam(model.parameters, {.beta2 = 0.98, .eps = 1e-9});
         const auto start = Clock::now();
         double last = INFINITY;
         for (steps = 0; steps < most && !(last <= enough) && since(start) < kSeconds; ++steps) {
@@ -182,10 +182,10 @@ struct Check {
 
     Answer saved() {
         const Tensor before = logits(few.inputs);
-        parts.save(file, {}, nullptr);
-        for (const nn::NamedParameter& p : parts.parameters)
+        model.save(file, {}, nullptr);
+        for (const nn::NamedParameter& p : model.parameters)
             std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(0.5));
-        models::load_weights(file, parts.state);
+        models::load_weights(file, model.state);
         const bool equal = same(before, logits(few.inputs), few.targets.length());
         return {equal ? "the same bits" : "other answers", equal};
     }
@@ -201,7 +201,7 @@ struct Check {
         }
         nn::checkpoint::Metadata metadata;
         nn::checkpoint::FieldWriter{metadata}("example", example);
-        parts.save(file, metadata, nullptr);
+        model.save(file, metadata, nullptr);
         const std::string here = called().substr(0, called().size() - name().size()),
                           prefix = name().starts_with("plaingrad-") ? "plaingrad-" : "";
         const int status =
@@ -223,7 +223,7 @@ struct Check {
         const auto affordable = static_cast<int64_t>(kSeconds / since(start));
         if (affordable < kLeast)
             return {"not asked; a step takes too long"};
-        nn::Adam adam(parts.parameters, {.beta2 = 0.98, .eps = 1e-9});
+        nn::Adam adam(model.parameters, {.beta2 = 0.98, .eps = 1e-9});
         const auto n = static_cast<double>(std::min(affordable, kFinest));
         double mean = 0, lowest = INFINITY, best = 0;
         std::vector<double> means;
@@ -245,7 +245,7 @@ struct Check {
             plan.learning_rate <= 2 * best && plan.learning_rate >= best / 1000};
     }
 
-    const models::RunParts& parts;
+    const models::RunModel& model;
     const Plan& plan;
     const Examples few = few_of(plan.trial.examples(0));
     const std::string file =
@@ -282,16 +282,16 @@ Examples examples_of(const Tokens& texts) {
     return {{texts.slice(0, T)}, texts.slice(1, T + 1)};
 }
 
-bool check(const models::RunParts& parts, const Plan& plan) {
-    Check check = {parts, plan};
+bool check(const models::RunModel& model, const Plan& plan) {
+    Check check = {model, plan};
     const auto weights =
-        autograd::mapped(parts.parameters, [](const auto& p) { return p.tensor.to_vector(); });
+        autograd::mapped(model.parameters, [](const auto& p) { return p.tensor.to_vector(); });
     bool well = true;
     for (const auto& [question, ask] : kQuestions) {
         const auto& [came, as_expected] = (check.*ask)();
-        nn::zero_grad(parts.parameters);
+        nn::zero_grad(model.parameters);
         for (std::size_t i = 0; i < weights.size(); ++i)
-            std::copy(weights[i].begin(), weights[i].end(), parts.parameters[i].tensor.mutable_data());
+            std::copy(weights[i].begin(), weights[i].end(), model.parameters[i].tensor.mutable_data());
         for (const char* ending : {"", ".txt"})
             std::remove((check.file + ending).c_str());
         say(join(!as_expected   ? "-    "

@@ -53,6 +53,6 @@ Trial trial_of(const Model& model, const std::function<Examples(int64_t i)>& exa
 // unexpected one usually means (check_texts.txt). Returns whether all are as expected. The model's weights
 // are the same afterwards.
 struct Plan;
-bool check(const models::RunParts& parts, const Plan& plan);
+bool check(const models::RunModel& model, const Plan& plan);
 
 }  // namespace plaingrad::kit

@@ -119,8 +119,28 @@ void run_command(const std::string& program, int argc, char** argv, const std::v
     commands[0].run(options);
 }
 
+// Processes with other commands would wait for each other, or train with other settings. Only the number of
+// threads may differ.
+static void check_same_command(const std::string& program, int argc, char** argv, nn::Team& team) {
+    std::string words;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        const bool is_number = word == "--threads";
+        i += is_number ? 1 : 0;
+        if (!is_number && !word.starts_with("--threads="))
+            words += (word.starts_with("--") ? '\n' : ' ') + word;
+    }
+    try {
+        nn::check_same(team, "another program or version", program + " " + nn::build());
+        nn::check_same(team, "another command", words);
+    } catch (const autograd::Error& error) {
+        throw UsageError(error.what());
+    }
+}
+
 int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
     return run_in_team(program, argv[0], [&](nn::Team& team) {
+        check_same_command(program, argc, argv, team);
         run_command(program, argc, argv, commands, team);
         return 0;
     });

@@ -35,6 +35,17 @@ struct Command {
     std::function<void(Options& options)> run;
 };
 
+// Thrown when nothing is wrong, but the result is not what it should be: all processes know that, and end of
+// themselves.
+struct Failed : autograd::Error {
+    using autograd::Error::Error;
+};
+template <class... T>
+void check_result(bool is_good, const T&... words) {
+    if (!is_good)
+        throw Failed(autograd::join(words...));
+}
+
 // Thrown when a program has finished early, for example after --help: `run` (apps/kit/program.h) returns the
 // status.
 struct Ended {

@@ -18,15 +18,17 @@ using autograd::join;
 
 namespace {
 
-// The memory that this process may use: the machine's, or less under a resource limit or in a container.
+// The memory that this process may use: of the machine's, or of a container's, its share; or less under a
+// resource limit.
 double available_memory() {
     double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-    rlimit limit{};
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        bytes = std::min(bytes, static_cast<double>(limit.rlim_cur));
     double group = 0;
     if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group > 0)
         bytes = std::min(bytes, group);
+    bytes /= processes_here();
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        bytes = std::min(bytes, static_cast<double>(limit.rlim_cur));
     return bytes;
 }
 
@@ -52,7 +54,10 @@ double activation_bytes(const models::TransformerConfig& c, int64_t tokens) {
 
 static void check_available(double bytes, const std::string& what, const char* advice) {
     const double there = available_memory();
-    autograd::check(bytes < there, what, ", but only ", mib(there), " MiB are available; ", advice);
+    autograd::check(bytes<there, what, ", but only ", mib(there), " MiB are available", processes_here()> 1
+                        ? join(" to each of ", processes_here(), " processes here")
+                        : "",
+                    "; ", advice);
 }
 
 void check_heads(int64_t d_model, int64_t heads) {
@@ -93,6 +98,11 @@ static void print_memory(const nn::DataParallel& parallel, const std::vector<nn:
     say(text);
 }
 
+// Of the process that has most: the others wait for it.
+static int64_t most_parts(const nn::DataParallel& parallel) {
+    return (parallel.parts() + parallel.team().size() - 1) / parallel.team().size();
+}
+
 // The seconds that a step's messages take, measured by sending as much. computing: seconds of a step without
 // them. Every process must call it.
 static double print_sharing(const nn::DataParallel& parallel, double computing) {
@@ -101,12 +111,13 @@ static double print_sharing(const nn::DataParallel& parallel, double computing) 
         return 0;
     const nn::Load load = parallel.load();
     const double seconds = nn::seconds_to_send(team, load.bytes);
-    const nn::PartSum own = nn::parts_of(team.rank(), team.size(), parallel.parts());
-    say(join(team.size(), " processes, ", counted(own.end - own.begin, "part"), " of ", parallel.parts(),
-             " here; a step sends ", mib(static_cast<double>(load.bytes)), " MiB from each, in ",
-             counted(load.messages, "message"), ": ", number(1000 * seconds, seconds < 0.01 ? 1 : 0),
-             " ms, or ", number(100 * seconds / (computing + seconds), 0),
-             " % of the time, less what backward hides"));
+    const int64_t least = parallel.parts() / team.size();
+    say(join(team.size(), " processes, ", parallel.parts() % team.size() == 0 ? "" : join(least, " or "),
+             counted(most_parts(parallel), "part"), " in each; a step sends ",
+             mib(static_cast<double>(load.bytes)), " MiB from each, in ", counted(load.messages, "message"),
+             ": ", number(1000 * seconds, seconds < 0.01 ? 1 : 0), " ms, or ",
+             number(100 * seconds / (computing + seconds), 0),
+             " % of a step, part of which overlaps with backward"));
     return seconds;
 }
 
@@ -129,7 +140,7 @@ void print_plan(const nn::DataParallel& parallel, const std::vector<nn::NamedPar
         measured += 1;
     }
     nn::zero_grad(parameters);
-    seconds *= static_cast<double>(own.end - own.begin);
+    seconds *= static_cast<double>(most_parts(parallel));
     tokens *= static_cast<double>(parallel.parts());
     const double sending = print_sharing(parallel, seconds / measured);
     const double left = std::min(

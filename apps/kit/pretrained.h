@@ -45,28 +45,29 @@ void check_no_model(const std::string& folder);
 void check_no_padding(const std::vector<int32_t>& ids, int32_t pad,
                       const models::text::PretrainedTokenizer& tokenizer, const std::string& where);
 
-// The parts of a run that trains a folder from Hugging Face further. It keeps its checkpoints as every run;
-// only its last file, the model, is one for others: with config.json, and the text files of the folder `from`
-// as they are when the run begins. Both the model and the run's folder outlive it.
+// The model of a run that trains a folder from Hugging Face further. The run keeps its checkpoints as every
+// run; only its last file, the model, is one for others: with config.json, and the text files of the folder
+// `from` as they are when the run begins. Both the model and the run's folder outlive it.
 template <class Model>
-models::RunParts parts_for_others(const Model& model, const std::string& data,
-                                  const models::RunFolder& folder, const std::string& from,
-                                  const models::hugging_face::Config& config) {
+models::RunModel run_model_for_others(const Model& model, const std::string& data,
+                                      const models::RunFolder& folder, const std::string& from,
+                                      const models::hugging_face::Config& config) {
     if (folder.writes() && !folder.resumes())
         check_no_model(folder.path);
-    models::RunParts parts = models::parts_of(model, {}, data);
-    parts.save = [&, config, texts = models::hugging_face::read_text_files(from), as_checkpoint = parts.save](
-                     const std::string& path, const models::Metadata& extra, const nn::Training* training) {
+    models::RunModel result = models::run_model(model, {}, data);
+    result.save = [&, config, texts = models::hugging_face::read_text_files(from),
+                   as_checkpoint = result.save](const std::string& path, const models::Metadata& extra,
+                                                const nn::Training* training) {
         if (path != folder.model())
             return as_checkpoint(path, extra, training);
         models::hugging_face::write_text_files(texts, folder.path);  // first: a model has its tokenizer
         models::save_hugging_face(folder.path, model, config);
     };
-    parts.load = [&](const std::string&) {
+    result.load = [&](const std::string&) {
         const models::hugging_face::Folder saved(folder.path);
         nn::copy_values(nn::parameters(models::load_hugging_face<Model>(saved)), nn::parameters(model));
     };
-    return parts;
+    return result;
 }
 
 // For `info`, on standard output: "bert-base: bert", and the sizes of its layers.

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <set>
 
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"
@@ -39,27 +40,47 @@ void be_silent() {
     close(nowhere);
 }
 
-// An error that all have, process 0 tells, and ends them all. What only another one has, that one tells, once
-// it has waited long enough to know.
+// If all processes have the same error, only process 0 should print it. So another process waits first: if
+// process 0 has the error, too, it prints it and ends all of them in that time. The same goes for the first
+// of several that have it, but not process 0.
 void complain_as_one(const std::string& line) {
     if (!is_silent()) {
         std::cerr << line;
         return;
     }
-    sleep(kPatience);
+    constexpr int64_t kTurns = 4;
+    sleep(kPatience + static_cast<unsigned>(std::min(nn::started_rank() - 1, kTurns)));
     const std::string whose = autograd::join("process ", nn::started_rank(), ": ", line);
     [[maybe_unused]] const ssize_t written = write(said_to, whose.data(), whose.size());
 }
 
+int all_here = 1;
+
 // Processes that may run on the same processors share them, unless the user has said how many threads each
-// gets.
+// gets. Often mpirun binds each process to one processor, and leaves the others idle.
 void divide_processors(nn::Team& team) {
-    if (team.size() == 1 || std::getenv("PLAINGRAD_THREADS") != nullptr)
+    if (team.size() == 1)
         return;
-    const std::string mine = autograd::where_this_runs();
-    const std::vector<std::string> all = team.gather(mine);
-    const auto here = static_cast<int>(std::count(all.begin(), all.end(), mine));
-    autograd::set_thread_count(std::max(1, autograd::processors() / here));
+    const autograd::Whereabouts mine = autograd::where_this_runs();
+    std::set<std::string> places;  // on this machine
+    int processors = 0, sharing = 0;
+    all_here = 0;
+    for (const std::string& told : team.gather(nn::packed({mine.machine, mine.processors}))) {
+        const std::vector<std::string> place = nn::unpacked(told);
+        if (place[0] != mine.machine)
+            continue;
+        ++all_here;
+        sharing += place[1] == mine.processors ? 1 : 0;
+        if (places.insert(place[1]).second)
+            processors += 1 + static_cast<int>(std::count(place[1].begin(), place[1].end(), ','));
+    }
+    if (std::getenv("PLAINGRAD_THREADS") != nullptr)
+        return;
+    autograd::set_thread_count(std::max(1, autograd::processors() / sharing));
+    if (const int more = autograd::processors(getppid()); more > processors)
+        say(autograd::join(
+            "mpirun has bound ", all_here == 1 ? "this process" : autograd::join(all_here, " processes"),
+            " to ", processors, " of ", more, " processors; its option --bind-to none lets them use all"));
 }
 
 void on_interrupt(int signal) {
@@ -75,6 +96,7 @@ void on_interrupt(int signal) {
 int run_in_team(const std::string& program, const char* called,
                 const std::function<int(nn::Team& team)>& body) {
     std::unique_ptr<nn::Team> team;
+    bool all_end = false;  // of themselves: no error has stopped one of them
     const int status = run(program, called, [&] {
         if (nn::started_rank() > 0)
             be_silent();
@@ -88,13 +110,23 @@ int run_in_team(const std::string& program, const char* called,
         }
         autograd::instruction_set();  // reports a wrong PLAINGRAD_ISA, before a file could get the blame
         divide_processors(*team);
-        return body(*team);
+        try {
+            return body(*team);
+        } catch (const Ended& ended) {
+            all_end = ended.status != 128 + SIGPIPE;
+            throw;
+        } catch (const Failed&) {
+            all_end = true;
+            throw;
+        }
     });
-    const bool agreed = status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM;
-    if (team && team->size() > 1 && !agreed)
+    all_end = all_end || status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM;
+    if (team && team->size() > 1 && !all_end)
         team->abort(status);
     return status;
 }
+
+int processes_here() { return all_here; }
 
 void flush_output() {
     if (std::cout.flush())
@@ -133,6 +165,10 @@ int run(const std::string& program, const char* called, const std::function<int(
         if (is_silent())  // process 0 stops, too, and says it
             return 128 + stop.signal;
         return complain(stop.signal == SIGTERM ? "terminated" : "interrupted", 128 + stop.signal);
+    } catch (const Failed& failed) {
+        if (is_silent())  // as above
+            return 1;
+        return complain(failed.what(), 1);
     } catch (const std::bad_alloc&) {
         return complain("out of memory; a smaller input, model or batch needs less", 1);
     } catch (const std::exception& error) {
@@ -174,6 +210,6 @@ int terminal_width(int descriptor) {
     winsize size{};
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
-bool is_terminal(int descriptor) { return isatty(descriptor) != 0; }
+bool is_terminal(int descriptor) { return nn::started_alone() && isatty(descriptor) != 0; }
 
 }  // namespace plaingrad::kit

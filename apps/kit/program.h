@@ -23,6 +23,9 @@ int run(const std::string& program, const char* called, const std::function<int(
 int run_in_team(const std::string& program, const char* called,
                 const std::function<int(nn::Team& team)>& body);
 
+// How many processes of the team run on this machine.
+int processes_here();
+
 // Flushes std::cout. Throws Error if that fails, or Ended if the reader of the pipe has gone; so a program
 // that writes without end calls it now and then.
 void flush_output();
@@ -53,6 +56,6 @@ void say(const std::string& text, int descriptor = 2);
 void announce(const std::string& program, int64_t parameters, autograd::Precision precision = {});
 
 int terminal_width(int descriptor);  // columns; 80 for what is no terminal
-bool is_terminal(int descriptor);
+bool is_terminal(int descriptor);    // false under mpirun, which may make one of a pipe
 
 }  // namespace plaingrad::kit

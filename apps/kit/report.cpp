@@ -101,11 +101,11 @@ Report::Report(const models::Run& run, int64_t steps, int64_t patience, const Pl
         check_page(run.folder.run.report);
     std::map<std::string, double> least;  // of a few, as whatever else the machine does only adds to it
     for (int64_t i = 0; i < 4; ++i) {
-        LayerTimes times(run.parts.parameters);
+        LayerTimes times(run.model.parameters);
         plan.try_batch(0).loss.backward();
         for (const auto& [layer, seconds] : times.seconds)
             least[layer] = i == 0 ? seconds : std::min(least[layer], seconds);
-        nn::zero_grad(run.parts.parameters);
+        nn::zero_grad(run.model.parameters);
     }
     recorder_.call(run.training.adam.steps(),
                    {{"program", run.folder.program},

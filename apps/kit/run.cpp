@@ -52,8 +52,10 @@ void add_run_options(Options& options, models::RunSettings& run) {
         .this_call();
     options
         .add("--parts", "N",
-             "cut each batch into so many parts, for mpirun to share out; 0: one for each process", run.parts,
-             {.max = 4096})
+             "cut each batch into N parts, which the processes of mpirun share; the result depends on N, not "
+             "on "
+             "them; 0: one for each process",
+             run.parts, {.max = 4096})
         .new_run();
     options.add_precision(run.precision);
     options.add("--log", "json: the folder also gets log.jsonl", run.log, {"csv", "json"}).may_change();
@@ -78,10 +80,10 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
                  plan.continues.empty() ? why_not_longer(run.has_ended(steps, 0)) : plan.continues));
         return {};
     }
-    print_plan(run.training.parallel, run.parts.parameters, plan, run.folder.exists(), last - done,
+    print_plan(run.training.parallel, run.model.parameters, plan, run.folder.exists(), last - done,
                (last - done) * batches_in_step);
     if (run.folder.run.check)
-        throw Ended{!run.folder.team().leads() || check(run.parts, plan) ? 0 : 1};
+        throw Ended{!run.folder.team().leads() || check(run.model, plan) ? 0 : 1};
     if (!run.folder.team().leads()) {
         listen_for_interrupt();
         return {.should_stop = interrupted};

@@ -24,17 +24,23 @@ int processors() {
                ? CPU_COUNT(&set)
                : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
-std::string where_this_runs() {
-    std::string text = machine_name() + ' ';
+int processors(int process) {
+    cpu_set_t set;
+    return sched_getaffinity(process, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+Whereabouts where_this_runs() {
+    Whereabouts place = {machine_name(), ""};
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         for (int i = 0; i < CPU_SETSIZE; ++i)
-            text += CPU_ISSET(i, &set) ? std::to_string(i) + ',' : "";
-    return text;
+            if (CPU_ISSET(i, &set))
+                place.processors += (place.processors.empty() ? "" : ",") + std::to_string(i);
+    return place;
 }
 void prefer_large_pages(void* memory, std::size_t bytes) { madvise(memory, bytes, MADV_HUGEPAGE); }
 #else
-std::string where_this_runs() { return machine_name(); }
+int processors(int) { return 0; }
+Whereabouts where_this_runs() { return {machine_name(), ""}; }
 int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 void prefer_large_pages(void*, std::size_t) {}
 #endif

@@ -36,7 +36,7 @@ struct Subject {
     }
 
     const models::Transformer model{small("paper"), Rng(1)};
-    models::RunParts parts = models::parts_of(model);
+    models::RunModel run_model = models::run_model(model);
     kit::Plan plan = {.trial = kit::trial_of(model, [](int64_t i) { return kit::examples_of(batch(i)); }),
                       .learning_rate = 0.01,
                       .batch = [this](const nn::StepPart& at, const nn::Mode& mode) {
@@ -47,7 +47,7 @@ struct Subject {
     std::string odd() const {
         std::ostringstream printed;
         std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
-        well = kit::check(parts, plan);
+        well = kit::check(run_model, plan);
         std::cout.rdbuf(before);
         std::istringstream lines(all = printed.str());
         std::string questions;
@@ -109,7 +109,7 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     }
     SECTION("answers come from elsewhere: here from the number of the row") {
         const Tensor known = Tensor::zeros({16, 3, 11}).require_grad();
-        s.parts.parameters.push_back({"known", known});
+        s.run_model.parameters.push_back({"known", known});
         s.plan.trial.logits = [&, known](const auto& in, const nn::Mode& mode) {
             return logits(in, mode) + (in[1].length() == 3 ? 50 * known : Tensor::zeros({}));
         };
@@ -136,7 +136,7 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
         expected = "padding;";
     }
     SECTION("a weight that is not in the file") {
-        autograd::Tensor& w = s.parts.state.entries.back().tensor;
+        autograd::Tensor& w = s.run_model.state.entries.back().tensor;
         w = w.clone();  // which loading fills, and not the model's
         expected = "saved and loaded;";
     }

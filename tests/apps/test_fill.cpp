@@ -282,6 +282,11 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK(contains(with({"--save", twice, "--stop-after", "13"}).err, "continue with --resume " + twice));
     CHECK(run("fill", {"train", "--resume", twice}).out == r.out);
     CHECK(content(twice + "/model.safetensors") == content(trained + "/model.safetensors"));
+    const Result told = run("fill", {"info", twice});
+    CHECK(told.status == 0);
+    CHECK(contains(told.out, ": bert\n"));
+    CHECK(contains(told.out, "training: step 200"));
+    CHECK(contains(told.out, "settings: --lr 0.02\n"));
     // With the model at another place, and the run's own texts; but not with other tokens of these.
     const std::string moved = folder / "moved";
     std::filesystem::copy(fresh, moved);
@@ -382,10 +387,10 @@ TEST_CASE("A trained folder gets its model behind all that belongs to it", "[app
     models::RunSettings settings;
     settings.save = to / "run";
     const models::RunFolder folder("fill", settings, options);
-    const models::RunParts parts =
-        kit::parts_for_others(model, "", folder, from.path, models::hugging_face::Folder(from.path).config);
+    const models::RunModel model_of_run = kit::run_model_for_others(
+        model, "", folder, from.path, models::hugging_face::Folder(from.path).config);
     std::filesystem::create_directories(to / "run/config.json");  // the model cannot be written
-    CHECK(error_of([&] { parts.save(folder.model(), {}, nullptr); }) != "");
+    CHECK(error_of([&] { model_of_run.save(folder.model(), {}, nullptr); }) != "");
     CHECK(content(to / "run/vocab.txt") == content(from / "vocab.txt"));
 }
 

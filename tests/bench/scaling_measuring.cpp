@@ -17,7 +17,7 @@ Workload scaling_workload(const std::string& name) {
         return workload(name);
     return {.name = is_big ? "paper_big_37k" : "paper_base_37k",
             .family = Family::encoder_decoder,
-            .batch = 16,
+            .batch = 128,  // 4,096 tokens
             .length = 32,
             .vocabulary = 37'000,
             .d_model = is_big ? 1024 : 512,
@@ -51,6 +51,7 @@ OwnStep measure_step(Training& training, DataParallel& parallel, Wire& wire) {
     wire.calls = {};
     const double begin = seconds();
     training.step(parallel);
+    nn::any(wire, false);  // as in training: whether any process was told to stop
     const double whole = seconds() - begin;
     const nn::Traffic& t = parallel.traffic();
     const Calls& c = wire.calls;
@@ -236,20 +237,25 @@ public:
             ready_.back().push_back(last / compute_.back());
         }
     }
-    void forget_first() {
+    // Seconds of forward and backward: the median of so many steps, after a first one.
+    double run(nn::Team& team, int64_t steps) {
+        for (int64_t i = 0; i <= steps; ++i)
+            step(team);
         for (std::vector<double>* all : {&compute_, &square_, &adam_})
             all->erase(all->begin());
         ready_.erase(ready_.begin());
+        return median(compute_);
     }
-    double compute() const { return median(compute_); }
     void fill(StepProfile& profile) const {
         for (std::size_t b = 0; b < buckets_.size(); ++b) {
             std::vector<double> of_bucket;
             for (const std::vector<double>& of_step : ready_)
                 of_bucket.push_back(of_step[b]);
-            profile.elements.push_back(buckets_[b].end - buckets_[b].begin);
+            profile.elements.push_back(buckets_[b].size);
+            profile.stretches += std::ssize(buckets_[b].stretches);
             profile.ready.push_back(median(of_bucket));
         }
+        profile.parameters = std::ssize(parameters_);
         profile.square = median(square_) / static_cast<double>(profile.size());
         profile.adam = median(adam_) / static_cast<double>(profile.size());
     }
@@ -264,7 +270,8 @@ private:
 
 }  // namespace
 
-// The part as a whole and a quarter of it, in turn: a line through both.
+// The part as a whole, and then a quarter of it: a line through both. (Not in turn: two models of the paper's
+// size in each process may be more than the memory.)
 StepProfile measure_profile(nn::Team& team, const Workload& workload, int64_t bucket, int64_t steps) {
     Workload small = workload;
     small.batch = std::max<int64_t>(1, workload.batch / 4);
@@ -272,23 +279,19 @@ StepProfile measure_profile(nn::Team& team, const Workload& workload, int64_t bu
     profile.name = workload.name;
     profile.tokens = workload.tokens();
     const double memory_before = peak_memory();
-    Profiler whole(workload, bucket);
-    whole.step(team);
-    const double memory = (peak_memory() - memory_before) * (1 << 20);
-    Profiler quarter(small, bucket);
-    for (int64_t i = 0; i <= steps; ++i) {
-        whole.step(team);
-        quarter.step(team);
+    double of_whole = 0;
+    {
+        Profiler whole(workload, bucket);
+        of_whole = whole.run(team, steps);
+        whole.fill(profile);
     }
-    whole.forget_first();
-    quarter.forget_first();
-    const double less = static_cast<double>(small.tokens()), more = static_cast<double>(workload.tokens());
-    profile.per_token =
-        std::min((whole.compute() - quarter.compute()) / (more - less), whole.compute() / more);
-    profile.fixed = whole.compute() - profile.per_token * more;
-    whole.fill(profile);
     // Without weights, gradients and moments.
-    profile.activation_bytes = std::max(0.0, memory - 4 * static_cast<double>(nn::bytes_of(profile.size())));
+    profile.activation_bytes = std::max(0.0, (peak_memory() - memory_before) * (1 << 20) -
+                                                 4 * static_cast<double>(nn::bytes_of(profile.size())));
+    const double of_quarter = Profiler(small, bucket).run(team, steps);
+    const double less = static_cast<double>(small.tokens()), more = static_cast<double>(workload.tokens());
+    profile.per_token = std::min((of_whole - of_quarter) / (more - less), of_whole / more);
+    profile.fixed = of_whole - profile.per_token * more;
     return profile;
 }
 
@@ -330,7 +333,7 @@ void measure_copies(nn::Team& team, Core& core) {
     team.barrier();
     core.copy = seconds_of([&] {
                     for (int64_t at = 0; at < kElements; at += nn::kStretch)
-                        nn::put(nn::kStretch, from.data() + at, to.data() + at, true);
+                        nn::add(nn::kStretch, from.data() + at, to.data() + at);
                 }) /
                 static_cast<double>(kElements);
     if (team.size() != 2)
@@ -338,24 +341,29 @@ void measure_copies(nn::Team& team, Core& core) {
     constexpr int64_t kMessages = 1000, kBytes = 1 << 20;
     core.message = exchange(team, kMessages, 64) / (2 * kMessages);
     core.message_byte = exchange(team, 16, kBytes) / (16 * kBytes);
-    char byte = 0;
-    core.latency = seconds_of([&] {
-                       for (int i = 0; i < 100; ++i) {
-                           const std::vector<nn::Message> message = {{1 - team.rank(), &byte, 1}};
-                           if (team.leads())
-                               team.transfer(0, message, {})->wait();
-                           team.transfer(0, {}, message)->wait();
-                           if (!team.leads())
-                               team.transfer(0, message, {})->wait();
-                       }
-                   }) /
-                   200;
+    core.latency = measure_latency(team);
 }
 
-// ---- the seam
+// To and fro, a hundred times.
+double measure_latency(nn::Team& team) {
+    char byte = 0;
+    const std::vector<nn::Message> message = {{1 - team.rank(), &byte, 1}};
+    return seconds_of([&] {
+               for (int i = 0; i < 100; ++i) {
+                   if (team.leads())
+                       team.transfer(0, message, {})->wait();
+                   team.transfer(0, {}, message)->wait();
+                   if (!team.leads())
+                       team.transfer(0, message, {})->wait();
+               }
+           }) /
+           200;
+}
+
+// ---- a single process
 
 // In pairs, each the other way round than the one before.
-Seam measure_seam(const Workload& workload, int64_t pairs) {
+Overhead measure_overhead(const Workload& workload, int64_t pairs) {
     Training plain(workload), shared(workload);
     DataParallel parallel(shared.adam());
     std::vector<double> plain_times, shared_times, overheads;

@@ -26,9 +26,9 @@ struct Way {
 // whole, which is that of the slowest.
 struct WayTimes {
     double step = 0;
-    // Shares of a step: what is below; and the part of it in which processes waited for the one that computed
-    // longest.
-    double not_computing = 0, slower = 0;
+    double not_computing = 0;  // share of a step spent on copying, starting, polling, waiting and gathering
+    double slower =
+        0;  // share of a step: waiting for the process that computed longest; part of not_computing
     double copying = 0;  // gradients and weights, and adding them up
     double starting = 0, polling = 0, waiting = 0, gathering = 0;  // see Calls
     double first_sent = 0, backward_ended = 0;
@@ -48,14 +48,16 @@ std::vector<WayTimes> measure_ways(nn::Team& team, const Workload& workload, con
 StepProfile measure_profile(nn::Team& team, const Workload& workload, int64_t bucket, int64_t steps);
 // Copies; and, with two processes, messages.
 void measure_copies(nn::Team& team, Core& core);
+// Seconds from one process to the other, of two.
+double measure_latency(nn::Team& team);
 
-// ---- the seam
+// ---- a single process
 
-struct Seam {
+struct Overhead {
     double plain = 0, shared = 0;  // seconds of a step: a plain loop, and nn::DataParallel with one part
-    double overhead = 0;           // median over pairs of steps, as a share
+    double share = 0;              // by how much longer: median over pairs of steps
     bool same_bits = false;
 };
-Seam measure_seam(const Workload& workload, int64_t pairs);
+Overhead measure_overhead(const Workload& workload, int64_t pairs);
 
 }  // namespace plaingrad::bench

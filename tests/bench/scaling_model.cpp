@@ -1,6 +1,7 @@
 #include "tests/bench/scaling_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <istream>
 #include <numeric>
 #include <sstream>
@@ -15,6 +16,8 @@ using autograd::check;
 int64_t StepProfile::size() const { return std::accumulate(elements.begin(), elements.end(), int64_t{0}); }
 
 double expected_largest(int64_t n) {
+    // The expected maxima of 1, 2, 4, ..., 1,024 standard normal numbers: the mean of x under the density
+    // n phi(x) Phi(x)^(n-1), integrated numerically.
     static constexpr double kOfPowersOfTwo[] = {0,     0.564, 1.029, 1.424, 1.766, 2.070,
                                                 2.343, 2.594, 2.826, 3.043, 3.247};
     double x = 0, power = 1;  // n = power * 2^x' with x' below 1, which is taken to be a line
@@ -33,11 +36,12 @@ namespace {
 
 constexpr double kBytes = sizeof(float);
 
-double digits_of(int64_t n) {
-    double digits = 0;
+// ceil(log2 n)
+double levels_of_tree(int64_t n) {
+    double levels = 0;
     for (int64_t reached = 1; reached < n; reached *= 2)
-        ++digits;
-    return digits;
+        ++levels;
+    return levels;
 }
 
 // What each process owns of each bucket. A bucket's stretches go to processes in turn: nn/shares.h keeps
@@ -72,44 +76,102 @@ private:
     std::vector<std::vector<double>> of_bucket_;
 };
 
-// The links of all processes: when each has sent, and received, everything so far.
+int64_t ranks_on_node(const Job& job) { return std::clamp<int64_t>(job.ranks_on_node, 1, job.ranks); }
+
+// The part of what a process exchanges that stays on its node, if all others get the same.
+double share_inside(const Job& job) {
+    return job.ranks == 1 ? 1
+                          : static_cast<double>(ranks_on_node(job) - 1) / static_cast<double>(job.ranks - 1);
+}
+
+// The links of all processes by one network, which takes a share of what they exchange: when each has sent,
+// and received, everything so far.
 class Links {
 public:
-    Links(const Network& network, const Job& job)
-        : seconds_of_byte_(static_cast<double>(job.ranks_on_node) / network.bandwidth),
+    Links(const Network& network, const Job& job, double share)
+        : share_(share),
+          seconds_of_byte_(static_cast<double>(ranks_on_node(job)) / network.bandwidth),
           latency_(network.latency),
           out_(static_cast<std::size_t>(job.ranks)),
           in_(out_.size()) {}
-    // Each process sends and receives so many bytes from `ready` on. Returns when each has received them.
+    // Each process sends and receives so many bytes from `ready` on, of which this network takes its share.
     template <class Out, class In>
-    const std::vector<double>& exchange(double ready, const Out& bytes_out, const In& bytes_in) {
+    void exchange(double ready, const Out& bytes_out, const In& bytes_in) {
         double sent = 0;  // by the last one
         for (std::size_t r = 0; r < out_.size(); ++r)
-            if (const double bytes = bytes_out(r); bytes > 0) {
+            if (const double bytes = share_ * bytes_out(r); bytes > 0) {
                 out_[r] = std::max(out_[r], ready) + bytes * seconds_of_byte_;
                 sent = std::max(sent, out_[r]);
             }
         for (std::size_t r = 0; r < in_.size(); ++r)
-            if (const double bytes = bytes_in(r); bytes > 0)
+            if (const double bytes = share_ * bytes_in(r); bytes > 0)
                 in_[r] =
                     std::max(std::max(in_[r], ready + latency_) + bytes * seconds_of_byte_, sent + latency_);
-        return in_;
     }
     double last() const { return *std::max_element(in_.begin(), in_.end()); }
 
 private:
-    double seconds_of_byte_, latency_;
+    double share_, seconds_of_byte_, latency_;
     std::vector<double> out_, in_;
 };
 
+// Both networks, which work side by side.
+class AllLinks {
+public:
+    AllLinks(const Networks& networks, const Job& job)
+        : between_(networks.between, job, 1 - share_inside(job)),
+          inside_(networks.inside, job, share_inside(job)) {}
+    template <class Out, class In>
+    void exchange(double ready, const Out& bytes_out, const In& bytes_in) {
+        between_.exchange(ready, bytes_out, bytes_in);
+        inside_.exchange(ready, bytes_out, bytes_in);
+    }
+    double last() const { return std::max(between_.last(), inside_.last()); }
+
+private:
+    Links between_, inside_;
+};
+
+// The buckets in the order in which they are sent.
+std::vector<std::size_t> order_of_sending(const StepProfile& profile, bool overlaps) {
+    std::vector<std::size_t> order(profile.elements.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (overlaps)
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return profile.ready[a] < profile.ready[b]; });
+    return order;
+}
+
 }  // namespace
 
-SimulatedStep simulate(const StepProfile& profile, const Core& core, const Network& network, const Job& job) {
-    check(job.ranks >= 1 && job.threads >= 1 && network.bandwidth > 0,
-          "[simulate] ranks, threads and bandwidth must be positive");
+double collectives(const StepProfile& profile, const Core& core, const Networks& networks, const Job& job) {
+    constexpr double kMostOfTree = 80 << 10, kNumber = sizeof(double);
+    const double levels = levels_of_tree(job.ranks), ranks = static_cast<double>(job.ranks);
+    const double node = static_cast<double>(ranks_on_node(job)), inside = share_inside(job);
+    const double latency = inside < 1 ? networks.between.latency : networks.inside.latency;
+    const double byte = std::max((1 - inside) * node / networks.between.bandwidth,
+                                 inside * node / networks.inside.bandwidth) +
+                        core.message_byte;
+    const auto rounds = [&](double n) { return n * (latency + 2 * core.message); };  // one sent, one received
+    const auto gather = [&](double bytes) {
+        return rounds(ranks * bytes <= kMostOfTree ? levels : ranks - 1) + (ranks - 1) * bytes * byte;
+    };
+    const double told = kNumber * (1 + 3 + static_cast<double>(profile.parameters) +
+                                   std::ceil(static_cast<double>(profile.stretches) / ranks));
+    const double of_numbers = gather(kNumber) + gather(told), of_stop = gather(kNumber) + gather(1);
+    return of_numbers + rounds(levels) + of_stop;
+}
+
+SimulatedStep simulate(const StepProfile& profile, const Core& core, const Networks& networks,
+                       const Job& job) {
+    check(
+        job.ranks >= 1 && job.threads >= 1 && networks.between.bandwidth > 0 && networks.inside.bandwidth > 0,
+        "[simulate] ranks, threads and bandwidths must be positive");
     const auto size = static_cast<double>(profile.size()), ranks = static_cast<double>(job.ranks);
-    const double others = ranks - 1,
-                 in_memory = static_cast<double>(std::min(job.threads, job.memory_threads));
+    const double others = ranks - 1;
+    const double in_memory =
+        std::min(static_cast<double>(job.threads),
+                 static_cast<double>(job.memory_threads) / static_cast<double>(ranks_on_node(job)));
     const double part = profile.compute(job.tokens) / static_cast<double>(job.threads);
     const Shares shares(profile, job.ranks);
     const double share = shares.largest();
@@ -122,11 +184,12 @@ SimulatedStep simulate(const StepProfile& profile, const Core& core, const Netwo
         profile.activation_bytes * job.tokens / static_cast<double>(std::max<int64_t>(1, profile.tokens));
     const double update = (profile.square + profile.adam) * share / in_memory;
     step.compute = part + update;
+    step.seconds = step.compute;
     if (job.ranks == 1)
-        return step.seconds = step.compute, step;
+        return step;
 
     // Forward and backward, which the copies of gradients and the work for messages make longer.
-    Links sums(network, job);
+    AllLinks sums(networks, job);
     double work = 0;  // of the processor, for others
     const auto work_of = [&](std::size_t b) {
         const double owners = static_cast<double>(shares.owners(b));
@@ -135,7 +198,7 @@ SimulatedStep simulate(const StepProfile& profile, const Core& core, const Netwo
         const double bytes = kBytes * static_cast<double>(profile.elements[b]) * others / ranks;
         return messages + bytes * core.message_byte;
     };
-    for (std::size_t b = 0; b < profile.elements.size(); ++b) {
+    for (const std::size_t b : order_of_sending(profile, job.overlaps)) {
         const auto n = static_cast<double>(profile.elements[b]);
         work += core.copy * n / in_memory;
         const double ready = (job.overlaps ? profile.ready[b] : 1) * part + work;
@@ -148,11 +211,10 @@ SimulatedStep simulate(const StepProfile& profile, const Core& core, const Netwo
     const double ended = part + work + step.slowest;
     const double arrived = std::max(ended, sums.last() + step.slowest);
     const double adding = core.copy * share * others / in_memory;
-    const double agreeing = 2 * digits_of(job.ranks) * (network.latency + core.message);
-    const double stepped = arrived + adding + agreeing + update;
+    const double stepped = arrived + adding + collectives(profile, core, networks, job) + update;
 
     // The new weights.
-    Links weights(network, job);
+    AllLinks weights(networks, job);
     double copying = core.copy * share / in_memory;
     for (std::size_t b = 0; b < profile.elements.size(); ++b) {
         const auto n = static_cast<double>(profile.elements[b]);
@@ -180,20 +242,47 @@ const StepProfile& Measured::profile(const std::string& name) const {
 double Measured::spread(const std::string& name) const {
     MeasuredStep longest;
     for (const MeasuredStep& s : steps) {
-        if (s.ranks == 2 && s.workload == name)
+        if (s.ranks != 2 || s.is_slowed())
+            continue;
+        if (s.workload == name)
             return s.spread;
-        if (s.ranks == 2 && s.seconds >= longest.seconds)
+        if (s.seconds >= longest.seconds)
             longest = s;
     }
     return longest.spread;
 }
 
+static bool read_buckets(std::istream& words, StepProfile& profile) {
+    constexpr int64_t kMost = 1'000'000;  // a slip of the pen should not fill the memory
+    int64_t count = 0, elements = 0;
+    double ready = 0;
+    if (!(words >> count >> elements >> ready) || count < 1 || count > std::min(kMost, elements))
+        return false;
+    for (int64_t i = 0; i < count; ++i) {
+        profile.elements.push_back(elements / count + (i < elements % count ? 1 : 0));
+        profile.ready.push_back(ready);
+    }
+    return true;
+}
+std::string buckets_as_lines(const StepProfile& profile) {
+    constexpr double kSame = 0.0005;
+    std::ostringstream out;
+    for (std::size_t begin = 0, end = 0; begin < profile.elements.size(); begin = end) {
+        int64_t elements = 0;
+        while (end < profile.elements.size() && std::abs(profile.ready[end] - profile.ready[begin]) < kSame)
+            elements += profile.elements[end++];
+        out << "bucket " << end - begin << ' ' << elements << ' ' << profile.ready[begin] << '\n';
+    }
+    return out.str();
+}
+
 // Words and numbers, a line each:
 //     machine AMD EPYC, avx512, 2 processors
 //     core COPY MESSAGE MESSAGE_BYTE LATENCY
-//     profile NAME FIXED PER_TOKEN TOKENS ACTIVATION_BYTES SQUARE ADAM
-//     bucket ELEMENTS READY                                   of the profile above
-//     step WORKLOAD RANKS TOKENS SECONDS SPREAD
+//     profile NAME FIXED PER_TOKEN TOKENS ACTIVATION_BYTES SQUARE ADAM PARAMETERS STRETCHES
+//     bucket COUNT ELEMENTS READY              of the profile above: so many, of so many in all
+//     step WORKLOAD RANKS TOKENS SECONDS SPREAD LATENCY BANDWIDTH OVERLAPS
+// LATENCY and BANDWIDTH are those of the network between the processes; 0 0: they were on one machine.
 Measured read_measured(std::istream& in, const std::string& file) {
     Measured m;
     int64_t number = 0;
@@ -211,15 +300,16 @@ Measured read_measured(std::istream& in, const std::string& file) {
                                          m.core.latency);
         } else if (what == "profile") {
             StepProfile p;
-            is_right = static_cast<bool>(words >> p.name >> p.fixed >> p.per_token >> p.tokens >>
-                                         p.activation_bytes >> p.square >> p.adam);
+            is_right =
+                static_cast<bool>(words >> p.name >> p.fixed >> p.per_token >> p.tokens >>
+                                  p.activation_bytes >> p.square >> p.adam >> p.parameters >> p.stretches);
             m.profiles.push_back(p);
         } else if (what == "bucket" && !m.profiles.empty()) {
-            is_right = static_cast<bool>(words >> m.profiles.back().elements.emplace_back() >>
-                                         m.profiles.back().ready.emplace_back());
+            is_right = read_buckets(words, m.profiles.back());
         } else if (what == "step") {
             MeasuredStep& s = m.steps.emplace_back();
-            is_right = static_cast<bool>(words >> s.workload >> s.ranks >> s.tokens >> s.seconds >> s.spread);
+            is_right = static_cast<bool>(words >> s.workload >> s.ranks >> s.tokens >> s.seconds >>
+                                         s.spread >> s.network.latency >> s.network.bandwidth >> s.overlaps);
         } else {
             is_right = false;
         }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <utility>
 
@@ -46,30 +45,25 @@ public:
     int64_t size() const override { return team_.size(); }
     void barrier() override {
         const Count count(calls.waiting);
-        team_.barrier();
+        if (link_.is_slow())
+            wait_until(latest(count.since) + levels() * link_.latency);
+        else
+            team_.barrier();
     }
     void broadcast(void* at, int64_t bytes) override { team_.broadcast(at, bytes); }
     void abort(int status) override { team_.abort(status); }
 
-    // A tree: as many messages after each other as the number of processes has binary digits.
+    // As MPI does it: first all lengths, then all texts, both by a tree.
     std::vector<std::string> gather(const std::string& mine) override {
         const Count count(calls.gathering);
         std::vector<std::string> all = team_.gather(mine);
         if (!link_.is_slow())
             return all;
-        double last = 0;
-        for (const std::string& text :
-             team_.gather(std::string(reinterpret_cast<const char*>(&count.since), sizeof count.since))) {
-            double since = 0;
-            std::memcpy(&since, text.data(), sizeof since);
-            last = std::max(last, since);
-        }
         int64_t bytes = 0;
         for (const std::string& text : all)
             bytes += std::ssize(text);
-        for (int64_t reached = 1; reached < size(); reached *= 2)
-            last += link_.latency;
-        wait_until(last + link_.time_of(bytes - std::ssize(mine)));
+        wait_until(latest(count.since) + 2 * levels() * link_.latency +
+                   link_.time_of(bytes - std::ssize(mine)));
         return all;
     }
 
@@ -90,6 +84,20 @@ private:
         double& to;
         const double since = seconds();
     };
+    // Messages after each other in a tree of all processes: the rounded-up binary logarithm.
+    double levels() const {
+        double n = 0;
+        for (int64_t reached = 1; reached < size(); reached *= 2)
+            ++n;
+        return n;
+    }
+    // The last of all processes' times.
+    double latest(double mine) {
+        double last = 0;
+        for (const std::vector<double>& time : nn::gather(team_, {mine}))
+            last = std::max(last, time[0]);
+        return last;
+    }
     static void wait_until(double time) {
         while (seconds() < time) {
         }

@@ -1,10 +1,10 @@
 // Many machines: why the order of a sum matters, the tree, and what each process keeps and sends.
+#include <fstream>
 #include <ostream>
 
 #include "autograd/random.h"
-#include "models/presets.h"
-#include "models/transformer.h"
 #include "nn/exchange.h"
+#include "tests/bench/scaling_model.h"
 #include "tests/chapters/nn.h"
 #include "tests/chapters/print.h"
 
@@ -59,9 +59,10 @@ void sums(std::ostream& out) {
 
 // What a process has of the paper's base model, in MiB.
 void shares(std::ostream& out) {
-    models::TransformerConfig c = models::preset("paper");
-    c.src_vocabulary = c.tgt_vocabulary = 37'000;
-    const double mib = models::least_parameters(c) * sizeof(float) / (1 << 20);
+    std::ifstream in("tests/bench/scaling.txt");
+    const bench::Measured measured = bench::read_measured(in, "tests/bench/scaling.txt");
+    const double mib =
+        static_cast<double>(measured.profile("paper_base_37k").size()) * sizeof(float) / (1 << 20);
     const auto text = [](double x) { return fixed(x, 0); };
     Rows rows = {{"MiB in each process", "weights", "gradients", "Adam's averages", "sent in a step"}};
     for (const int64_t size : {1, 2, 4, 16, 64}) {

@@ -37,7 +37,7 @@ struct Program {
         StackConfig config = small_stack("gpt2");
         config.block.d_model = width;
         const LanguageModel model(config, Rng(1));
-        Run learning(folder, parts_of(model, {{"count.text", "4 5 6"}}, data));
+        Run learning(folder, run_model(model, {{"count.text", "4 5 6"}}, data));
         const auto ids = [](int64_t step) {
             const auto first = static_cast<int32_t>(kFirstFreeId + step % 3);
             return Tokens(1, 3, {first, first + 1, first + 2});
@@ -152,7 +152,7 @@ TEST_CASE("run: a step with a loss that is not a number is not saved", "[models]
     Settings none;
     const RunFolder run("p", {.save = folder / "run", .save_every = 1}, none);
     const LanguageModel model(small_stack("gpt2"), Rng(1));
-    Run learning(run, parts_of(model));
+    Run learning(run, run_model(model));
     learning.begin(10);
     const std::string before = content(run.last());
     for (const nn::StepReport& report : {nn::StepReport{.step = 1, .loss = std::nan("")},

@@ -165,7 +165,7 @@ inline Result alone(const std::string& program, const Words& arguments, const Wi
 inline Words complaints(const Result& result) {
     Words all;
     for (const std::string& line : lines_of(result.err))
-        for (const char* program : {"reverse_task: ", "char_lm: ", "translate: "})
+        for (const char* program : {"reverse_task: ", "char_lm: ", "translate: ", "generate: "})
             if (contains(line, program) && !line.ends_with(" parameters"))
                 all.push_back(line);
     return all;
@@ -229,7 +229,30 @@ struct Programs {
          "--d-ff",       "32",  "--warmup",     "8",   "--steps",  steps, "--average",      "2",
          "--save-every", "5"},
         {"train"}};
-    std::vector<Program> all = {reverse, characters, sentences};
+    Program labels = {"classify",
+                      {"train", "apps/programs/classify/requests.txt", "--epochs", full() ? "40" : "3",
+                       "--batch", "21", "--layers", "1", "--heads", "2", "--d-model", "16", "--validation",
+                       "12", "--patience", "40", "--save-every", "5"},
+                      {"train"}};
+    Program texts = {
+        "generate",
+        {"train", empty_model(), "apps/programs/char_lm/log_book.txt", "--context", "24", "--steps", steps,
+         "--batch", "9", "--layers", "1", "--validate-every", full() ? "50" : "8", "--save-every", "5"},
+        {"train"}};
+    std::vector<Program> all = {reverse, characters, sentences, labels, texts};
+
+    // A model with random weights.
+    std::string empty_model(const std::string& seed = "1") const {
+        const std::string path = folder / ("empty" + seed);
+        if (std::filesystem::exists(path))
+            return path;
+        const Result r = alone(
+            "generate", {"new", path, "apps/programs/char_lm/log_book.txt", "--vocabulary", "300", "--layers",
+                         "2", "--heads", "2", "--d-model", "16", "--context", "32", "--seed", seed});
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+        return path;
+    }
 };
 
 // The files of a run that must have the same bits; the first one exists at any time.

@@ -147,7 +147,7 @@ TEST_CASE("a signal to mpirun: all end, and the run goes on", "[mpi]") {
             job.interrupt(signal);
             const Result r = job.wait(10);
             INFO(r.err);
-            CHECK(r.status != 0);
+            CHECK(complaints(r).size() <= 1);  // the status is mpirun's own: MPICH's is sometimes 0
             endless.check_goes_on(mpi, 2);
         }
 }

@@ -2,6 +2,10 @@
 // what each process keeps.
 #include "nn/data_parallel.h"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "autograd/base/hash.h"
 #include "nn/schedule.h"
 #include "nn/training.h"
@@ -70,13 +74,17 @@ struct Setup {
     int64_t processes = 1, parts = 1, batches = 1;
     DataParallelOptions options = {.bucket = 1000};
     Real dropout = Real(0.2);
+    bool freezes = false;  // the table of embeddings
 };
 
+template <class Member = ThreadTeam>
 Outcome run(const Setup& s, int64_t steps = 3) {
     Outcome first;
-    run_team(s.processes, [&](Team& team) {
+    run_team<Member>(s.processes, [&](Team& team) {
         const LanguageModel model(config(s.dropout), Rng(3));
         Adam adam(parameters(model), {.beta2 = 0.98});
+        if (s.freezes)
+            freeze({adam.parameters()[0]});
         DataParallel parallel(adam, team, s.parts, s.options);
         Outcome mine;
         for (int64_t step = 1; step <= steps; ++step) {
@@ -91,7 +99,7 @@ Outcome run(const Setup& s, int64_t steps = 3) {
             weights.push_back(p.tensor);
         mine.weights = hash_of(weights);
         // Every process has all weights.
-        check_same(team, "weights", std::to_string(mine.weights));
+        check_same(team, "other weights", std::to_string(mine.weights));
         if (!team.leads())
             return parallel.send_state();
         for (std::size_t i = 0; i < adam.state().size(); ++i)
@@ -143,6 +151,45 @@ TEST_CASE("data parallel: buckets and overlap change nothing", "[nn][team][bits]
             CAPTURE(bucket, overlaps);
             CHECK(run({3, 5, 1, {bucket, overlaps}}) == one);
         }
+}
+
+TEST_CASE("data parallel: messages that arrive at once change nothing", "[nn][team][bits]") {
+    const Outcome one = run({1, 5});
+    for (const int64_t processes : {2, 3, 5})
+        CHECK(run<EagerTeam>({processes, 5}) == one);
+}
+
+TEST_CASE("data parallel: buckets are sent while backward goes on", "[nn][team]") {
+    for (const bool overlaps : {true, false}) {
+        std::vector<Traffic> traffic(3);
+        run_team(3, [&](Team& team) {
+            const LanguageModel model(config(0), Rng(3));
+            Adam adam(parameters(model));
+            DataParallel parallel(adam, team, 3, {1000, overlaps});
+            parallel.backward(1, Rng(5), loss_of(model));
+            traffic[static_cast<std::size_t>(team.rank())] = parallel.traffic();
+            parallel.step(0.01);
+        });
+        for (const Traffic& t : traffic) {
+            CAPTURE(overlaps, t.first_sent, t.backward_ended);
+            CHECK(t.bytes > 0);
+            CHECK((t.first_sent < t.backward_ended) == overlaps);
+        }
+    }
+}
+
+// Nobody owns what does not learn, and its state is zeros on any number of processes.
+TEST_CASE("data parallel: frozen parameters", "[nn][team][bits]") {
+    const Setup frozen = {.parts = 3, .freezes = true};
+    const Outcome one = run(frozen);
+    CHECK(one.weights != run({.parts = 3}).weights);
+    for (const int64_t processes : {2, 3}) {
+        // Memory that was in use before is not zeros.
+        { const std::vector<Tensor> used(4, Tensor::full({3000, 64}, 7)); }
+        Setup s = frozen;
+        s.processes = processes;
+        CHECK(run(s) == one);
+    }
 }
 
 // Parts change the order of sums, and nothing else.
@@ -207,6 +254,69 @@ TEST_CASE("data parallel: each process keeps its share of the optimizer's state"
         }
         CHECK(sum == all);
     }
+}
+
+TEST_CASE("data parallel: between steps, only weights and the optimizer's state are kept", "[nn][team]") {
+    for (const Setup& s : {Setup{1, 4}, Setup{3, 3}, Setup{3, 7}}) {
+        std::vector<int64_t> in_use;  // of all processes: before a step, after backward, after the step
+        run_team(s.processes, [&](Team& team) {
+            const LanguageModel model(config(0), Rng(3));
+            Adam adam(parameters(model), {});
+            DataParallel parallel(adam, team, s.parts, s.options);
+            const auto count = [&] {
+                team.barrier();
+                if (team.leads())
+                    in_use.push_back(autograd::storage_statistics().bytes_in_use);
+                team.barrier();
+            };
+            count();
+            parallel.backward(1, Rng(5), loss_of(model));
+            count();
+            parallel.step(0.01);
+            count();
+        });
+        CHECK(in_use[1] > in_use[0]);
+        CHECK(in_use[2] == in_use[0]);
+    }
+}
+
+// Its last process takes a while to notice what has arrived.
+struct LateTeam : ThreadTeam {
+    using ThreadTeam::ThreadTeam;
+    struct Late : Transfer {
+        explicit Late(std::unique_ptr<Transfer> of) : transfer(std::move(of)) {}
+        bool is_done() override { return transfer->is_done(); }
+        void wait() override {
+            transfer->wait();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            ++noticed;
+        }
+        std::unique_ptr<Transfer> transfer;
+    };
+    std::unique_ptr<Transfer> transfer(int64_t tag, const std::vector<Message>& send,
+                                       const std::vector<Message>& receive) override {
+        std::unique_ptr<Transfer> transfer = ThreadTeam::transfer(tag, send, receive);
+        if (rank() + 1 < size())
+            return transfer;
+        ++begun;
+        return std::make_unique<Late>(std::move(transfer));
+    }
+    static inline std::atomic<int> begun, noticed;
+};
+
+TEST_CASE("data parallel: no process leaves a step before all have the new weights", "[nn][team]") {
+    std::vector<int> begun(2), noticed(2);
+    run_team<LateTeam>(3, [&](Team& team) {
+        const LanguageModel model(config(0), Rng(3));
+        Adam adam(parameters(model), {});
+        DataParallel parallel(adam, team, 3);
+        parallel.backward(1, Rng(5), loss_of(model));
+        parallel.step(0.01);
+        if (const auto r = static_cast<std::size_t>(team.rank()); r < 2)
+            begun[r] = LateTeam::begun, noticed[r] = LateTeam::noticed;
+    });
+    CHECK(begun[0] > 0);
+    CHECK(noticed == begun);
 }
 
 TEST_CASE("data parallel: sends what a ring sends", "[nn][team]") {

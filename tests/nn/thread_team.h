@@ -82,50 +82,75 @@ public:
     }
     std::unique_ptr<nn::Transfer> transfer(int64_t tag, const std::vector<nn::Message>& send,
                                            const std::vector<nn::Message>& receive) override {
-        return std::make_unique<Letters>(*this, tag, send, receive);
+        return std::make_unique<Letters>(*this, tag, send, receive, is_eager());
     }
     void abort(int) override {
         mail_.abort();
         throw std::runtime_error("aborted");
     }
 
+protected:
+    virtual bool is_eager() const { return false; }
+
 private:
     static constexpr int64_t kGather = -1;
     static std::size_t size_of(int64_t n) { return static_cast<std::size_t>(n); }
 
-    // What is sent is read when the transfer is done, not when it begins, as a network may do: whoever
-    // changes the memory too early gets wrong results.
+    // What is sent is read when somebody waits, not when the transfer begins, as a network may do: whoever
+    // changes the memory too early gets wrong results. An eager one is the other extreme.
     class Letters : public nn::Transfer {
     public:
         Letters(ThreadTeam& team, int64_t tag, std::vector<nn::Message> send,
-                std::vector<nn::Message> receive)
-            : team_(team), tag_(tag), send_(std::move(send)), receive_(std::move(receive)) {}
-        bool is_done() override { return false; }
+                std::vector<nn::Message> receive, bool eager)
+            : team_(team), tag_(tag), send_(std::move(send)), receive_(std::move(receive)), eager_(eager) {
+            if (eager)
+                send_all();
+        }
+        bool is_done() override { return eager_ && receive_some(false); }
         void wait() override {
+            send_all();
+            receive_some(true);
+        }
+
+    private:
+        void send_all() {
             for (const nn::Message& m : std::exchange(send_, {}))
                 team_.mail_.send(team_.rank_, m.process, tag_,
                                  std::string(static_cast<const char*>(m.at), size_of(m.bytes)));
-            for (const nn::Message& m : std::exchange(receive_, {})) {
+        }
+        // In order, as messages with one tag arrive. Returns whether that was all.
+        bool receive_some(bool waits) {
+            for (; received_ < receive_.size(); ++received_) {
+                const nn::Message& m = receive_[received_];
                 std::string bytes;
-                team_.mail_.receive(m.process, team_.rank_, tag_, bytes, true);
+                if (!team_.mail_.receive(m.process, team_.rank_, tag_, bytes, waits))
+                    return false;
                 if (static_cast<int64_t>(bytes.size()) != m.bytes)
                     throw std::runtime_error("a message of another size than expected");
                 std::memcpy(m.at, bytes.data(), bytes.size());
             }
+            return true;
         }
 
-    private:
         ThreadTeam& team_;
         int64_t tag_;
         std::vector<nn::Message> send_, receive_;
+        std::size_t received_ = 0;
+        bool eager_;
     };
 
     Mail& mail_;
     int64_t rank_;
 };
 
-// Runs body(team) in so many threads; rethrows the first exception.
-template <class Body>
+// Messages leave when they are sent, and have arrived as soon as somebody asks.
+class EagerTeam : public ThreadTeam {
+    using ThreadTeam::ThreadTeam;
+    bool is_eager() const override { return true; }
+};
+
+// Runs body(team) in so many threads, each with a Member of the team; rethrows the first exception.
+template <class Member = ThreadTeam, class Body>
 void run_team(int64_t size, const Body& body) {
     Mail mail(size);
     std::exception_ptr error;
@@ -133,7 +158,7 @@ void run_team(int64_t size, const Body& body) {
     std::vector<std::thread> threads;
     for (int64_t r = 0; r < size; ++r)
         threads.emplace_back([&, r] {
-            ThreadTeam team(mail, r);
+            Member team(mail, r);
             try {
                 body(team);
             } catch (...) {

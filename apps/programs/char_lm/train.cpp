@@ -41,7 +41,7 @@ bool train(const models::Writer& w, const Corpus& corpus, const std::vector<std:
 
     nn::TrainingOptions options = training_options(s);
     options.validation_loss = [&] { return kit::measure(w.model, some, models::kPad, folder.team()).nats; };
-    models::Run run(folder, models::parts_of(w.model, w.metadata(), models::text::fingerprint(texts)), {},
+    models::Run run(folder, models::run_model(w.model, w.metadata(), models::text::fingerprint(texts)), {},
                     options.adam);
     kit::Batches batches(corpus.training, corpus.lines, context, models::kPad,
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));

@@ -22,12 +22,16 @@ using autograd::join;
 using models::Labeller;
 using models::text::has_text;
 
-Confusion evaluate(const Labeller& l, const std::vector<Example>& examples) {
+Confusion evaluate(const Labeller& l, const std::vector<Example>& examples, nn::Team& team) {
+    const auto predicted = nn::shared_ranges(team, std::ssize(examples), [&](int64_t begin, int64_t end) {
+        const std::vector<Example> some(examples.begin() + begin, examples.begin() + end);
+        return autograd::mapped(l.probabilities(autograd::mapped(some, &Example::text)), [](const auto& p) {
+            return static_cast<double>(std::max_element(p.begin(), p.end()) - p.begin());
+        });
+    });
     Confusion c(l.labels);
-    const std::vector<std::vector<double>> p = l.probabilities(autograd::mapped(examples, &Example::text));
     for (std::size_t i = 0; i < examples.size(); ++i)
-        c.add(index_of(examples[i], l.labels),
-              static_cast<std::size_t>(std::max_element(p[i].begin(), p[i].end()) - p[i].begin()));
+        c.add(index_of(examples[i], l.labels), static_cast<std::size_t>(predicted[i]));
     return c;
 }
 

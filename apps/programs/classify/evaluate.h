@@ -5,6 +5,7 @@
 
 #include "apps/programs/classify/data.h"
 #include "models/labeller.h"
+#include "nn/team.h"
 
 namespace plaingrad::classify {
 
@@ -24,7 +25,8 @@ struct Confusion {
     double accuracy() const { return static_cast<double>(right) / static_cast<double>(total); }
 };
 
-Confusion evaluate(const models::Labeller& l, const std::vector<Example>& examples);
+Confusion evaluate(const models::Labeller& l, const std::vector<Example>& examples,
+                   nn::Team& team = nn::alone());
 void print(const Confusion& c);  // to standard output
 
 // Says on standard error how many texts are longer than the model reads, if any.

@@ -32,7 +32,7 @@ void demo_command(kit::Options& options) {
     const models::Labeller l = new_labeller(corpus, collect_labels(corpus.training, "built in"), s);
     train(l, corpus, s, folder);
     std::cout << "On sentences worded differently from those learned:\n";
-    const Confusion c = evaluate(l, corpus.held_out);
+    const Confusion c = evaluate(l, corpus.held_out, folder.team());
     print(c);
     std::cout << '\n';
     for (std::size_t i = 0; i < corpus.held_out.size(); i += 5) {
@@ -40,7 +40,7 @@ void demo_command(kit::Options& options) {
         std::cout << "  " << text << "  ->  " << l(text)[0].name << '\n';
     }
     kit::flush_output();
-    check(c.accuracy() >= 0.9, "less than 90 % of the held-out sentences came out right");
+    kit::check_result(c.accuracy() >= 0.9, "less than 90 % of the held-out sentences came out right");
 }
 
 // --validation as a number of lines, or as a file.
@@ -77,7 +77,7 @@ void train_on(const std::string& path, const Settings& s, const models::RunFolde
     if (corpus.held_out.empty())
         kit::say(kit::name() + ": no lines are held out, so nothing is measured; --validation N holds out N");
     else
-        print(evaluate(l, corpus.held_out));
+        print(evaluate(l, corpus.held_out, folder.team()));
 }
 
 void train_command(kit::Options& options) {

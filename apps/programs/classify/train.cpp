@@ -72,9 +72,8 @@ nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settin
 
 // The mean of -log p(label). Each process of the team reads some of the texts.
 double loss_of(const Labeller& l, const std::vector<Example>& examples, nn::Team& team) {
-    const auto logs = [&](int64_t part) {
-        const nn::PartSum range = nn::parts_of(part, team.size(), std::ssize(examples));
-        const std::vector<Example> some(examples.begin() + range.begin, examples.begin() + range.end);
+    const auto logs = [&](int64_t begin, int64_t end) {
+        const std::vector<Example> some(examples.begin() + begin, examples.begin() + end);
         const std::vector<std::vector<double>> p = l.probabilities(autograd::mapped(some, &Example::text));
         std::vector<double> all;
         for (std::size_t i = 0; i < some.size(); ++i)
@@ -82,7 +81,7 @@ double loss_of(const Labeller& l, const std::vector<Example>& examples, nn::Team
         return all;
     };
     double sum = 0;
-    for (const double log : nn::shared_numbers(team, team.size(), logs))
+    for (const double log : nn::shared_ranges(team, std::ssize(examples), logs))
         sum -= log;
     return sum / static_cast<double>(examples.size());
 }
@@ -122,14 +121,14 @@ Labeller from_nothing(const Corpus& corpus, const std::vector<std::string>& labe
     return l;
 }
 
-models::RunParts parts_of(const Labeller& l, const Settings& s, const std::string& data,
-                          const models::RunFolder& folder) {
+models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::string& data,
+                              const models::RunFolder& folder) {
     if (!l.tokenizer)
-        return models::parts_of(l.model, l.metadata(), data);
+        return models::run_model(l.model, l.metadata(), data);
     models::hugging_face::Config config = models::hugging_face::Folder(s.from).config;
     config.head = models::hugging_face::Head::classifier;
     config.labels = l.labels;
-    return kit::parts_for_others(l.model, data, folder, s.from, config);
+    return kit::run_model_for_others(l.model, data, folder, s.from, config);
 }
 
 }  // namespace
@@ -166,7 +165,7 @@ bool train(const Labeller& l, const Corpus& corpus, const Settings& s, const mod
         texts.emplace_back();  // marks the end of the part
     }
     const std::string data = models::text::fingerprint(texts, ids);
-    models::Run run(folder, parts_of(l, s, data, folder), {}, options.adam);
+    models::Run run(folder, run_model_of(l, s, data, folder), {}, options.adam);
     const auto batch = [&](int64_t step) { return examples(l, corpus.training, s, step); };
     return kit::train(
         run,

@@ -127,6 +127,12 @@ void train_command(kit::Options& options) {
     train(s, folder);
 }
 
+void print_folder(const std::string& path) {
+    const models::StackConfig c = open_model(path, "").model.config;
+    kit::print_sizes(path, "bert", c);
+    std::cout << "text: tokens, vocabulary " << kit::grouped(c.vocabulary) << '\n';
+}
+
 void new_command(kit::Options& options) {
     kit::NewModel s;
     add_new_options(options, s);
@@ -140,5 +146,6 @@ int main(int argc, char** argv) {
     return kit::run_program("fill", argc, argv,
                             {{"", "fills gaps in texts with a masked language model", fill_command},
                              {"train", "trains a model further on texts", train_command},
-                             {"new", "makes a model with random weights, to be trained", new_command}});
+                             {"new", "makes a model with random weights, to be trained", new_command},
+                             kit::info_command<TrainSettings>("fill", add_train_options, print_folder)});
 }

@@ -160,8 +160,8 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
         s, s.seed, {.weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
     options.validation_loss = [&] { return measure(f, held_out, folder.team()).nats; };
     models::Run run(folder,
-                    kit::parts_for_others(f.model, data, folder, s.words[0],
-                                          models::hugging_face::Folder(s.words[0]).config),
+                    kit::run_model_for_others(f.model, data, folder, s.words[0],
+                                              models::hugging_face::Folder(s.words[0]).config),
                     {}, options.adam);
     kit::say(join(kit::counted(learned, "piece"), " of lines to learn from, ", all - learned, " held out"));
     kit::Batches batches(rows, true, context, pad, rng.fork("batches"));

@@ -50,21 +50,21 @@ Sequence joined(const models::Writer& w, const std::vector<kit::File>& files) {
 
 // The last tenth is held out. If these are many pieces, only every so many of them are measured, as a large
 // model takes long.
-struct Parts {
+struct Split {
     std::vector<Sequence> training, held_out;
 };
-Parts split(const Sequence& text, int64_t context, const std::string& where) {
+Split split(const Sequence& text, int64_t context, const std::string& where) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.size() * 9 / 10);
     check(end - text.begin() > context && text.end() - end > 1, where, ": a text of ",
           kit::counted(std::ssize(text), "token"), "; --context ", context,
           " needs more, as a tenth is held out");
     constexpr int64_t kEnough = 16'384;  // tokens
     const auto every = static_cast<std::size_t>(1 + (text.end() - end) / kEnough);
-    Parts parts = {{{text.begin(), end}}, {}};
+    Split result = {{{text.begin(), end}}, {}};
     const std::vector<Sequence> all = kit::cut({{end, text.end()}}, context);
     for (std::size_t i = 0; i < all.size(); i += every)
-        parts.held_out.push_back(all[i]);
-    return parts;
+        result.held_out.push_back(all[i]);
+    return result;
 }
 
 // Freezes all but the last `layers` layers and the final norm: the tables of tokens and positions, the output
@@ -85,12 +85,12 @@ std::vector<nn::NamedParameter> learning(const LanguageModel& model, int64_t lay
     return parameters;
 }
 
-models::RunParts parts_of(const LanguageModel& model, const TrainSettings& s, const std::string& data,
-                          const models::RunFolder& folder) {
-    models::RunParts parts = kit::parts_for_others(model, data, folder, s.words[0],
-                                                   models::hugging_face::Folder(s.words[0]).config);
-    parts.parameters = learning(model, s.layers);
-    return parts;
+models::RunModel run_model_of(const LanguageModel& model, const TrainSettings& s, const std::string& data,
+                              const models::RunFolder& folder) {
+    models::RunModel result = kit::run_model_for_others(model, data, folder, s.words[0],
+                                                        models::hugging_face::Folder(s.words[0]).config);
+    result.parameters = learning(model, s.layers);
+    return result;
 }
 
 std::string in_words(const kit::Measured& loss) {
@@ -111,7 +111,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     kit::check_usage(context <= most, "--context ", context, ": the model takes only ", most);
     const std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes);
     const Sequence ids = joined(w, files);
-    const Parts text = split(ids, context, files[0].name);
+    const Split text = split(ids, context, files[0].name);
     const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
     const auto held_out = [&] { return kit::measure(model, text.held_out, pad, folder.team()); };
 
@@ -119,8 +119,8 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
         s, s.seed, {.beta2 = 0.999, .weight_decay = 0.01, .decoupled = true, .decay_matrices_only = true});
     options.validation_loss = [&] { return held_out().nats; };
     const std::string data = models::text::fingerprint(autograd::mapped(files, &kit::File::text), {ids});
-    models::Run run(folder, parts_of(model, s, data, folder), {}, options.adam);
-    const int64_t all = nn::parameter_count(model), learns = nn::parameter_count(run.parts.parameters);
+    models::Run run(folder, run_model_of(model, s, data, folder), {}, options.adam);
+    const int64_t all = nn::parameter_count(model), learns = nn::parameter_count(run.model.parameters);
     kit::say(
         join(kit::counted(std::ssize(text.training[0]), "token"), " to learn from",
              learns < all ? "; " + kit::counted(learns, "parameter") + " learn, the others are frozen" : ""));

@@ -75,7 +75,7 @@ public:
     explicit Learner(const Job& job)
         : Job(job),
           cursor_(corpus, codec, s.batch_tokens, s.bpe_dropout, static_cast<uint64_t>(s.seed)),
-          run_(folder, models::parts_of(model, codec.metadata(), data()), hooks(),
+          run_(folder, models::run_model(model, codec.metadata(), data()), hooks(),
                {.beta2 = 0.98, .eps = 1e-8}) {
         if (folder.resumes())
             resume();
