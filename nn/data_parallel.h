@@ -124,9 +124,8 @@ private:
     // begin_part.
     std::size_t into_ = 0, additions_ = 0;
     bool is_last_ = false;
-    std::vector<std::size_t>
-        incomplete_;                   // [bucket]: how many of its parameters still wait for their gradient
-    std::vector<std::size_t> unread_;  // [parameter]: how many buckets still have to read its gradient
+    std::vector<std::size_t> incomplete_;  // [bucket]: how many of its parameters have no gradient yet
+    std::vector<std::size_t> unread_;      // [parameter]: how many buckets still have to read its gradient
 
     std::vector<bool> has_gradient_;      // of each parameter
     std::vector<StretchGrad> gradients_;  // of the own share

@@ -70,9 +70,8 @@ private:
     const std::vector<NamedParameter>& parameters_;
     const std::vector<Bucket>& buckets_;
     Team& team_;
-    std::vector<std::vector<PartSum>> sums_of_each_;  // [process]: what it sends
-    std::vector<std::pair<std::size_t, std::size_t>>
-        additions_;  // (to, from), which number all of these sums
+    std::vector<std::vector<PartSum>> sums_of_each_;              // [process]: what it sends
+    std::vector<std::pair<std::size_t, std::size_t>> additions_;  // (to, from), numbers of these sums
     std::vector<Piece> pieces_;
     double start_ = 0;
     Traffic traffic_;

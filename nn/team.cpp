@@ -70,9 +70,8 @@ std::unique_ptr<Team> join_team() {
     std::unique_ptr<Team> team = join_mpi();
     check(team != nullptr, "mpirun has started ",
           started == 0 ? "an unknown number of" : std::to_string(started),
-          " processes, but this program was built without MPI: each would train alone, and write into the "
-          "same ",
-          "folder; build it with `make MPI=1`");
+          " processes, but this program was built without MPI: each would train alone, and write into "
+          "the same folder; build it with `make MPI=1`");
     check(started == 0 || team->size() == started, "mpirun has started ", started,
           " processes, but MPI sees ", team->size(),
           ": this mpirun belongs to another MPI than the one that the program was built with; ",

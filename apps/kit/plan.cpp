@@ -54,10 +54,9 @@ double activation_bytes(const models::TransformerConfig& c, int64_t tokens) {
 
 static void check_available(double bytes, const std::string& what, const char* advice) {
     const double there = available_memory();
-    autograd::check(bytes<there, what, ", but only ", mib(there), " MiB are available", processes_here()> 1
-                        ? join(" to each of ", processes_here(), " processes here")
-                        : "",
-                    "; ", advice);
+    const int sharing = processes_here();
+    const std::string whom = sharing > 1 ? join(" to each of ", sharing, " processes here") : "";
+    autograd::check(bytes < there, what, ", but only ", mib(there), " MiB are available", whom, "; ", advice);
 }
 
 void check_heads(int64_t d_model, int64_t heads) {

@@ -56,6 +56,6 @@ void say(const std::string& text, int descriptor = 2);
 void announce(const std::string& program, int64_t parameters, autograd::Precision precision = {});
 
 int terminal_width(int descriptor);  // columns; 80 for what is no terminal
-bool is_terminal(int descriptor);    // false under mpirun, which may make one of a pipe
+bool is_terminal(int descriptor);    // false under mpirun, which may hand out a terminal of its own
 
 }  // namespace plaingrad::kit

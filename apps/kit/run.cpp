@@ -52,9 +52,8 @@ void add_run_options(Options& options, models::RunSettings& run) {
         .this_call();
     options
         .add("--parts", "N",
-             "cut each batch into N parts, which the processes of mpirun share; the result depends on N, not "
-             "on "
-             "them; 0: one for each process",
+             "cut each batch into N parts, which the processes of mpirun share; the result depends on N, "
+             "not on them; 0: one for each process",
              run.parts, {.max = 4096})
         .new_run();
     options.add_precision(run.precision);

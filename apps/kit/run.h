@@ -6,7 +6,7 @@
 //     options.parse();
 //     const models::RunFolder folder("classify", s.run, options);  // with --resume, restores `s`
 //     const Classifier model(...);
-//     models::Run run(folder, models::run_model(model));            // and the weights of `model`
+//     models::Run run(folder, models::run_model(model));           // and the weights of `model`
 //     if (kit::train(run, loss_of, training_options, plan))        // false if --stop-after ended it
 //         test(model);
 #pragma once

@@ -27,9 +27,8 @@ struct Way {
 struct WayTimes {
     double step = 0;
     double not_computing = 0;  // share of a step spent on copying, starting, polling, waiting and gathering
-    double slower =
-        0;  // share of a step: waiting for the process that computed longest; part of not_computing
-    double copying = 0;  // gradients and weights, and adding them up
+    double slower = 0;         // the part of it spent waiting for the process that computed longest
+    double copying = 0;        // gradients and weights, and adding them up
     double starting = 0, polling = 0, waiting = 0, gathering = 0;  // see Calls
     double first_sent = 0, backward_ended = 0;
     double spread = 0;  // of the computing times of two processes: their standard deviation over their mean

@@ -119,9 +119,8 @@ std::string prediction(const Measured& m, const SimulationSettings& s) {
                 continue;
             text += title(m, p, scaling, s);
             text +=
-                "   nodes     step ms  efficiency  computing  copies  network  slowest  MiB sent  memory MiB "
-                " "
-                "of it Adam";
+                "   nodes     step ms  efficiency  computing  copies  network  slowest  MiB sent"
+                "  memory MiB  of it Adam";
             const int64_t steps = is_big ? kStepsOfBig : kStepsOfBase;
             if (scaling == Scaling::paper)
                 text += formatted("  days for %lld,000 steps", static_cast<long long>(steps / 1000));

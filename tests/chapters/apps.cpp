@@ -182,8 +182,7 @@ std::string step_figure() {
         "A training step: forward in blue, backward in orange",
         "The encoder reads the source, the decoder reads the shifted target and attends to both; the loss "
         "compares its logits with the target. Gradients flow back the same way, to decoder and encoder, and "
-        "Adam "
-        "moves the weights of both.",
+        "Adam moves the weights of both.",
         d);
 }
 
