@@ -7,6 +7,10 @@ BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench
 BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
 CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
 CURVE_OBJ  := $(CURVES:%=$(OBJ)/tests/curves/%.o)
+# The instruments of `make trust`: programs, and scripts.
+TRUST_SHARED  := $(addprefix tests/trust/,instrument.cpp table.cpp)
+TRUST_PROGRAM := $(patsubst tests/trust/%.cpp,%,$(filter-out $(TRUST_SHARED) tests/trust/test_%,$(sort $(wildcard tests/trust/*.cpp))))
+TRUST_SCRIPT  := $(patsubst tests/trust/%.sh,%,$(filter-out %/trust.sh,$(sort $(wildcard tests/trust/*.sh))))
 CHAPTER_OBJ = $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/chapters/test_% $(SHARED_SRC),$(wildcard tests/chapters/*.cpp)))
 # The tests with gradient checks: the double build compiles only these.
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
@@ -14,9 +18,10 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp tests/mpi/%,$(call find,tests,[!t]*.cpp)) \
+SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp tests/mpi/% tests/trust/%,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp)) \
-              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_parts.cpp scaling_tables.cpp))
+              $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_parts.cpp scaling_tables.cpp)) \
+              $(wildcard tests/trust/table.cpp)
 SHARED_OBJ := $(SHARED_SRC:%.cpp=$(TEST_IN)/%.o) $(TEST_IN)/tests/figures/stylesheet.o
 MAIN       ?= $(TEST_IN)/tests/main.o
 TEST_OBJ   := $(TEST_SRC:%.cpp=$(TEST_IN)/%.o)
@@ -180,6 +185,29 @@ test-mpi: export PLAINGRAD_MPI_FULL := $(or $(FULL),0)
 test-mpi: export PLAINGRAD_MULTI30K := $(DATA)
 test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI that is there, five minutes: FULL=1, half an hour; DATA=
 	+@MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/test_mpi' '$(or $(TESTS),[mpi])' reverse_task char_lm translate classify generate check_team
+
+# ---- Trust --------------------------------------------------------------------------------------
+
+TRUST_OBJ := $(TRUST_SHARED:%.cpp=$(OBJ)/%.o)
+$(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $(TRUST_OBJ) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB) $(LIBS) -o $@
+# They compute a lot.
+$(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): TEST_OPT = -O2
+ifneq ($(PCH),no)
+$(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): | $(OUT)/std.h.gch
+endif
+-include $(patsubst %,$(OBJ)/tests/trust/%.d,$(TRUST_PROGRAM)) $(TRUST_OBJ:.o=.d)
+
+# The numbers that the README shows are kept; others stay in the build.
+TRUST_SCALE := $(or $(TRUST),sample)
+TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)
+INSTRUMENTS := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
+.PHONY: trust
+trust: export PLAINGRAD_APPS := $(APPS_IN)
+trust: $(TRUST_PROGRAM:%=$(OUT)/trust/%) $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1
+	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
+	    '$(COMPILER)' $(or $(ONLY),$(INSTRUMENTS))
 
 # ---- Fuzzing ------------------------------------------------------------------------------------
 

@@ -1,0 +1,34 @@
+#include "tests/trust/instrument.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "apps/kit/options.h"
+#include "apps/kit/program.h"
+
+namespace plaingrad::trust {
+
+void Instrument::figure(const std::string& name, double value, const std::string& detail) const {
+    std::printf("figure %s %.10g%s%s\n", name.c_str(), value, detail.empty() ? "" : " ", detail.c_str());
+    std::fflush(stdout);
+}
+
+int run(const std::string& name, const std::string& summary, int argc, char** argv,
+        const std::function<void(const Instrument& trust)>& measure) {
+    return kit::run(name, argv[0], [&] {
+        std::string scale = "quick";
+        int64_t seed = 1;
+        kit::Options options({"build/trust/" + name, summary});
+        options.add("--scale", "how many cases", scale, {"quick", "sample", "long"});
+        options.add("--seed", "N", "which cases", seed, {.max = 1'000'000'000});
+        options.add_threads();
+        options.parse(argc, argv);
+        measure({scale == "long"     ? Scale::full
+                 : scale == "sample" ? Scale::sample
+                                     : Scale::quick,
+                 static_cast<uint64_t>(seed)});
+        return 0;
+    });
+}
+
+}  // namespace plaingrad::trust

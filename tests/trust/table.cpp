@@ -1,0 +1,188 @@
+#include "tests/trust/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <istream>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include "apps/kit/text.h"
+#include "autograd/base/check.h"
+
+namespace plaingrad::trust {
+
+using autograd::check;
+using autograd::join;
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+    const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
+    return begin == text.npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+std::vector<std::string> split(const std::string& line, char at) {
+    std::vector<std::string> parts(1);
+    for (const char c : line)
+        c == at ? (void)parts.emplace_back() : parts.back().push_back(c);
+    for (std::string& part : parts)
+        part = trimmed(part);
+    return parts;
+}
+
+double number_of(const std::string& text, const std::string& where) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    check(error == std::errc() && at == end, where, ": expected a number, got '", text, "'");
+    return value;
+}
+
+// 100000 as 100,000; 0.0000012 as 1.2e-06.
+std::string shown(double value) {
+    if (std::isfinite(value) && value == std::floor(value) && std::fabs(value) < 1e15)
+        return kit::grouped(static_cast<int64_t>(value));
+    std::ostringstream text;
+    text.precision(3);
+    text << value;
+    return std::isnan(value) ? "nan" : text.str();
+}
+
+std::string shown(const Asked& a, Scale scale) {
+    return join(a.relation == '>' ? "at least " : a.relation == '<' ? "at most " : "", shown(a.value(scale)));
+}
+
+const Result* result_of(const Asked& a, const std::vector<Result>& results) {
+    const std::string instrument = a.name.substr(0, a.name.find('.'));
+    const auto at = std::find_if(results.begin(), results.end(),
+                                 [&](const Result& r) { return r.instrument == instrument; });
+    return at == results.end() ? nullptr : &*at;
+}
+
+struct Judged {
+    std::string shown, why;
+    bool is_good = false;
+};
+Judged judged(const Asked& a, const Result* result, Scale scale) {
+    if (result == nullptr)
+        return {"-", "not measured"};
+    const auto figure = result->figures.find(a.name);
+    if (figure == result->figures.end())
+        return {"-", result->ended ? "not printed" : "the instrument did not end"};
+    const auto& [value, detail] = figure->second;
+    return {shown(value), detail, a.holds(value, scale) && result->ended};
+}
+
+}  // namespace
+
+double Asked::value(Scale scale) const {
+    return scale == Scale::quick ? quick : scale == Scale::sample ? sample : full;
+}
+
+bool Asked::holds(double measured, Scale scale) const {
+    const double limit = value(scale);
+    return relation == '>' ? measured >= limit : relation == '<' ? measured <= limit : measured == limit;
+}
+
+std::vector<Asked> read_asked(std::istream& in, const std::string& where) {
+    std::vector<Asked> all;
+    std::set<std::string> names;
+    int64_t number = 0;
+    for (std::string line; std::getline(in, line);) {
+        const std::string here = join(where, ":", ++number);
+        if (trimmed(line).empty() || line[0] == '#')
+            continue;
+        const std::vector<std::string> parts = split(line, '|');
+        check(parts.size() == 4, here, ": expected 'name | what | relation value | peers', got '", line, "'");
+        check(parts[2].size() > 1 && std::string("><=").find(parts[2][0]) != std::string::npos, here,
+              ": expected >, < or = and a value, got '", parts[2], "'");
+        check(names.insert(parts[0]).second, here, ": '", parts[0], "' is there twice");
+        const std::vector<std::string> values = split(parts[2].substr(1), '/');
+        check(values.size() == 1 || values.size() == 3, here,
+              ": expected a value, or one for each of quick, ", "sample and long, got '", parts[2], "'");
+        Asked a = {.name = parts[0], .what = parts[1], .relation = parts[2][0], .peers = parts[3]};
+        a.quick = number_of(values[0], here);
+        a.sample = number_of(values[values.size() / 2], here);
+        a.full = number_of(values.back(), here);
+        all.push_back(a);
+    }
+    return all;
+}
+
+std::vector<Result> read_results(std::istream& in, const std::string& where) {
+    std::vector<Result> all;
+    int64_t number = 0;
+    for (std::string line; std::getline(in, line);) {
+        const std::string here = join(where, ":", ++number);
+        std::istringstream words(line);
+        std::string kind, rest;
+        words >> kind;
+        std::getline(words >> std::ws, rest);
+        if (kind == "instrument") {
+            std::erase_if(all, [&](const Result& r) { return r.instrument == rest; });
+            all.push_back({.instrument = rest});
+            continue;
+        }
+        if (all.empty())
+            continue;
+        Result& r = all.back();
+        if (kind == "date")
+            r.date = rest;
+        else if (kind == "compiler")
+            r.compiler = rest;
+        else if (kind == "processor")
+            r.processor = rest;
+        else if (kind == "seed")
+            r.seed = rest;
+        else if (kind == "ended") {
+            r.ended = true;
+            r.seconds = number_of(rest, here);
+        } else if (kind == "figure") {
+            std::istringstream figure(rest);
+            std::string name, value, detail;
+            figure >> name >> value;
+            std::getline(figure >> std::ws, detail);
+            r.figures[name] = {number_of(value, here), detail};
+        }
+    }
+    return all;
+}
+
+int print_table(std::ostream& out, const std::vector<Asked>& asked, const std::vector<Result>& results,
+                Scale scale, Format format) {
+    const bool is_text = format == Format::text;
+    int missed = 0;
+    std::string instrument;
+    if (!is_text)
+        out << "| figure | asked | measured | peers |\n|---|---:|---:|---|\n";
+    for (const Asked& a : asked) {
+        const Result* const result = result_of(a, results);
+        const Judged j = judged(a, result, scale);
+        missed += j.is_good ? 0 : 1;
+        if (!is_text) {
+            out << "| " << a.what << " | " << shown(a, scale) << " | " << j.shown << (j.is_good ? "" : " ✗")
+                << " | " << a.peers << " |\n";
+            continue;
+        }
+        if (const std::string mine = a.name.substr(0, a.name.find('.')); mine != instrument) {
+            instrument = mine;
+            out << '\n' << instrument;
+            if (result != nullptr)
+                out << ": " << result->date << ", " << result->compiler << ", " << result->processor
+                    << ", seed " << result->seed << ", " << shown(std::round(result->seconds)) << " s";
+            out << '\n';
+        }
+        out << (j.is_good ? "  ok    " : "  NOT   ") << a.what << ": " << j.shown
+            << " (asked: " << shown(a, scale) << (a.peers.empty() ? "" : "; peers: " + a.peers) << ")"
+            << (j.is_good || j.why.empty() ? "" : "  " + j.why) << '\n';
+    }
+    if (is_text)
+        out << '\n'
+            << asked.size() - static_cast<std::size_t>(missed) << " of " << asked.size()
+            << " figures are as asked\n";
+    return missed;
+}
+
+}  // namespace plaingrad::trust

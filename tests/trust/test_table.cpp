@@ -1,0 +1,109 @@
+// The table of `make trust`: what is not as asked must be told, and every row of figures.txt have its
+// instrument.
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+
+#include "autograd/base/check.h"
+#include "tests/catch.h"
+#include "tests/trust/table.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace trust;      // NOLINT
+using tests::contains;
+
+namespace {
+
+std::vector<Asked> asked(const std::string& text) {
+    std::istringstream in(text);
+    return read_asked(in, "figures.txt");
+}
+std::vector<Result> results(const std::string& text) {
+    std::istringstream in(text);
+    return read_results(in, "results.txt");
+}
+std::string complaint(const std::function<void()>& f) {
+    try {
+        f();
+    } catch (const autograd::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+const std::string kAsked =
+    "# a comment\n\n"
+    "matmul.cases | products | > 10 / 100 / 1000 | Netlib 27,783\n"
+    "matmul.wrong | differences | = 0 | \n"
+    "math.exp | exp, ulp | < 2 | JAX 1.5\n";
+const std::string kResults =
+    "instrument matmul\ndate 2026-11-24\ncompiler g++ 12\nprocessor Zen 5\nseed 7\n"
+    "some words\nfigure matmul.cases 100\nfigure matmul.wrong 0 none\nended 12\n"
+    "instrument math\nfigure math.exp 1.25\nended 3\n";
+
+int missed(const std::string& what, const std::string& measured, Scale scale = Scale::sample) {
+    std::ostringstream out;
+    return print_table(out, asked(what), results(measured), scale, Format::text);
+}
+
+}  // namespace
+
+TEST_CASE("trust: the table says what is as asked, and what is not", "[trust]") {
+    CHECK(missed(kAsked, kResults) == 0);
+    CHECK(missed(kAsked, kResults, Scale::quick) == 0);
+    CHECK(missed(kAsked, kResults, Scale::full) == 1);
+    CHECK(missed(kAsked, "") == 3);
+    const auto with = [](std::string text, const std::string& from, const std::string& to) {
+        return text.replace(text.find(from), from.size(), to);
+    };
+    CHECK(missed(kAsked, with(kResults, "matmul.wrong 0", "matmul.wrong 1")) == 1);
+    CHECK(missed(kAsked, with(kResults, "matmul.wrong 0", "matmul.wrong nan")) == 1);
+    CHECK(missed(kAsked, with(kResults, "math.exp 1.25", "math.exp nan")) == 1);
+    CHECK(missed(kAsked, with(kResults, "math.exp 1.25", "math.exp 2.01")) == 1);
+    CHECK(missed(kAsked, with(kResults, "figure matmul.wrong 0 none\n", "")) == 1);
+    // One that crashed has printed its figures, and is not believed.
+    CHECK(missed(kAsked, with(kResults, "ended 12\n", "")) == 2);
+    // The last block of an instrument counts.
+    CHECK(missed(kAsked, kResults + "instrument math\nfigure math.exp 3\nended 1\n") == 1);
+}
+
+TEST_CASE("trust: both forms of the table", "[trust]") {
+    std::ostringstream text, markdown;
+    print_table(text, asked(kAsked), results(kResults), Scale::full, Format::text);
+    CHECK(contains(text.str(), "\nmatmul: 2026-11-24, g++ 12, Zen 5, seed 7, 12 s\n"));
+    CHECK(contains(text.str(), "  NOT   products: 100 (asked: at least 1,000; peers: Netlib 27,783)\n"));
+    CHECK(contains(text.str(), "  ok    differences: 0 (asked: 0)\n"));
+    CHECK(contains(text.str(), "\n2 of 3 figures are as asked\n"));
+    print_table(markdown, asked(kAsked), results(kResults), Scale::full, Format::markdown);
+    CHECK(contains(markdown.str(), "| products | at least 1,000 | 100 ✗ | Netlib 27,783 |\n"));
+    CHECK(contains(markdown.str(), "| exp, ulp | at most 2 | 1.25 | JAX 1.5 |\n"));
+}
+
+TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
+    CHECK(contains(complaint([] { asked("\na | b | > 1\n"); }), "figures.txt:2: expected 'name |"));
+    CHECK(contains(complaint([] { asked("a | b | 1 | c\n"); }), "figures.txt:1: expected >, < or ="));
+    CHECK(contains(complaint([] { asked("a | b | > one | c\n"); }), "expected a number, got 'one'"));
+    CHECK(contains(complaint([] { asked("a | b | > 1 / 2 | c\n"); }), "one for each of quick"));
+    CHECK(contains(complaint([] { asked("a | b | = 0 | \na | b | = 0 | \n"); }), "'a' is there twice"));
+    CHECK(contains(complaint([] { results("instrument a\nfigure a.b\n"); }),
+                   "results.txt:2: expected a number"));
+}
+
+TEST_CASE("trust: each row of the table has its instrument, and each instrument a row", "[trust]") {
+    std::ifstream in("tests/trust/figures.txt");
+    REQUIRE(in.is_open());
+    std::set<std::string> measured;
+    for (const Asked& a : read_asked(in, "tests/trust/figures.txt"))
+        measured.insert(a.name.substr(0, a.name.find('.')));
+    std::set<std::string> instruments;
+    for (const auto& file : std::filesystem::directory_iterator("tests/trust")) {
+        const std::string name = file.path().stem();
+        const bool is_instrument = file.path().extension() == ".sh" || file.path().extension() == ".cpp";
+        if (is_instrument && !name.starts_with("test_") && name != "trust" && name != "print_table" &&
+            name != "table" && name != "instrument")
+            instruments.insert(name);
+    }
+    CHECK(measured == instruments);
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Runs instruments, one after the other, and prints the table of what they measured: `make trust`.
+#
+# usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
+# An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`.
+# In the file <results>, an instrument's block takes the place of its last one; the others stay.
+# exit status: 0 if every figure is as asked
+set -u
+programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
+shift 5
+processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+family=$(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+mkdir -p "$programs/logs" "$(dirname "$results")"
+touch "$results"
+trap 'kill $! 2>/dev/null; exit 130' INT TERM
+
+for instrument; do
+    echo "== $instrument"
+    log=$programs/logs/$instrument.log
+    begin=$(date +%s)
+    if [ -e "tests/trust/$instrument.sh" ]; then
+        set -- sh "tests/trust/$instrument.sh" "$scale" "$seed"
+    else
+        set -- "$programs/$instrument" --scale "$scale" --seed "$seed"
+    fi
+    { "$@" 2>&1 && echo "ended $(($(date +%s) - begin))"; } | tee "$log"
+    {
+        awk -v name="$instrument" '$1 == "instrument" { skip = $2 == name } !skip' "$results"
+        echo "instrument $instrument"
+        echo "date $(date -u +%Y-%m-%d)"
+        echo "compiler $compiler"
+        echo "processor ${processor:-unknown}${family:+, family $family}"
+        echo "seed $seed"
+        grep -E '^(figure|ended) ' "$log"
+    } >"$results.new" && mv "$results.new" "$results"
+done
+"$programs/print_table" "$scale" "$results"
