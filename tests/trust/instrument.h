@@ -35,7 +35,7 @@ struct Instrument {
     }
     autograd::Rng rng() const { return autograd::Rng(seed); }
 
-    // Prints the line that the table reads. detail: one line, which it shows where the figure is not as asked.
+    // Prints the line that the table reads. detail: one line, shown where the figure is not as asked.
     void figure(const std::string& name, double value, const std::string& detail = "") const;
 };
 
