@@ -1,0 +1,135 @@
+"""Changes the sources in small ways, one at a time, and looks whether a test fails: can the tests fail?
+
+    python3 tests/mutate [--count N] [--constants N] [--seed N] [--folder build/mutate] [--file PATH] [--list]
+
+A change that no test notices (a survivor) is either answered with a test, or changes nothing that anybody could see:
+then it has a line in equivalent.txt, with the reason. All chosen changes are compiled into a copy of the tree, behind
+one switch, so a single build serves all of them. The test cases then run once, to see which of them reach which change;
+each change is tried with these alone, the quickest first, until one fails.
+"""
+import argparse
+import os
+import sys
+import time
+
+try:
+    import points
+except ImportError:
+    sys.exit("mutate: this Python has no clang.cindex (Debian: python3-clang); skipped")
+import runs
+import tree
+
+FOLDERS = ("autograd", "nn", "models", "apps/kit")
+FLAGS = ["-x", "c++", "-std=c++20", "-I.", "-pthread"]
+KERNELS = {"plain": ["-DPLAINGRAD_SIMD_PLAIN"], "avx2": ["-mavx2", "-mfma"],
+           "avx512": ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mavx512bf16"]}
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="tests/mutate", description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=150, help="how many changes")
+    parser.add_argument("--constants", type=int, default=0, help="how many that the compiler must know; a build for each")
+    parser.add_argument("--seed", type=int, default=1, help="which")
+    parser.add_argument("--folder", default="build/mutate", help="where the copy of the tree is built")
+    parser.add_argument("--file", action="append", default=[], help="only changes in this file or folder")
+    parser.add_argument("--make", default=os.environ.get("MAKE", "make"))
+    parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
+    parser.add_argument("--list", action="store_true", help="only lists the changes")
+    return parser.parse_args()
+
+
+def sources():
+    """path -> Source; and the units that clang reads: a folder is one, as in the Makefile."""
+    found, units = {}, []
+    for room in FOLDERS:
+        for folder, _, files in sorted(os.walk(room)):
+            paths = [f"{folder}/{name}" for name in sorted(files) if name.endswith((".cpp", ".h"))]
+            paths = [p for p in paths if p != "nn/team_mpi.cpp"]
+            found.update((path, points.Source(path)) for path in paths)
+            if folder != "autograd/kernels":
+                text = "".join(f'#include "{path}"\n' for path in paths)
+                units.append((folder.replace("/", "_") + ".cpp", text, FLAGS))
+    for name, flags in KERNELS.items():
+        units.append((f"kernels_{name}.cpp", '#include "autograd/kernels/unit.cpp"\n',
+                      FLAGS + flags + [f"-DPLAINGRAD_KERNELS=kernels_{name}"]))
+    return found, units
+
+
+def choose(args, all_points):
+    """Every edge of the kernels' loops, if there are many to choose; and others, in a random order."""
+    chosen = [p for p in points.order(all_points, args.seed) if not args.file or p.file.startswith(tuple(args.file))]
+    constants = [p for p in chosen if p.is_constant]
+    chosen = [p for p in chosen if not p.is_constant]
+    edges = [p for p in chosen if p.file.startswith("autograd/kernels/") and p.kind == "comparison"]
+    if args.count >= 1000 and not args.file:
+        keys = {p.key for p in edges}
+        chosen = edges + [p for p in chosen if p.key not in keys]
+    return chosen, constants
+
+
+def try_constants(args, found, mutants, constants, cases):
+    """Each in a build of its own: key -> outcome. Those that do not compile give way to the next ones."""
+    outcomes = {}
+    for point in constants:
+        if len(outcomes) == args.constants:
+            break
+        tree.place(args.folder, found, mutants, point)
+        begin = time.time()
+        if tree.build(args.folder, args.make, args.compiler, ["tests", "gradchecks", "apps"]):
+            print(f"does not compile: {point.key}", flush=True)
+            continue
+        here = {n for n, p in enumerate(mutants) if p is not None and p.file == point.file}
+        reaching = [c for c in cases if here & c.reached] if here else cases
+        outcomes[point] = runs.try_one(args.folder, None, reaching)
+        print(f"{outcomes[point]}, {time.time() - begin:.0f} s: {point.key}", flush=True)
+    tree.place(args.folder, found, mutants)
+    return outcomes
+
+
+def compile_mutants(args, found, candidates):
+    """Builds the copy with as many as --count; those that do not compile give way to the next ones."""
+    tree.copy(args.folder, found)
+    numbers, waiting = candidates[:args.count], candidates[args.count:]
+    while True:
+        tree.place(args.folder, found, numbers)
+        begin = time.time()
+        errors = tree.build(args.folder, args.make, args.compiler, ["tests", "gradchecks", "apps"])
+        print(f"built {sum(p is not None for p in numbers)} mutants in {time.time() - begin:.0f} s", flush=True)
+        if not errors:
+            return numbers
+        wrong = tree.at_fault(numbers, found, errors)
+        print(f"{len(wrong)} do not compile", flush=True)
+        for n in sorted(wrong):
+            numbers[n] = waiting.pop(0) if waiting else None
+
+
+def equivalents():
+    """Keys of equivalent.txt, each on a line of its own, indented below the reason."""
+    with open(os.path.join(tree.HERE, "equivalent.txt"), encoding="utf-8") as file:
+        return {line.strip() for line in file if line.startswith("    ")}
+
+
+def main():
+    args = parse()
+    found, units = sources()
+    candidates, constants = choose(args, points.find(units, found))
+    if args.list:
+        for p in candidates[:args.count] + constants[:args.constants]:
+            print(f"{p.file}:{p.line}: {p.kind}: {p.key}")
+        return
+    print(f"{len(candidates)} places can be changed, and {len(constants)} constants", flush=True)
+    mutants = compile_mutants(args, found, candidates)
+    cases = runs.record(args.folder, len(mutants))
+    tried = {mutants[n]: outcome for n, outcome in runs.try_all(args.folder, mutants, cases).items()}
+    tried.update(try_constants(args, found, mutants, constants, cases))
+    known = equivalents()
+    killed = sum(outcome == "killed" for outcome in tried.values())
+    unanswered = [p for p, outcome in tried.items() if outcome != "killed" and p.key not in known]
+    for p in unanswered:
+        print(f"{tried[p]}: {p.file}:{p.line}\n    {p.key}")
+    print(f"figure mutants.tried {len(tried)}")
+    print(f"figure mutants.killed {100 * killed / max(1, len(tried)):.1f}")
+    print(f"figure mutants.unanswered {len(unanswered)}")
+
+
+main()

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Can the tests fail? Small changes of the sources, each of which a test must notice: tests/mutate.
+#
+# usage: mutants.sh <sample|long> <seed>
+case $1 in
+long) set -- --count 1600 --constants 40 --seed "$2" ;;
+*) set -- --count 150 --seed "$2" ;;
+esac
+# Python with clang's bindings: the system's has Debian's package.
+for python in python3 /usr/bin/python3; do
+    $python -c 'import clang.cindex as c; c.Index.create()' 2>/dev/null && exec $python tests/mutate "$@"
+done
+echo 'mutants: no Python with clang.cindex (Debian: python3-clang), skipped'
