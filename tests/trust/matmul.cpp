@@ -1,20 +1,16 @@
 // Matrix products drawn at random, on every instruction set of this machine, against the defined order of
 // summation: by the kernels, with b as it is and packed, between guard pages; and by the public op, in batches.
 //
-// Products are computed in processes of their own, so that one that touches a guard page ends only its process.
-// The next process goes on with the next product.
-#include <sys/wait.h>
-
-#include <cinttypes>
-#include <cstdio>
-#include <cstring>
+// Products are computed in processes of their own: one that touches a guard page ends its process, and the next
+// process goes on with the next product.
+#include <memory>
 
 #include "autograd/base/parallel.h"
-#include "autograd/base/system.h"
 #include "autograd/ops.h"
 #include "tests/trust/defined_order.h"
-#include "tests/trust/guarded.h"
 #include "tests/trust/instrument.h"
+#include "tests/trust/operands.h"
+#include "tests/trust/processes.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace trust;      // NOLINT
@@ -24,23 +20,12 @@ using autograd::kernels::Products;
 
 namespace {
 
-// ---- what is found, in memory that the processes share
-
-struct Finding {
-    int64_t count;
-    char first[300];
-
-    void note(int64_t seen, const std::string& what) {
-        if (seen > 0 && count == 0)
-            std::snprintf(first, sizeof first, "%s", what.c_str());
-        count += seen;
-    }
-};
+// ---- what is found
 
 struct Found {
-    int64_t next, cases, products;
+    int64_t cases, products;
     double share;  // the largest error over the bound
-    Finding differences, writes, touches, beyond;
+    Finding differences, writes, beyond, ended;
 
     void note_share(double seen, const std::string& what) {
         beyond.note(!(seen <= 1), what);
@@ -50,90 +35,11 @@ struct Found {
     void add(const Found& other) {
         cases += other.cases, products += other.products;
         note_share(other.share, other.beyond.first);
-        differences.note(other.differences.count, other.differences.first);
-        writes.note(other.writes.count, other.writes.first);
-        touches.note(other.touches.count, other.touches.first);
+        differences.add(other.differences), writes.add(other.writes), ended.add(other.ended);
     }
 };
 
 // ---- one product
-
-constexpr int64_t kMargin = 64;  // numbers around c that must stay as they are
-
-// A number that no result has: its place is part of it.
-Real untouched(int64_t i) { return Real(-7777) - static_cast<Real>(i % 1024); }
-
-bool same(Real x, Real y) { return std::memcmp(&x, &y, sizeof x) == 0 || (std::isnan(x) && std::isnan(y)); }
-bool same(const Real* x, const Real* y, int64_t n) {
-    return n == 0 || std::memcmp(x, y, static_cast<std::size_t>(n) * sizeof(Real)) == 0;
-}
-
-// A dense matrix as the kernel wants it: perhaps transposed, its rows ld apart. In the gaps is NaN.
-std::vector<Real> laid_out(const std::vector<Real>& x, int64_t rows, int64_t columns, bool transposed,
-                           int64_t ld) {
-    std::vector<Real> to(static_cast<std::size_t>(transposed ? Product::extent(columns, rows, ld)
-                                                             : Product::extent(rows, columns, ld)),
-                         std::numeric_limits<Real>::quiet_NaN());
-    for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j < columns; ++j)
-            to[static_cast<std::size_t>(transposed ? j * ld + i : i * ld + j)] =
-                x[static_cast<std::size_t>(i * columns + j)];
-    return to;
-}
-
-// An operand that is read, between guard pages.
-class Input {
-public:
-    void set(const std::vector<Real>& values, bool at_end) {
-        values_ = values;
-        at_ = memory_.place(std::ssize(values), at_end);
-        std::copy(values.begin(), values.end(), at_);
-    }
-    const Real* data() const { return at_; }
-    bool is_unchanged() const { return same(at_, values_.data(), std::ssize(values_)); }
-
-private:
-    Guarded memory_{kMostNumbers};
-    std::vector<Real> values_;
-    Real* at_ = nullptr;
-};
-
-// A result between guard pages: rows that are ld apart, whose gaps, and what is around, must stay as they are.
-class Output {
-public:
-    // before: what the rows hold at first.
-    void set(const Product& p, const std::vector<Real>& before) {
-        p_ = &p;
-        at_ = memory_.place(p.extent_c(), p.at_end);
-        for (Real* to = from(); to < until(); ++to)
-            *to = untouched(to - at_);
-        for_elements([&](int64_t i, int64_t element) { at_[i] = before[static_cast<std::size_t>(element)]; });
-    }
-    Real* data() const { return at_; }
-    // How many elements are not as expected, and how many numbers outside of the rows have changed.
-    void compare(const std::vector<Real>& expected, int64_t& differences, int64_t& writes) const {
-        differences = writes = 0;
-        for_elements([&](int64_t i, int64_t element) {
-            differences += !same(at_[i], expected[static_cast<std::size_t>(element)]);
-            at_[i] = untouched(i);
-        });
-        for (const Real* to = from(); to < until(); ++to)
-            writes += !same(*to, untouched(to - at_));
-    }
-
-private:
-    Real* from() const { return std::max(memory_.begin(), at_ - kMargin); }
-    Real* until() const { return std::min(memory_.end(), at_ + p_->extent_c() + kMargin); }
-    template <class F>
-    void for_elements(const F& f) const {
-        for (int64_t i = 0, element = 0; i < p_->g.m; ++i)
-            for (int64_t j = 0; j < p_->g.n; ++j, ++element)
-                f(i * p_->g.ldc + j, element);
-    }
-    Guarded memory_{kMostNumbers};
-    const Product* p_ = nullptr;
-    Real* at_ = nullptr;
-};
 
 class Bench {
 public:
@@ -252,71 +158,23 @@ private:
     Guarded packed_{kMostNumbers};
 };
 
-// ---- the processes
-
-autograd::Rng rng_of(const Instrument& trust, int64_t number) {
-    return trust.rng().fork("matmul").fork(static_cast<uint64_t>(number));
-}
-
-std::string name_of(const Instrument& trust, int64_t number) {
-    return autograd::join("number ", number, ": ", draw_product(rng_of(trust, number)).name());
-}
-
-// Computes every `step`-th product from found.next on, in a process of its own; returns that process.
-pid_t start(const Instrument& trust, int64_t count, int64_t step, Found& found) {
-    const pid_t process = fork();
-    autograd::check(process >= 0, "no process can be started");
-    if (process != 0)
-        return process;
-    Bench bench(found);
-    for (; found.next < count; found.next += step) {
-        bench.measure(draw_product(rng_of(trust, found.next)), rng_of(trust, found.next),
-                      name_of(trust, found.next));
-        if (found.next % 50'000 == 0 && found.next > 0) {
-            std::printf("%" PRId64 " of %" PRId64 " products\n", found.next, count);
-            std::fflush(stdout);
-        }
-    }
-    _exit(0);
-}
-
-// ... and again with the next product when one has ended its process.
-void finish(const Instrument& trust, int64_t count, int64_t step, pid_t process, Found& found) {
-    constexpr int64_t kMostTouches = 50;
-    for (int status = 0;;) {
-        autograd::check(waitpid(process, &status, 0) == process, "a process is lost");
-        if (status == 0 || found.touches.count >= kMostTouches)
-            return;
-        found.touches.note(1, name_of(trust, found.next));
-        found.next += step;
-        process = start(trust, count, step, found);
-    }
-}
-
 void measure_all(const Instrument& trust) {
-    const int64_t count = trust.count(5'000, 100'000, 1'000'000);
-    // Before the library has started threads, which no fork takes along.
-    const int64_t workers = std::min(autograd::processors(), 64);
-    void* const shared = mmap(nullptr, static_cast<std::size_t>(workers) * sizeof(Found),
-                              PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    autograd::check(shared != MAP_FAILED, "no memory to share");
-    Found* const found = static_cast<Found*>(shared);
-    std::vector<pid_t> processes;
-    for (int64_t i = 0; i < workers; ++i) {
-        found[i].next = i;
-        processes.push_back(start(trust, count, workers, found[i]));
-    }
-    Found all = {};
-    for (int64_t i = 0; i < workers; ++i) {
-        finish(trust, count, workers, processes[static_cast<std::size_t>(i)], found[i]);
-        all.add(found[i]);
-    }
+    const auto rng_of = [&](int64_t number) { return trust.rng().fork(static_cast<uint64_t>(number)); };
+    const auto name_of = [&](int64_t number) {
+        return autograd::join("number ", number, ": ", draw_product(rng_of(number)).name());
+    };
+    const auto prepare = [&](int64_t, Found& found) {
+        return [=, bench = std::make_shared<Bench>(found)](int64_t number) {
+            bench->measure(draw_product(rng_of(number)), rng_of(number).fork("numbers"), name_of(number));
+        };
+    };
+    const Found all = Processes<Found>(trust.count(5'000, 100'000, 1'000'000), prepare, name_of).run();
     trust.figure("matmul.cases", static_cast<double>(all.cases));
     trust.figure("matmul.products", static_cast<double>(all.products));
     trust.figure("matmul.differences", static_cast<double>(all.differences.count), all.differences.first);
     trust.figure("matmul.bound", all.share, all.beyond.first);
     trust.figure("matmul.writes", static_cast<double>(all.writes.count), all.writes.first);
-    trust.figure("matmul.touches", static_cast<double>(all.touches.count), all.touches.first);
+    trust.figure("matmul.touches", static_cast<double>(all.ended.count), all.ended.first);
 }
 
 }  // namespace
