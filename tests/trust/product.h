@@ -9,30 +9,13 @@
 
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
-#include "autograd/random.h"
+#include "tests/trust/draw.h"
 
 namespace plaingrad::trust {
 
 using autograd::Precision;
 using autograd::Real;
 using autograd::kernels::Unary;
-
-// Numbers drawn one after the other.
-class Draw {
-public:
-    explicit Draw(const autograd::Rng& rng) : rng_(rng) {}
-    int64_t below(int64_t n) { return rng_.below(next_++, n); }
-    bool one_in(int64_t n) { return below(n) == 0; }
-    double uniform(double low, double high) { return low + (high - low) * rng_.uniform(next_++); }
-    template <class T>
-    T one_of(const std::vector<T>& all) {
-        return all[static_cast<std::size_t>(below(static_cast<int64_t>(all.size())))];
-    }
-
-private:
-    autograd::Rng rng_;
-    uint64_t next_ = 0;
-};
 
 enum class Values { plain, wide, special };  // wide: of all sizes; special: some NaN, infinite, subnormal
 
