@@ -1,5 +1,5 @@
-// A matrix product in the order of summation that kernels.h defines, in plain loops, and how far from the exact
-// result that order can be.
+// A matrix product in the order of summation that kernels.h defines, in plain loops, and how far from the
+// exact result that order can be.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 #include "tests/autograd/kernels/bf16_reference.h"
 #include "tests/trust/product.h"
 
-// The reference computes most of what this instrument does. An fma is the same number on any processor, but where
-// there is no instruction for it, a slow function.
+// The reference computes most of what this instrument does. An fma is the same number on any processor, but
+// where there is no instruction for it, a slow function.
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
 #define PLAINGRAD_WITH_FMA [[gnu::target_clones("default", "arch=haswell")]]
 #else
@@ -41,8 +41,8 @@ PLAINGRAD_WITH_FMA inline void add_flushed(int64_t n, Real a, const Real* b, Rea
 }  // namespace
 
 // c (m, n), before the activation: each element a chain of fma over k in order, from zero in every block of
-// kGemmBlockK; the blocks added in order, to c first if accumulating; then the bias. With bf16 the factors are
-// rounded, and a chain takes a pair of k at a time, the odd one first.
+// kGemmBlockK; the blocks added in order, to c first if accumulating; then the bias. With bf16 the factors
+// are rounded, and a chain takes a pair of k at a time, the odd one first.
 inline std::vector<Real> in_defined_order(const Product& p, const Operands& x) {
     const auto [m, n, k] = std::array{p.g.m, p.g.n, p.g.k};
     const std::vector<Real> a = factors(p, x.a), b = factors(p, x.b), none(static_cast<std::size_t>(n));
@@ -78,8 +78,8 @@ inline std::vector<Real> in_defined_order(const Product& p, const Operands& x) {
 
 // How far one of these elements is from the exact result, over what the order of summation allows:
 //     |error| <= d u / (1 - d u) * (sum of |terms|) + k t,     d = min(k, block) + number of blocks + 2
-// u = 2^-24 is the largest relative error of a rounding, t the largest absolute one where numbers are subnormal
-// or, with bf16, become 0. 0 if the result is not finite.
+// u = 2^-24 is the largest relative error of a rounding, t the largest absolute one where numbers are
+// subnormal or, with bf16, become 0. 0 if the result is not finite.
 inline double share_of_bound(const Product& p, const Operands& x, const std::vector<Real>& c, int64_t i,
                              int64_t j) {
     const auto number = [](Real y) { return static_cast<long double>(y); };

@@ -1,7 +1,7 @@
-// The functions of one number that kernels compute (autograd/kernels/math.h, pointwise.cpp), of all floats or of
-// some of each kind, on every instruction set of this machine: how far results are from the true ones, whether
-// NaN and infinity come out where they must, and whether all sets, and vectors and the rest of a row, give the
-// same bits.
+// The functions of one number that kernels compute (autograd/kernels/math.h, pointwise.cpp), of all floats or
+// of some of each kind, on every instruction set of this machine: how far results are from the true ones,
+// whether NaN and infinity come out where they must, and whether all sets, and vectors and the rest of a row,
+// give the same bits.
 #include "tests/trust/functions.h"
 
 #include <algorithm>
@@ -186,8 +186,8 @@ Found measure_block(const Function& function, const std::vector<const Kernels*>&
     return found;
 }
 
-// In rows of 1 to 33 numbers each one must have the bits that it has inside of a longer row, and what is behind
-// the row must stay as it was.
+// In rows of 1 to 33 numbers each one must have the bits that it has inside of a longer row, and what is
+// behind the row must stay as it was.
 void measure_row(const Function& function, const Kernels& kernels, const autograd::Rng& rng, Found& found) {
     constexpr int64_t kLanes = 16, kLong = 4 * kLanes;
     constexpr float kBehind = -12345.5f;

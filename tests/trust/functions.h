@@ -1,5 +1,5 @@
-// The functions that kernels compute for each element of a tensor, as on paper, and how far a result may be off:
-// what functions.cpp compares them with.
+// The functions that kernels compute for each element of a tensor, as on paper, and how far a result may be
+// off: what functions.cpp compares them with.
 //
 // In double each formula has a relative error of at most some 1e-14, a millionth of what distinguishes two
 // floats. functions.cpp measures that, too: it evaluates the same formulas in long double.
@@ -64,11 +64,10 @@ T two_du(T x) {
 
 }  // namespace truth
 
-// f(x) or f'(x), T being double or long double. As in kernels.h, the derivative of exp, sqrt, tanh and sigmoid is
-// a function of the result.
+// f(x) or f'(x), T being double or long double. As in kernels.h, the derivative of exp, sqrt, tanh and
+// sigmoid is a function of the result.
 template <class T>
 Truth<T> true_value(Unary f, bool derivative, T x) {
-    using namespace truth;  // NOLINT
     if (std::isnan(x))
         return x;
     // Further out everything has its limit, and infinity times 0 would be NaN.
@@ -76,7 +75,8 @@ Truth<T> true_value(Unary f, bool derivative, T x) {
     // (x s(2u))' for any u(x), from s = s(2u), 1 - s = s(-2u) and 2u'
     const auto product = [&](T twice, T slope) {
         const T factor = inside * slope;
-        return sum_of<T>(sigmoid(twice), product_of(factor, sigmoid(twice) * sigmoid(-twice)));
+        return sum_of<T>(truth::sigmoid(twice),
+                         product_of(factor, truth::sigmoid(twice) * truth::sigmoid(-twice)));
     };
     switch (f) {
         case Unary::neg:
@@ -96,14 +96,15 @@ Truth<T> true_value(Unary f, bool derivative, T x) {
         case Unary::tanh:
             return derivative ? (1 - x) * (1 + x) : std::tanh(x);
         case Unary::sigmoid:
-            return derivative ? x * (1 - x) : sigmoid(x);
+            return derivative ? x * (1 - x) : truth::sigmoid(x);
         case Unary::gelu:
-            return derivative ? sum_of<T>(normal(inside), inside * density(inside)) : left * normal(left);
+            return derivative ? sum_of<T>(truth::normal(inside), inside * truth::density(inside))
+                              : left * truth::normal(left);
         case Unary::gelu_tanh:
-            return derivative ? product(two_u(inside), two_du(inside))
-                              : product_of(left, sigmoid(two_u(left)));
+            return derivative ? product(truth::two_u(inside), truth::two_du(inside))
+                              : product_of(left, truth::sigmoid(truth::two_u(left)));
         case Unary::silu:
-            return derivative ? product(inside, 1) : product_of(left, sigmoid(left));
+            return derivative ? product(inside, 1) : product_of(left, truth::sigmoid(left));
         case Unary::count:
             break;
     }
@@ -112,8 +113,8 @@ Truth<T> true_value(Unary f, bool derivative, T x) {
 
 // ---- what is promised
 
-// Errors are in ulp: the distance of neighbouring floats at the true value, or at the larger of two terms; below
-// 2^-126, the distance of subnormal floats.
+// Errors are in ulp: the distance of neighbouring floats at the true value, or at the larger of two terms;
+// below 2^-126, the distance of subnormal floats.
 namespace bound {
 
 inline double exact(double) { return 1e-9; }

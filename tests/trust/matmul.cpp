@@ -1,8 +1,9 @@
 // Matrix products drawn at random, on every instruction set of this machine, against the defined order of
-// summation: by the kernels, with b as it is and packed, between guard pages; and by the public op, in batches.
+// summation: by the kernels, with b as it is and packed, between guard pages; and by the public op, in
+// batches.
 //
-// Products are computed in processes of their own: one that touches a guard page ends its process, and the next
-// process goes on with the next product.
+// Products are computed in processes of their own: one that touches a guard page ends its process, and the
+// next process goes on with the next product.
 #include <memory>
 
 #include "autograd/base/parallel.h"

@@ -52,7 +52,8 @@ private:
     Real* at_ = nullptr;
 };
 
-// A result between guard pages: rows that are ld apart, whose gaps, and what is around, must stay as they are.
+// A result between guard pages: rows that are ld apart, whose gaps, and what is around, must stay as they
+// are.
 class Output {
 public:
     // before: what the rows hold at first.

@@ -1,5 +1,5 @@
-// Cases measured in several processes, so that one that ends its process, as it touches memory that it may not,
-// is a finding, and all others are still measured.
+// Cases measured in several processes, so that one that ends its process, as it touches memory that it may
+// not, is a finding, and all others are still measured.
 #pragma once
 
 #include <sys/mman.h>
@@ -31,9 +31,9 @@ struct Finding {
     void add(const Finding& other) { note(other.count, other.first); }
 };
 
-// Found: plain data that begins as zeros, with add(const Found&) and a Finding `ended`, which counts the cases
-// that end their process. name(i) says what case i is. prepare(worker, found) is called once in each process,
-// before any case, and returns the function that measures case i.
+// Found: plain data that begins as zeros, with add(const Found&) and a Finding `ended`, which counts the
+// cases that end their process. name(i) says what case i is. prepare(worker, found) is called once in each
+// process, before any case, and returns the function that measures case i.
 //
 // Must be called before the library has started threads, which a fork does not take along.
 template <class Found>

@@ -49,8 +49,8 @@ struct Operands {
     Operands(const Product& p, const autograd::Rng& rng);
 };
 
-// Sizes at, before and behind the edges of tiles (6 rows; 16 and 64 columns), of rows that are read in place, of
-// bands (192), groups (256, 512), a single row's sums (1024) and blocks of k (512).
+// Sizes at, before and behind the edges of tiles (6 rows; 16 and 64 columns), of rows that are read in place,
+// of bands (192), groups (256, 512), a single row's sums (1024) and blocks of k (512).
 inline int64_t edge(Draw& draw, const std::vector<int64_t>& edges, int64_t most) {
     const int64_t size = draw.one_of(edges) * (1 + draw.below(2)) + draw.below(3) - 1;
     return std::clamp<int64_t>(size, 0, most);
@@ -79,8 +79,8 @@ inline void draw_sizes(Draw& draw, int64_t most, autograd::kernels::Gemm& g) {
     } while (g.m * g.n * g.k > most);
 }
 
-// From one row to the next: often no more than needed, else a bit more, or about as far apart as decides whether
-// rows are read in place.
+// From one row to the next: often no more than needed, else a bit more, or about as far apart as decides
+// whether rows are read in place.
 inline int64_t leading(Draw& draw, int64_t rows, int64_t columns) {
     const int64_t gaps[] = {0, 0, 0, 1, 3, 16, 17, draw.below(70)};
     int64_t ld = columns + gaps[draw.below(8)];

@@ -21,8 +21,8 @@ Tensor upstream_of(const Tensor& y, const autograd::Rng& rng) {
     return Tensor::randn(y.shape(), rng.fork("upstream"));
 }
 
-// The derivative with respect to one number, by a step to each side. (Results are subtracted one by one: of two
-// sums over them the last digits would be lost.)
+// The derivative with respect to one number, by a step to each side. (Results are subtracted one by one: of
+// two sums over them the last digits would be lost.)
 double difference(const Case& c, Real& x, const Tensor& upstream, double step) {
     const autograd::NoGrad no_grad;
     const Real middle = x;

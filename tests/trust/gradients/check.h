@@ -20,8 +20,8 @@ struct Checked {
     std::string zero = {};   // the first leaf whose gradient is 0 everywhere and must not be
     int64_t elements = 0;    // that were checked
 };
-// |gradient - difference| <= 1e-5 + 1e-3 |difference|, with steps of 1e-6: PyTorch's gradcheck. Of a leaf of more
-// than 64 elements some are checked.
+// |gradient - difference| <= 1e-5 + 1e-3 |difference|, with steps of 1e-6: PyTorch's gradcheck. Of a leaf of
+// more than 64 elements some are checked.
 Checked check(const Case& c, const std::vector<std::vector<double>>& gradients, const autograd::Rng& rng);
 
 }  // namespace plaingrad::trust

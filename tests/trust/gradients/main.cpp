@@ -1,8 +1,10 @@
 // Gradients of ops, layers and models against central differences, in double; and those of the float build
 // against those in double. The script gradients.sh builds this program in both and runs
 //
-//     gradients COUNT SEED FILE      in float: writes all gradients to FILE.0, FILE.1, ..., one for each process
-//     gradients COUNT SEED FILE      in double: checks, and compares with what is there
+//     gradients COUNT SEED FILE
+//
+// first in float, which writes all gradients to FILE.0, FILE.1, ..., one for each process; and then in
+// double, which checks, and compares with what is there.
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
