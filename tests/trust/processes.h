@@ -79,16 +79,20 @@ private:
         autograd::check(process >= 0, "no process can be started");
         if (process != 0)
             return process;
-        const Measure measure = prepare_(w, worker.found);
+        measure(w, worker);
+        _exit(0);
+    }
+
+    void measure(int64_t w, Worker& worker) const {
+        const Measure of = prepare_(w, worker.found);
         for (; worker.next < count_; worker.next += workers_) {
-            measure(worker.next);
+            of(worker.next);
             if (worker.next >= kTell && worker.next % kTell < workers_) {
                 std::printf("%lld of %lld\n", static_cast<long long>(worker.next),
                             static_cast<long long>(count_));
                 std::fflush(stdout);
             }
         }
-        _exit(0);
     }
 
     // Waits for its end. If a case has ended it, another process goes on with the next one.
