@@ -123,10 +123,10 @@ inline double one(double) { return 1; }
 inline double tanh(double) { return 1.5; }
 inline double sigmoid(double) { return 2.5; }
 // The tail is the product of two approximations.
-inline double gelu(double x) { return x < -1 ? 6.5 : 3.8; }
+inline double gelu(double x) { return x < -1 ? 6.6 : 4.1; }
 inline double silu(double) { return 3.5; }
 // On the left it is a power of e, and a relative error of the exponent is multiplied by it.
-inline double gelu_tanh(double x) { return 3 + (x < 0 ? 2.5 * std::fmin(-truth::two_u(x), 110) : 0); }
+inline double gelu_tanh(double x) { return 3 + (x < 0 ? 2.6 * std::fmin(-truth::two_u(x), 110) : 0); }
 // In x s (1 - s) the sigmoid's error is multiplied by x, until the sigmoid is 0 or 1.
 inline double silu_slope(double x) { return 3.5 + 1.5 * std::fmin(std::fabs(x), 105); }
 inline double gelu_tanh_slope(double x) {
