@@ -85,7 +85,7 @@ struct Largest {
     float x = 0;
 
     void note(double seen, float at) {
-        if (!(seen <= error))  // a NaN shows
+        if (!(seen <= error) && !std::isnan(error))  // a NaN shows, and stays
             error = seen, x = at;
     }
     void add(const Largest& other) { note(other.error, other.x); }
@@ -243,7 +243,7 @@ struct Figure {
         value += static_cast<double>(count.count);
     }
     void add(const Function& function, const Largest& largest) {
-        if (!(largest.error <= value))
+        if (!(largest.error <= value) && !std::isnan(value))
             value = largest.error, detail = of(function, largest.x);
     }
     static std::string of(const Function& function, float x) {

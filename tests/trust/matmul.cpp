@@ -30,7 +30,7 @@ struct Found {
 
     void note_share(double seen, const std::string& what) {
         beyond.note(!(seen <= 1), what);
-        if (!(seen <= share))  // a NaN shows
+        if (!(seen <= share) && !std::isnan(share))  // a NaN shows, and stays
             share = seen;
     }
     void add(const Found& other) {

@@ -36,7 +36,7 @@ struct Found {
         note_float32(other.float32);
     }
     void note_float32(double share) {
-        if (!(share <= float32))  // a NaN shows
+        if (!(share <= float32) && !std::isnan(float32))  // a NaN shows, and stays
             float32 = share;
     }
 };
@@ -78,7 +78,7 @@ double compare_with_float(const std::vector<double>& in_float, const Gradients& 
         for (const double each : g) {
             const double share =
                 std::abs(each - in_float.at(at++)) / (1e-5 * largest + 1e-4 * std::abs(each));
-            if (!(share <= worst))
+            if (!(share <= worst) && !std::isnan(worst))
                 worst = share;
         }
     }
