@@ -199,12 +199,20 @@ $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): | $(OUT)/std.h.gch
 endif
 -include $(patsubst %,$(OBJ)/tests/trust/%.d,$(TRUST_PROGRAM)) $(TRUST_OBJ:.o=.d)
 
+# Built in float and in double, by gradients.sh.
+GRADIENTS_OBJ := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/gradients/*.cpp tests/autograd/op_table_*.cpp))
+$(OUT)/trust/gradients: $(GRADIENTS_OBJ) $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+-include $(GRADIENTS_OBJ:.o=.d)
+
 # The numbers that the README shows are kept; others stay in the build.
 TRUST_SCALE := $(or $(TRUST),sample)
 TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)
 INSTRUMENTS := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
 .PHONY: trust
 trust: export PLAINGRAD_APPS := $(APPS_IN)
+trust: export PLAINGRAD_BUILD := $(BUILD)
 trust: $(TRUST_PROGRAM:%=$(OUT)/trust/%) $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1
 	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(or $(ONLY),$(INSTRUMENTS))

@@ -1,0 +1,109 @@
+// A matrix product in the order of summation that kernels.h defines, in plain loops, and how far from the
+// exact result that order can be.
+#pragma once
+
+#include <array>
+
+#include "tests/autograd/kernels/bf16_reference.h"
+#include "tests/trust/product.h"
+
+// The reference computes most of what this instrument does. An fma is the same number on any processor, but
+// where there is no instruction for it, a slow function.
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
+#define PLAINGRAD_WITH_FMA [[gnu::target_clones("default", "arch=haswell")]]
+#else
+#define PLAINGRAD_WITH_FMA
+#endif
+
+namespace plaingrad::trust {
+
+using autograd::kernels::kGemmBlockK;
+
+namespace {
+
+inline std::vector<Real> factors(const Product& p, std::vector<Real> x) {
+    if (p.precision == Precision::bf16)
+        std::transform(x.begin(), x.end(), x.begin(), tests::bf16);
+    return x;
+}
+
+PLAINGRAD_WITH_FMA inline void add_product(int64_t n, Real a, const Real* b, Real* sum) {
+    for (int64_t j = 0; j < n; ++j)
+        sum[j] = __builtin_fmaf(a, b[j], sum[j]);
+}
+PLAINGRAD_WITH_FMA inline void add_flushed(int64_t n, Real a, const Real* b, Real* sum) {
+    for (int64_t j = 0; j < n; ++j) {
+        const Real next = __builtin_fmaf(a, b[j], sum[j]);
+        sum[j] = std::abs(next) > Real(0x1p-120) ? next : tests::flushing_fma(a, b[j], sum[j]);
+    }
+}
+
+}  // namespace
+
+// c (m, n), before the activation: each element a chain of fma over k in order, from zero in every block of
+// kGemmBlockK; the blocks added in order, to c first if accumulating; then the bias. With bf16 the factors
+// are rounded, and a chain takes a pair of k at a time, the odd one first.
+inline std::vector<Real> in_defined_order(const Product& p, const Operands& x) {
+    const auto [m, n, k] = std::array{p.g.m, p.g.n, p.g.k};
+    const std::vector<Real> a = factors(p, x.a), b = factors(p, x.b), none(static_cast<std::size_t>(n));
+    std::vector<Real> c = x.c, block(static_cast<std::size_t>(n));
+    for (int64_t i = 0; i < m; ++i) {
+        Real* const sum = c.data() + i * n;
+        if (!p.g.accumulate)
+            std::fill(sum, sum + n, Real(0));
+        for (int64_t begin = 0; begin < k; begin += kGemmBlockK) {
+            const int64_t end = std::min(begin + kGemmBlockK, k);
+            std::fill(block.begin(), block.end(), Real(0));
+            const auto row = [&](int64_t l) { return l < k ? b.data() + l * n : none.data(); };
+            const auto left = [&](int64_t l) {
+                return l < k ? a[static_cast<std::size_t>(i * k + l)] : Real(0);
+            };
+            if (p.precision == Precision::float32)
+                for (int64_t l = begin; l < end; ++l)
+                    add_product(n, left(l), row(l), block.data());
+            else
+                for (int64_t l = begin; l < end; l += 2) {
+                    add_flushed(n, left(l + 1), row(l + 1), block.data());
+                    add_flushed(n, left(l), row(l), block.data());
+                }
+            for (int64_t j = 0; j < n; ++j)
+                sum[j] = begin == 0 && !p.g.accumulate ? block[static_cast<std::size_t>(j)]
+                                                       : sum[j] + block[static_cast<std::size_t>(j)];
+        }
+        for (std::size_t j = 0; j < x.bias.size(); ++j)
+            sum[j] += x.bias[j];
+    }
+    return c;
+}
+
+// How far one of these elements is from the exact result, over what the order of summation allows:
+//     |error| <= d u / (1 - d u) * (sum of |terms|) + k t,     d = min(k, block) + number of blocks + 2
+// u = 2^-24 is the largest relative error of a rounding, t the largest absolute one where numbers are
+// subnormal or, with bf16, become 0. 0 if the result is not finite.
+inline double share_of_bound(const Product& p, const Operands& x, const std::vector<Real>& c, int64_t i,
+                             int64_t j) {
+    const auto number = [](Real y) { return static_cast<long double>(y); };
+    const bool bf16 = p.precision == Precision::bf16;
+    long double sum = 0, size = 0;
+    const auto add = [&](long double term) { sum += term, size += std::fabs(term); };
+    for (int64_t l = 0; l < p.g.k; ++l) {
+        const Real a = x.a[static_cast<std::size_t>(i * p.g.k + l)],
+                   b = x.b[static_cast<std::size_t>(l * p.g.n + j)];
+        add(bf16 ? number(tests::bf16(a)) * number(tests::bf16(b)) : number(a) * number(b));
+    }
+    if (p.g.accumulate)
+        add(number(x.c[static_cast<std::size_t>(i * p.g.n + j)]));
+    if (p.with_bias)
+        add(number(x.bias[static_cast<std::size_t>(j)]));
+    const Real result = c[static_cast<std::size_t>(i * p.g.n + j)];
+    if (!std::isfinite(result) || !std::isfinite(sum))
+        return 0;
+    const long double steps =
+        static_cast<long double>(std::min(p.g.k, kGemmBlockK) + (p.g.k + kGemmBlockK - 1) / kGemmBlockK + 2);
+    const long double rounding = steps * 0x1p-24L, tiny = bf16 ? 0x1p-126L : 0x1p-150L;
+    const long double bound = rounding / (1 - rounding) * size + static_cast<long double>(p.g.k) * tiny;
+    const long double error = std::fabs(number(result) - sum);
+    return error == 0 ? 0 : static_cast<double>(error / bound);
+}
+
+}  // namespace plaingrad::trust

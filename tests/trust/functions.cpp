@@ -1,0 +1,285 @@
+// The functions of one number that kernels compute (autograd/kernels/math.h, pointwise.cpp), of all floats or
+// of some of each kind, on every instruction set of this machine: how far results are from the true ones,
+// whether NaN and infinity come out where they must, and whether all sets, and vectors and the rest of a row,
+// give the same bits.
+#include "tests/trust/functions.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "autograd/base/check.h"
+#include "autograd/base/parallel.h"
+#include "tests/trust/instrument.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace trust;      // NOLINT
+using autograd::kernels::Kernels;
+
+namespace {
+
+constexpr int64_t kAllFloats = int64_t{1} << 32;
+
+uint32_t word_of(float x) { return std::bit_cast<uint32_t>(x); }
+float float_of(uint64_t word) { return std::bit_cast<float>(static_cast<uint32_t>(word)); }
+bool same(float a, float b) { return word_of(a) == word_of(b) || (std::isnan(a) && std::isnan(b)); }
+
+// ---- which numbers
+
+// `count` floats, one from each of as many equal shares of the words of 32 bits. If that is not all of them,
+// then also the neighbours, of both signs, of 0, of infinity and of places where a function changes.
+struct Numbers {
+    int64_t count;
+    autograd::Rng rng;
+
+    static constexpr int64_t kNear = 300;
+    static constexpr float kPlaces[] = {
+        0,          1.1754944e-38f, 0.34657359f, 0.625f, 0.70710678f, 0.7517916f, 1,    1.2784645f,
+        1.4142136f, 3.9f,           9.01f,       14,     14.5f,       15,         40,   87,
+        87.336544f, 88.722839f,     89,          100,    103.97208f,  104,        1000, kInf};
+
+    int64_t size() const { return count == kAllFloats ? count : count + 4 * kNear * std::ssize(kPlaces); }
+    float operator[](int64_t i) const {
+        if (i >= count)
+            return neighbour(i - count);
+        const int64_t share = kAllFloats / count;
+        const int64_t at = share == 1 ? 0 : rng.below(static_cast<uint64_t>(i), share);
+        return float_of(static_cast<uint64_t>(i * share + at));
+    }
+    static float neighbour(int64_t i) {
+        const int64_t step = i % (2 * kNear) - kNear, place = i / (4 * kNear);
+        const bool negative = i / (2 * kNear) % 2 == 1;
+        const float x = float_of((word_of(kPlaces[place]) + static_cast<uint32_t>(step)) & 0x7fffffffu);
+        return negative ? -x : x;
+    }
+};
+
+Numbers numbers_for(const Instrument& trust) {
+    return {trust.count(1 << 21, 1 << 24, kAllFloats), trust.rng().fork("numbers")};
+}
+
+// ---- what is found
+
+// How often something was seen, and with which number first.
+struct Count {
+    int64_t count = 0;
+    float first = 0;
+
+    void note(bool seen, float x) {
+        if (seen && count++ == 0)
+            first = x;
+    }
+    void add(const Count& other) {
+        first = count == 0 ? other.first : first;
+        count += other.count;
+    }
+};
+
+// The largest error so far, in some unit.
+struct Largest {
+    double error = 0;
+    float x = 0;
+
+    void note(double seen, float at) {
+        if (!(seen <= error) && !std::isnan(error))  // a NaN shows, and stays
+            error = seen, x = at;
+    }
+    void add(const Largest& other) { note(other.error, other.x); }
+};
+
+struct Found {
+    Largest ulp, share, reference;  // share: of the bound
+    Count special, sets, tails;
+
+    void add(const Found& other) {
+        ulp.add(other.ulp), share.add(other.share), reference.add(other.reference);
+        special.add(other.special), sets.add(other.sets), tails.add(other.tails);
+    }
+};
+
+// Calls f(begin, end) for parts of 0 ... n on all threads, and adds up what each finds.
+template <class F>
+Found in_parallel(int64_t n, int64_t part, const F& f) {
+    Found all;
+    std::mutex mutex;
+    autograd::parallel_for(0, n, part, [&](int64_t begin, int64_t end) {
+        const Found here = f(begin, end);
+        const std::lock_guard lock(mutex);
+        all.add(here);
+    });
+    return all;
+}
+
+// ---- measuring
+
+// Of the sets that can run here those that differ in these functions.
+std::vector<const Kernels*> instruction_sets() {
+    std::vector<const Kernels*> sets;
+    for (const char* const* name = autograd::kernels::available(); *name != nullptr; ++name) {
+        autograd::kernels::use(*name);
+        const Kernels* const set = &autograd::kernels::cpu();
+        if (std::none_of(sets.begin(), sets.end(), [&](auto* other) { return other->unary == set->unary; }))
+            sets.push_back(set);
+    }
+    autograd::kernels::use(autograd::kernels::available()[0]);
+    return sets;
+}
+
+constexpr int64_t kBlock = 1 << 14;
+
+// y = f(x), or f'(x), for at most kBlock numbers.
+void compute(const Function& function, const Kernels& kernels, int64_t n, const float* x, float* y) {
+    static const std::vector<float> ones(kBlock, 1);
+    if (function.derivative)
+        kernels.unary_backward(function.f, n, x, ones.data(), {y});
+    else
+        kernels.unary(function.f, n, x, y);
+}
+
+double ulp_at(double scale) {
+    const double at = std::fmax(scale, 0x1p-126);
+    return std::bit_cast<double>(std::bit_cast<uint64_t>(at) & 0x7ff0000000000000u) * 0x1p-23;
+}
+
+void compare(const Function& function, float x, float y, Found& found) {
+    if (!function.defined(x))
+        return;
+    const auto truth = true_value(function.f, function.derivative, static_cast<double>(x));
+    const auto rounded = static_cast<float>(truth.value);
+    if (!std::isfinite(y) || !std::isfinite(rounded))
+        return found.special.note(!(y == rounded || (std::isnan(y) && std::isnan(rounded))), x);
+    const double error = std::fabs(static_cast<double>(y) - truth.value) / ulp_at(truth.scale);
+    found.ulp.note(error, x);
+    found.share.note(error / function.bound(static_cast<double>(x)), x);
+}
+
+// How far double, in which `compare` computes, is from the truth, in ulp of float.
+void compare_reference(const Function& function, float x, Found& found) {
+    const auto truth = true_value(function.f, function.derivative, static_cast<double>(x));
+    const auto finer = true_value(function.f, function.derivative, static_cast<long double>(x));
+    const auto error = std::fabs(static_cast<double>(finer.value - static_cast<long double>(truth.value)));
+    if (function.defined(x) && std::isfinite(static_cast<float>(truth.value)))
+        found.reference.note(error / ulp_at(truth.scale), x);
+}
+
+Found measure_block(const Function& function, const std::vector<const Kernels*>& sets, const Numbers& numbers,
+                    int64_t begin, int64_t end) {
+    std::vector<float> x, y(static_cast<size_t>(end - begin)), other(y);
+    for (int64_t i = begin; i < end; ++i)
+        x.push_back(numbers[i]);
+    compute(function, *sets[0], end - begin, x.data(), y.data());
+    Found found;
+    for (size_t i = 0; i < x.size(); ++i)
+        compare(function, x[i], y[i], found);
+    for (size_t i = 0; i < x.size(); i += 1009)
+        compare_reference(function, x[i], found);
+    for (size_t s = 1; s < sets.size(); ++s) {
+        compute(function, *sets[s], end - begin, x.data(), other.data());
+        if (std::memcmp(y.data(), other.data(), x.size() * sizeof(float)) != 0)  // NaNs may differ
+            for (size_t i = 0; i < x.size(); ++i)
+                found.sets.note(!same(y[i], other[i]), x[i]);
+    }
+    return found;
+}
+
+// In rows of 1 to 33 numbers each one must have the bits that it has inside of a longer row, and what is
+// behind the row must stay as it was.
+void measure_row(const Function& function, const Kernels& kernels, const autograd::Rng& rng, Found& found) {
+    constexpr int64_t kLanes = 16, kLong = 4 * kLanes;
+    constexpr float kBehind = -12345.5f;
+    std::array<float, kLong> x, y, row;
+    for (size_t i = 0; i < x.size(); ++i)
+        x[i] = float_of(rng.bits(i));
+    compute(function, kernels, kLong, x.data(), y.data());
+    const size_t first = static_cast<size_t>(rng.below(kLong, kLanes));
+    for (int64_t n = 1; n <= 2 * kLanes + 1; ++n) {
+        row.fill(kBehind);
+        compute(function, kernels, n, x.data() + first, row.data());
+        for (size_t i = 0; i < row.size(); ++i) {
+            const bool is_inside = static_cast<int64_t>(i) < n;
+            found.tails.note(!same(row[i], is_inside ? y[first + i] : kBehind), is_inside ? x[first + i] : 0);
+        }
+    }
+}
+
+void measure_special(const Function& function, const Kernels& kernels, Found& found) {
+    const std::array<float, 6> x = {-kInf, -0.0f, 0, kInf, kNan, -kNan};
+    std::array<float, 6> y;
+    compute(function, kernels, std::ssize(x), x.data(), y.data());
+    for (size_t i = 0; i < x.size(); ++i)
+        if (function.defined(x[i]))
+            found.special.note(!same(y[i], i < 4 ? function.at[i] : kNan), x[i]);
+}
+
+Found measure(const Function& function, const std::vector<const Kernels*>& sets, const Instrument& trust) {
+    const Numbers numbers = numbers_for(trust);
+    Found found = in_parallel(numbers.size(), kBlock, [&](int64_t begin, int64_t end) {
+        return measure_block(function, sets, numbers, begin, end);
+    });
+    found.add(in_parallel(trust.count(100, 2'000, 50'000), 16, [&](int64_t begin, int64_t end) {
+        Found here;
+        for (int64_t row = begin; row < end; ++row)
+            for (const Kernels* set : sets)
+                measure_row(function, *set, trust.rng().fork("row").fork(static_cast<uint64_t>(row)), here);
+        return here;
+    }));
+    for (const Kernels* set : sets)
+        measure_special(function, *set, found);
+    return found;
+}
+
+// A figure that is the sum, or the largest, over functions; with the first number that shows it.
+struct Figure {
+    double value = 0;
+    std::string detail = {};
+
+    void add(const Function& function, const Count& count) {
+        if (count.count > 0 && detail.empty())
+            detail = of(function, count.first);
+        value += static_cast<double>(count.count);
+    }
+    void add(const Function& function, const Largest& largest) {
+        if (!(largest.error <= value) && !std::isnan(value))
+            value = largest.error, detail = of(function, largest.x);
+    }
+    static std::string of(const Function& function, float x) {
+        char text[100];
+        std::snprintf(text, sizeof text, "%s of %.9g", function.name, static_cast<double>(x));
+        return text;
+    }
+};
+
+void measure_all(const Instrument& trust) {
+    const std::vector<const Kernels*> sets = instruction_sets();
+    Figure share, reference, special, differing, tails;
+    for (const Function& function : kFunctions) {
+        const Found found = measure(function, sets, trust);
+        std::printf("%-10s %8.3f ulp at %.9g\n", function.name, found.ulp.error,
+                    static_cast<double>(found.ulp.x));
+        std::fflush(stdout);
+        if (function.has_row)
+            trust.figure(autograd::join("functions.", function.name), found.ulp.error,
+                         Figure::of(function, found.ulp.x));
+        share.add(function, found.share);
+        reference.add(function, found.reference);
+        special.add(function, found.special);
+        differing.add(function, found.sets);
+        tails.add(function, found.tails);
+    }
+    trust.figure("functions.numbers", static_cast<double>(numbers_for(trust).count));
+    trust.figure("functions.bounds", share.value, share.detail);
+    trust.figure("functions.reference", reference.value, reference.detail);
+    trust.figure("functions.special", special.value, special.detail);
+    trust.figure("functions.differing", differing.value, differing.detail);
+    trust.figure("functions.tails", tails.value, tails.detail);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return run("functions", "functions of one number against their true values", argc, argv, measure_all);
+}

@@ -1,0 +1,192 @@
+// Layers and models of every kind, with random sizes, masks, dropout and sentences.
+#include <memory>
+
+#include "nn/embedding.h"
+#include "tests/models/small.h"
+#include "tests/trust/gradients/case.h"
+
+namespace plaingrad::trust {
+
+using namespace nn;  // NOLINT
+
+namespace {
+
+Mode mode(Draw& draw) {
+    return draw.one_in(3) ? Mode::eval() : Mode::train(Rng(static_cast<uint64_t>(draw.below(1000))));
+}
+Rng rng(Draw& draw) { return Rng(static_cast<uint64_t>(draw.below(1'000'000))); }
+uint64_t seed(Draw& draw) { return static_cast<uint64_t>(draw.below(1'000'000)); }
+
+// A case of a module, which its function keeps alive. f(module) computes.
+template <class Module, class F>
+void add_module(Case& c, Module module, const F& f) {
+    tests::stir(module, 5);  // otherwise gains are 1, and biases 0
+    const std::vector<NamedParameter> all = parameters(module);
+    c.leaves.insert(c.leaves.end(), all.begin(), all.end());
+    c.f = [kept = std::make_shared<Module>(std::move(module)), f] { return f(*kept); };
+}
+
+Case layer(Draw& draw) {
+    const int64_t B = 1 + draw.below(3), T = 1 + draw.below(5), D = 1 + draw.below(9), N = 1 + draw.below(9);
+    const bool bias = draw.one_in(2);
+    const Mode m = mode(draw);
+    Case c;
+    const Tensor x = c.leaf(numbers(draw, {B, T, D}));
+    switch (draw.below(4)) {
+        case 0:
+            c.name = "Linear";
+            add_module(c, Linear(D, N, rng(draw), {.bias = bias}), [=](const Linear& l) { return l(x, m); });
+            break;
+        case 1: {
+            const auto kind = static_cast<NormKind>(draw.below(std::ssize(kNormKindNames)));
+            c.name = "Norm";
+            c.may_be_zero = D == 1;
+            add_module(c, Norm(D, {.kind = kind, .eps = Real(0.01)}), [=](const Norm& l) { return l(x); });
+            break;
+        }
+        case 2: {
+            const auto kind = static_cast<Positions>(draw.below(static_cast<int64_t>(Positions::count)));
+            c.name = "PositionalEncoding";
+            c.may_be_zero = true;  // a table's later rows
+            add_module(c, PositionalEncoding(kind, T + 2, 2 * D, rng(draw)),
+                       [=](const PositionalEncoding& l) {
+                           return l(autograd::concat({x, x}, 2), 1);
+                       });
+            break;
+        }
+        default: {
+            FeedForwardOptions o;
+            o.activation =
+                draw.one_of<Activation>({Activation::gelu, Activation::gelu_tanh, Activation::silu});
+            o.gated = draw.one_in(2), o.bias = bias, o.dropout = draw.one_in(2) ? Real(0.3) : 0;
+            c.name = "FeedForward";
+            c.may_be_zero = true;  // everything may be dropped
+            add_module(c, FeedForward(D, N, rng(draw), o), [=](const FeedForward& l) { return l(x, m); });
+        }
+    }
+    return c;
+}
+
+Case attention_layer(Draw& draw) {
+    const int64_t B = 1 + draw.below(3), T = 1 + draw.below(5), S = 1 + draw.below(5), G = 1 + draw.below(2);
+    const int64_t H = G * (1 + draw.below(2)), D = H * (1 + draw.below(3));
+    const bool cross = draw.one_in(2);
+    std::vector<int32_t> counts;
+    for (int64_t b = 0; b < B; ++b)
+        counts.push_back(static_cast<int32_t>(draw.below((cross ? S : T) + 1)));
+    Mask mask = draw.one_in(2) ? Mask::none() : Mask::key_counts(counts);
+    if ((!cross || S >= T) && draw.one_in(2))
+        mask = mask.and_causal();
+    const Pass pass = {.mask = mask, .mode = mode(draw)};
+    Case c("MultiHeadAttention", true);
+    const Tensor x = c.leaf(numbers(draw, {B, T, D}));
+    const Tensor memory = cross ? c.leaf(numbers(draw, {B, S, D})) : Tensor();
+    MultiHeadAttention module(D, H, rng(draw),
+                              {.n_kv_heads = G,
+                               .head_dim = draw.one_in(3) ? 1 + draw.below(4) : 0,
+                               .dropout = draw.one_in(3) ? Real(0.3) : Real(0),
+                               .bias = draw.one_in(2)});
+    add_module(c, std::move(module),
+               [=](const MultiHeadAttention& l) { return cross ? l(x, memory, pass) : l(x, pass); });
+    return c;
+}
+
+// A few sentences of up to five symbols.
+tests::Sentences text(Draw& draw, int64_t count, int64_t vocabulary) {
+    std::vector<int> lengths;
+    for (int64_t i = 0; i < count; ++i)
+        lengths.push_back(static_cast<int>(1 + draw.below(5)));
+    return tests::sentences(lengths, seed(draw), vocabulary);
+}
+
+constexpr int64_t kVocabulary = 7;
+
+// Of a few numbers each: every element is checked.
+template <class Config>
+void make_tiny(Draw& draw, Config& c) {
+    models::BlockConfig& block = models::block_of(c);
+    c.max_length = 8;
+    block.n_heads = 2;
+    block.d_model = 2 * (2 + draw.below(2));  // (a norm of two numbers leaves only their order)
+    block.d_ff = 1 + draw.below(7);
+    block.rotary.width = 2;
+    if (block.head_dim == 0 && block.positions == Positions::rotary)
+        block.d_model = 4;
+    if (block.activation == Activation::relu)  // whose kink a step could reach
+        block.activation = Activation::gelu;
+    const Real rate = draw.one_in(2) ? Real(0.15) : 0;
+    block.dropout = {.embeddings = rate, .sublayers = rate, .feed_forward = rate, .attention = rate};
+}
+
+models::StackConfig stack(Draw& draw, const std::vector<std::string>& kinds, std::string& kind) {
+    kind = draw.one_of(kinds);
+    models::StackConfig c = tests::small_stack(kind, kVocabulary);
+    make_tiny(draw, c);
+    c.n_layers = 1 + draw.below(2);
+    return c;
+}
+
+Case transformer(Draw& draw) {
+    const std::string preset = draw.one_of(tests::kKinds);
+    models::TransformerConfig config = tests::small(preset, kVocabulary);
+    make_tiny(draw, config);
+    config.n_encoder_layers = 1 + draw.below(2), config.n_decoder_layers = 1 + draw.below(2);
+    config.tying = static_cast<models::Tying>(draw.below(static_cast<int64_t>(models::Tying::count)));
+    const int64_t count = 1 + draw.below(3);
+    const Tokens src = tests::padded(text(draw, count, kVocabulary)),
+                 tgt = tests::framed(text(draw, count, kVocabulary));
+    Case c("Transformer, " + preset, true);
+    add_module(c, models::Transformer(config, rng(draw)),
+               [=, m = mode(draw)](const models::Transformer& model) {
+                   return tests::teacher_forced_loss(model, src, tgt, m, Real(0.1));
+               });
+    return c;
+}
+
+Case language_model(Draw& draw) {
+    std::vector<std::string> kinds = tests::kStacks;
+    kinds.insert(kinds.end(), tests::kAlone.begin(), tests::kAlone.end());
+    std::string kind;
+    const models::StackConfig config = stack(draw, kinds, kind);
+    const Tokens ids = tests::framed(text(draw, 1 + draw.below(3), kVocabulary));
+    Case c("LanguageModel, " + kind, true);
+    add_module(c, models::LanguageModel(config, rng(draw)),
+               [=, m = mode(draw)](const models::LanguageModel& model) {
+                   return tests::next_token_loss(model, ids, m);
+               });
+    return c;
+}
+
+Case encoder_model(Draw& draw) {
+    std::string kind;
+    const models::StackConfig config = stack(draw, tests::kStacks, kind);
+    const int64_t count = 1 + draw.below(3);
+    tests::Sentences sentences = text(draw, count, kVocabulary);
+    for (tests::Ids& ids : sentences)
+        ids.push_back(models::kEos);
+    const Tokens ids = tests::padded(sentences);
+    const Mode m = mode(draw);
+    Case c(kind, true);
+    if (draw.one_in(2)) {
+        c.name = "MaskedLanguageModel, " + kind;
+        add_module(c, models::MaskedLanguageModel(config, rng(draw)),
+                   [=](const models::MaskedLanguageModel& model) {
+                       return autograd::cross_entropy(model(ids, m), ids);
+                   });
+        return c;
+    }
+    c.name = "Classifier, " + kind;
+    const auto pooling = draw.one_in(2) ? models::Pooling::mean : models::Pooling::first;
+    add_module(c, models::Classifier({.stack = config, .classes = 3, .pooling = pooling}, rng(draw)),
+               [=](const models::Classifier& model) { return model(ids, m); });
+    return c;
+}
+
+}  // namespace
+
+Case draw_model(int64_t number, Draw& draw) {
+    constexpr Case (*kKinds[])(Draw&) = {layer, attention_layer, language_model, transformer, encoder_model};
+    return kKinds[static_cast<std::size_t>(number) % std::size(kKinds)](draw);
+}
+
+}  // namespace plaingrad::trust

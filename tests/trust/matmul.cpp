@@ -1,0 +1,185 @@
+// Matrix products drawn at random, on every instruction set of this machine, against the defined order of
+// summation: by the kernels, with b as it is and packed, between guard pages; and by the public op, in
+// batches.
+//
+// Products are computed in processes of their own: one that touches a guard page ends its process, and the
+// next process goes on with the next product.
+#include <memory>
+
+#include "autograd/base/parallel.h"
+#include "autograd/ops.h"
+#include "tests/trust/defined_order.h"
+#include "tests/trust/instrument.h"
+#include "tests/trust/operands.h"
+#include "tests/trust/processes.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace trust;      // NOLINT
+using autograd::Tensor;
+using autograd::kernels::Gemm;
+using autograd::kernels::Products;
+
+namespace {
+
+// ---- what is found
+
+struct Found {
+    int64_t cases, products;
+    double share;  // the largest error over the bound
+    Finding differences, writes, beyond, ended;
+
+    void note_share(double seen, const std::string& what) {
+        beyond.note(!(seen <= 1), what);
+        if (!(seen <= share) && !std::isnan(share))  // a NaN shows, and stays
+            share = seen;
+    }
+    void add(const Found& other) {
+        cases += other.cases, products += other.products;
+        note_share(other.share, other.beyond.first);
+        differences.add(other.differences), writes.add(other.writes), ended.add(other.ended);
+    }
+};
+
+// ---- one product
+
+class Bench {
+public:
+    explicit Bench(Found& found) : found_(found) {}
+
+    void measure(const Product& p, const autograd::Rng& rng, const std::string& name) {
+        autograd::set_thread_count(p.threads);
+        const Operands x(p, rng);
+        const std::vector<Real> sum = in_defined_order(p, x);
+        a_.set(laid_out(x.a, p.g.m, p.g.k, p.g.a_transposed, p.g.lda), p.at_end);
+        b_.set(laid_out(x.b, p.g.k, p.g.n, p.g.b_transposed, p.g.ldb), p.at_end);
+        bias_.set(x.bias, p.at_end);
+        std::vector<void (*)(const Gemm&, const Real*, const Real*, Real*)> known;
+        for (const char* const* set = autograd::kernels::available(); *set != nullptr; ++set) {
+            autograd::kernels::use(*set);
+            const Products& products = autograd::kernels::cpu().products(p.precision);
+            if (std::find(known.begin(), known.end(), products.gemm) != known.end())
+                continue;  // the same kernel as in another set
+            known.push_back(products.gemm);
+            run(p, x, sum, products, false, name + ", " + *set);
+            run(p, x, sum, products, true, name + ", " + *set + ", packed");
+        }
+        measure_bound(p, x, sum, rng, name);
+        if (!p.g.accumulate && !p.with_bias)
+            measure_op(p, rng, name + ", matmul");
+        ++found_.cases;
+    }
+
+private:
+    // The kernel's product, of b as it is, or of what `pack` wrote.
+    void run(const Product& p, const Operands& x, const std::vector<Real>& sum, const Products& products,
+             bool packed, const std::string& name) {
+        Gemm g = p.g;
+        g.bias = p.with_bias ? bias_.data() : nullptr;
+        g.activation = p.has_activation() ? &p.activation : nullptr;
+        const std::vector<Real> nothing(sum.size(), std::numeric_limits<Real>::quiet_NaN());
+        c_.set(p, p.g.accumulate ? x.c : nothing);
+        if (p.keeps_sum) {
+            before_.set(p, nothing);
+            g.before_activation = before_.data();
+        }
+        const Real* b = b_.data();
+        if (packed) {
+            const int64_t room = autograd::kernels::packed_size(g.n, g.k, p.precision);
+            Real* const to = packed_.place(room, p.at_end);
+            std::fill(to, to + room, std::numeric_limits<Real>::quiet_NaN());
+            products.pack(g, b, to);
+            b = to;
+            g.b_packed = true;
+        }
+        products.gemm(g, a_.data(), b, c_.data());
+        std::vector<Real> expected = sum;
+        if (p.has_activation())
+            autograd::kernels::cpu().unary(p.activation, std::ssize(sum), sum.data(), expected.data());
+        compare(c_, expected, name);
+        if (p.keeps_sum)
+            compare(before_, sum, name + ", before its activation");
+        found_.writes.note(!a_.is_unchanged() + !b_.is_unchanged() + !bias_.is_unchanged(),
+                           name + ": an input");
+        ++found_.products;
+    }
+
+    void compare(const Output& is, const std::vector<Real>& expected, const std::string& name) {
+        int64_t differences = 0, writes = 0;
+        is.compare(expected, differences, writes);
+        found_.differences.note(differences, name);
+        found_.writes.note(writes, name);
+    }
+
+    // Of the corners and some other elements.
+    void measure_bound(const Product& p, const Operands& x, const std::vector<Real>& sum,
+                       const autograd::Rng& rng, const std::string& name) {
+        if (sum.empty())
+            return;
+        Draw draw(rng.fork("elements"));
+        for (int element = 0; element < 16; ++element) {
+            const int64_t i = element < 4 ? element % 2 * (p.g.m - 1) : draw.below(p.g.m);
+            const int64_t j = element < 4 ? element / 2 * (p.g.n - 1) : draw.below(p.g.n);
+            found_.note_share(share_of_bound(p, x, sum, i, j), name);
+        }
+    }
+
+    // matmul(a (A, 1, m, k), b (B, k, n)) -> (A, B, m, n)
+    void measure_op(const Product& p, const autograd::Rng& rng, const std::string& name) {
+        std::vector<Operands> of_a, of_b;
+        Tensor a = Tensor::zeros({p.batch_a, 1, p.g.m, p.g.k});
+        Tensor b = Tensor::zeros(p.g.b_transposed ? autograd::Shape{p.batch_b, p.g.n, p.g.k}
+                                                  : autograd::Shape{p.batch_b, p.g.k, p.g.n});
+        for (int64_t i = 0; i < p.batch_a; ++i) {
+            of_a.emplace_back(p, rng.fork("a").fork(static_cast<uint64_t>(i)));
+            std::copy(of_a.back().a.begin(), of_a.back().a.end(), a.mutable_data() + i * p.g.m * p.g.k);
+        }
+        for (int64_t i = 0; i < p.batch_b; ++i) {
+            of_b.emplace_back(p, rng.fork("b").fork(static_cast<uint64_t>(i)));
+            const std::vector<Real> rows =
+                laid_out(of_b.back().b, p.g.k, p.g.n, p.g.b_transposed, p.g.b_transposed ? p.g.k : p.g.n);
+            std::copy(rows.begin(), rows.end(), b.mutable_data() + i * p.g.k * p.g.n);
+        }
+        autograd::kernels::use(autograd::kernels::available()[0]);
+        const Tensor c = matmul(a, b, p.g.b_transposed, p.precision);
+        for (int64_t i = 0; i < p.batch_a * p.batch_b; ++i) {
+            Operands x = of_a[static_cast<std::size_t>(i / p.batch_b)];
+            x.b = of_b[static_cast<std::size_t>(i % p.batch_b)].b;
+            const std::vector<Real> expected = in_defined_order(p, x);
+            int64_t differences = 0;
+            for (std::size_t e = 0; e < expected.size(); ++e)
+                differences += !same(c.data()[i * p.g.m * p.g.n + static_cast<int64_t>(e)], expected[e]);
+            found_.differences.note(differences, name);
+            ++found_.products;
+        }
+    }
+
+    Found& found_;
+    Input a_, b_, bias_;
+    Output c_, before_;
+    Guarded packed_{kMostNumbers};
+};
+
+void measure_all(const Instrument& trust) {
+    const auto rng_of = [&](int64_t number) { return trust.rng().fork(static_cast<uint64_t>(number)); };
+    const auto name_of = [&](int64_t number) {
+        return autograd::join("number ", number, ": ", draw_product(rng_of(number)).name());
+    };
+    const auto prepare = [&](int64_t, Found& found) {
+        return [=, bench = std::make_shared<Bench>(found)](int64_t number) {
+            bench->measure(draw_product(rng_of(number)), rng_of(number).fork("numbers"), name_of(number));
+        };
+    };
+    const Found all = Processes<Found>(trust.count(5'000, 100'000, 1'000'000), prepare, name_of).run();
+    trust.figure("matmul.cases", static_cast<double>(all.cases));
+    trust.figure("matmul.products", static_cast<double>(all.products));
+    trust.figure("matmul.differences", static_cast<double>(all.differences.count), all.differences.first);
+    trust.figure("matmul.bound", all.share, all.beyond.first);
+    trust.figure("matmul.writes", static_cast<double>(all.writes.count), all.writes.first);
+    trust.figure("matmul.touches", static_cast<double>(all.ended.count), all.ended.first);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return run("matmul", "matrix products against the defined order of summation", argc, argv, measure_all);
+}
