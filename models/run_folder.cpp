@@ -55,14 +55,14 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
 
 namespace {
 
-constexpr const char* kSign = "shared-";  // begins the name of the file below
+constexpr const char* kSeenByAll = "shared-";  // begins the name of the file below
 
 // Those that killed runs have left. Requires the lock: no run is just making one.
 void remove_signs(const std::string& folder) {
     std::error_code none;
     for (const std::string& name : nn::checkpoint::names_in(folder, none))
-        if (name.starts_with(kSign) &&
-            name.find_first_not_of("0123456789-.tmp", std::string_view(kSign).size()) == name.npos)
+        if (name.starts_with(kSeenByAll) &&
+            name.find_first_not_of("0123456789-.tmp", std::string_view(kSeenByAll).size()) == name.npos)
             unlink((fs::path(folder) / name).c_str());
 }
 
@@ -78,7 +78,7 @@ void RunFolder::open_together() {
         return;
     // A folder of the same name on each machine is not yet a shared one.
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    const std::string sign = file(kSign + team().gather(autograd::join(getpid(), "-", now))[0]);
+    const std::string sign = file(kSeenByAll + team().gather(autograd::join(getpid(), "-", now))[0]);
     nn::together(team(), [&] {
         if (writes())
             nn::checkpoint::replace_file(sign, {});

@@ -136,8 +136,11 @@ Runs::Runs(Tally& all_) : tally(all_) {
         const auto start = std::chrono::steady_clock::now();
         run.ended = ran(program.name, begin(run, folder), with({"none"}, counts));
         run.seconds = seconds_since(start);
-        autograd::check(run.ended.status <= 1,
-                        run.ended.err);  // 1: after so few steps, the task is not solved
+        // Status 1: after so few steps, the task is not solved.
+        const auto last = nn::checkpoint::read(tests::folder_of(program, folder) + "/last.safetensors");
+        const std::string steps = std::to_string(program.steps);
+        autograd::check(run.ended.status <= 1 && last.metadata().at("training.steps") == steps, program.name,
+                        " ends before its last step: ", run.ended.err);
         run.files = contents(folder);
         if (const std::string bytes = content(counts); bytes.size() == sizeof run.calls)
             std::memcpy(&run.calls, bytes.data(), sizeof run.calls);

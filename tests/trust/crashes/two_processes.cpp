@@ -11,6 +11,14 @@ namespace {
 const Words kRefusals = {"another run is writing into this folder", "there is a run in this folder already",
                          "there is no run in this folder", "this belongs to a model, or to another run"};
 
+// Whether it has taken steps: "step  3/12  loss ...", or "epoch 1  step 3  loss ...".
+bool has_trained(const Result& r) {
+    for (const std::string& line : tests::lines_of(r.err))
+        if (line.starts_with("step ") || line.starts_with("epoch "))
+            return true;
+    return false;
+}
+
 struct Case {
     const Run* run;
     Fault fault;
@@ -33,7 +41,9 @@ void one(const Runs& runs, const Case& c) {
     const Result r = runs.wait(first);
     runs.check_told(*c.run, other, kRefusals, which + " (the other)");
     runs.check_told(*c.run, r, kRefusals, which + " (the first)");
-    // Any other end than the usual one of one of them: this is then told as such.
+    // Both take the same steps, so the files alone would not tell that nobody has refused.
+    if (has_trained(r) && has_trained(other))
+        runs.tally.note(Wrong::died, which, "both have trained");
     if (r.status != c.run->ended.status && other.status != c.run->ended.status)
         runs.tally.note(Wrong::died, which, "neither has trained: " + r.err + other.err);
     if (stopped)
