@@ -335,8 +335,9 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program(
-        "reverse_task", argc, argv,
-        {{"", "trains a Transformer to reverse sequences, and tests it on unseen ones", main_program},
-         kit::info_command("reverse_task", add_options)});
+    return kit::run_program("reverse_task", argc, argv, [] {
+        return kit::Commands{
+            {"", "trains a Transformer to reverse sequences, and tests it on unseen ones", main_program},
+            kit::info_command("reverse_task", add_options)};
+    });
 }

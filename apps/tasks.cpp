@@ -485,8 +485,9 @@ void main_program(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program(
-        "tasks", argc, argv,
-        {{"", "learns to copy, reverse, sort and add, with all three families of models", main_program},
-         kit::info_command("tasks", add_options)});
+    return kit::run_program("tasks", argc, argv, [] {
+        return kit::Commands{
+            {"", "learns to copy, reverse, sort and add, with all three families of models", main_program},
+            kit::info_command("tasks", add_options)};
+    });
 }

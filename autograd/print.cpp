@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <sstream>
 #include <string>
 
+#include "autograd/base/text_stream.h"
 #include "autograd/tensor.h"
 
 namespace plaingrad::autograd {
@@ -77,7 +77,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) {
         return out << "[empty tensor]";
     Printer printer{x};
     printer.choose_format();
-    std::ostringstream nowhere;
+    TextWriter nowhere;
     printer.print(nowhere, 0, 0);  // finds the width
     printer.print(out, 0, 0);
     return out << "  " << x.shape();

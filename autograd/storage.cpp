@@ -6,7 +6,6 @@
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "autograd/base/check.h"
 #include "autograd/base/system.h"
@@ -43,7 +42,9 @@ constexpr int64_t kLargest = int64_t(1) << 56;  // beyond it no machine has the 
 
 struct Recycler {
     std::mutex mutex;
-    std::vector<Storage*> free[kClasses];
+    // Linked, so that releasing a buffer needs no memory: it also happens when an exception says that there
+    // is none.
+    Storage* free[kClasses] = {};
     StorageStatistics statistics;
     int64_t most_in_use = 0;  // bytes, so far
     bool poison = false;
@@ -64,13 +65,12 @@ std::align_val_t alignment(int64_t n) {
 
 // Returns the free buffers to the system. Requires the mutex.
 void give_back(Recycler& r) {
-    for (std::vector<Storage*>& free : r.free) {
-        for (Storage* storage : free) {
+    for (Storage*& free : r.free)
+        while (free != nullptr) {
+            Storage* const storage = std::exchange(free, free->next_free);
             ::operator delete(storage->data, alignment(storage->capacity));
             delete storage;
         }
-        free = {};
-    }
     r.statistics.bytes_recycled = 0;
 }
 
@@ -91,11 +91,10 @@ constexpr int kLargerClasses = 4;
 // A free buffer for class c; nullptr if there is none.
 Storage* take_free(Recycler& r, const SizeClass& c) {
     const bool larger =
-        r.free[c.index].empty() && is_beyond_limit(r, c.size * static_cast<int64_t>(sizeof(Real)));
+        r.free[c.index] == nullptr && is_beyond_limit(r, c.size * static_cast<int64_t>(sizeof(Real)));
     for (int i = c.index; i <= c.index + (larger ? kLargerClasses : 0) && i < kClasses; ++i)
-        if (std::vector<Storage*>& free = r.free[i]; !free.empty()) {
-            Storage* storage = free.back();
-            free.pop_back();
+        if (Storage*& free = r.free[i]; free != nullptr) {
+            Storage* const storage = std::exchange(free, free->next_free);
             r.statistics.bytes_recycled -= bytes(*storage);
             return storage;
         }
@@ -105,6 +104,7 @@ Storage* take_free(Recycler& r, const SizeClass& c) {
 }
 
 Storage* allocate(Recycler& r, int64_t n) {
+    auto storage = std::make_unique<Storage>();
     const std::size_t size = static_cast<std::size_t>(n) * sizeof(Real);
     void* memory = ::operator new(size, alignment(n), std::nothrow);
     if (memory == nullptr) {  // free buffers of other sizes may be what the system lacks
@@ -114,7 +114,9 @@ Storage* allocate(Recycler& r, int64_t n) {
     check(memory != nullptr, "[storage] out of memory: a tensor of ", n, " elements was wanted");
     if (alignment(n) > std::align_val_t(kAlignment))
         prefer_large_pages(memory, size);
-    return new Storage{{}, static_cast<Real*>(memory), n};
+    storage->data = static_cast<Real*>(memory);
+    storage->capacity = n;
+    return storage.release();
 }
 
 }  // namespace
@@ -145,20 +147,22 @@ void Storage::release(Storage* storage) {
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
     storage->version = 0;
-    r.free[size_class(storage->capacity).index].push_back(storage);
+    Storage*& free = r.free[size_class(storage->capacity).index];
+    storage->next_free = std::exchange(free, storage);
     r.statistics.bytes_in_use -= bytes(*storage);
     r.statistics.bytes_recycled += bytes(*storage);
 }
 
 // Not to the free list: that would keep the memory of all weights of a model that is packed.
 void Storage::replace_by(PackedNumbers with) {
+    auto numbers = std::make_unique<const PackedNumbers>(std::move(with));  // before anything is changed
     const std::lock_guard lock(recycler().mutex);
     recycler().statistics.bytes_in_use -= bytes(*this);
     ::operator delete(data, alignment(capacity));
     data = nullptr;
     capacity = 0;
     ++version;
-    packed = std::make_unique<const PackedNumbers>(std::move(with));
+    packed = std::move(numbers);
 }
 
 StorageStatistics storage_statistics() {

@@ -23,6 +23,7 @@ struct Storage : Counted {
     // needs is no longer the one that forward saw.
     uint32_t version = 0;
     std::unique_ptr<const PackedNumbers> packed = nullptr;
+    Storage* next_free = nullptr;  // in the free list of its size class
 
     // Room for n elements, uninitialised. Throws Error if the system has no memory left.
     static Ref<Storage> make(int64_t n);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <sstream>
 
 #include "autograd/base/mapped.h"
+#include "autograd/base/text_stream.h"
 #include "models/hugging_face/keys.h"
 #include "models/saved.h"
 #include "models/text/batches.h"
@@ -91,7 +91,7 @@ Labeller Labeller::load(const std::string& path, const OnProgress& on_progress) 
         .first = model.config.pooling == Pooling::first};
     text::Reader reader = text::Reader::from_metadata(metadata, options, file);
     std::vector<std::string> labels;
-    std::istringstream lines(metadata[kLabels]);
+    autograd::TextReader lines(metadata[kLabels]);
     for (std::string line; std::getline(lines, line);)
         labels.push_back(line);
     check_file(options.max_words > 0 && reader.size() == model.config.stack.vocabulary &&

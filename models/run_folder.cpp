@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "nn/checkpoint/file.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 
@@ -52,6 +53,21 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     run = of_run;  // only now: settings.resume may have changed it
 }
 
+namespace {
+
+constexpr const char* kSeenByAll = "shared-";  // begins the name of the file below
+
+// Those that killed runs have left. Requires the lock: no run is just making one.
+void remove_signs(const std::string& folder) {
+    std::error_code none;
+    for (const std::string& name : nn::checkpoint::names_in(folder, none))
+        if (name.starts_with(kSeenByAll) &&
+            name.find_first_not_of("0123456789-.tmp", std::string_view(kSeenByAll).size()) == name.npos)
+            unlink((fs::path(folder) / name).c_str());
+}
+
+}  // namespace
+
 // Locks it before reading anything that another run may be changing.
 void RunFolder::open_together() {
     nn::together(team(), [this] {
@@ -62,7 +78,7 @@ void RunFolder::open_together() {
         return;
     // A folder of the same name on each machine is not yet a shared one.
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    const std::string sign = file("shared-" + team().gather(autograd::join(getpid(), "-", now))[0]);
+    const std::string sign = file(kSeenByAll + team().gather(autograd::join(getpid(), "-", now))[0]);
     nn::together(team(), [&] {
         if (writes())
             nn::checkpoint::replace_file(sign, {});
@@ -98,6 +114,8 @@ void RunFolder::lock() {
         check(locked_ || why == ENOENT, path,
               ": this folder cannot be locked: ", std::generic_category().message(why));
     } while (!is_mine());  // its owner may have removed the folder between opening and locking
+    if (locked_)
+        remove_signs(path);
     for (const char* const name : {"last.safetensors", "config.json", "best.safetensors", "model.safetensors",
                                    "log.csv", "report.jsonl"})
         claim(name);
@@ -129,11 +147,11 @@ bool RunFolder::is_mine() const {
            mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
+// Also called when memory is out, so it takes none, as fs::remove would for a path.
 void RunFolder::leave() {
-    std::error_code none;
     if (is_mine())
         for (const std::string& folder : made_)
-            fs::remove(folder, none);  // only if it is empty
+            rmdir(folder.c_str());  // only if it is empty
     made_.clear();
     if (opened_ >= 0)
         close(opened_);

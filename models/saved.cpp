@@ -193,7 +193,7 @@ std::string model_file(const std::string& path) {
     for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
         if (const fs::path file = fs::path(path) / name; fs::exists(file, none))
             return file.string();
-    fs::directory_iterator(path, none);
+    nn::checkpoint::names_in(path, none);
     throw FileError(autograd::join(
         path, none ? ": this folder cannot be read: " + none.message() : ": this folder has no model in it"));
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
+#include "autograd/base/text_stream.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/utf8.h"
 
@@ -176,7 +176,7 @@ void Settings::resume(Text kept, Text path) {
                                     " can't be given again", row->reason.empty() ? "" : ", as ", row->reason,
                                     "; these can: ", changeable()));
     std::vector<Words> parts(1);  // settings, and the words of each list
-    std::istringstream lines(kept);
+    autograd::TextReader lines(kept);
     for (std::string line; std::getline(lines, line);)
         if (line == "--")
             parts.emplace_back();

@@ -84,16 +84,14 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
                      const std::vector<StretchGrad>& gradients) {
     check(is_rate(lr), "[", name_, "] the learning rate of a step must be finite and not negative: got ", lr);
     check(std::isfinite(grad_scale), "[", name_, "] the gradients' scale must be finite: got ", grad_scale);
-    ++steps_;
-    for (std::size_t i = 0; i < parameters_.size(); ++i)
-        steps_of_each_[i] += moved[i] ? 1 : 0;
     std::vector<Piece> whole(parameters_.size());
     std::vector<Piece> pieces;
     for (const StretchGrad& s : gradients) {
         const Tensor& w = parameters_[s.parameter].tensor;
         Piece& all = whole[s.parameter];
         if (all.w == nullptr) {
-            all = {w.numel(), nullptr, w.mutable_data(), steps_of_each_[s.parameter], w.rank() >= 2, {}};
+            const int64_t t = steps_of_each_[s.parameter] + 1;
+            all = {w.numel(), nullptr, w.mutable_data(), t, w.rank() >= 2, {}};
             for (std::size_t k = 0; k < kept_; ++k)
                 all.kept[k] = state_[s.parameter * kept_ + k].tensor.mutable_data();
         }
@@ -104,6 +102,10 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
         for (std::size_t k = 0; k < kept_; ++k)
             pieces.back().kept[k] += places_.empty() ? s.begin : places_[s.parameter].at(s.begin);
     }
+    // From here on nothing needs memory: a step is taken whole, or not at all.
+    ++steps_;
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+        steps_of_each_[i] += moved[i] ? 1 : 0;
     for_each(pieces.size(), [&](std::size_t i) { update(pieces[i], lr, grad_scale); });
 }
 

@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <iomanip>
 #include <locale>
-#include <sstream>
+
+#include "autograd/base/text_stream.h"
 
 namespace plaingrad::nn {
 namespace {
@@ -125,7 +126,7 @@ TrainingResult train(const std::vector<NamedParameter>& parameters, const LossOf
 }
 
 TrainingLog::TrainingLog(const std::string& text, int64_t step) {
-    std::istringstream lines(text);
+    autograd::TextReader lines(text);
     std::string line;
     if (!std::getline(lines, line))
         line = "step,loss,validation loss,learning rate,gradient norm,seconds,tokens/s";
@@ -136,7 +137,7 @@ TrainingLog::TrainingLog(const std::string& text, int64_t step) {
 
 void TrainingLog::add(const StepReport& r) {
     const double took = r.seconds - seconds_;
-    std::ostringstream row;
+    autograd::TextWriter row;
     row.imbue(std::locale::classic());  // numbers in a file are the same in every country
     row << r.step << ',' << r.loss << ',';
     if (r.validation)

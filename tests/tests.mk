@@ -10,6 +10,8 @@ CURVE_OBJ  := $(CURVES:%=$(OBJ)/tests/curves/%.o)
 # The instruments of `make trust`: programs, and scripts.
 TRUST_SHARED  := $(addprefix tests/trust/,instrument.cpp table.cpp)
 TRUST_PROGRAM := $(patsubst tests/trust/%.cpp,%,$(filter-out $(TRUST_SHARED) tests/trust/test_%,$(sort $(wildcard tests/trust/*.cpp))))
+# The rest of a large instrument NAME is in tests/trust/NAME/.
+TRUST_REST     = $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/$(1)/*.cpp))
 TRUST_SCRIPT  := $(patsubst tests/trust/%.sh,%,$(filter-out %/trust.sh,$(sort $(wildcard tests/trust/*.sh))))
 CHAPTER_OBJ = $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/chapters/test_% $(SHARED_SRC),$(wildcard tests/chapters/*.cpp)))
 # The tests with gradient checks: the double build compiles only these.
@@ -189,15 +191,23 @@ test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI t
 # ---- Trust --------------------------------------------------------------------------------------
 
 TRUST_OBJ := $(TRUST_SHARED:%.cpp=$(OBJ)/%.o)
+$(foreach p,$(TRUST_PROGRAM),$(eval $(OUT)/trust/$(p): $(call TRUST_REST,$(p))))
 $(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $(TRUST_OBJ) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB) $(LIBS) -o $@
 # They compute a lot.
-$(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): TEST_OPT = -O2
+TRUST_ALL := $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ) $(foreach p,$(TRUST_PROGRAM),$(call TRUST_REST,$(p)))
+$(TRUST_ALL): TEST_OPT = -O2
 ifneq ($(PCH),no)
-$(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): | $(OUT)/std.h.gch
+$(TRUST_ALL): | $(OUT)/std.h.gch
 endif
--include $(patsubst %,$(OBJ)/tests/trust/%.d,$(TRUST_PROGRAM)) $(TRUST_OBJ:.o=.d)
+-include $(TRUST_ALL:.o=.d)
+
+# To be loaded before a program, so that calls of the system fail there. Linux with glibc only.
+$(OUT)/trust/faults.so: tests/trust/preload/faults.cpp tests/trust/preload/faults.h $(OUT)/flags
+	$(call say,c++)
+	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) -shared -fPIC $< $(LDFLAGS) -ldl -o $@
+$(OUT)/trust/crashes: | $(if $(filter Linux,$(shell uname -s)),$(if $(filter release,$(VARIANT)),$(OUT)/trust/faults.so))
 
 # Built in float and in double, by gradients.sh.
 GRADIENTS_OBJ := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/gradients/*.cpp tests/autograd/op_table_*.cpp))
@@ -213,6 +223,7 @@ INSTRUMENTS := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
 .PHONY: trust
 trust: export PLAINGRAD_APPS := $(APPS_IN)
 trust: export PLAINGRAD_BUILD := $(BUILD)
+trust: export PLAINGRAD_TRUST := $(OUT)/trust
 trust: $(TRUST_PROGRAM:%=$(OUT)/trust/%) $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1
 	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(or $(ONLY),$(INSTRUMENTS))

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
+#include "autograd/base/text_stream.h"
 #include "autograd/base/version.h"
 #include "models/text/edit_distance.h"
 
@@ -119,7 +119,7 @@ void Options::print_help() {
 
 // What help_texts.txt has below the line "# PROGRAM COMMAND".
 void Options::print_texts() const {
-    std::istringstream texts{std::string(help_texts)};
+    autograd::TextReader texts{std::string(help_texts)};
     std::string line, before, paragraph;
     while (std::getline(texts, line) && line != "# " + call_.program)
         continue;

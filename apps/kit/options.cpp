@@ -138,12 +138,14 @@ static void check_same_command(const std::string& program, int argc, char** argv
     }
 }
 
-int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands) {
-    return run_in_team(program, argv[0], [&](nn::Team& team) {
+int run_program(const std::string& program, int argc, char** argv,
+                const std::function<Commands()>& commands) {
+    const auto body = [&](nn::Team& team) {
         check_same_command(program, argc, argv, team);
-        run_command(program, argc, argv, commands, team);
+        run_command(program, argc, argv, commands(), team);
         return 0;
-    });
+    };
+    return run_in_team(program, argv[0], std::ref(body));  // a copy would take memory
 }
 
 }  // namespace plaingrad::kit

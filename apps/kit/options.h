@@ -35,6 +35,8 @@ struct Command {
     std::function<void(Options& options)> run;
 };
 
+using Commands = std::vector<Command>;
+
 // Thrown when nothing is wrong, but the result is not what it should be: all processes know that, and end of
 // themselves.
 struct Failed : autograd::Error {
@@ -110,8 +112,9 @@ private:
 // no command, runs the first of `commands`, which has no name, with all words.
 void run_command(const std::string& program, int argc, char** argv, const std::vector<Command>& commands,
                  nn::Team& team = nn::alone());
-// The whole `main` of a program: the same within `run` (apps/kit/program.h).
-int run_program(const std::string& program, int argc, char** argv, const std::vector<Command>& commands);
+// The whole `main` of a program: the same within `run` (apps/kit/program.h), where the commands are made,
+// too: that takes memory.
+int run_program(const std::string& program, int argc, char** argv, const std::function<Commands()>& commands);
 
 // "; did you mean --steps?", if one of `words` is at most two typing errors away from `word`; else ";".
 std::string suggestion(const std::string& word, const std::vector<std::string>& words);

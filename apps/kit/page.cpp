@@ -1,10 +1,10 @@
 #include "apps/kit/page.h"
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 
 #include "apps/kit/json.h"
+#include "autograd/base/text_stream.h"
 #include "nn/checkpoint/file.h"
 
 namespace plaingrad::kit {
@@ -14,7 +14,7 @@ extern const std::string_view run_page;  // run_page.html, compiled in by the Ma
 // Of a long log, every n-th line, the last, and those with a validation, which have no empty field.
 static std::string thinned(const std::string& log) {
     const int64_t every = 1 + std::count(log.begin(), log.end(), '\n') / 3000;
-    std::istringstream lines(log);
+    autograd::TextReader lines(log);
     std::string kept;
     int64_t i = 0;
     for (std::string line; std::getline(lines, line); ++i)

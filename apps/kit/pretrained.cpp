@@ -12,6 +12,7 @@
 #include "autograd/base/check.h"
 #include "models/hugging_face/keys.h"
 #include "models/hugging_face/tensors.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::kit {
 
@@ -77,11 +78,11 @@ void check_no_model(const std::string& folder) {
     std::error_code error;
     check(!fs::exists(folder + "/config.json", error), folder,
           "/config.json: there is a model already; give another folder");
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-        const fs::path name = entry.path().filename(), kind = name.extension();
+    for (const fs::path name : nn::checkpoint::names_in(folder, error)) {
+        const fs::path kind = name.extension();
         check(kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
                   name != "vocab.txt",
-              entry.path().string(),
+              (folder / name).string(),
               ": this belongs to another model, or to one that was begun; remove it, or give another "
               "folder");
     }

@@ -97,7 +97,7 @@ int run_in_team(const std::string& program, const char* called,
                 const std::function<int(nn::Team& team)>& body) {
     std::unique_ptr<nn::Team> team;
     bool all_end = false;  // of themselves: no error has stopped one of them
-    const int status = run(program, called, [&] {
+    const auto joins = [&] {
         if (nn::started_rank() > 0)
             be_silent();
         try {
@@ -119,7 +119,8 @@ int run_in_team(const std::string& program, const char* called,
             all_end = true;
             throw;
         }
-    });
+    };
+    const int status = run(program, called, std::ref(joins));  // a copy would take memory
     all_end = all_end || status == 0 || status == 128 + SIGINT || status == 128 + SIGTERM;
     if (team && team->size() > 1 && !all_end)
         team->abort(status);
@@ -139,21 +140,27 @@ void flush_output() {
 }
 
 int run(const std::string& program, const char* called, const std::function<int()>& body) {
-    called_as = called == nullptr ? "" : called;
     // Writing to a pipe without a reader, or beyond the size limit of files, must fail and not kill the
     // process: a training run still has to save its checkpoint.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    const auto complain = [&](std::string text, int status) {
+    const auto complain = [&](const char* what, int status) {
         std::cout.flush();
-        // A message may quote a line of a megabyte; its middle is cut, as its end says what to do.
-        constexpr std::size_t kBegin = 500, kEnd = 300;
-        if (text.size() > kBegin + kEnd)
-            text = text.substr(0, kBegin) + " [...] " + text.substr(text.size() - kEnd);
-        complain_as_one((called_as.empty() ? program : name()) + ": " + as_line(text) + "\n");
+        try {
+            // A message may quote a line of a megabyte; its middle is cut, as its end says what to do.
+            constexpr std::size_t kBegin = 500, kEnd = 300;
+            std::string text = what;
+            if (text.size() > kBegin + kEnd)
+                text = text.substr(0, kBegin) + " [...] " + text.substr(text.size() - kEnd);
+            complain_as_one((called_as.empty() ? program : name()) + ": " + as_line(text) + "\n");
+        } catch (const std::bad_alloc&) {  // not even for the message
+            const std::string_view as = called_as.empty() ? program : called_as;
+            std::cerr << as.substr(as.rfind('/') + 1) << ": " << what << '\n';
+        }
         return status;
     };
     try {
+        called_as = called == nullptr ? "" : called;
         const int status = body();
         flush_output();
         return status;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <sstream>
 
 #include "apps/kit/json.h"
 #include "autograd/base/mapped.h"
+#include "autograd/base/text_stream.h"
 #include "autograd/ops.h"
 #include "models/settings.h"
 
@@ -100,7 +100,7 @@ std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts,
 
 Recorder::Recorder(Subject subject, int64_t steps, const std::string& earlier, int64_t done)
     : subject_(std::move(subject)), steps_(steps) {
-    std::istringstream lines(earlier);
+    autograd::TextReader lines(earlier);
     for (std::string line; std::getline(lines, line);) {
         const std::size_t step = line.find("\"step\":");
         if (line.ends_with('}') && step != line.npos && std::atoll(line.c_str() + step + 7) <= done)

@@ -5,7 +5,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <tuple>
 
 #include "apps/kit/json.h"
@@ -13,6 +12,7 @@
 #include "apps/kit/program.h"
 #include "autograd/base/mapped.h"
 #include "autograd/base/parallel.h"
+#include "autograd/base/text_stream.h"
 #include "autograd/base/version.h"
 #include "autograd/graph.h"
 #include "autograd/inspect.h"
@@ -137,9 +137,10 @@ void Report::log_as_json(bool from_start) const {
     const std::string file = run_.folder.file("log.jsonl"), &log = run_.log();
     const std::string names = log.substr(0, log.find('\n'));
     std::ofstream out(file, from_start ? std::ios::trunc : std::ios::app);
-    std::istringstream rows(log.substr(from_start ? names.size() + 1 : log.rfind('\n', log.size() - 2) + 1));
+    autograd::TextReader rows(
+        log.substr(from_start ? names.size() + 1 : log.rfind('\n', log.size() - 2) + 1));
     for (std::string row, name, value; std::getline(rows, row); out << "}\n") {
-        std::istringstream keys(names), values(row);
+        autograd::TextReader keys(names), values(row);
         for (const char* next = "{\""; std::getline(keys, name, ',') && std::getline(values, value, ',');)
             if (value.find_first_of("0123456789") != value.npos)  // neither empty nor infinite
                 out << std::exchange(next, ",\"") << name << "\":" << value;

@@ -12,6 +12,7 @@
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
 #include "apps/kit/report.h"
+#include "nn/checkpoint/file.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/safetensors.h"
 
@@ -202,9 +203,9 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
     }
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
-    for (const auto& entry : fs::directory_iterator(words[0], none))
-        if (fs::exists(entry.path() / "last.safetensors", none))
-            runs.insert(entry.path().string());
+    for (const std::string& name : nn::checkpoint::names_in(words[0], none))
+        if (const fs::path run = fs::path(words[0]) / name; fs::exists(run / "last.safetensors", none))
+            runs.insert(run.string());
     if (runs.empty() || fs::exists(fs::path(words[0]) / "last.safetensors", none))
         runs = {words[0]};
     for (const std::string& run : runs) {

@@ -2,9 +2,9 @@
 
 #include <charconv>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
+#include "autograd/base/text_stream.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::kit {
@@ -62,14 +62,14 @@ std::string left(const std::string& text, std::size_t width) {
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
     std::vector<std::string> lines;
-    std::istringstream paragraphs(text);
+    autograd::TextReader paragraphs(text);
     for (std::string paragraph; std::getline(paragraphs, paragraph);) {
         if (columns(paragraph) <= width) {
             lines.push_back(paragraph);
             continue;
         }
         const std::string indent = paragraph.substr(0, paragraph.find_first_not_of(' '));
-        std::istringstream words(paragraph);
+        autograd::TextReader words(paragraph);
         std::string line;
         for (std::string word; words >> word;) {
             if (!line.empty() && columns(line) + 1 + columns(word) > width)

@@ -1,12 +1,13 @@
 #include "autograd/base/check.h"
 
 #include <locale>
-#include <sstream>
+
+#include "autograd/base/text_stream.h"
 
 namespace plaingrad::autograd {
 
 std::string join(std::initializer_list<Part> parts) {
-    std::ostringstream text;
+    TextWriter text;
     text.imbue(std::locale::classic());  // 12345, and not 12.345 where the host program speaks German
     for (const Part& part : parts)
         part.print(text, part.value);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <sstream>
 #include <unordered_map>
 #include <vector>
 
+#include "autograd/base/text_stream.h"
 #include "models/text/unicode_table.h"
 #include "nn/utf8.h"
 
@@ -40,7 +40,7 @@ struct Tables {
         const auto never_composed = [&](char32_t c, const Codes&) { changes_nfc[c] = changes_nfd[c] = true; };
         read_parts(kPairs, 2, never_composed);
         read_parts(kSingles, 1, never_composed);
-        std::istringstream text(kCombining);
+        autograd::TextReader text(kCombining);
         char32_t at = 0;
         for (uint32_t length = 0, mark = 0; text >> mark >> length; at += length)
             for (char32_t c = at; mark != 0 && c < at + length; ++c) {
@@ -55,7 +55,7 @@ struct Tables {
 
     template <class Also>
     void read_parts(const char* table, std::size_t count, const Also& also) {
-        std::istringstream text(table);
+        autograd::TextReader text(table);
         char32_t c = 0;
         for (uint32_t skip = 0, code = 0; text >> skip; ++c) {
             c += skip;

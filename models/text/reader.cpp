@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
+#include "autograd/base/text_stream.h"
 #include "models/text/unicode.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/metadata.h"
@@ -139,7 +139,7 @@ Reader Reader::from_metadata(const nn::checkpoint::Metadata& metadata, ReaderOpt
                                ": classify.case must be kept or lower: got ",
                                nn::checkpoint::shown(spelling));
     Reader reader({}, options);
-    std::istringstream words(field.required("words"));
+    autograd::TextReader words(field.required("words"));
     for (std::string word; std::getline(words, word);)
         reader.vocabulary_.add(word);
     return reader;

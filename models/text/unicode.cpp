@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <sstream>
 #include <vector>
 
+#include "autograd/base/text_stream.h"
 #include "models/text/unicode_table.h"
 #include "nn/utf8.h"
 
@@ -44,7 +44,7 @@ public:
 
 private:
     void read(const char* table, std::initializer_list<std::pair<char, Property>> letters) {
-        std::istringstream text(table);
+        autograd::TextReader text(table);
         char letter = 0;
         for (std::size_t at = 0, length = 0; text >> letter >> length; at += length)
             for (const auto& [name, property] : letters)
@@ -62,7 +62,7 @@ bool is(char32_t c, Property property) {
 
 std::vector<Cased> read_lower() {
     std::vector<Cased> runs;
-    std::istringstream text(kLower);
+    autograd::TextReader text(kLower);
     int delta = 0;
     for (uint32_t skip = 0, count = 0, step = 0, end = 0; text >> skip >> count >> step >> delta;) {
         const uint32_t first = end + skip;

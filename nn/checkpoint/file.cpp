@@ -1,5 +1,6 @@
 #include "nn/checkpoint/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <memory>
 
 namespace plaingrad::nn::checkpoint {
 namespace {
@@ -42,20 +44,19 @@ constexpr const char* kAside = ".tmp-";
 
 // Removes new files that killed processes have left. One that is still being written is locked.
 void remove_leftovers(const std::filesystem::path& target) {
-    const std::filesystem::path folder = target.parent_path();
+    const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
     const std::string begin = target.filename().string() + kAside;
     std::error_code error;
-    std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error);
-    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
+    for (const std::string& name : names_in(folder.string(), error)) {
         if (!name.starts_with(begin) || name.find_first_not_of("0123456789-", begin.size()) != name.npos)
             continue;
-        const int file = open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        const std::string path = (folder / name).string();
+        const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         struct stat opened = {}, named = {};
         // Before it was locked, its process may have renamed it, and begun a new one under this name.
         if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &opened) == 0 &&
-            lstat(entry->path().c_str(), &named) == 0 && opened.st_ino == named.st_ino)
-            unlink(entry->path().c_str());
+            lstat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino)
+            unlink(path.c_str());
         if (file >= 0)
             close(file);
     }
@@ -110,6 +111,23 @@ void sync_folder(const std::string& target) {
 bool exists(const std::string& path) {
     std::error_code error;
     return std::filesystem::status(path, error).type() != std::filesystem::file_type::not_found;
+}
+
+std::vector<std::string> names_in(const std::string& folder, std::error_code& error) {
+    std::vector<std::string> names;
+    const auto shut = [](DIR* opened) { closedir(opened); };
+    const std::unique_ptr<DIR, decltype(shut)> opened(opendir(folder.c_str()), shut);  // or errno is set
+    while (opened) {
+        errno = 0;
+        const dirent* const entry = readdir(opened.get());
+        if (entry == nullptr)
+            break;
+        if (const std::string name = entry->d_name; name != "." && name != "..")
+            names.push_back(name);
+    }
+    error.assign(errno, std::generic_category());
+    std::sort(names.begin(), names.end());
+    return names;
 }
 
 // Delegates, so that the destructor runs even if this throws.

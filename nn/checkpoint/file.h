@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "autograd/base/check.h"
@@ -27,6 +28,10 @@ void check_file(bool condition, const Parts&... parts) {
 // Whether there is something of this name. What cannot be looked at, such as a circle of links, counts as
 // being there: reading it gives the system's reason.
 bool exists(const std::string& path);
+
+// The names in a folder, sorted; if it cannot be read, none, and `error` tells why. (libstdc++'s
+// directory_iterator ends the program if memory runs out in it.)
+std::vector<std::string> names_in(const std::string& folder, std::error_code& error);
 
 // A file that is read piece by piece, so that the sizes in its header can be checked against its real size
 // before memory is allocated. Throws FileError naming the file and the system's reason; also for directories,

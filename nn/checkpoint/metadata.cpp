@@ -10,8 +10,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <sstream>
 
+#include "autograd/base/text_stream.h"
 #include "nn/checkpoint/json.h"
 
 namespace plaingrad::nn::checkpoint {
@@ -88,7 +88,7 @@ void FieldReader::operator()(const std::string& name, std::vector<int32_t>& valu
     if (text == nullptr)
         return;
     values.clear();
-    std::istringstream words(*text);
+    autograd::TextReader words(*text);
     for (std::string word; words >> word;) {
         const int64_t number = parse_integer(word).value_or(-1);
         check_file(number >= 0 && number <= std::numeric_limits<int32_t>::max(), where, ": ", prefix, name,

@@ -9,29 +9,8 @@ using namespace tests;
 
 namespace {
 
-struct Program {
-    std::string name, folder;  // its run, inside the folder of --save
-    int64_t steps;             // of the run
-    Words train;               // a small run, without --save
-    Words begin = {};          // the words before the options of --resume
-};
-
-// For the first six lines: the first word of each pair, and the pair.
-std::string labels() {
-    std::string lines;
-    for (const std::string& line : lines_of(pairs()))
-        lines.append(line.substr(0, line.find(' ')))
-            .append("\t")
-            .append(line.substr(0, line.find('\t')))
-            .append("\n");
-    return lines;
-}
-
 // Texts to learn from, and a run of each program on them.
-struct Programs {
-    Folder folder;
-    std::string pairs_file = folder.write("pairs.tsv", pairs()), text = folder.write("text.txt", pairs()),
-                labelled = folder.write("labelled.tsv", labels());
+struct Programs : Texts {
     std::vector<Program> all = {
         {"reverse_task",
          "",
@@ -66,10 +45,6 @@ struct Programs {
     };
 };
 
-std::string folder_of(const Program& p, const std::string& run) {
-    return p.folder.empty() ? run : run + "/" + p.folder;
-}
-
 std::string file(const Program& p, const std::string& run, const std::string& name) {
     return content(folder_of(p, run) + "/" + name);
 }
@@ -78,17 +53,6 @@ std::string file(const Program& p, const std::string& run, const std::string& na
 int64_t logged_steps(const Program& p, const std::string& run) {
     const Words rows = lines_of(file(p, run, "log.csv"));
     return rows.size() < 2 ? 0 : std::stoll(rows.back());
-}
-
-// A log without its last two columns, the times.
-std::string without_times(const std::string& log) {
-    std::string rows;
-    for (std::string row : lines_of(log)) {
-        for (int column = 0; column < 2; ++column)
-            row.erase(row.rfind(','));
-        rows += row + '\n';
-    }
-    return rows;
 }
 
 // The rows of a log as lines of JSON.

@@ -1,6 +1,7 @@
 // What the tests of the translator share: a small task, and the folder of its run.
 #pragma once
 
+#include "tests/apps/programs.h"
 #include "tests/apps/run.h"
 #include "tests/autograd/values.h"
 
@@ -8,32 +9,6 @@ namespace plaingrad::tests {
 
 inline Result translate(const Words& arguments, const With& with = {}) {
     return Running("translate", arguments, with).wait();
-}
-
-inline Words joined(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
-// English numbers, and their German translations in reverse order: 120 pairs.
-inline std::string pairs() {
-    const Words en = {"one", "two", "three", "four", "five", "six"},
-                de = {"eins", "zwei", "drei", "vier", "fünf", "sechs"};
-    std::string lines;
-    for (std::size_t a = 0; a < 6; ++a)
-        for (std::size_t b = 0; b < 6; ++b)
-            for (std::size_t c = 0; c < 6; c += 2)
-                lines.append(en[a])
-                    .append(" ")
-                    .append(en[b])
-                    .append(c > 0 ? " " + en[c] : "")
-                    .append(".\t")
-                    .append(c > 0 ? de[c] + " " : "")
-                    .append(de[b])
-                    .append(" ")
-                    .append(de[a])
-                    .append(".\n");
-    return lines;
 }
 
 struct Files {

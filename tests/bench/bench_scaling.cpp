@@ -275,17 +275,18 @@ void simulate_command(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program(
-        "bench_scaling", argc, argv,
-        {{"", "measures training in several processes, and computes it for many machines",
-          [](kit::Options& options) {
-              options.parse();
-              throw kit::UsageError("which command? --help lists them");
-          }},
-         {"steps", "steps of the processes that mpirun has started, and of one", steps_command},
-         {"profile", "when the gradients of a step are ready", profile_command},
-         {"messages", "what messages and copies cost", messages_command},
-         {"overhead", "what nn::DataParallel costs in a single process", overhead_command},
-         {"imbalance", "how unequal the parts of real text are", imbalance_command},
-         {"simulate", "steps on 1 to 1,024 machines", simulate_command}});
+    return kit::run_program("bench_scaling", argc, argv, [] {
+        return kit::Commands{
+            {"", "measures training in several processes, and computes it for many machines",
+             [](kit::Options& options) {
+                 options.parse();
+                 throw kit::UsageError("which command? --help lists them");
+             }},
+            {"steps", "steps of the processes that mpirun has started, and of one", steps_command},
+            {"profile", "when the gradients of a step are ready", profile_command},
+            {"messages", "what messages and copies cost", messages_command},
+            {"overhead", "what nn::DataParallel costs in a single process", overhead_command},
+            {"imbalance", "how unequal the parts of real text are", imbalance_command},
+            {"simulate", "steps on 1 to 1,024 machines", simulate_command}};
+    });
 }

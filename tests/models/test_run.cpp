@@ -203,6 +203,17 @@ TEST_CASE("run: a folder that cannot be locked is refused", "[models][run]") {
     CHECK(contains(error, "run: this folder cannot be locked: Too many open files"));
 }
 
+TEST_CASE("run: what killed processes have left to find each other by is removed", "[models][run]") {
+    const Folder folder;
+    Settings none;
+    for (const char* const name : {"shared-12-345", "shared-12-345.tmp-6-0", "shared-notes", "shared"})
+        put(folder / name, "");
+    { const RunFolder run("p", {.save = folder.path}, none); }
+    CHECK_FALSE(fs::exists(folder / "shared-12-345"));
+    CHECK_FALSE(fs::exists(folder / "shared-12-345.tmp-6-0"));
+    CHECK((fs::exists(folder / "shared-notes") && fs::exists(folder / "shared")));
+}
+
 TEST_CASE("run: a folder belongs to one run, and a refused run leaves no trace", "[models][run]") {
     const Folder parent;
     Settings none;

@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "apps/kit/options.h"
 #include "autograd/base/mapped.h"
+#include "autograd/base/text_stream.h"
 #include "models/presets.h"
 
 namespace plaingrad::char_lm {
@@ -60,7 +60,7 @@ std::string config_help() {
 
 StackConfig named_config(const std::string& name, int64_t d_model, int64_t heads) {
     const bool modern = name == "modern" || name.starts_with("modern+");
-    std::istringstream parts((modern ? kModern + name.substr(6) : name) + '+');
+    autograd::TextReader parts((modern ? kModern + name.substr(6) : name) + '+');
     std::string part;
     std::getline(parts, part, '+');
     kit::check_usage(part == "2017" || part == "gpt2", "--config must begin with 2017, gpt2 or modern: got '",

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
+#include "autograd/base/text_stream.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::char_lm {
@@ -17,7 +17,7 @@ template <class F>
 static void for_each_text(const File& file, bool lines, F f) {
     if (!lines)
         return f(file.text, 1);
-    std::istringstream stream(file.text);
+    autograd::TextReader stream(file.text);
     std::string line;
     for (int64_t number = 1; std::getline(stream, line); ++number)
         if (!line.empty())

@@ -96,11 +96,12 @@ void eval_command(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program(
-        "char_lm", argc, argv,
-        {{"", "learns from a text, and writes more of it", demo_command},
-         {"train", "learns from text, and holds out a tenth of it to measure the result", train_command},
-         {"sample", "writes with a saved model", sample_command},
-         {"eval", "measures how well a saved model predicts your files", eval_command},
-         kit::info_command("char_lm", add_train_options)});
+    return kit::run_program("char_lm", argc, argv, [] {
+        return kit::Commands{
+            {"", "learns from a text, and writes more of it", demo_command},
+            {"train", "learns from text, and holds out a tenth of it to measure the result", train_command},
+            {"sample", "writes with a saved model", sample_command},
+            {"eval", "measures how well a saved model predicts your files", eval_command},
+            kit::info_command("char_lm", add_train_options)};
+    });
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string_view>
 
 #include "apps/kit/pipe.h"
 #include "autograd/base/check.h"
+#include "autograd/base/text_stream.h"
 #include "models/settings.h"
 #include "models/text/lines.h"
 
@@ -102,7 +102,7 @@ Corpus hold_out(const std::vector<Example>& examples, int64_t count, const autog
 
 Corpus built_in_corpus() {
     Corpus corpus;
-    std::istringstream lines{std::string(requests)};
+    autograd::TextReader lines{std::string(requests)};
     std::vector<Example>* part = &corpus.training;
     for (std::string line; std::getline(lines, line);)
         if (line.empty())

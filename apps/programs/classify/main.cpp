@@ -173,11 +173,12 @@ void print_folder(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program(
-        "classify", argc, argv,
-        {{"", "learns to label lines of text", demo_command},
-         {"train", "learns from a file with a label and a text on each line", train_command},
-         {"predict", "predicts the labels of texts with a saved model", predict_command},
-         {"eval", "measures a model on a labelled file", eval_command},
-         kit::info_command("classify", add_train_options, print_folder)});
+    return kit::run_program("classify", argc, argv, [] {
+        return kit::Commands{
+            {"", "learns to label lines of text", demo_command},
+            {"train", "learns from a file with a label and a text on each line", train_command},
+            {"predict", "predicts the labels of texts with a saved model", predict_command},
+            {"eval", "measures a model on a labelled file", eval_command},
+            kit::info_command("classify", add_train_options, print_folder)};
+    });
 }

@@ -1,9 +1,9 @@
 #include "apps/programs/explain/page.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "apps/kit/options.h"
+#include "autograd/base/text_stream.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::explain {
@@ -20,7 +20,7 @@ static Words labels(char kind, int64_t n, const Values& values) {
 // "encoder.q 0 2 1": a name, and indices behind it.
 struct Reference {
     explicit Reference(const std::string& text) {
-        std::istringstream parts(text);
+        autograd::TextReader parts(text);
         parts >> name;
         for (int64_t i; parts >> i;)
             indices.push_back(i);
@@ -76,7 +76,7 @@ static std::string filled(std::string line, const Values& values) {
 
 std::vector<Step> lecture_steps() {
     std::vector<Step> steps;
-    std::istringstream lines{std::string(lecture)};
+    autograd::TextReader lines{std::string(lecture)};
     for (std::string line; std::getline(lines, line);) {
         if (const std::size_t colon = line.find(": "); line.starts_with("# "))
             steps.push_back({line.substr(2, colon - 2), line.substr(colon + 2), ""});
@@ -94,7 +94,7 @@ std::string page(const Step& step, const std::string& number, const Values& valu
     const std::size_t gap = 81 - nn::columns_of(title) - name.size();
     std::string text = styled("\033[1m", title) + std::string(gap, ' ') + name;
     bool head = true;
-    std::istringstream lines(step.text);
+    autograd::TextReader lines(step.text);
     for (std::string line; std::getline(lines, line);) {
         head = head && !line.empty();
         text += line.starts_with('[') ? matrices(line.substr(1, line.size() - 2), values, ink)

@@ -143,9 +143,10 @@ void new_command(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("fill", argc, argv,
-                            {{"", "fills gaps in texts with a masked language model", fill_command},
+    return kit::run_program("fill", argc, argv, [] {
+        return kit::Commands{{"", "fills gaps in texts with a masked language model", fill_command},
                              {"train", "trains a model further on texts", train_command},
                              {"new", "makes a model with random weights, to be trained", new_command},
-                             kit::info_command<TrainSettings>("fill", add_train_options, print_folder)});
+                             kit::info_command<TrainSettings>("fill", add_train_options, print_folder)};
+    });
 }

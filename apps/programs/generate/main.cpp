@@ -156,10 +156,11 @@ void info_command(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program("generate", argc, argv,
-                            {{"", "writes with a model", write_command},
+    return kit::run_program("generate", argc, argv, [] {
+        return kit::Commands{{"", "writes with a model", write_command},
                              {"score", "measures how well a model predicts texts", score_command},
                              {"train", "trains a model further on texts", train_command},
                              {"new", "makes a model with random weights, to be trained", new_command},
-                             {"info", "shows what a model contains", info_command}});
+                             {"info", "shows what a model contains", info_command}};
+    });
 }

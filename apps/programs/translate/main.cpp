@@ -216,13 +216,14 @@ void help(kit::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return kit::run_program(
-        "translate", argc, argv,
-        {{"", "learns to translate from your own sentences, and translates", help},
-         {"train", "learns to translate from pairs of sentences", train_command},
-         {"run", "translates standard input, or a file, line by line", run_command},
-         {"score", "measures a model on your sentences: loss and BLEU", score_command},
-         {"info", "shows what a saved model contains", info_command},
-         {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
-          learn_bpe_command}});
+    return kit::run_program("translate", argc, argv, [] {
+        return kit::Commands{
+            {"", "learns to translate from your own sentences, and translates", help},
+            {"train", "learns to translate from pairs of sentences", train_command},
+            {"run", "translates standard input, or a file, line by line", run_command},
+            {"score", "measures a model on your sentences: loss and BLEU", score_command},
+            {"info", "shows what a saved model contains", info_command},
+            {"learn-bpe", "learns byte-pair encoding, and writes its merges to standard output",
+             learn_bpe_command}};
+    });
 }

@@ -1,10 +1,10 @@
 #include "apps/programs/translate/pipe.h"
 
 #include <iostream>
-#include <sstream>
 
 #include "apps/kit/insight.h"
 #include "apps/kit/program.h"
+#include "autograd/base/text_stream.h"
 #include "models/text/lines.h"
 
 namespace plaingrad::translate {
@@ -122,7 +122,7 @@ void talk(const models::Translator& translator, PipeOptions options) {
             },
         .answer =
             [&](const std::string& text) {
-                std::istringstream line(text + '\n');
+                autograd::TextReader line(text + '\n');
                 translate_lines(translator, options, line, "this line");
             }};
     const auto source = [&](const std::string& text) {

@@ -256,6 +256,19 @@ TEST_CASE("saving: a full disk leaves the old file", "[nn][checkpoint]") {
     CHECK(folder.files() == 1);
 }
 
+TEST_CASE("reading: the names in a folder", "[nn][checkpoint]") {
+    const Folder folder;
+    for (const char* const name : {"b", "a", ".hidden"})
+        put(folder / name, "");
+    std::error_code error;
+    CHECK(names_in(folder.path, error) == std::vector<std::string>{".hidden", "a", "b"});
+    CHECK_FALSE(error);
+    CHECK(names_in(folder / "none", error).empty());
+    CHECK(error == std::errc::no_such_file_or_directory);
+    CHECK(names_in(folder / "a", error).empty());
+    CHECK(error == std::errc::not_a_directory);
+}
+
 TEST_CASE("saving: places where a file cannot be written", "[nn][checkpoint]") {
     const Folder folder;
     const auto error = [](const std::string& path) { return error_of([&] { write(path, {}); }); };

@@ -1,0 +1,13 @@
+// All of this program's operator new, counted, and failing when asked to.
+#pragma once
+
+#include <cstdint>
+
+namespace plaingrad::tests {
+
+// From here on: the n-th one fails, and with `on` all later ones, too; 0: none.
+void fail_allocation(int64_t n, bool on = false);
+int64_t allocations_made();  // since then
+int64_t allocations_live();  // that were not given back
+
+}  // namespace plaingrad::tests

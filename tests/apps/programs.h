@@ -1,0 +1,74 @@
+// What tests of all programs that train share: a small run of each, and texts to learn from.
+#pragma once
+
+#include "tests/apps/running.h"
+
+namespace plaingrad::tests {
+
+inline Words joined(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+// English numbers, and their German translations in reverse order: 120 pairs.
+inline std::string pairs() {
+    const Words en = {"one", "two", "three", "four", "five", "six"},
+                de = {"eins", "zwei", "drei", "vier", "fünf", "sechs"};
+    std::string lines;
+    for (std::size_t a = 0; a < 6; ++a)
+        for (std::size_t b = 0; b < 6; ++b)
+            for (std::size_t c = 0; c < 6; c += 2)
+                lines.append(en[a])
+                    .append(" ")
+                    .append(en[b])
+                    .append(c > 0 ? " " + en[c] : "")
+                    .append(".\t")
+                    .append(c > 0 ? de[c] + " " : "")
+                    .append(de[b])
+                    .append(" ")
+                    .append(de[a])
+                    .append(".\n");
+    return lines;
+}
+
+// For the first six lines: the first word of each pair, and the pair.
+inline std::string labels() {
+    std::string lines;
+    std::istringstream all(pairs());
+    for (std::string line; std::getline(all, line);)
+        lines.append(line.substr(0, line.find(' ')))
+            .append("\t")
+            .append(line.substr(0, line.find('\t')))
+            .append("\n");
+    return lines;
+}
+
+struct Texts {
+    Folder folder;
+    std::string pairs_file = folder.write("pairs.tsv", pairs()), text = folder.write("text.txt", pairs()),
+                labelled = folder.write("labelled.tsv", labels());
+};
+
+struct Program {
+    std::string name, folder = "";  // its run, inside the folder of --save
+    int64_t steps = 0;              // of the run
+    Words train = {};               // a small run, without --save
+    Words begin = {};               // the words before the options of --resume
+};
+
+inline std::string folder_of(const Program& p, const std::string& run) {
+    return p.folder.empty() ? run : run + "/" + p.folder;
+}
+
+// A log without its last two columns, the times.
+inline std::string without_times(const std::string& log) {
+    std::string rows;
+    for (std::string row : lines_of(log)) {
+        for (int column = 0; column < 2; ++column)
+            row.erase(row.rfind(','));
+        rows += row + '\n';
+    }
+    return rows;
+}
+
+}  // namespace plaingrad::tests

@@ -1,0 +1,208 @@
+// Runs a program as a user does, and returns what it printed and its exit status. Without Catch2, for what is
+// not a test.
+#pragma once
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/folder.h"
+
+extern char** environ;
+
+namespace plaingrad::tests {
+
+using Words = std::vector<std::string>;
+
+inline std::string environment(const char* name, const char* otherwise) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+// The folder of the programs under test.
+inline std::string apps() { return environment("PLAINGRAD_APPS", "apps"); }
+
+// Whether the programs are built to be fast. Sanitized or emulated ones are much slower: they train for fewer
+// steps, where the check allows it.
+inline bool fast_build() {
+    for (const char* variant : {"asan", "tsan", "double"})
+        if (apps().find("/" + std::string(variant) + "/") != std::string::npos)
+            return false;
+    return environment("PLAINGRAD_RUN", "").find("qemu") == std::string::npos;
+}
+
+struct Result {
+    int status = -1;  // the exit status, or 128 + the signal, as in a shell
+    std::string out, err;
+};
+
+struct With {
+    std::string input = "";               // on standard input
+    Words env = {};                       // NAME=value
+    std::string out = "";                 // the file that is standard output, e.g. /dev/full
+    bool no_reader = false;               // standard output is a pipe without a reader
+    std::string folder = "";              // where it runs, if not here
+    std::string called = "";              // argv[0]; default: ./apps/NAME
+    rlim_t largest_file = RLIM_INFINITY;  // the limit on a file's size, in bytes
+};
+
+// A running program. Its streams are files, so that neither side ever waits for the other.
+class Running {
+public:
+    Running(const std::string& program, const Words& arguments, const With& with = {}) {
+        std::istringstream before(environment("PLAINGRAD_RUN", ""));
+        Words words;
+        for (std::string word; before >> word;)
+            words.push_back(word);
+        words.push_back((std::filesystem::absolute(apps()) / program).string());
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        const std::string file = words[0];  // to run; it is told that it was called as in the help's examples
+        if (environment("PLAINGRAD_RUN", "").empty())
+            words[0] = with.called.empty() ? "./apps/" + program : with.called;
+        Words variables = with.env;
+        for (char** entry = environ; *entry != nullptr; ++entry)
+            if (const std::string text = *entry; !given(with.env, text.substr(0, text.find('=') + 1)))
+                variables.push_back(text);
+
+        posix_spawn_file_actions_t files;
+        posix_spawn_file_actions_init(&files);
+        const std::string in = folder_.write("in", with.input);
+        const std::string out = with.out.empty() ? folder_.write("out", "") : with.out;
+        posix_spawn_file_actions_addopen(&files, 0, in.c_str(), O_RDONLY, 0);
+        int ends[2] = {-1, -1};
+        if (with.no_reader) {
+            if (pipe(ends) != 0)
+                throw std::runtime_error("no pipe");
+            close(ends[0]);
+            posix_spawn_file_actions_adddup2(&files, ends[1], 1);
+            posix_spawn_file_actions_addclose(&files, ends[1]);
+        } else {
+            posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY, 0);
+        }
+        posix_spawn_file_actions_addopen(&files, 2, folder_.write("err", "").c_str(), O_WRONLY, 0);
+        if (!with.folder.empty())
+            posix_spawn_file_actions_addchdir_np(&files, with.folder.c_str());
+        posix_spawnattr_t attributes;  // what signals do is inherited, but the tests' ways are not a user's
+        posix_spawnattr_init(&attributes);
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGPIPE);
+        sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGXFSZ);
+        posix_spawnattr_setsigdefault(&attributes, &signals);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+        static std::mutex one_at_a_time;  // the limit is the whole process's until the program is started
+        const std::lock_guard lock(one_at_a_time);
+        rlimit usual{};  // inherited
+        getrlimit(RLIMIT_FSIZE, &usual);
+        const rlimit limit = {std::min(with.largest_file, usual.rlim_cur), usual.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        const int error = posix_spawnp(&pid_, file.c_str(), &files, &attributes, pointers(words).data(),
+                                       pointers(variables).data());
+        setrlimit(RLIMIT_FSIZE, &usual);
+        posix_spawnattr_destroy(&attributes);
+        posix_spawn_file_actions_destroy(&files);
+        if (with.no_reader)
+            close(ends[1]);
+        if (error != 0)
+            throw std::runtime_error("cannot run " + file);
+    }
+    ~Running() {
+        if (pid_ > 0) {
+            kill(pid_, SIGKILL);
+            wait();
+        }
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    void interrupt(int signal = SIGINT) const { kill(pid_, signal); }
+    bool runs() const {
+        siginfo_t info{};
+        return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+               info.si_pid == 0;
+    }
+    // Waits until a signal has stopped it; false if it ends before.
+    bool stops() const {
+        siginfo_t info{};
+        return waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) == 0 &&
+               info.si_code == CLD_STOPPED;
+    }
+    // Waits until `text` appears on standard error; false if the program ends before.
+    bool says(const std::string& text) {
+        while (content(folder_ / "err").find(text) == std::string::npos) {
+            if (!runs())
+                return content(folder_ / "err").find(text) != std::string::npos;
+            usleep(5000);
+        }
+        return true;
+    }
+    Result wait() {
+        int status = 0;
+        waitpid(std::exchange(pid_, -1), &status, 0);
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(folder_ / "out"),
+                content(folder_ / "err")};
+    }
+
+private:
+    static bool given(const Words& variables, const std::string& start) {
+        for (const std::string& variable : variables)
+            if (variable.starts_with(start))
+                return true;
+        return false;
+    }
+    static std::vector<char*> pointers(Words& words) {
+        std::vector<char*> all;
+        for (std::string& word : words)
+            all.push_back(word.data());
+        all.push_back(nullptr);
+        return all;
+    }
+
+    Folder folder_;
+    pid_t pid_ = -1;
+};
+
+inline Result run(const std::string& program, const Words& arguments, const With& with = {}) {
+    return Running(program, arguments, with).wait();
+}
+
+// Whether `text` is one line that starts with `start`.
+inline bool one_line(const std::string& text, const std::string& start) {
+    return text.starts_with(start) && text.find('\n') == text.size() - 1;
+}
+
+inline Words lines_of(const std::string& text) {
+    Words lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+// What a training printed on standard error, without what depends on the machine: "step  10/100
+// loss 1.003447".
+inline Words losses(const Result& result) {
+    Words all;
+    for (const std::string& line : lines_of(result.err))
+        if (const std::size_t at = line.find("  loss "); at != std::string::npos)
+            all.push_back(line.substr(0, line.find(' ', at + 7)));
+    return all;
+}
+
+}  // namespace plaingrad::tests

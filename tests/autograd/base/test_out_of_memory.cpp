@@ -1,0 +1,110 @@
+// Where memory is out: what is thrown, what stays as it was, and what needs no memory to end.
+#include <iostream>
+#include <new>
+#include <sstream>
+
+#include "apps/kit/program.h"
+#include "autograd/base/text_stream.h"
+#include "autograd/storage.h"
+#include "nn/optim.h"
+#include "tests/allocations.h"
+#include "tests/catch.h"
+
+using namespace plaingrad;  // NOLINT
+using autograd::Tensor;
+using tests::fail_allocation;
+
+namespace {
+
+// Calls f while every allocation fails. Returns whether it has thrown std::bad_alloc.
+template <class F>
+bool fails(const F& f) {
+    fail_allocation(1, true);
+    bool thrown = false;
+    try {
+        f();
+    } catch (const std::bad_alloc&) {
+        thrown = true;
+    }
+    fail_allocation(0);
+    return thrown;
+}
+
+const std::string kLong(1000, 'x');
+
+}  // namespace
+
+TEST_CASE("out of memory: a text stream throws, where the standard's seems to end", "[base]") {
+    std::string word;
+    std::istringstream usual(kLong);
+    CHECK_FALSE(fails([&] { usual >> word; }));
+    autograd::TextReader reader(kLong), lines(kLong + "\n");
+    CHECK(fails([&] { reader >> word; }));
+    CHECK(fails([&] { std::getline(lines, word); }));
+    autograd::TextWriter writer;
+    CHECK(fails([&] { writer << kLong; }));
+    CHECK(fails([&] { autograd::join(kLong, 1); }));
+}
+
+TEST_CASE("out of memory: tensors are released, and a new one leaves nothing behind", "[storage]") {
+    autograd::storage_trim();
+    const int64_t before = tests::allocations_live();
+    {
+        std::vector<Tensor> many(100, Tensor::zeros({5}));
+        for (Tensor& x : many)
+            x = x.clone();
+        CHECK_FALSE(fails([&] {
+            for (Tensor& x : many)
+                x = Tensor();
+        }));
+    }
+    for (int64_t n = 1; n < 6; ++n) {
+        autograd::storage_trim();
+        fail_allocation(n);
+        try {
+            Tensor::zeros({7});
+        } catch (const std::exception&) {
+        }
+        fail_allocation(0);
+    }
+    autograd::storage_trim();
+    CHECK(tests::allocations_live() == before);
+}
+
+TEST_CASE("out of memory: an optimizer's step is taken whole, or not at all", "[nn][optim]") {
+    Tensor w = Tensor::full({3}, 1);
+    w.require_grad();
+    nn::Adam adam({{"w", w}});
+    autograd::sum(autograd::mul(w, w)).backward();
+    for (int64_t n = 1; n < 20; ++n) {
+        fail_allocation(n);
+        try {
+            adam.step(0.5);
+        } catch (const std::bad_alloc&) {
+        }
+        fail_allocation(0);
+        const bool moved = w.data()[0] != 1;
+        CHECK(adam.steps() == (moved ? 1 : 0));
+        CHECK(adam.steps_of_each()[0] == adam.steps());
+        if (moved)
+            return;
+    }
+    FAIL("no step was taken");
+}
+
+TEST_CASE("out of memory: a program says so, even if no memory is left for the words", "[apps][kit]") {
+    const std::string called = "./apps/a-program-with-a-long-name";
+    std::ostringstream said;
+    said << std::string(1000, ' ');  // it has room
+    said.seekp(0);
+    std::streambuf* const usual = std::cerr.rdbuf(said.rdbuf());
+    const int status = kit::run("p", called.c_str(), []() -> int {
+        fail_allocation(1, true);
+        throw std::bad_alloc();
+    });
+    fail_allocation(0);
+    std::cerr.rdbuf(usual);
+    CHECK(status == 1);
+    CHECK(said.str().starts_with(
+        "a-program-with-a-long-name: out of memory; a smaller input, model or batch "));
+}

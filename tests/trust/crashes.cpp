@@ -1,0 +1,55 @@
+// Nothing is lost, whatever happens: programs that train are killed, interrupted, stopped, denied memory and
+// disks, at any moment and at every call. Afterwards every file that was saved opens, the run resumes to the
+// same bits as one that nothing disturbed, nothing is left lying about, and whatever failed was said in one
+// line. PLAINGRAD_CRASHES=kills,signals measures these parts only.
+#include <cstdlib>
+
+#include "tests/trust/crashes/parts.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace trust;      // NOLINT
+
+namespace {
+
+// A file system in memory, if there is one: every save waits for the disk, and no power is cut here.
+void use_fast_folder() {
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0);
+}
+
+bool is_wanted(const std::string& part) {
+    const std::string parts = tests::environment("PLAINGRAD_CRASHES", part.c_str());
+    return ("," + parts + ",").find("," + part + ",") != parts.npos;
+}
+
+void measure(const Instrument& trust) {
+    use_fast_folder();
+    Tally tally;
+    const Runs runs(tally);
+    struct Part {
+        const char* name;
+        void (*run)(const Instrument& trust, const Runs& runs);
+        bool by_library;  // of faults
+    };
+    for (const Part& part :
+         {Part{"kills", kills, false}, Part{"signals", signals, false}, Part{"full_disks", full_disks, false},
+          Part{"failing_calls", failing_calls, true}, Part{"failing_memory", failing_memory, true},
+          Part{"two_processes", two_processes, true}}) {
+        if (!is_wanted(part.name))
+            continue;
+        if (!part.by_library || runs.can_fail())
+            part.run(trust, runs);
+        else
+            std::printf("skipped: %s, as no library can be loaded before these programs\n", part.name);
+    }
+    if (is_wanted("exhausted_memory"))
+        exhausted_memory(trust, tally);
+    tally.print(trust);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return trust::run("crashes", "runs that are disturbed in every way end with the same bits", argc, argv,
+                      measure);
+}

@@ -1,0 +1,213 @@
+// The n-th allocation of a call of the library fails. Then the call throws, gives back all memory that it had
+// taken, and its objects are as before: called again, it does what it would have done.
+#include <cmath>
+#include <new>
+
+#include "autograd/base/parallel.h"
+#include "autograd/storage.h"
+#include "models/decoding.h"
+#include "models/hugging_face.h"
+#include "models/saved.h"
+#include "nn/packing.h"
+#include "tests/allocations.h"
+#include "tests/models/folder_of_others.h"
+#include "tests/trust/crashes/parts.h"
+
+namespace plaingrad::trust {
+
+namespace {
+
+using models::LanguageModel;
+using models::Transformer;
+using tests::allocations_live;
+using tests::allocations_made;
+using tests::fail_allocation;
+
+// Its result, in few bytes; the same whenever it is called.
+using Call = std::function<uint64_t()>;
+struct Operation {
+    std::string name;
+    std::function<Call()> prepare;  // with the objects that it works on
+};
+
+uint64_t hash_of(const std::vector<models::Hypothesis>& all) {
+    uint64_t h = 0;
+    for (const models::Hypothesis& hypothesis : all)
+        for (const int32_t id : hypothesis.ids)
+            h = h * 31 + static_cast<uint64_t>(id);
+    return h;
+}
+
+// One step of Adam.
+template <class Model, class Loss>
+Call training_step(std::shared_ptr<Model> model, const Loss& loss) {
+    auto training = std::make_shared<nn::Training>(nn::parameters(*model), nn::AdamOptions{});
+    return [=] {
+        const nn::LossOf loss_of = [&](const nn::StepPart&, const nn::Mode& mode) {
+            return nn::StepLoss{loss(*model, mode), 10};
+        };
+        nn::train(*training, loss_of, {.steps = 1, .learning_rate = [](int64_t) { return 0.01; }});
+        return tests::hash(nn::parameters(*model)) ^ tests::hash(training->adam.state());
+    };
+}
+
+std::shared_ptr<LanguageModel> language_model() {
+    return std::make_shared<LanguageModel>(tests::small_stack("gpt2"), models::Rng(3));
+}
+std::shared_ptr<Transformer> transformer() {
+    return std::make_shared<Transformer>(tests::small("paper"), models::Rng(3));
+}
+
+std::vector<Operation> training() {
+    return {{"a training step of a language model",
+             [] {
+                 const auto text = tests::framed(tests::sentences({5, 7}, 1));
+                 return training_step(language_model(), [=](const LanguageModel& m, const nn::Mode& mode) {
+                     return tests::next_token_loss(m, text, mode);
+                 });
+             }},
+            {"a training step of a Transformer", [] {
+                 const auto src = tests::padded(tests::sentences({5, 3}, 1)),
+                            tgt = tests::framed(tests::sentences({4, 6}, 2));
+                 return training_step(transformer(), [=](const Transformer& m, const nn::Mode& mode) {
+                     return tests::teacher_forced_loss(m, src, tgt, mode);
+                 });
+             }}};
+}
+
+std::vector<Operation> decoding() {
+    return {{"greedy search",
+             [] {
+                 return Call([model = language_model()] {
+                     const auto prompt = tests::padded(tests::sentences({5, 5}, 1));
+                     return hash_of(models::greedy(*model->start(prompt), 6));
+                 });
+             }},
+            {"beam search", [] {
+                 return Call([model = transformer()] {
+                     const auto src = tests::padded(tests::sentences({5, 3}, 1));
+                     return hash_of(models::beam_search(*model->start(src), {.max_tokens = 6})[0]);
+                 });
+             }}};
+}
+
+// The last two in the folder of others.
+std::vector<Operation> files(const std::string& saved, const Folder& others) {
+    return {{"loading a saved model",
+             [=] {
+                 return Call(
+                     [=] { return tests::hash(nn::parameters(models::load_model<LanguageModel>(saved))); });
+             }},
+            {"saving a model",
+             [=] {
+                 return Call([=, model = language_model()] {
+                     models::save(saved + "-new", *model);
+                     return static_cast<uint64_t>(tests::content(saved + "-new") == tests::content(saved));
+                 });
+             }},
+            {"loading a folder of others",
+             [path = others.path] {
+                 return Call([=] {
+                     const models::hugging_face::Folder folder(path);
+                     return tests::hash(nn::parameters(models::load_hugging_face<LanguageModel>(folder)));
+                 });
+             }},
+            {"packing weights", [] {
+                 return Call([] {
+                     const auto model = language_model();
+                     nn::pack_weights(*model, models::Precision::float32);
+                     const auto prompt = tests::padded(tests::sentences({5, 5}, 1));
+                     return hash_of(models::greedy(*model->start(prompt), 3));
+                 });
+             }}};
+}
+
+// "" if it was called to its end.
+std::string failure_of(const Call& call, uint64_t& result) {
+    try {
+        result = call();
+        return "";
+    } catch (const std::bad_alloc&) {
+        return "out of memory";
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+}
+
+// Memory that is in use, in blocks and in bytes of tensors.
+struct Used {
+    int64_t blocks, bytes;
+    static Used now() {
+        autograd::storage_trim();
+        return {allocations_live(), autograd::storage_statistics().bytes_in_use};
+    }
+    bool operator==(const Used&) const = default;
+};
+
+// Returns whether the call has failed.
+bool fails_at(int64_t n, bool on, const Operation& operation, uint64_t expected, Tally& tally) {
+    const std::string which =
+        operation.name + ", allocation " + std::to_string(n) + (on ? " and all later" : "");
+    const Call call = operation.prepare();
+    uint64_t result = 0;
+    fail_allocation(n, on);
+    const std::string failure = failure_of(call, result);
+    fail_allocation(0);
+    if (!failure.empty() && failure.find("memory") == failure.npos)
+        tally.note(Wrong::died, which, failure);
+    if (failure.empty() && result != expected)
+        tally.note(Wrong::unequal, which, "it has succeeded, with another result");
+    if (!failure.empty() && (!failure_of(call, result).empty() || result != expected))
+        tally.note(Wrong::unequal, which, "called again, it has another result");
+    return !failure.empty();
+}
+
+// How many allocations it makes, of which some are tried.
+int64_t measure(const Instrument& trust, const Operation& operation, Tally& tally, int64_t& cases) {
+    uint64_t expected = 0;
+    const auto undisturbed = [&] {
+        const Call call = operation.prepare();
+        fail_allocation(0);
+        expected = call();
+        return allocations_made();
+    };
+    undisturbed();  // makes what is made once
+    autograd::storage_trim();
+    const int64_t all = undisturbed();
+    for (const int64_t n : some_of(all, trust.count(80, 400, 10'000), trust.rng().fork(operation.name))) {
+        const bool on = n % 3 == 0;
+        const Used before = Used::now();
+        fails_at(n, on, operation, expected, tally);
+        // A second time, for what is made once: a leak grows again.
+        if (const Used first = Used::now(); first.blocks > before.blocks || first.bytes != before.bytes) {
+            fails_at(n, on, operation, expected, tally);
+            const Used again = Used::now();
+            if (again.blocks > first.blocks || again.bytes != first.bytes)
+                tally.note(Wrong::leak, operation.name + ", allocation " + std::to_string(n),
+                           std::to_string(again.blocks - first.blocks) + " blocks");
+        }
+        ++cases;
+    }
+    return all;
+}
+
+}  // namespace
+
+void exhausted_memory(const Instrument& trust, Tally& tally) {
+    const Folder folder, others;
+    const std::string saved = folder / "model.safetensors";
+    models::save(saved, *language_model());
+    tests::write_folder(others);
+    int64_t cases = 0, least = INT64_MAX;
+    for (const int threads : {1, 2}) {
+        autograd::set_thread_count(threads);
+        for (const std::vector<Operation>& some : {files(saved, others), training(), decoding()})
+            for (const Operation& operation : some)
+                least = std::min(least, measure(trust, operation, tally, cases));
+    }
+    trust.figure("crashes.library_allocations", static_cast<double>(cases),
+                 "that failed, one after the other");
+    trust.figure("crashes.last_library_allocation", static_cast<double>(least), "the call with the fewest");
+}
+
+}  // namespace plaingrad::trust

@@ -1,0 +1,50 @@
+// The n-th open, read, write, fsync, close, rename, mkdir or mmap fails, for every n until a run ends without
+// a fault. (The programs call no mmap themselves, so that one fails as an allocation.)
+#include <cerrno>
+#include <cstring>
+
+#include "tests/trust/crashes/parts.h"
+
+namespace plaingrad::trust {
+
+namespace {
+
+// Some calls that fail change nothing, as the fsync of a folder: then the run ends as usual.
+void one(const Runs& runs, const Run& run, const Fault& fault, int error) {
+    const Folder all;
+    const std::string folder = all / "run";
+    const Words words = runs.begin(run, folder);
+    const std::string which = runs.line(run.program.name, words, fault);
+    const Result r = runs.ran(run.program.name, words, runs.with(fault));
+    runs.check_told(run, r, {std::strerror(error), "could not be written", "cannot be"}, which);
+    for (const auto& [name, bytes] : contents(folder))
+        if (name.find(".tmp-") != name.npos)  // as replace_file calls what is not whole yet
+            runs.tally.note(Wrong::left_over, which, name);
+    runs.check(run, folder, which);
+}
+
+}  // namespace
+
+void failing_calls(const Instrument& trust, const Runs& runs) {
+    struct Case {
+        const Run& run;
+        Fault fault;
+        int error;
+    };
+    std::vector<Case> cases;
+    for (const Run& run : runs.all) {
+        const autograd::Rng rng = trust.rng().fork("calls").fork(run.program.name);
+        const int64_t most = trust.count(12, 100, 1 << 20);
+        for (const int64_t n : some_of(run.calls.disk, most, rng))
+            for (const int error : {EIO, ENOSPC})
+                if (trust.scale == Scale::full || (n % 2 == 0) == (error == EIO))
+                    cases.push_back({run, {"disk", n, std::to_string(error), "once"}, error});
+    }
+    for_each_case(std::ssize(cases), runs.tally, [&](int64_t i) {
+        const Case& c = cases[static_cast<std::size_t>(i)];
+        one(runs, c.run, c.fault, c.error);
+    });
+    trust.figure("crashes.failing_calls", static_cast<double>(cases.size()), "in all programs together");
+}
+
+}  // namespace plaingrad::trust

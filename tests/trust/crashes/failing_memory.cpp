@@ -1,0 +1,85 @@
+// The n-th allocation of a program fails, or it and all later ones: in training, and in what each program
+// does with a model. Either the program can do without it, and ends as usual, or it says that memory is out.
+#include <cerrno>
+#include <cstring>
+
+#include "tests/trust/crashes/parts.h"
+
+namespace plaingrad::trust {
+
+namespace {
+
+struct Command {
+    std::string program;
+    Words words;
+    const Run* trains = nullptr;  // the run, whose folder has to follow
+    Result ended = {};
+    int64_t allocations = 0;
+};
+
+// With the models of runs that have ended, in the folder `in`, by the names of their programs.
+std::vector<Command> commands(const Runs& runs, const std::string& in) {
+    std::vector<Command> all;
+    for (const Run& run : runs.all) {
+        all.push_back({run.program.name, run.program.train, &run});
+        all.push_back({run.program.name, {"info", in + "/" + run.program.name + "/" + run.program.folder}});
+        all.push_back({run.program.name, {"--help"}});
+    }
+    const Words few = {"--tokens", "8", "--seed", "3"};
+    all.push_back({"char_lm", joined({"sample", in + "/char_lm"}, few)});
+    all.push_back({"generate", joined({in + "/generate", "--prompt", "one two"}, few)});
+    all.push_back({"fill", {in + "/fill", "one [MASK] three."}});
+    all.push_back({"classify", {"predict", in + "/classify", "one two.", "six"}});
+    all.push_back({"translate", {"run", in + "/translate", "--max-length", "8", "one two."}});
+    all.push_back({"translate", {"--no-such-option"}});
+    return all;
+}
+
+void one(const Runs& runs, const Command& c, const Fault& fault) {
+    const Folder all;
+    const std::string folder = all / "run";
+    const Words words = c.trains != nullptr ? runs.begin(*c.trains, folder) : c.words;
+    const std::string which = runs.line(c.program, words, fault);
+    const Result r = runs.ran(c.program, words, runs.with(fault));
+    const Run reference = {{c.program}, c.ended};
+    runs.check_told(reference, r, {"memory", std::strerror(ENOMEM)}, which);
+    if (r.status == c.ended.status && c.trains == nullptr && r.out != c.ended.out)
+        runs.tally.note(Wrong::unequal, which, "other output");
+    if (c.trains != nullptr)
+        runs.check(*c.trains, folder, which);
+}
+
+}  // namespace
+
+void failing_memory(const Instrument& trust, const Runs& runs) {
+    const Folder models;
+    std::vector<Command> all = commands(runs, models.path);
+    for (const Run& run : runs.all)
+        runs.ran(run.program.name, runs.begin(run, models / run.program.name));
+    std::vector<std::pair<const Command*, Fault>> cases;
+    int64_t reached = INT64_MAX;
+    for (Command& c : all) {
+        const Folder here;
+        const Words words = c.trains != nullptr ? runs.begin(*c.trains, here / "run") : c.words;
+        c.ended = runs.ran(c.program, words, runs.with({"none"}, here / "counts"));
+        FaultCounts calls;
+        std::memcpy(&calls, tests::content(here / "counts").data(), sizeof calls);
+        c.allocations = calls.memory;
+        const autograd::Rng rng = trust.rng().fork("memory").fork(std::to_string(&c - all.data()));
+        int64_t last = 0;
+        for (const int64_t n : some_of(c.allocations, trust.count(6, 60, 400), rng)) {
+            const char* const when = (n + static_cast<int64_t>(trust.seed)) % 3 == 0 ? "on" : "once";
+            cases.emplace_back(&c, Fault{"memory", n, std::to_string(ENOMEM), when});
+            last = n;
+        }
+        reached = std::min(reached, last);
+    }
+    for_each_case(std::ssize(cases), runs.tally, [&](int64_t i) {
+        one(runs, *cases[static_cast<std::size_t>(i)].first, cases[static_cast<std::size_t>(i)].second);
+    });
+    trust.figure("crashes.failing_allocations", static_cast<double>(cases.size()),
+                 "in all programs together");
+    trust.figure("crashes.last_allocation", static_cast<double>(reached), "the program with the fewest");
+}
+
+}  // namespace plaingrad::trust

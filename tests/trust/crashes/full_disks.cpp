@@ -1,0 +1,162 @@
+// Disks that take no more: full ones, ones that may only be read, a limit on the size of files, a quota, and
+// an output that nobody can write. The run ends with a line that says so, and resumes where there is room.
+#if defined(__linux__)
+#include <sys/mount.h>
+#endif
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "tests/trust/crashes/parts.h"
+
+namespace plaingrad::trust {
+
+namespace {
+
+int64_t bytes_in(const Run& run) {
+    int64_t sum = 0;
+    for (const auto& [name, bytes] : run.files)
+        sum += std::ssize(bytes);
+    return sum;
+}
+
+// A file system of its own, of so many KiB.
+class Disk {
+public:
+    explicit Disk(std::string path) : path_(std::move(path)) { std::filesystem::create_directory(path_); }
+    ~Disk() {
+#if defined(__linux__)
+        if (mounted_)
+            umount2(path_.c_str(), MNT_DETACH);
+#endif
+    }
+    Disk(const Disk&) = delete;
+    Disk& operator=(const Disk&) = delete;
+    // False where this is not allowed.
+    bool be(int64_t kib, bool read_only = false) {
+#if defined(__linux__)
+        const std::string size = "size=" + std::to_string(kib) + "k";
+        const unsigned long flags =
+            (mounted_ ? unsigned(MS_REMOUNT) : 0u) | (read_only ? unsigned(MS_RDONLY) : 0u);
+        mounted_ = mount("none", path_.c_str(), "tmpfs", flags, size.c_str()) == 0 || mounted_;
+        return mounted_;
+#else
+        return kib < 0 && read_only;
+#endif
+    }
+
+private:
+    std::string path_;
+    bool mounted_ = false;
+};
+
+constexpr int64_t kRoom = 64 << 10;  // KiB: for everything
+
+struct Case {
+    const Runs& runs;
+    const Run& run;
+    autograd::Rng rng;
+    std::string which;  // the kind, and the numbers that it was drawn with
+    int64_t part(int64_t all) const { return rng.below(1, all) + 1; }
+    void told(const Result& r, int error) const {
+        runs.check_told(run, r, {std::strerror(error), "could not be written"}, which);
+    }
+};
+
+bool full_disk(Case& c) {
+    const Folder all;
+    Disk disk(all / "disk");
+    const int64_t kib = c.part(8 + bytes_in(c.run) / 1024);
+    if (!disk.be(kib))
+        return false;
+    c.which += ", full disk of " + std::to_string(kib) + " KiB";
+    const std::string folder = all / "disk/run";
+    c.told(c.runs.ran(c.run.program.name, c.runs.begin(c.run, folder)), ENOSPC);
+    disk.be(kRoom);
+    c.runs.check(c.run, folder, c.which);
+    return true;
+}
+
+bool read_only(Case& c) {
+    const Folder all;
+    Disk disk(all / "disk");
+    if (!disk.be(kRoom))
+        return false;
+    c.which += ", a disk that may only be read";
+    const std::string folder = all / "disk/run";
+    c.runs.ran(c.run.program.name, joined(c.runs.begin(c.run, folder), {"--stop-after", "2"}));
+    const Contents before = contents(folder);
+    disk.be(kRoom, true);
+    const Result r = c.runs.ran(c.run.program.name, c.runs.resume(c.run, folder));
+    c.told(r, EROFS);
+    if (r.status != 1 || contents(folder) != before)
+        c.runs.tally.note(Wrong::died, c.which, "it did not refuse: " + r.err);
+    disk.be(kRoom);
+    c.runs.check(c.run, folder, c.which);
+    return true;
+}
+
+bool small_files(Case& c) {
+    const Folder all;
+    const int64_t limit = c.part(std::ssize(c.run.files.at(
+        c.run.program.folder.empty() ? "last.safetensors" : c.run.program.folder + "/last.safetensors")));
+    c.which += ", files of at most " + std::to_string(limit) + " bytes";
+    With with;
+    with.largest_file = static_cast<rlim_t>(limit);
+    c.told(c.runs.ran(c.run.program.name, c.runs.begin(c.run, all / "run"), with), EFBIG);
+    c.runs.check(c.run, all / "run", c.which);
+    return true;
+}
+
+// As a quota that is reached: from some write on, all fail.
+bool quota(Case& c) {
+    if (!c.runs.can_fail())
+        return false;
+    const Folder all;
+    const Fault fault = {"disk", c.part(c.run.calls.disk), std::to_string(EDQUOT), "on"};
+    const Words words = c.runs.begin(c.run, all / "run");
+    c.which = c.runs.line(c.run.program.name, words, fault);
+    c.told(c.runs.ran(c.run.program.name, words, c.runs.with(fault)), EDQUOT);
+    c.runs.check(c.run, all / "run", c.which);
+    return true;
+}
+
+bool full_output(Case& c) {
+    const Folder all;
+    c.which += ", standard output on a full disk";
+    c.told(c.runs.ran(c.run.program.name, c.runs.begin(c.run, all / "run"), {.out = "/dev/full"}), ENOSPC);
+    c.runs.check(c.run, all / "run", c.which);
+    return true;
+}
+
+}  // namespace
+
+void full_disks(const Instrument& trust, const Runs& runs) {
+    struct Kind {
+        const char* name;
+        bool (*run)(Case& c);
+    };
+    const std::vector<Kind> kinds = {{"full disk", full_disk},
+                                     {"read-only disk", read_only},
+                                     {"limit on the size of files", small_files},
+                                     {"quota", quota},
+                                     {"full output", full_output}};
+    const auto programs = std::ssize(runs.all);
+    const int64_t each = programs * trust.count(1, 8, 60);
+    std::atomic<int64_t> done = 0;
+    for (const Kind& kind : kinds) {
+        std::atomic<bool> possible = true;
+        for_each_case(each, runs.tally, [&](int64_t i) {
+            const Run& run = runs.all[static_cast<std::size_t>(i % programs)];
+            Case c = {runs, run, trust.rng().fork(kind.name).fork(static_cast<uint64_t>(i)),
+                      run.program.name};
+            kind.run(c) ? void(++done) : void(possible = false);
+        });
+        if (!possible)
+            std::printf("skipped: no %s can be made here\n", kind.name);
+    }
+    trust.figure("crashes.full_disks", static_cast<double>(done), "full, read-only, limited, quota, output");
+}
+
+}  // namespace plaingrad::trust

@@ -1,0 +1,241 @@
+#include "tests/trust/crashes/runs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "nn/checkpoint/safetensors.h"
+
+namespace plaingrad::trust {
+
+namespace fs = std::filesystem;
+using tests::content;
+
+namespace {
+
+// Steps of a few milliseconds, and more time for saving than for training.
+std::vector<Program> programs(const tests::Texts& texts, const std::string& bert, const std::string& gpt) {
+    const Words train = {"train"};
+    return {
+        {"reverse_task",
+         "",
+         12,
+         {"--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--steps", "12", "--batch", "8",
+          "--save-every", "3"}},
+        {"toy_translate",
+         "",
+         4,
+         {"--data", texts.pairs_file, "--preset", "article", "--epochs", "2", "--save-every", "1"}},
+        {"tasks", "sort", 5, {"sort", "--steps", "5", "--save-every", "2"}},
+        {"char_lm",
+         "",
+         12,
+         {"train", texts.text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context", "16",
+          "--steps", "12", "--batch", "4", "--validate-every", "6", "--save-every", "3"},
+         train},
+        {"classify",
+         "",
+         12,
+         {"train", texts.labelled, "--validation", "20", "--epochs", "2", "--d-model", "16", "--batch", "16",
+          "--save-every", "4"},
+         train},
+        {"translate",
+         "",
+         8,
+         {"train",          texts.pairs_file,
+          "--validation",   texts.pairs_file,
+          "--merges",       "30",
+          "--batch-tokens", "256",
+          "--max-length",   "32",
+          "--layers",       "1",
+          "--heads",        "2",
+          "--d-model",      "16",
+          "--d-ff",         "16",
+          "--warmup",       "4",
+          "--steps",        "8",
+          "--average",      "2",
+          "--save-every",   "3"},
+         train},
+        {"generate",
+         "",
+         10,
+         {"train", gpt, texts.text, "--steps", "10", "--context", "16", "--batch", "2", "--validate-every",
+          "5", "--save-every", "3"},
+         train},
+        {"fill",
+         "",
+         10,
+         {"train", bert, texts.text, "--steps", "10", "--validate-every", "5", "--save-every", "3"},
+         train},
+    };
+}
+
+// A line of log.jsonl without its times, which are last.
+std::string without_json_times(const std::string& log) {
+    std::string rows;
+    for (const std::string& row : tests::lines_of(log))
+        rows += row.substr(0, row.find(",\"seconds\"")) + '\n';
+    return rows;
+}
+
+std::string comparable(const std::string& name, const std::string& path) {
+    if (name.ends_with("log.csv"))
+        return tests::without_times(content(path));
+    if (name.ends_with("log.jsonl"))
+        return without_json_times(content(path));
+    return name.ends_with("report.jsonl") ? "" : content(path);  // a diary, with the times of each call
+}
+
+std::string listed(const Contents& files) {
+    std::string names;
+    for (const auto& [name, content] : files)
+        names += (names.empty() ? "" : " ") + name;
+    return names;
+}
+
+std::string last_line(const std::string& text) {
+    const Words lines = tests::lines_of(text);
+    return lines.empty() ? "" : lines.back();
+}
+
+// Not by an error. (Status 1 is also that of a task that is not solved.)
+bool is_usual_end(const Run& run, const Result& r) {
+    return r.status == run.ended.status && (r.status == 0 || last_line(r.err) == last_line(run.ended.err));
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Contents contents(const std::string& folder) {
+    Contents all;
+    std::error_code none;
+    for (const auto& entry : fs::recursive_directory_iterator(folder, none))
+        if (!entry.is_directory()) {
+            const std::string name = fs::relative(entry.path(), folder).string();
+            all[name] = comparable(name, entry.path().string());
+        }
+    return all;
+}
+
+Runs::Runs(Tally& all_) : tally(all_) {
+    const std::string bert = texts_.folder / "bert", gpt = texts_.folder / "gpt";
+    const Words small = {"--layers", "1", "--d-model", "16", "--heads", "2", "--context", "16"};
+    const Result made[] = {ran("fill", joined({"new", bert, texts_.text, "--vocabulary", "48"}, small)),
+                           ran("generate", joined({"new", gpt, texts_.text, "--vocabulary", "300"}, small))};
+    autograd::check(made[0].status + made[1].status == 0, made[0].err, made[1].err);
+
+    const std::string library = fs::path(tests::environment("PLAINGRAD_TRUST", "build/trust")) / "faults.so";
+    const Folder here;
+    faults_ = fs::absolute(library).string();
+    for (const Program& program : programs(texts_, bert, gpt)) {
+        Run run = {program};
+        const std::string folder = here / program.name, counts = folder + ".counts";
+        const auto start = std::chrono::steady_clock::now();
+        run.ended = ran(program.name, begin(run, folder), with({"none"}, counts));
+        run.seconds = seconds_since(start);
+        // Status 1: after so few steps, the task is not solved.
+        const auto last = nn::checkpoint::read(tests::folder_of(program, folder) + "/last.safetensors");
+        const std::string steps = std::to_string(program.steps);
+        autograd::check(run.ended.status <= 1 && last.metadata().at("training.steps") == steps, program.name,
+                        " ends before its last step: ", run.ended.err);
+        run.files = contents(folder);
+        if (const std::string bytes = content(counts); bytes.size() == sizeof run.calls)
+            std::memcpy(&run.calls, bytes.data(), sizeof run.calls);
+        all.push_back(run);
+    }
+    if (all[0].calls.memory == 0)
+        faults_.clear();
+}
+
+With Runs::with(const Fault& fault, const std::string& counts) const {
+    Words env = {"LD_PRELOAD=" + faults_, std::string(kFault) + "=" + fault.what + " " +
+                                              std::to_string(fault.n) + " " + fault.how + " " + fault.last};
+    if (!counts.empty())
+        env.push_back(std::string(kFaultCounts) + "=" + counts);
+    return {.env = env};
+}
+
+Words Runs::begin(const Run& run, const std::string& folder) const {
+    return joined(run.program.train, {"--log", "json", "--threads", "1", "--save", folder});
+}
+
+Words Runs::resume(const Run& run, const std::string& folder) const {
+    return joined(run.program.begin, {"--resume", folder, "--threads", "1"});
+}
+
+Result Runs::wait(Running& running) const {
+    constexpr double kPatience = 100;
+    const auto start = std::chrono::steady_clock::now();
+    while (running.runs()) {
+        usleep(200);
+        if (seconds_since(start) > kPatience)
+            running.interrupt(SIGKILL);
+    }
+    return running.wait();
+}
+
+Result Runs::ran(const std::string& program, const Words& words, const With& with) const {
+    Running running(program, words, with);
+    return wait(running);
+}
+
+void Runs::check(const Run& run, const std::string& folder, const std::string& which) const {
+    check_opens(run, folder, which);
+    std::error_code none;
+    const bool begun = fs::exists(tests::folder_of(run.program, folder) + "/last.safetensors", none);
+    const Result r = ran(run.program.name, begun ? resume(run, folder) : begin(run, folder));
+    if (!is_usual_end(run, r))
+        tally.note(
+            Wrong::died, which,
+            std::string(begun ? "it does not resume" : "it does not begin again") + ": " + last_line(r.err));
+    else
+        check_same(run, folder, which);
+}
+
+void Runs::check_opens(const Run& run, const std::string& folder, const std::string& which) const {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(tests::folder_of(run.program, folder), none))
+        if (const std::string path = entry.path().string(); path.ends_with(".safetensors")) {
+            try {
+                const auto file = nn::checkpoint::read(path);
+                if (path.ends_with("last.safetensors") && !file.metadata().contains("training.steps"))
+                    tally.note(Wrong::corrupt, which, path + " has no number of steps");
+            } catch (const std::exception& error) {
+                tally.note(Wrong::corrupt, which, error.what());
+            }
+        }
+}
+
+void Runs::check_same(const Run& run, const std::string& folder, const std::string& which) const {
+    const Contents files = contents(folder);
+    for (const auto& [name, bytes] : run.files)
+        if (const auto mine = files.find(name); mine == files.end() || mine->second != bytes)
+            return tally.note(Wrong::unequal, which,
+                              name + (mine == files.end() ? " is missing" : " has other bits"));
+    if (files.size() != run.files.size())
+        tally.note(Wrong::left_over, which, "there are " + listed(files));
+}
+
+void Runs::check_told(const Run& run, const Result& r, const Words& reasons, const std::string& which) const {
+    if (is_usual_end(run, r))
+        return;
+    const std::string last = last_line(r.err);
+    const auto says = [&](const std::string& reason) { return last.find(reason) != last.npos; };
+    const bool clear = last.starts_with(run.program.name + ": ") && r.err.ends_with('\n') &&
+                       std::any_of(reasons.begin(), reasons.end(), says);
+    if (r.status != 1 || !clear)
+        tally.note(Wrong::died, which, "status " + std::to_string(r.status) + ": " + last);
+}
+
+std::string Runs::line(const std::string& program, const Words& words, const Fault& fault) const {
+    std::string text = std::string(kFault) + "='" + fault.what + " " + std::to_string(fault.n) + " " +
+                       fault.how + " " + fault.last + "' LD_PRELOAD=" + faults_ + " ./apps/" + program;
+    for (const std::string& word : words)
+        text += " " + word;
+    return text;
+}
+
+}  // namespace plaingrad::trust

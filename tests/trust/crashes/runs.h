@@ -1,0 +1,74 @@
+// A small run of each program that trains, and what must hold after it was disturbed: every file that it
+// saved opens, and it resumes to the same end as a run that nothing has disturbed.
+#pragma once
+
+#include <map>
+
+#include "tests/apps/programs.h"
+#include "tests/trust/crashes/tally.h"
+#include "tests/trust/preload/faults.h"
+
+namespace plaingrad::trust {
+
+using tests::Folder;
+using tests::joined;
+using tests::Program;
+using tests::Result;
+using tests::Running;
+using tests::With;
+using tests::Words;
+
+// What is asked of the preloaded library; the words are explained in faults.h.
+struct Fault {
+    std::string what;
+    int64_t n = 0;
+    std::string how = "0", last = "once";
+};
+
+// By name, without what depends on the moment.
+using Contents = std::map<std::string, std::string>;
+Contents contents(const std::string& folder);
+
+struct Run {
+    Program program;
+    Result ended = {};       // as the run that nothing disturbs ends
+    Contents files = {};     // what it leaves in its folder
+    double seconds = 0;      // that it takes
+    FaultCounts calls = {};  // that it makes
+};
+
+class Runs {
+public:
+    explicit Runs(Tally& all);
+
+    // Whether the library of faults can be loaded before the programs.
+    bool can_fail() const { return !faults_.empty(); }
+    With with(const Fault& fault, const std::string& counts = "") const;
+
+    Words begin(const Run& run, const std::string& folder) const;
+    Words resume(const Run& run, const std::string& folder) const;
+    // Waits for its end. A program that takes a hundred times as long as usual is killed: status 137.
+    Result wait(Running& running) const;
+    Result ran(const std::string& program, const Words& words, const With& with = {}) const;
+
+    // After a fault: that all saved files open; then resumes the run (or begins it, if nothing was saved) and
+    // looks that it ends as the undisturbed one.
+    void check(const Run& run, const std::string& folder, const std::string& which) const;
+    void check_opens(const Run& run, const std::string& folder, const std::string& which) const;
+    void check_same(const Run& run, const std::string& folder, const std::string& which) const;
+    // That it ended as usual, or with status 1 and a last line with one of these reasons in it.
+    void check_told(const Run& run, const Result& result, const Words& reasons,
+                    const std::string& which) const;
+
+    // How a user would try the case again.
+    std::string line(const std::string& program, const Words& words, const Fault& fault) const;
+
+    Tally& tally;
+    std::vector<Run> all;
+
+private:
+    tests::Texts texts_;
+    std::string faults_;  // the library, "" if it cannot be used
+};
+
+}  // namespace plaingrad::trust

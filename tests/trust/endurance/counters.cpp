@@ -1,0 +1,95 @@
+#include <cmath>
+#include <set>
+
+#include "models/run.h"
+#include "tests/folder.h"
+#include "tests/trust/endurance/memory.h"
+#include "tests/trust/endurance/tiny.h"
+
+namespace plaingrad::trust {
+
+namespace {
+
+constexpr int64_t kAround = 40;  // steps before, and after
+
+// The weights after the steps around `base`. Adam's bias correction is 1 long before, so that they depend on
+// the number of the step in nothing.
+uint64_t weights_after(int64_t base) {
+    Trained trained(false);
+    trained.training.adam.set_steps(base - kAround);
+    trained.train(base + kAround, base);
+    for (const models::Real x : tests::values(nn::parameters(trained.model)))
+        if (!std::isfinite(x))
+            return 0;
+    return tests::hash(nn::parameters(trained.model));
+}
+
+// Begins a run in a folder, or resumes it. Returns the file that it leaves, "" if its log does not end with
+// the last step.
+std::string run_until(const std::string& folder, int64_t begin, int64_t end, int64_t stop_after) {
+    models::Settings settings;
+    models::RunSettings of_run;
+    of_run.save_every = 7;
+    of_run.stop_after = stop_after;
+    (std::filesystem::exists(folder + "/last.safetensors") ? of_run.resume : of_run.save) = folder;
+    const models::RunFolder in("endurance", of_run, settings);
+    Trained trained;
+    models::Run run(in, models::run_model(trained.model));
+    if (!in.resumes())
+        run.training.adam.set_steps(begin);
+    run.train([&](const nn::StepPart& at,
+                  const nn::Mode& mode) { return loss_of(trained.model, at.step - begin, mode); },
+              {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
+    const std::string last = "\n" + std::to_string(run.training.adam.steps()) + ",";
+    return tests::content(in.log()).find(last) == std::string::npos ? "" : tests::content(in.last());
+}
+
+}  // namespace
+
+int64_t wrong_optimizer_steps(int64_t base) {
+    const uint64_t usual = weights_after(1'000'000), here = weights_after(base);
+    return here == 0 || here != usual ? 1 : 0;
+}
+
+int64_t wrong_runs(int64_t base) {
+    const tests::Folder folder;
+    const int64_t begin = base - kAround, end = base + kAround;
+    const std::string whole = run_until(folder / "whole", begin, end, 0);
+    std::string pieces;
+    for (int64_t at = begin; at < end; at += 9)
+        pieces = run_until(folder / "pieces", begin, end, 9);
+    return whole.empty() || whole != pieces ? 1 : 0;
+}
+
+// The numbers after `base` must begin other streams than those that a counter of 31 or 32 bits would have
+// there.
+int64_t wrong_streams(int64_t base) {
+    const autograd::Rng rng(3);
+    std::set<uint64_t> forks, bits;
+    int64_t all = 0;
+    for (const int64_t about : std::set<int64_t>{base, base & INT32_MAX, base & UINT32_MAX})
+        for (int64_t i = 0; i < kAround; ++i, ++all) {
+            const auto number = static_cast<uint64_t>(about + i);
+            forks.insert(rng.fork(number).bits(0));
+            bits.insert(rng.bits(number));
+        }
+    return 2 * all - static_cast<int64_t>(forks.size() + bits.size());
+}
+
+double bytes_a_step(int64_t steps) {
+    const tests::Folder folder;
+    models::Settings settings;
+    const models::RunFolder in("endurance", {.save = folder / "run"}, settings);
+    Trained trained;
+    models::Run run(in, models::run_model(trained.model));
+    const auto until = [&](int64_t end) {
+        run.train([&](const nn::StepPart& at,
+                      const nn::Mode& mode) { return loss_of(trained.model, at.step, mode); },
+                  {.steps = end, .learning_rate = [](int64_t) { return 1e-3; }});
+        return resident_bytes();
+    };
+    const int64_t before = until(steps / 10);
+    return static_cast<double>(until(steps) - before) / (0.9 * static_cast<double>(steps));
+}
+
+}  // namespace plaingrad::trust
