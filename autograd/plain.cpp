@@ -94,6 +94,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 
 // y = g (x - μ) / √(σ² + ε) + b,  μ = mean(x), σ² = mean((x - μ)²)      Ba, Kiros & Hinton 2016, equation 4
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
+    if (x.size(-1) == 0)
+        return gain * x;  // no numbers, and so no mean
     const Tensor centred = x - mean(x, {-1}, true);               // (..., N)
     const Tensor variance = mean(centred * centred, {-1}, true);  // (..., 1)
     const Tensor y = gain * centred / sqrt(variance + eps);       // (..., N)
@@ -102,6 +104,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real 
 
 // y = g x / √(mean(x²) + ε)      Zhang & Sennrich 2019, equation 4
 Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps) {
+    if (x.size(-1) == 0)
+        return gain * x;
     return gain * x / sqrt(mean(x * x, {-1}, true) + eps);  // (..., N)
 }
 
@@ -152,7 +156,8 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
 
 // (B, H, T, D) -> (B, T, H*D)
 static Tensor merge_heads(const Tensor& heads) {
-    return reshape(permute(heads, {0, 2, 1, 3}), {heads.size(0), heads.size(2), -1});  // (B, T, H*D)
+    const int64_t B = heads.size(0), T = heads.size(2), width = heads.size(1) * heads.size(3);
+    return reshape(permute(heads, {0, 2, 1, 3}), {B, T, width});  // (B, T, H*D)
 }
 
 // (a, b) -> (a cos θ - b sin θ, b cos θ + a sin θ)      Su et al. 2021, equation 34

@@ -199,6 +199,25 @@ $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): | $(OUT)/std.h.gch
 endif
 -include $(patsubst %,$(OBJ)/tests/trust/%.d,$(TRUST_PROGRAM)) $(TRUST_OBJ:.o=.d)
 
+# Random programs are also computed in double, by a program of that build, which `programs` runs beside itself.
+RANDOM_SRC := $(wildcard tests/trust/programs/*.cpp)
+RANDOM_OBJ := $(RANDOM_SRC:%.cpp=$(OBJ)/%.o)
+$(RANDOM_OBJ): TEST_OPT = -O2
+ifneq ($(PCH),no)
+$(RANDOM_OBJ): | $(OUT)/std.h.gch
+endif
+-include $(RANDOM_OBJ:.o=.d)
+$(OUT)/trust/programs: $(filter-out %/double.o,$(RANDOM_OBJ)) | $(BUILD)/trust/programs_double
+ifeq ($(VARIANT),double)
+$(OUT)/programs_double: $(RANDOM_OBJ) $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+endif
+# After `gradients`, which builds the library in double, too.
+$(BUILD)/trust/programs_double: FORCE | gradients
+	+@$(MAKE) VARIANT=double $(BUILD)/double/programs_double
+	@mkdir -p $(@D) && cp $(BUILD)/double/programs_double $@
+
 # The numbers that the README shows are kept; others stay in the build.
 TRUST_SCALE := $(or $(TRUST),sample)
 TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)
