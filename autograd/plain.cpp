@@ -230,7 +230,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
                  Precision p) {
     const FloatControl ieee;  // √D must be rounded the same way everywhere
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
-    const int64_t G = k.size(2) / D;
+    const int64_t G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
     const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
     const Tensor queries = split_heads(q, H);                     // (B, H, T, D)
     const Tensor keys = repeat_heads(split_heads(k, G), H);       // (B, H, S, D)
@@ -243,7 +243,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
         weights = dropout(weights, options.dropout, *options.rng);
     if (options.weights != nullptr)
         *options.weights = weights.detach();
-    if (p == Precision::float32)
+    if (p == Precision::float32 || S == 0)
         return merge_heads(weighted_sums(weights, values, allowed, p));     // (B, T, H*D)
     return merge_heads(divided_last(weights, masked, values, allowed, p));  // (B, T, H*D)
 }

@@ -100,6 +100,7 @@ int Draw::op(const char* name, std::vector<int> inputs, Call call, Traits traits
                  .inputs = std::move(inputs),
                  .call = std::move(call),
                  .terms = std::move(traits.terms),
+                 .log_of_1 = traits.log_of_1,
                  .exact = traits.exact,
                  .sums = traits.sums,
                  .bf16 = traits.bf16};

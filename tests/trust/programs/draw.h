@@ -26,6 +26,7 @@ struct Traits {
     // Numbers that grow are scaled down, for a program of infinities would show nothing.
     double size = 0;
     Terms terms = {};  // where terms cancel in backward
+    bool log_of_1 = false;
 };
 
 class Draw {

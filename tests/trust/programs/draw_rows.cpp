@@ -16,7 +16,7 @@ void draw_softmax(Draw& d) {
     const bool log = d.chance(0.4);
     d.op(log ? "log_softmax" : "softmax", {x},
          [=](const Inputs& in, Branches&) { return log ? log_softmax(in[0], dim) : softmax(in[0], dim); },
-         {.arguments = join("dim ", dim), .size = log ? 2 * d.size_of(x) + 4 : 1, .terms = [](const Inputs&) { return 2.0; }});
+         {.arguments = join("dim ", dim), .size = log ? 2 * d.size_of(x) + 4 : 1, .terms = [](const Inputs&) { return 2.0; }, .log_of_1 = log});
 }
 
 // Of a norm: 1 / the smallest deviation of a row, times the largest gain.
@@ -98,7 +98,7 @@ void draw_cross_entropy(Draw& d) {
         d.op("cross_entropy", {x},
              [=](const Inputs& in, Branches&) { return cross_entropy(in[0], targets, options); },
              {.arguments = join("smoothing ", options.label_smoothing), .size = 2 * d.size_of(x) + 4,
-              .terms = [](const Inputs&) { return 1.0; }});
+              .terms = [](const Inputs&) { return 1.0; }, .log_of_1 = true});
         return;
     }
     const int64_t vocabulary = d.positive(std::min(d.most() / std::max<int64_t>(1, last), d.room(rows * last)));
@@ -115,7 +115,8 @@ void draw_cross_entropy(Draw& d) {
          {.arguments = join("smoothing ", options.label_smoothing), .bf16 = p == Precision::bf16, .size = 16,
           .terms = [n = std::sqrt(static_cast<double>(vocabulary))](const Inputs& in) {
               return n * std::max(largest(in[0]), largest(in[1]));
-          }});
+          },
+          .log_of_1 = true});
 }
 
 void draw_small_loss(Draw& d) {
@@ -127,7 +128,7 @@ void draw_small_loss(Draw& d) {
     else
         d.op("bce_with_logits", {x, y},
              [](const Inputs& in, Branches&) { return bce_with_logits(in[0], sigmoid(in[1])); },
-             {.arguments = "the sigmoid of the second", .size = a + 1});
+             {.arguments = "the sigmoid of the second", .size = a + 1, .log_of_1 = true});
 }
 
 }  // namespace

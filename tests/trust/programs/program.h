@@ -53,6 +53,7 @@ struct Node {
     std::vector<int> inputs = {};
     Call call = {};
     Terms terms = {};
+    bool log_of_1 = false;  // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
     Shape shape = {};      // of the result
     bool wanted = false;   // a leaf's gradient
     bool no_grad = false;  // called while a NoGrad exists

@@ -137,7 +137,10 @@ private:
         const Tensor out = node.call(x, branches_);
         x.clear();
         const Tensor seen = noise > 0 && node.terms ? gradient_seen(out, upstream) : out;
-        return disturbed(seen, node.sums ? how_.noise : noise, i, 99);
+        const Tensor out_disturbed = disturbed(seen, node.sums ? how_.noise : noise, i, 99);
+        if (noise == 0 || !node.log_of_1)
+            return out_disturbed;
+        return out_disturbed + disturbed(Tensor::ones(out.shape()), noise, i, 98) - Real(1);
     }
 
     Rng rng_of_noise(int node, std::size_t place) const {
