@@ -24,8 +24,12 @@ namespace {
 // The double build's program, which runs beside this one and writes references into a pipe.
 class DoubleBuild {
 public:
-    DoubleBuild(const std::string& program, uint64_t first, int64_t count, std::size_t nodes, int samples)
-        : pipe_(popen(join(program, ' ', first, ' ', count, ' ', nodes, ' ', samples).c_str(), "r")) {}
+    // Of programs first, first + step, ... before end.
+    DoubleBuild(const std::string& program, uint64_t first, uint64_t end, uint64_t step)
+        : DoubleBuild(join(program, ' ', first, ' ', end, ' ', step, ' ', kMaxNodes, " 2")) {}
+    // Of the first nodes of one.
+    DoubleBuild(const std::string& program, uint64_t seed, std::size_t nodes, int samples)
+        : DoubleBuild(join(program, ' ', seed, ' ', seed + 1, " 1 ", nodes, ' ', samples)) {}
     ~DoubleBuild() {
         if (pipe_ != nullptr)
             pclose(pipe_);
@@ -40,6 +44,7 @@ public:
     }
 
 private:
+    explicit DoubleBuild(const std::string& command) : pipe_(popen(command.c_str(), "r")) {}
     std::FILE* pipe_;
 };
 
@@ -64,12 +69,13 @@ public:
 
     void measure(int64_t count) {
         const uint64_t first = trust_.seed * 1'000'000'000;
-        DoubleBuild doubles(double_build_, first, count, kMaxNodes, 2);
+        const uint64_t end = first + static_cast<uint64_t>(count);
+        DoubleBuild even(double_build_, first, end, 2), odd(double_build_, first + 1, end, 2);
         for (int64_t i = 0; i < count; ++i) {
             const Program program = draw(first + static_cast<uint64_t>(i));
             for (const Node& node : program.nodes)
                 seen_.insert(node.op);
-            add(program, judge(program, program.nodes.size(), doubles.next()));
+            add(program, judge(program, program.nodes.size(), (i % 2 == 0 ? even : odd).next()));
             if ((i + 1) % std::max<int64_t>(count / 10, 1) == 0)
                 std::cout << i + 1 << " programs" << std::endl;
         }
@@ -98,7 +104,7 @@ private:
         const Run plain = run_program(program, count, {.plain = true, .branches = true});
         Comparison f = compare_with(reference, fused, "fused"), p = compare_with(reference, plain, "plain");
         if (!f.wrong.empty() || !p.wrong.empty()) {  // few disturbed runs may have been close by chance
-            reference = DoubleBuild(double_build_, program.seed, 1, count, 32).next();
+            reference = DoubleBuild(double_build_, program.seed, count, 32).next();
             f = compare_with(reference, fused, "fused");
             p = compare_with(reference, plain, "plain");
         }
@@ -145,7 +151,7 @@ private:
     std::pair<std::size_t, std::string> smallest(const Program& program, const std::string& found,
                                                  const Wrong& wrong) const {
         for (std::size_t nodes = 1; nodes < program.nodes.size(); ++nodes) {
-            Reference reference = DoubleBuild(double_build_, program.seed, 1, nodes, 2).next();
+            Reference reference = DoubleBuild(double_build_, program.seed, nodes, 2).next();
             const std::string why = wrong(judge(program, nodes, std::move(reference)));
             if (!why.empty())
                 return {nodes, why};
@@ -190,6 +196,6 @@ int main(int argc, char** argv) {
     return run("programs", "random programs of ops, computed in many ways", argc, argv,
                [&](const Instrument& trust) {
                    Programs(trust, "'" + beside + "programs_double'")
-                       .measure(trust.count(500, 4'000, 200'000));
+                       .measure(trust.count(1'500, 10'000, 200'000));
                });
 }

@@ -1,10 +1,14 @@
 // The part of the instrument `programs` that computes in double: see reference.h.
+//
+// usage: programs_double FIRST END STEP NODES SAMPLES
+//     programs FIRST, FIRST + STEP, ... before END, the first NODES nodes of each, disturbed SAMPLES times
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
 
 #include "autograd/base/check.h"
+#include "autograd/base/parallel.h"
 #include "autograd/storage.h"
 #include "tests/trust/programs/reference.h"
 #include "tests/trust/programs/run.h"
@@ -178,13 +182,13 @@ Reference reference_of(uint64_t seed, std::size_t count, int samples) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5)
+    if (argc != 6)
         return 2;
-    const uint64_t first = std::strtoull(argv[1], nullptr, 10), count = std::strtoull(argv[2], nullptr, 10);
-    const uint64_t nodes = std::strtoull(argv[3], nullptr, 10);
+    const auto number = [&](int i) { return std::strtoull(argv[i], nullptr, 10); };
+    autograd::set_thread_count(1);  // several of these run at once
     try {
-        for (uint64_t seed = first; seed < first + count; ++seed)
-            reference_of(seed, nodes, std::atoi(argv[4])).write(stdout);
+        for (uint64_t seed = number(1); seed < number(2); seed += number(3))
+            reference_of(seed, number(4), std::atoi(argv[5])).write(stdout);
     } catch (const std::exception& error) {
         std::cerr << error.what() << '\n';
         return 1;

@@ -42,7 +42,4 @@ struct Reference {
     bool read(std::FILE* from);  // false at the end
 };
 
-// The program that computes them: usage: double FIRST COUNT NODES SAMPLES
-//     programs FIRST ... FIRST + COUNT - 1, the first NODES nodes of each, disturbed SAMPLES times
-
 }  // namespace plaingrad::trust
