@@ -24,12 +24,9 @@ namespace {
 // The double build's program, which runs beside this one and writes references into a pipe.
 class DoubleBuild {
 public:
-    // Of programs first, first + step, ... before end.
-    DoubleBuild(const std::string& program, uint64_t first, uint64_t end, uint64_t step)
-        : DoubleBuild(join(program, ' ', first, ' ', end, ' ', step, ' ', kMaxNodes, " 2")) {}
-    // Of the first nodes of one.
-    DoubleBuild(const std::string& program, uint64_t seed, std::size_t nodes, int samples)
-        : DoubleBuild(join(program, ' ', seed, ' ', seed + 1, " 1 ", nodes, ' ', samples)) {}
+    // arguments: those of programs/double.cpp
+    DoubleBuild(const std::string& program, const std::string& arguments)
+        : pipe_(popen((program + ' ' + arguments).c_str(), "r")) {}
     ~DoubleBuild() {
         if (pipe_ != nullptr)
             pclose(pipe_);
@@ -44,7 +41,6 @@ public:
     }
 
 private:
-    explicit DoubleBuild(const std::string& command) : pipe_(popen(command.c_str(), "r")) {}
     std::FILE* pipe_;
 };
 
@@ -70,7 +66,8 @@ public:
     void measure(int64_t count) {
         const uint64_t first = trust_.seed * 1'000'000'000;
         const uint64_t end = first + static_cast<uint64_t>(count);
-        DoubleBuild even(double_build_, first, end, 2), odd(double_build_, first + 1, end, 2);
+        const auto every_second = [&](uint64_t from) { return join(from, ' ', end, " 2 ", kMaxNodes, " 2"); };
+        DoubleBuild even(double_build_, every_second(first)), odd(double_build_, every_second(first + 1));
         for (int64_t i = 0; i < count; ++i) {
             const Program program = draw(first + static_cast<uint64_t>(i));
             for (const Node& node : program.nodes)
@@ -94,6 +91,10 @@ public:
     }
 
 private:
+    Reference in_double(uint64_t seed, std::size_t nodes, int samples) const {
+        return DoubleBuild(double_build_, join(seed, ' ', seed + 1, " 1 ", nodes, ' ', samples)).next();
+    }
+
     Verdict judge(const Program& program, std::size_t count, Reference reference) const {
         Verdict verdict = {.here = compare_bits(program, count, program.seed)};
         verdict.memory = verdict.here.memory.empty() ? reference.memory : verdict.here.memory;
@@ -104,7 +105,7 @@ private:
         const Run plain = run_program(program, count, {.plain = true, .branches = true});
         Comparison f = compare_with(reference, fused, "fused"), p = compare_with(reference, plain, "plain");
         if (!f.wrong.empty() || !p.wrong.empty()) {  // few disturbed runs may have been close by chance
-            reference = DoubleBuild(double_build_, program.seed, count, 32).next();
+            reference = in_double(program.seed, count, 32);
             f = compare_with(reference, fused, "fused");
             p = compare_with(reference, plain, "plain");
         }
@@ -151,7 +152,7 @@ private:
     std::pair<std::size_t, std::string> smallest(const Program& program, const std::string& found,
                                                  const Wrong& wrong) const {
         for (std::size_t nodes = 1; nodes < program.nodes.size(); ++nodes) {
-            Reference reference = DoubleBuild(double_build_, program.seed, nodes, 2).next();
+            Reference reference = in_double(program.seed, nodes, 2);
             const std::string why = wrong(judge(program, nodes, std::move(reference)));
             if (!why.empty())
                 return {nodes, why};
