@@ -199,17 +199,19 @@ $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): | $(OUT)/std.h.gch
 endif
 -include $(patsubst %,$(OBJ)/tests/trust/%.d,$(TRUST_PROGRAM)) $(TRUST_OBJ:.o=.d)
 
-# Random programs are also computed in double, by a program of that build, which `programs` runs beside itself.
-RANDOM_SRC := $(wildcard tests/trust/programs/*.cpp)
-RANDOM_OBJ := $(RANDOM_SRC:%.cpp=$(OBJ)/%.o)
-$(RANDOM_OBJ): TEST_OPT = -O2
+# Random programs and models. The programs are also computed in double, by a program of that build, which `programs`
+# runs beside itself.
+RANDOM_PROGRAM := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/programs/*.cpp))
+RANDOM_MODEL   := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/models/*.cpp))
+$(RANDOM_PROGRAM) $(RANDOM_MODEL): TEST_OPT = -O2
 ifneq ($(PCH),no)
-$(RANDOM_OBJ): | $(OUT)/std.h.gch
+$(RANDOM_PROGRAM) $(RANDOM_MODEL): | $(OUT)/std.h.gch
 endif
--include $(RANDOM_OBJ:.o=.d)
-$(OUT)/trust/programs: $(filter-out %/double.o,$(RANDOM_OBJ)) | $(BUILD)/trust/programs_double
+-include $(patsubst %.o,%.d,$(RANDOM_PROGRAM) $(RANDOM_MODEL))
+$(OUT)/trust/models: $(RANDOM_MODEL)
+$(OUT)/trust/programs: $(filter-out %/double.o,$(RANDOM_PROGRAM)) | $(BUILD)/trust/programs_double
 ifeq ($(VARIANT),double)
-$(OUT)/programs_double: $(RANDOM_OBJ) $(LIB)
+$(OUT)/programs_double: $(RANDOM_PROGRAM) $(LIB)
 	$(call say,ld )
 	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 endif

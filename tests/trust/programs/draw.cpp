@@ -8,7 +8,7 @@ namespace plaingrad::trust {
 
 using autograd::join;
 
-Draw::Draw(uint64_t seed) : program_{.seed = seed}, rng_(Rng(seed).fork("program")) {
+Draw::Draw(uint64_t seed) : Dice(Rng(seed).fork("program")), program_{.seed = seed} {
     program_.bf16 = chance(0.12);
     empty_dims_ = chance(0.15);
     scale_ = chance(0.7) ? 0 : chance(0.8) ? 1 : 2;

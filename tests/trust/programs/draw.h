@@ -10,6 +10,7 @@
 #include "autograd/base/precision.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
+#include "tests/trust/dice.h"
 #include "tests/trust/programs/program.h"
 
 namespace plaingrad::trust {
@@ -29,18 +30,9 @@ struct Traits {
     bool log_of_1 = false;
 };
 
-class Draw {
+class Draw : public Dice {
 public:
     explicit Draw(uint64_t seed);
-
-    // ---- numbers
-    int64_t below(int64_t n) { return rng_.below(drawn_++, n); }
-    bool chance(double p) { return rng_.uniform(drawn_++) < p; }
-    template <class T>
-    T one_of(std::initializer_list<T> list) {
-        return list.begin()[below(static_cast<int64_t>(list.size()))];
-    }
-    Rng fork() { return rng_.fork("fork").fork(drawn_++); }
 
     // ---- sizes. They are mostly small, and mostly beside an edge: of a vector, a tile, a block of a kernel.
     int64_t size(int64_t most);  // of one dimension, at least 1 unless empty ones are drawn
@@ -78,8 +70,6 @@ private:
     std::vector<int> alive(int min_rank, int max_rank) const;
 
     Program program_;
-    Rng rng_;
-    uint64_t drawn_ = 0;
     std::vector<Tensor> zeros_;  // of each node; empty: it has been released
     std::vector<double> sizes_;
     int64_t nodes_, most_, most_work_, scale_;

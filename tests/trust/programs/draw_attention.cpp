@@ -48,7 +48,12 @@ Sizes draw_sizes(Draw& d, bool one_length, int columns) {
     const int64_t batch = 1 + d.below(3), most = d.most() / batch / columns;
     const int64_t heads = d.one_of<int64_t>({1, 1, 2, 3, 4, 6}), size = d.positive(std::min<int64_t>(most / heads, 130));
     const int64_t width = heads * size, most_length = std::min(most / width, d.room(width * batch) / 8);
-    const int64_t queries = d.size(most_length), keys = one_length ? queries : d.size(most_length);
+    // The plain form keeps the scores of all pairs.
+    const int64_t pairs = 16 * d.most() / batch / heads;
+    const auto root = static_cast<int64_t>(std::sqrt(static_cast<double>(pairs)));
+    const int64_t queries = d.size(one_length ? std::min(most_length, root) : most_length);
+    const int64_t most_keys = std::min(most_length, pairs / std::max<int64_t>(1, queries));
+    const int64_t keys = one_length ? queries : d.size(most_keys);
     const Precision p = d.precision();
     const Mask mask = d.mask(batch, queries, keys);
     const Real dropout = d.chance(0.2) ? Real(0.25) : Real(0);

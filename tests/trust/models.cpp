@@ -1,0 +1,70 @@
+// Random models of every kind, with every option (models/random_model.h): a few training steps, saved and
+// resumed, on other machines, with other padding, decoded with and without the cache, fused and plain.
+//
+// A model that fails is printed with its seed and its configuration.
+#include <iostream>
+#include <map>
+
+#include "autograd/base/check.h"
+#include "tests/folder.h"
+#include "tests/trust/instrument.h"
+#include "tests/trust/models/check.h"
+
+using namespace plaingrad::trust;  // NOLINT
+
+namespace {
+
+struct Count {
+    int64_t n = 0;
+    std::string first = {};
+};
+
+class Models {
+public:
+    void add(uint64_t seed, const ModelFindings& found) {
+        note(seed, "resumed", found.resumed);
+        note(seed, "machines", found.machines);
+        note(seed, "decoding", found.decoding);
+        note(seed, "padding", found.padding);
+        note(seed, "gradients", found.gradients);
+        note(seed, "memory", found.memory);
+        note(seed, "errors", found.errors);
+    }
+
+    void print(const Instrument& trust) const {
+        for (const auto& [name, found] : counts_)
+            trust.figure("models." + name, static_cast<double>(found.n), found.first);
+    }
+
+private:
+    void note(uint64_t seed, const std::string& name, const std::string& found) {
+        Count& count = counts_[name];
+        if (found.empty() || ++count.n > 3)
+            return;
+        std::cout << "model " << seed << ", " << name << ": " << found << '\n' << describe_model(seed);
+        if (count.first.empty())
+            count.first = plaingrad::autograd::join("model ", seed, ": ", found);
+    }
+
+    std::map<std::string, Count> counts_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return run("models", "random models, trained, saved, resumed and decoded", argc, argv,
+               [](const Instrument& trust) {
+                   const plaingrad::tests::Folder folder;
+                   const int64_t count = trust.count(300, 1'500, 20'000);
+                   const uint64_t first = trust.seed * 1'000'000'000;
+                   Models models;
+                   for (int64_t i = 0; i < count; ++i) {
+                       const uint64_t seed = first + static_cast<uint64_t>(i);
+                       models.add(seed, check_model(seed, folder.path));
+                       if ((i + 1) % (count / 10) == 0)
+                           std::cout << i + 1 << " models" << std::endl;
+                   }
+                   trust.figure("models.models", static_cast<double>(count));
+                   models.print(trust);
+               });
+}
