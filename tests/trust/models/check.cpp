@@ -132,7 +132,7 @@ private:
         const autograd::NoGrad no_grad;
         const Sentences s = draw_batch(model, seed_, 2000);
         const Tensor batch = Subject<Model>::logits(model, s, 0);
-        const int64_t longest = batch.rank() == 3 ? batch.size(1) : 0, most = Subject<Model>::max_length(model);
+        const int64_t longest = tests::padded(s).length(), most = Subject<Model>::max_length(model);
         const Tensor padded =
             Subject<Model>::logits(model, s, std::max(longest, most - static_cast<int64_t>(seed_ % 11)));
         for (std::size_t b = 0; b < s.size(); ++b) {
