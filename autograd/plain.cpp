@@ -95,7 +95,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 // y = g (x - μ) / √(σ² + ε) + b,  μ = mean(x), σ² = mean((x - μ)²)      Ba, Kiros & Hinton 2016, equation 4
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
     if (x.size(-1) == 0)
-        return bias.defined() ? gain * x + bias : gain * x;  // no numbers, and so no mean
+        return bias.defined() ? gain * x + bias : gain * x;       // no numbers, and so no mean
     const Tensor centred = x - mean(x, {-1}, true);               // (..., N)
     const Tensor variance = mean(centred * centred, {-1}, true);  // (..., 1)
     const Tensor y = gain * centred / sqrt(variance + eps);       // (..., N)
@@ -104,9 +104,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real 
 
 // y = g x / √(mean(x²) + ε)      Zhang & Sennrich 2019, equation 4
 Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps) {
-    if (x.size(-1) == 0)
-        return gain * x;
-    return gain * x / sqrt(mean(x * x, {-1}, true) + eps);  // (..., N)
+    const Tensor squares = x.size(-1) > 0 ? mean(x * x, {-1}, true) : Tensor(0);  // (..., 1)
+    return gain * x / sqrt(squares + eps);                                        // (..., N)
 }
 
 // x + Dropout(y)      "Attention Is All You Need", §5.4

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
     return run("models", "random models, trained, saved, resumed and decoded", argc, argv,
                [](const Instrument& trust) {
                    const plaingrad::tests::Folder folder;
-                   const int64_t count = trust.count(300, 1'500, 20'000);
+                   const int64_t count = trust.count(200, 1'500, 20'000);
                    const uint64_t first = trust.seed * 1'000'000'000;
                    Models models;
                    for (int64_t i = 0; i < count; ++i) {

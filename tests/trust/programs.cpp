@@ -163,16 +163,18 @@ private:
     // The ops of ops.h that no program has called.
     int64_t never_called(std::string& names) const {
         std::ifstream file("autograd/ops.h");
-        const std::regex declaration(R"(^(inline )?(Tensor&?|Tokens|std::vector<Tensor>) ([a-z_0-9]+|operator[^ (]+)\(.*)");
+        const std::regex declaration(
+            R"(^(inline )?(Tensor&?|Tokens|std::vector<Tensor>) ([a-z_0-9]+|operator[^ (]+)\(.*)");
         std::set<std::string> declared;
         std::smatch match;
         for (std::string line; std::getline(file, line);)
             if (std::regex_match(line, match, declaration))
                 declared.insert(match[3]);
-        plaingrad::autograd::check(declared.size() > 60, "[programs] autograd/ops.h must be in the current folder");
+        plaingrad::autograd::check(declared.size() > 60,
+                                   "[programs] autograd/ops.h must be in the current folder");
         // Operators that programs use under another name.
-        for (const char* name : {"operator+", "operator-", "operator*", "operator/", "operator-=", "operator*=",
-                                 "operator/="})
+        for (const char* name :
+             {"operator+", "operator-", "operator*", "operator/", "operator-=", "operator*=", "operator/="})
             declared.erase(name);
         int64_t missing = 0;
         for (const std::string& name : declared)
@@ -194,9 +196,9 @@ private:
 
 int main(int argc, char** argv) {
     const std::string beside = std::string(argv[0]).substr(0, std::string(argv[0]).rfind('/') + 1);
-    return run("programs", "random programs of ops, computed in many ways", argc, argv,
-               [&](const Instrument& trust) {
-                   Programs(trust, "'" + beside + "programs_double'")
-                       .measure(trust.count(1'500, 10'000, 200'000));
-               });
+    return run(
+        "programs", "random programs of ops, computed in many ways", argc, argv,
+        [&](const Instrument& trust) {
+            Programs(trust, "'" + beside + "programs_double'").measure(trust.count(1'500, 10'000, 200'000));
+        });
 }

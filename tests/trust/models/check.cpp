@@ -20,11 +20,16 @@ template <class Model>
 class Check {
 public:
     Check(uint64_t seed, const std::string& folder)
-        : seed_(seed), file_(folder + "/model.safetensors"), dice_(Rng(seed).fork("model")),
-          config_(Subject<Model>::configuration(dice_)), stirred_(dice_.chance(0.5)), steps_(2 + dice_.below(3)) {}
+        : seed_(seed),
+          file_(folder + "/model.safetensors"),
+          dice_(Rng(seed).fork("model")),
+          config_(Subject<Model>::configuration(dice_)),
+          stirred_(dice_.chance(0.5)),
+          steps_(2 + dice_.below(3)) {}
 
     std::string describe() const {
-        std::string text = join(kModelKinds[seed_ % kKinds], stirred_ ? ", stirred" : "", ", ", steps_, " steps\n");
+        std::string text =
+            join(kModelKinds[seed_ % kKinds], stirred_ ? ", stirred" : "", ", ", steps_, " steps\n");
         for (const auto& [name, value] : models::to_metadata(config_))
             text += "    " + name + " = " + value + '\n';
         return text;
@@ -64,7 +69,9 @@ private:
         autograd::set_thread_count(threads);
     }
 
-    static bool same(const std::vector<Real>& a, const std::vector<Real>& b) { return tests::same_bits(a, b); }
+    static bool same(const std::vector<Real>& a, const std::vector<Real>& b) {
+        return tests::same_bits(a, b);
+    }
 
     Model fresh() const {
         Model model(config_, Rng(seed_));
@@ -100,7 +107,10 @@ private:
     }
 
     nn::AdamOptions adam() const {
-        return {.beta2 = 0.98, .eps = 1e-9, .weight_decay = seed_ % 3 == 0 ? 0.01 : 0, .decoupled = seed_ % 2 == 0};
+        return {.beta2 = 0.98,
+                .eps = 1e-9,
+                .weight_decay = seed_ % 3 == 0 ? 0.01 : 0,
+                .decoupled = seed_ % 2 == 0};
     }
 
     std::vector<Real> train_whole(const Model& model) const {
@@ -155,7 +165,8 @@ private:
     }
 
     std::string write(const Model& model, bool cached = true) const {
-        if constexpr (std::is_same_v<Model, models::Transformer> || std::is_same_v<Model, models::LanguageModel>)
+        if constexpr (std::is_same_v<Model, models::Transformer> ||
+                      std::is_same_v<Model, models::LanguageModel>)
             return decoded(model, seed_, cached);
         else
             return "";
@@ -183,8 +194,8 @@ private:
         return most;
     }
 
-    // How far gradients move if each weight is multiplied by 1 + e, |e| <= noise: rounding, exaggerated. Products
-    // in bfloat16 round each factor by up to 2^-9, at places that differ between the forms.
+    // How far gradients move if each weight is multiplied by 1 + e, |e| <= noise: rounding, exaggerated.
+    // Products in bfloat16 round each factor by up to 2^-9, at places that differ between the forms.
     void disturb(const Gradients& exact, uint64_t sample, std::vector<double>& deviation) const {
         Model other = fresh();
         const double noise = block_of(other.config).precision == nn::Precision::bf16 ? 0x1p-8 : 0x1p-20;
@@ -215,10 +226,11 @@ private:
                 disturb(fused, samples, deviation);
             wrong = "";
             for (std::size_t p = 0; p < fused.size() && wrong.empty(); ++p) {
-                const double found = distance(fused[p], plain[p]), bound = 8 * deviation[p] + 0x1p-20 * largest;
+                const double found = distance(fused[p], plain[p]),
+                             bound = 8 * deviation[p] + 0x1p-20 * largest;
                 if (!(found <= bound))
-                    wrong = join("the gradient of ", nn::parameters(model)[p].name, " differs by ", found, ", bound ",
-                                 bound);
+                    wrong = join("the gradient of ", nn::parameters(model)[p].name, " differs by ", found,
+                                 ", bound ", bound);
             }
             if (wrong.empty())
                 break;

@@ -70,8 +70,8 @@ std::string text_of(const Ids& ids) {
 }
 
 std::string text_of(const models::Hypothesis& h) {
-    return autograd::join(std::bit_cast<uint64_t>(h.log_probability), ' ', std::bit_cast<uint64_t>(h.score), ' ',
-                          h.finished, ": ") +
+    return autograd::join(std::bit_cast<uint64_t>(h.log_probability), ' ', std::bit_cast<uint64_t>(h.score),
+                          ' ', h.finished, ": ") +
            text_of(h.ids);
 }
 
@@ -120,7 +120,8 @@ std::string decoded(const models::Transformer& model, uint64_t seed, bool cached
 
 std::string decoded(const models::LanguageModel& model, uint64_t seed, bool cached) {
     Sentences prompts = draw_batch(model, seed, 1000);
-    const std::size_t length = std::min(prompts.front().size(), static_cast<std::size_t>(model.config.max_length) - 8);
+    const std::size_t length =
+        std::min(prompts.front().size(), static_cast<std::size_t>(model.config.max_length) - 8);
     for (Ids& ids : prompts)
         ids.resize(length, models::kFirstFreeId);
     const auto forward = [&](const Sentences& texts, const Ids&) {

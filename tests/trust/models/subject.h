@@ -59,7 +59,8 @@ struct Subject<models::Transformer> {
     static int64_t vocabulary(const models::Transformer& m) {
         return std::min(m.config.src_vocabulary, m.config.tgt_vocabulary);
     }
-    static Tensor loss(const models::Transformer& m, const Sentences& s, uint64_t seed, const nn::Mode& mode) {
+    static Tensor loss(const models::Transformer& m, const Sentences& s, uint64_t seed,
+                       const nn::Mode& mode) {
         Sentences reversed;
         for (const Ids& ids : s)
             reversed.emplace_back(ids.rbegin(), ids.rend());
@@ -81,9 +82,11 @@ struct Subject<models::LanguageModel> {
     }
     static int64_t max_length(const models::LanguageModel& m) { return m.config.max_length; }
     static int64_t vocabulary(const models::LanguageModel& m) { return m.config.vocabulary; }
-    static Tensor loss(const models::LanguageModel& m, const Sentences& s, uint64_t seed, const nn::Mode& mode) {
+    static Tensor loss(const models::LanguageModel& m, const Sentences& s, uint64_t seed,
+                       const nn::Mode& mode) {
         const Tokens text = tests::framed(s);
-        return m.loss(text.slice(0, text.length() - 1), text.slice(1, text.length()), mode, loss_options(seed));
+        return m.loss(text.slice(0, text.length() - 1), text.slice(1, text.length()), mode,
+                      loss_options(seed));
     }
     static Tensor logits(const models::LanguageModel& m, const Sentences& s, int64_t length) {
         return m(tests::padded(s, length), nn::Mode::eval());
@@ -95,7 +98,8 @@ struct Subject<models::MaskedLanguageModel> {
     static models::StackConfig configuration(Dice& dice) { return draw_stack(dice); }
     static int64_t max_length(const models::MaskedLanguageModel& m) { return m.config.max_length; }
     static int64_t vocabulary(const models::MaskedLanguageModel& m) { return m.config.vocabulary; }
-    static Tensor loss(const models::MaskedLanguageModel& m, const Sentences& s, uint64_t, const nn::Mode& mode) {
+    static Tensor loss(const models::MaskedLanguageModel& m, const Sentences& s, uint64_t,
+                       const nn::Mode& mode) {
         const auto end = static_cast<int32_t>(m.config.vocabulary);
         const models::text::MaskedTokens masked =
             models::text::mask_tokens(tests::padded(s), {.end_id = end, .rate = 0.4}, mode.rng);

@@ -37,7 +37,8 @@ std::string bits(const Program& program, std::size_t count, uint64_t rotation, R
     uint64_t n = 0;
     for (; sets[n] != nullptr; ++n) {
         const Machine other = {sets[n], threads(n), n % 2 == rotation % 2};
-        const std::string difference = first_difference(first, run_on(other, program, count, {.branches = true}));
+        const std::string difference =
+            first_difference(first, run_on(other, program, count, {.branches = true}));
         if (!difference.empty())
             return join(difference, ", with ", other.instruction_set, ", ", other.threads, " threads",
                         other.unclean ? ", unclean memory" : "");

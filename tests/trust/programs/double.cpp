@@ -33,7 +33,9 @@ double largest(const std::vector<double>& x) {
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
     double most = a.size() == b.size() ? 0 : HUGE_VAL;
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-        most = std::fabs(a[i] - b[i]) <= most ? most : std::isnan(a[i] - b[i]) ? HUGE_VAL : std::fabs(a[i] - b[i]);
+        most = std::fabs(a[i] - b[i]) <= most ? most
+               : std::isnan(a[i] - b[i])      ? HUGE_VAL
+                                              : std::fabs(a[i] - b[i]);
     return most;
 }
 
@@ -94,7 +96,8 @@ private:
 
     // A bfloat16 is rounded at other places in the plain form, which is an error of bfloat16 in double, too.
     std::string plain_difference(const Run& plain) const {
-        if (plain.all.size() != exact_.all.size() || plain.failure != exact_.failure || plain.errors != exact_.errors)
+        if (plain.all.size() != exact_.all.size() || plain.failure != exact_.failure ||
+            plain.errors != exact_.errors)
             return "plain, in double: " + first_difference(exact_, plain);
         const double scale = kFactor * (program_.bf16 ? 1 : kDoubleToFloat);
         for (std::size_t i = 0; i < plain.all.size(); ++i) {
@@ -123,9 +126,11 @@ private:
     double slope(double step, uint64_t direction, uint64_t branches) const {
         double loss[2];
         for (const int side : {0, 1}) {
-            const Run run = run_program(
-                program_, count_,
-                {.branches = true, .held = &exact_, .step = side == 0 ? step : -step, .direction = direction});
+            const Run run = run_program(program_, count_,
+                                        {.branches = true,
+                                         .held = &exact_,
+                                         .step = side == 0 ? step : -step,
+                                         .direction = direction});
             if (run.branches != branches)
                 return std::nan("");
             loss[side] = run.loss;
@@ -139,7 +144,8 @@ private:
         constexpr uint64_t kDirection = 1;
         const Run still = run_program(program_, count_, {.branches = true, .held = &exact_});
         if (!(std::fabs(still.loss - exact_.loss) <= 0)) {
-            reference_.slope = autograd::join("the loss is ", exact_.loss, ", and ", still.loss, " without a graph");
+            reference_.slope =
+                autograd::join("the loss is ", exact_.loss, ", and ", still.loss, " without a graph");
             return;
         }
         const auto [expected, squares] = analytic(kDirection);
@@ -156,8 +162,8 @@ private:
             reference_.slope = "";
             if (std::fabs(near - expected) <= bound)
                 return;
-            reference_.slope = autograd::join("backward says ", expected, " along a direction, differences say ",
-                                              near, ", bound ", bound);
+            reference_.slope = autograd::join(
+                "backward says ", expected, " along a direction, differences say ", near, ", bound ", bound);
         }
     }
 

@@ -26,9 +26,9 @@ int64_t Draw::size(int64_t most) {
     static constexpr int64_t kSmall[] = {1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17, 18, 19};
     static constexpr int64_t kMedium[] = {31, 32, 33, 47, 48, 49, 63, 64, 65, 80, 95, 96, 97, 127, 128, 129};
     // Products have blocks of 512 terms and bands of 192 rows, attention 512 keys, sums 64 rows and 4096.
-    static constexpr int64_t kLarge[] = {191,  192,  193,  255,  256,  257,  383,  511,  512, 513,
-                                         767,  768,  769,  1023, 1024, 1025, 2047, 2049, 4095, 4096,
-                                         4097, 8191, 8192, 8193};
+    static constexpr int64_t kLarge[] = {191,  192,  193,  255,  256,  257,  383,  511,
+                                         512,  513,  767,  768,  769,  1023, 1024, 1025,
+                                         2047, 2049, 4095, 4096, 4097, 8191, 8192, 8193};
     const auto from = [&](const auto& sizes) { return sizes[below(std::ssize(sizes))]; };
     for (int tries = 0; tries < 8; ++tries) {
         const bool large = scale_ == 2 && chance(0.45), medium = scale_ > 0 && chance(0.4);
@@ -147,7 +147,8 @@ int Draw::other_view(int x) {
 }
 
 Tokens Draw::ids(int64_t batch, int64_t length, int64_t vocabulary) {
-    const int32_t pad = chance(0.5) ? Tokens::kNoPadding : static_cast<int32_t>(below(std::max<int64_t>(vocabulary, 1)));
+    const int32_t pad =
+        chance(0.5) ? Tokens::kNoPadding : static_cast<int32_t>(below(std::max<int64_t>(vocabulary, 1)));
     std::vector<int32_t> ids;
     for (int64_t i = 0; i < batch * length; ++i)
         ids.push_back(static_cast<int32_t>(below(std::max<int64_t>(vocabulary, 1))));
@@ -196,10 +197,9 @@ Program draw(uint64_t seed) {
             double share;
             void (*draw)(Draw&);
         };
-        static constexpr Group kGroups[] = {{0.24, draw_arithmetic}, {0.14, draw_moves},
-                                            {0.08, draw_reductions}, {0.14, draw_rows},
-                                            {0.14, draw_products},   {0.12, draw_attention},
-                                            {0.08, draw_look_up},    {0.02, draw_mistake}};
+        static constexpr Group kGroups[] = {
+            {0.24, draw_arithmetic}, {0.14, draw_moves},     {0.08, draw_reductions}, {0.14, draw_rows},
+            {0.14, draw_products},   {0.12, draw_attention}, {0.08, draw_look_up},    {0.02, draw_mistake}};
         double at = static_cast<double>(d.below(1000)) / 1000;
         for (const Group& group : kGroups)
             if ((at -= group.share) < 0) {

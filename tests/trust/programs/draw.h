@@ -83,7 +83,7 @@ void draw_reductions(Draw& d);
 void draw_rows(Draw& d);      // softmax, norms, losses
 void draw_products(Draw& d);  // matmul, linear layers
 void draw_attention(Draw& d);
-void draw_look_up(Draw& d);   // embeddings, dropout, residual connections
-void draw_mistake(Draw& d);   // a call that most probably throws
+void draw_look_up(Draw& d);  // embeddings, dropout, residual connections
+void draw_mistake(Draw& d);  // a call that most probably throws
 
 }  // namespace plaingrad::trust

@@ -43,10 +43,11 @@ void draw_restricted(Draw& d) {
             break;
         default: {
             const Real p = d.one_of<Real>({-1, Real(-0.5), 0, Real(0.3), Real(0.5), 1, Real(1.5), 2, 3});
-            d.op("pow", {x},
-                 [p](const Inputs& in, Branches&) { return pow(Real(0.25) * (in[0] * in[0]) + Real(0.5), p); },
-                 {.arguments = join(p, ", of a quarter of its square + 0.5"),
-                  .size = std::pow(0.25 * size * size + 2, std::fabs(static_cast<double>(p)))});
+            d.op(
+                "pow", {x},
+                [p](const Inputs& in, Branches&) { return pow(Real(0.25) * (in[0] * in[0]) + Real(0.5), p); },
+                {.arguments = join(p, ", of a quarter of its square + 0.5"),
+                 .size = std::pow(0.25 * size * size + 2, std::fabs(static_cast<double>(p)))});
         }
     }
 }
@@ -168,8 +169,8 @@ Tensor compared(int64_t how, const Tensor& a, const Tensor& b) {
 }
 
 void draw_choice(Draw& d) {
-    static constexpr const char* kNames[] = {"operator<",  "operator<=", "operator==",
-                                             "operator!=", "operator>",  "operator>="};
+    static constexpr const char* kNames[] = {
+        "operator<", "operator<=", "operator==", "operator!=", "operator>", "operator>="};
     const int a = d.any(), b = d.like(beside(d, d.shape_of(a)));
     const int64_t how = d.below(std::size(kNames));
     const int condition = d.op(kNames[how], {a, b},

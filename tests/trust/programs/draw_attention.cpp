@@ -1,4 +1,5 @@
-// Attention, whose queries, keys and values are often one tensor, views or parts of one; and rotary positions.
+// Attention, whose queries, keys and values are often one tensor, or views or parts of one; rotary positions;
+// look-up and dropout.
 #include <cmath>
 
 #include "autograd/base/check.h"
@@ -22,9 +23,9 @@ struct Sizes {
         return {.n_heads = heads, .n_kv_heads = groups, .mask = mask, .dropout = dropout, .rng = &rng};
     }
     Traits traits(double size) const {
-        return {.arguments = join("B ", batch, ", T ", queries, ", S ", keys, ", H ", heads, ", G ", groups,
-                                  ", D ", d, dropout > 0 ? ", dropout" : "",
-                                  p == Precision::bf16 ? ", bf16" : ""),
+        return {.arguments =
+                    join("B ", batch, ", T ", queries, ", S ", keys, ", H ", heads, ", G ", groups, ", D ", d,
+                         dropout > 0 ? ", dropout" : "", p == Precision::bf16 ? ", bf16" : ""),
                 .bf16 = p == Precision::bf16,
                 .size = size,
                 .terms = [n = std::sqrt(static_cast<double>(d))](const Inputs& in) {
@@ -46,7 +47,8 @@ int64_t divisor(Draw& d, int64_t n) {
 // one_length: as many keys as queries.
 Sizes draw_sizes(Draw& d, bool one_length, int columns) {
     const int64_t batch = 1 + d.below(3), most = d.most() / batch / columns;
-    const int64_t heads = d.one_of<int64_t>({1, 1, 2, 3, 4, 6}), size = d.positive(std::min<int64_t>(most / heads, 130));
+    const int64_t heads = d.one_of<int64_t>({1, 1, 2, 3, 4, 6}),
+                  size = d.positive(std::min<int64_t>(most / heads, 130));
     const int64_t width = heads * size, most_length = std::min(most / width, d.room(width * batch) / 8);
     // The plain form keeps the scores of all pairs.
     const int64_t pairs = 16 * d.most() / batch / heads;
@@ -57,7 +59,8 @@ Sizes draw_sizes(Draw& d, bool one_length, int columns) {
     const Precision p = d.precision();
     const Mask mask = d.mask(batch, queries, keys);
     const Real dropout = d.chance(0.2) ? Real(0.25) : Real(0);
-    return {batch, queries, keys, heads, d.chance(0.6) ? heads : divisor(d, heads), size, p, mask, dropout, d.fork()};
+    return {batch, queries, keys, heads,   d.chance(0.6) ? heads : divisor(d, heads),
+            size,  p,       mask, dropout, d.fork()};
 }
 
 // Three parts of one tensor, along its columns.
@@ -93,42 +96,47 @@ void draw_three(Draw& d) {
     }
     const double size = d.size_of(v);
     const bool weights = d.chance(0.15);
-    d.op("attention", {q, k, v},
-         [=](const Inputs& in, Branches&) {
-             AttentionOptions options = s.options();
-             Tensor w;
-             options.weights = weights ? &w : nullptr;
-             const Tensor out = attention(in[0], in[1], in[2], options, s.p);
-             return weights ? w.detach() : out;
-         },
-         [&] {
-             Traits traits = s.traits(weights ? 2 : size);
-              traits.arguments += weights ? ", the weights" : "";
-             return traits;
-         }());
+    d.op(
+        "attention", {q, k, v},
+        [=](const Inputs& in, Branches&) {
+            AttentionOptions options = s.options();
+            Tensor w;
+            options.weights = weights ? &w : nullptr;
+            const Tensor out = attention(in[0], in[1], in[2], options, s.p);
+            return weights ? w.detach() : out;
+        },
+        [&] {
+            Traits traits = s.traits(weights ? 2 : size);
+            traits.arguments += weights ? ", the weights" : "";
+            return traits;
+        }());
 }
 
 void draw_packed(Draw& d) {
     if (d.chance(0.6)) {
         const Sizes s = draw_sizes(d, true, 3);
         const int qkv = d.like({s.batch, s.queries, (s.heads + 2 * s.groups) * s.d});
-        d.op("self_attention", {qkv},
-             [s](const Inputs& in, Branches&) { return self_attention(in[0], s.options(), s.p); },
-             s.traits(d.size_of(qkv)));
+        d.op(
+            "self_attention", {qkv},
+            [s](const Inputs& in, Branches&) { return self_attention(in[0], s.options(), s.p); },
+            s.traits(d.size_of(qkv)));
         return;
     }
     const Sizes s = draw_sizes(d, false, 2);
-    const int q = d.like({s.batch, s.queries, s.heads * s.d}), kv = d.like({s.batch, s.keys, 2 * s.groups * s.d});
-    d.op("cross_attention", {q, kv},
-         [s](const Inputs& in, Branches&) { return cross_attention(in[0], in[1], s.options(), s.p); },
-         s.traits(d.size_of(kv)));
+    const int q = d.like({s.batch, s.queries, s.heads * s.d}),
+              kv = d.like({s.batch, s.keys, 2 * s.groups * s.d});
+    d.op(
+        "cross_attention", {q, kv},
+        [s](const Inputs& in, Branches&) { return cross_attention(in[0], in[1], s.options(), s.p); },
+        s.traits(d.size_of(kv)));
 }
 
 void draw_rotary(Draw& d) {
     const Sizes s = draw_sizes(d, true, 1);
     const int x = d.like({s.batch, s.queries, s.heads * s.d});
     const int64_t heads = 1 + d.below(s.heads), turned = d.below(s.d / 2 + 1) * 2, first = d.below(3);
-    const Tensor turns = Tensor::from_function({first + s.queries + d.below(2), turned}, [turned](uint64_t i) {
+    const Tensor turns = Tensor::from_function({first + s.queries + d.below(2), turned}, [turned](
+                                                                                             uint64_t i) {
         const auto row = static_cast<double>(i / static_cast<uint64_t>(turned));
         const auto at = static_cast<int64_t>(i % static_cast<uint64_t>(turned));
         const double angle = row / static_cast<double>(1 + at % (turned / 2));
@@ -169,7 +177,8 @@ void draw_look_up(Draw& d) {
             const int64_t length = d.size(d.most() / n / batch);
             const Tokens ids = d.ids(batch, length, d.shape_of(table)[0]);
             if (d.chance(0.5)) {
-                d.op("embedding", {table}, [ids](const Inputs& in, Branches&) { return embedding(in[0], ids); },
+                d.op("embedding", {table},
+                     [ids](const Inputs& in, Branches&) { return embedding(in[0], ids); },
                      {.arguments = join("(", batch, ", ", length, ") ids"), .exact = true, .sums = true});
                 return;
             }
@@ -203,7 +212,8 @@ void draw_look_up(Draw& d) {
         default: {
             const int x = d.any(), y = d.chance(0.25) ? x : d.like(d.shape_of(x));
             const Rng rng = d.fork();
-            d.op("residual", {x, y}, [=](const Inputs& in, Branches&) { return residual(in[0], in[1], p, rng); },
+            d.op("residual", {x, y},
+                 [=](const Inputs& in, Branches&) { return residual(in[0], in[1], p, rng); },
                  {.arguments = join("p ", p), .size = d.size_of(x) + 2 * d.size_of(y)});
         }
     }

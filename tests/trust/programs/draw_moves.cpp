@@ -21,7 +21,9 @@ void draw_other_shape(Draw& d) {
         case 1:
             if (rank >= 2)
                 d.op("reshape", {x},
-                     [last = shape[-1]](const Inputs& in, Branches&) { return reshape(in[0], {-1, last}); },
+                     [last = shape[-1]](const Inputs& in, Branches&) {
+                         return reshape(in[0], {-1, last});
+                     },
                      {.arguments = "as rows", .exact = true});
             break;
         case 2:
@@ -168,9 +170,7 @@ void draw_reductions(Draw& d) {
                  autograd::check(indices.defined(), "[argmax] four dimensions");
                  return indices / static_cast<Real>(in[0].size(dim));
              },
-             {.arguments = join("dim ", dim, keep ? ", kept" : ""),
-              .exact = true,
-              .size = where ? 1 : size});
+             {.arguments = join("dim ", dim, keep ? ", kept" : ""), .exact = true, .size = where ? 1 : size});
         return;
     }
     std::vector<int> dims;

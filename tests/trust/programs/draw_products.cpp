@@ -58,12 +58,14 @@ void draw_linear(Draw& d) {
     const auto bias = [](const Inputs& in) { return in.size() > 2 ? in[2] : Tensor(); };
     const Traits traits = {.arguments = text(p), .bf16 = p == Precision::bf16, .size = size};
     if (kind == 0) {
-        d.op("linear", inputs,
-             [=](const Inputs& in, Branches&) { return linear(in[0], in[1], bias(in), p); }, traits);
+        d.op(
+            "linear", inputs, [=](const Inputs& in, Branches&) { return linear(in[0], in[1], bias(in), p); },
+            traits);
     } else if (kind == 1) {
-        d.op("linear_transposed", inputs,
-             [=](const Inputs& in, Branches&) { return linear_transposed(in[0], in[1], bias(in), p); },
-             traits);
+        d.op(
+            "linear_transposed", inputs,
+            [=](const Inputs& in, Branches&) { return linear_transposed(in[0], in[1], bias(in), p); },
+            traits);
     } else if (kind == 2) {
         const int64_t first = d.below(n + 1), count = d.below(n - first + 1);
         d.op("linear_columns", inputs,
@@ -155,8 +157,8 @@ void draw_mistake(Draw& d) {
                  {.size = 100});
             break;
         case 1:
-            d.op("linear", {a, b, c},
-                 [](const Inputs& in, Branches&) { return linear(in[0], in[1], in[2]); }, {.size = 100});
+            d.op("linear", {a, b, c}, [](const Inputs& in, Branches&) { return linear(in[0], in[1], in[2]); },
+                 {.size = 100});
             break;
         case 2:
             d.op("attention", {a, b, c},
@@ -164,13 +166,14 @@ void draw_mistake(Draw& d) {
             break;
         case 3:
             d.op("layer_norm", {a, b, c},
-                 [](const Inputs& in, Branches&) {
-                     return layer_norm(in[0], in[1], in[2], Real(1e-2));
-                 },
+                 [](const Inputs& in, Branches&) { return layer_norm(in[0], in[1], in[2], Real(1e-2)); },
                  {.size = 20});
             break;
         case 4:
-            d.op("reshape", {a}, [](const Inputs& in, Branches&) { return reshape(in[0], {7, -1}); },
+            d.op("reshape", {a},
+                 [](const Inputs& in, Branches&) {
+                     return reshape(in[0], {7, -1});
+                 },
                  {.exact = true});
             break;
         case 5: {

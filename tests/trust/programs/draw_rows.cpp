@@ -16,7 +16,10 @@ void draw_softmax(Draw& d) {
     const bool log = d.chance(0.4);
     d.op(log ? "log_softmax" : "softmax", {x},
          [=](const Inputs& in, Branches&) { return log ? log_softmax(in[0], dim) : softmax(in[0], dim); },
-         {.arguments = join("dim ", dim), .size = log ? 2 * d.size_of(x) + 4 : 1, .terms = [](const Inputs&) { return 2.0; }, .log_of_1 = log});
+         {.arguments = join("dim ", dim),
+          .size = log ? 2 * d.size_of(x) + 4 : 1,
+          .terms = [](const Inputs&) { return 2.0; },
+          .log_of_1 = log});
 }
 
 // Of a norm: 1 / the smallest deviation of a row, times the largest gain.
@@ -34,9 +37,11 @@ void draw_norm(Draw& d) {
     const int gain = d.like({n});
     const Real eps = d.chance(0.5) ? Real(1e-5) : Real(1e-2);
     if (d.chance(0.35)) {
-        d.op("rms_norm", {x, gain}, [eps](const Inputs& in, Branches&) { return rms_norm(in[0], in[1], eps); },
-             {.arguments = join(eps), .size = 4 * d.size_of(gain),
-              .terms = [eps](const Inputs& in) { return terms_of_norm(in[0], in[1], false, eps); }});
+        d.op("rms_norm", {x, gain},
+             [eps](const Inputs& in, Branches&) { return rms_norm(in[0], in[1], eps); },
+             {.arguments = join(eps), .size = 4 * d.size_of(gain), .terms = [eps](const Inputs& in) {
+                  return terms_of_norm(in[0], in[1], false, eps);
+              }});
         return;
     }
     std::vector<int> inputs = {x, gain};
@@ -49,8 +54,9 @@ void draw_norm(Draw& d) {
          [eps](const Inputs& in, Branches&) {
              return layer_norm(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), eps);
          },
-         {.arguments = join(eps), .size = size,
-          .terms = [eps](const Inputs& in) { return terms_of_norm(in[0], in[1], true, eps); }});
+         {.arguments = join(eps), .size = size, .terms = [eps](const Inputs& in) {
+              return terms_of_norm(in[0], in[1], true, eps);
+          }});
 }
 
 void draw_residual_norm(Draw& d) {
@@ -97,11 +103,14 @@ void draw_cross_entropy(Draw& d) {
         const CrossEntropyOptions options = draw_options(d, std::max<int64_t>(last, 1));
         d.op("cross_entropy", {x},
              [=](const Inputs& in, Branches&) { return cross_entropy(in[0], targets, options); },
-             {.arguments = join("smoothing ", options.label_smoothing), .size = 2 * d.size_of(x) + 4,
-              .terms = [](const Inputs&) { return 1.0; }, .log_of_1 = true});
+             {.arguments = join("smoothing ", options.label_smoothing),
+              .size = 2 * d.size_of(x) + 4,
+              .terms = [](const Inputs&) { return 1.0; },
+              .log_of_1 = true});
         return;
     }
-    const int64_t vocabulary = d.positive(std::min(d.most() / std::max<int64_t>(1, last), d.room(rows * last)));
+    const int64_t vocabulary =
+        d.positive(std::min(d.most() / std::max<int64_t>(1, last), d.room(rows * last)));
     const Tokens targets = d.ids(batch, length, vocabulary);
     const CrossEntropyOptions options = draw_options(d, vocabulary);
     const Precision p = d.precision();
@@ -112,10 +121,11 @@ void draw_cross_entropy(Draw& d) {
          [=](const Inputs& in, Branches&) {
              return linear_cross_entropy(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), targets, options, p);
          },
-         {.arguments = join("smoothing ", options.label_smoothing), .bf16 = p == Precision::bf16, .size = 16,
-          .terms = [n = std::sqrt(static_cast<double>(vocabulary))](const Inputs& in) {
-              return n * std::max(largest(in[0]), largest(in[1]));
-          },
+         {.arguments = join("smoothing ", options.label_smoothing),
+          .bf16 = p == Precision::bf16,
+          .size = 16,
+          .terms = [n = std::sqrt(static_cast<double>(vocabulary))](
+                       const Inputs& in) { return n * std::max(largest(in[0]), largest(in[1])); },
           .log_of_1 = true});
 }
 

@@ -35,8 +35,9 @@ public:
 
 using Inputs = std::vector<Tensor>;
 using Call = std::function<Tensor(const Inputs& x, Branches& branches)>;
-// Where a gradient is a difference of nearly equal terms, as that of a softmax, rounding these leaves an error
-// that may be larger than the gradient. This says how large the terms can be, for an upstream gradient of 1.
+// Where a gradient is a difference of nearly equal terms, as that of a softmax, rounding these leaves an
+// error that may be larger than the gradient. This says how large the terms can be, for an upstream gradient
+// of 1.
 using Terms = std::function<double(const Inputs& x)>;
 
 struct Node {
@@ -54,12 +55,12 @@ struct Node {
     Call call = {};
     Terms terms = {};
     bool log_of_1 = false;  // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
-    Shape shape = {};      // of the result
-    bool wanted = false;   // a leaf's gradient
-    bool no_grad = false;  // called while a NoGrad exists
-    bool exact = false;    // it rounds nothing: what it moves or selects is as exact as its inputs
-    bool sums = false;     // but backward adds up: of what was repeated
-    bool bf16 = false;     // it rounds to bfloat16
+    Shape shape = {};       // of the result
+    bool wanted = false;    // a leaf's gradient
+    bool no_grad = false;   // called while a NoGrad exists
+    bool exact = false;     // it rounds nothing: what it moves or selects is as exact as its inputs
+    bool sums = false;      // but backward adds up: of what was repeated
+    bool bf16 = false;      // it rounds to bfloat16
 };
 
 struct Program {

@@ -1,10 +1,10 @@
 // What the double build says of a random program: its results, how far rounding to float may move each of
-// them, and whether the program's gradients are right. The program `double` (double.cpp) writes these, one after
-// the other, and the instrument reads them from a pipe.
+// them, and whether the program's gradients are right. A program of that build (double.cpp) writes these, one
+// after the other, and the instrument reads them from a pipe.
 //
-// The bound for a float is found, not guessed: the program runs again with all numbers disturbed a little more
-// than rounding would (How::noise), and each result's largest deviation, times a factor, bounds it. A program
-// that amplifies errors amplifies these, too.
+// The bound for a float is found, not guessed: the program runs again with all numbers disturbed a little
+// more than rounding would (How::noise), and each result's largest deviation, times a factor, bounds it. A
+// program that amplifies errors amplifies these, too.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,8 @@ Tensor gradient_seen(const Tensor& x, const std::shared_ptr<double>& most) {
 Tensor gradient_moved(const Tensor& x, const std::shared_ptr<double>& most, double scale, const Rng& rng) {
     return with_backward("gradient_moved", x.detach(), {&x}, [=, dx = x.sink()](const Tensor& dout) {
         for (int64_t i = 0; i < dout.numel(); ++i)
-            dout.mutable_data()[i] += static_cast<Real>(scale * *most * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
+            dout.mutable_data()[i] +=
+                static_cast<Real>(scale * *most * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
         dx.pass(dout);
     });
 }
@@ -193,8 +194,8 @@ private:
         run_.roots.push_back(std::move(roots));
         for (std::size_t i = 0; i < x_.size(); ++i)
             if (program_.nodes[i].kind == Node::Kind::op && x_[i].defined())
-                x_[i] = differences && static_cast<int>(i) < number ? held(static_cast<int>(i))
-                                                                    : x_[i].detach();
+                x_[i] =
+                    differences && static_cast<int>(i) < number ? held(static_cast<int>(i)) : x_[i].detach();
     }
 
     Tensor upstream_of(int number, int node) {
@@ -210,7 +211,7 @@ private:
     const Program& program_;
     const How& how_;
     Branches branches_;
-    std::vector<Tensor> x_;  // of each node so far; empty: released, or it has no result
+    std::vector<Tensor> x_;                       // of each node so far; empty: released, or it has no result
     std::vector<std::pair<int, Tensor>> leaves_;  // of which gradients are wanted
     Run run_;
 };

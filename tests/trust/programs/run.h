@@ -17,11 +17,11 @@ struct Numbers {
 };
 
 struct Run {
-    std::vector<Numbers> all = {};        // results in order, then the gradients that there are
-    std::vector<std::string> errors = {};  // of the calls that were to throw, in order; "" if one did not
-    std::string failure = {};              // an Error that nobody expected
-    uint64_t branches = 0;                 // see Branches
-    double loss = 0;                       // what backward started from: the sum of all its losses
+    std::vector<Numbers> all = {};             // results in order, then the gradients that there are
+    std::vector<std::string> errors = {};      // of the calls that were to throw, in order; "" if one did not
+    std::string failure = {};                  // an Error that nobody expected
+    uint64_t branches = 0;                     // see Branches
+    double loss = 0;                           // what backward started from: the sum of all its losses
     std::vector<std::vector<int>> roots = {};  // of each backward, the nodes that it started from
     std::vector<bool> in_graph = {};           // of each node, whether its result needs a gradient
 };
