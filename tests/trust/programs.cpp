@@ -64,7 +64,7 @@ public:
         : trust_(trust), double_build_(std::move(double_build)) {}
 
     void measure(int64_t count) {
-        const uint64_t first = trust_.seed * 1'000'000'000;
+        const uint64_t first = trust_.only > 0 ? trust_.only : trust_.seed * 1'000'000'000;
         const uint64_t end = first + static_cast<uint64_t>(count);
         const auto every_second = [&](uint64_t from) { return join(from, ' ', end, " 2 ", kMaxNodes, " 2"); };
         DoubleBuild even(double_build_, every_second(first)), odd(double_build_, every_second(first + 1));
@@ -196,9 +196,9 @@ private:
 
 int main(int argc, char** argv) {
     const std::string beside = std::string(argv[0]).substr(0, std::string(argv[0]).rfind('/') + 1);
-    return run(
-        "programs", "random programs of ops, computed in many ways", argc, argv,
-        [&](const Instrument& trust) {
-            Programs(trust, "'" + beside + "programs_double'").measure(trust.count(1'500, 10'000, 200'000));
-        });
+    return run("programs", "random programs of ops, computed in many ways", argc, argv,
+               [&](const Instrument& trust) {
+                   Programs(trust, "'" + beside + "programs_double'")
+                       .measure(trust.only > 0 ? 1 : trust.count(1'500, 10'000, 200'000));
+               });
 }
