@@ -4,21 +4,16 @@
 // A model that fails is printed with its seed and its configuration.
 #include <algorithm>
 #include <iostream>
-#include <map>
 
 #include "autograd/base/check.h"
 #include "tests/folder.h"
 #include "tests/trust/instrument.h"
 #include "tests/trust/models/check.h"
+#include "tests/trust/tally.h"
 
 using namespace plaingrad::trust;  // NOLINT
 
 namespace {
-
-struct Count {
-    int64_t n = 0;
-    std::string first = {};
-};
 
 class Models {
 public:
@@ -32,22 +27,17 @@ public:
         note(seed, "errors", found.errors);
     }
 
-    void print(const Instrument& trust) const {
-        for (const auto& [name, found] : counts_)
-            trust.figure("models." + name, static_cast<double>(found.n), found.first);
-    }
+    void print(const Instrument& trust) const { tally_.print(trust, "models"); }
 
 private:
     void note(uint64_t seed, const std::string& name, const std::string& found) {
-        Count& count = counts_[name];
-        if (found.empty() || ++count.n > 3)
+        if (!tally_.add(name, found))
             return;
         std::cout << "model " << seed << ", " << name << ": " << found << '\n' << describe_model(seed);
-        if (count.first.empty())
-            count.first = plaingrad::autograd::join("model ", seed, ": ", found);
+        tally_.describe(name, plaingrad::autograd::join("model ", seed, ": ", found));
     }
 
-    std::map<std::string, Count> counts_;
+    Tally tally_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "autograd/base/check.h"
 #include "tests/trust/instrument.h"
 #include "tests/trust/programs/compare.h"
+#include "tests/trust/tally.h"
 
 using namespace plaingrad::trust;  // NOLINT
 using plaingrad::autograd::join;
@@ -44,12 +45,6 @@ private:
     std::FILE* pipe_;
 };
 
-// A kind of difference, and the first program that has it.
-struct Count {
-    int64_t n = 0;
-    std::string first = {};
-};
-
 // Everything that is asked of one program, in both builds.
 struct Verdict {
     Findings here = {};
@@ -77,8 +72,7 @@ public:
                 std::cout << i + 1 << " programs" << std::endl;
         }
         trust_.figure("programs.programs", static_cast<double>(count));
-        for (const auto& [name, found] : counts_)
-            trust_.figure("programs." + name, static_cast<double>(found.n), found.first);
+        tally_.print(trust_, "programs");
         const auto share = [](int64_t part, int64_t whole) {
             return 100 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
         };
@@ -134,17 +128,12 @@ private:
 
     template <class Wrong>
     void note(const std::string& name, const std::string& found, const Program& program, const Wrong& wrong) {
-        Count& count = counts_[name];
-        if (found.empty())
-            return;
-        constexpr int64_t kPrinted = 3;
-        if (++count.n > kPrinted)
+        if (!tally_.add(name, found))
             return;
         const auto [nodes, why] = smallest(program, found, wrong);
         std::cout << "program " << program.seed << ", " << name << ": " << why << '\n';
         list(program, nodes, std::cout);
-        if (count.first.empty())
-            count.first = join("program ", program.seed, ", ", nodes, " nodes: ", why);
+        tally_.describe(name, join("program ", program.seed, ", ", nodes, " nodes: ", why));
     }
 
     // The fewest first nodes that still fail.
@@ -187,7 +176,7 @@ private:
 
     const Instrument& trust_;
     const std::string double_build_;
-    std::map<std::string, Count> counts_;
+    Tally tally_;
     std::set<std::string> seen_;
     int64_t compared_ = 0, slopes_ = 0, tensors_ = 0, sharp_ = 0;
 };
