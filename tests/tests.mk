@@ -209,14 +209,14 @@ $(RANDOM_PROGRAM) $(RANDOM_MODEL): | $(OUT)/std.h.gch
 endif
 -include $(patsubst %.o,%.d,$(RANDOM_PROGRAM) $(RANDOM_MODEL))
 $(OUT)/trust/models: $(RANDOM_MODEL)
-$(OUT)/trust/programs: $(filter-out %/double.o,$(RANDOM_PROGRAM)) | $(BUILD)/trust/programs_double
+$(OUT)/trust/programs: $(filter-out %/double.o,$(RANDOM_PROGRAM)) | $(OUT)/trust/programs_double
 ifeq ($(VARIANT),double)
 $(OUT)/programs_double: $(RANDOM_PROGRAM) $(LIB)
 	$(call say,ld )
 	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 endif
 # After `gradients`, which builds the library in double, too.
-$(BUILD)/trust/programs_double: FORCE | gradients
+$(OUT)/trust/programs_double: FORCE | gradients
 	+@$(MAKE) VARIANT=double $(BUILD)/double/programs_double
 	@mkdir -p $(@D) && cp $(BUILD)/double/programs_double $@
 
