@@ -10,7 +10,8 @@ namespace plaingrad::trust {
 
 class Tally {
 public:
-    // found: what is wrong with a case, "" if nothing is. Returns whether to print it: one of the first three.
+    // found: what is wrong with a case, "" if nothing is. Returns whether to print it: one of the first
+    // three.
     bool add(const std::string& way, const std::string& found) {
         Count& count = counts_[way];
         return !found.empty() && ++count.n <= 3;

@@ -113,28 +113,49 @@ private:
                 .decoupled = seed_ % 2 == 0};
     }
 
+    // Of every other model one parameter is frozen up to the step after which a run is stopped. Its number of
+    // steps then differs from the others'.
+    void freeze(const Model& model, bool frozen) const {
+        const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+        if (seed_ / kKinds % 2 == 0)
+            Tensor(parameters[seed_ % parameters.size()].tensor).require_grad(!frozen);
+    }
+
+    int64_t stop() const { return 1 + static_cast<int64_t>(seed_ / 7) % (steps_ - 1); }
+
+    std::vector<double> train_to_stop(const Model& model, nn::Training& training) const {
+        freeze(model, true);
+        std::vector<double> losses = nn::train(training, loss_of(model), options(stop())).losses;
+        freeze(model, false);
+        return losses;
+    }
+
+    std::vector<Real> train_to_end(const Model& model, nn::Training& training,
+                                   std::vector<double> losses) const {
+        const std::vector<double> rest = nn::train(training, loss_of(model), options(0)).losses;
+        losses.insert(losses.end(), rest.begin(), rest.end());
+        return state(training, losses);
+    }
+
     std::vector<Real> train_whole(const Model& model) const {
         nn::Training training(nn::parameters(model), adam());
-        const std::vector<double> losses = nn::train(training, loss_of(model), options(0)).losses;
-        return state(training, losses);
+        const std::vector<double> losses = train_to_stop(model, training);
+        return train_to_end(model, training, losses);
     }
 
     // Stops, saves, forgets everything, loads, goes on.
     std::string compare_resumed(const std::vector<Real>& trained) const {
-        const int64_t stop = 1 + static_cast<int64_t>(seed_ / 7) % (steps_ - 1);
         std::vector<double> losses;
         {
             const Model model = fresh();
             nn::Training training(nn::parameters(model), adam());
-            losses = nn::train(training, loss_of(model), options(stop)).losses;
+            losses = train_to_stop(model, training);
             models::save(file_, model, {}, &training);
         }
         const Model model = models::load_model<Model>(file_, nullptr, Rng(seed_));
         nn::Training training(nn::parameters(model), adam());
         models::load_training(file_, training);
-        const std::vector<double> rest = nn::train(training, loss_of(model), options(0)).losses;
-        losses.insert(losses.end(), rest.begin(), rest.end());
-        return same(state(training, losses), trained) ? "" : join("resumed after step ", stop);
+        return same(train_to_end(model, training, losses), trained) ? "" : join("after step ", stop());
     }
 
     // Each sentence alone, and all of them with more padding than they need, against the batch.
