@@ -94,6 +94,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 
 // y = g (x - μ) / √(σ² + ε) + b,  μ = mean(x), σ² = mean((x - μ)²)      Ba, Kiros & Hinton 2016, equation 4
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real eps) {
+    if (x.size(-1) == 0)
+        return bias.defined() ? gain * x + bias : gain * x;       // no numbers, and so no mean
     const Tensor centred = x - mean(x, {-1}, true);               // (..., N)
     const Tensor variance = mean(centred * centred, {-1}, true);  // (..., 1)
     const Tensor y = gain * centred / sqrt(variance + eps);       // (..., N)
@@ -102,7 +104,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, Real 
 
 // y = g x / √(mean(x²) + ε)      Zhang & Sennrich 2019, equation 4
 Tensor rms_norm(const Tensor& x, const Tensor& gain, Real eps) {
-    return gain * x / sqrt(mean(x * x, {-1}, true) + eps);  // (..., N)
+    const Tensor squares = x.size(-1) > 0 ? mean(x * x, {-1}, true) : Tensor(0);  // (..., 1)
+    return gain * x / sqrt(squares + eps);                                        // (..., N)
 }
 
 // x + Dropout(y)      "Attention Is All You Need", §5.4
@@ -152,7 +155,8 @@ static Tensor split_heads(const Tensor& x, int64_t n_heads) {
 
 // (B, H, T, D) -> (B, T, H*D)
 static Tensor merge_heads(const Tensor& heads) {
-    return reshape(permute(heads, {0, 2, 1, 3}), {heads.size(0), heads.size(2), -1});  // (B, T, H*D)
+    const int64_t B = heads.size(0), T = heads.size(2), width = heads.size(1) * heads.size(3);
+    return reshape(permute(heads, {0, 2, 1, 3}), {B, T, width});  // (B, T, H*D)
 }
 
 // (a, b) -> (a cos θ - b sin θ, b cos θ + a sin θ)      Su et al. 2021, equation 34
@@ -225,7 +229,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
                  Precision p) {
     const FloatControl ieee;  // √D must be rounded the same way everywhere
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
-    const int64_t G = k.size(2) / D;
+    const int64_t G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
     const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
     const Tensor queries = split_heads(q, H);                     // (B, H, T, D)
     const Tensor keys = repeat_heads(split_heads(k, G), H);       // (B, H, S, D)
@@ -238,7 +242,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
         weights = dropout(weights, options.dropout, *options.rng);
     if (options.weights != nullptr)
         *options.weights = weights.detach();
-    if (p == Precision::float32)
+    if (p == Precision::float32 || S == 0)
         return merge_heads(weighted_sums(weights, values, allowed, p));     // (B, T, H*D)
     return merge_heads(divided_last(weights, masked, values, allowed, p));  // (B, T, H*D)
 }

@@ -216,6 +216,27 @@ $(OUT)/trust/gradients: $(GRADIENTS_OBJ) $(LIB)
 	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 -include $(GRADIENTS_OBJ:.o=.d)
 
+# Random programs and models. The programs are also computed in double, by a program of that build, which `programs`
+# runs beside itself.
+RANDOM_PROGRAM := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/programs/*.cpp))
+RANDOM_MODEL   := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/models/*.cpp))
+$(RANDOM_PROGRAM) $(RANDOM_MODEL): TEST_OPT = -O2
+ifneq ($(PCH),no)
+$(RANDOM_PROGRAM) $(RANDOM_MODEL): | $(OUT)/std.h.gch
+endif
+-include $(patsubst %.o,%.d,$(RANDOM_PROGRAM) $(RANDOM_MODEL))
+$(OUT)/trust/models: $(RANDOM_MODEL)
+$(OUT)/trust/programs: $(filter-out %/double.o,$(RANDOM_PROGRAM)) | $(OUT)/trust/programs_double
+ifeq ($(VARIANT),double)
+$(OUT)/programs_double: $(RANDOM_PROGRAM) $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+endif
+# After `gradients`, which builds the library in double, too.
+$(OUT)/trust/programs_double: FORCE | gradients
+	+@$(MAKE) VARIANT=double $(BUILD)/double/programs_double
+	@mkdir -p $(@D) && cp $(BUILD)/double/programs_double $@
+
 # The numbers that the README shows are kept; others stay in the build.
 TRUST_SCALE := $(or $(TRUST),sample)
 TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)

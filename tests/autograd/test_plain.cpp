@@ -305,6 +305,36 @@ TEST_CASE("plain: a masked NaN reaches nothing", "[plain]") {
     CHECK((same_bits(grad, grad) && grad[2] == 0 && grad[3] == 0));
 }
 
+TEST_CASE("plain: of no numbers it is as empty as the fused ops", "[plain]") {
+    const auto check_same = [](const std::vector<Shape>& shapes, const auto& op) {
+        const auto run = [&] {
+            Inputs x;
+            for (const Shape& shape : shapes)
+                x.push_back(leaf(random(shape, 1)));
+            const Tensor out = op(x);
+            out.backward(random(out.shape(), 2));
+            for (const Tensor& input : x)
+                REQUIRE(input.has_grad());
+            return out;
+        };
+        const Tensor fused = run();
+        const Plain guard;
+        const Tensor plain = run();
+        CHECK(plain.shape() == fused.shape());
+        CHECK(largest_difference(plain, fused) <= 1e-6);
+    };
+    const Shape none = {0};
+    check_same({{2, 3, 0}, none, none}, [](const Inputs& x) { return layer_norm(x[0], x[1], x[2]); });
+    check_same({{2, 3, 0}, none}, [](const Inputs& x) { return rms_norm(x[0], x[1]); });
+    for (const Precision p : {Precision::float32, Precision::bf16})
+        for (const auto& [queries, keys, width] :
+             {std::tuple<int64_t, int64_t, int64_t>{0, 3, 4}, {3, 0, 4}, {0, 0, 4}, {3, 2, 0}}) {
+            const Shape of_keys = {2, keys, width};
+            check_same({{2, queries, width}, of_keys, of_keys},
+                       [p](const Inputs& x) { return attention(x[0], x[1], x[2], {.n_heads = 2}, p); });
+        }
+}
+
 TEST_CASE("plain: the guard affects only its thread and ends with its scope", "[plain]") {
     const Tensor x = leaf(random({3, 5}, 1)), gain = leaf(random({5}, 2)), bias = leaf(random({5}, 3));
     const auto op = [&] { return std::string(detail::node_of(layer_norm(x, gain, bias))->op()); };

@@ -17,16 +17,17 @@ int run(const std::string& name, const std::string& summary, int argc, char** ar
         const std::function<void(const Instrument& trust)>& measure) {
     return kit::run(name, argv[0], [&] {
         std::string scale = "quick";
-        int64_t seed = 1;
+        int64_t seed = 1, only = 0;
         kit::Options options({"build/trust/" + name, summary});
         options.add("--scale", "how many cases", scale, {"quick", "sample", "long"});
         options.add("--seed", "N", "which cases", seed, {.max = 1'000'000'000});
+        options.add("--only", "N", "one case alone, by the number that was printed; 0: all", only);
         options.add_threads();
         options.parse(argc, argv);
         measure({scale == "long"     ? Scale::full
                  : scale == "sample" ? Scale::sample
                                      : Scale::quick,
-                 static_cast<uint64_t>(seed)});
+                 static_cast<uint64_t>(seed), static_cast<uint64_t>(only)});
         return 0;
     });
 }

@@ -29,6 +29,7 @@ enum class Scale { quick, sample, full };
 struct Instrument {
     Scale scale = Scale::quick;
     uint64_t seed = 1;
+    uint64_t only = 0;  // the number of a case that has failed, to run it alone; 0: all
 
     int64_t count(int64_t quick, int64_t sample, int64_t full) const {
         return scale == Scale::quick ? quick : scale == Scale::sample ? sample : full;
@@ -39,7 +40,7 @@ struct Instrument {
     void figure(const std::string& name, double value, const std::string& detail = "") const;
 };
 
-// A program's main: the options --scale and --seed, and --threads.
+// A program's main: the options --scale, --seed and --only, and --threads.
 int run(const std::string& name, const std::string& summary, int argc, char** argv,
         const std::function<void(const Instrument& trust)>& measure);
 

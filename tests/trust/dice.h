@@ -1,0 +1,27 @@
+// Random choices, each a function of a seed and of how many were made before it.
+#pragma once
+
+#include <initializer_list>
+
+#include "autograd/random.h"
+
+namespace plaingrad::trust {
+
+class Dice {
+public:
+    explicit Dice(const autograd::Rng& rng) : rng_(rng) {}
+    int64_t below(int64_t n) { return rng_.below(drawn_++, n); }
+    bool chance(double p) { return rng_.uniform(drawn_++) < p; }
+    template <class T>
+    T one_of(std::initializer_list<T> list) {
+        return list.begin()[below(static_cast<int64_t>(list.size()))];
+    }
+    // A generator of its own, which no later choice shares.
+    autograd::Rng fork() { return rng_.fork("fork").fork(drawn_++); }
+
+private:
+    autograd::Rng rng_;
+    uint64_t drawn_ = 0;
+};
+
+}  // namespace plaingrad::trust

@@ -1,0 +1,62 @@
+// Random models of every kind, with every option (models/random_model.h): a few training steps, saved and
+// resumed, on other machines, with other padding, decoded with and without the cache, fused and plain.
+//
+// A model that fails is printed with its seed and its configuration.
+#include <algorithm>
+#include <iostream>
+
+#include "autograd/base/check.h"
+#include "tests/folder.h"
+#include "tests/trust/instrument.h"
+#include "tests/trust/models/check.h"
+#include "tests/trust/tally.h"
+
+using namespace plaingrad::trust;  // NOLINT
+
+namespace {
+
+class Models {
+public:
+    void add(uint64_t seed, const ModelFindings& found) {
+        note(seed, "resumed", found.resumed);
+        note(seed, "machines", found.machines);
+        note(seed, "decoding", found.decoding);
+        note(seed, "padding", found.padding);
+        note(seed, "gradients", found.gradients);
+        note(seed, "memory", found.memory);
+        note(seed, "errors", found.errors);
+    }
+
+    void print(const Instrument& trust) const { tally_.print(trust, "models"); }
+
+private:
+    void note(uint64_t seed, const std::string& name, const std::string& found) {
+        if (!tally_.add(name, found))
+            return;
+        std::cout << "model " << seed << ", " << name << ": " << found << '\n' << describe_model(seed);
+        tally_.describe(name, plaingrad::autograd::join("model ", seed, ": ", found));
+    }
+
+    Tally tally_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return run("models", "random models, trained, saved, resumed and decoded", argc, argv,
+               [](const Instrument& trust) {
+                   const plaingrad::tests::Folder folder;
+                   const bool one = trust.only > 0;
+                   const int64_t count = one ? 1 : trust.count(200, 1'500, 20'000);
+                   const uint64_t first = one ? trust.only : trust.seed * 1'000'000'000;
+                   Models models;
+                   for (int64_t i = 0; i < count; ++i) {
+                       const uint64_t seed = first + static_cast<uint64_t>(i);
+                       models.add(seed, check_model(seed, folder.path));
+                       if ((i + 1) % std::max<int64_t>(count / 10, 1) == 0)
+                           std::cout << i + 1 << " models" << std::endl;
+                   }
+                   trust.figure("models.models", static_cast<double>(count));
+                   models.print(trust);
+               });
+}

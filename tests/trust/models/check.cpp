@@ -1,0 +1,305 @@
+#include "tests/trust/models/check.h"
+
+#include <cmath>
+
+#include "autograd/base/parallel.h"
+#include "autograd/kernels/kernels.h"
+#include "autograd/plain.h"
+#include "autograd/storage.h"
+#include "models/saved.h"
+#include "tests/trust/models/decode.h"
+
+namespace plaingrad::trust {
+namespace {
+
+using autograd::join;
+
+constexpr std::size_t kKinds = std::size(kModelKinds);
+
+template <class Model>
+class Check {
+public:
+    Check(uint64_t seed, const std::string& folder)
+        : seed_(seed),
+          file_(folder + "/model.safetensors"),
+          dice_(Rng(seed).fork("model")),
+          config_(Subject<Model>::configuration(dice_)),
+          stirred_(dice_.chance(0.5)),
+          steps_(2 + dice_.below(3)) {}
+
+    std::string describe() const {
+        std::string text =
+            join(kModelKinds[seed_ % kKinds], stirred_ ? ", stirred" : "", ", ", steps_, " steps\n");
+        for (const auto& [name, value] : models::to_metadata(config_))
+            text += "    " + name + " = " + value + '\n';
+        return text;
+    }
+
+    ModelFindings check() {
+        const char* const* sets = autograd::kernels::available();
+        uint64_t n_sets = 0;
+        while (sets[n_sets] != nullptr)
+            ++n_sets;
+        use(sets[0], 1);
+        const Model model = fresh();
+        ModelFindings found;
+        found.gradients = compare_plain(model);
+        const std::vector<Real> trained = train_whole(model);
+        const std::string written = write(model);
+        found.padding = compare_padding(model);
+        found.resumed = compare_resumed(trained);
+        for (uint64_t i = 0; i < n_sets && found.machines.empty(); ++i) {
+            const int threads = 1 + static_cast<int>((seed_ / kKinds + 3 * i) % 8);
+            use(sets[i], threads);
+            const Model other = fresh();
+            if (!same(train_whole(other), trained))
+                found.machines = join("other weights with ", sets[i], ", ", threads, " threads");
+            else if (write(other) != written)
+                found.machines = join("decodes otherwise with ", sets[i], ", ", threads, " threads");
+        }
+        use(sets[0], 1);
+        if (write(model, false) != written)
+            found.decoding = "without the cache it writes something else";
+        return found;
+    }
+
+private:
+    static void use(const char* set, int threads) {
+        autograd::kernels::use(set);
+        autograd::set_thread_count(threads);
+    }
+
+    static bool same(const std::vector<Real>& a, const std::vector<Real>& b) {
+        return tests::same_bits(a, b);
+    }
+
+    Model fresh() const {
+        Model model(config_, Rng(seed_));
+        if (stirred_)
+            tests::stir(model, seed_);
+        return model;
+    }
+
+    auto loss_of(const Model& model) const {
+        return [&](const nn::StepPart& at, const nn::Mode& mode) {
+            const Sentences s = draw_batch(model, seed_, static_cast<uint64_t>(at.step + 10000 * at.batch));
+            return nn::StepLoss{Subject<Model>::loss(model, s, seed_, mode), std::ssize(s)};
+        };
+    }
+
+    nn::TrainingOptions options(int64_t stop) const {
+        nn::TrainingOptions o;
+        o.steps = steps_;
+        o.stop = stop;
+        o.learning_rate = [](int64_t step) { return 2e-3 / static_cast<double>(step); };
+        o.accumulate = 1 + static_cast<int64_t>(seed_ / kKinds % 2);
+        o.seed = seed_;
+        return o;
+    }
+
+    // The losses, the weights, and the optimizer's averages.
+    static std::vector<Real> state(const nn::Training& training, const std::vector<double>& losses) {
+        std::vector<Real> all(losses.begin(), losses.end());
+        for (const auto& list : {training.adam.parameters(), training.adam.state()})
+            for (const nn::NamedParameter& p : list)
+                all.insert(all.end(), p.tensor.data(), p.tensor.data() + p.tensor.numel());
+        return all;
+    }
+
+    nn::AdamOptions adam() const {
+        return {.beta2 = 0.98,
+                .eps = 1e-9,
+                .weight_decay = seed_ % 3 == 0 ? 0.01 : 0,
+                .decoupled = seed_ % 2 == 0};
+    }
+
+    // Of every other model one parameter is frozen up to the step after which a run is stopped. Its number of
+    // steps then differs from the others'.
+    void freeze(const Model& model, bool frozen) const {
+        const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+        if (seed_ / kKinds % 2 == 0)
+            Tensor(parameters[seed_ % parameters.size()].tensor).require_grad(!frozen);
+    }
+
+    int64_t stop() const { return 1 + static_cast<int64_t>(seed_ / 7) % (steps_ - 1); }
+
+    std::vector<double> train_to_stop(const Model& model, nn::Training& training) const {
+        freeze(model, true);
+        std::vector<double> losses = nn::train(training, loss_of(model), options(stop())).losses;
+        freeze(model, false);
+        return losses;
+    }
+
+    std::vector<Real> train_to_end(const Model& model, nn::Training& training,
+                                   std::vector<double> losses) const {
+        const std::vector<double> rest = nn::train(training, loss_of(model), options(0)).losses;
+        losses.insert(losses.end(), rest.begin(), rest.end());
+        return state(training, losses);
+    }
+
+    std::vector<Real> train_whole(const Model& model) const {
+        nn::Training training(nn::parameters(model), adam());
+        const std::vector<double> losses = train_to_stop(model, training);
+        return train_to_end(model, training, losses);
+    }
+
+    // Stops, saves, forgets everything, loads, goes on.
+    std::string compare_resumed(const std::vector<Real>& trained) const {
+        std::vector<double> losses;
+        {
+            const Model model = fresh();
+            nn::Training training(nn::parameters(model), adam());
+            losses = train_to_stop(model, training);
+            models::save(file_, model, {}, &training);
+        }
+        const Model model = models::load_model<Model>(file_, nullptr, Rng(seed_));
+        nn::Training training(nn::parameters(model), adam());
+        models::load_training(file_, training);
+        return same(train_to_end(model, training, losses), trained) ? "" : join("after step ", stop());
+    }
+
+    // Each sentence alone, and all of them with more padding than they need, against the batch.
+    std::string compare_padding(const Model& model) const {
+        const autograd::NoGrad no_grad;
+        const Sentences s = draw_batch(model, seed_, 2000);
+        const Tensor batch = Subject<Model>::logits(model, s, 0);
+        const int64_t longest = tests::padded(s).length(), most = Subject<Model>::max_length(model);
+        const Tensor padded =
+            Subject<Model>::logits(model, s, std::max(longest, most - static_cast<int64_t>(seed_ % 11)));
+        for (std::size_t b = 0; b < s.size(); ++b) {
+            const Tensor alone = Subject<Model>::logits(model, {s[b]}, 0);
+            const int64_t tokens = batch.rank() == 3 ? std::ssize(s[b]) : 0;
+            const std::vector<Real> expected = sentence(alone, 0, tokens);
+            const auto row = static_cast<int64_t>(b);
+            if (!same(sentence(batch, row, tokens), expected))
+                return join("sentence ", b, " in a batch of ", s.size());
+            if (!same(sentence(padded, row, tokens), expected))
+                return join("sentence ", b, " with more padding");
+        }
+        return "";
+    }
+
+    // Logits (B, T, V) of the first `tokens` positions of a sentence; or (B, classes) of a sentence.
+    static std::vector<Real> sentence(const Tensor& logits, int64_t b, int64_t tokens) {
+        const Tensor own = logits[b];
+        return logits.rank() == 3 ? autograd::slice(own, 0, 0, tokens).to_vector() : own.to_vector();
+    }
+
+    std::string write(const Model& model, bool cached = true) const {
+        if constexpr (std::is_same_v<Model, models::Transformer> ||
+                      std::is_same_v<Model, models::LanguageModel>)
+            return decoded(model, seed_, cached);
+        else
+            return "";
+    }
+
+    using Gradients = std::vector<std::vector<Real>>;
+    Gradients gradients(const Model& model, bool plain) const {
+        const auto guard = plain ? std::make_unique<autograd::Plain>() : nullptr;
+        const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
+        nn::zero_grad(parameters);
+        loss_of(model)({}, nn::Mode::train(Rng(seed_).fork("gradient"))).loss.backward();
+        Gradients all;
+        for (const nn::NamedParameter& p : parameters)
+            all.push_back(p.tensor.has_grad() ? p.tensor.grad().to_vector() : std::vector<Real>());
+        nn::zero_grad(parameters);
+        return all;
+    }
+
+    static double distance(const std::vector<Real>& a, const std::vector<Real>& b) {
+        double most = a.size() == b.size() ? 0 : HUGE_VAL;
+        for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+            const double d = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+            most = d <= most ? most : std::isnan(d) ? HUGE_VAL : d;
+        }
+        return most;
+    }
+
+    // How far gradients move if each weight is multiplied by 1 + e, |e| <= noise: rounding, exaggerated.
+    // Products in bfloat16 round each factor by up to 2^-9, at places that differ between the forms.
+    void disturb(const Gradients& exact, uint64_t sample, std::vector<double>& deviation) const {
+        Model other = fresh();
+        const double noise = block_of(other.config).precision == nn::Precision::bf16 ? 0x1p-8 : 0x1p-20;
+        const std::vector<nn::NamedParameter> parameters = nn::parameters(other);
+        for (std::size_t p = 0; p < parameters.size(); ++p) {
+            const Rng rng = Rng(sample).fork("disturb").fork(p);
+            Real* const w = Tensor(parameters[p].tensor).mutable_data();
+            for (int64_t i = 0; i < parameters[p].tensor.numel(); ++i)
+                w[i] *= static_cast<Real>(1 + noise * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
+        }
+        const Gradients moved = gradients(other, false);
+        for (std::size_t p = 0; p < exact.size(); ++p)
+            deviation[p] = std::fmax(deviation[p], distance(moved[p], exact[p]));
+    }
+
+    // A gradient that is truly 0, as that of an attention key's bias, is noise on both sides: it is measured
+    // against the largest of all.
+    std::string compare_plain(const Model& model) const {
+        const Gradients fused = gradients(model, false), plain = gradients(model, true);
+        std::vector<double> deviation(fused.size());
+        double largest = 0;
+        for (const std::vector<Real>& g : fused)
+            largest = std::fmax(largest, distance(g, std::vector<Real>(g.size())));
+        std::string wrong;
+        uint64_t samples = 0;
+        for (const uint64_t until : {2, 32}) {  // few disturbed runs may be close by chance
+            for (; samples < until; ++samples)
+                disturb(fused, samples, deviation);
+            wrong = "";
+            for (std::size_t p = 0; p < fused.size() && wrong.empty(); ++p) {
+                const double found = distance(fused[p], plain[p]),
+                             bound = 8 * deviation[p] + 0x1p-20 * largest;
+                if (!(found <= bound))
+                    wrong = join("the gradient of ", nn::parameters(model)[p].name, " differs by ", found,
+                                 ", bound ", bound);
+            }
+            if (wrong.empty())
+                break;
+        }
+        return wrong;
+    }
+
+    const uint64_t seed_;
+    const std::string file_;
+    Dice dice_;
+    const decltype(Model::config) config_;
+    const bool stirred_;
+    const int64_t steps_;
+};
+
+// f(Check<Model>) of the kind that the seed draws.
+template <class F>
+auto with_check(uint64_t seed, const std::string& folder, const F& f) {
+    switch (seed % kKinds) {
+        case 0:
+            return f(Check<models::Transformer>(seed, folder));
+        case 1:
+            return f(Check<models::LanguageModel>(seed, folder));
+        case 2:
+            return f(Check<models::MaskedLanguageModel>(seed, folder));
+        default:
+            return f(Check<models::Classifier>(seed, folder));
+    }
+}
+
+}  // namespace
+
+ModelFindings check_model(uint64_t seed, const std::string& folder) {
+    const int64_t before = autograd::storage_statistics().bytes_in_use;
+    ModelFindings found;
+    try {
+        found = with_check(seed, folder, [](auto check) { return check.check(); });
+    } catch (const std::exception& error) {
+        found.errors = error.what();
+    }
+    const int64_t after = autograd::storage_statistics().bytes_in_use;
+    if (after != before)
+        found.memory = join(after - before, " bytes are still in use");
+    return found;
+}
+
+std::string describe_model(uint64_t seed) {
+    return with_check(seed, "", [](const auto& check) { return check.describe(); });
+}
+
+}  // namespace plaingrad::trust

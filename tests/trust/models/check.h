@@ -1,0 +1,29 @@
+// Everything that is asked of one random model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace plaingrad::trust {
+
+inline constexpr const char* kModelKinds[] = {"Transformer", "LanguageModel", "MaskedLanguageModel",
+                                              "Classifier"};
+
+// What is wrong, in words; "" if nothing is.
+struct ModelFindings {
+    std::string resumed = {};    // saved, loaded and trained on: other bits than without a stop
+    std::string machines = {};   // other bits with another instruction set or number of threads
+    std::string decoding = {};   // other words or probabilities without the cache
+    std::string padding = {};    // other bits for a sentence alone than in a batch, or with more padding
+    std::string gradients = {};  // fused and plain, beyond the bound
+    std::string memory = {};     // still in use when the model is gone
+    std::string errors = {};     // an error that nobody expected
+};
+
+// The model that this seed draws, of the kind seed % 4. folder: for its files.
+ModelFindings check_model(uint64_t seed, const std::string& folder);
+// Its configuration, a field a line.
+std::string describe_model(uint64_t seed);
+
+}  // namespace plaingrad::trust

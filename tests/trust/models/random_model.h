@@ -1,0 +1,14 @@
+// Random configurations of the four kinds of models: small, with every option that they have.
+#pragma once
+
+#include "models/classifier.h"
+#include "tests/trust/dice.h"
+
+namespace plaingrad::trust {
+
+// Each can be built: what check_config refuses is drawn again.
+models::StackConfig draw_stack(Dice& dice);
+models::TransformerConfig draw_transformer(Dice& dice);
+models::ClassifierConfig draw_classifier(Dice& dice);
+
+}  // namespace plaingrad::trust

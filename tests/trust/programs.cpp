@@ -1,0 +1,193 @@
+// Random programs of ops (programs/program.h), each computed in many ways that must agree:
+//
+//     the same bits      on each instruction set, with 1 to 8 threads, in memory that was filled with NaN;
+//                        fused and plain, each by itself
+//     within a bound     fused and plain, float and double, backward and central differences (reference.h)
+//     no memory          is in use when a program has ended, also after calls that threw
+//
+// A program that fails is printed with its seed, cut to the fewest first nodes that still fail.
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <regex>
+#include <set>
+
+#include "autograd/base/check.h"
+#include "tests/trust/instrument.h"
+#include "tests/trust/programs/compare.h"
+#include "tests/trust/tally.h"
+
+using namespace plaingrad::trust;  // NOLINT
+using plaingrad::autograd::join;
+
+namespace {
+
+// The double build's program, which runs beside this one and writes references into a pipe.
+class DoubleBuild {
+public:
+    // arguments: those of programs/double.cpp
+    DoubleBuild(const std::string& program, const std::string& arguments)
+        : pipe_(popen((program + ' ' + arguments).c_str(), "r")) {}
+    ~DoubleBuild() {
+        if (pipe_ != nullptr)
+            pclose(pipe_);
+    }
+    DoubleBuild(const DoubleBuild&) = delete;
+    DoubleBuild& operator=(const DoubleBuild&) = delete;
+    Reference next() {
+        Reference reference;
+        plaingrad::autograd::check(pipe_ != nullptr && reference.read(pipe_),
+                                   "[programs] the program of the double build ended early");
+        return reference;
+    }
+
+private:
+    std::FILE* pipe_;
+};
+
+// Everything that is asked of one program, in both builds.
+struct Verdict {
+    Findings here = {};
+    std::string fused_plain = {}, in_double = {}, slope = {}, memory = {}, errors = {};
+    bool compared = false, compared_slope = false;
+    int64_t tensors = 0, sharp = 0;
+};
+
+class Programs {
+public:
+    Programs(const Instrument& trust, std::string double_build)
+        : trust_(trust), double_build_(std::move(double_build)) {}
+
+    void measure(int64_t count) {
+        const uint64_t first = trust_.only > 0 ? trust_.only : trust_.seed * 1'000'000'000;
+        const uint64_t end = first + static_cast<uint64_t>(count);
+        const auto every_second = [&](uint64_t from) { return join(from, ' ', end, " 2 ", kMaxNodes, " 2"); };
+        DoubleBuild even(double_build_, every_second(first)), odd(double_build_, every_second(first + 1));
+        for (int64_t i = 0; i < count; ++i) {
+            const Program program = draw(first + static_cast<uint64_t>(i));
+            for (const Node& node : program.nodes)
+                seen_.insert(node.op);
+            add(program, judge(program, program.nodes.size(), (i % 2 == 0 ? even : odd).next()));
+            if ((i + 1) % std::max<int64_t>(count / 10, 1) == 0)
+                std::cout << i + 1 << " programs" << std::endl;
+        }
+        trust_.figure("programs.programs", static_cast<double>(count));
+        tally_.print(trust_, "programs");
+        const auto share = [](int64_t part, int64_t whole) {
+            return 100 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
+        };
+        trust_.figure("programs.compared", share(compared_, count));
+        trust_.figure("programs.slopes", share(slopes_, count));
+        trust_.figure("programs.sharp", share(sharp_, tensors_));
+        std::string names;
+        const int64_t missing = never_called(names);
+        trust_.figure("programs.ops_left_out", static_cast<double>(missing), names);
+    }
+
+private:
+    Reference in_double(uint64_t seed, std::size_t nodes, int samples) const {
+        return DoubleBuild(double_build_, join(seed, ' ', seed + 1, " 1 ", nodes, ' ', samples)).next();
+    }
+
+    Verdict judge(const Program& program, std::size_t count, Reference reference) const {
+        Verdict verdict = {.here = compare_bits(program, count, program.seed)};
+        verdict.memory = verdict.here.memory.empty() ? reference.memory : verdict.here.memory;
+        verdict.errors = verdict.here.errors.empty() ? reference.errors : verdict.here.errors;
+        if (!verdict.errors.empty())
+            return verdict;
+        const Run fused = run_program(program, count, {.branches = true});
+        const Run plain = run_program(program, count, {.plain = true, .branches = true});
+        Comparison f = compare_with(reference, fused, "fused"), p = compare_with(reference, plain, "plain");
+        if (!f.wrong.empty() || !p.wrong.empty()) {  // few disturbed runs may have been close by chance
+            reference = in_double(program.seed, count, 32);
+            f = compare_with(reference, fused, "fused");
+            p = compare_with(reference, plain, "plain");
+        }
+        verdict.fused_plain = reference.plain.empty() ? p.wrong : reference.plain;
+        verdict.in_double = f.wrong;
+        verdict.slope = reference.slope;
+        verdict.compared = f.compared && p.compared && reference.compared_plain != 0;
+        verdict.compared_slope = reference.compared_slope != 0;
+        verdict.tensors = f.tensors;
+        verdict.sharp = f.sharp;
+        return verdict;
+    }
+
+    void add(const Program& program, const Verdict& v) {
+        compared_ += v.compared;
+        slopes_ += v.compared_slope;
+        tensors_ += v.tensors;
+        sharp_ += v.sharp;
+        note("bits", v.here.bits, program, [](const Verdict& w) { return w.here.bits; });
+        note("fused_plain", v.fused_plain, program, [](const Verdict& w) { return w.fused_plain; });
+        note("double", v.in_double, program, [](const Verdict& w) { return w.in_double; });
+        note("slope_differences", v.slope, program, [](const Verdict& w) { return w.slope; });
+        note("memory", v.memory, program, [](const Verdict& w) { return w.memory; });
+        note("errors", v.errors, program, [](const Verdict& w) { return w.errors; });
+    }
+
+    template <class Wrong>
+    void note(const std::string& name, const std::string& found, const Program& program, const Wrong& wrong) {
+        if (!tally_.add(name, found))
+            return;
+        const auto [nodes, why] = smallest(program, found, wrong);
+        std::cout << "program " << program.seed << ", " << name << ": " << why << '\n';
+        list(program, nodes, std::cout);
+        tally_.describe(name, join("program ", program.seed, ", ", nodes, " nodes: ", why));
+    }
+
+    // The fewest first nodes that still fail.
+    template <class Wrong>
+    std::pair<std::size_t, std::string> smallest(const Program& program, const std::string& found,
+                                                 const Wrong& wrong) const {
+        for (std::size_t nodes = 1; nodes < program.nodes.size(); ++nodes) {
+            Reference reference = in_double(program.seed, nodes, 2);
+            const std::string why = wrong(judge(program, nodes, std::move(reference)));
+            if (!why.empty())
+                return {nodes, why};
+        }
+        return {program.nodes.size(), found};
+    }
+
+    // The ops of ops.h that no program has called.
+    int64_t never_called(std::string& names) const {
+        std::ifstream file("autograd/ops.h");
+        const std::regex declaration(
+            R"(^(inline )?(Tensor&?|Tokens|std::vector<Tensor>) ([a-z_0-9]+|operator[^ (]+)\(.*)");
+        std::set<std::string> declared;
+        std::smatch match;
+        for (std::string line; std::getline(file, line);)
+            if (std::regex_match(line, match, declaration))
+                declared.insert(match[3]);
+        plaingrad::autograd::check(declared.size() > 60,
+                                   "[programs] autograd/ops.h must be in the current folder");
+        // Operators that programs use under another name.
+        for (const char* name :
+             {"operator+", "operator-", "operator*", "operator/", "operator-=", "operator*=", "operator/="})
+            declared.erase(name);
+        int64_t missing = 0;
+        for (const std::string& name : declared)
+            if (seen_.count(name) == 0) {
+                ++missing;
+                names += name + ' ';
+            }
+        return missing;
+    }
+
+    const Instrument& trust_;
+    const std::string double_build_;
+    Tally tally_;
+    std::set<std::string> seen_;
+    int64_t compared_ = 0, slopes_ = 0, tensors_ = 0, sharp_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string beside = std::string(argv[0]).substr(0, std::string(argv[0]).rfind('/') + 1);
+    return run("programs", "random programs of ops, computed in many ways", argc, argv,
+               [&](const Instrument& trust) {
+                   Programs(trust, "'" + beside + "programs_double'")
+                       .measure(trust.only > 0 ? 1 : trust.count(1'500, 20'000, 500'000));
+               });
+}

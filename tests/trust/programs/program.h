@@ -1,0 +1,81 @@
+// A random program of ops: a list of nodes that is a function of its seed alone.
+//
+//     const Program program = draw(4711);
+//     list(program, program.nodes.size(), std::cerr);
+//     const Run run = run_program(program, program.nodes.size());   // run.h
+//
+// The nodes say what is called with which earlier results, not with which numbers: the same program can run
+// fused and plain, in float and in double, a little disturbed, and shortened to its first nodes.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "autograd/base/hash.h"
+#include "autograd/tensor.h"
+
+namespace plaingrad::trust {
+
+using autograd::Real;
+using autograd::Shape;
+using autograd::Tensor;
+
+// On which side of each bend a program's numbers were: relu has a slope of 1 or 0, and a maximum belongs to
+// one operand. Two runs can only be expected to be close to each other if they agree on this.
+class Branches {
+public:
+    // Of each element, whether it is below, at or above 0. Does nothing unless the run asked for it.
+    void sign(const Tensor& x);
+    void number(int64_t n);
+    bool wanted = false;
+    autograd::Hash hash = {};
+};
+
+using Inputs = std::vector<Tensor>;
+using Call = std::function<Tensor(const Inputs& x, Branches& branches)>;
+// Where a gradient is a difference of nearly equal terms, as that of a softmax, rounding these leaves an
+// error that may be larger than the gradient. This says how large the terms can be, for an upstream gradient
+// of 1.
+using Terms = std::function<double(const Inputs& x)>;
+
+struct Node {
+    enum class Kind {
+        leaf,      // numbers, whose gradient is wanted or not
+        op,        // a call, whose result others can use
+        fails,     // a call that throws Error
+        release,   // input 0 is dropped
+        backward,  // from all that is left; afterwards only its values are
+    };
+    Kind kind = Kind::op;
+    std::string op = {};         // a name of ops.h
+    std::string arguments = {};  // what else it is called with, for a listing
+    std::vector<int> inputs = {};
+    Call call = {};
+    Terms terms = {};
+    bool log_of_1 = false;  // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
+    Shape shape = {};       // of the result
+    bool wanted = false;    // a leaf's gradient
+    bool no_grad = false;   // called while a NoGrad exists
+    bool exact = false;     // it rounds nothing: what it moves or selects is as exact as its inputs
+    bool sums = false;      // but backward adds up: of what was repeated
+    bool bf16 = false;      // it rounds to bfloat16
+};
+
+struct Program {
+    uint64_t seed = 0;
+    std::vector<Node> nodes = {};
+    bool bf16 = false;  // some of its products are
+};
+
+inline constexpr int kMaxNodes = 40;
+
+Program draw(uint64_t seed);
+
+double largest(const Tensor& x);  // of |x|; infinity for a NaN
+
+// The first `count` nodes, one a line: "x7 (2, 3, 16) = attention(x3, x3, x5; 2 heads, causal)".
+void list(const Program& program, std::size_t count, std::ostream& out);
+
+}  // namespace plaingrad::trust
