@@ -189,15 +189,22 @@ test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI t
 # ---- Trust --------------------------------------------------------------------------------------
 
 TRUST_OBJ := $(TRUST_SHARED:%.cpp=$(OBJ)/%.o)
-$(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $(TRUST_OBJ) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB)
+# A large instrument has a folder of its own, tests/trust/NAME/*.cpp.
+trust_parts = $(patsubst %.cpp,$(OBJ)/%.o,$(sort $(wildcard tests/trust/$(1)/*.cpp)))
+TRUST_PARTS := $(foreach program,$(TRUST_PROGRAM) bits,$(call trust_parts,$(program)))
+$(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $$(call trust_parts,$$*) $(TRUST_OBJ) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB) $(LIBS) -o $@
+# What bits.sh runs in many ways, and builds with other compilers: it needs the library only.
+$(OUT)/trust/weights: $(call trust_parts,bits) $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 # They compute a lot.
 $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): TEST_OPT = -O2
 ifneq ($(PCH),no)
-$(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ): | $(OUT)/std.h.gch
+$(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_PARTS) $(TRUST_OBJ): | $(OUT)/std.h.gch
 endif
--include $(patsubst %,$(OBJ)/tests/trust/%.d,$(TRUST_PROGRAM)) $(TRUST_OBJ:.o=.d)
+-include $(patsubst %,$(OBJ)/tests/trust/%.d,$(TRUST_PROGRAM)) $(TRUST_PARTS:.o=.d) $(TRUST_OBJ:.o=.d)
 
 # The numbers that the README shows are kept; others stay in the build.
 TRUST_SCALE := $(or $(TRUST),sample)
@@ -205,7 +212,8 @@ TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/tr
 INSTRUMENTS := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
 .PHONY: trust
 trust: export PLAINGRAD_APPS := $(APPS_IN)
-trust: $(TRUST_PROGRAM:%=$(OUT)/trust/%) $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1
+trust: export PLAINGRAD_TRUST := $(OUT)/trust
+trust: $(TRUST_PROGRAM:%=$(OUT)/trust/%) $(OUT)/trust/weights $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1
 	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(or $(ONLY),$(INSTRUMENTS))
 
