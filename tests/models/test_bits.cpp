@@ -149,7 +149,8 @@ TEST_CASE("bits: models with one stack, on every instruction set", "[models][bit
 }
 
 TEST_CASE("bits: the caller's rounding mode changes no weights and no loss", "[models][bits]") {
-    // 12 wide: the factor of the embeddings, √12, is rounded; so are the shares of a text's tokens in its mean.
+    // 12 wide: the factor of the embeddings, √12, is rounded; so are the shares of a text's tokens in its
+    // mean.
     const auto run = [] {
         return std::vector<Run>{
             run_of<Transformer>(small("paper"), 4, 4),

@@ -1,10 +1,11 @@
-// Trains a small model of each kind, and prints a hash of its weights: the same everywhere, or a promise is broken.
-// tests/trust/bits.sh runs it in many ways. It needs only the library, so that every compiler can build it alone.
+// Trains a small model of each kind, and prints a hash of its weights: the same everywhere, or a promise is
+// broken. tests/trust/bits.sh runs it in many ways. It needs only the library, so that every compiler can
+// build it alone.
 //
 //     weights                   each model, 100 steps: a line `NAME HASH` for each
 //     weights wide              three models that are wide enough for threads to share their work
 //     weights batches N SEED    N random batches: whether each sentence's logits are those that it has alone
-//     weights busy              how much longer 8 threads take than 2, while two others keep the processors busy
+//     weights busy              how much longer 8 threads take than 2 while two others keep the processors
 //
 // CALLER=up|down|zero|flush: trains in a thread whose floating-point control register is set so.
 #include <atomic>
@@ -64,7 +65,8 @@ std::vector<Kind> models_of_each_kind() {
     return all;
 }
 
-// 68 wide, which is no multiple of 16, and batches of 64: every kind of kernel divides its work among threads.
+// 68 wide, which is no multiple of 16, and batches of 64: every kind of kernel divides its work among
+// threads.
 template <class Config>
 Config widened(Config config) {
     config.block.d_model = 68;
@@ -130,7 +132,8 @@ double seconds_at(int threads) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// A thread that spins until the others are done keeps the others from their processor: that takes many times as long.
+// A thread that spins until the others are done keeps the others from their processor: that takes many times
+// as long.
 void print_busy() {
     std::atomic<bool> stop = false;
     std::vector<std::thread> others;

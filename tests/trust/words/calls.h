@@ -32,8 +32,8 @@ Calls calls_of_files();
 struct SaidOfCalls {
     Texts texts = {};
     int64_t tried = 0;
-    // Nothing was thrown; another exception than Error (or SettingError, for a setting); more than one line; a crash,
-    // or no end.
+    // Nothing was thrown; another exception than Error (or SettingError, for a setting); more than one line;
+    // a crash, or no end.
     int64_t silent = 0, other = 0, several_lines = 0, crashed = 0;
 };
 SaidOfCalls try_calls();

@@ -1,4 +1,5 @@
-// Every strange file, given to every command that reads files; and every strange place, to every command that writes.
+// Every strange file, given to every command that reads files; and every strange place, to every command that
+// writes.
 #pragma once
 
 #include "tests/trust/instrument.h"

@@ -1,7 +1,8 @@
-// What a user is told in each case, beside what was kept: a text that changes is seen, and read, before users see it.
+// What a user is told in each case, beside what was kept: a text that changes is seen, and read, before users
+// see it.
 //
-// A line of a kept file is `what<TAB>text`. Cases that say the same are one line, `what | where; where; ...`. What is not
-// there succeeds.
+// A line of a kept file is `what<TAB>text`. Cases that say the same are one line, `what | where; where; ...`.
+// What is not there succeeds.
 #pragma once
 
 #include <map>

@@ -87,8 +87,8 @@ void add_lines(const std::string& command, const Option& option, std::vector<Lin
     }
 }
 
-// Wrong in other ways: too few words, too many, options that exclude each other. The last word is what the complaint
-// must name.
+// Wrong in other ways: too few words, too many, options that exclude each other. The last word is what the
+// complaint must name.
 const std::vector<std::pair<std::string, std::string>>& other_lines() {
     static const std::vector<std::pair<std::string, std::string>> all = {
         {"report", "RUN"},

@@ -1,7 +1,7 @@
 // Wrong command lines of every command of every program.
 //
-// Most are made from the help: each option that it lists is given without a value, with values that are none of its
-// kind, misspelled; what is wrong in other ways is a list.
+// Most are made from the help: each option that it lists is given without a value, with values that are none
+// of its kind, misspelled; what is wrong in other ways is a list.
 #pragma once
 
 #include "tests/trust/instrument.h"

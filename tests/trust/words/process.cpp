@@ -23,7 +23,8 @@ std::string folder_of_programs() {
     return std::filesystem::absolute(folder != nullptr && *folder != '\0' ? folder : "apps");
 }
 
-// Serves a reader of the named pipe, if one has opened it. A program may open it again, and gets the text again.
+// Serves a reader of the named pipe, if one has opened it. A program may open it again, and gets the text
+// again.
 void serve(const Start& start) {
     const int fifo = open(start.fifo.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (fifo < 0)
