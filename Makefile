@@ -367,6 +367,6 @@ compile_commands.json: FORCE  ## what clangd and other tools read
 	    done | sed '$$s/,$$//'; echo ']'; } > $@
 
 help:  ## this list
-	@awk '/^[a-z0-9_.-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' $(firstword $(MAKEFILE_LIST)) tests/tests.mk
+	@awk '/^[a-z0-9_.-]+:.* $(H)$(H) / { target = $$0; sub(/:.*/, "", target); sub(/.* $(H)$(H) /, ""); printf "  make %-15s %s\n", target, $$0 }' $(firstword $(MAKEFILE_LIST)) tests/tests.mk tests/trust/trust.mk
 	@echo '  UNITY=no compiles each file alone, which is faster while editing;  V=1 shows the commands'
 	@echo '  CXX=clang++ BUILD=build/clang   another compiler, in its own folder'

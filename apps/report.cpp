@@ -37,7 +37,7 @@ void main_program(kit::Options& options) {
     kit::check_page(file);
     nn::checkpoint::replace_file(file,
                                  {kit::html_page(models::listed(folders), autograd::mapped(folders, read))});
-    kit::say("report: " + file);
+    kit::say("report: " + kit::as_line(file));
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ private:
         for (int32_t id = models::kFirstFreeId; id < corpus.src.size(); ++id)
             if (id < models::kFirstFreeId + kMost)
                 known.append(known.empty() ? "" : " ").append(corpus.src.word(id));
-        std::cerr << kit::name() << ": unknown words: " << unknown << "; known words: " << known
+        std::cerr << kit::name() << ": unknown words: " << kit::as_line(unknown + "; known words: " + known)
                   << (corpus.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
     }
 };

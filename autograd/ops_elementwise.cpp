@@ -93,9 +93,9 @@ Tensor activation(const Tensor& x, Activation f) { return unary("activation", un
 
 // out = x        dx = dout, rounded
 Tensor gradient_to_bf16(const Tensor& x) {
-    return with_backward("gradient_to_bf16", x.detach(), {&x}, [dx = x.sink()](const Tensor& dout) {
-        pass_sum(to_bf16(dout), 1, dout.shape(), dx);
-    });
+    return with_backward(
+        "gradient_to_bf16", x.with_shape(x.shape()).detach(), {&x},
+        [dx = x.sink()](const Tensor& dout) { pass_sum(to_bf16(dout), 1, dout.shape(), dx); });
 }
 
 // out = x m, m = 0 or 1/(1-p)        dx = dout m, with the same m, computed again

@@ -93,7 +93,7 @@ Tensor max(const Tensor& x, int dim, bool keep_dim) {
 
 Tokens argmax(const Tensor& x, int dim) {
     const Shape rest = x.shape().without(dim);
-    check(rest.rank() <= 2, "[argmax] x may have three dimensions: its shape is ", x.shape());
+    check(rest.rank() <= 2, "[argmax] x may have at most three dimensions: its shape is ", x.shape());
     const int64_t batch = rest.rank() > 0 ? rest[0] : 1, length = rest.rank() > 1 ? rest[1] : 1;
     return Tokens(batch, length, std::move(Largest("argmax", x, dim).index));
 }

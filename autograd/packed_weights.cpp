@@ -72,9 +72,12 @@ const Real* right_operand(kernels::Gemm& g, const Tensor& weight, int64_t first,
 }
 
 Tensor packed_rows(const Tensor& weight, const std::vector<int32_t>& ids) {
+    check(weight.packed() != nullptr, "[packed_rows] this weight ", weight.shape(), " is not packed");
     const PackedNumbers& packed = *weight.packed();
     const Real* const from = numbers_of(packed, weight.shape(), true, packed.precision);
     const kernels::Gemm g = whole(weight, true);
+    for (const int32_t id : ids)
+        check(id < weight.size(0), "[packed_rows] there is no row ", id, " in ", weight.shape());
     const Tensor rows = Tensor::uninitialized({std::ssize(ids), g.k});
     Real* const to = rows.mutable_data();
     parallel_for(0, std::ssize(ids), 4, [&](int64_t begin, int64_t end) {

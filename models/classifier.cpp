@@ -1,5 +1,7 @@
 #include "models/classifier.h"
 
+#include "models/saved.h"
+
 namespace plaingrad::models {
 
 const ClassifierConfig& check_config(const ClassifierConfig& c) {
@@ -7,6 +9,7 @@ const ClassifierConfig& check_config(const ClassifierConfig& c) {
     check(c.classes >= 2, "[config] a classifier needs at least two classes: got ", c.classes);
     check(c.pooled_dropout == -1 || (c.pooled_dropout >= 0 && c.pooled_dropout < 1),
           "[config] pooled_dropout must be in [0, 1), or -1: got ", c.pooled_dropout);
+    to_metadata(c);  // throws for a value of an enum that has no name
     return c;
 }
 

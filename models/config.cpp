@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/saved.h"
+
 namespace plaingrad::models {
 
 // Another id would be looked up, or written, where there is none.
@@ -47,6 +49,7 @@ const StackConfig& check_config(const StackConfig& c) {
     check(c.token_types >= 0, "[config] token_types must not be negative: got ", c.token_types);
     check_specials(c.specials, c.vocabulary);
     check_block(c.block);
+    to_metadata(c);  // throws for a value of an enum that has no name
     return c;
 }
 
@@ -104,6 +107,7 @@ const TransformerConfig& check_config(const TransformerConfig& c) {
     check(!embeddings_tied || c.src_vocabulary == c.tgt_vocabulary,
           "[config] to share embeddings, both vocabularies must have the same size: got ", c.src_vocabulary,
           " and ", c.tgt_vocabulary);
+    to_metadata(c);  // as above
     return c;
 }
 

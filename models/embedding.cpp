@@ -2,16 +2,21 @@
 
 #include <cmath>
 
+#include "autograd/base/float_control.h"
 #include "nn/probe.h"
 
 namespace plaingrad::models {
+
+static Real root_of(int64_t d_model) {
+    const autograd::FloatControl ieee;
+    return static_cast<Real>(std::sqrt(static_cast<double>(d_model)));
+}
 
 InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)
     : tokens(c.vocabulary, c.block.d_model, rng.fork("tokens"), c.block.init),
       positions(c.block.positions, c.max_length, c.block.d_model, rng.fork("positions"), c.block.init),
       dropout(c.block.dropout.embeddings, rng.fork("dropout")),
-      scale(c.block.scale_embeddings ? static_cast<Real>(std::sqrt(static_cast<double>(c.block.d_model)))
-                                     : 1) {
+      scale(c.block.scale_embeddings ? root_of(c.block.d_model) : 1) {
     if (c.token_types > 0)
         types.emplace(c.token_types, c.block.d_model, rng.fork("types"), c.block.init);
     if (c.embedding_norm)

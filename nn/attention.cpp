@@ -7,6 +7,7 @@ namespace plaingrad::nn {
 static Linear input_projection(int64_t d_model, int64_t n_heads, const Rng& rng, const MultiHeadOptions& o) {
     check(n_heads >= 1 && (o.head_dim > 0 || d_model % n_heads == 0),
           "[MultiHeadAttention] d_model = ", d_model, " must be a multiple of n_heads = ", n_heads);
+    check(o.head_dim >= 0, "[MultiHeadAttention] head_dim must not be negative: got ", o.head_dim);
     check(o.n_kv_heads >= 0 && (o.n_kv_heads == 0 || n_heads % o.n_kv_heads == 0),
           "[MultiHeadAttention] n_heads = ", n_heads, " must be a multiple of n_kv_heads = ", o.n_kv_heads);
     const int64_t d = o.head_dim > 0 ? o.head_dim : d_model / n_heads;

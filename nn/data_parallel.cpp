@@ -301,7 +301,8 @@ StepGradient DataParallel::agree(const Sum& sum, bool of_several) {
     const autograd::FloatControl ieee;
     const double loss = std::accumulate(own.losses.begin(), own.losses.end(), 0.0);
     const double terms = std::accumulate(own.terms.begin(), own.terms.end(), 0.0);
-    check(terms > 0 || !of_several, "[train] a step has nothing to learn from: all of its parts are empty");
+    check(terms > 0, "[train] a step has nothing to learn from: ",
+          of_several ? "all of its parts are empty" : "its loss is empty");
     grad_scale_ = of_several ? 1 / terms : 1;
     return {.loss = loss * grad_scale_,
             .tokens = static_cast<int64_t>(std::accumulate(own.tokens.begin(), own.tokens.end(), 0.0)),

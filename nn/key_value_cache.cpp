@@ -15,6 +15,8 @@ void KeyValueCache::append(const Tensor& next) {
     const int64_t batch = this->batch(), capacity = stored_.size(1), count = next.size(1), d = next.size(2);
     autograd::check(next.size(0) == batch, "[KeyValueCache] a batch of ", next.size(0),
                     " cannot continue a batch of ", batch, "; select its rows first");
+    autograd::check(d == stored_.size(2), "[KeyValueCache] ", next.shape(), " cannot continue ",
+                    stored_.shape(), ": keys and values have another size");
     const int64_t more = length_ + count > capacity ? std::max({int64_t{16}, capacity, count}) : 0;
     if (more > 0 || !rows_.empty()) {
         const Tensor before = std::exchange(stored_, Tensor::uninitialized({batch, capacity + more, d}));

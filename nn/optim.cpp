@@ -154,7 +154,8 @@ Adam::Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& opt
     const auto beta = [](double b) { return b >= 0 && b < 1; };
     check(beta(options.beta1) && beta(options.beta2), "[Adam] betas must be in [0, 1): got ", options.beta1,
           ", ", options.beta2);
-    check(options.eps > 0, "[Adam] eps must be positive: got ", options.eps);
+    check(options.eps > 0 && std::isfinite(options.eps), "[Adam] eps must be positive and finite: got ",
+          options.eps);
 }
 
 void Adam::update(const Piece& p, double lr, double grad_scale) const {
@@ -197,6 +198,7 @@ double clip_scale(double norm, double max_norm) {
 }
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
+    const autograd::FloatControl ieee;
     const double norm = grad_norm(parameters);
     const Real factor = real(clip_scale(norm, max_norm));
     for (const NamedParameter& p : unique_parameters(parameters)) {

@@ -140,7 +140,8 @@ struct AdamOptions {
 // after t steps their weights sum to 1 - β^t. Dividing by that removes the bias toward 0.
 class Adam : public Optimizer {
 public:
-    // Throws Error for options out of range: lr < 0, betas outside [0, 1), eps <= 0, decay < 0.
+    // Throws Error for options out of range: lr < 0, betas outside [0, 1), eps <= 0, decay < 0, or infinite
+    // ones.
     Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& options = {});
 
 private:

@@ -34,6 +34,8 @@ PositionalEncoding::PositionalEncoding(Positions kind, int64_t max_length_, int6
 }
 
 Tensor PositionalEncoding::at(int64_t length, int64_t first) const {
+    check(length >= 0 && first >= 0 && first <= INT64_MAX - length, "[PositionalEncoding] there are no ",
+          length, " positions from ", first, " on");
     const int64_t end = first + length;
     check(end <= max_length, "[PositionalEncoding] position ", end - 1, " is beyond the model's maximum ",
           "length of ", max_length, "; make max_length larger, or the sentence shorter");

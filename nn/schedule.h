@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "autograd/base/check.h"
+#include "autograd/base/float_control.h"
 #include "autograd/base/portable_math.h"
 
 namespace plaingrad::nn {
@@ -29,8 +30,10 @@ struct WarmupInverseSqrt {
     int64_t warmup = 4000;
     double factor = 1;
     double operator()(int64_t step) const {
-        autograd::check(step >= 1 && warmup >= 1, "[schedule] step and warm-up count from 1: got step ", step,
-                        ", warm-up ", warmup);
+        autograd::check(step >= 1 && warmup >= 1 && d_model >= 1,
+                        "[schedule] step, warm-up and d_model count from 1: got ", step, ", ", warmup,
+                        " and ", d_model);
+        const autograd::FloatControl ieee;
         const double s = static_cast<double>(step), w = static_cast<double>(warmup);
         return factor / std::sqrt(static_cast<double>(d_model)) *
                std::min(1 / std::sqrt(s), s / (w * std::sqrt(w)));
@@ -46,6 +49,7 @@ struct CosineSchedule {
     double lr_end = 0;
     double operator()(int64_t step) const {
         autograd::check(step >= 1, "[schedule] steps count from 1: got ", step);
+        const autograd::FloatControl ieee;
         if (step <= warmup)
             return lr * static_cast<double>(step) / static_cast<double>(warmup);
         if (step >= total)

@@ -7,12 +7,6 @@ BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench
 BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
 CURVES     := $(patsubst tests/curves/%.cpp,%,$(sort $(wildcard tests/curves/*.cpp)))
 CURVE_OBJ  := $(CURVES:%=$(OBJ)/tests/curves/%.o)
-# The instruments of `make trust`: programs, and scripts.
-TRUST_SHARED  := $(addprefix tests/trust/,instrument.cpp table.cpp)
-TRUST_PROGRAM := $(patsubst tests/trust/%.cpp,%,$(filter-out $(TRUST_SHARED) tests/trust/test_%,$(sort $(wildcard tests/trust/*.cpp))))
-# The rest of a large instrument NAME is in tests/trust/NAME/.
-TRUST_REST     = $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/$(1)/*.cpp))
-TRUST_SCRIPT  := $(patsubst tests/trust/%.sh,%,$(filter-out %/trust.sh,$(sort $(wildcard tests/trust/*.sh))))
 CHAPTER_OBJ = $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/chapters/test_% $(SHARED_SRC),$(wildcard tests/chapters/*.cpp)))
 # The tests with gradient checks: the double build compiles only these.
 GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
@@ -188,66 +182,7 @@ test-mpi: export PLAINGRAD_MULTI30K := $(DATA)
 test-mpi: $(OUT)/test_mpi/tests  ## programs in many processes, with every MPI that is there, five minutes: FULL=1, half an hour; DATA=
 	+@MAKE='$(make_program)' CXX='$(CXX)' sh tests/tools/test_mpi.sh '$(OUT)/test_mpi' '$(or $(TESTS),[mpi])' reverse_task char_lm translate classify generate check_team
 
-# ---- Trust --------------------------------------------------------------------------------------
-
-TRUST_OBJ := $(TRUST_SHARED:%.cpp=$(OBJ)/%.o)
-$(foreach p,$(TRUST_PROGRAM),$(eval $(OUT)/trust/$(p): $(call TRUST_REST,$(p))))
-$(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $(TRUST_OBJ) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB)
-	$(call say,ld )
-	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB) $(LIBS) -o $@
-# They compute a lot.
-TRUST_ALL := $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) $(TRUST_OBJ) $(foreach p,$(TRUST_PROGRAM),$(call TRUST_REST,$(p)))
-$(TRUST_ALL): TEST_OPT = -O2
-ifneq ($(PCH),no)
-$(TRUST_ALL): | $(OUT)/std.h.gch
-endif
--include $(TRUST_ALL:.o=.d)
-
-# To be loaded before a program, so that calls of the system fail there. Linux with glibc only.
-$(OUT)/trust/faults.so: tests/trust/preload/faults.cpp tests/trust/preload/faults.h $(OUT)/flags
-	$(call say,c++)
-	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) -shared -fPIC $< $(LDFLAGS) -ldl -o $@
-$(OUT)/trust/crashes: | $(if $(filter Linux,$(shell uname -s)),$(if $(filter release,$(VARIANT)),$(OUT)/trust/faults.so))
-
-# Built in float and in double, by gradients.sh.
-GRADIENTS_OBJ := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/gradients/*.cpp tests/autograd/op_table_*.cpp))
-$(OUT)/trust/gradients: $(GRADIENTS_OBJ) $(LIB)
-	$(call say,ld )
-	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
--include $(GRADIENTS_OBJ:.o=.d)
-
-# Random programs and models. The programs are also computed in double, by a program of that build, which `programs`
-# runs beside itself.
-RANDOM_PROGRAM := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/programs/*.cpp))
-RANDOM_MODEL   := $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/trust/models/*.cpp))
-$(RANDOM_PROGRAM) $(RANDOM_MODEL): TEST_OPT = -O2
-ifneq ($(PCH),no)
-$(RANDOM_PROGRAM) $(RANDOM_MODEL): | $(OUT)/std.h.gch
-endif
--include $(patsubst %.o,%.d,$(RANDOM_PROGRAM) $(RANDOM_MODEL))
-$(OUT)/trust/models: $(RANDOM_MODEL)
-$(OUT)/trust/programs: $(filter-out %/double.o,$(RANDOM_PROGRAM)) | $(OUT)/trust/programs_double
-ifeq ($(VARIANT),double)
-$(OUT)/programs_double: $(RANDOM_PROGRAM) $(LIB)
-	$(call say,ld )
-	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
-endif
-# After `gradients`, which builds the library in double, too.
-$(OUT)/trust/programs_double: FORCE | gradients
-	+@$(MAKE) VARIANT=double $(BUILD)/double/programs_double
-	@mkdir -p $(@D) && cp $(BUILD)/double/programs_double $@
-
-# The numbers that the README shows are kept; others stay in the build.
-TRUST_SCALE := $(or $(TRUST),sample)
-TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)
-INSTRUMENTS := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
-.PHONY: trust
-trust: export PLAINGRAD_APPS := $(APPS_IN)
-trust: export PLAINGRAD_BUILD := $(BUILD)
-trust: export PLAINGRAD_TRUST := $(OUT)/trust
-trust: $(TRUST_PROGRAM:%=$(OUT)/trust/%) $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1
-	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
-	    '$(COMPILER)' $(or $(ONLY),$(INSTRUMENTS))
+include tests/trust/trust.mk
 
 # ---- Fuzzing ------------------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ namespace plaingrad::kit {
 
 void report_replaced(const std::string& where, int64_t bytes) {
     if (bytes > 0)
-        say(autograd::join(name(), ": ", where, ": bytes that are not text, read as U+FFFD: ", bytes));
+        say(as_line(
+            autograd::join(name(), ": ", where, ": bytes that are not text, read as U+FFFD: ", bytes)));
 }
 
 void for_each_line(std::istream& in, const std::string& name,

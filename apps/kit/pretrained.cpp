@@ -43,11 +43,10 @@ std::function<void(int64_t, int64_t)> opening(const std::string& path, int64_t b
             bytes += static_cast<double>(entry.end - entry.begin);
         }
     check_memory_to_open(static_cast<double>(bytes_each) * static_cast<double>(numbers_of(folder.config)));
-    std::string of;
-    for (const std::string& dtype : dtypes)
-        of += (of.empty() ? "" : ", ") + dtype;
-    say(join(path, ": ", models::hugging_face::architecture(folder.config.family, folder.config.head), ", ",
-             counted(std::ssize(folder.files), "file"), ", ", number(bytes / (1 << 20)), " MiB of ", of));
+    say(join(as_line(path), ": ",
+             models::hugging_face::architecture(folder.config.family, folder.config.head), ", ",
+             counted(std::ssize(folder.files), "file"), ", ", number(bytes / (1 << 20)), " MiB of ",
+             models::listed({dtypes.begin(), dtypes.end()})));
     return loading(path);
 }
 
@@ -55,7 +54,7 @@ void say_opened(const std::string& path, int64_t parameters, models::Precision p
                 const std::vector<std::string>& notes) {
     announce(name(), parameters, precision);
     for (const std::string& note : notes)
-        say(join(path, ": ", note));
+        say(as_line(join(path, ": ", note)));
 }
 
 void check_fine_tuning(const Options& options, const std::vector<std::string>& words,

@@ -76,7 +76,7 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
     check_usage(steps >= done, "this run has done ", counted(done, "step"), " already; it cannot end after ",
                 steps);
     if (run.has_ended(steps, patience)) {
-        say(join("this run has ended, after step ", done, ": ", run.folder.model(), "; ",
+        say(join("this run has ended, after step ", done, ": ", as_line(run.folder.model()), "; ",
                  plan.continues.empty() ? why_not_longer(run.has_ended(steps, 0)) : plan.continues));
         return {};
     }
@@ -105,7 +105,7 @@ bool finish(models::Run& run, bool has_ended) {
     if (run.folder.run.plot)
         std::cout << loss_chart(run.log(), static_cast<std::size_t>(terminal_width(STDOUT_FILENO)),
                                 stdout_ink());
-    const std::string how = "; continue with --resume " + run.folder.top + "\n";
+    const std::string how = "; continue with --resume " + as_line(run.folder.top) + "\n";
     if (const int signal = stop_listening_for_interrupt(run.folder.team())) {
         std::cerr << (run.folder.exists() ? "saved" + how
                                           : "stopped; nothing was saved: there was no --save FOLDER\n");
@@ -114,7 +114,7 @@ bool finish(models::Run& run, bool has_ended) {
     if (!has_ended)
         std::cerr << "stopped after step " << run.last() << how;
     else if (const int64_t step = run.finish(); step > 0)
-        std::cerr << "saved " << run.folder.model() << ", with the weights of step " << step << '\n';
+        std::cerr << "saved " << as_line(run.folder.model()) << ", with the weights of step " << step << '\n';
     return has_ended;
 }
 

@@ -82,8 +82,11 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 }
 
 std::string as_line(std::string text) {
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-    std::replace_if(text.begin(), text.end(), is_control, '?');
+    // Also U+0080 to U+009F, C2 80 to C2 9F in UTF-8, which terminals obey as they do an escape.
+    for (std::size_t i = 0; i < text.size(); ++i)
+        if (const int c = static_cast<unsigned char>(text[i]);
+            c < 0x20 || c == 0x7f || (c / 0x20 == 4 && i > 0 && text[i - 1] == '\xc2'))
+            text[i] = c < 0x80 ? '?' : '\xbf';  // C2 BF is a question mark, too, though upside down
     return text;
 }
 

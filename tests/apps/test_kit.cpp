@@ -388,6 +388,14 @@ TEST_CASE("columns of a text, without its escape sequences", "[kit]") {
     CHECK(kit::right("long", 3) == "long");
 }
 
+TEST_CASE("a text from a file cannot make a terminal obey", "[kit]") {
+    CHECK(kit::as_line("\x1b[31mred\n\t\x7f") == "?[31mred???");
+    // C1, from which some terminals take escape sequences, too; and what only has such bytes in it.
+    CHECK(kit::as_line("\xc2\x9b[31m \xc2\x85") == "\xc2\xbf[31m \xc2\xbf");
+    CHECK(kit::as_line("\xc2\xa0 é ă \xe2\x80\x9b \xc3\x9b") == "\xc2\xa0 é ă \xe2\x80\x9b \xc3\x9b");
+    CHECK(kit::as_line("\x9b") == "\x9b");  // no character
+}
+
 TEST_CASE("large numbers are grouped", "[kit]") {
     const std::vector<std::pair<int64_t, std::string>> table = {{0, "0"},
                                                                 {7, "7"},

@@ -74,6 +74,7 @@ const std::vector<Failing> kCalls = {
     {CALL(max(t({2, 0}), 1)), {"[max] ", "(2, 0)", "dimension 1"}},
     {CALL(max(t({2, 3}), -3)), {"[shape] no dimension -3 in (2, 3)"}},
     {CALL(add(Tensor(), t({2}))), {"[Tensor] this tensor is empty"}},
+    {CALL(gradient_to_bf16(Tensor())), {"[reshape] this tensor is empty"}},
     {CALL(reshape(t({2, 3}), {-1, int64_t(1) << 40, int64_t(1) << 40})), {"[reshape] too many"}},
     {CALL(reshape(t({2, 3}), {4})), {"[reshape] ", "(2, 3)", "(4)"}},
     {CALL(reshape(t({2, 3}), {-1, 4})), {"[reshape] ", "(2, 3)", "4 equal parts"}},

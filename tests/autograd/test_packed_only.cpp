@@ -199,6 +199,10 @@ TEST_CASE("packed only: read otherwise than it was packed for", "[packed][errors
     CHECK(error_of([&] { linear(x, table); }) ==
           "[packed weight] weight (64, 64) is packed for linear_transposed and look-ups only");
     CHECK(error_of([&] { embedding(w, Tokens(1, 1, {2})); }).starts_with("[packed weight] "));
+    CHECK(error_of([&] { packed_rows(square, {0}); }).starts_with("[packed_rows] this weight "));
+    CHECK(error_of([&] {
+              packed_rows(table, {0, 1 << 20});
+          }).starts_with("[packed_rows] there is no row 1048576"));
     CHECK(error_of([&] { pack(random({3}, 1), Precision::bf16); }) ==
           "[pack] a weight must be a matrix: its shape is (3)");
     CHECK(error_of([&] { pack(tests::leaf(square) + 1, Precision::bf16); }).starts_with("[require_grad] "));

@@ -60,6 +60,8 @@ TEST_CASE("config: an invalid configuration is refused, naming the field", "[mod
         {"ends = -1", [](auto& c) { c.specials.ends = {-1}; }},
         {"pad = 11", [](auto& c) { c.specials.pad = 11; }},
         {"never = 11", [](auto& c) { c.specials.never = {11}; }},
+        {"config.norm: value 2", [](auto& c) { c.block.norm = NormPlacement::count; }},
+        {"config.tying: value 4", [](auto& c) { c.tying = Tying::count; }},
     };
     CHECK(error_of([] { check_config(small("paper")); }) == "");
     for (const Row& r : rows) {

@@ -196,6 +196,15 @@ TEST_CASE("cache: a row that does not exist is an error, and changes nothing", "
     CHECK(*cache.rows() == std::vector<int32_t>{0, 0, 2});
 }
 
+TEST_CASE("cache: keys and values of another size are an error, and change nothing", "[nn][attention]") {
+    KeyValueCache cache(random({2, 3, 8}, 1));
+    const std::vector<Real> before = cache.filled().to_vector();
+    CHECK_THROWS_WITH(
+        cache.append(random({2, 1, 6}, 2)),
+        "[KeyValueCache] (2, 1, 6) cannot continue (2, 3, 8): keys and values have another size");
+    CHECK(same_bits(cache.filled().to_vector(), before));
+}
+
 TEST_CASE("attention: a query without allowed keys gets the output bias, and no gradient",
           "[nn][attention]") {
     const MultiHeadAttention layer(6, 2, Rng(13), {.init = Init::pytorch});
@@ -244,6 +253,8 @@ TEST_CASE("attention: sizes that do not fit", "[nn][attention]") {
     CHECK(error_of([] { MultiHeadAttention(10, 0, Rng(1)); }) != "");
     CHECK(contains(error_of([] { MultiHeadAttention(12, 4, Rng(1), {.n_kv_heads = 3}); }), "n_kv_heads = 3"));
     CHECK(error_of([] { MultiHeadAttention(10, 3, Rng(1), {.head_dim = 2}); }) == "");
+    CHECK(error_of([] { MultiHeadAttention(9, 3, Rng(1), {.head_dim = -1}); }) ==
+          "[MultiHeadAttention] head_dim must not be negative: got -1");
     const MultiHeadAttention layer(6, 2, Rng(1));
     const Tensor x = Tensor::zeros({2, 3, 6});
     const auto with = [&](const Mask& mask) { return error_of([&] { layer(x, x, {mask, Mode::eval()}); }); };

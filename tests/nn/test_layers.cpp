@@ -171,6 +171,9 @@ TEST_CASE("positions: beyond the maximum length, an error says so", "[nn][layers
             CHECK(contains(error, "position 4"));
             CHECK(contains(error, "length of 4"));
         }
+        CHECK(error_of([&] { layer.at(2, -1); }) ==
+              "[PositionalEncoding] there are no 2 positions from -1 on");
+        CHECK(contains(error_of([&] { layer.at(2, INT64_MAX); }), "there are no 2 positions from 92233720"));
     }
 }
 

@@ -186,6 +186,7 @@ TEST_CASE("Adam: options out of range", "[nn][optim]") {
     CHECK(contains(error({.beta2 = 1}), "betas"));
     CHECK(contains(error({.beta2 = nan}), "betas"));
     CHECK(contains(error({.eps = 0}), "eps"));
+    CHECK(contains(error({.eps = HUGE_VAL}), "eps"));
     CHECK(contains(error({.weight_decay = -1}), "decay"));
     CHECK(error({.lr = 0, .beta1 = 0, .beta2 = 0}) == "");
     CHECK(contains(error({.lr = HUGE_VAL}), "lr"));

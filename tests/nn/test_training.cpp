@@ -255,6 +255,11 @@ TEST_CASE("training: accumulated batches must have a number of tokens", "[nn][tr
     };
     CHECK(contains(error_of(train), "of how many tokens its loss is the mean: got 0"));
     options.accumulate = 1;
+    CHECK(error_of([&] {
+              nn::train(
+                  tiny.parameters, [](const StepPart&, const Mode&) { return StepLoss(); }, options);
+              return Tensor();
+          }) == "[train] a step has nothing to learn from: its loss is empty");
     options.clip = -1;
     CHECK(contains(error_of(train), "clip must be"));
     options.clip = HUGE_VAL - HUGE_VAL;

@@ -28,7 +28,7 @@ struct Filled {
 
 Filled answer(const Filler& f, const std::string& text, const std::string& where, int64_t top) {
     if (f.encode(text, where).cut)
-        kit::say(autograd::join(kit::name(), ": ", where, ": more than ",
+        kit::say(autograd::join(kit::name(), ": ", kit::as_line(where), ": more than ",
                                 kit::counted(f.model.config.max_length, "token"), ", read only that far"));
     std::vector<std::vector<Filling>> masks = f(text, top);
     const std::vector<std::string> best =

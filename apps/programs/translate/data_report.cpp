@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <ostream>
 
+#include "apps/kit/text.h"
 #include "autograd/base/check.h"
 
 namespace plaingrad::translate {
@@ -67,7 +68,7 @@ std::vector<Finding> findings(const CorpusCheck& c, bool validation) {
 
 // One corpus: see print_report.
 void describe(std::ostream& out, const CorpusCheck& c, bool validation, bool in_short) {
-    out << c.files << ": " << c.lengths.size() << (c.lengths.size() == 1 ? " pair" : " pairs");
+    out << kit::as_line(c.files) << ": " << c.lengths.size() << (c.lengths.size() == 1 ? " pair" : " pairs");
     for (const Finding& f : findings(c, validation)) {
         if (in_short && f.count > 0)
             out << "; " << f.what << ": " << f.count << " (" << f.where << ")";

@@ -17,7 +17,7 @@ using models::Translation;
 class Pipe {
 public:
     Pipe(const models::Translator& translator, const PipeOptions& options, const std::string& name)
-        : translator_(translator), options_(options), name_(name) {}
+        : translator_(translator), options_(options), name_(kit::as_line(name)) {}
 
     void operator()(std::istream& in) {
         std::string line;
@@ -54,7 +54,7 @@ private:
             print(translation, line++);
             pieces_ += translation.pieces;
             if (unknown_ == 0 && !translation.unknown.empty())
-                first_unknown_ = join("'", translation.unknown[0], "' in line ", line);
+                first_unknown_ = join("'", kit::as_line(translation.unknown[0]), "' in line ", line);
             unknown_ += std::ssize(translation.unknown);
             if (translation.cut)
                 std::cerr << name_ << ':' << line << ": longer than "
@@ -90,7 +90,7 @@ private:
 
     const models::Translator& translator_;
     const PipeOptions& options_;
-    const std::string& name_;
+    const std::string name_;
     std::vector<std::string> lines_;    // to be translated
     int64_t read_ = 0, replaced_ = 0;   // lines; bytes that are not UTF-8
     int64_t pieces_ = 0, unknown_ = 0;  // of all lines

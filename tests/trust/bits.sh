@@ -1,0 +1,152 @@
+#!/bin/sh
+# Whether the same numbers come out everywhere: tests/trust/bits/weights.cpp trains a model of each kind for 100 steps,
+# and the hashes of the weights are compared with those kept in tests/trust/bits/weights.txt, in every way to run it.
+#
+# usage: bits.sh <quick|sample|long> <seed>
+# Environment: PLAINGRAD_TRUST, the folder of the program `weights`; MAKE and CXX, for builds by other compilers, which
+# the scale `quick` leaves out. They are in the same folders as those of continuous integration: build/clang, build/aarch64.
+# KEEP=1 keeps the hashes of today instead.
+# A way that this machine does not have is skipped, with a line that says why.
+set -u
+scale=$1 seed=$2
+programs=${PLAINGRAD_TRUST:-build/trust}
+MAKE=${MAKE:-make} CXX=${CXX:-g++}
+kept=tests/trust/bits/weights.txt
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT CXXFLAGS PLAINGRAD_ISA PLAINGRAD_THREADS
+work=$(mktemp -d)
+group=
+trap 'rm -rf "$work"; [ -z "$group" ] || rmdir "$group" 2>/dev/null' EXIT
+trap 'exit 130' INT TERM
+ways=0 different=0 first=
+
+if [ "${KEEP:-0}" != 0 ]; then
+    { "$programs/weights" && "$programs/weights" wide; } >"$work/now" && mv "$work/now" "$kept"
+    exit
+fi
+
+# compare <name of the way> <command...>: whether it prints the kept hashes. One that fails, or prints none, is different.
+compare() {
+    way=$1
+    shift
+    "$@" >"$work/out" 2>"$work/err"
+    status=$?
+    ways=$((ways + 1))
+    grep -Fxv -f "$kept" "$work/out" >"$work/other"
+    if [ "$status" -eq 0 ] && [ -s "$work/out" ] && [ ! -s "$work/other" ]; then
+        echo "same: $way"
+        return
+    fi
+    different=$((different + 1))
+    first=${first:-$way}
+    echo "DIFFERENT: $way: $(head -n 1 "$work/other") $(tail -n 1 "$work/err") (exit $status)"
+}
+skip() { echo "skipped: $1: $2"; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# ---- this build: threads, instruction sets, what the caller has set, processors
+
+weights=$programs/weights
+for threads in 1 2 3 4 7 8 16; do
+    compare "$threads threads" env PLAINGRAD_THREADS=$threads "$weights"
+    compare "$threads threads, wide" env PLAINGRAD_THREADS=$threads "$weights" wide
+done
+
+for isa in baseline avx2 avx512 avx512bf16 neon; do
+    if PLAINGRAD_ISA=$isa "$weights" batches 0 1 >/dev/null 2>"$work/err"; then
+        compare "instruction set $isa" env PLAINGRAD_ISA=$isa "$weights"
+        [ $isa = baseline ] || compare "instruction set $isa, wide" env PLAINGRAD_ISA=$isa "$weights" wide
+    else
+        skip "instruction set $isa" "$(tail -n 1 "$work/err" | cut -c 1-100)"
+    fi
+done
+
+for caller in up down zero flush; do
+    for threads in 1 2; do
+        compare "a caller that rounds or flushes ($caller), $threads threads" \
+            env CALLER=$caller PLAINGRAD_THREADS=$threads "$weights"
+    done
+done
+
+if has taskset; then
+    compare "on one processor" taskset -c 0 "$weights"
+    compare "on one processor, 8 threads" env PLAINGRAD_THREADS=8 taskset -c 0 "$weights" wide
+else
+    skip "on one processor" "there is no taskset"
+fi
+
+# A container's quota: a third of one processor.
+quota() {
+    if [ -w /sys/fs/cgroup/cgroup.procs ] && grep -qw cpu /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then
+        group=/sys/fs/cgroup/plaingrad_bits_$$
+        mkdir "$group" 2>/dev/null && echo '33000 100000' >"$group/cpu.max" 2>/dev/null
+    elif [ -d /sys/fs/cgroup/cpu ]; then
+        group=/sys/fs/cgroup/cpu/plaingrad_bits_$$
+        mkdir "$group" 2>/dev/null && echo 100000 >"$group/cpu.cfs_period_us" 2>/dev/null &&
+            echo 33000 >"$group/cpu.cfs_quota_us" 2>/dev/null
+    else
+        false
+    fi
+}
+if quota 2>/dev/null && (echo 0 >"$group/cgroup.procs") 2>/dev/null; then
+    # shellcheck disable=SC2016  # the inner shell expands it
+    compare "under a quota of a third of a processor" \
+        sh -c 'echo 0 >"$1/cgroup.procs" && shift && PLAINGRAD_THREADS=4 exec "$@"' sh "$group" "$weights"
+else
+    skip "under a quota" "this user may make no group of processes (cgroup) here"
+fi
+
+# ---- other builds
+
+# built <name> <make arguments...>: the folder of that build, in $built.
+build() {
+    name=$1
+    shift
+    built=build/$name/trust/weights
+    if ! "$MAKE" GRADCHECKS=no BUILD="build/$name" "$@" "$built" >"$work/log" 2>&1; then
+        built=
+        ways=$((ways + 1)) different=$((different + 1)) first=${first:-$name}
+        echo "DIFFERENT: $name: cannot be built: $(grep -m 1 -E 'error|Error' "$work/log")"
+    fi
+}
+
+others() {
+    if ! has clang++; then
+        skip "clang++" "it is not installed"
+    else
+        # As continuous integration has it: with another standard library, where Catch2 is a header only.
+        clang='clang++ -stdlib=libc++'
+        printf '#include <catch2/catch.hpp>\n' | g++ -std=c++20 -x c++ -E - >/dev/null 2>&1 || clang=clang++
+        echo 'int main() {}' | $clang -x c++ - -o "$work/empty" 2>/dev/null || clang=clang++
+        build clang CXX="$clang" PCH=no UNITY=no
+        [ -z "$built" ] || { compare "clang++" "$built" && compare "clang++, wide" "$built" wide; }
+        build clang-unoptimised CXX="sh tests/trust/bits/unoptimised.sh clang++" PCH=no
+        [ -z "$built" ] || compare "clang++ -O0" "$built"
+    fi
+    build unoptimised CXX="sh tests/trust/bits/unoptimised.sh g++" PCH=no
+    [ -z "$built" ] || compare "g++ -O0" "$built"
+
+    if has aarch64-linux-gnu-g++ && has qemu-aarch64; then
+        build aarch64 CXX=aarch64-linux-gnu-g++
+        [ -z "$built" ] || compare "aarch64, emulated" qemu-aarch64 -L /usr/aarch64-linux-gnu "$built"
+    else
+        skip "aarch64" "aarch64-linux-gnu-g++ or qemu-aarch64 is not installed"
+    fi
+    if has qemu-x86_64 && [ "$(uname -m)" = x86_64 ]; then
+        # (No processor that it emulates has AVX-512.)
+        compare "an old processor, emulated (baseline)" qemu-x86_64 -cpu Nehalem "$weights"
+        compare "a newer processor, emulated (AVX2)" qemu-x86_64 -cpu Haswell "$weights"
+    else
+        skip "older processors" "qemu-x86_64 is not installed"
+    fi
+}
+[ "$scale" = quick ] || others
+echo "figure bits.ways $ways"
+echo "figure bits.different $different $first"
+
+# ---- batches, and threads that wait
+
+case $scale in quick) batches=1000 ;; sample) batches=20000 ;; *) batches=200000 ;; esac
+"$weights" batches "$batches" "$seed" | tee "$work/batches"
+awk '$1 == "batches" { print "figure bits.batches " $2; print "figure bits.batches_different " $4 }' "$work/batches"
+"$weights" busy | tee "$work/busy"
+awk '$1 == "busy" { sub(":", "", $2); print "figure bits.busy " $2 }' "$work/busy"

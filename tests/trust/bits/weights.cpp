@@ -1,0 +1,165 @@
+// Trains a small model of each kind, and prints a hash of its weights: the same everywhere, or a promise is
+// broken. tests/trust/bits.sh runs it in many ways. It needs only the library, so that every compiler can
+// build it alone.
+//
+//     weights                   each model, 100 steps: a line `NAME HASH` for each
+//     weights wide              three models that are wide enough for threads to share their work
+//     weights batches N SEED    N random batches: whether each sentence's logits are those that it has alone
+//     weights busy              how much longer 8 threads take than 2 while two others keep the processors
+//
+// CALLER=up|down|zero|flush: trains in a thread whose floating-point control register is set so.
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/models/small.h"
+#include "tests/trust/bits/batches.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace models;     // NOLINT
+using namespace tests;      // NOLINT
+
+namespace {
+
+constexpr int kSteps = 100, kBatch = 4;
+
+template <class Model, class Config>
+uint64_t trained(const Config& config, int steps = kSteps, int batch = kBatch) {
+    const Model model(config, Rng(7));
+    train(model, steps, batch, 8);
+    return hash(nn::parameters(model));
+}
+
+TransformerConfig with(TransformerConfig config, Precision precision) {
+    config.block.precision = precision;
+    return config;
+}
+StackConfig without_types(StackConfig config) {
+    config.token_types = 0;
+    return config;
+}
+
+using Kind = std::pair<std::string, std::function<uint64_t()>>;
+std::vector<Kind> models_of_each_kind() {
+    std::vector<Kind> all;
+    for (const std::string& kind : kKinds)
+        all.emplace_back(kind, [kind] { return trained<Transformer>(small(kind)); });
+    for (const std::string kind : {"gpt2", "bare", "mixed", "llama"})
+        all.emplace_back("writer-" + kind, [kind] { return trained<LanguageModel>(small_stack(kind)); });
+    all.emplace_back("filler", [] { return trained<MaskedLanguageModel>(small_stack("bert")); });
+    all.emplace_back("classifier", [] {
+        const ClassifierConfig config{.stack = without_types(small_stack("bert")), .classes = 2};
+        return trained<Classifier>(config);
+    });
+    for (const std::string kind : {"paper", "prenorm"})
+        all.emplace_back(kind + "-bf16",
+                         [kind] { return trained<Transformer>(with(small(kind), Precision::bf16)); });
+    return all;
+}
+
+// 68 wide, which is no multiple of 16, and batches of 64: every kind of kernel divides its work among
+// threads.
+template <class Config>
+Config widened(Config config) {
+    config.block.d_model = 68;
+    config.block.n_heads = 4;
+    config.block.d_ff = 132;
+    config.block.dropout = {.embeddings = Real(0.1), .feed_forward = Real(0.1), .attention = Real(0.1)};
+    return config;
+}
+std::vector<Kind> wide_models() {
+    constexpr int kWideSteps = 100, kWideBatch = 64;
+    return {
+        {"wide-blog",
+         [] { return trained<Transformer>(widened(small("blog", 40)), kWideSteps, kWideBatch); }},
+        {"wide-llama",
+         [] { return trained<LanguageModel>(widened(small_stack("llama", 40)), kWideSteps, kWideBatch); }},
+        {"wide-filler",
+         [] {
+             return trained<MaskedLanguageModel>(widened(small_stack("bert", 40)), kWideSteps, kWideBatch);
+         }},
+    };
+}
+
+// ---- the caller's floating-point control register
+
+void flush_subnormals() {
+#if defined(__x86_64__)
+    uint32_t control = 0;
+    asm volatile("stmxcsr %0" : "=m"(control));
+    control |= 0x8040;  // results and operands
+    asm volatile("ldmxcsr %0" : : "m"(control));
+#elif defined(__aarch64__)
+    uint64_t control = 0;
+    asm volatile("mrs %0, fpcr" : "=r"(control));
+    control |= uint64_t{1} << 24;
+    asm volatile("msr fpcr, %0" : : "r"(control));
+#endif
+}
+
+void set_control(const std::string& caller) {
+    if (caller == "flush")
+        flush_subnormals();
+    else if (!caller.empty())
+        std::fesetround(caller == "up" ? FE_UPWARD : caller == "down" ? FE_DOWNWARD : FE_TOWARDZERO);
+}
+
+void print(const std::vector<Kind>& kinds) {
+    const char* const caller = std::getenv("CALLER");
+    for (const auto& [name, hash_of] : kinds) {
+        set_control(caller != nullptr ? caller : "");
+        const uint64_t h = hash_of();
+        std::fesetround(FE_TONEAREST);
+        std::printf("%s %016" PRIx64 "\n", name.c_str(), h);
+        std::fflush(stdout);
+    }
+}
+
+// ---- threads that have to wait for a processor
+
+double seconds_at(int threads) {
+    const Threads at(threads);
+    const auto begin = std::chrono::steady_clock::now();
+    trained<Transformer>(widened(small("blog", 40)), 20, 16);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// A thread that spins until the others are done keeps the others from their processor: that takes many times
+// as long.
+void print_busy() {
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> others;
+    for (int i = 0; i < 2; ++i)
+        others.emplace_back([&] {
+            while (!stop) {
+            }
+        });
+    const double two = seconds_at(2), eight = seconds_at(8);
+    stop = true;
+    for (std::thread& other : others)
+        other.join();
+    std::printf("busy %.3f: %.2f s with 2 threads, %.2f s with 8\n", eight / two, two, eight);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    const std::string what = argc > 1 ? argv[1] : "";
+    if (what == "batches" && argc == 4)
+        trust::print_batches(std::atoll(argv[2]), std::strtoull(argv[3], nullptr, 10));
+    else if (what == "busy")
+        print_busy();
+    else
+        print(what == "wide" ? wide_models() : models_of_each_kind());
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+}

@@ -1,0 +1,59 @@
+# `make trust`: the instruments. A part of the Makefile, whose variables it uses.
+#
+# An instrument is a program, tests/trust/NAME.cpp with the rest of it in tests/trust/NAME/, or a script, NAME.sh. What a
+# script runs is named here.
+
+TRUST_PROGRAM := $(filter-out instrument table test_table,$(patsubst tests/trust/%.cpp,%,$(sort $(wildcard tests/trust/*.cpp))))
+TRUST_SCRIPT  := $(filter-out trust,$(patsubst tests/trust/%.sh,%,$(sort $(wildcard tests/trust/*.sh))))
+INSTRUMENTS   := $(filter-out print_table,$(TRUST_PROGRAM)) $(TRUST_SCRIPT)
+trust_parts    = $(patsubst %.cpp,$(OBJ)/%.o,$(sort $(wildcard tests/trust/$(1)/*.cpp)))
+TRUST_OBJ     := $(OBJ)/tests/trust/instrument.o $(TRUST_PROGRAM:%=$(OBJ)/tests/trust/%.o) \
+                 $(foreach folder,$(notdir $(patsubst %/,%,$(wildcard tests/trust/*/))),$(call trust_parts,$(folder)))
+$(TRUST_OBJ): TEST_OPT = -O2  # they compute a lot
+ifneq ($(PCH),no)
+$(TRUST_OBJ): | $(OUT)/std.h.gch
+endif
+-include $(TRUST_OBJ:.o=.d)
+
+# Of some, parts are programs of their own.
+of_trust = $(filter-out %/double.o,$(call trust_parts,$(1)))
+$(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $$(call of_trust,$$*) $(OBJ)/tests/trust/instrument.o \
+        $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB) $(LIBS) -o $@
+
+# The others need the library only, as other compilers, other processors' and the double build make them, too: gradients.sh
+# runs `gradients`, bits.sh `weights`, the program `programs` runs `programs_double`.
+GRADIENT_OBJ := $(call trust_parts,gradients) $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/autograd/op_table_*.cpp))
+$(OUT)/trust/gradients: $(GRADIENT_OBJ) $(LIB)
+$(OUT)/trust/weights: $(call trust_parts,bits) $(LIB)
+$(OUT)/programs_double: $(call trust_parts,programs) $(LIB)
+$(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double:
+	$(call say,ld )
+	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+-include $(GRADIENT_OBJ:.o=.d)
+
+# After `gradients`, which builds the library in double, too.
+$(OUT)/trust/programs_double: FORCE | gradients
+	+@$(MAKE) VARIANT=double $(BUILD)/double/programs_double
+	@mkdir -p $(@D) && cp $(BUILD)/double/programs_double $@
+$(OUT)/trust/programs: | $(OUT)/trust/programs_double
+
+# To be loaded before a program, so that calls of the system fail there. Linux with glibc only.
+$(OUT)/trust/faults.so: tests/trust/preload/faults.cpp tests/trust/preload/faults.h $(OUT)/flags
+	$(call say,c++)
+	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) -shared -fPIC $< $(LDFLAGS) -ldl -o $@
+$(OUT)/trust/crashes: | $(if $(filter Linux,$(shell uname -s)),$(if $(filter release,$(VARIANT)),$(OUT)/trust/faults.so))
+
+# The numbers that the README shows are kept; others stay in the build.
+TRUST_SCALE := $(or $(TRUST),sample)
+TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)
+TRUST_THESE := $(or $(ONLY),$(INSTRUMENTS))
+TRUST_NEEDS := $(patsubst %,$(OUT)/trust/%,$(filter $(TRUST_THESE),$(TRUST_PROGRAM)) print_table $(if $(filter bits,$(TRUST_THESE)),weights))
+.PHONY: trust
+trust: export PLAINGRAD_APPS := $(APPS_IN)
+trust: export PLAINGRAD_BUILD := $(BUILD)
+trust: export PLAINGRAD_TRUST := $(OUT)/trust
+trust: $(TRUST_NEEDS) $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1
+	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
+	    '$(COMPILER)' $(TRUST_THESE)

@@ -1,0 +1,97 @@
+// The words that programs and the library find for what is wrong: strange files, wrong command lines, wrong
+// calls.
+//
+//     build/trust/words lines            only these: files, lines or calls
+//     build/trust/words --write [lines]  keeps the texts of today; read them before they are committed
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tests/trust/instrument.h"
+#include "tests/trust/words/calls.h"
+#include "tests/trust/words/files.h"
+#include "tests/trust/words/lines.h"
+
+using namespace plaingrad;     // NOLINT
+using namespace trust::words;  // NOLINT
+
+namespace {
+
+const std::string kFolder = "tests/trust/words/";
+
+int64_t compared(const Texts& texts, const std::string& file, bool writes) {
+    if (writes)
+        write_kept(kFolder + file, texts);
+    return count_changed(texts, kFolder + file);
+}
+
+// What programs may take, so that one that asks for too much gets an error and not the whole machine.
+void limit_memory() {
+    const rlimit memory = {rlim_t{4} << 30, rlim_t{4} << 30}, core = {0, 0};
+    setrlimit(RLIMIT_AS, &memory);
+    setrlimit(RLIMIT_CORE, &core);
+    setenv("PLAINGRAD_THREADS", "1", 1);
+}
+
+// Of several figures that should be 0: the number, and what to look for in the log.
+void bad(const trust::Instrument& trust, const std::string& name, int64_t number) {
+    trust.figure("words." + name, static_cast<double>(number), number > 0 ? "listed in the log" : "");
+}
+
+void measure_files(const trust::Instrument& trust, bool writes) {
+    const Said said = try_files(trust);
+    trust.figure("words.files", static_cast<double>(said.tried));
+    bad(trust, "crashed", said.crashed);
+    bad(trust, "hung", said.hung);
+    bad(trust, "silent", said.silent);
+    bad(trust, "several", said.several_lines);
+    bad(trust, "raw", said.raw);
+    bad(trust, "files_changed", compared(said.texts, "files.txt", writes));
+}
+
+void measure_lines(const trust::Instrument& trust, bool writes) {
+    const SaidOfLines said = try_lines(trust);
+    trust.figure("words.lines", static_cast<double>(said.tried));
+    bad(trust, "lines_accepted", said.accepted);
+    bad(trust, "lines_unclear",
+        said.unnamed + said.several_lines + said.silent + said.raw + said.hung + said.crashed);
+    bad(trust, "lines_changed", compared(said.texts, "lines.txt", writes));
+}
+
+void measure_calls(const trust::Instrument& trust, bool writes) {
+    const SaidOfCalls said = try_calls();
+    trust.figure("words.calls", static_cast<double>(said.tried));
+    bad(trust, "calls_silent", said.silent);
+    bad(trust, "calls_unclear", said.other + said.several_lines + said.crashed);
+    bad(trust, "calls_changed", compared(said.texts, "calls.txt", writes));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::vector<char*> rest = {argv[0]};
+    std::vector<std::string> own;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "--write" || word == "files" || word == "lines" || word == "calls")
+            own.push_back(word);
+        else
+            rest.push_back(argv[i]);
+    }
+    const auto has = [&](const char* word) { return std::find(own.begin(), own.end(), word) != own.end(); };
+    const bool writes = has("--write"), all = own.size() == (writes ? 1 : 0);
+    const auto measure = [&](trust::Instrument trust) {
+        if (writes)
+            trust.scale = trust::Scale::full;
+        limit_memory();
+        if (all || has("calls"))
+            measure_calls(trust, writes);
+        if (all || has("lines"))
+            measure_lines(trust, writes);
+        if (all || has("files"))
+            measure_files(trust, writes);
+    };
+    return trust::run("words", "what programs and the library say of wrong input",
+                      static_cast<int>(rest.size()), rest.data(), measure);
+}

@@ -1,0 +1,194 @@
+// Files: what cannot be read, written, or is of another kind.
+#include <fstream>
+#include <limits>
+
+#include "models/filler.h"
+#include "models/labeller.h"
+#include "models/language_model.h"
+#include "models/pytorch.h"
+#include "models/saved.h"
+#include "models/transformer.h"
+#include "models/translator.h"
+#include "models/writer.h"
+#include "nn/checkpoint/json.h"
+#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/safetensors.h"
+#include "nn/packing.h"
+#include "tests/trust/words/calls.h"
+
+namespace plaingrad::trust::words {
+namespace {
+
+using namespace models;          // NOLINT
+using namespace nn::checkpoint;  // NOLINT
+using nn::checkpoint::Entry;
+
+const Rng kRng(1);
+
+std::string bytes_of(const std::string& header, std::size_t numbers = 4) {
+    std::string length(8, '\0');
+    length[0] = static_cast<char>(header.size());
+    return length + header + std::string(numbers, '\0');
+}
+SafeTensors opened(const std::string& header, std::size_t numbers = 4) {
+    return {bytes_of(header, numbers), "file"};
+}
+const char* const kOne = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+const char* const kWhole = R"({"w":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})";
+
+StackConfig small() {
+    StackConfig c;
+    c.vocabulary = 9;
+    c.max_length = 6;
+    c.n_layers = 0;
+    c.block.d_model = c.block.d_ff = 4;
+    c.block.n_heads = 2;
+    return c;
+}
+const std::string kPath = "/tmp/plaingrad_words_of_calls.safetensors";
+// A file that exists for one call; each call has a process of its own.
+struct File {
+    explicit File(const std::string& bytes) { std::ofstream(kPath, std::ios::binary) << bytes; }
+    ~File() { std::remove(kPath.c_str()); }
+};
+template <class Read>
+void with_file(const std::string& bytes, const Read& read) {
+    const File file(bytes);
+    read();
+}
+void saved_then(const std::function<void()>& read) {
+    const File file("");
+    save(kPath, LanguageModel(small(), kRng));
+    read();
+}
+void save_packed() {
+    LanguageModel model(small(), kRng);
+    nn::pack_weights(model, Precision::float32);
+    save(kPath, model);
+}
+void save_too_wide() {
+    StackConfig c = small();
+    c.max_length = int64_t{1} << 22;
+    save(kPath, LanguageModel(c, kRng));
+}
+template <class Read>
+void json(const std::string& text, const Read& read) {
+    JsonReader reader(text, "file");
+    read(reader);
+}
+template <class Value>
+void field(const std::string& text) {
+    Value value = {};
+    FieldReader{{{"x", text}}, "", "file"}("x", value);
+}
+void enumerated(const std::string& text) {
+    NormPlacement value = NormPlacement::post;
+    FieldReader{{{"x", text}}, "", "file"}("x", value, kNormPlacementNames);
+}
+void configured(const Metadata& metadata) {
+    StackConfig c = small();
+    from_metadata(metadata, c, "file");
+}
+void unnamed() {
+    Metadata metadata;
+    FieldWriter{metadata}("x", NormPlacement::count, kNormPlacementNames);
+}
+const Tensor kTensor = Tensor::full({2}, 1);
+
+}  // namespace
+
+Calls calls_of_files() {
+    return {
+        CALL(SafeTensors("", "file")),
+        CALL(SafeTensors("short", "file")),
+        CALL(SafeTensors(std::string(8, '\xff'), "file")),
+        CALL(opened("")),
+        CALL(opened("nonsense")),
+        CALL(opened("{}", 4)),
+        CALL(opened(kOne, 3)),
+        CALL(opened(kOne, 5)),
+        CALL(opened(R"({"w":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})")),
+        CALL(opened(R"({"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})")),
+        CALL(opened(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})")),
+        CALL(opened(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})")),
+        CALL(opened(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}})")),
+        CALL(opened(R"({"w":{"dtype":"F32","shape":[1]}})")),
+        CALL(opened(R"({"w":[]})")),
+        CALL(opened(R"({"__metadata__":{"a":1}})", 0)),
+        CALL(opened(kOne).tensor("v")),
+        CALL(opened(kWhole).tensor("w")),
+        CALL(opened(R"({"w":{"dtype":"F32","shape":[1,1,1,1,1],"data_offsets":[0,4]}})").tensor("w")),
+        CALL(nn::checkpoint::read("/no/such/file")),
+        CALL(nn::checkpoint::read("/")),
+        CALL(nn::checkpoint::read("")),
+        CALL(nn::checkpoint::write("/no/such/folder/file", {{"w", kTensor}})),
+        CALL(nn::checkpoint::write("/dev/full", {{"w", kTensor}})),
+        CALL(nn::checkpoint::write("", {{"w", kTensor}})),
+        CALL(nn::checkpoint::write("/tmp", {{"w", kTensor}})),
+        CALL(nn::checkpoint::write(kPath, {{"w", kTensor}, {"w", kTensor}})),
+        CALL(nn::checkpoint::write(kPath, {{"w", Tensor()}})),
+        CALL(nn::checkpoint::write(kPath, {{"__metadata__", kTensor}})),
+        CALL(nn::checkpoint::write(kPath, {{"\xff", kTensor}})),
+        CALL(nn::checkpoint::write(kPath, {{"w", kTensor}}, {{"a", "\xff"}})),
+        CALL(nn::checkpoint::write(kPath, {{"w", kTensor}}, {{"\xff", "a"}})),
+        CALL(json("", [](JsonReader& j) { j.kind(); })),
+        CALL(json("nonsense", [](JsonReader& j) { j.skip(); })),
+        CALL(json("[1,]", [](JsonReader& j) { j.skip(); })),
+        CALL(json("{\"a\":1,\"a\":2}", [](JsonReader& j) { j.skip(); })),
+        CALL(json("{} x", [](JsonReader& j) { j.skip(), j.end(); })),
+        CALL(json("\"a\n\"", [](JsonReader& j) { j.string(); })),
+        CALL(json("\"\\ud800\"", [](JsonReader& j) { j.string(); })),
+        CALL(json("\"\\x\"", [](JsonReader& j) { j.string(); })),
+        CALL(json("\"\xff\"", [](JsonReader& j) { j.string(); })),
+        CALL(json("1.5", [](JsonReader& j) { j.integer(); })),
+        CALL(json("99999999999999999999", [](JsonReader& j) { j.integer(); })),
+        CALL(json("-1", [](JsonReader& j) { j.count(); })),
+        CALL(json("1e999", [](JsonReader& j) { j.real(); })),
+        CALL(json("NaN", [](JsonReader& j) { j.real(); })),
+        CALL(json("1", [](JsonReader& j) { j.boolean(); })),
+        CALL(json(std::string(200, '['), [](JsonReader& j) { j.skip(); })),
+        CALL(JsonReader::open("/no/such/file")),
+        CALL(field<int64_t>("x")),
+        CALL(field<int64_t>("")),
+        CALL(field<int64_t>("99999999999999999999")),
+        CALL(field<int32_t>("3000000000")),
+        CALL(field<bool>("yes")),
+        CALL(field<float>("nan")),
+        CALL(field<double>("1,5")),
+        CALL(field<std::vector<int32_t>>("1 x")),
+        CALL(enumerated("sideways")),
+        CALL(FieldReader{{}, "", "file"}.required("x")),
+        CALL(unnamed()),
+        CALL(configured({{"config.vocabulary", "0"}})),
+        CALL(configured({{"config.vocabulary", "x"}})),
+        CALL(configured({{"config.nosuch", "1"}})),
+        CALL(configured({{"config.norm", "sideways"}})),
+        CALL(configured({{"config.d_model", "-4"}})),
+        CALL(model_file("/proc")),
+        CALL(load_model<LanguageModel>("/no/such/file")),
+        CALL(with_file("", [] { load_model<LanguageModel>(kPath); })),
+        CALL(with_file(bytes_of(kOne), [] { load_model<LanguageModel>(kPath); })),
+        CALL(saved_then([] { load_model<Transformer>(kPath); })),
+        CALL(saved_then([] { load_model<Classifier>(kPath); })),
+        CALL(saved_then([] { Writer::load(kPath); })),
+        CALL(saved_then([] { Translator::load(kPath); })),
+        CALL(saved_then([] { Labeller::load(kPath); })),
+        CALL(saved_then([] { Filler::load(kPath); })),
+        CALL(saved_then([] { load_pytorch(kPath, nn::Linear(2, 2, kRng)); })),
+        CALL(saved_then([] {
+            nn::Training training(nn::parameters(LanguageModel(small(), kRng)), {});
+            load_training(kPath, training);
+        })),
+        CALL(Writer::load("/no/such/file")),
+        CALL(Translator::load("/no/such/file")),
+        CALL(Labeller::load("/no/such/file")),
+        CALL(Filler::load("/no/such/folder")),
+        CALL(Labeller::based_on("/no/such/folder", {"a", "b"}, kRng)),
+        CALL(save("/no/such/folder/file", LanguageModel(small(), kRng))),
+        CALL(save("/dev/full", LanguageModel(small(), kRng))),
+        CALL(save_packed()),
+        CALL(save_too_wide()),
+    };
+}
+
+}  // namespace plaingrad::trust::words

@@ -1,0 +1,135 @@
+// Models: each field of a configuration out of range, token ids that do not fit.
+#include <limits>
+
+#include "models/classifier.h"
+#include "models/language_model.h"
+#include "models/masked_language_model.h"
+#include "models/pairs.h"
+#include "models/presets.h"
+#include "models/text_encoder.h"
+#include "models/transformer.h"
+#include "tests/trust/words/calls.h"
+
+namespace plaingrad::trust::words {
+namespace {
+
+using namespace models;  // NOLINT
+
+const Rng kRng(1);
+const Mode kEval = Mode::eval();
+constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
+const Tensor kNone;
+
+StackConfig small() {
+    StackConfig c;
+    c.vocabulary = 9;
+    c.max_length = 6;
+    c.n_layers = 1;
+    c.block.d_model = 4;
+    c.block.n_heads = 2;
+    c.block.d_ff = 4;
+    return c;
+}
+template <class Change>
+LanguageModel built(const Change& change) {
+    StackConfig c = small();
+    change(c);
+    return {c, kRng};
+}
+#define STACK(...) CALL(built([](StackConfig& c) { __VA_ARGS__; }))
+
+TransformerConfig small_pair() {
+    TransformerConfig c;
+    c.src_vocabulary = 9;
+    c.tgt_vocabulary = 8;
+    c.max_length = 6;
+    c.n_encoder_layers = c.n_decoder_layers = 1;
+    c.block = small().block;
+    return c;
+}
+template <class Change>
+Transformer built_pair(const Change& change) {
+    TransformerConfig c = small_pair();
+    change(c);
+    return {c, kRng};
+}
+#define PAIR(...) CALL(built_pair([](TransformerConfig& c) { __VA_ARGS__; }))
+
+template <class Change>
+Classifier built_classifier(const Change& change) {
+    ClassifierConfig c{.stack = small(), .classes = 2};
+    change(c);
+    return {c, kRng};
+}
+#define CLASSES(...) CALL(built_classifier([](ClassifierConfig& c) { __VA_ARGS__; }))
+
+LanguageModel writer() { return {small(), kRng}; }
+MaskedLanguageModel filler() { return {small(), kRng}; }
+Classifier classifier() { return {{.stack = small(), .classes = 2}, kRng}; }
+TextEncoder encoder() { return {small(), kRng}; }
+Transformer translator() { return {small_pair(), kRng}; }
+
+Tokens ids(const std::vector<int32_t>& sentence) { return Tokens::padded({sentence}, kPad); }
+const Tokens kIds = ids({4, 5, 6}), kLong = ids({4, 5, 6, 7, 4, 5, 6}), kUnknown = ids({4, 9});
+const Tokens kEmpty(1, 2, {0, 0}, 0);
+
+}  // namespace
+
+Calls calls_of_models() {
+    return {
+        STACK(c.vocabulary = 0), STACK(c.vocabulary = -1), STACK(c.vocabulary = 3), STACK(c.max_length = 0),
+            STACK(c.max_length = -1), STACK(c.n_layers = -1), STACK(c.token_types = -1),
+            STACK(c.specials.start = 9), STACK(c.specials.start = -2), STACK(c.specials.ends = {9}),
+            STACK(c.specials.pad = 9), STACK(c.specials.never = {-3}), STACK(c.block.d_model = 0),
+            STACK(c.block.d_model = -4), STACK(c.block.d_model = 5), STACK(c.block.d_ff = 0),
+            STACK(c.block.d_ff = -1), STACK(c.block.n_heads = 0), STACK(c.block.n_heads = -1),
+            STACK(c.block.n_heads = 3), STACK(c.block.n_kv_heads = -1), STACK(c.block.n_kv_heads = 3),
+            STACK(c.block.head_dim = -1), STACK(c.block.norm_eps = 0), STACK(c.block.norm_eps = -1),
+            STACK(c.block.norm_eps = kNan), STACK(c.block.dropout.embeddings = 1),
+            STACK(c.block.dropout.sublayers = Real(-0.1)), STACK(c.block.dropout.feed_forward = kNan),
+            STACK(c.block.dropout.attention = 2),
+            STACK(c.block.positions = nn::Positions::rotary; c.block.head_dim = 3),
+            STACK(c.block.positions = nn::Positions::rotary; c.block.rotary.base = 0),
+            STACK(c.block.positions = nn::Positions::count),
+            STACK(c.block.activation = nn::Activation::count), STACK(c.block.norm = NormPlacement::count),
+            STACK(c.block.norm_kind = nn::NormKind::count), STACK(c.block.init = nn::Init::count),
+            STACK(c.block.precision = Precision::count), STACK(c.vocabulary = int64_t{1} << 40),
+            PAIR(c.src_vocabulary = 0), PAIR(c.tgt_vocabulary = 0), PAIR(c.max_length = 0),
+            PAIR(c.n_encoder_layers = -1), PAIR(c.n_decoder_layers = -1), PAIR(c.tying = Tying::all),
+            PAIR(c.tying = Tying::source_target), PAIR(c.tying = Tying::count), PAIR(c.specials.start = 8),
+            PAIR(c.block.n_heads = 3), CLASSES(c.classes = 1), CLASSES(c.classes = -2),
+            CLASSES(c.pooled_dropout = 1), CLASSES(c.pooled_dropout = Real(-0.5)),
+            CLASSES(c.pooled_dropout = kNan), CLASSES(c.pooling = Pooling::count),
+            CLASSES(c.stack.vocabulary = 0), CALL(preset("nonsense")), CALL(preset("")),
+
+            CALL(writer()(kUnknown, kEval)), CALL(writer()(kLong, kEval)),
+            CALL(writer()(kIds, kEval.in(Precision::count))),
+            CALL(writer().loss(kIds, kIds.slice(0, 2), kEval)),
+            CALL(writer().loss(kIds, ids({4, 5, 9}), kEval)),
+            CALL(writer().loss(kIds, Tokens(1, 3, {0, 0, 0}, 0), kEval)), CALL(filler()(kUnknown, kEval)),
+            CALL(filler()(kLong, kEval)), CALL(filler()(kEmpty, kEval)), CALL(filler()(kIds, kEval, kIds)),
+            CALL(filler().logits_at(kIds, {3}, kEval)), CALL(filler().logits_at(kIds, {-1}, kEval)),
+            CALL(filler().loss(kIds, kIds.slice(0, 2), kEval)),
+            CALL(filler().loss(kIds, Tokens(1, 3, {0, 0, 0}, 0), kEval)), CALL(classifier()(kUnknown, kEval)),
+            CALL(classifier()(kLong, kEval)), CALL(classifier()(kEmpty, kEval)),
+            CALL(classifier()(kIds, kEval, kIds)), CALL(encoder()(kUnknown, kEval)),
+            CALL(encoder()(kEmpty, kEval)), CALL(encoder().pooled(Tensor::zeros({1, 4}), kEval)),
+            CALL(encoder().pooled(kNone, kEval)), CALL(translator()(kUnknown, kIds, kEval)),
+            CALL(translator()(kIds, ids({8}), kEval)), CALL(translator()(kLong, kIds, kEval)),
+            CALL(translator()(kIds, kLong, kEval)), CALL(translator()(kEmpty, kIds, kEval)),
+            CALL(translator()(Tokens(2, 1, {4, 4}, 0), kIds, kEval)),
+            CALL(translator().decode(kIds, kNone, Mask::none(), kEval)),
+            CALL(translator().decode(kIds, Tensor::zeros({1, 3, 5}), Mask::none(), kEval)),
+            CALL(translator().decode(kIds, Tensor::zeros({1, 3, 4}), Mask::key_counts({4}), kEval)),
+            CALL(translator().loss(kIds, kIds, kIds.slice(0, 2), kEval)),
+            CALL(writer().backbone(kIds, Mask::none(), kEval)),
+            CALL(writer().backbone(kIds, Mask::key_counts({4}), kEval.in(Precision::float32))),
+            CALL(writer().backbone(kIds, Mask::none(), kEval.in(Precision::float32), kIds)),
+            CALL(make_batch({{{4}, {0}}})), CALL(make_batch({{{0}, {4}}})),
+            CALL(make_batch({{{4}, {4}}}, {.ends = {}})),
+            CALL(teacher_forcing(translator(), make_batch({{{9}, {4}}}), kEval)),
+            CALL(teacher_forcing(translator(), make_batch({{{4}, {4}}}), kEval, 1)),
+    };
+}
+
+}  // namespace plaingrad::trust::words

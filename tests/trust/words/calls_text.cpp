@@ -1,0 +1,181 @@
+// Texts: tokenizers, vocabularies, lines, batches, scores, settings.
+#include <limits>
+
+#include "models/settings.h"
+#include "models/text/batches.h"
+#include "models/text/bleu.h"
+#include "models/text/bpe.h"
+#include "models/text/byte_bpe.h"
+#include "models/text/characters.h"
+#include "models/text/codec.h"
+#include "models/text/lines.h"
+#include "models/text/mask_tokens.h"
+#include "models/text/pre_tokens.h"
+#include "models/text/pretrained_tokenizer.h"
+#include "models/text/stops.h"
+#include "models/text/vocabulary.h"
+#include "tests/trust/words/calls.h"
+
+namespace plaingrad::trust::words {
+namespace {
+
+using namespace models::text;  // NOLINT
+using autograd::Rng;
+using autograd::Tokens;
+using models::SettingError;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+const Tokens kIds(1, 3, {4, 5, 0}, 0);
+
+MaskedTokens masked(const MaskingOptions& options, const Tokens& ids = kIds) {
+    return mask_tokens(ids, options, Rng(1));
+}
+WordCounts words() {
+    WordCounts counts;
+    counts.add_line("low lower lowest");
+    return counts;
+}
+Bpe bpe() { return Bpe::learn(words(), 3, 1); }
+void allow(const std::string& vocabulary) {
+    Bpe one = bpe();
+    one.allow_only(vocabulary, 1, "file");
+}
+ParallelText texts() {
+    ParallelText all;
+    all.pairs = {{"a", "b", 1}};
+    return all;
+}
+Characters characters() {
+    Characters one;
+    one.add("abc", "text");
+    return one;
+}
+void add(const std::string& text) {
+    Characters one;
+    one.add(text, "text", 7);
+}
+BleuScore scored(const BleuOptions& options) { return bleu({"a b"}, {{"a b"}}, options); }
+bool fitted(TooLong rule, int64_t longest) {
+    std::vector<int32_t> source = {4, 5, 6}, target = {4};
+    return fit(source, target, longest, rule, "file", 7);
+}
+std::string cleaned(const std::string& line) { return clean_line(line, "file:7"); }
+models::Settings& settings() {
+    static int64_t steps = 1;
+    static double rate = 1;
+    static models::Settings all;
+    static const bool filled = (all.add("--steps", "N", "steps", steps, {.min = 1}),
+                                all.add("--rate", "X", "rate", rate, {.max = 1}), true);
+    return filled ? all : all;
+}
+
+}  // namespace
+
+Calls calls_of_text() {
+    return {
+        CALL(Vocabulary().word(4)),
+        CALL(Vocabulary().word(-1)),
+        CALL(Vocabulary().decode({0, 4})),
+        CALL(models::text::Specials{.ends = {}}.end()),
+        CALL(Stops({""})),
+        CALL(Stops({"a", ""})),
+        CALL(masked({.end_id = 9}, Tokens(1, 2, {4, 5}))),
+        CALL(masked({})),
+        CALL(masked({.first_id = 9, .end_id = 9})),
+        CALL(masked({.first_id = -1, .end_id = 9})),
+        CALL(masked({.first_id = 0, .end_id = 9})),
+        CALL(masked({.mask = -1, .end_id = 9})),
+        CALL(masked({.end_id = 9, .rate = -0.1})),
+        CALL(masked({.end_id = 9, .rate = 1.1})),
+        CALL(masked({.end_id = 9, .rate = kNan})),
+        CALL(masked({.end_id = 9, .replaced = -1})),
+        CALL(masked({.end_id = 9, .replaced = 0.8, .randomised = 0.3})),
+        CALL(masked({.end_id = 9, .randomised = kNan})),
+        CALL(masked({.end_id = 9}, Tokens(1, 2, {1, 2}, 0))),
+        CALL(masked({.end_id = 9}, Tokens(0, 0, {}, 0))),
+
+        CALL(Bpe::learn(words(), -1)),
+        CALL(Bpe::learn(words(), 3, 0)),
+        CALL(Bpe::from_codes("one\n", "file")),
+        CALL(Bpe::from_codes("#version: 0.2\na b c\n", "file")),
+        CALL(Bpe::from_codes("#version: 0.3\na b\n", "file")),
+        CALL(Bpe::from_codes("\xff \xfe\n\n\n", "file")),
+        CALL(allow("low\n")),
+        CALL(allow("low x\n")),
+        CALL(allow("low 1 2\n")),
+        CALL(allow("low 99999999999999999999\n")),
+        CALL(bpe().apply("low", -0.1)),
+        CALL(bpe().apply("low", 1.1)),
+        CALL(bpe().apply("low", kNan)),
+        CALL(ByteBpe::learn("low", -1)),
+        CALL(ByteBpe::learn("low", 1, 0)),
+        CALL(ByteBpe::from_merges("low\n", "file")),
+        CALL(ByteBpe::from_merges("#version: 0.2\nl o\nxy z\n", "file")),
+        CALL(ByteBpe().decode({-1})),
+        CALL(ByteBpe().decode({300})),
+        CALL(ByteBpe().save("/no/such/folder", 10)),
+        CALL(add("\xff")),
+        CALL(add("ab\ncd\xc3")),
+        CALL(characters().encode("abx", "text")),
+        CALL(characters().encode("ab\nx", "text", 7)),
+        CALL(characters().encode("\xff", "text")),
+        CALL(characters().decode(0)),
+        CALL(characters().decode(7)),
+        CALL(characters().decode(-1)),
+        CALL(characters().decode({4, 99})),
+        CALL(Characters::from_description("aa", "file")),
+        CALL(Characters::from_description("ba", "file")),
+        CALL(Characters::from_description("\xff", "file")),
+        CALL(Codec::learn(texts(), {.pieces = "letters"})),
+        CALL(Codec::learn(texts(), {.merges = -1})),
+        CALL(Codec::learn(texts(), {}, "a b c\n", "codes")),
+        CALL(Codec::from_metadata({}, "file")),
+        CALL(Codec::from_metadata({{"translate.codes", "x"}}, "file")),
+
+        CALL(make_batches({{1, 1}}, {.batch_tokens = 0})),
+        CALL(make_batches({{1, 1}}, {.bucket = 0})),
+        CALL(make_batches({{-1, 1}}, {})),
+        CALL(make_batches({{9, 1}}, {.batch_tokens = 8})),
+        CALL(fitted(TooLong::refuse, 2)),
+        CALL(fitted(TooLong::cut, -1)),
+        CALL(bleu({"a"}, {})),
+        CALL(bleu({"a"}, {{"a", "b"}})),
+        CALL(bleu({"a", "b"}, {{"a", "b"}, {"a"}})),
+        CALL(scored({.tokens = "intl"})),
+        CALL(scored({.smoothing = "add"})),
+        CALL(bleu_from_counts({}, {.smoothing = "nonsense"})),
+        CALL(cleaned("a\xff")),
+        CALL(cleaned(std::string("a\0b", 3))),
+        CALL(cleaned(std::string(kLongestLine + 1, 'a'))),
+        CALL(lines_of("", "file")),
+        CALL(lines_of("\n", "file")),
+        CALL(lines_of("good\nba\xff\n", "file")),
+        CALL(split_pair("no tab", "file", 7)),
+        CALL(split_pair("a\tb\tc", "file", 7)),
+        CALL(check_unpacked("\x1f\x8b\x08", "file")),
+        CALL(read_file("/no/such/file")),
+        CALL(read_file("/")),
+        CALL(read_file("/dev/null")),
+        CALL(read_lines("/no/such/file")),
+        CALL(read_pairs("/no/such/file")),
+        CALL(PretrainedTokenizer::open("/no/such/folder")),
+        CALL(PretrainedTokenizer::open("/dev/null")),
+        CALL(PretrainedTokenizer::open("")),
+
+        CALL(models::parse_integer("--steps", "x")),
+        CALL(models::parse_integer("--steps", "")),
+        CALL(models::parse_integer("--steps", "1.5")),
+        CALL(models::parse_integer("--steps", "-1")),
+        CALL(models::parse_integer("--steps", "99999999999999999999")),
+        CALL(models::parse_integer("--steps", "11", {.max = 10})),
+        CALL(models::parse_real("--rate", "nan")),
+        CALL(models::parse_real("--rate", "x")),
+        CALL(models::parse_real("--rate", "1e999")),
+        CALL(models::parse_real("--rate", "2", {.max = 1})),
+        CALL(settings().resume("--steps=0", "file")),
+        CALL(settings().resume("--nosuch=1", "file")),
+        CALL(settings().resume("nonsense", "file")),
+    };
+}
+
+}  // namespace plaingrad::trust::words
