@@ -14,7 +14,7 @@ GRAD_SRC   := $(if $(TEST_SRC),$(shell grep -l gradcheck $(TEST_SRC)))
 # more, with all that Catch2 expands to, would take longer than everything else.
 TEST_IN    := $(if $(filter asan,$(VARIANT)),$(BUILD)/obj,$(OBJ))
 # Code that several test files share: linked where it is used.
-SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp tests/mpi/% tests/trust/%,$(call find,tests,[!t]*.cpp)) \
+SHARED_SRC := $(filter-out tests/main.cpp tests/check_gradients.cpp tests/bench/% tests/curves/% tests/chapters/% tests/exercises/% tests/traps/% tests/fuzz/main.cpp tests/mpi/% tests/trust/% tests/mutate/%,$(call find,tests,[!t]*.cpp)) \
               $(wildcard $(addprefix tests/chapters/,chapter.cpp command.cpp diagram.cpp print.cpp prose.cpp)) \
               $(wildcard $(addprefix tests/bench/,scaling_model.cpp scaling_parts.cpp scaling_tables.cpp)) \
               $(wildcard tests/trust/table.cpp)
