@@ -51,11 +51,16 @@ std::string shown(double value) {
 }
 
 std::string shown(const Asked& a, Scale scale) {
-    return join(a.relation == '>' ? "at least " : a.relation == '<' ? "at most " : "", shown(a.value(scale)));
+    return join(a.relation == '>'   ? "at least "
+                : a.relation == '<' ? "at most "
+                                    : "",
+                shown(*a.value(scale)));
 }
 
+std::string instrument_of(const Asked& a) { return a.name.substr(0, a.name.find('.')); }
+
 const Result* result_of(const Asked& a, const std::vector<Result>& results) {
-    const std::string instrument = a.name.substr(0, a.name.find('.'));
+    const std::string instrument = instrument_of(a);
     const auto at = std::find_if(results.begin(), results.end(),
                                  [&](const Result& r) { return r.instrument == instrument; });
     return at == results.end() ? nullptr : &*at;
@@ -77,12 +82,12 @@ Judged judged(const Asked& a, const Result* result, Scale scale) {
 
 }  // namespace
 
-double Asked::value(Scale scale) const {
+std::optional<double> Asked::value(Scale scale) const {
     return scale == Scale::quick ? quick : scale == Scale::sample ? sample : full;
 }
 
 bool Asked::holds(double measured, Scale scale) const {
-    const double limit = value(scale);
+    const double limit = value(scale).value();
     return relation == '>' ? measured >= limit : relation == '<' ? measured <= limit : measured == limit;
 }
 
@@ -103,12 +108,23 @@ std::vector<Asked> read_asked(std::istream& in, const std::string& where) {
         check(values.size() == 1 || values.size() == 3, here,
               ": expected a value, or one for each of quick, ", "sample and long, got '", parts[2], "'");
         Asked a = {.name = parts[0], .what = parts[1], .relation = parts[2][0], .peers = parts[3]};
-        a.quick = number_of(values[0], here);
-        a.sample = number_of(values[values.size() / 2], here);
-        a.full = number_of(values.back(), here);
+        const auto value = [&](const std::string& text) {
+            return text == "-" ? std::optional<double>() : number_of(text, here);
+        };
+        a.quick = value(values[0]);
+        a.sample = value(values[values.size() / 2]);
+        a.full = value(values.back());
         all.push_back(a);
     }
     return all;
+}
+
+std::set<std::string> instruments(const std::vector<Asked>& asked, Scale scale) {
+    std::set<std::string> names;
+    for (const Asked& a : asked)
+        if (a.value(scale))
+            names.insert(instrument_of(a));
+    return names;
 }
 
 std::vector<Result> read_results(std::istream& in, const std::string& where) {
@@ -153,11 +169,14 @@ std::vector<Result> read_results(std::istream& in, const std::string& where) {
 int print_table(std::ostream& out, const std::vector<Asked>& asked, const std::vector<Result>& results,
                 Scale scale, Format format) {
     const bool is_text = format == Format::text;
-    int missed = 0;
+    int rows = 0, missed = 0;
     std::string instrument;
     if (!is_text)
         out << "| figure | asked | measured | peers |\n|---|---:|---:|---|\n";
     for (const Asked& a : asked) {
+        if (!a.value(scale))
+            continue;
+        ++rows;
         const Result* const result = result_of(a, results);
         const Judged j = judged(a, result, scale);
         missed += j.is_good ? 0 : 1;
@@ -166,7 +185,7 @@ int print_table(std::ostream& out, const std::vector<Asked>& asked, const std::v
                 << " | " << a.peers << " |\n";
             continue;
         }
-        if (const std::string mine = a.name.substr(0, a.name.find('.')); mine != instrument) {
+        if (const std::string mine = instrument_of(a); mine != instrument) {
             instrument = mine;
             out << '\n' << instrument;
             if (result != nullptr)
@@ -179,9 +198,7 @@ int print_table(std::ostream& out, const std::vector<Asked>& asked, const std::v
             << (j.is_good || j.why.empty() ? "" : "  " + j.why) << '\n';
     }
     if (is_text)
-        out << '\n'
-            << asked.size() - static_cast<std::size_t>(missed) << " of " << asked.size()
-            << " figures are as asked\n";
+        out << '\n' << rows - missed << " of " << rows << " figures are as asked\n";
     return missed;
 }
 

@@ -4,6 +4,8 @@
 
 #include <iosfwd>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,16 +18,19 @@ struct Asked {
     std::string name = {};  // "matmul.cases"; before the dot, the instrument that measures it
     std::string what = {};  // "matrix products compared"
     char relation = 0;      // '>', at least; '<', at most; '=', exactly
-    double quick = 0, sample = 0, full = 0;
+    std::optional<double> quick = {}, sample = {}, full = {};  // none: not measured at this scale
     std::string peers = {};  // what others state, and who; "" if nobody does
 
-    double value(Scale scale) const;
+    std::optional<double> value(Scale scale) const;
     bool holds(double measured, Scale scale) const;  // never for NaN
 };
 
-// Lines of `name | what | relation value [/ value / value] | peers`; one value is for all scales. Empty lines
-// and those that begin with # are left out. Throws Error, with the line, for what is none of these.
+// Lines of `name | what | relation value [/ value / value] | peers`; one value is for all scales, and a value `-`
+// says that a figure takes too long for that scale. Empty lines and those that begin with # are left out. Throws
+// Error, with the line, for what is none of these.
 std::vector<Asked> read_asked(std::istream& in, const std::string& where);
+// Those with something to measure at this scale.
+std::set<std::string> instruments(const std::vector<Asked>& asked, Scale scale);
 
 struct Measured {
     double value = 0;
@@ -44,7 +49,7 @@ struct Result {
 std::vector<Result> read_results(std::istream& in, const std::string& where);
 
 enum class Format { text, markdown };
-// Prints all rows. Returns how many are not as asked: another value, or none, as the instrument did not end
+// Prints all rows of this scale. Returns how many are not as asked: another value, or none, as the instrument did not end
 // or did not print it.
 int print_table(std::ostream& out, const std::vector<Asked>& asked, const std::vector<Result>& results,
                 Scale scale, Format format);

@@ -81,6 +81,23 @@ TEST_CASE("trust: both forms of the table", "[trust]") {
     CHECK(contains(markdown.str(), "| exp, ulp | at most 2 | 1.25 | JAX 1.5 |\n"));
 }
 
+TEST_CASE("trust: a figure that is not for a scale has no row there", "[trust]") {
+    const std::string lines =
+        "matmul.cases | products | > 10 | \n"
+        "matmul.slow | more products | > - / 100 / 1000 | \n"
+        "coverage.lines | lines, % | > - / - / 97 | \n";
+    const std::string measured = "instrument matmul\nfigure matmul.cases 10\nended 1\n";
+    CHECK(missed(lines, measured, Scale::quick) == 0);
+    CHECK(missed(lines, measured, Scale::sample) == 1);
+    CHECK(missed(lines, measured, Scale::full) == 2);
+    CHECK(instruments(asked(lines), Scale::sample) == std::set<std::string>{"matmul"});
+    CHECK(instruments(asked(lines), Scale::full) == std::set<std::string>{"coverage", "matmul"});
+    std::ostringstream out;
+    print_table(out, asked(lines), results(measured), Scale::quick, Format::text);
+    CHECK(!contains(out.str(), "more products"));
+    CHECK(contains(out.str(), "\n1 of 1 figures are as asked\n"));
+}
+
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { asked("\na | b | > 1\n"); }), "figures.txt:2: expected 'name |"));
     CHECK(contains(complaint([] { asked("a | b | 1 | c\n"); }), "figures.txt:1: expected >, < or ="));

@@ -14,7 +14,9 @@ mkdir -p "$programs/logs" "$(dirname "$results")"
 touch "$results"
 trap 'kill $! 2>/dev/null; exit 130' INT TERM
 
+asked=$("$programs/print_table" "$scale") || exit 1
 for instrument; do
+    echo "$asked" | grep -qx "$instrument" || { echo "== $instrument: nothing to measure at this scale" && continue; }
     echo "== $instrument"
     log=$programs/logs/$instrument.log
     begin=$(date +%s)
