@@ -209,6 +209,15 @@ trust: $(TRUST_PROGRAM:%=$(OUT)/trust/%) $(PROGRAMS)  ## measures every promise,
 	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(or $(ONLY),$(INSTRUMENTS))
 
+# Against others, where they are installed: each script leaves out what its Python lacks.
+$(OUT)/trust/peers_text: $(OBJ)/tests/trust/peers/text.o $(LIB)
+	$(call say,ld )
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+-include $(OBJ)/tests/trust/peers/text.d
+.PHONY: trust-peers
+trust-peers: $(OUT)/trust/peers_text  ## BLEU and byte pairs on random texts against sacreBLEU and subword-nmt: PYTHON=... CASES=1000 SEED=1
+	@'$(PYTHON)' tests/trust/peers/compare_text.py $< --cases $(or $(CASES),1000) --seed $(or $(SEED),1)
+
 # ---- Fuzzing ------------------------------------------------------------------------------------
 
 # clang's libFuzzer under the address sanitizer, in a build of its own. What it finds worth keeping stays in its corpus.
