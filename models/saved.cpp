@@ -33,11 +33,13 @@ constexpr double kComputed = 1 << 22;
 struct Amount {
     double numbers = 0, tensors = 0;
 };
+int64_t numbers_in(const nn::checkpoint::Entry& entry) {
+    return (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
+}
 Amount amount_of(const SafeTensors& file) {
     Amount amount = {.tensors = static_cast<double>(file.entries().size())};
     for (const nn::checkpoint::Entry& entry : file.entries())
-        amount.numbers +=
-            static_cast<double>((entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype));
+        amount.numbers += static_cast<double>(numbers_in(entry));
     return amount;
 }
 
@@ -193,7 +195,7 @@ std::string model_file(const std::string& path) {
     for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
         if (const fs::path file = fs::path(path) / name; fs::exists(file, none))
             return file.string();
-    fs::directory_iterator(path, none);
+    const fs::directory_iterator tried(path, none);
     throw FileError(autograd::join(
         path, none ? ": this folder cannot be read: " + none.message() : ": this folder has no model in it"));
 }

@@ -1,7 +1,8 @@
 # Sums up what `llvm-cov show -show-branches=count` prints. It exists because llvm-cov's own totals count a function anew
 # for each of its instantiations, and the kernels, which are compiled for each instruction set, for each of these: here a
 # line of the sources counts once, and is covered if any build of it ran. So does each side of a condition, known by its
-# line and column. What the compiler decides (`if constexpr`) has no sides, nor has an assertion, which must not fail.
+# line and column. What the compiler decides (`if constexpr`) has no sides, nor has an assertion, which must not fail;
+# and what only the compiler computes (consteval) never runs.
 #
 # usage: awk -v missing=FILE -f coverage.awk tests/trust/not_covered.txt READER_LIST OUTPUT
 # Reads: lines `path | text of the line | reason`, which are left out; paths of readers; llvm-cov's output.
@@ -19,7 +20,9 @@ FILENAME ~ /readers\.txt$/ { is_reader[$0] = 1; next }
 /^ *[0-9]+\|/ {
     line = $1 + 0
     text[file, line] = trimmed(substr($0, length($1) + length($2) + 3))
-    count = trimmed($2)
+    if (text[file, line] ~ /^(static )?consteval /) by_compiler = file
+    count = by_compiler == file ? "" : trimmed($2)
+    if (substr($0, length($1) + length($2) + 3) == "}" || text[file, line] ~ /^(static )?consteval .*}$/) by_compiler = ""
     if (count != "") { runs[file, line] += count != "0"; has_line[file, line] = 1; if (line > last[file]) last[file] = line }
     next
 }
