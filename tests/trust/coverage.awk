@@ -42,7 +42,7 @@ function tally(file, kind, is_covered,   room) {
     all[file, kind]++; covered[file, kind] += is_covered
 }
 function miss(file, line, what) { print file ":" line ": " what ": " text[file, line] > missing }
-function percent(room, kind) { return all[room, kind] ? 100 * covered[room, kind] / all[room, kind] : 100 }
+function percent(room, kind) { return all[room, kind] ? sprintf("%.2f", 100 * covered[room, kind] / all[room, kind]) : "nan" }
 function side(key, file, line, is_covered, what) {
     if (!is_covered && (file SUBSEP text[file, line]) in left_out) { used[file, text[file, line]] = 1; return }
     tally(file, "branches", is_covered)
@@ -65,18 +65,16 @@ END {
         side(keys[i], at[1], at[2], keys[i] in is_false, "column " at[3] " never false")
     }
     for (i = 1; i <= n_files; ++i)
-        printf "%6.2f %% of %4d lines, %6.2f %% of %4d branches  %s\n", percent(files[i], "lines"), all[files[i], "lines"],
+        printf "%6s %% of %4d lines, %6s %% of %4d branches  %s\n", percent(files[i], "lines"), all[files[i], "lines"],
             percent(files[i], "branches"), all[files[i], "branches"], files[i]
     stale = 0
     for (key in left_out)
         if (!(key in used)) { split(key, at, SUBSEP); print "stale exclusion: " at[1] ": " at[2]; ++stale }
-    printf "apps: %.2f %% of %d lines, %.2f %% of %d branches (for information)\n", percent("apps", "lines"),
+    printf "apps/kit: %s %% of %d lines, %s %% of %d branches (for information)\n", percent("apps", "lines"),
         all["apps", "lines"], percent("apps", "branches"), all["apps", "branches"]
-    counts = all["library", "lines"] " lines"
-    printf "figure coverage.files %d\n", n_files
-    printf "figure coverage.lines %.2f of %d\n", percent("library", "lines"), all["library", "lines"]
-    printf "figure coverage.branches %.2f of %d\n", percent("library", "branches"), all["library", "branches"]
-    printf "figure coverage.reader_lines %.2f of %d\n", percent("readers", "lines"), all["readers", "lines"]
-    printf "figure coverage.reader_branches %.2f of %d\n", percent("readers", "branches"), all["readers", "branches"]
+    printf "figure coverage.lines %s of %d\n", percent("library", "lines"), all["library", "lines"]
+    printf "figure coverage.branches %s of %d\n", percent("library", "branches"), all["library", "branches"]
+    printf "figure coverage.reader_lines %s of %d\n", percent("readers", "lines"), all["readers", "lines"]
+    printf "figure coverage.reader_branches %s of %d\n", percent("readers", "branches"), all["readers", "branches"]
     printf "figure coverage.stale_exclusions %d\n", stale
 }
