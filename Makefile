@@ -64,7 +64,7 @@ LIB     := $(or $(INTO),$(OUT))/libplaingrad.a
 # ---- 3. The compiler ----------------------------------------------------------------------------
 
 # The compiler is checked only if something is compiled: `make help` and `make deps` work without one.
-ifneq ($(filter-out help deps deps-mpi deps-peers clean size format uninstall exercise solution-%,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-mpi deps-trust deps-peers clean size format uninstall exercise solution-%,$(or $(MAKECMDGOALS),all)),)
 COMPILER := $(shell sh tests/tools/compiler.sh $(CXX))
 ifeq ($(firstword $(COMPILER)),error)
 $(error $(wordlist 2,99,$(COMPILER)))
@@ -84,7 +84,8 @@ endif
 
 # -ffp-contract=off: the compiler must not fuse a*b+c where we did not write fma, or gcc and clang,
 # and one machine and the next, would differ in the last bit.
-WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+# (Clang 19 and later warn of what stable_sort of libstdc++ 12 calls.)
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(CLANG),-Wno-deprecated-declarations) \
            $(if $(filter true,$(CI))$(filter-out 0,$(WERROR)),-Werror)
 FLAGS = -std=c++20 -pthread -ffp-contract=off -I. $(WARNINGS) $(FLAGS_$(VARIANT)) $(CPPFLAGS) $(CXXFLAGS)
 
@@ -330,7 +331,7 @@ INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(
     '644 $(LIB) lib/libplaingrad.a' '644 $(BUILD)/double/libplaingrad.a lib/libplaingrad_double.a' \
     $(foreach f,$(PC),'644 $(OUT)/package/$f lib/pkgconfig/$f') $(foreach f,$(CMAKE),'644 $(OUT)/package/$f lib/cmake/plaingrad/$f')
 
-.PHONY: install uninstall double-lib clean deps deps-mpi deps-peers help
+.PHONY: install uninstall double-lib clean deps deps-mpi deps-trust deps-peers help
 install: $(LIB) double-lib gradients $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
 	@printf '%s\n' $(INSTALLED) | sh tests/tools/install.sh '$(TO)'
 
@@ -348,6 +349,9 @@ deps:  ## installs Catch2 for the tests, with the system's package manager
 
 deps-mpi:  ## installs Open MPI and MPICH, for MPI=1 and test-mpi, with the system's package manager
 	@sh tests/tools/deps.sh --mpi $(CXX)
+
+deps-trust:  ## installs what trust measures with: clang's tools, valgrind, emulators, all compilers, Catch2 3
+	@sh tests/tools/deps.sh --trust $(CXX)
 
 deps-peers:  ## installs PyTorch, CTranslate2, llama.cpp and llm.c under build/, to be compared with: 6 GB
 	@sh tests/tools/deps_peers.sh '$(PYTHON)' '$(BUILD)/peers'

@@ -33,11 +33,13 @@ constexpr double kComputed = 1 << 22;
 struct Amount {
     double numbers = 0, tensors = 0;
 };
+int64_t numbers_in(const nn::checkpoint::Entry& entry) {
+    return (entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype);
+}
 Amount amount_of(const SafeTensors& file) {
     Amount amount = {.tensors = static_cast<double>(file.entries().size())};
     for (const nn::checkpoint::Entry& entry : file.entries())
-        amount.numbers +=
-            static_cast<double>((entry.end - entry.begin) / nn::checkpoint::size_of(entry.dtype));
+        amount.numbers += static_cast<double>(numbers_in(entry));
     return amount;
 }
 

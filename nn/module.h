@@ -35,7 +35,7 @@ using autograd::Tensor;
 using autograd::Tokens;
 
 // Its name appears in the compiler's message if a module is copied by mistake.
-struct a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight {};
+struct a_copy_would_share_the_weights_use_clone_for_a_model_or_share_for_one_weight {};
 
 // A trained tensor. It can be moved but not copied: a copy of a Tensor shares its memory, so a copied
 // module would train together with the original. `clone` (below) copies a whole model; `share` says that
@@ -52,7 +52,7 @@ public:
     Parameter(Parameter&&) = default;
     Parameter& operator=(Parameter&&) = default;
     Parameter(const Parameter&,
-              a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight = {}) = delete;
+              a_copy_would_share_the_weights_use_clone_for_a_model_or_share_for_one_weight = {}) = delete;
 
     // The result is frozen (see `freeze`) if this parameter is.
     Parameter share() const {

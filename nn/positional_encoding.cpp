@@ -12,7 +12,8 @@ static Tensor sinusoid_table(int64_t max_length, int64_t d) {
     Tensor table = Tensor::uninitialized({max_length, d});
     Real* values = table.mutable_data();
     for (int64_t i = 0; i < d; ++i) {
-        const double exponent = static_cast<double>(i / 2 * 2) / static_cast<double>(d);
+        const int64_t even = i / 2 * 2;
+        const double exponent = static_cast<double>(even) / static_cast<double>(d);
         const double wave_length =
             portable::exp(exponent * portable::log(10000.0));  // 10000^exponent, over 2π
         for (int64_t position = 0; position < max_length; ++position) {

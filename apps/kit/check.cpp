@@ -30,19 +30,18 @@ using autograd::join;
 using autograd::Real;
 using autograd::Tensor;
 using autograd::Tokens;
-using Ids = std::vector<int32_t>;
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kRows = 32, kPositions = 32;  // of the examples that are looked at
-constexpr int64_t kWarmup = 20, kMost = 1000;   // steps of one training,
-constexpr double kSeconds = 5;                  // which ends after this time
+constexpr int64_t kExamples = 32, kPositions = 32;  // of the examples that are looked at
+constexpr int64_t kWarmup = 20, kMostSteps = 1000;  // steps of one training,
+constexpr double kSeconds = 5;                      // which ends after this time
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // The first `rows`, cut after `length` positions or filled with padding; with new_id(row, position) as ids.
 template <class NewId>
 Tokens changed(const Tokens& tokens, int64_t rows, int64_t length, const NewId& new_id) {
-    Ids ids;
+    std::vector<int32_t> ids;
     for (int64_t b = 0; b < rows; ++b)
         for (int64_t t = 0; t < length; ++t)
             ids.push_back(t < tokens.length() ? new_id(b, t) : tokens.pad());
@@ -55,7 +54,7 @@ Tokens resized(const Tokens& tokens, int64_t rows, int64_t length) {
 // The beginnings of a few examples, two positions shorter than the longest: so they can be padded.
 Examples few_of(const Examples& all) {
     const auto cut = [&](const Tokens& tokens) {
-        return resized(tokens, std::min(kRows, tokens.batch()),
+        return resized(tokens, std::min(kExamples, tokens.batch()),
                        std::clamp<int64_t>(tokens.length() - 2, 1, kPositions));
     };
     return {autograd::mapped(all.inputs, cut), cut(all.targets)};
@@ -135,10 +134,10 @@ struct Check {
     }
 
     Answer by_heart() {
-        const double before = loss(), after = learn(few, 0.1 * before, kMost);
+        const double before = loss(), after = learn(few, 0.1 * before, kMostSteps);
         const std::string came =
             join("loss ", number(before, 3), " to ", number(after, 3), " in ", counted(steps, "step"));
-        if (steps < kMost && after > 0.2 * before && after < 0.8 * before)
+        if (steps < kMostSteps && after > 0.2 * before && after < 0.8 * before)
             return {came + "; it was still falling when the time was up"};
         return {came, after <= 0.2 * before};
     }
@@ -194,7 +193,7 @@ struct Check {
     Answer gradients() {
         std::vector<Tokens> tokens = few.inputs;
         tokens.push_back(few.targets);
-        Ids example;
+        std::vector<int32_t> example;
         for (const Tokens& t : tokens) {
             example.insert(example.end(), {static_cast<int32_t>(t.length()), t.pad() + 1});
             example.insert(example.end(), t.ids().begin(), t.ids().begin() + t.length());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 
@@ -32,7 +33,7 @@ double available_memory() {
     return bytes;
 }
 
-std::string mib(double bytes) { return grouped(static_cast<int64_t>(bytes / (1 << 20) + 0.5)); }
+std::string mib(double bytes) { return grouped(std::llround(bytes / (1 << 20))); }
 
 }  // namespace
 

@@ -142,8 +142,8 @@ int64_t Recorder::positions_that_fit(const nn::Probe& seen) const {
     for (const nn::NamedModule& m : subject_.modules)
         if (const Tensor* const weights = seen.find(m); weights != nullptr && m.type == kAttention)
             heads += weights->size(1);
-    return static_cast<int64_t>(
-        std::sqrt(static_cast<double>(kBytes / kFewest / heads / std::ssize(subject_.looks))));
+    const int64_t squares = kBytes / kFewest / heads / std::ssize(subject_.looks);
+    return static_cast<int64_t>(std::sqrt(static_cast<double>(squares)));
 }
 
 bool Recorder::snapshot(int64_t step) {

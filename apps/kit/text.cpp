@@ -21,7 +21,7 @@ std::string counted(int64_t n, const std::string& noun) {
 }
 
 std::string duration(double seconds) {
-    const auto whole = static_cast<int64_t>(std::min(seconds, 1e15) + 0.5);
+    const int64_t whole = std::llround(std::min(seconds, 1e15));
     if (whole < 100)
         return std::to_string(whole) + " s";
     const int64_t large = whole < 6000 ? whole / 60 : whole / 3600,

@@ -66,7 +66,7 @@ namespace {
 
 // Rows of a that pass by the panels of a group together. 192 x 512 floats are 384 KiB, which stay in the L2
 // cache meanwhile, with a panel of b (128 KiB).
-constexpr int64_t kBandRows = 32 * kTileRows;
+constexpr int64_t kBandRows = int64_t(32) * kTileRows;
 
 // Columns whose panels are packed together, and then used by all rows of a task. Four panels are 512 KiB: 8
 // are 1 to 2 % slower, as packing reads and writes L3 then. If a is packed too, it is for each group anew: 8.
@@ -95,7 +95,7 @@ constexpr int64_t kInPlaceRow = 256;
 // With at most this many rows of a, rows of b of any length are read in place: each element of a packed
 // panel is used once per tile of rows, and so few uses are not worth the copy (6 x 5000 x 512: 57 GFLOP/s
 // instead of 46; 24 x 5000 x 512: 96 instead of 100).
-constexpr int64_t kInPlaceRows = 3 * kTileRows;
+constexpr int64_t kInPlaceRows = int64_t(3) * kTileRows;
 
 // Rows of b at most this far apart are read in place by a single band, and so is a transposed a (128 x 512 x
 // 768: 157 GFLOP/s instead of 134). More bands gain by a copy of b: its 512 rows lie on a quarter of the

@@ -33,7 +33,8 @@ double fma_chains(int64_t n) {
     for (int i = 0; i < kChains; ++i)
         sum = sum + chain[i];
     unknown = reduce_add(sum);
-    return 2.0 * static_cast<double>(kLanes * kChains * n * kFactors<T> / kParts<T>);
+    const int64_t products = kLanes * kChains * n * kFactors<T> / kParts<T>;
+    return 2.0 * static_cast<double>(products);
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ int64_t fitting_product(const Product<T>& p, int64_t count, int64_t row, int64_t
 template <int vecs = (kVecRegisters < 32 ? 1 : 4), class T>
 void product(const Product<T>& p, int64_t rows, int64_t first = 0, int64_t column = 0) {
     constexpr bool partial = vecs == (kVecRegisters < 32 ? 0 : 1);
-    constexpr int width = partial ? 1 : vecs;
+    constexpr int width = partial ? 1 : vecs;  // NOLINT(bugprone-branch-clone): vecs may be 1, too
     for (; p.columns - column >= (partial ? 1 : vecs * kLanes); column += width * kLanes)
         for (int64_t row = first; row < rows;) {
             const int64_t left = rows - row, full = product_rows(width);

@@ -41,7 +41,8 @@ inline RandomKey key_of_block(RandomKey key, uint32_t block) {
 // For the elements first ... first + 15 of a block, by its key: 0 if dropped, 1/(1-p) if kept. 0 <= p <= 1.
 // Compares the first 24 bits of the hash with p * 2^24, rounded, as integers.
 inline Vec keep_scale_in_block(RandomKey key, uint32_t first, Real p) {
-    const auto threshold = static_cast<int32_t>(static_cast<double>(p) * 16777216.0 + 0.5);
+    const double scaled = static_cast<double>(p) * 16777216.0;
+    const auto threshold = static_cast<int32_t>(scaled + 0.5);  // NOLINT(bugprone-incorrect-roundings): >= 0
     const Int hashes = hash(key, int_broadcast(first) + lane_numbers());
     return select(less(hashes >> 8, int_broadcast(static_cast<uint32_t>(threshold))), zero(),
                   broadcast(Real(1) / (Real(1) - p)));

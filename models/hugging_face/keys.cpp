@@ -192,10 +192,10 @@ struct Key {
 };
 using J = JsonReader;
 
-constexpr Key refused(std::string_view name, unsigned families, const char* only, const char* why) {
+consteval Key refused(std::string_view name, unsigned families, const char* only, const char* why) {
     return {name, families, nullptr, only, why};
 }
-constexpr Key ignored(std::string_view name, unsigned families, const char* why) {
+consteval Key ignored(std::string_view name, unsigned families, const char* why) {
     return {name, families, nullptr, nullptr, why};
 }
 

@@ -208,7 +208,7 @@ TEST_CASE("module: the compiler says in a sentence what is wrong with a struct",
                  "void f() { nn::parameters(M()); }"),
         "only modules, parameters and vectors of modules can be visited: a module is a struct with"));
     CHECK(contains(compiled("nn::Linear f(const nn::Linear& l) { return l; }"),
-                   "a_copy_would_share_the_weights__use_clone_for_a_model_or_share_for_one_weight"));
+                   "a_copy_would_share_the_weights_use_clone_for_a_model_or_share_for_one_weight"));
 }
 
 TEST_CASE("module: two members with the same name are refused", "[nn][module]") {

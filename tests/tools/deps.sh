@@ -2,13 +2,15 @@
 # Installs what the tests need beyond the compiler, which is Catch2, with the system's package manager. It exists so
 # that the README can say `make deps` for every system. With --all, also what .ci/run needs (Debian and Ubuntu): clang
 # with its standard library, a compiler and an emulator for another processor, clang-format, CMake, PyTorch, a browser.
-# With --mpi, instead of all that, Open MPI and MPICH, which `make test-mpi` compares; --all has them, too.
+# With --mpi, instead of all that, Open MPI and MPICH, which `make test-mpi` compares; --all has them, too. With --trust
+# what `make trust` measures with (Debian and Ubuntu): analysers, emulators, compilers of all versions, and Catch2 3.
 #
-# usage: deps.sh [--all|--mpi] <compiler...>     (the compiler, to see whether Catch2 is there already)
-all= mpi= target=deps
+# usage: deps.sh [--all|--mpi|--trust] <compiler...>     (the compiler, to see whether Catch2 is there already)
+all= mpi= trust= build_catch2= failed= target=deps
 case $1 in
 --all) all=yes && mpi=yes && shift ;;
 --mpi) mpi=yes && target=deps-mpi && shift ;;
+--trust) trust=yes && target=deps-trust && shift ;;
 esac
 have() { command -v "$1" >/dev/null 2>&1; }
 compiles() { printf '%b' "$1" | $2 -std=c++20 -x c++ -o /dev/null - >/dev/null 2>&1; }
@@ -40,7 +42,25 @@ if [ -n "$all" ] && have apt-get; then
     have chromium || have chromium-browser || have google-chrome || need chromium
     torch || need python3-torch
 fi
-if [ -z "$missing" ]; then
+if [ -n "$trust" ] && have apt-get; then
+    for pair in clang++:clang clang-tidy:clang-tidy llvm-cov:llvm valgrind:valgrind qemu-x86_64:qemu-user cmake:cmake \
+        aarch64-linux-gnu-g++:g++-aarch64-linux-gnu pkg-config:pkg-config; do
+        have "${pair%%:*}" || need "${pair#*:}"
+    done
+    compiles '#include <string>\nint main() { return int(std::string().size()); }\n' 'clang++ -stdlib=libc++' ||
+        need libc++-dev libc++abi-dev
+    compiles 'int main() {}\n' 'clang++ -fprofile-instr-generate' || need "libclang-rt-$(clang++ -dumpversion | cut -d . -f 1)-dev"
+    # All versions that this system has, from the oldest that the README names.
+    for compiler in $(apt-cache pkgnames g++-; apt-cache pkgnames clang-); do
+        number=${compiler##*-}
+        case $compiler in
+        g++-[0-9][0-9]) [ "$number" -lt 11 ] || have "$compiler" || need "$compiler" ;;
+        clang-[0-9][0-9]) [ "$number" -lt 14 ] || have "clang++-$number" || need "$compiler" ;;
+        esac
+    done
+    [ -e build/catch2/share/pkgconfig/catch2.pc ] || build_catch2=yes
+fi
+if [ -z "$missing$build_catch2" ]; then
     echo "make $target: all is there, nothing to do"
     exit 0
 fi
@@ -53,6 +73,7 @@ if have apt-get; then
     for package in $missing; do
         $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package" || failed="$failed $package"
     done
+    if [ -n "$build_catch2" ]; then sh tests/tools/deps_catch2.sh build/catch2 || failed="$failed Catch2-3"; fi
     if [ -n "$failed" ]; then
         echo "make $target: could not be installed:$failed" >&2
         exit 1

@@ -25,9 +25,9 @@ struct Asked {
     bool holds(double measured, Scale scale) const;  // never for NaN
 };
 
-// Lines of `name | what | relation value [/ value / value] | peers`; one value is for all scales, and a value `-`
-// says that a figure takes too long for that scale. Empty lines and those that begin with # are left out. Throws
-// Error, with the line, for what is none of these.
+// Lines of `name | what | relation value [/ value / value] | peers`; one value is for all scales, and a value
+// `-` says that a figure takes too long for that scale. Empty lines and those that begin with # are left out.
+// Throws Error, with the line, for what is none of these.
 std::vector<Asked> read_asked(std::istream& in, const std::string& where);
 // Those with something to measure at this scale.
 std::set<std::string> instruments(const std::vector<Asked>& asked, Scale scale);
@@ -49,8 +49,8 @@ struct Result {
 std::vector<Result> read_results(std::istream& in, const std::string& where);
 
 enum class Format { text, markdown };
-// Prints all rows of this scale. Returns how many are not as asked: another value, or none, as the instrument did not end
-// or did not print it.
+// Prints all rows of this scale. Returns how many are not as asked: another value, or none, as the instrument
+// did not end or did not print it.
 int print_table(std::ostream& out, const std::vector<Asked>& asked, const std::vector<Result>& results,
                 Scale scale, Format format);
 

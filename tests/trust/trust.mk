@@ -28,7 +28,8 @@ GRADIENT_OBJ := $(call trust_parts,gradients) $(patsubst %.cpp,$(OBJ)/%.o,$(wild
 $(OUT)/trust/gradients: $(GRADIENT_OBJ) $(LIB)
 $(OUT)/trust/weights: $(call trust_parts,bits) $(LIB)
 $(OUT)/programs_double: $(call trust_parts,programs) $(LIB)
-$(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double:
+$(OUT)/trust/peers_text: $(call trust_parts,peers) $(LIB)
+$(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double $(OUT)/trust/peers_text:
 	$(call say,ld )
 	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 -include $(GRADIENT_OBJ:.o=.d)
@@ -57,3 +58,8 @@ trust: export PLAINGRAD_TRUST := $(OUT)/trust
 trust: $(TRUST_NEEDS) $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1
 	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(TRUST_THESE)
+
+# Against others, where they are installed: each script leaves out what its Python lacks.
+.PHONY: trust-peers
+trust-peers: $(OUT)/trust/peers_text  ## BLEU and byte pairs on random texts against sacreBLEU and subword-nmt: PYTHON=... CASES=1000 SEED=1
+	@'$(PYTHON)' tests/trust/peers/compare_text.py $< --cases $(or $(CASES),1000) --seed $(or $(SEED),1)

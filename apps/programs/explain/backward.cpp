@@ -103,9 +103,10 @@ void backward(Trained& trained, const Batch& example, Values& v) {
     check(largest(whole - by_links) <= 1e-4 * largest(whole),
           "[explain] link by link, W_Q's gradient is another");
 
-    const int64_t place = argmax(reshape(abs(whole), {1, -1})).at(0, 0), row = place / d, column = place % d;
+    const int64_t place = argmax(reshape(abs(whole), {1, -1})).at(0, 0), row = place / d, column = place % d,
+                  head = 1 + column / 2;
     const int64_t index = row * 3 * d + column;
-    v.keep("row", double(row)), v.keep("column", double(column)), v.keep("head", double(1 + column / 2));
+    v.keep("row", double(row)), v.keep("column", double(column)), v.keep("head", double(head));
     v.keep("x.column", "Ti", slice(v("attended")[0], 1, row, row + 1));   // (T, 1)
     v.keep("dq.column", "Ti", slice(v("dq")[0], 1, column, column + 1));  // (T, 1)
     v.keep("products", "Ti", v("x.column") * v("dq.column"));             // (T, 1)

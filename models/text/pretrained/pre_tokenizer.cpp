@@ -9,7 +9,8 @@ namespace {
 
 using Word = PreTokenizer::Word;
 
-// Cuts around each character that belongs to a class; `together`: a run of them is one word.
+// Cuts around each character that belongs to a class; `together`: a run of them is one word. (Neither a text
+// here nor a word of it is ever empty.)
 template <class Belongs>
 void isolate(std::string_view text, Belongs belongs, bool together, const Word& word) {
     std::size_t begin = 0;
@@ -24,8 +25,7 @@ void isolate(std::string_view text, Belongs belongs, bool together, const Word& 
         before = here;
         at += length;
     }
-    if (begin < text.size())
-        word(text.substr(begin));
+    word(text.substr(begin));
 }
 
 void cut(const Split& split, std::string_view text, bool, const Word& word) {
@@ -152,8 +152,6 @@ bool PreTokenizer::is_byte_level() const {
 }
 
 void PreTokenizer::cut(std::string_view text, bool is_first, std::size_t step, const Word& word) const {
-    if (text.empty())
-        return;
     if (step == steps.size())
         return word(text);
     bool first = is_first;

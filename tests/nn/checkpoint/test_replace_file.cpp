@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <string_view>
 #include <thread>
 
@@ -31,6 +32,7 @@ thread_local int until_failure = -1;  // calls that succeed before one that fail
 thread_local int failure = EIO;
 thread_local std::size_t at_most = SIZE_MAX;  // bytes in one write
 thread_local bool sizes_are_told = true;      // by fstat
+thread_local bool sizes_are_huge = false;
 thread_local std::function<void()> before_lock;
 
 bool fails(const char* call) {
@@ -79,7 +81,10 @@ int fchmod(int file, mode_t mode) {
 }
 int fstat(int file, struct stat* now) noexcept {
     errno = EOVERFLOW;
-    return sizes_are_told ? real<int(int, struct stat*)>("fstat")(file, now) : -1;
+    const int result = sizes_are_told ? real<int(int, struct stat*)>("fstat")(file, now) : -1;
+    if (sizes_are_huge)
+        now->st_size = std::numeric_limits<off_t>::max();
+    return result;
 }
 int flock(int file, int how) noexcept {
     if (const auto first = std::exchange(before_lock, nullptr))
@@ -143,6 +148,25 @@ TEST_CASE("reading: the system's reason is told", "[nn][checkpoint]") {
     const Watch watch(0, EIO);
     CHECK(error_of([&] { read_file(folder / "f"); }) ==
           (folder / "f") + ": cannot be read: " + std::strerror(EIO));
+}
+
+TEST_CASE("reading: a signal is no failure", "[nn][checkpoint]") {
+    const Folder folder;
+    put(folder / "f", "0123456789");
+    const Watch watch(0, EINTR);
+    CHECK(read_file(folder / "f") == "0123456789");
+    CHECK(watch.noted.starts_with("pread pread "));
+}
+
+TEST_CASE("reading: a file beyond all memory", "[nn][checkpoint]") {
+    const Folder folder;
+    put(folder / "f", "0123456789");
+    sizes_are_huge = true;
+    const std::string error = error_of([&] { read_file(folder / "f"); }),
+                      text_error = error_of([&] { models::text::read_file(folder / "f"); });
+    sizes_are_huge = false;
+    CHECK(error == (folder / "f") + ": its 9223372036854775807 bytes do not fit into memory");
+    CHECK(text_error == error);
 }
 
 TEST_CASE("reading: a file that opens, but whose size the system does not tell", "[nn][checkpoint]") {

@@ -98,6 +98,16 @@ TEST_CASE("state dict: only the matrix of a Linear is transposed in a file", "[n
     CHECK(read(folder / "g").tensor("weight").data()[1] == layer.weight->data()[3]);
 }
 
+TEST_CASE("state dict: a matrix without numbers", "[nn][checkpoint]") {
+    const Folder folder;
+    const Linear model(0, 3, Rng(1)), other(0, 3, Rng(2));
+    model.bias->mutable_data()[2] = 5;
+    models::save_pytorch(folder / "f", model);
+    CHECK(read(folder / "f").tensor("weight").shape() == Shape({3, 0}));
+    models::load_pytorch(folder / "f", other);
+    CHECK(same_bits(other.bias.tensor(), model.bias.tensor()));
+}
+
 TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoint]") {
     const Folder folder;
     const Pair model, other;

@@ -1,0 +1,161 @@
+// The parts of a tokenizer.json in forms that the golden ones do not have.
+#include <map>
+
+#include "models/text/pretrained_tokenizer.h"
+#include "nn/checkpoint/file.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+
+using namespace plaingrad;  // NOLINT
+using models::text::PretrainedTokenizer;
+using tests::Folder;
+using Ids = std::vector<int32_t>;
+
+namespace {
+
+using Members = std::map<std::string, std::string>;
+
+// Each byte of "abé <>0xZ48_" is a piece of its own, and so are <0x41> and some that only look like it.
+const std::string kModel =
+    R"({"type": "BPE", "merges": [], "vocab": {"a": 0, "b": 1, "é": 2, " ": 3, "_": 4, "<0x41>": 5,
+        "<0xZZ>": 6, "<0x41x": 7, "##a": 8}})";
+
+PretrainedTokenizer opened(Members members) {
+    members.try_emplace("model", kModel);
+    std::string json;
+    for (const auto& [name, value] : members)
+        json += (json.empty() ? "{\"" : ",\"") + name + "\":" + value;
+    Folder folder;
+    folder.write("tokenizer.json", json + "}");
+    return PretrainedTokenizer::open(folder.path);
+}
+
+std::string complaint(const std::string& member, const std::string& value) {
+    try {
+        opened({{member, value}});
+    } catch (const nn::checkpoint::FileError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+std::string split(const std::string& behavior, const std::string& invert) {
+    const std::string gpt2 =
+        R"('s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+)";
+    return R"({"type": "Split", "pattern": {"Regex": ")" + gpt2 + R"("}, "behavior": ")" + behavior +
+           R"(", "invert": )" + invert + "}";
+}
+
+std::string replace(const std::string& from, const std::string& to) {
+    return R"({"type": "Replace", "pattern": {"String": ")" + from + R"("}, "content": ")" + to + "\"}";
+}
+
+std::string sequence(const std::string& member, const std::string& a, const std::string& b) {
+    return R"({"type": "Sequence", ")" + member + "\": [" + a + ", " + b + "]}";
+}
+
+}  // namespace
+
+TEST_CASE("pretrained parts: an added token may have to be a word of its own", "[text][pretrained]") {
+    const PretrainedTokenizer t =
+        opened({{"added_tokens", R"([{"id": 9, "content": "<w>", "single_word": true}])"}});
+    CHECK(t.encode("<w>") == Ids{9});
+    CHECK(t.encode("a <w>") == Ids{0, 3, 9});
+    CHECK(t.encode("a<w>") == Ids{0});  // the signs have no pieces
+    CHECK(t.encode("<w>a") == Ids{0});
+    CHECK(t.encode("\u00e9<w>") == Ids{2});                    // two bytes
+    CHECK(t.encode("\u4eba<w>") == Ids{});                     // three
+    CHECK(t.encode("\u201c<w>\u201d a") == Ids{9, 3, 0});      // quotes are no word
+    CHECK(t.encode("\xff\x80\x80\x80\x80<w>") == Ids{9});      // nor is what is no UTF-8
+    CHECK(t.encode("\U0001f600<w> \U0001f600") == Ids{9, 3});  // four
+}
+
+TEST_CASE("pretrained parts: a normalizer may leave nothing", "[text][pretrained]") {
+    const std::string gone = replace(" ", ""), prefix = R"({"type": "Prepend", "prepend": "_"})";
+    CHECK(opened({{"normalizer", gone}}).encode(" ") == Ids{});
+    CHECK(opened({{"normalizer", gone}}).encode(" a ") == Ids{0});
+    CHECK(opened({{"normalizer", sequence("normalizers", gone, prefix)}}).encode(" ") == Ids{});
+    CHECK(opened({{"normalizer", sequence("normalizers", gone, prefix)}}).encode(" a") == Ids{4, 0});
+    // An added token of which nothing is left is found nowhere, and written as nothing, as by the library.
+    const PretrainedTokenizer t =
+        opened({{"normalizer", replace("<n>", "")},
+                {"added_tokens", R"([{"id": 9, "content": "<n>", "normalized": true}])"}});
+    CHECK(t.encode("a<n>b") == Ids{0, 1});
+    CHECK(t.decode({0, 9}) == "a ");
+}
+
+TEST_CASE("pretrained parts: BERT's normalizer, each part on or off", "[text][pretrained]") {
+    const auto ids = [](const std::string& clean, const std::string& chinese) {
+        const std::string model =
+            R"({"type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##",
+                "max_input_chars_per_word": 100,
+                "vocab": {"?": 0, "a": 1, "\u4eba": 2, "##\u4eba": 3, "##\u0001": 4, "##a": 5}})";
+        return opened({{"model", model},
+                       {"pre_tokenizer", R"({"type": "BertPreTokenizer"})"},
+                       {"normalizer", R"({"type": "BertNormalizer", "lowercase": false, "clean_text": )" +
+                                          clean + R"(, "handle_chinese_chars": )" + chinese + "}"}})
+            .encode(
+                "a\u4eba a\x01"
+                "a");
+    };
+    CHECK(ids("true", "true") == Ids{1, 2, 1, 5});
+    CHECK(ids("true", "false") == Ids{1, 3, 1, 5});
+    CHECK(ids("false", "true") == Ids{1, 2, 1, 4, 5});
+}
+
+TEST_CASE("pretrained parts: how words are cut", "[text][pretrained]") {
+    for (const std::string& wanted : {split("Isolated", "false"), split("Removed", "true")})
+        CHECK(opened({{"pre_tokenizer", wanted}}).encode("a b") == Ids{0, 3, 1});
+    for (const std::string& refused :
+         {split("Isolated", "true"), split("Removed", "false"), split("MergedWithNext", "false")})
+        CHECK_THAT(complaint("pre_tokenizer", refused), Catch::Contains("must be Isolated, or Removed with"));
+    CHECK_THAT(complaint("pre_tokenizer",
+                         R"({"type": "Split", "pattern": {}, "behavior": "Isolated", "invert": false})"),
+               Catch::Contains("Qwen2's: got none"));
+    const std::string metaspace = R"({"type": "Metaspace", "replacement": "_", "add_prefix_space": )";
+    CHECK(opened({{"pre_tokenizer", metaspace + "false}"}}).encode("a b") == Ids{0, 4, 1});
+    CHECK(opened({{"pre_tokenizer", metaspace + "true}"}}).encode("a b") == Ids{4, 0, 4, 1});
+    CHECK_THAT(complaint("pre_tokenizer", metaspace + R"(false, "prepend_scheme": "first"})"),
+               Catch::Contains("add_prefix_space is false, and prepend_scheme is not never"));
+}
+
+TEST_CASE("pretrained parts: how pieces become text", "[text][pretrained]") {
+    const auto text = [](const std::string& decoder, const Ids& ids) {
+        return opened({{"decoder", decoder}}).decode(ids);
+    };
+    CHECK(text("null", {0, 1}) == "a b");  // as the library does without a decoder
+    CHECK(text(sequence("decoders", R"({"type": "ByteFallback"})", R"({"type": "Fuse"})"), {5, 6, 7, 0}) ==
+          "A<0xZZ><0x41xa");
+    for (const std::string cleanup : {"true", "false"})
+        CHECK(text(R"({"type": "WordPiece", "prefix": "##", "cleanup": )" + cleanup + "}", {0, 8, 1}) ==
+              "aa b");
+    const std::string metaspace = R"({"type": "Metaspace", "replacement": "_", "add_prefix_space": )";
+    CHECK(text(metaspace + "true}", {4, 0, 4, 1}) == "a b");
+    CHECK(text(metaspace + "false}", {4, 0, 4, 1}) == " a b");
+}
+
+TEST_CASE("pretrained parts: fields out of their range", "[text][pretrained]") {
+    const auto item = [](const std::string& id, const std::string& type) {
+        return R"({"type": "TemplateProcessing", "special_tokens": {}, "pair": [],
+                   "single": [{"Sequence": {"id": ")" +
+               id + R"(", "type_id": )" + type + "}}]}";
+    };
+    CHECK(complaint("post_processor", item("A", "0")) == "no error");
+    CHECK_THAT(complaint("post_processor", item("C", "0")), Catch::Contains("must be A or B: got \"C\""));
+    for (const std::string type : {"-1", "0.5", "1e9"})
+        CHECK_THAT(complaint("post_processor", item("A", type)), Catch::Contains("number from 0 to 10^9"));
+    const std::string bytes = R"({"type": "ByteLevel"})";
+    CHECK(complaint("post_processor", sequence("processors", item("A", "0"), bytes)) == "no error");
+    CHECK(complaint("post_processor", sequence("processors", bytes, item("A", "0"))) == "no error");
+    CHECK_THAT(complaint("post_processor", sequence("processors", item("A", "0"), item("B", "0"))),
+               Catch::Contains("processors[1] is the second template"));
+    CHECK_THAT(complaint("normalizer", R"({"type": "Sequence", "normalizers": 3})"),
+               Catch::Contains("must be a list"));
+    CHECK_THAT(complaint("normalizer", replace("", "x")), Catch::Contains("pattern must be a string"));
+    std::string many = "[0";
+    for (int i = 0; i < 200'000; ++i)
+        many += ",0";
+    CHECK_THAT(complaint("post_processor", many + "]"), Catch::Contains("more values than any tokenizer"));
+    CHECK_THAT(complaint("model", kModel.substr(0, kModel.size() - 1) + R"(, "dropout": 1})"),
+               Catch::Contains("model.dropout is not supported"));
+}

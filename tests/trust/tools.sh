@@ -1,0 +1,197 @@
+#!/bin/sh
+# What other programs find in the sources and in runs of them: sanitizers, valgrind, clang's analyses, and compilers of
+# all versions that the README names. At the sample scale each looks at a part, at the long scale at everything.
+#
+# usage: tools.sh <quick|sample|long> <seed>     (in the repository's root)
+# A tool that is not installed is left out, with a line that says so (make deps-trust installs all). What each of them
+# printed is in build/tools/*.log.
+set -u
+scale=$1
+make=${MAKE:-make}
+logs=build/tools
+mkdir -p $logs
+# The calling make's own variables are for another build.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS PLAINGRAD_THREADS
+case ${CXX:-} in ccache*) ccache='ccache ' ;; *) ccache= ;; esac
+
+have() {
+    command -v "$1" >/dev/null && return
+    echo "tools: $2 left out, as $1 is not installed (make deps-trust)"
+    return 1
+}
+at_long() { [ "$scale" = long ]; }
+count() { grep -cE "$1" "$2"; }
+
+# ---- Sanitizers
+
+reports='ERROR: (Address|Leak)Sanitizer|runtime error:|WARNING: ThreadSanitizer'
+# sanitized <variant> <tests> <log>: adds to `passed` and `wrong`: failed tests, a build that failed, and reports.
+sanitized() {
+    "$make" CXX="${CXX:-g++}" VARIANT="$1" TESTS="$2" test >"$3" 2>&1
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$3" | tail -n 1)
+    echo "$1, tests '$2'${PLAINGRAD_THREADS:+, $PLAINGRAD_THREADS threads}: ${line:-did not build}"
+    passed=$((passed + $(echo "${line:-0}" | cut -d ' ' -f 1)))
+    wrong=$((wrong + $(echo "${line:-0 passed, 1 failed}" | cut -d ' ' -f 3) + $(count "$reports" "$3")))
+}
+
+address_sanitizer() {
+    passed=0 wrong=0
+    # Of the tests of bits and chapters it could find nothing that it does not find in the others.
+    if at_long; then tests='~[bits]~[chapters]'; else tests='[safetensors],[storage],[json],[attention]'; fi
+    sanitized asan "$tests" $logs/asan.log
+    echo "figure tools.asan_tests $passed"
+    echo "figure tools.asan_wrong $wrong see $logs/asan.log"
+}
+
+thread_sanitizer() {
+    passed=0 wrong=0
+    if at_long; then tests='~[apps]~[bits]~[chapters]~[bench]'; else tests='[parallel],[storage]'; fi
+    for threads in 2 4 8 16; do
+        export PLAINGRAD_THREADS=$threads
+        sanitized tsan "$tests" $logs/tsan$threads.log
+    done
+    unset PLAINGRAD_THREADS
+    echo "figure tools.tsan_tests $passed"
+    echo "figure tools.tsan_wrong $wrong see $logs/tsan*.log"
+}
+
+# ---- valgrind
+
+# Valgrind knows no AVX-512. What the C++ library keeps until the end is still reachable, and no leak.
+memcheck="valgrind --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --log-file=$PWD/$logs/valgrind.%p"
+# watched <status> <words...>: counts it as wrong if it ends with another status. Valgrind's own is 99. (That of a program
+# that has not learned its task, as none does in so few steps, is 1.)
+watched() {
+    runs=$((runs + 1))
+    wanted=$1 status=0
+    shift
+    # shellcheck disable=SC2086  # words
+    PLAINGRAD_ISA=avx2 $memcheck "$@" >$logs/valgrind.log 2>&1 </dev/null || status=$?
+    [ $status -eq "$wanted" ] || { wrong=$((wrong + 1)) && echo "valgrind: exit status $status: $*"; }
+}
+
+memory_check() {
+    have valgrind 'memory checks' || return
+    rm -f $logs/valgrind.[0-9]*
+    runs=0 wrong=0
+    apps=${PLAINGRAD_APPS:-apps}
+    run=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_valgrind.XXXXXX") || return
+    small='--steps 3 --batch 2 --d-model 16 --heads 2 --layers 1'
+    # shellcheck disable=SC2086
+    watched 1 "$apps/reverse_task" $small --d-ff 32 --threads 2 --save "$run/reverse"
+    watched 1 "$apps/toy_translate" --epochs 1 --threads 2
+    # shellcheck disable=SC2086
+    watched 0 "$apps/char_lm" train tests/trust/figures.txt $small --context 16 --save "$run/lm"
+    watched 0 "$apps/char_lm" info "$run/lm"
+    rm -rf "$run"
+    if at_long; then
+        # Slower by a factor of 30: the tests of what holds memory.
+        "$make" CXX="${CXX:-g++}" GRADCHECKS=no \
+            TESTS='[storage],[graph],[safetensors],[json],[checkpoint]~[apps]~[slow],[gemm]~[slow],[packed]~[apps]~[slow]' \
+            RUN="env PLAINGRAD_ISA=avx2 valgrind -q --error-exitcode=99" test >$logs/valgrind_tests.log 2>&1 || wrong=$((wrong + 1))
+        tail -n 1 $logs/valgrind_tests.log
+        runs=$((runs + $(grep -E '^[0-9]+ passed' $logs/valgrind_tests.log | tail -n 1 | cut -d ' ' -f 1)))
+    fi
+    echo "figure tools.valgrind_runs $runs"
+    echo "figure tools.valgrind_wrong $((wrong + $(cat $logs/valgrind.[0-9]* 2>/dev/null | grep -c 'ERROR SUMMARY: [1-9]'))) see $logs/valgrind.*"
+}
+
+# ---- What a compiler or an analyser reads
+
+# units <folders...>: makes build/tools/units/FOLDER.cpp, which includes the sources of one folder, and names it. (The
+# kernels are a unit already, and the file that needs an MPI is left out.)
+units() {
+    mkdir -p $logs/units
+    find "$@" -name '*.cpp' | sed 's|/[^/]*$||' | LC_ALL=C sort -u | grep -v '^autograd/kernels$' | while read -r folder; do
+        unit=$logs/units/$(echo "$folder" | tr / _).cpp
+        for file in "$folder"/*.cpp; do
+            case $file in */team_mpi.cpp | */main.cpp) ;; *) echo "#include \"$file\"" ;; esac
+        done >"$unit"
+        echo "$unit"
+    done
+}
+# The flags of this tree for a compiler; nothing if the Makefile refuses it.
+flags_of() {
+    "$make" CXX="$1" CI=true BUILD="$logs/flags_$1" "$logs/flags_$1/flags" >/dev/null 2>&1 &&
+        sed 's/.*\(-std=.*\) baseline.*/\1/' "$logs/flags_$1/flags"
+}
+kernel='autograd/kernels/unit.cpp -Wno-psabi -DPLAINGRAD_KERNELS=kernels_baseline -DPLAINGRAD_SIMD_PLAIN'
+
+thread_safety() {
+    have clang++ '-Wthread-safety' || return
+    # libc++'s mutexes and locks are annotated, so that clang can follow them.
+    libcxx='-stdlib=libc++ -D_LIBCPP_ENABLE_THREAD_SAFETY_ANNOTATIONS'
+    echo '#include <mutex>' | clang++ $libcxx -fsyntax-only -x c++ - 2>/dev/null ||
+        { echo 'tools: -Wthread-safety left out, as libc++ is not installed (make deps-trust)' && return; }
+    # shellcheck disable=SC2046,SC2086  # lists of words
+    for unit in $(grep -rlE 'std::(mutex|atomic)' autograd nn models --include=*.cpp); do
+        clang++ -std=c++20 -I. $libcxx -fsyntax-only -Wthread-safety -Wthread-safety-beta "$unit" 2>&1
+    done >$logs/thread_safety.log
+    echo "figure tools.thread_safety $(count ': (warning|error):' $logs/thread_safety.log) see $logs/thread_safety.log"
+}
+
+tidy() {
+    have clang-tidy clang-tidy || return
+    if at_long; then folders='autograd nn models apps' kernels=autograd/kernels/unit.cpp; else folders='autograd/base nn/checkpoint' kernels=; fi
+    files=$(units $folders)
+    # shellcheck disable=SC2086
+    echo $files $kernels | tr ' ' '\n' | xargs -P 2 -I {} clang-tidy --quiet {} -- -std=c++20 -I. -pthread -mavx2 -mfma \
+        -DPLAINGRAD_KERNELS=kernels_avx2 >$logs/tidy.log 2>$logs/tidy_errors.log
+    echo "figure tools.tidy_units $(echo $files $kernels | wc -w)"
+    # (The same finding in a header is there once for each unit.)
+    findings=$(grep -hE ': (warning|error):' $logs/tidy.log | LC_ALL=C sort -u | tee /dev/stderr | wc -l)
+    echo "figure tools.tidy_findings $findings see $logs/tidy.log"
+}
+
+headers() {
+    "$make" CXX="${CXX:-g++}" -k headers >$logs/headers.log 2>&1
+    echo "figure tools.headers $(find autograd nn models apps tests -name '*.h' | wc -l)"
+    echo "figure tools.headers_failed $(count '\*\*\* .*alone/' $logs/headers.log) see $logs/headers.log"
+}
+
+# Reads everything with a compiler, or, at the long scale, builds it and runs the tests.
+tried_with() {
+    if at_long; then
+        "$make" CXX="$ccache$1" CI=true BUILD="$logs/$1" GRADCHECKS=no PCH=no TESTS='~[chapters]~[bench]~[exercises]~[slow]~[.]' test
+        return
+    fi
+    # shellcheck disable=SC2086
+    flags=$(flags_of "$1") && for unit in $all_units "$kernel"; do "$1" $flags -fsyntax-only $unit || return 1; done
+}
+
+compilers() {
+    tried=0 failed=0
+    all_units=$(if at_long; then units autograd nn models apps; else units autograd nn; fi)
+    for compiler in $(for n in 11 12 13 14 15 16 17; do echo g++-$n; done; for n in 14 15 16 17 18 19 20 21 22 23; do echo clang++-$n; done); do
+        command -v "$compiler" >/dev/null || continue
+        tried=$((tried + 1))
+        if tried_with "$compiler" >"$logs/$compiler.log" 2>&1; then echo "$compiler: good"; else
+            failed=$((failed + 1))
+            echo "$compiler: failed, see $logs/$compiler.log"
+        fi
+    done
+    echo "figure tools.compilers $tried"
+    echo "figure tools.compilers_failed $failed"
+}
+
+# The tests with Catch2 3, which `make deps-trust` builds from its source package.
+catch_3() {
+    [ -e build/catch2/share/pkgconfig/catch2.pc ] || { echo 'tools: Catch2 3 left out, as build/catch2 is not there (make deps-trust)' && return; }
+    PKG_CONFIG_PATH=$PWD/build/catch2/share/pkgconfig "$make" CXX="${CXX:-g++}" BUILD=$logs/catch_3 GRADCHECKS=no PCH=no \
+        TESTS='~[chapters]~[bench]~[exercises]~[slow]~[.]' test >$logs/catch_3.log 2>&1
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' $logs/catch_3.log | tail -n 1)
+    echo "Catch2 3: ${line:-did not build, see $logs/catch_3.log}"
+    echo "figure tools.catch_3_tests $(echo "${line:-0}" | cut -d ' ' -f 1)"
+    echo "figure tools.catch_3_failed $(echo "${line:-0 passed, 1 failed}" | cut -d ' ' -f 3)"
+}
+
+thread_safety
+if [ "$scale" != quick ]; then
+    headers
+    tidy
+    compilers
+    memory_check
+    thread_sanitizer
+    address_sanitizer
+fi
+if at_long; then catch_3; fi
