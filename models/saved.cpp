@@ -144,8 +144,8 @@ Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
     check_file(field.has(kKind), path, ": this file holds tensors, but plaingrad has not saved it; a saved ",
                Model::kKind, " is needed, or a folder that also has the config.json of these tensors");
     const std::string& saved = field.required(kKind);
-    check_file(saved == Model::kKind, path, ": this is a saved ", saved, "; a saved ", Model::kKind,
-               " is needed");
+    check_file(saved == Model::kKind, path, ": this is a saved ", nn::checkpoint::shown_name(saved),
+               "; a saved ", Model::kKind, " is needed");
     int64_t version = kOurVersion;
     field(kVersion, version);
     check_file(version == kOurVersion, path, ": it was saved by a newer version (", version,

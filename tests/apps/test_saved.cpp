@@ -112,6 +112,17 @@ TEST_CASE("saved: a field of a newer version is refused", "[kit][saved]") {
     CHECK(error_of([&] { load_model<LanguageModel>(folder / "newer"); }) ==
           folder / "newer" + ": config.eyes is unknown here: the file was saved by a newer version");
     newer.erase("config.eyes");
+    newer["config.eyes\nears"] = "blue";  // whatever a file calls it, a complaint is one line
+    nn::checkpoint::save(folder / "newer", state_dict(model), newer);
+    CHECK(error_of([&] { load_model<LanguageModel>(folder / "newer"); }) ==
+          folder / "newer" +
+              ": \"config.eyes\\nears\" is unknown here: the file was saved by a newer version");
+    newer.erase("config.eyes\nears");
+    newer["plaingrad.model"] = "two\nlines";
+    nn::checkpoint::save(folder / "kind", state_dict(model), newer);
+    CHECK(error_of([&] { load_model<LanguageModel>(folder / "kind"); }) ==
+          folder / "kind" + ": this is a saved \"two\\nlines\"; a saved language model is needed");
+    newer["plaingrad.model"] = LanguageModel::kKind;
     nn::checkpoint::save(folder / "newer", state_dict(model), newer);
     CHECK(load_model<LanguageModel>(folder / "newer").config.n_layers == model.config.n_layers);
 }
