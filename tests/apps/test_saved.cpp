@@ -7,6 +7,7 @@
 
 #include "models/labeller.h"
 #include "models/pytorch.h"
+#include "nn/checkpoint/safetensors.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
@@ -223,6 +224,33 @@ TEST_CASE("saved: additional metadata cannot override the model's", "[kit][saved
     CHECK_FALSE(all.contains("training.steps"));  // it is not a checkpoint
     models::save(folder / "third", Classifier({.stack = deeper, .classes = 2}, Rng(3)), all);
     CHECK(load_model<Classifier>(folder / "third").config.classes == 2);
+}
+
+TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][saved]") {
+    const Folder folder;
+    const LanguageModel model(small_stack("gpt2"), Rng(1));
+    nn::Training training(nn::parameters(model), {});
+    models::save(folder / "good", model, {}, &training);
+    const nn::checkpoint::SafeTensors good = nn::checkpoint::read(folder / "good");
+    std::vector<nn::checkpoint::StateEntry> entries;
+    for (const nn::checkpoint::Entry& entry : good.entries())
+        entries.push_back({entry.name, good.tensor(entry.name)});
+    // The next step would overflow the largest number.
+    for (const auto& [name, value] :
+         std::vector<std::pair<std::string, std::string>>{{"steps", "9223372036854775807"},
+                                                          {"steps", "-1"},
+                                                          {"worse", "9223372036854775807"},
+                                                          {"worse", "-1"},
+                                                          {"best_step", "1"},
+                                                          {"best_step", "-1"}}) {
+        INFO(name << " " << value);
+        nn::checkpoint::Metadata metadata = good.metadata();
+        metadata["training." + name] = value;
+        nn::checkpoint::write(folder / "bad", entries, metadata);
+        CHECK(contains(error_of([&] { models::load_training(folder / "bad", training); }),
+                       "cannot be those of"));
+    }
+    models::load_training(folder / "good", training);
 }
 
 TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsistent metadata",
