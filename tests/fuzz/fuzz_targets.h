@@ -34,8 +34,8 @@ struct Target {
 const std::vector<Target>& targets();
 
 // Inputs that reach far (tests/fuzz/corpus/TARGET.txt, which `make fuzz-keep` writes), and those that have
-// found a defect (tests/fuzz/found/TARGET.txt). Each is a line, in which a byte that cannot be seen is \xNN, and
-// a backslash is \\.
+// found a defect (tests/fuzz/found/TARGET.txt). Each is a line, in which a byte that cannot be seen is
+// written as \xNN, and a backslash as two.
 std::vector<std::string> kept(const Target& target);
 std::string to_line(const std::string& bytes);
 std::string from_line(const std::string& line);

@@ -65,8 +65,8 @@ void check_pieces(const Bpe& bpe, const std::string& line) {
                "the pieces make another line: ", bpe.apply(line));
 }
 
-// Codes; behind a NUL a vocabulary with the number of times that each piece was seen; and behind another one a
-// line.
+// Codes; behind a NUL a vocabulary with the number of times that each piece was seen; and behind another NUL
+// a line.
 void codes(const std::string& bytes) {
     const Lines parts = parts_of(bytes, '\0');
     Bpe bpe = Bpe::from_codes(parts[0], "codes");
