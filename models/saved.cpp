@@ -29,6 +29,9 @@ constexpr int64_t kOurVersion = 1;
 // so many numbers (16 MiB), or as many as the file.
 constexpr double kComputed = 1 << 22;
 
+// More steps than anyone will make. A file could otherwise have a number that the next step overflows.
+constexpr int64_t kMostSteps = int64_t{1} << 53;
+
 // How many numbers and tensors a file has.
 struct Amount {
     double numbers = 0, tensors = 0;
@@ -146,8 +149,8 @@ Model load_model(const std::string& path, Metadata* extra, const Rng& rng) {
     check_file(field.has(kKind), path, ": this file holds tensors, but plaingrad has not saved it; a saved ",
                Model::kKind, " is needed, or a folder that also has the config.json of these tensors");
     const std::string& saved = field.required(kKind);
-    check_file(saved == Model::kKind, path, ": this is a saved ", saved, "; a saved ", Model::kKind,
-               " is needed");
+    check_file(saved == Model::kKind, path, ": this is a saved ", nn::checkpoint::shown_name(saved),
+               "; a saved ", Model::kKind, " is needed");
     int64_t version = kOurVersion;
     field(kVersion, version);
     check_file(version == kOurVersion, path, ": it was saved by a newer version (", version,
@@ -216,8 +219,12 @@ void load_training(const std::string& path, nn::Training& training) {
     if (of_each.empty())
         of_each.assign(parameters, standing.steps);
     const auto possible = [&](int64_t steps) { return steps >= 0 && steps <= standing.steps; };
-    check_file(of_each.size() == parameters && std::all_of(of_each.begin(), of_each.end(), possible), path,
-               ": training.steps and training.steps_of_each cannot be those of ", parameters, " parameters");
+    check_file(of_each.size() == parameters && std::all_of(of_each.begin(), of_each.end(), possible) &&
+                   standing.steps <= kMostSteps,
+               path, ": training.steps and training.steps_of_each cannot be those of ", parameters,
+               " parameters");
+    check_file(possible(standing.best_step) && possible(standing.worse), path,
+               ": training.best_step and training.worse cannot be those of ", standing.steps, " steps");
     read_optimizer(file, training);
     training.adam.set_steps(standing.steps, std::move(of_each));
     static_cast<nn::Validations&>(training) = standing;

@@ -9,6 +9,7 @@
 #include "models/language_model.h"
 #include "models/masked_language_model.h"
 #include "models/transformer.h"
+#include "nn/checkpoint/json.h"
 #include "nn/checkpoint/metadata.h"
 #include "nn/checkpoint/state_dict.h"
 #include "nn/training.h"
@@ -32,7 +33,8 @@ template <class Config>
 void from_metadata(const Metadata& metadata, Config& config, const std::string& where) {
     const Metadata known = to_metadata(config);
     for (const auto& [name, text] : metadata)
-        nn::checkpoint::check_file(!name.starts_with("config.") || known.contains(name), where, ": ", name,
+        nn::checkpoint::check_file(!name.starts_with("config.") || known.contains(name), where, ": ",
+                                   nn::checkpoint::shown_name(name),
                                    " is unknown here: the file was saved by a newer version");
     const nn::checkpoint::FieldReader read{metadata, "config.", where};
     Config::fields(config, read);

@@ -79,7 +79,7 @@ $(OBJ)/tests/%.o: tests/%.cpp $(OUT)/flags
 TESTED_APPS    := $(filter tests/apps/%,$(TEST_SRC))
 TESTED_BENCHES := $(if $(filter tests/bench/%,$(TEST_SRC)),$(addprefix $(OUT)/bench/,bench_training bench_decoding bench_attention bench_profile bench_blocks bench_generation bench_scaling))
 TESTED_CHAPTERS := $(if $(filter tests/chapters/%,$(TEST_SRC)),$(OUT)/chapters $(PROGRAMS) gradients)
-TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|trust)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
+TESTED_PARTS   := $(if $(TESTED_APPS)$(if $(TEST_SRC),$(shell grep -lE '"(tests/(chapters|figures|fuzz|trust)|apps)/' $(TEST_SRC))),$(PARTS) $(KIT))
 
 $(OUT)/libtests.a: $(SHARED_OBJ) $(OUT)/shared_list
 	$(call say,ar )
@@ -187,15 +187,24 @@ include tests/trust/trust.mk
 # ---- Fuzzing ------------------------------------------------------------------------------------
 
 # clang's libFuzzer under the address sanitizer, in a build of its own. What it finds worth keeping stays in its corpus.
-FUZZ = $(BUILD)/fuzz/asan
-$(OUT)/fuzz: $(OBJ)/tests/fuzz/main.o $(OBJ)/tests/fuzz/readers.o $(LIB)
+# Which branches an input takes is all that is traced: to trace each comparison, too, would take half of the time, and
+# what it would find out are the names that the targets' mutators know. (Warnings are the other builds' concern.)
+FUZZ = $(BUILD)/fuzz/asan/fuzz
+FUZZ_OBJ := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/fuzz/test_%,$(wildcard tests/fuzz/*.cpp)))
+$(OUT)/fuzz: $(FUZZ_OBJ) $(PARTS) $(KIT) $(LIB)
 	$(call say,ld )
-	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
+	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) -fsanitize=fuzzer $(FUZZ_OBJ) $(PARTS) $(KIT) $(LIB) $(LIBS) -o $@
 -include $(OBJ)/tests/fuzz/main.d
-.PHONY: fuzz
-fuzz:  ## the readers of others' files on mutated ones, with clang: SECONDS=10 for each, READER=one of them
-	+@$(MAKE) CXX=clang++ VARIANT=asan BUILD=$(BUILD)/fuzz PCH=no CXXFLAGS=-fsanitize=fuzzer-no-link $(FUZZ)/fuzz
-	@sh tests/tools/fuzz.sh $(FUZZ)/fuzz $(BUILD)/fuzz/corpus $(or $(SECONDS),10) $(READER)
+.PHONY: fuzz fuzz-keep fuzzer
+fuzz: fuzzer  ## what reads files, texts and command lines, on mutated ones, with clang: SECONDS=10 for each, TARGET=one of them
+	@sh tests/tools/fuzz.sh '$(FUZZ)' '$(BUILD)/fuzz/corpus' -1 '$(or $(SECONDS),10)' 0 $(TARGET)
+
+fuzz-keep: fuzzer  ## of what `make fuzz` has found, keeps what reaches far, for `make test`: TARGET=one of them
+	@sh tests/tools/fuzz.sh --keep '$(FUZZ)' '$(BUILD)/fuzz/corpus' $(TARGET)
+
+fuzzer:
+	+@$(MAKE) CXX='$(if $(findstring ccache,$(CXX)),ccache )clang++' VARIANT=asan BUILD='$(BUILD)/fuzz' PCH=no CI= WERROR= \
+	    CXXFLAGS=-fsanitize-coverage=inline-8bit-counters,indirect-calls,pc-table $(FUZZ)
 
 # ---- Exercises ----------------------------------------------------------------------------------
 

@@ -63,8 +63,8 @@ void Bpe::append(std::string_view piece, const char* word_end, std::string& out)
     const auto left = static_cast<std::size_t>(word_end - piece.data());  // how many bytes of the word
     const std::string written = std::string(piece.substr(0, left)).append(piece.size() < left ? kMore : "");
     const Merges::Rule* rule = !allowed_ || allowed_->contains(written) ? nullptr : merges_.maker(piece);
-    if (rule != nullptr) {
-        const std::size_t middle = merges_.symbols.word(rule->left).size();
+    const std::size_t middle = rule == nullptr ? left + 1 : merges_.symbols.word(rule->left).size();
+    if (middle <= left) {  // codes of others may have a rule that splits the mark "</w>" itself
         append(piece.substr(0, middle), word_end, out);
         append(piece.substr(middle), word_end, out);
     } else if (left > 0) {  // "</w>" alone, in version 0.1, has no text

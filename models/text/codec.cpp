@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "autograd/base/check.h"
 #include "models/text/tokenizer.h"
 #include "models/text/unicode.h"
+#include "nn/checkpoint/json.h"
 #include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models::text {
 
-using autograd::check;
 using autograd::Rng;
 using Ids = std::vector<int32_t>;
 using Sides = std::vector<const std::string*>;
@@ -24,7 +23,7 @@ static Sides sides(const ParallelText& text) {
 
 static void check_pieces(const CodecOptions& options, const std::string& where) {
     nn::checkpoint::check_file(options.pieces == "words" || options.pieces == "bytes", where,
-                               ": pieces must be words or bytes: got '", options.pieces, "'");
+                               ": pieces are words or bytes: got ", nn::checkpoint::shown(options.pieces));
 }
 
 Codec Codec::learn(const ParallelText& text, const CodecOptions& options, const std::string& codes,

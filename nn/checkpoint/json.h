@@ -120,5 +120,7 @@ private:
 // may have megabytes.
 std::string quote(std::string_view text);
 std::string shown(std::string_view text, std::size_t most = 100);
+// As it is if it looks like a name of ours, else as `shown`.
+std::string shown_name(std::string_view text);
 
 }  // namespace plaingrad::nn::checkpoint

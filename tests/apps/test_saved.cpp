@@ -7,6 +7,7 @@
 
 #include "models/labeller.h"
 #include "models/pytorch.h"
+#include "nn/checkpoint/safetensors.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
@@ -112,6 +113,17 @@ TEST_CASE("saved: a field of a newer version is refused", "[kit][saved]") {
     CHECK(error_of([&] { load_model<LanguageModel>(folder / "newer"); }) ==
           folder / "newer" + ": config.eyes is unknown here: the file was saved by a newer version");
     newer.erase("config.eyes");
+    newer["config.eyes\nears"] = "blue";  // whatever a file calls it, a complaint is one line
+    nn::checkpoint::save(folder / "newer", state_dict(model), newer);
+    CHECK(error_of([&] { load_model<LanguageModel>(folder / "newer"); }) ==
+          folder / "newer" +
+              ": \"config.eyes\\nears\" is unknown here: the file was saved by a newer version");
+    newer.erase("config.eyes\nears");
+    newer["plaingrad.model"] = "two\nlines";
+    nn::checkpoint::save(folder / "kind", state_dict(model), newer);
+    CHECK(error_of([&] { load_model<LanguageModel>(folder / "kind"); }) ==
+          folder / "kind" + ": this is a saved \"two\\nlines\"; a saved language model is needed");
+    newer["plaingrad.model"] = LanguageModel::kKind;
     nn::checkpoint::save(folder / "newer", state_dict(model), newer);
     CHECK(load_model<LanguageModel>(folder / "newer").config.n_layers == model.config.n_layers);
 }
@@ -212,6 +224,33 @@ TEST_CASE("saved: additional metadata cannot override the model's", "[kit][saved
     CHECK_FALSE(all.contains("training.steps"));  // it is not a checkpoint
     models::save(folder / "third", Classifier({.stack = deeper, .classes = 2}, Rng(3)), all);
     CHECK(load_model<Classifier>(folder / "third").config.classes == 2);
+}
+
+TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][saved]") {
+    const Folder folder;
+    const LanguageModel model(small_stack("gpt2"), Rng(1));
+    nn::Training training(nn::parameters(model), {});
+    models::save(folder / "good", model, {}, &training);
+    const nn::checkpoint::SafeTensors good = nn::checkpoint::read(folder / "good");
+    std::vector<nn::checkpoint::StateEntry> entries;
+    for (const nn::checkpoint::Entry& entry : good.entries())
+        entries.push_back({entry.name, good.tensor(entry.name)});
+    // The next step would overflow the largest number.
+    for (const auto& [name, value] :
+         std::vector<std::pair<std::string, std::string>>{{"steps", "9223372036854775807"},
+                                                          {"steps", "-1"},
+                                                          {"worse", "9223372036854775807"},
+                                                          {"worse", "-1"},
+                                                          {"best_step", "1"},
+                                                          {"best_step", "-1"}}) {
+        INFO(name << " " << value);
+        nn::checkpoint::Metadata metadata = good.metadata();
+        metadata["training." + name] = value;
+        nn::checkpoint::write(folder / "bad", entries, metadata);
+        CHECK(contains(error_of([&] { models::load_training(folder / "bad", training); }),
+                       "cannot be those of"));
+    }
+    models::load_training(folder / "good", training);
 }
 
 TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsistent metadata",

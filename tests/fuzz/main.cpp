@@ -1,48 +1,178 @@
-// The readers under libFuzzer, which is clang's: `make fuzz`. The first argument is the reader's name; with
-// --list as the only one, prints all names; with --seeds FOLDER after a name, writes its seeds there.
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
+// The targets under libFuzzer, which is clang's: `make fuzz`. The first argument is the target's name; --list
+// as the only one prints all names. After a name, --seeds FOLDER writes its seeds and kept inputs there,
+// --dictionary prints its words, and --keep FOLDER prints the shortest inputs of a corpus, one a line.
+#include <sanitizer/allocator_interface.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "autograd/base/parallel.h"
+#include "nn/checkpoint/json.h"
 #include "tests/folder.h"
-#include "tests/fuzz/readers.h"
+#include "tests/fuzz/mutate.h"
 
 namespace {
 
-using plaingrad::fuzz::Reader;
-using plaingrad::fuzz::readers;
+using namespace plaingrad::fuzz;
+using plaingrad::tests::content;
 
-const Reader* chosen = nullptr;
+const Target* chosen = nullptr;
+
+// ---- memory: what is allocated while the target runs, and not freed yet
+
+std::atomic<int64_t> held = 0, most = 0;
+
+void on_malloc(const volatile void*, std::size_t bytes) {
+    const int64_t now = held += static_cast<int64_t>(bytes);
+    for (int64_t before = most; before < now && !most.compare_exchange_weak(before, now);) {
+    }
+}
+void on_free(const volatile void* at) {
+    held -= at == nullptr ? 0 : static_cast<int64_t>(__sanitizer_get_allocated_size(at));
+}
+
+// ---- what a run of the fuzzer tells at its end
+
+int64_t accepted = 0, all = 0, most_memory = 0;
+void tell() {
+    if (all > 0)
+        std::fprintf(stderr, "accepted %lld of %lld, most memory beyond the input %lld\n",
+                     static_cast<long long>(accepted), static_cast<long long>(all),
+                     static_cast<long long>(most_memory));
+}
+
+// ---- without fuzzing
+
+std::vector<std::string> inputs() {
+    std::vector<std::string> inputs = chosen->seeds();
+    for (const std::string& input : kept(*chosen))
+        inputs.push_back(input);
+    return inputs;
+}
 
 void write_seeds(const std::string& folder) {
     int64_t i = 0;
+    for (const std::string& input : inputs())
+        plaingrad::tests::put(folder + "/seed-" + std::to_string(i++), input);
+}
+
+void print_dictionary() {
+    for (const std::string& word : words_of(*chosen))
+        if (word.size() < 60 && !word.empty() && word.find_first_of("\"\\") == word.npos)
+            std::printf("\"%s\"\n", to_line(word).c_str());
+}
+
+// Of a corpus that libFuzzer has merged: as many as make a file of `kMost` bytes.
+void print_kept(const std::string& folder) {
+    constexpr std::size_t kMost = 12'000;
+    std::vector<std::string> lines;
+    for (const auto& file : std::filesystem::directory_iterator(folder))
+        lines.push_back(to_line(content(file.path().string())));
     for (const std::string& seed : chosen->seeds())
-        plaingrad::tests::put(folder + "/seed-" + std::to_string(i++), seed);
+        std::erase(lines, to_line(seed));
+    std::sort(lines.begin(), lines.end(), [](const std::string& a, const std::string& b) {
+        return a.size() != b.size() ? a.size() < b.size() : a < b;
+    });
+    std::size_t bytes = 0;
+    for (const std::string& line : lines)
+        if ((bytes += line.size() + 1) < kMost)
+            std::puts(line.c_str());
+}
+
+bool is_asked(int argc, char** argv, const char* for_what, int arguments) {
+    return argc == 3 + arguments && std::strcmp(argv[2], for_what) == 0;
+}
+
+// Inputs that were accepted, some of the last and some older ones: half of the time, mutations begin from one
+// of them. What is refused reaches new code as well, so libFuzzer's own corpus consists of that for the most
+// part, and its mutations are refused in turn.
+std::vector<std::string> good;
+void remember(const std::string& bytes) {
+    constexpr std::size_t kMost = 200;
+    if (good.size() < kMost)
+        good.push_back(bytes);
+    else if (accepted % 16 == 0)
+        good[static_cast<std::size_t>(accepted / 16) % kMost] = bytes;
 }
 
 }  // namespace
 
+extern "C" std::size_t LLVMFuzzerMutate(uint8_t* data, std::size_t size, std::size_t max_size);
+
+// To merge corpora, libFuzzer starts this program again, without the name: so it is also in the environment.
+constexpr const char* kName = "PLAINGRAD_FUZZ_TARGET";
+
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     const std::string name = *argc > 1 ? (*argv)[1] : "";
-    for (const Reader& reader : readers()) {
+    const char* const inherited = std::getenv(kName);
+    for (const Target& target : targets()) {
         if (name == "--list")
-            std::puts(reader.name);
-        if (name == reader.name)
-            chosen = &reader;
+            std::puts(target.name);
+        if ((inherited == nullptr ? name : inherited) == target.name)
+            chosen = &target;
     }
     if (chosen == nullptr)
         std::exit(name == "--list" ? 0 : 2);
-    if (*argc == 4 && std::strcmp((*argv)[2], "--seeds") == 0) {
+    const bool seeds = is_asked(*argc, *argv, "--seeds", 1), keep = is_asked(*argc, *argv, "--keep", 1),
+               words = is_asked(*argc, *argv, "--dictionary", 0);
+    if (seeds)
         write_seeds((*argv)[3]);
+    if (keep)
+        print_kept((*argv)[3]);
+    if (words)
+        print_dictionary();
+    if (seeds || keep || words)
         std::exit(0);
+    if (inherited == nullptr) {
+        setenv(kName, chosen->name, 1);
+        (*argv)[1] = (*argv)[0];
+        ++*argv;
+        --*argc;
     }
-    (*argv)[1] = (*argv)[0];
-    ++*argv;
-    --*argc;
+    plaingrad::autograd::set_thread_count(1);
+    // Twice, so that what is allocated once, or recycled, is there before memory is measured.
+    for (int round = 0; round < 2; ++round)
+        for (const std::string& seed : chosen->seeds())
+            accepts(*chosen, seed);
+    __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
+    std::atexit(tell);
     return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
-    plaingrad::fuzz::reads(*chosen, std::string(reinterpret_cast<const char*>(data), size));
+    const std::string bytes(reinterpret_cast<const char*>(data), size);
+    const int64_t before = held;
+    most = before;
+    const bool is_good = accepts(*chosen, bytes);
+    const int64_t used = most - before - static_cast<int64_t>(size);
+    ++all;
+    accepted += is_good ? 1 : 0;
+    if (is_good)
+        remember(bytes);
+    most_memory = std::max(most_memory, used);
+    expect(chosen->memory < 0 || used <= chosen->memory, "memory beyond the promise: ", used,
+           " bytes more than the input's ", size);
     return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+    Dice dice(seed);
+    const auto inner = [&](const std::string& bytes) {
+        std::string room = bytes;
+        room.resize(bytes.size() + 64);
+        room.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(room.data()), bytes.size(), room.size()));
+        return room;
+    };
+    std::string begin(reinterpret_cast<const char*>(data), size);
+    if (chosen->form != Form::bytes && !good.empty() && dice.one_in(2))
+        begin = dice.one_of(good);
+    const std::string bytes = mutate(*chosen, begin, inner, dice);
+    const std::size_t length = std::min(bytes.size(), max_size);
+    std::memcpy(data, bytes.data(), length);
+    return length;
 }

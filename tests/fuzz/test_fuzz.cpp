@@ -1,71 +1,70 @@
-// The fuzzer's readers on mutations of good files, with any compiler. `make fuzz` goes deeper.
-#include "autograd/random.h"
+// The fuzzer's targets with any compiler: the inputs that are kept, and mutations of good ones. `make fuzz`
+// goes deeper.
 #include "tests/catch.h"
-#include "tests/fuzz/readers.h"
+#include "tests/fuzz/mutate.h"
 
 using namespace plaingrad;  // NOLINT
 
-namespace {
-
-class Mutator {
-public:
-    std::string operator()(std::string bytes) {
-        for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
-            bytes += bytes.empty() ? " " : "";
-            const std::size_t at = below(bytes.size()), length = below(16);
-            switch (below(6)) {
-                case 0:
-                    bytes[at] = static_cast<char>(below(256));
-                    break;
-                case 1:
-                    bytes[at] = kPieces[below(kPieces.size())];
-                    break;
-                case 2:
-                    bytes.erase(at, length);
-                    break;
-                case 3:
-                    bytes.insert(at, 1, kPieces[below(kPieces.size())]);
-                    break;
-                case 4:
-                    bytes.insert(at, "\\n");  // which becomes a line break in a name
-                    break;
-                default:
-                    bytes.insert(below(bytes.size()), bytes.substr(at, length));
-                    break;
-            }
-        }
-        return bytes;
-    }
-
-private:
-    std::size_t below(std::size_t n) {
-        return static_cast<std::size_t>(rng_.uniform(i_++) * static_cast<double>(n));
-    }
-
-    const std::string kPieces = "{}[]\",:\\u0eE+-.19tfn \n\x80\xc3";
-    autograd::Rng rng_{1};
-    uint64_t i_ = 0;
-};
-
-}  // namespace
-
-TEST_CASE("fuzz: every reader takes its seeds, and mutations of them or complains in one line", "[fuzz]") {
-    constexpr int kRounds = 300;
-    for (const fuzz::Reader& reader : fuzz::readers()) {
-        INFO(reader.name);
-        const std::vector<std::string> seeds = reader.seeds();
-        REQUIRE(!seeds.empty());
-        Mutator mutated;
-        int refused = 0;
-        for (const std::string& seed : seeds) {
-            CHECK(fuzz::reads(reader, seed));
+TEST_CASE("fuzz: every target takes its seeds", "[fuzz]") {
+    for (const fuzz::Target& target : fuzz::targets())
+        for (const std::string& seed : target.seeds()) {
+            INFO(target.name << ": " << fuzz::to_line(seed));
+            CHECK(fuzz::accepts(target, seed));
             for (std::size_t part = 0; part < 8; ++part)
-                fuzz::reads(reader, seed.substr(0, seed.size() * part / 8));
+                fuzz::accepts(target, seed.substr(0, seed.size() * part / 8));
         }
-        for (int round = 0; round < kRounds; ++round)
-            refused +=
-                fuzz::reads(reader, mutated(seeds[static_cast<std::size_t>(round) % seeds.size()])) ? 0 : 1;
-        CHECK(refused > 0);
-        CHECK(refused < kRounds);
+}
+
+TEST_CASE("fuzz: inputs that are kept are accepted, or refused in one line", "[fuzz]") {
+    for (const fuzz::Target& target : fuzz::targets()) {
+        const std::vector<std::string> inputs = fuzz::kept(target);
+        INFO(target.name);
+        CHECK(!inputs.empty());
+        for (const std::string& input : inputs) {
+            INFO(fuzz::to_line(input));
+            CHECK_NOTHROW(fuzz::accepts(target, input));
+        }
     }
+}
+
+TEST_CASE("fuzz: mutated seeds are accepted, or refused in one line, and enough are accepted", "[fuzz]") {
+    constexpr int kRounds = 200;
+    for (const fuzz::Target& target : fuzz::targets()) {
+        INFO(target.name);
+        const std::vector<std::string> seeds = target.seeds();
+        REQUIRE(!seeds.empty());
+        fuzz::Dice dice(1);
+        const auto inner = [&](const std::string& bytes) { return fuzz::mutate_bytes(bytes, dice); };
+        int accepted = 0;
+        for (int round = 0; round < kRounds; ++round) {
+            const std::string input = fuzz::mutate(target, dice.one_of(seeds), inner, dice);
+            INFO(fuzz::to_line(input));
+            bool is_accepted = false;
+            CHECK_NOTHROW(is_accepted = fuzz::accepts(target, input));
+            accepted += is_accepted ? 1 : 0;
+        }
+        // A mutator that keeps nothing of a file's structure would have none of them accepted.
+        CHECK(accepted >= kRounds / 100);
+    }
+}
+
+TEST_CASE("fuzz: an input is one line of text, and becomes the same bytes again", "[fuzz]") {
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte)
+        all += static_cast<char>(byte);
+    CHECK(fuzz::to_line("a\\\n") == "a\\\\\\x0a");
+    CHECK(fuzz::to_line(all).find('\n') == std::string::npos);
+    CHECK(fuzz::from_line(fuzz::to_line(all)) == all);
+}
+
+TEST_CASE("fuzz: a target that throws something else than its refusal has a defect", "[fuzz]") {
+    const auto seeds = [] { return std::vector<std::string>{}; };
+    fuzz::Target target = {"x", [](const std::string&) { throw autograd::Error("two\nlines"); }, seeds};
+    CHECK_THROWS_AS(fuzz::accepts(target, ""), fuzz::Defect);
+    target.run = [](const std::string&) { throw autograd::Error("one line"); };
+    CHECK(!fuzz::accepts(target, ""));
+    target.refusal = fuzz::Refusal::file_error;
+    CHECK_THROWS_AS(fuzz::accepts(target, ""), fuzz::Defect);
+    target.run = [](const std::string&) { throw std::runtime_error("no Error"); };
+    CHECK_THROWS_AS(fuzz::accepts(target, ""), std::runtime_error);
 }

@@ -1,20 +1,44 @@
 #!/bin/sh
-# Runs clang's fuzzer on each reader of files (tests/fuzz), or on those that are named, for some seconds each.
+# Runs clang's fuzzer on each target (tests/fuzz), or on those that are named, until it has made so many inputs or so
+# many seconds have passed. What it finds new stays in the target's corpus.
 #
-# usage: fuzz.sh FUZZER CORPUS SECONDS [READER...]
-set -eu
-fuzzer=$1 corpus=$2 seconds=$3
-shift 3
+# usage: fuzz.sh FUZZER CORPUS RUNS SECONDS SEED [TARGET...]      RUNS -1: any number; SEED 0: another one each time
+#        fuzz.sh --keep FUZZER CORPUS [TARGET]       writes the shortest inputs that reach all that the corpus does
+#                                                      to tests/fuzz/corpus, to be replayed by `make test`
+# exit status: 0 if nothing was found; the log is CORPUS/TARGET.log, and what was found CORPUS/TARGET-*
+set -u
+keep=
+[ "$1" != --keep ] || { keep=1 && shift && set -- "$1" "$2" 0 0 0 ${3:+"$3"}; }
+fuzzer=$1 corpus=$2 runs=$3 seconds=$4 seed=$5
+shift 5
 [ $# -gt 0 ] || set -- $("$fuzzer" --list)
-for reader; do
-    mkdir -p "$corpus/$reader"
-    "$fuzzer" "$reader" --seeds "$corpus/$reader"
-    printf '%-12s ' "$reader"
-    # No input may take a second, or memory beyond what its bytes explain.
-    if ! "$fuzzer" "$reader" -max_total_time="$seconds" -timeout=5 -malloc_limit_mb=256 -print_final_stats=1 \
-        -artifact_prefix="$corpus/crash-$reader-" "$corpus/$reader" >"$corpus/log" 2>&1; then
-        tail -n 40 "$corpus/log"
-        exit 1
+# Targets that read files write these first: into memory, if there is a folder for that.
+if [ -w /dev/shm ]; then TMPDIR=/dev/shm; export TMPDIR; fi
+# Leaks are looked for at the end. A short trace of each allocation is enough to find it, and takes less time.
+ASAN_OPTIONS=malloc_context_size=5:quarantine_size_mb=16
+export ASAN_OPTIONS
+failed=0
+for target; do
+    if [ -n "$keep" ]; then
+        rm -rf "$corpus/$target.merged" && mkdir -p "$corpus/$target.merged" "$corpus/$target"
+        "$fuzzer" "$target" --seeds "$corpus/$target"
+        "$fuzzer" "$target" -merge=1 -max_len=4096 -detect_leaks=0 "$corpus/$target.merged" "$corpus/$target" \
+            >"$corpus/$target.log" 2>&1 || failed=1
+        "$fuzzer" "$target" --keep "$corpus/$target.merged" >"tests/fuzz/corpus/$target.txt"
+        continue
     fi
-    sed -n 's/^stat::number_of_executed_units: *//p' "$corpus/log" | sed 's/$/ inputs, nothing found/'
+    mkdir -p "$corpus/$target"
+    "$fuzzer" "$target" --seeds "$corpus/$target"
+    "$fuzzer" "$target" --dictionary >"$corpus/$target.words"
+    [ -s "$corpus/$target.words" ] || echo '" "' >"$corpus/$target.words"
+    # No input may take five seconds, or memory at once that its bytes do not explain.
+    "$fuzzer" "$target" -runs="$runs" -max_total_time="$seconds" -seed="$seed" -timeout=5 -malloc_limit_mb=64 \
+        -detect_leaks=0 -entropic=0 -print_final_stats=1 -dict="$corpus/$target.words" -artifact_prefix="$corpus/$target-" \
+        "$corpus/$target" >"$corpus/$target.log" 2>&1
+    status=$?
+    inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$corpus/$target.log")
+    echo "$target ${inputs:-0} inputs, $(sed -n 's/^accepted/accepted/p' "$corpus/$target.log")$([ $status = 0 ] ||
+        echo ": found something, $corpus/$target.log")"
+    [ $status = 0 ] || failed=1
 done
+exit $failed

@@ -136,6 +136,11 @@ TEST_CASE("bpe: pieces that are missing from the vocabulary, or too rare, are sp
     two_ways.allow_only("bc@@ 1\n", 1, "v");
     CHECK(two_ways.apply("abcd") == "a@@ b@@ c@@ d");
 
+    // A rule of others may join parts of the mark "</w>", which belong to no piece.
+    Bpe in_mark = with_codes("a b</w>\nb< /w>\n");
+    in_mark.allow_only("x 1\n", 1, "v");
+    CHECK(in_mark.apply("ab b") == "a@@ b b");
+
     const auto complaint = [&](const std::string& text) {
         try {
             bpe.allow_only(text, 1, "v");

@@ -81,7 +81,7 @@ TEST_CASE("codec: pieces are words or bytes, and nothing else", "[text][codec]")
     nn::checkpoint::Metadata metadata = learn(text, {.merges = 2}).metadata();
     metadata.at("translate.pieces") = "syllables";
     CHECK_THROWS_WITH(Codec::from_metadata(metadata, "file"),
-                      "file: pieces must be words or bytes: got 'syllables'");
+                      "file: pieces are words or bytes: got \"syllables\"");
     metadata.erase("translate.pieces");  // older files lack it: words
     CHECK_FALSE(Codec::from_metadata(metadata, "file").is_bytes());
 }

@@ -1,0 +1,105 @@
+// Files of weights: JSON and header alone, saved models of each kind.
+#include "models/presets.h"
+#include "models/saved.h"
+#include "nn/checkpoint/json.h"
+#include "nn/checkpoint/safetensors.h"
+#include "tests/folder.h"
+#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/small_models.h"
+
+namespace plaingrad::fuzz {
+namespace {
+
+using namespace models;
+using nn::checkpoint::SafeTensors;
+
+// What a reader skips is read twice: the text that `skip` returns is JSON of the same bytes.
+void json(const std::string& bytes) {
+    nn::checkpoint::JsonReader reader(bytes, "f.json");
+    reader.skip();
+    reader.end();
+}
+
+void safetensors(const std::string& bytes) {
+    const SafeTensors file(bytes, "f.safetensors");
+    int64_t read = 0;
+    for (const nn::checkpoint::Entry& entry : file.entries()) {
+        expect(file.find(entry.name) == &entry, "an entry is not found by its name");
+        if (SafeTensors::is_real(entry) && entry.shape.size() <= Shape::kMaxRank)
+            read += file.tensor(entry.name).numel();
+    }
+    expect(read <= std::ssize(bytes), "more numbers than bytes");
+}
+
+// What was loaded computes: a size that the file promised and the weights lack would be read out of bounds.
+const Tokens kText(1, 2, {1, 2});
+void use(const LanguageModel& model) { model(kText, Mode::eval()); }
+void use(const MaskedLanguageModel& model) { model(kText, Mode::eval()); }
+void use(const Classifier& model) { model(kText, Mode::eval()); }
+void use(const Transformer& model) { model(kText, kText, Mode::eval()); }
+
+// A configuration that fits its weights may still not fit this text.
+template <class Model>
+void load(const std::string& path) {
+    const Model model = load_model<Model>(path);
+    const autograd::NoGrad no_grad;
+    const StackConfig stack = [&] {
+        if constexpr (std::is_same_v<Model, Transformer>)
+            return decoder_stack(model.config);
+        else
+            return stack_of(model.config);
+    }();
+    if (stack.vocabulary > 2 && stack.max_length >= 2 && stack.specials.pad != 1 && stack.specials.pad != 2)
+        use(model);
+}
+
+// The kind of model is the file's own word, so that all four are read.
+void checkpoint(const std::string& bytes) {
+    static const tests::Folder folder;
+    const std::string path = folder.write("model.safetensors", bytes);
+    const nn::checkpoint::Metadata metadata = nn::checkpoint::read(path).metadata();
+    const auto kind = metadata.find("plaingrad.model");
+    const std::string name = kind == metadata.end() ? "" : kind->second;
+    if (name == Transformer::kKind)
+        load<Transformer>(path);
+    else if (name == Classifier::kKind)
+        load<Classifier>(path);
+    else if (name == MaskedLanguageModel::kKind)
+        load<MaskedLanguageModel>(path);
+    else
+        load<LanguageModel>(path);
+}
+
+std::vector<std::string> json_seeds() {
+    return {R"({"n": 768, "eps": -1.5e-05, "a": [true, null, {}], "s": "\u00e9\ud83d\ude00\n"})"};
+}
+std::vector<std::string> checkpoint_seeds() {
+    return {saved(small_language_model()), saved(small_masked_language_model()), saved(small_classifier()),
+            saved(small_transformer())};
+}
+std::vector<std::string> safetensors_seeds() {
+    return {R"({"a":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"b":{"dtype":"I64","shape":[],)"
+            R"("data_offsets":[4,12]},"__metadata__":{"epoch":"3"}})"};
+}
+// Adds the length of the header, and the numbers.
+std::vector<std::string> header_seeds() {
+    std::vector<std::string> all = {checkpoint_seeds()[2]};
+    for (const std::string& header : safetensors_seeds()) {
+        std::string bytes(8, '\0');
+        bytes[0] = static_cast<char>(header.size());
+        all.push_back(bytes + header + std::string(12, '\x3c'));
+    }
+    return all;
+}
+
+}  // namespace
+
+void add_checkpoints(std::vector<Target>& all) {
+    all.push_back({"json", json, json_seeds, Form::json, Refusal::file_error, kMiB});
+    all.push_back({"safetensors", safetensors, header_seeds, Form::safetensors, Refusal::file_error, kMiB});
+    // The tables of sinusoids, which are computed, may have 16 MiB for each stack (models/saved.cpp).
+    all.push_back({"checkpoint", checkpoint, checkpoint_seeds, Form::safetensors, Refusal::file_error,
+                   kMiB + 2 * 16 * kMiB});
+}
+
+}  // namespace plaingrad::fuzz

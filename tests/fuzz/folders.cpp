@@ -1,0 +1,196 @@
+// What comes in folders from Hugging Face.
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "models/hugging_face.h"
+#include "models/hugging_face/generation.h"
+#include "models/hugging_face/stack.h"
+#include "models/hugging_face/weights.h"
+#include "tests/folder.h"
+#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/json_tree.h"
+#include "tests/fuzz/small_models.h"
+
+namespace plaingrad::fuzz {
+namespace {
+
+using namespace models;
+using tests::content;
+using tests::Folder;
+
+// What was read can be written, and what was written is read again.
+void config(const std::string& bytes) {
+    static const Folder folder;
+    const hugging_face::Config c = hugging_face::read_config(folder.write("config.json", bytes));
+    check_config(hugging_face::stack(c));
+    hugging_face::write_config(folder / "written.json", c);
+    hugging_face::read_config(folder / "written.json");
+}
+
+void generation(const std::string& bytes) {
+    static const Folder folder;
+    folder.write("generation_config.json", bytes);
+    hugging_face::read_generation(folder.path, 50, {});
+}
+
+void index(const std::string& bytes) {
+    static const Folder folder;
+    static const std::string weights = folder.write("a.safetensors", "");
+    folder.write("model.safetensors.index.json", bytes);
+    hugging_face::weight_files(folder.path);
+}
+
+// A folder of a small GPT-2.
+const Folder& gpt2_folder() {
+    static const Folder folder;
+    if (!std::filesystem::exists(folder / "config.json")) {
+        const LanguageModel model(small_stack(gpt2()), Rng(1));
+        save_hugging_face(folder.path, model,
+                          hugging_face::config_of(model.config, hugging_face::Family::gpt2,
+                                                  hugging_face::Head::language_model));
+    }
+    return folder;
+}
+// Its weights are these bytes.
+void weights(const std::string& bytes) {
+    gpt2_folder().write("model.safetensors", bytes);
+    const auto model = load_hugging_face<LanguageModel>(hugging_face::Folder(gpt2_folder().path));
+    const autograd::NoGrad no_grad;
+    model(Tokens(1, 2, {1, 2}), Mode::eval());
+}
+std::vector<std::string> weights_seeds() {
+    static const std::string seed = content(gpt2_folder() / "model.safetensors");
+    return {seed};
+}
+
+// A stream writes what `decode` returns, but for runs of bytes that are no UTF-8, which the two cut in
+// different places.
+void use(const text::PretrainedTokenizer& tokenizer) {
+    const std::vector<int32_t> ids = tokenizer.encode("Ab 12\xc3\xa9 \xff<s>[MASK]");
+    text::PretrainedTokenizer::Stream stream(tokenizer);
+    for (const int32_t id : ids) {
+        expect(id >= 0 && id < tokenizer.size(), "an id beyond the vocabulary: ", id);
+        stream.add(id);
+    }
+    stream.finish();
+    tokenizer.decode(ids);
+    tokenizer.encode_pair("a b", "c");
+}
+void tokenizer(const std::string& bytes) {
+    static const Folder folder;
+    folder.write("tokenizer.json", bytes);
+    use(text::PretrainedTokenizer::open(folder.path));
+}
+void vocab_txt(const std::string& bytes) {
+    static const Folder folder;
+    folder.write("vocab.txt", bytes);
+    use(text::PretrainedTokenizer::open(folder.path));
+}
+// vocab.json and merges.txt, as one object: {"vocab":{"a":0},"merges":"a b\n"}.
+void merges_txt(const std::string& bytes) {
+    static const Folder folder;
+    std::optional<Json> tree = parse_json(bytes);
+    Json *const vocabulary = tree ? tree->find("vocab") : nullptr,
+                *merges = tree ? tree->find("merges") : nullptr;
+    autograd::check(vocabulary != nullptr && merges != nullptr && merges->is_string(), "not two files");
+    folder.write("vocab.json", to_text(*vocabulary));
+    folder.write("merges.txt", merges->string());
+    use(text::PretrainedTokenizer::open(folder.path));
+}
+
+std::vector<std::string> golden(const std::string& of, const std::string& file) {
+    std::vector<std::string> all;
+    for (const auto& kind : std::filesystem::directory_iterator("tests/golden/" + of))
+        if (std::filesystem::exists(kind.path() / file))
+            all.push_back(content((kind.path() / file).string()));
+    std::sort(all.begin(), all.end());
+    return all;
+}
+std::vector<std::string> config_seeds() {
+    std::vector<std::string> all = golden("hugging_face", "config.json");
+    all.push_back(
+        R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"vocab_size":32,"hidden_size":8,)"
+        R"("num_hidden_layers":1,"num_attention_heads":2,"num_key_value_heads":1,"eos_token_id":[1,2],)"
+        R"("rope_scaling":{"rope_type":"llama3","factor":8.0,"low_freq_factor":1.0,)"
+        R"("high_freq_factor":4.0,"original_max_position_embeddings":64},"bos_token_id":1})");
+    return all;
+}
+std::vector<std::string> generation_seeds() {
+    std::vector<std::string> all = golden("hugging_face", "generation_config.json");
+    all.push_back(R"({"do_sample":true,"temperature":0.7,"top_k":5,"top_p":0.9,"eos_token_id":[0]})");
+    return all;
+}
+std::vector<std::string> index_seeds() {
+    return {R"({"metadata":{"total_size":8},"weight_map":{"a":"a.safetensors"}})"};
+}
+
+void replace_numbers(Json& tree, const std::map<std::string, std::string>& by) {
+    if (const auto found = by.find(tree.text); found != by.end())
+        tree.text = found->second;
+    for (Json& item : tree.items)
+        replace_numbers(item, by);
+}
+// The same tokenizer with few pieces, which is read ten times as fast: the merges of others, and the ids of
+// added tokens behind them, change with them.
+std::string with_few_pieces(const std::string& bytes) {
+    constexpr std::size_t kPieces = 60;
+    Json tree = parse_json(bytes).value();
+    Json& model = *tree.find("model");
+    Json& vocabulary = *model.find("vocab");
+    std::set<std::string> known(vocabulary.keys.begin(), vocabulary.keys.begin() + kPieces);
+    vocabulary.keys.resize(kPieces);
+    vocabulary.items.resize(kPieces);
+    if (Json* const merges = model.find("merges"))
+        std::erase_if(merges->items, [&](const Json& rule) {
+            const std::string two =
+                rule.is_string() ? rule.string() : rule.items[0].string() + " " + rule.items[1].string();
+            const std::size_t space = two.find(' ');
+            const std::string left = two.substr(0, space), right = two.substr(space + 1);
+            return !known.contains(left) || !known.contains(right) || !known.contains(left + right);
+        });
+    std::map<std::string, std::string> ids;
+    for (Json& token : tree.find("added_tokens")->items)
+        if (!known.contains(token.find("content")->string()))
+            ids[token.find("id")->text] = std::to_string(kPieces + ids.size());
+    replace_numbers(*tree.find("added_tokens"), ids);
+    replace_numbers(*tree.find("post_processor"), ids);
+    return to_text(tree);
+}
+std::vector<std::string> tokenizer_seeds() {
+    static const std::vector<std::string> all = [] {
+        std::vector<std::string> seeds = golden("tokenizers", "tokenizer.json");
+        for (std::string& seed : seeds)
+            try {
+                const std::string few = with_few_pieces(seed);
+                tokenizer(few);
+                seed = few;
+            } catch (const autograd::Error&) {  // a piece for each byte is needed: it stays as it is
+            }
+        return seeds;
+    }();
+    return all;
+}
+std::vector<std::string> vocab_txt_seeds() {
+    return {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n1\n##2\n"};
+}
+std::vector<std::string> merges_txt_seeds() {
+    return {
+        R"({"vocab":{"a":0,"b":1,"1":2,"2":3,"ab":4,"<|endoftext|>":5},"merges":"#version: 0.2\na b\n"})"};
+}
+
+}  // namespace
+
+void add_folders(std::vector<Target>& all) {
+    const auto file_error = Refusal::file_error;
+    all.push_back({"config", config, config_seeds, Form::json, file_error, kMiB});
+    all.push_back({"generation", generation, generation_seeds, Form::json, file_error, kMiB});
+    all.push_back({"index", index, index_seeds, Form::json, file_error, kMiB});
+    all.push_back({"weights", weights, weights_seeds, Form::safetensors, file_error, kMiB});
+    all.push_back({"tokenizer", tokenizer, tokenizer_seeds, Form::json, file_error});
+    // The lines of both are read as a text's, which need not come from a file.
+    all.push_back({"vocab_txt", vocab_txt, vocab_txt_seeds});
+    all.push_back({"merges_txt", merges_txt, merges_txt_seeds, Form::json});
+}
+
+}  // namespace plaingrad::fuzz

@@ -1,0 +1,84 @@
+#include "tests/fuzz/json_tree.h"
+
+#include <algorithm>
+
+#include "models/text/lines.h"
+#include "nn/checkpoint/json.h"
+
+namespace plaingrad::fuzz {
+namespace {
+
+using nn::checkpoint::JsonReader;
+
+Json read(JsonReader& json, int levels) {
+    json.require(levels > 0, "too deep");
+    Json tree;
+    switch (json.kind()) {
+        case JsonReader::Kind::object:
+            tree.kind = Json::Kind::object;
+            json.object([&](std::string_view key) {
+                tree.keys.emplace_back(key);
+                tree.items.push_back(read(json, levels - 1));
+            });
+            break;
+        case JsonReader::Kind::array:
+            tree.kind = Json::Kind::array;
+            json.array([&] { tree.items.push_back(read(json, levels - 1)); });
+            break;
+        case JsonReader::Kind::string:
+            tree.set_string(std::string(json.string()));
+            break;
+        default:
+            tree.text = json.skip();
+    }
+    return tree;
+}
+
+void write(const Json& tree, std::string& out) {
+    if (tree.kind == Json::Kind::single) {
+        out += tree.text;
+        return;
+    }
+    const bool is_object = tree.kind == Json::Kind::object;
+    out += is_object ? '{' : '[';
+    for (std::size_t i = 0; i < tree.items.size(); ++i) {
+        out += i > 0 ? "," : "";
+        if (is_object)
+            out += nn::checkpoint::quote(tree.keys[i]) + ":";
+        write(tree.items[i], out);
+    }
+    out += is_object ? '}' : ']';
+}
+
+}  // namespace
+
+std::string Json::string() const { return std::string(JsonReader(text, "").string()); }
+
+void Json::set_string(const std::string& to) {
+    int64_t replaced = 0;
+    *this = {.text = nn::checkpoint::quote(models::text::replace_invalid_utf8(to, replaced))};
+}
+
+Json* Json::find(const std::string& key) {
+    const auto place = std::find(keys.begin(), keys.end(), key);
+    return place == keys.end() ? nullptr : &items[static_cast<std::size_t>(place - keys.begin())];
+}
+
+std::optional<Json> parse_json(const std::string& text) {
+    try {
+        JsonReader json(text, "");
+        Json tree = read(json, 100);
+        json.end();
+        return tree;
+    } catch (const autograd::Error&) {
+        return {};
+    }
+}
+
+std::string to_text(const Json& tree) {
+    std::string out;
+    write(tree, out);
+    return out;
+}
+
+}  // namespace plaingrad::fuzz

@@ -1,0 +1,42 @@
+// Mutations that keep what a reader checks first: JSON stays JSON, and the header of a safetensors file keeps
+// its length, and half of the time its offsets. Without them, nearly every mutation would be refused at the
+// same first line, and what lies behind would never be reached.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "autograd/random.h"
+#include "tests/fuzz/fuzz_targets.h"
+
+namespace plaingrad::fuzz {
+
+// Random numbers in turn.
+class Dice {
+public:
+    explicit Dice(uint64_t seed) : rng_(seed) {}
+    std::size_t below(std::size_t n) {
+        return static_cast<std::size_t>(rng_.below(i_++, static_cast<int64_t>(n)));
+    }
+    bool one_in(std::size_t n) { return below(n) == 0; }
+    template <class List>
+    auto& one_of(List& list) {
+        return list[below(list.size())];
+    }
+
+private:
+    autograd::Rng rng_;
+    uint64_t i_ = 0;
+};
+
+// Changes some bytes: the fuzzer's own mutations, or `mutate_bytes`.
+using MutateBytes = std::function<std::string(const std::string& bytes)>;
+std::string mutate_bytes(std::string bytes, Dice& dice);
+
+// By the target's form. Words for names and values are those of its seeds.
+std::string mutate(const Target& target, const std::string& bytes, const MutateBytes& inner, Dice& dice);
+
+// All strings in the JSON of a target's seeds, keys and values.
+const std::vector<std::string>& words_of(const Target& target);
+
+}  // namespace plaingrad::fuzz

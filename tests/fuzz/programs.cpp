@@ -1,0 +1,217 @@
+// The command lines of programs, the runs that they resume, and the pages that they write about runs.
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <sstream>
+
+#include "apps/kit/json.h"
+#include "apps/kit/options.h"
+#include "apps/kit/page.h"
+#include "apps/kit/recorder.h"
+#include "apps/programs/char_lm/options.h"
+#include "apps/programs/classify/options.h"
+#include "apps/programs/fill/train.h"
+#include "apps/programs/generate/train.h"
+#include "apps/programs/translate/options.h"
+#include "models/text/lines.h"
+#include "nn/checkpoint/json.h"
+#include "nn/checkpoint/safetensors.h"
+#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/small_models.h"
+
+namespace plaingrad::fuzz {
+namespace {
+
+using kit::Options;
+using Words = std::vector<std::string>;
+
+// ---- command lines
+
+// Two options act at once, on the whole process or on a file, and so are left out.
+bool is_left_out(const std::string& word) {
+    return word.starts_with("--threads") || word == "--report" || word.starts_with("--report=");
+}
+
+template <class Settings>
+void parse(const std::string& program, void (*add_rows)(Options&, Settings&), Words words) {
+    Settings settings, resumed;
+    Options options({program, "learns"}), again({program, "learns"});
+    add_rows(options, settings);
+    add_rows(again, resumed);
+    words.insert(words.begin(), program);
+    std::vector<char*> argv;
+    for (std::string& word : words)
+        argv.push_back(word.data());
+    options.parse(static_cast<int>(argv.size()), argv.data());
+    // What a checkpoint keeps of the settings gives these settings again.
+    const std::string kept = options.kept();
+    again.resume(kept, "last.safetensors");
+    expect(again.kept() == kept, "resumed with other settings: ", again.kept());
+}
+
+// The first byte chooses the program, 0 to 4, and each line is a word.
+void command_line(const std::string& bytes) {
+    std::ostringstream help;  // which --help prints
+    struct Output {
+        std::streambuf* const own;
+        ~Output() { std::cout.rdbuf(own); }
+    } const output = {std::cout.rdbuf(help.rdbuf())};
+    std::istringstream lines(bytes.substr(std::min<std::size_t>(1, bytes.size())));
+    Words words;
+    for (std::string line; std::getline(lines, line);)
+        if (!is_left_out(line))
+            words.push_back(line.substr(0, line.find('\0')));  // as a system hands it over
+    try {
+        switch (bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0] - '0') % 5) {
+            case 1:
+                return parse("translate train", translate::add_train_options, words);
+            case 2:
+                return parse("classify train", classify::add_train_options, words);
+            case 3:
+                return parse("generate train", generate::add_train_options, words);
+            case 4:
+                return parse("fill train", fill::add_train_options, words);
+            default:
+                return parse("char_lm train", char_lm::add_train_options, words);
+        }
+    } catch (const kit::UsageError& wrong) {
+        throw autograd::Error(wrong.what());
+    } catch (const kit::Ended& ended) {
+        expect(ended.status == 0 && !help.str().empty(), "it ended without a word");
+    }
+}
+
+// ---- a run that is resumed
+
+models::Metadata kept_settings() {
+    char_lm::Settings settings;
+    Options options({"char_lm train", "learns"});
+    char_lm::add_train_options(options, settings);
+    std::string words[] = {"char_lm", "a.txt", "--steps=9"};
+    char* argv[] = {words[0].data(), words[1].data(), words[2].data()};
+    options.parse(3, argv);
+    return {{"char_lm.arguments", options.kept()}, {"char_lm.data", "1 texts, 5"}, {"char_lm.loss", "1.5"}};
+}
+
+// As models::Run does: settings, weights, the optimizer's state. Then a step, from whatever was read.
+void resume(const std::string& bytes) {
+    static const tests::Folder folder;
+    const std::string path = folder.write("last.safetensors", bytes);
+    const nn::checkpoint::Metadata metadata = nn::checkpoint::read(path).metadata();
+    const nn::checkpoint::FieldReader read{metadata, "char_lm.", path};
+    char_lm::Settings settings;
+    Options options({"char_lm train", "learns"});
+    char_lm::add_train_options(options, settings);
+    options.resume(read.required("arguments"), path);
+    double loss = 0;
+    read("loss", loss);
+    const auto model = models::load_model<models::LanguageModel>(path);
+    nn::Training training(nn::parameters(model), {});
+    models::load_training(path, training);
+    expect(training.adam.steps() >= 0, "a run of ", training.adam.steps(), " steps");
+    for (const nn::NamedParameter& p : training.adam.parameters())
+        sum(p.tensor).backward();
+    training.adam.step(1e-3);
+}
+
+std::vector<std::string> resume_seeds() {
+    const models::LanguageModel model = small_language_model();
+    nn::Training training(nn::parameters(model), {});
+    for (const nn::NamedParameter& p : training.adam.parameters())
+        sum(p.tensor).backward();
+    training.adam.step(1e-3);
+    return {saved(model, kept_settings(), &training)};
+}
+
+// ---- pages
+
+std::string as_utf8(const std::string& text) {
+    int64_t replaced = 0;
+    return models::text::replace_invalid_utf8(text, replaced);
+}
+
+void check_lines_of_json(const std::string& lines) {
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);) {
+        nn::checkpoint::JsonReader json(line, "report.jsonl");
+        json.skip();
+        json.end();
+    }
+}
+
+// Of a page without runs: what comes before the data, and after it.
+struct Frame {
+    std::string before, after;
+    Frame() {
+        const std::string empty = kit::html_page("", {});
+        const std::string data = "[\"\",0,[]]";
+        const std::size_t at = empty.find(data);
+        before = empty.substr(0, at);
+        after = empty.substr(at + data.size());
+    }
+};
+
+// Whatever a run's texts say, the page is the frame and one piece of JSON without "<", which ends nothing,
+// and which a browser reads as these texts.
+void check_page(const std::string& title, const kit::PageRun& run) {
+    static const Frame frame;
+    const std::string page = kit::html_page(title, {run}, 5);
+    expect(page.starts_with(frame.before) && page.ends_with(frame.after), "a text changes the page");
+    const std::string data =
+        page.substr(frame.before.size(), page.size() - frame.before.size() - frame.after.size());
+    expect(data.find('<') == data.npos, "a text can end the data: ", data);
+    std::vector<std::string> texts;
+    nn::checkpoint::JsonReader json(data, "page");
+    json.array([&] {
+        if (json.kind() == nn::checkpoint::JsonReader::Kind::string)
+            texts.emplace_back(json.string());
+        else if (json.kind() == nn::checkpoint::JsonReader::Kind::number)
+            expect(json.count() == 5, "another time to load it again");
+        else
+            json.array([&] { json.array([&] { texts.emplace_back(json.string()); }); });
+    });
+    json.end();
+    const bool is_whole = std::count(run.log.begin(), run.log.end(), '\n') < 3000;
+    expect(texts.size() == 4 && texts[0] == as_utf8(title) && texts[1] == as_utf8(run.name) &&
+               (!is_whole || texts[2] == as_utf8(run.log)) && texts[3] == as_utf8(run.lines),
+           "a browser reads other texts");
+}
+
+// The four texts are separated by NULs.
+void report(const std::string& bytes) {
+    std::vector<std::string> texts(1);
+    for (const char c : bytes)
+        c == '\0' ? void(texts.emplace_back()) : void(texts.back() += c);
+    texts.resize(4);
+    check_page(texts[0], {texts[1], texts[2], texts[3]});
+    kit::Recorder recorder({.tokens = texts, .classes = texts}, 9);
+    const double seconds = static_cast<double>(bytes.size()) / 7;
+    recorder.call(0, {texts, texts}, texts[3],
+                  {{texts[0], seconds}, {texts[1], std::numeric_limits<double>::quiet_NaN()}});
+    check_lines_of_json(recorder.lines());
+}
+
+std::vector<std::string> command_line_seeds() {
+    return {"0--steps=9\n--lr\n0.01\na.txt\n--report-every\n3",
+            "1a\nb\n--preset\nbase\n--validation=c,d\n--lower-case\n--merges=0",
+            "2--epochs=3\n--validation\n100\n--pooling=first\nx.tsv",
+            "3folder\nb.txt\n--batch\n2\n--save=run",
+            "4folder\nb.txt\n--resume=run",
+            "0--help"};
+}
+std::vector<std::string> report_seeds() {
+    std::string texts = "title</script>|run|step,loss\n1,2.5\n2,,\n|{\"kind\":\"x\\\"<!--\"}\n";
+    std::replace(texts.begin(), texts.end(), '|', '\0');
+    return {texts};
+}
+
+}  // namespace
+
+void add_programs(std::vector<Target>& all) {
+    all.push_back({"command_line", command_line, command_line_seeds});
+    // As for saved models; beside the weights there are two moments and the gradients.
+    all.push_back({"resume", resume, resume_seeds, Form::safetensors, Refusal::file_error, kMiB + 16 * kMiB});
+    all.push_back({"report", report, report_seeds});
+}
+
+}  // namespace plaingrad::fuzz

@@ -1,0 +1,46 @@
+// The smallest models of each kind, which fuzz targets read from files of three thousand bytes.
+#pragma once
+
+#include <string>
+
+#include "models/presets.h"
+#include "models/saved.h"
+#include "tests/folder.h"
+
+namespace plaingrad::fuzz {
+
+inline models::StackConfig small_stack(models::StackConfig c) {
+    c.vocabulary = 5, c.max_length = 3, c.n_layers = 1;
+    c.block.d_model = 4, c.block.n_heads = 2, c.block.d_ff = 6;
+    c.block.n_kv_heads = 0, c.block.head_dim = 0;
+    c.specials = {.start = 1, .ends = {2}, .pad = 0, .never = {}};
+    return c;
+}
+inline models::LanguageModel small_language_model() {
+    return {small_stack(models::llama()), autograd::Rng(1)};
+}
+inline models::MaskedLanguageModel small_masked_language_model() {
+    return {small_stack(models::bert()), autograd::Rng(1)};
+}
+inline models::Classifier small_classifier() {
+    return {{.stack = small_stack(models::bert()), .classes = 2, .pooling = models::Pooling::pooler},
+            autograd::Rng(1)};
+}
+inline models::Transformer small_transformer() {
+    models::TransformerConfig c;
+    c.src_vocabulary = c.tgt_vocabulary = 5, c.max_length = 3;
+    c.n_encoder_layers = c.n_decoder_layers = 1;
+    c.block = small_stack({}).block;
+    return {c, autograd::Rng(1)};
+}
+
+// The bytes of its file.
+template <class Model>
+std::string saved(const Model& model, const models::Metadata& extra = {},
+                  const nn::Training* training = nullptr) {
+    const tests::Folder folder;
+    models::save(folder / "model.safetensors", model, extra, training);
+    return tests::content(folder / "model.safetensors");
+}
+
+}  // namespace plaingrad::fuzz

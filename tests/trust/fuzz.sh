@@ -1,0 +1,53 @@
+#!/bin/sh
+# An instrument of `make trust`: clang's fuzzer on everything that reads what others wrote (tests/fuzz), under the
+# address and undefined-behaviour sanitizers, two targets at a time. Each begins from its seeds and kept inputs, so a
+# run with the same seed, and as many inputs, sees the same ones.
+#
+# usage: fuzz.sh quick|sample|long SEED      with MAKE and CXX, to build the fuzzer
+# prints `figure fuzz.TARGET INPUTS`, and what was found. Without clang and its libFuzzer there is nothing to print.
+set -u
+scale=$1 seed=$2 corpus=build/trust/fuzz fuzzer=build/fuzz/asan/fuzz
+
+# Inputs that a target makes at most, and the seconds that it may take: 0, as many as it takes.
+limits() {
+    case $scale-$1 in
+    quick-*) echo 1000000 3 ;;
+    sample-*) echo 1000000 50 ;;
+    long-checkpoint) echo 10000000 0 ;;
+    *) echo 2000000 0 ;;
+    esac
+}
+
+# Called by itself, below, for one target.
+if [ $# = 3 ]; then
+    sh tests/tools/fuzz.sh "$fuzzer" "$corpus" $(limits "$3") "$seed" "$3"
+    exit 0
+fi
+
+if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+    clang++ -fsanitize=fuzzer,address -x c++ - -o /dev/null 2>/dev/null; then
+    echo "fuzz: left out, as there is no clang++ with libFuzzer here (in Debian: clang, libclang-rt-dev)"
+    exit 0
+fi
+# With jobs of its own, and without the variables of `make trust`.
+env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "${MAKE:-make}" CXX="${CXX:-g++}" fuzzer || exit 1
+rm -rf "$corpus" && mkdir -p "$corpus" || exit 1
+"$fuzzer" --list | xargs -P 2 -n 1 sh "$0" "$scale" "$seed"
+
+# What a log says was found, by its kind.
+crashes=0 leaks=0 timeouts=0 memory=0 found=
+for log in "$corpus"/*.log; do
+    target=$(basename "$log" .log)
+    inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    echo "figure fuzz.$target ${inputs:-0}"
+    grep -q '^Done ' "$log" && ! grep -q '^SUMMARY: ' "$log" && continue
+    found="$found $target"
+    if grep -q 'memory beyond the promise\|out-of-memory\|malloc_limit' "$log"; then memory=$((memory + 1))
+    elif grep -q 'ERROR: libFuzzer: timeout' "$log"; then timeouts=$((timeouts + 1))
+    elif grep -q 'ERROR: LeakSanitizer' "$log"; then leaks=$((leaks + 1))
+    else crashes=$((crashes + 1)); fi
+    tail -n 30 "$log"
+done
+for kind in "crashes $crashes" "leaks $leaks" "timeouts $timeouts" "memory $memory"; do
+    echo "figure fuzz.$kind$found"
+done
