@@ -36,8 +36,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 // What programs may say before the line that ends them, as they also say it when they succeed: what they run
 // on, and what they leave out. (fill complains about each line of its input without a mask, and goes on.)
 bool is_note(const std::string& line) {
-    for (const char* note :
-         {", 1 thread, ", "read as U+FFFD", "left out", "read only that far", "there is no [MASK]"})
+    for (const char* note : {", 1 thread, ", "read as U+FFFD", "left out", "read only that far",
+                             "unknown words: ", "there is no [MASK]"})
         if (line.find(note) != line.npos)
             return true;
     return false;
