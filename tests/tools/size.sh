@@ -39,9 +39,14 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # Backward says when the gradient of a leaf is complete, so that it can be sent while the rest is computed.
         # A NaN is printed without its sign, here and in the kit, so that a message is the same on every processor.
         # What mpirun leaves to a process of the processors of a machine is told.
-        limit("autograd with base", 3475)
+        # When no memory is left, a tensor is released without asking for more, and no text is cut short silently. Empty
+        # tensors have plain forms.
+        limit("autograd with base", 3495)
         limit("kernels", 3165)
-        limit("nn", 2910)
+        # An optimizer or a schedule that throws has not counted the step, wrong calls that were silent are errors, the
+        # rounding mode of the caller changes no weight, and the files of a folder are listed without the exceptions
+        # that libstdc++ cannot survive when no memory is left.
+        limit("nn", 2930)
         # Training in many processes: the seam, MPI behind it, the tree of sums, the shares of the weights, and
         # what is sent when. Copies and waits are measured where they happen, and nobody leaves a step early.
         # Of settings that differ between processes, the first one is named. The sums of each bucket have memory of
@@ -57,7 +62,9 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # A run in many processes: its batches are cut into parts, one process writes its folder, and all must have the
         # same program, data, settings, weights and folder. Rows are dealt to parts by what computing them takes.
         # Messages name what a folder lacks, and whether a known classifier is trained further.
-        limit("models", 3430)
+        # Wrong calls that were silent are errors, counters that the next step would overflow are refused, and what a
+        # killed run of many processes left lying about is removed.
+        limit("models", 3455)
         # What would be written but not read again, and what no float can hold, is refused by name.
         limit("models/hugging_face", 1510)
         limit("models/text", 4290)  # 2,100 without the tokenizers of others, of which there are four kinds
@@ -77,7 +84,9 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # a mask, took sixty more.
         # Of the processes that mpirun starts one speaks, all end together, and validation is shared out; the plan and
         # info say what each has to send. Their commands are compared before anything else, and final tests are shared out.
-        limit("programs and kit", 8080)
+        # Without memory a program still ends with one clear line, and no line passes a control character of a text on to
+        # the terminal.
+        limit("programs and kit", 8105)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)
