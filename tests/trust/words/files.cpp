@@ -5,6 +5,7 @@
 #include <mutex>
 #include <regex>
 
+#include "apps/kit/text.h"
 #include "autograd/base/check.h"
 #include "tests/folder.h"
 #include "tests/trust/words/commands.h"
@@ -158,10 +159,12 @@ private:
         const std::string folder = scratch + job.member_of();
         const std::string text = text_of(start.words[0], ended,
                                          {{job.path, job.word},
+                                          {kit::as_line(job.path), job.word},
                                           {folder, job.word},
                                           {scratch, "FOLDER"},
                                           {folder_ / "fixtures", "FIXTURES"},
-                                          {folder_.path, "FOLDER"}});
+                                          {folder_.path, "FOLDER"},
+                                          {fs::current_path(), "HERE"}});
         fs::remove_all(scratch);
         const std::lock_guard lock(mutex_);
         said_.add({job.what, job.place()}, start.words[0], ended, text);
