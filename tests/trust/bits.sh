@@ -61,10 +61,7 @@ for isa in baseline avx2 avx512 avx512bf16 neon; do
 done
 
 for caller in up down zero flush; do
-    for threads in 1 2; do
-        compare "a caller that rounds or flushes ($caller), $threads threads" \
-            env CALLER=$caller PLAINGRAD_THREADS=$threads "$weights"
-    done
+    compare "a caller that rounds or flushes: $caller" env CALLER=$caller PLAINGRAD_THREADS=2 "$weights"
 done
 
 if has taskset; then
@@ -90,7 +87,7 @@ quota() {
 if quota 2>/dev/null && (echo 0 >"$group/cgroup.procs") 2>/dev/null; then
     # shellcheck disable=SC2016  # the inner shell expands it
     compare "under a quota of a third of a processor" \
-        sh -c 'echo 0 >"$1/cgroup.procs" && shift && PLAINGRAD_THREADS=4 exec "$@"' sh "$group" "$weights"
+        sh -c 'echo 0 >"$1/cgroup.procs" && shift && PLAINGRAD_THREADS=4 exec "$@"' sh "$group" "$weights" few
 else
     skip "under a quota" "this user may make no group of processes (cgroup) here"
 fi
@@ -133,7 +130,7 @@ others() {
     fi
     if has qemu-x86_64 && [ "$(uname -m)" = x86_64 ]; then
         # (No processor that it emulates has AVX-512.)
-        compare "an old processor, emulated (baseline)" qemu-x86_64 -cpu Nehalem "$weights"
+        compare "an old processor, emulated (baseline)" qemu-x86_64 -cpu Nehalem "$weights" few
         compare "a newer processor, emulated (AVX2)" qemu-x86_64 -cpu Haswell "$weights"
     else
         skip "older processors" "qemu-x86_64 is not installed"

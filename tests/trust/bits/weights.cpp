@@ -3,6 +3,7 @@
 // build it alone.
 //
 //     weights                   each model, 100 steps: a line `NAME HASH` for each
+//     weights few               one of each family, where computing takes long
 //     weights wide              three models that are wide enough for threads to share their work
 //     weights batches N SEED    N random batches: whether each sentence's logits are those that it has alone
 //     weights busy              how much longer 8 threads take than 2 while two others keep the processors
@@ -63,6 +64,14 @@ std::vector<Kind> models_of_each_kind() {
         all.emplace_back(kind + "-bf16",
                          [kind] { return trained<Transformer>(with(small(kind), Precision::bf16)); });
     return all;
+}
+
+std::vector<Kind> few_models() {
+    std::vector<Kind> few;
+    for (const Kind& kind : models_of_each_kind())
+        if (kind.first == "paper" || kind.first == "writer-llama" || kind.first == "classifier")
+            few.push_back(kind);
+    return few;
 }
 
 // 68 wide, which is no multiple of 16, and batches of 64: every kind of kernel divides its work among
@@ -158,7 +167,7 @@ int main(int argc, char** argv) try {
     else if (what == "busy")
         print_busy();
     else
-        print(what == "wide" ? wide_models() : models_of_each_kind());
+        print(what == "wide" ? wide_models() : what == "few" ? few_models() : models_of_each_kind());
 } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
