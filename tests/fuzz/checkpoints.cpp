@@ -3,8 +3,10 @@
 #include "models/saved.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/safetensors.h"
+#include "nn/utf8.h"
 #include "tests/folder.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/json_tree.h"
 #include "tests/fuzz/small_models.h"
 
 namespace plaingrad::fuzz {
@@ -13,11 +15,13 @@ namespace {
 using namespace models;
 using nn::checkpoint::SafeTensors;
 
-// What a reader skips is read twice: the text that `skip` returns is JSON of the same bytes.
+// What was read can be written, and is read again as the same. All of its strings are UTF-8.
 void json(const std::string& bytes) {
     nn::checkpoint::JsonReader reader(bytes, "f.json");
-    reader.skip();
+    expect(nn::find_invalid_utf8(reader.skip()) == std::string_view::npos, "a string that is not UTF-8");
     reader.end();
+    const std::optional<Json> tree = parse_json(bytes), again = parse_json(tree ? to_text(*tree) : "0");
+    expect(again && (!tree || to_text(*again) == to_text(*tree)), "written, it is read as something else");
 }
 
 void safetensors(const std::string& bytes) {
