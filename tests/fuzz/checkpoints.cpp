@@ -3,8 +3,10 @@
 #include "models/saved.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/safetensors.h"
+#include "nn/utf8.h"
 #include "tests/folder.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/json_tree.h"
 #include "tests/fuzz/small_models.h"
 
 namespace plaingrad::fuzz {
@@ -13,11 +15,21 @@ namespace {
 using namespace models;
 using nn::checkpoint::SafeTensors;
 
-// What a reader skips is read twice: the text that `skip` returns is JSON of the same bytes.
+// What was read can be written, and is read again as the same. A string, whatever its escapes, is UTF-8.
 void json(const std::string& bytes) {
-    nn::checkpoint::JsonReader reader(bytes, "f.json");
+    using nn::checkpoint::JsonReader;
+    JsonReader reader(bytes, "f.json"), strings(bytes, "f.json");
     reader.skip();
     reader.end();
+    if (strings.kind() == JsonReader::Kind::object)
+        strings.object([&](std::string_view key) {
+            const bool is_string = strings.kind() == JsonReader::Kind::string;
+            const std::string_view value = is_string ? strings.string() : (strings.skip(), "");
+            for (const std::string_view text : {key, value})
+                expect(nn::find_invalid_utf8(text) == text.npos, "a string that is not UTF-8");
+        });
+    const std::optional<Json> tree = parse_json(bytes), again = parse_json(tree ? to_text(*tree) : "0");
+    expect(again && (!tree || to_text(*again) == to_text(*tree)), "written, it is read as something else");
 }
 
 void safetensors(const std::string& bytes) {

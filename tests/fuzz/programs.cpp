@@ -43,10 +43,12 @@ void parse(const std::string& program, void (*add_rows)(Options&, Settings&), Wo
     for (std::string& word : words)
         argv.push_back(word.data());
     options.parse(static_cast<int>(argv.size()), argv.data());
-    // What a checkpoint keeps of the settings gives these settings again.
+    // What a checkpoint keeps of the settings gives these settings again. (Files come back with whole names.)
     const std::string kept = options.kept();
     again.resume(kept, "last.safetensors");
-    expect(again.kept() == kept, "resumed with other settings: ", again.kept());
+    expect(again.kept() == kept, "resumed, it keeps other settings: ", again.kept());
+    expect(options.was_given("--validation") || again.changed() == options.changed(),
+           "resumed with other settings: ", again.changed());
 }
 
 // The first byte chooses the program, 0 to 4, and each line is a word.
@@ -197,6 +199,9 @@ std::vector<std::string> command_line_seeds() {
             "2--epochs=3\n--validation\n100\n--pooling=first\nx.tsv",
             "3folder\nb.txt\n--batch\n2\n--save=run",
             "4folder\nb.txt\n--resume=run",
+            "0--layers=2\n--heads=2\n--d-model=8\n--context=9\n--dropout=0.2\n--batch=3\n--preset=small\na",
+            "1--layers=2\n--heads=2\n--d-ff=8\n--clip=2\n--codes=c\n--tokenized\n--max-length=9\na\nb",
+            "2--layers=2\n--word-dropout=0.2\n--weight-decay=0\n--patience=2\n--min-count=3\na",
             "0--help"};
 }
 std::vector<std::string> report_seeds() {

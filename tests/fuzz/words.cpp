@@ -70,7 +70,12 @@ void check_pieces(const Bpe& bpe, const std::string& line) {
 void codes(const std::string& bytes) {
     const Lines parts = parts_of(bytes, '\0');
     Bpe bpe = Bpe::from_codes(parts[0], "codes");
-    expect(Bpe::from_codes(bpe.codes(), "codes").codes() == bpe.codes(), "codes are read as others");
+    // (Of version 0.1 the first line is a rule. One that begins with a byte order mark, or as a version does,
+    // can only be written behind a space, which nobody does.)
+    const std::string written = bpe.codes();
+    const bool is_clear = written.starts_with("#version: 0.2\n") ||
+                          !(written.starts_with("\xef\xbb\xbf") || written.starts_with("#version: "));
+    expect(!is_clear || Bpe::from_codes(written, "codes").codes() == written, "codes are read as others");
     check_pieces(bpe, kSentence);
     if (parts.size() > 1)
         bpe.allow_only(parts[1], 2, "vocabulary");

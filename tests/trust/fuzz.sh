@@ -12,7 +12,7 @@ scale=$1 seed=$2 corpus=build/trust/fuzz fuzzer=build/fuzz/asan/fuzz
 limits() {
     case $scale-$1 in
     quick-*) echo 1000000 3 ;;
-    sample-*) echo 1000000 50 ;;
+    sample-*) echo 1000000 46 ;;
     long-checkpoint) echo 10000000 0 ;;
     *) echo 2000000 0 ;;
     esac
@@ -34,20 +34,25 @@ env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "${MAKE:-make}" CXX="${
 rm -rf "$corpus" && mkdir -p "$corpus" || exit 1
 "$fuzzer" --list | xargs -P 2 -n 1 sh "$0" "$scale" "$seed"
 
-# What a log says was found, by its kind.
-crashes=0 leaks=0 timeouts=0 memory=0 found=
+# What a log says was found, by its kind, as a list of targets.
+crashes= leaks= timeouts= memory=
 for log in "$corpus"/*.log; do
     target=$(basename "$log" .log)
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     echo "figure fuzz.$target ${inputs:-0}"
     grep -q '^Done ' "$log" && ! grep -q '^SUMMARY: ' "$log" && continue
-    found="$found $target"
-    if grep -q 'memory beyond the promise\|out-of-memory\|malloc_limit' "$log"; then memory=$((memory + 1))
-    elif grep -q 'ERROR: libFuzzer: timeout' "$log"; then timeouts=$((timeouts + 1))
-    elif grep -q 'ERROR: LeakSanitizer' "$log"; then leaks=$((leaks + 1))
-    else crashes=$((crashes + 1)); fi
-    tail -n 30 "$log"
+    if grep -q 'memory beyond the promise\|out-of-memory\|malloc_limit' "$log"; then memory="$memory $target"
+    elif grep -q 'ERROR: libFuzzer: timeout' "$log"; then timeouts="$timeouts $target"
+    elif grep -q 'ERROR: LeakSanitizer' "$log"; then leaks="$leaks $target"
+    else crashes="$crashes $target"; fi
+    grep -h 'ERROR: \|what():\|^SUMMARY: \|Test unit written' "$log"
 done
-for kind in "crashes $crashes" "leaks $leaks" "timeouts $timeouts" "memory $memory"; do
-    echo "figure fuzz.$kind$found"
-done
+told() {
+    kind=$1
+    shift
+    echo "figure fuzz.$kind $# $*"
+}
+told crashes $crashes
+told leaks $leaks
+told timeouts $timeouts
+told memory $memory
