@@ -176,6 +176,8 @@ class Finder:
         """Two neighbouring arguments of one type, the other way round."""
         text = source.bytes[begin:end]
         arguments = list(cursor.get_arguments())
+        if cursor.spelling.endswith(("min", "max")):
+            return  # which takes no notice
         if not text.endswith(b")") or not re.match(rb"[A-Za-z_:.\->\[\]]+(<[^()]*>)?\(", text):
             return
         for one, two in zip(arguments, arguments[1:]):

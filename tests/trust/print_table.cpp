@@ -1,17 +1,22 @@
 // Prints the table: print_table SCALE RESULTS. The exit status is 0 only if every figure is as asked.
+// print_table SCALE RESULTS PAGE: also writes it into the page, README.md.
 // print_table SCALE: the names of the instruments that measure something at this scale.
 #include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "apps/kit/program.h"
 #include "autograd/base/check.h"
+#include "nn/checkpoint/file.h"
+#include "tests/folder.h"
 #include "tests/trust/table.h"
 
 using namespace plaingrad;  // NOLINT
 
 int main(int argc, char** argv) {
     return kit::run("print_table", argv[0], [&] {
-        autograd::check(argc == 2 || argc == 3, "expected: print_table <quick|sample|long> [<results>]");
+        autograd::check(argc >= 2 && argc <= 4,
+                        "expected: print_table <quick|sample|long> [<results> [<page>]]");
         const std::string name = argv[1];
         const trust::Scale scale = name == "long"     ? trust::Scale::full
                                    : name == "sample" ? trust::Scale::sample
@@ -24,10 +29,17 @@ int main(int argc, char** argv) {
                 std::cout << instrument << '\n';
             return 0;
         }
-        std::ifstream results(argv[2]);
-        autograd::check(results.is_open(), argv[2], ": not found");
-        const int missed = trust::print_table(std::cout, asked, trust::read_results(results, argv[2]), scale,
-                                              trust::Format::text);
-        return missed == 0 ? 0 : 1;
+        std::ifstream file(argv[2]);
+        autograd::check(file.is_open(), argv[2], ": not found");
+        const std::vector<trust::Result> results = trust::read_results(file, argv[2]);
+        const std::vector<trust::Row> rows = trust::judge(asked, results, scale);
+        trust::print_text(std::cout, rows, results);
+        if (argc == 4) {
+            std::ostringstream table;
+            trust::print_markdown(table, rows, results);
+            const std::string page = trust::with_table(tests::content(argv[3]), table.str());
+            nn::checkpoint::replace_file(argv[3], {page});
+        }
+        return trust::missed(rows) == 0 ? 0 : 1;
     });
 }

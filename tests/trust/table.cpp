@@ -66,18 +66,25 @@ const Result* result_of(const Asked& a, const std::vector<Result>& results) {
     return at == results.end() ? nullptr : &*at;
 }
 
-struct Judged {
-    std::string shown, why;
-    bool is_good = false;
-};
-Judged judged(const Asked& a, const Result* result, Scale scale) {
-    if (result == nullptr)
-        return {"-", "not measured"};
+Row judged(const Asked& a, const Result* result, Scale scale) {
+    Row row = {.asked = a, .limit = shown(a, scale), .value = "-"};
+    if (result == nullptr) {
+        row.why = "not measured";
+        return row;
+    }
     const auto figure = result->figures.find(a.name);
-    if (figure == result->figures.end())
-        return {"-", result->ended ? "not printed" : "the instrument did not end"};
-    const auto& [value, detail] = figure->second;
-    return {shown(value), detail, a.holds(value, scale) && result->ended};
+    if (figure == result->figures.end()) {
+        row.why = result->ended ? "not printed" : "the instrument did not end";
+        return row;
+    }
+    row.value = shown(figure->second.value);
+    row.why = figure->second.detail;
+    row.is_good = a.holds(figure->second.value, scale) && result->ended;
+    return row;
+}
+
+std::string circumstances(const Result& r) {
+    return join(r.date, ", ", r.compiler, ", ", r.processor, ", seed ", r.seed);
 }
 
 }  // namespace
@@ -166,40 +173,61 @@ std::vector<Result> read_results(std::istream& in, const std::string& where) {
     return all;
 }
 
-int print_table(std::ostream& out, const std::vector<Asked>& asked, const std::vector<Result>& results,
-                Scale scale, Format format) {
-    const bool is_text = format == Format::text;
-    int rows = 0, missed = 0;
+std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale) {
+    std::vector<Row> rows;
+    for (const Asked& a : asked)
+        if (a.value(scale))
+            rows.push_back(judged(a, result_of(a, results), scale));
+    return rows;
+}
+
+int64_t missed(const std::vector<Row>& rows) {
+    return std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.is_good; });
+}
+
+static std::string sum_of(const std::vector<Row>& rows) {
+    return join(std::ssize(rows) - missed(rows), " of ", rows.size(), " figures are as asked");
+}
+
+void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results) {
     std::string instrument;
-    if (!is_text)
-        out << "| figure | asked | measured | peers |\n|---|---:|---:|---|\n";
-    for (const Asked& a : asked) {
-        if (!a.value(scale))
-            continue;
-        ++rows;
-        const Result* const result = result_of(a, results);
-        const Judged j = judged(a, result, scale);
-        missed += j.is_good ? 0 : 1;
-        if (!is_text) {
-            out << "| " << a.what << " | " << shown(a, scale) << " | " << j.shown << (j.is_good ? "" : " ✗")
-                << " | " << a.peers << " |\n";
-            continue;
-        }
-        if (const std::string mine = instrument_of(a); mine != instrument) {
+    for (const Row& row : rows) {
+        if (const std::string mine = instrument_of(row.asked); mine != instrument) {
             instrument = mine;
             out << '\n' << instrument;
-            if (result != nullptr)
-                out << ": " << result->date << ", " << result->compiler << ", " << result->processor
-                    << ", seed " << result->seed << ", " << shown(std::round(result->seconds)) << " s";
+            if (const Result* const result = result_of(row.asked, results); result != nullptr)
+                out << ": " << circumstances(*result) << ", " << shown(std::round(result->seconds)) << " s";
             out << '\n';
         }
-        out << (j.is_good ? "  ok    " : "  NOT   ") << a.what << ": " << j.shown
-            << " (asked: " << shown(a, scale) << (a.peers.empty() ? "" : "; peers: " + a.peers) << ")"
-            << (j.is_good || j.why.empty() ? "" : "  " + j.why) << '\n';
+        const std::string& peers = row.asked.peers;
+        out << (row.is_good ? "  ok    " : "  NOT   ") << row.asked.what << ": " << row.value
+            << " (asked: " << row.limit << (peers.empty() ? "" : "; peers: " + peers) << ")"
+            << (row.is_good || row.why.empty() ? "" : "  " + row.why) << '\n';
     }
-    if (is_text)
-        out << '\n' << rows - missed << " of " << rows << " figures are as asked\n";
-    return missed;
+    out << '\n' << sum_of(rows) << '\n';
+}
+
+void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results) {
+    out << "<details><summary>" << sum_of(rows) << "</summary>\n\n"
+        << "| figure | asked | measured | peers |\n|---|---:|---:|---|\n";
+    for (const Row& row : rows)
+        out << "| " << row.asked.what << " | " << row.limit << " | " << row.value << (row.is_good ? "" : " ✗")
+            << " | " << row.asked.peers << " |\n";
+    std::map<std::string, std::string> instruments;  // of each circumstances, in which they were run
+    for (const Result& r : results)
+        instruments[circumstances(r)] += (instruments[circumstances(r)].empty() ? "" : ", ") + r.instrument;
+    out << "\nMeasured:\n\n";
+    for (const auto& [when, names] : instruments)
+        out << "- " << when << ": " << names << '\n';
+    out << "\n</details>\n";
+}
+
+std::string with_table(const std::string& page, const std::string& table) {
+    const std::string begin = "<!-- trust -->\n", end = "<!-- end -->\n";
+    const std::size_t from = page.find(begin);
+    const std::size_t to = from == page.npos ? page.npos : page.find(end, from);
+    check(to != page.npos, "the page has no lines '<!-- trust -->' and '<!-- end -->'");
+    return page.substr(0, from + begin.size()) + table + page.substr(to);
 }
 
 }  // namespace plaingrad::trust

@@ -48,10 +48,22 @@ struct Result {
 // counts. Throws Error for a figure without a number.
 std::vector<Result> read_results(std::istream& in, const std::string& where);
 
-enum class Format { text, markdown };
-// Prints all rows of this scale. Returns how many are not as asked: another value, or none, as the instrument
-// did not end or did not print it.
-int print_table(std::ostream& out, const std::vector<Asked>& asked, const std::vector<Result>& results,
-                Scale scale, Format format);
+// A row of the table.
+struct Row {
+    Asked asked = {};
+    std::string limit = {}, value = {};  // as they are shown: "at least 100", "-" for what was not measured
+    std::string why = {};                // not as asked
+    bool is_good = false;
+};
+// All rows of this scale. What an instrument that did not end has printed is not as asked.
+std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
+int64_t missed(const std::vector<Row>& rows);
+
+// For a terminal; and for README.md, in Markdown.
+void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results);
+void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results);
+// The page with this text in place of what is between its lines `<!-- trust -->` and `<!-- end -->`. Throws
+// Error if it has none.
+std::string with_table(const std::string& page, const std::string& table);
 
 }  // namespace plaingrad::trust

@@ -43,9 +43,14 @@ const std::string kResults =
     "some words\nfigure matmul.cases 100\nfigure matmul.wrong 0 none\nended 12\n"
     "instrument math\nfigure math.exp 1.25\nended 3\n";
 
-int missed(const std::string& what, const std::string& measured, Scale scale = Scale::sample) {
+int64_t missed(const std::string& what, const std::string& measured, Scale scale = Scale::sample) {
+    return missed(judge(asked(what), results(measured), scale));
+}
+using Print = void(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results);
+std::string printed(Print* print, const std::string& what, const std::string& measured, Scale scale) {
     std::ostringstream out;
-    return print_table(out, asked(what), results(measured), scale, Format::text);
+    print(out, judge(asked(what), results(measured), scale), results(measured));
+    return out.str();
 }
 
 }  // namespace
@@ -70,15 +75,22 @@ TEST_CASE("trust: the table says what is as asked, and what is not", "[trust]") 
 }
 
 TEST_CASE("trust: both forms of the table", "[trust]") {
-    std::ostringstream text, markdown;
-    print_table(text, asked(kAsked), results(kResults), Scale::full, Format::text);
-    CHECK(contains(text.str(), "\nmatmul: 2026-11-24, g++ 12, Zen 5, seed 7, 12 s\n"));
-    CHECK(contains(text.str(), "  NOT   products: 100 (asked: at least 1,000; peers: Netlib 27,783)\n"));
-    CHECK(contains(text.str(), "  ok    differences: 0 (asked: 0)\n"));
-    CHECK(contains(text.str(), "\n2 of 3 figures are as asked\n"));
-    print_table(markdown, asked(kAsked), results(kResults), Scale::full, Format::markdown);
-    CHECK(contains(markdown.str(), "| products | at least 1,000 | 100 ✗ | Netlib 27,783 |\n"));
-    CHECK(contains(markdown.str(), "| exp, ulp | at most 2 | 1.25 | JAX 1.5 |\n"));
+    const std::string text = printed(print_text, kAsked, kResults, Scale::full);
+    CHECK(contains(text, "\nmatmul: 2026-11-24, g++ 12, Zen 5, seed 7, 12 s\n"));
+    CHECK(contains(text, "  NOT   products: 100 (asked: at least 1,000; peers: Netlib 27,783)\n"));
+    CHECK(contains(text, "  ok    differences: 0 (asked: 0)\n"));
+    CHECK(contains(text, "\n2 of 3 figures are as asked\n"));
+    const std::string markdown = printed(print_markdown, kAsked, kResults, Scale::full);
+    CHECK(contains(markdown, "<summary>2 of 3 figures are as asked</summary>"));
+    CHECK(contains(markdown, "| products | at least 1,000 | 100 ✗ | Netlib 27,783 |\n"));
+    CHECK(contains(markdown, "| exp, ulp | at most 2 | 1.25 | JAX 1.5 |\n"));
+    CHECK(contains(markdown, "\n- 2026-11-24, g++ 12, Zen 5, seed 7: matmul\n"));
+}
+
+TEST_CASE("trust: the page gets the table between its two lines", "[trust]") {
+    const std::string page = "a\n<!-- trust -->\nold\n<!-- end -->\nb\n<!-- end -->\n";
+    CHECK(with_table(page, "new\n") == "a\n<!-- trust -->\nnew\n<!-- end -->\nb\n<!-- end -->\n");
+    CHECK(contains(complaint([] { with_table("a\n<!-- end -->\n", "new\n"); }), "has no lines '<!-- trust"));
 }
 
 TEST_CASE("trust: a figure that is not for a scale has no row there", "[trust]") {
@@ -92,10 +104,9 @@ TEST_CASE("trust: a figure that is not for a scale has no row there", "[trust]")
     CHECK(missed(lines, measured, Scale::full) == 2);
     CHECK(instruments(asked(lines), Scale::sample) == std::set<std::string>{"matmul"});
     CHECK(instruments(asked(lines), Scale::full) == std::set<std::string>{"coverage", "matmul"});
-    std::ostringstream out;
-    print_table(out, asked(lines), results(measured), Scale::quick, Format::text);
-    CHECK(!contains(out.str(), "more products"));
-    CHECK(contains(out.str(), "\n1 of 1 figures are as asked\n"));
+    const std::string text = printed(print_text, lines, measured, Scale::quick);
+    CHECK(!contains(text, "more products"));
+    CHECK(contains(text, "\n1 of 1 figures are as asked\n"));
 }
 
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {

@@ -36,4 +36,6 @@ for instrument; do
         grep -E '^(figure|ended) ' "$log"
     } >"$results.new" && mv "$results.new" "$results"
 done
-"$programs/print_table" "$scale" "$results"
+# The long table is kept, and the page shows it.
+if [ "$scale" = long ]; then set -- README.md; else set --; fi
+"$programs/print_table" "$scale" "$results" "$@"
