@@ -1,7 +1,9 @@
 # Tests, benchmarks and curves; a part of the Makefile, whose variables it uses.
 
 MPI_TESTS  := $(call find,tests/mpi,test_*.cpp)
-ALL_TESTS  := $(filter-out $(MPI_TESTS),$(call find,tests,test_*.cpp))
+# These have an operator new of their own, and so have sanitizers.
+OWN_NEW    := $(if $(filter asan tsan,$(VARIANT)),$(shell grep -lF '"tests/allocations.h"' $(call find,tests,test_*.cpp)))
+ALL_TESTS  := $(filter-out $(MPI_TESTS) $(OWN_NEW),$(call find,tests,test_*.cpp))
 TEST_SRC   := $(if $(TESTS),$(shell sh tests/tools/tests_for.sh $(call quote,$(TESTS)) $(ALL_TESTS)),$(ALL_TESTS))
 BENCHES    := $(patsubst tests/bench/%.cpp,%,$(sort $(wildcard tests/bench/bench_*.cpp)))
 BENCH_OBJ  := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/bench/bench_% tests/bench/test_%,$(wildcard tests/bench/*.cpp)))
