@@ -12,7 +12,9 @@ work=$folder/source
 rm -rf "$work"
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
 cd "$work"
-echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $release main" >list
+# From where this system's own packages come.
+site=$(apt-get indextargets --format '$(SITE)' | head -n 1)
+echo "deb-src $site $release main" >list
 get="apt-get -q -o Dir::Etc::sourcelist=$work/list -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists=$work/lists -o Dir::Cache=$work/cache"
 $get update
 $get source --download-only catch2
