@@ -35,6 +35,7 @@ def parse():
     parser.add_argument("--make", default=os.environ.get("MAKE", "make"))
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--list", action="store_true", help="only lists the changes")
+    parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder killed is not tried again")
     return parser.parse_args()
 
 
@@ -67,12 +68,15 @@ def choose(args, all_points):
     return chosen, constants
 
 
-def try_constants(args, found, mutants, constants, cases):
-    """Each in a build of its own: key -> outcome. Those that do not compile give way to the next ones."""
-    outcomes = {}
+def try_constants(args, found, mutants, constants, cases, outcomes):
+    """Each in a build of its own. Those that do not compile give way to the next ones."""
+    tried = {}
     for point in constants:
-        if len(outcomes) == args.constants:
+        if len(tried) == args.constants:
             break
+        if point.key in outcomes.killed:
+            tried[point] = "killed"
+            continue
         tree.place(args.folder, found, mutants, point)
         begin = time.time()
         if tree.build(args.folder, args.make, args.compiler, ["tests", "gradchecks", "apps"]):
@@ -80,10 +84,11 @@ def try_constants(args, found, mutants, constants, cases):
             continue
         here = {n for n, p in enumerate(mutants) if p is not None and p.file == point.file}
         reaching = [c for c in cases if here & c.reached] if here else cases
-        outcomes[point] = runs.try_one(args.folder, None, reaching)
-        print(f"{outcomes[point]}, {time.time() - begin:.0f} s: {point.key}", flush=True)
+        tried[point] = runs.try_one(args.folder, None, reaching)
+        outcomes.add(point, tried[point])
+        print(f"{tried[point]}, {time.time() - begin:.0f} s: {point.key}", flush=True)
     tree.place(args.folder, found, mutants)
-    return outcomes
+    return tried
 
 
 def compile_mutants(args, found, candidates):
@@ -103,6 +108,25 @@ def compile_mutants(args, found, candidates):
             numbers[n] = waiting.pop(0) if waiting else None
 
 
+class Outcomes:
+    """Kept in the folder, so that a run can be taken up again (--go-on): lines of an outcome and a key."""
+
+    def __init__(self, folder, go_on):
+        self.path = f"{folder}/outcomes.txt"
+        self.killed = set()
+        if go_on and os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                lines = [line.rstrip("\n").split("\t", 1) for line in file]
+            self.killed = {key for outcome, key in lines if outcome == "killed"}
+        else:
+            os.makedirs(folder, exist_ok=True)
+            open(self.path, "w", encoding="utf-8").close()
+
+    def add(self, point, outcome):
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(f"{outcome}\t{point.key}\n")
+
+
 def equivalents():
     """Keys of equivalent.txt, each on a line of its own, indented below the reason."""
     with open(os.path.join(tree.HERE, "equivalent.txt"), encoding="utf-8") as file:
@@ -119,9 +143,10 @@ def main():
         return
     print(f"{len(candidates)} places can be changed, and {len(constants)} constants", flush=True)
     mutants = compile_mutants(args, found, candidates)
+    outcomes = Outcomes(args.folder, args.go_on)
     cases = runs.record(args.folder, len(mutants))
-    tried = {mutants[n]: outcome for n, outcome in runs.try_all(args.folder, mutants, cases).items()}
-    tried.update(try_constants(args, found, mutants, constants, cases))
+    tried = runs.try_all(args.folder, mutants, cases, outcomes)
+    tried.update(try_constants(args, found, mutants, constants, cases, outcomes))
     known = equivalents()
     killed = sum(outcome == "killed" for outcome in tried.values())
     unanswered = [p for p, outcome in tried.items() if outcome != "killed" and p.key not in known]

@@ -109,6 +109,7 @@ def kills(folder, number, lot):
 
 
 def try_one(folder, number, cases):
+    """"killed", "survived" or "not reached"."""
     if not cases:
         return "not reached"
     by_binary = sorted({case.binary for case in cases}, reverse=True)  # build/tests first
@@ -119,20 +120,21 @@ def try_one(folder, number, cases):
     return "survived"
 
 
-def try_all(folder, mutants, cases):
-    """number -> "killed", "survived" or "not reached"."""
+def try_all(folder, mutants, cases, outcomes):
+    """Point -> outcome, of each mutant that an earlier run (outcomes) has not killed already."""
     begin = time.time()
-    alive = {number: None for number, point in enumerate(mutants) if point is not None}
+    tried = {point: "killed" for point in mutants if point is not None and point.key in outcomes.killed}
+    waiting = [(n, point) for n, point in enumerate(mutants) if point is not None and point not in tried]
 
-    def one(number):
-        outcome = try_one(folder, number, [case for case in cases if number in case.reached])
-        alive[number] = outcome
-        done = sum(o is not None for o in alive.values())
+    def one(job):
+        number, point = job
+        tried[point] = outcome = try_one(folder, number, [case for case in cases if number in case.reached])
+        outcomes.add(point, outcome)
         if outcome != "killed":
-            print(f"{outcome}: {mutants[number].file}:{mutants[number].line}: {mutants[number].key}", flush=True)
-        if done % 50 == 0:
-            print(f"{done} of {len(alive)}, {time.time() - begin:.0f} s", flush=True)
+            print(f"{outcome}: {point.file}:{point.line}: {point.key}", flush=True)
+        if len(tried) % 50 == 0:
+            print(f"{len(tried)} of {sum(p is not None for p in mutants)}, {time.time() - begin:.0f} s", flush=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, alive))
-    return alive
+        list(pool.map(one, waiting))
+    return tried
