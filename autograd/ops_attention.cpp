@@ -39,7 +39,6 @@ void check_options(const Tensor& q, int64_t width, const Tensor& k, const Attent
 // q, k: the tensors that contain the queries and keys. The result points into the mask, so the closure keeps
 // the mask alive.
 kernels::Attention sizes_of(const Tensor& q, const Tensor& k, int64_t width, const AttentionOptions& o) {
-    const FloatControl ieee;
     const int64_t d = width / o.n_heads;
     return {.batch = q.size(0),
             .heads = o.n_heads,
@@ -49,7 +48,7 @@ kernels::Attention sizes_of(const Tensor& q, const Tensor& k, int64_t width, con
             .q_row = q.size(2),
             .kv_row = k.size(2),
             .kv_rows = o.kv_rows != nullptr ? o.kv_rows->data() : nullptr,
-            .scale = static_cast<Real>(1 / std::sqrt(static_cast<double>(d))),
+            .scale = in_ieee_mode([&] { return static_cast<Real>(1 / std::sqrt(static_cast<double>(d))); }),
             .mask = o.mask.view(),
             .group = o.n_heads / kv_heads(o),
             .dropout = o.dropout,

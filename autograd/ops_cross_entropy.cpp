@@ -37,10 +37,12 @@ Targets counted_targets(const Shape& logits, const Tokens& targets, const CrossE
 
 // Summed in double.
 Tensor mean_loss(const Tensor& losses, int64_t counted) {
-    double total = 0;
-    for (int64_t r = 0; r < losses.numel(); ++r)
-        total += static_cast<double>(losses.data()[r]);
-    return static_cast<Real>(total / static_cast<double>(counted));
+    return in_ieee_mode([&] {
+        double total = 0;
+        for (int64_t r = 0; r < losses.numel(); ++r)
+            total += static_cast<double>(losses.data()[r]);
+        return static_cast<Real>(total / static_cast<double>(counted));
+    });
 }
 
 }  // namespace
@@ -48,7 +50,6 @@ Tensor mean_loss(const Tensor& losses, int64_t counted) {
 // loss = mean over counted rows of -Σ target log softmax(logits)
 // dlogits = dloss / counted * (softmax(logits) - target)
 Tensor cross_entropy(const Tensor& logits, const Tokens& tokens, const CrossEntropyOptions& options) {
-    const FloatControl ieee;
     const Targets targets = counted_targets(logits.shape(), tokens, options);
     if (Plain::active())
         return plain::cross_entropy(logits, tokens, options);
@@ -138,6 +139,7 @@ struct OutputLoss {
             return;
         Real* const sum = dbias.mutable_data();
         kernels::cpu().sum({1, n, v}, 1, dlogits, {sum});
+        const FloatControl ieee;
         for (std::size_t i = 0; i < bias_sum.size(); ++i)
             sum[i] = static_cast<Real>(bias_sum[i] += static_cast<double>(sum[i]));
     }
@@ -147,7 +149,6 @@ struct OutputLoss {
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tokens& tokens,
                             const CrossEntropyOptions& options, Precision p) {
-    const FloatControl ieee;
     check(x.rank() >= 1 && weight.rank() == 2 && x.size(-1) == weight.size(1) &&
               (!bias.defined() || bias.shape() == Shape{weight.size(0)}),
           "[linear_cross_entropy] x is ", x.shape(), ", weight is ", weight.shape(), ", bias is ",

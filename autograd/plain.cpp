@@ -70,6 +70,7 @@ Tensor gated_feed_forward(const Tensor& x, const Tensor& w1, const Tensor& b1, c
 // loss = mean over the counted targets y of -((1 - s) log p_y + s/V Σ_i log p_i),  p = softmax(logits)
 // Label smoothing s: Szegedy et al. 2016, §7.
 Tensor cross_entropy(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options) {
+    const FloatControl ieee;
     const int32_t ignore = options.ignore.value_or(targets.pad());
     const Tokens ids(targets.batch(), targets.length(), targets.ids(), ignore);
     Tensor counted = Tensor::ones({static_cast<int64_t>(ids.ids().size())});  // (M), 0 where ignored
@@ -227,7 +228,6 @@ static Tensor divided_last(const Tensor& weights, const Tensor& scores, const Te
 // A query that may see no key gets zeros.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
                  Precision p) {
-    const FloatControl ieee;  // √D must be rounded the same way everywhere
     const int64_t B = q.size(0), T = q.size(1), S = k.size(1), H = options.n_heads, D = q.size(2) / H;
     const int64_t G = options.n_kv_heads > 0 ? options.n_kv_heads : H;
     const Tensor allowed = allowed_pairs(options.mask, B, T, S);  // (B, 1, T, S)
@@ -235,9 +235,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     const Tensor keys = repeat_heads(split_heads(k, G), H);       // (B, H, S, D)
     const Tensor values = repeat_heads(split_heads(v, G), H);     // (B, H, S, D)
 
-    const Tensor scores = dot_products(queries, keys, p) / std::sqrt(static_cast<Real>(D));  // (B, H, T, S)
-    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());       // (B, H, T, S)
-    Tensor weights = where(allowed, softmax(masked), 0);                                     // (B, H, T, S)
+    const Real root = in_ieee_mode([&] { return std::sqrt(static_cast<Real>(D)); });
+    const Tensor scores = dot_products(queries, keys, p) / root;                        // (B, H, T, S)
+    const Tensor masked = where(allowed, scores, std::numeric_limits<Real>::lowest());  // (B, H, T, S)
+    Tensor weights = where(allowed, softmax(masked), 0);                                // (B, H, T, S)
     if (options.dropout > 0)
         weights = dropout(weights, options.dropout, *options.rng);
     if (options.weights != nullptr)

@@ -8,8 +8,7 @@
 namespace plaingrad::models {
 
 static Real root_of(int64_t d_model) {
-    const autograd::FloatControl ieee;
-    return static_cast<Real>(std::sqrt(static_cast<double>(d_model)));
+    return autograd::in_ieee_mode([&] { return static_cast<Real>(std::sqrt(static_cast<double>(d_model))); });
 }
 
 InputEmbedding::InputEmbedding(const StackConfig& c, const Rng& rng)

@@ -298,16 +298,17 @@ StepGradient DataParallel::agree(const Sum& sum, bool of_several) {
         check(own.squares.size() == all_shares_.size(), kElsewhere);
         has_gradient_.assign(own.has_gradient.begin(), own.has_gradient.end());
     }
-    const autograd::FloatControl ieee;
-    const double loss = std::accumulate(own.losses.begin(), own.losses.end(), 0.0);
-    const double terms = std::accumulate(own.terms.begin(), own.terms.end(), 0.0);
-    check(terms > 0, "[train] a step has nothing to learn from: ",
-          of_several ? "all of its parts are empty" : "its loss is empty");
-    grad_scale_ = of_several ? 1 / terms : 1;
-    return {.loss = loss * grad_scale_,
-            .tokens = static_cast<int64_t>(std::accumulate(own.tokens.begin(), own.tokens.end(), 0.0)),
-            .norm = norm_of(own.squares) * grad_scale_,
-            .ends_epoch = own.ends_epoch != 0};
+    return autograd::in_ieee_mode([&]() -> StepGradient {
+        const double loss = std::accumulate(own.losses.begin(), own.losses.end(), 0.0);
+        const double terms = std::accumulate(own.terms.begin(), own.terms.end(), 0.0);
+        check(terms > 0, "[train] a step has nothing to learn from: ",
+              of_several ? "all of its parts are empty" : "its loss is empty");
+        grad_scale_ = of_several ? 1 / terms : 1;
+        return {.loss = loss * grad_scale_,
+                .tokens = static_cast<int64_t>(std::accumulate(own.tokens.begin(), own.tokens.end(), 0.0)),
+                .norm = norm_of(own.squares) * grad_scale_,
+                .ends_epoch = own.ends_epoch != 0};
+    });
 }
 
 // The squares are those of process 0's share, then of process 1's, ... They are added in the order of the

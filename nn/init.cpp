@@ -16,13 +16,17 @@ Tensor normal(const Shape& shape, double deviation, const Rng& rng) {
 
 constexpr double kSmallDeviation = 0.02;
 
-static double inverse_root(int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); }
+static double inverse_root(int64_t n) {
+    return autograd::in_ieee_mode([&] { return 1 / std::sqrt(static_cast<double>(n)); });
+}
+static double xavier_bound(int64_t in, int64_t out) {
+    return autograd::in_ieee_mode([&] { return std::sqrt(6.0 / static_cast<double>(in + out)); });
+}
 
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng) {
-    const autograd::FloatControl ieee;
     switch (init) {
         case Init::xavier:
-            return uniform(shape, std::sqrt(6.0 / static_cast<double>(in + out)), rng);
+            return uniform(shape, xavier_bound(in, out), rng);
         case Init::normal:
             return normal(shape, inverse_root(in), rng);
         case Init::bert:

@@ -187,20 +187,19 @@ std::vector<double> sums_of_squares(const std::vector<StretchGrad>& gradients) {
 
 double grad_norm(const std::vector<NamedParameter>& parameters) {
     const std::vector<double> squares = sums_of_squares(gradients_of(unique_parameters(parameters)));
-    const autograd::FloatControl ieee;
-    return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
+    return autograd::in_ieee_mode(
+        [&] { return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0)); });
 }
 
 double clip_scale(double norm, double max_norm) {
-    const autograd::FloatControl ieee;
     check(max_norm > 0, "[clip_grad_norm] the largest norm must be positive: got ", max_norm);
-    return !std::isfinite(norm) || norm <= max_norm ? 1 : max_norm / norm;
+    return autograd::in_ieee_mode(
+        [&] { return !std::isfinite(norm) || norm <= max_norm ? 1 : max_norm / norm; });
 }
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
-    const autograd::FloatControl ieee;
     const double norm = grad_norm(parameters);
-    const Real factor = real(clip_scale(norm, max_norm));
+    const Real factor = autograd::in_ieee_mode([&] { return real(clip_scale(norm, max_norm)); });
     for (const NamedParameter& p : unique_parameters(parameters)) {
         if (factor == 1 || !p.tensor.has_grad())
             continue;

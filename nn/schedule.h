@@ -33,10 +33,11 @@ struct WarmupInverseSqrt {
         autograd::check(step >= 1 && warmup >= 1 && d_model >= 1,
                         "[schedule] step, warm-up and d_model count from 1: got ", step, ", ", warmup,
                         " and ", d_model);
-        const autograd::FloatControl ieee;
-        const double s = static_cast<double>(step), w = static_cast<double>(warmup);
-        return factor / std::sqrt(static_cast<double>(d_model)) *
-               std::min(1 / std::sqrt(s), s / (w * std::sqrt(w)));
+        return autograd::in_ieee_mode([&] {
+            const double s = static_cast<double>(step), w = static_cast<double>(warmup);
+            return factor / std::sqrt(static_cast<double>(d_model)) *
+                   std::min(1 / std::sqrt(s), s / (w * std::sqrt(w)));
+        });
     }
 };
 
@@ -49,13 +50,14 @@ struct CosineSchedule {
     double lr_end = 0;
     double operator()(int64_t step) const {
         autograd::check(step >= 1, "[schedule] steps count from 1: got ", step);
-        const autograd::FloatControl ieee;
-        if (step <= warmup)
-            return lr * static_cast<double>(step) / static_cast<double>(warmup);
-        if (step >= total)
-            return lr_end;
-        const double done = static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
-        return lr_end + (lr - lr_end) * 0.5 * (1 + autograd::portable::cos(std::numbers::pi * done));
+        return autograd::in_ieee_mode([&] {
+            if (step <= warmup)
+                return lr * static_cast<double>(step) / static_cast<double>(warmup);
+            if (step >= total)
+                return lr_end;
+            const double done = static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
+            return lr_end + (lr - lr_end) * 0.5 * (1 + autograd::portable::cos(std::numbers::pi * done));
+        });
     }
 };
 

@@ -4,7 +4,8 @@
 // subnormals to zero" for its threads. Results would then depend on who calls us, and on which
 // thread a chunk runs. Subnormals stay on here, and the caller's setting comes back afterwards.
 //
-// parallel_for and backward do this themselves; code that computes outside of them creates a FloatControl.
+// parallel_for and backward do this themselves. Code outside of them creates a FloatControl where what it
+// computes with, and what it computes, lies in memory; else it calls in_ieee_mode.
 #pragma once
 
 #include <cstdint>
@@ -31,19 +32,19 @@ private:
     static constexpr Register kFlags = 0x3f;      // sticky exception flags: of no interest
     static Register read() {
         Register r;
-        asm volatile("stmxcsr %0" : "=m"(r));
+        asm volatile("stmxcsr %0" : "=m"(r) : : "memory");
         return r & ~kFlags;
     }
-    static void write(Register r) { asm volatile("ldmxcsr %0" : : "m"(r)); }
+    static void write(Register r) { asm volatile("ldmxcsr %0" : : "m"(r) : "memory"); }
 #elif defined(__aarch64__)
     using Register = uint64_t;
     static constexpr Register kDefault = 0;
     static Register read() {
         Register r;
-        asm volatile("mrs %0, fpcr" : "=r"(r));
+        asm volatile("mrs %0, fpcr" : "=r"(r) : : "memory");
         return r;
     }
-    static void write(Register r) { asm volatile("msr fpcr, %0" : : "r"(r)); }
+    static void write(Register r) { asm volatile("msr fpcr, %0" : : "r"(r) : "memory"); }
 #else
     using Register = int;
     static constexpr Register kDefault = 0;
@@ -52,5 +53,19 @@ private:
 #endif
     Register saved_;
 };
+
+// f(), computed with the defaults. A compiler does not know that arithmetic depends on that register, and may
+// move what it computes from arguments to before the change, or a result to after it. It moves nothing across
+// a call of a function that is not inlined and touches memory ("memory" says that it may).
+template <class F>
+[[gnu::noinline]] auto called_in_place(const F& f) {
+    asm volatile("" : : : "memory");
+    return f();
+}
+template <class F>
+auto in_ieee_mode(const F& f) {
+    const FloatControl ieee;
+    return called_in_place(f);
+}
 
 }  // namespace plaingrad::autograd

@@ -149,9 +149,6 @@ TEST_CASE("bits: models with one stack, on every instruction set", "[models][bit
 }
 
 TEST_CASE("bits: the caller's rounding mode changes no weights and no loss", "[models][bits]") {
-#ifdef __clang__
-    SKIP("clang moves arithmetic across a change of the rounding mode");
-#else
     // 12 wide: the factor of the embeddings, √12, is rounded; so are the shares of a text's tokens in its
     // mean.
     const auto run = [] {
@@ -167,7 +164,6 @@ TEST_CASE("bits: the caller's rounding mode changes no weights and no loss", "[m
         INFO("mode " << mode);
         check_same(others, expected);
     }
-#endif
 }
 
 // ---- Golden hashes: written down once, equal on every machine and from every compiler.

@@ -137,8 +137,10 @@ class Finder:
         elif kind == Kind.CALL_EXPR and (parent is None or parent.kind != Kind.CONSTRUCTOR):
             self.call(cursor, source, begin, end)
         elif kind == Kind.UNARY_OPERATOR:
-            if source.bytes[begin:begin + 1] in (b"!", b"-"):
+            if source.bytes[begin:begin + 1] == b"-":
                 self.add(source, begin, end, "sign", source.bytes[begin + 1:end])
+            elif source.bytes[begin:begin + 1] == b"!":  # of an optional, say: of both sides, the type is bool
+                self.add(source, begin, end, "sign", b"!!" + source.bytes[begin + 1:end])
         elif kind == Kind.INTEGER_LITERAL:
             self.integer(source, begin, end)
         elif kind == Kind.FLOATING_LITERAL:

@@ -115,7 +115,7 @@ private:
                        const autograd::Rng& rng, const std::string& name) {
         if (sum.empty())
             return;
-        Draw draw(rng.fork("elements"));
+        Dice draw(rng.fork("elements"));
         for (int element = 0; element < 16; ++element) {
             const int64_t i = element < 4 ? element % 2 * (p.g.m - 1) : draw.below(p.g.m);
             const int64_t j = element < 4 ? element / 2 * (p.g.n - 1) : draw.below(p.g.n);

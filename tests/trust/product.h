@@ -9,7 +9,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
-#include "tests/trust/draw.h"
+#include "tests/trust/dice.h"
 
 namespace plaingrad::trust {
 
@@ -51,11 +51,11 @@ struct Operands {
 
 // Sizes at, before and behind the edges of tiles (6 rows; 16 and 64 columns), of rows that are read in place,
 // of bands (192), groups (256, 512), a single row's sums (1024) and blocks of k (512).
-inline int64_t edge(Draw& draw, const std::vector<int64_t>& edges, int64_t most) {
+inline int64_t edge(Dice& draw, const std::vector<int64_t>& edges, int64_t most) {
     const int64_t size = draw.one_of(edges) * (1 + draw.below(2)) + draw.below(3) - 1;
     return std::clamp<int64_t>(size, 0, most);
 }
-inline int64_t size(Draw& draw, const std::vector<int64_t>& edges) {
+inline int64_t size(Dice& draw, const std::vector<int64_t>& edges) {
     static const std::vector<int64_t> kPrimes = {2, 3, 5, 7, 13, 29, 37, 61, 97, 131, 251, 509, 521, 1031};
     switch (draw.below(8)) {
         case 0:
@@ -71,7 +71,7 @@ inline int64_t size(Draw& draw, const std::vector<int64_t>& edges) {
 }
 
 // m, n, k that take at most so many fmas.
-inline void draw_sizes(Draw& draw, int64_t most, autograd::kernels::Gemm& g) {
+inline void draw_sizes(Dice& draw, int64_t most, autograd::kernels::Gemm& g) {
     do {
         g.m = size(draw, {1, 6, 12, 18, 24, 192});
         g.n = size(draw, {1, 16, 32, 64, 128, 256, 512, 1024});
@@ -81,7 +81,7 @@ inline void draw_sizes(Draw& draw, int64_t most, autograd::kernels::Gemm& g) {
 
 // From one row to the next: often no more than needed, else a bit more, or about as far apart as decides
 // whether rows are read in place.
-inline int64_t leading(Draw& draw, int64_t rows, int64_t columns) {
+inline int64_t leading(Dice& draw, int64_t rows, int64_t columns) {
     const int64_t gaps[] = {0, 0, 0, 1, 3, 16, 17, draw.below(70)};
     int64_t ld = columns + gaps[draw.below(8)];
     if (draw.one_in(6))
@@ -90,7 +90,7 @@ inline int64_t leading(Draw& draw, int64_t rows, int64_t columns) {
 }
 
 inline Product draw_product(const autograd::Rng& rng) {
-    Draw draw(rng);
+    Dice draw(rng);
     Product p;
     autograd::kernels::Gemm& g = p.g;
     draw_sizes(draw, draw.one_in(100) ? 1 << 25 : draw.one_in(8) ? 1 << 21 : 1 << 17, g);
@@ -123,7 +123,7 @@ inline std::string Product::name() const {
 }
 
 inline Operands::Operands(const Product& p, const autograd::Rng& rng) {
-    Draw draw(rng);
+    Dice draw(rng);
     const auto number = [&] {
         const Real x = static_cast<Real>(draw.uniform(-1, 1));  // with all digits, so that the order matters
         if (p.values == Values::wide || (p.values == Values::special && draw.one_in(2)))

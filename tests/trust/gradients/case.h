@@ -7,7 +7,7 @@
 
 #include "autograd/ops.h"
 #include "nn/module.h"
-#include "tests/trust/draw.h"
+#include "tests/trust/dice.h"
 
 namespace plaingrad::trust {
 
@@ -33,12 +33,12 @@ struct Case {
 };
 
 // Cases are drawn from all three in turn.
-Case draw_row(int64_t number, Draw& draw);    // a row of tests/autograd/op_table.h, with other numbers
-Case draw_op(int64_t number, Draw& draw);     // an op, with random shapes
-Case draw_model(int64_t number, Draw& draw);  // a layer or a model
+Case draw_row(int64_t number, Dice& draw);    // a row of tests/autograd/op_table.h, with other numbers
+Case draw_op(int64_t number, Dice& draw);     // an op, with random shapes
+Case draw_model(int64_t number, Dice& draw);  // a layer or a model
 
 inline Case draw_case(int64_t number, const autograd::Rng& rng) {
-    Draw draw(rng.fork(static_cast<uint64_t>(number)));
+    Dice draw(rng.fork(static_cast<uint64_t>(number)));
     const int64_t of_kind = number / 5;
     switch (number % 5) {
         case 0:
@@ -57,14 +57,14 @@ inline Shape shape_of(const std::vector<int64_t>& sizes) {
 }
 
 // Tensors of random numbers.
-inline Tensor numbers(Draw& draw, const Shape& shape, double low = -2, double high = 2) {
+inline Tensor numbers(Dice& draw, const Shape& shape, double low = -2, double high = 2) {
     std::vector<Real> x(static_cast<std::size_t>(shape.numel()));
     for (Real& each : x)
         each = static_cast<Real>(draw.uniform(low, high));
     return Tensor::from(shape, x);
 }
 // Away from 0 and from -1 and 1, where functions have kinks.
-inline Tensor nonzero(Draw& draw, const Shape& shape) {
+inline Tensor nonzero(Dice& draw, const Shape& shape) {
     Tensor x = numbers(draw, shape, 0.2, 0.9);
     for (int64_t i = 0; i < x.numel(); ++i)
         x.mutable_data()[i] += static_cast<Real>(draw.below(4) - 2);

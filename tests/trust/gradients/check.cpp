@@ -63,7 +63,7 @@ Checked check(const Case& c, const std::vector<std::vector<double>>& gradients, 
         return upstream_of(c.f(), rng);
     }();
     Checked checked;
-    Draw draw(rng.fork("elements"));
+    Dice draw(rng.fork("elements"));
     for (std::size_t l = 0; l < c.leaves.size(); ++l) {
         Tensor x = c.leaves[l].tensor;
         const std::vector<double>& gradient = gradients[l];

@@ -6,7 +6,7 @@ namespace plaingrad::trust {
 
 using namespace autograd;  // NOLINT
 
-Case fused_linear(Draw& draw) {
+Case fused_linear(Dice& draw) {
     const int64_t in = size(draw), hidden = size(draw), out = size(draw);
     const auto f = draw.one_of<Activation>({Activation::gelu, Activation::gelu_tanh, Activation::silu});
     const bool with_bias = !draw.one_in(4);
@@ -57,7 +57,7 @@ Case fused_linear(Draw& draw) {
     return c;
 }
 
-Case norm(Draw& draw) {
+Case norm(Dice& draw) {
     const int64_t n = size(draw);
     const Shape s = shape(draw, 1, 3).with(-1, n);
     const Real eps = draw.one_in(2) ? Real(0.1) : Real(0.01);
@@ -91,14 +91,14 @@ Case norm(Draw& draw) {
     return c;
 }
 
-static Tokens tokens(Draw& draw, int64_t batch, int64_t length, int64_t vocabulary) {
+static Tokens tokens(Dice& draw, int64_t batch, int64_t length, int64_t vocabulary) {
     std::vector<int32_t> ids;
     for (int64_t i = 0; i < batch * length; ++i)
         ids.push_back(static_cast<int32_t>(draw.below(vocabulary)));
     return Tokens(batch, length, ids);
 }
 
-Case softmax_or_loss(Draw& draw) {
+Case softmax_or_loss(Dice& draw) {
     const int64_t B = size(draw), T = 1 + draw.below(4), V = 1 + size(draw), N = size(draw);
     const Tokens targets = tokens(draw, B, T, V);
     const CrossEntropyOptions options = {.label_smoothing = static_cast<Real>(draw.below(3)) * Real(0.2)};
@@ -137,7 +137,7 @@ Case softmax_or_loss(Draw& draw) {
     return c;
 }
 
-Case look_up(Draw& draw) {
+Case look_up(Dice& draw) {
     const int64_t B = size_or_0(draw), T = 1 + draw.below(5), V = size(draw), N = size(draw);
     const Tokens ids = tokens(draw, B, T, V);
     Case c("", true);
@@ -157,7 +157,7 @@ Case look_up(Draw& draw) {
     return c;
 }
 
-Case attend(Draw& draw) {
+Case attend(Dice& draw) {
     const int64_t B = size_or_0(draw), T = size(draw), S = size(draw), D = 1 + draw.below(5),
                   G = 1 + draw.below(3);
     const int64_t H = G * (1 + draw.below(3));

@@ -11,11 +11,11 @@ using namespace nn;  // NOLINT
 
 namespace {
 
-Mode mode(Draw& draw) {
+Mode mode(Dice& draw) {
     return draw.one_in(3) ? Mode::eval() : Mode::train(Rng(static_cast<uint64_t>(draw.below(1000))));
 }
-Rng rng(Draw& draw) { return Rng(static_cast<uint64_t>(draw.below(1'000'000))); }
-uint64_t seed(Draw& draw) { return static_cast<uint64_t>(draw.below(1'000'000)); }
+Rng rng(Dice& draw) { return Rng(static_cast<uint64_t>(draw.below(1'000'000))); }
+uint64_t seed(Dice& draw) { return static_cast<uint64_t>(draw.below(1'000'000)); }
 
 // A case of a module, which its function keeps alive. f(module) computes.
 template <class Module, class F>
@@ -26,7 +26,7 @@ void add_module(Case& c, Module module, const F& f) {
     c.f = [kept = std::make_shared<Module>(std::move(module)), f] { return f(*kept); };
 }
 
-Case layer(Draw& draw) {
+Case layer(Dice& draw) {
     const int64_t B = 1 + draw.below(3), T = 1 + draw.below(5), D = 1 + draw.below(9), N = 1 + draw.below(9);
     const bool bias = draw.one_in(2);
     const Mode m = mode(draw);
@@ -67,7 +67,7 @@ Case layer(Draw& draw) {
     return c;
 }
 
-Case attention_layer(Draw& draw) {
+Case attention_layer(Dice& draw) {
     const int64_t B = 1 + draw.below(3), T = 1 + draw.below(5), S = 1 + draw.below(5), G = 1 + draw.below(2);
     const int64_t H = G * (1 + draw.below(2)), D = H * (1 + draw.below(3));
     const bool cross = draw.one_in(2);
@@ -92,7 +92,7 @@ Case attention_layer(Draw& draw) {
 }
 
 // A few sentences of up to five symbols.
-tests::Sentences text(Draw& draw, int64_t count, int64_t vocabulary) {
+tests::Sentences text(Dice& draw, int64_t count, int64_t vocabulary) {
     std::vector<int> lengths;
     for (int64_t i = 0; i < count; ++i)
         lengths.push_back(static_cast<int>(1 + draw.below(5)));
@@ -103,7 +103,7 @@ constexpr int64_t kVocabulary = 7;
 
 // Of a few numbers each: every element is checked.
 template <class Config>
-void make_tiny(Draw& draw, Config& c) {
+void make_tiny(Dice& draw, Config& c) {
     models::BlockConfig& block = models::block_of(c);
     c.max_length = 8;
     block.n_heads = 2;
@@ -118,7 +118,7 @@ void make_tiny(Draw& draw, Config& c) {
     block.dropout = {.embeddings = rate, .sublayers = rate, .feed_forward = rate, .attention = rate};
 }
 
-models::StackConfig stack(Draw& draw, const std::vector<std::string>& kinds, std::string& kind) {
+models::StackConfig stack(Dice& draw, const std::vector<std::string>& kinds, std::string& kind) {
     kind = draw.one_of(kinds);
     models::StackConfig c = tests::small_stack(kind, kVocabulary);
     make_tiny(draw, c);
@@ -126,7 +126,7 @@ models::StackConfig stack(Draw& draw, const std::vector<std::string>& kinds, std
     return c;
 }
 
-Case transformer(Draw& draw) {
+Case transformer(Dice& draw) {
     const std::string preset = draw.one_of(tests::kKinds);
     models::TransformerConfig config = tests::small(preset, kVocabulary);
     make_tiny(draw, config);
@@ -143,7 +143,7 @@ Case transformer(Draw& draw) {
     return c;
 }
 
-Case language_model(Draw& draw) {
+Case language_model(Dice& draw) {
     std::vector<std::string> kinds = tests::kStacks;
     kinds.insert(kinds.end(), tests::kAlone.begin(), tests::kAlone.end());
     std::string kind;
@@ -157,7 +157,7 @@ Case language_model(Draw& draw) {
     return c;
 }
 
-Case encoder_model(Draw& draw) {
+Case encoder_model(Dice& draw) {
     std::string kind;
     const models::StackConfig config = stack(draw, tests::kStacks, kind);
     const int64_t count = 1 + draw.below(3);
@@ -184,8 +184,8 @@ Case encoder_model(Draw& draw) {
 
 }  // namespace
 
-Case draw_model(int64_t number, Draw& draw) {
-    constexpr Case (*kKinds[])(Draw&) = {layer, attention_layer, language_model, transformer, encoder_model};
+Case draw_model(int64_t number, Dice& draw) {
+    constexpr Case (*kKinds[])(Dice&) = {layer, attention_layer, language_model, transformer, encoder_model};
     return kKinds[static_cast<std::size_t>(number) % std::size(kKinds)](draw);
 }
 

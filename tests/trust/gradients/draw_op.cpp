@@ -11,7 +11,7 @@ using namespace autograd;  // NOLINT
 
 namespace {
 
-Case two_tensors(Draw& draw) {
+Case two_tensors(Dice& draw) {
     using Two = Tensor (*)(const Tensor&, const Tensor&);
     const auto [name, f] = draw.one_of<std::pair<const char*, Two>>(
         {{"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}, {"maximum", maximum}, {"minimum", minimum}});
@@ -24,7 +24,7 @@ Case two_tensors(Draw& draw) {
     return c;
 }
 
-Case choice(Draw& draw) {
+Case choice(Dice& draw) {
     const Shape all = shape(draw, 1, 3);
     Case c("where", true);
     const Tensor condition = numbers(draw, narrowed(draw, all)) < 0;
@@ -33,7 +33,7 @@ Case choice(Draw& draw) {
     return c;
 }
 
-Case one_tensor(Draw& draw) {
+Case one_tensor(Dice& draw) {
     using One = Tensor (*)(const Tensor&);
     struct Function {
         const char* name;
@@ -58,7 +58,7 @@ Case one_tensor(Draw& draw) {
     return c;
 }
 
-Case reduction(Draw& draw) {
+Case reduction(Dice& draw) {
     const Shape s = shape(draw, 1, 4, false);
     const bool keep = draw.one_in(2);
     const std::string name = draw.one_of<std::string>({"sum", "mean", "max"});
@@ -76,7 +76,7 @@ Case reduction(Draw& draw) {
     return c;
 }  // namespace
 
-Case product(Draw& draw) {
+Case product(Dice& draw) {
     const Shape batch = shape(draw, 0, 2);
     const int64_t m = size_or_0(draw), k = size(draw), n = size_or_0(draw);
     const bool transposed = draw.one_in(2);
@@ -95,7 +95,7 @@ Case product(Draw& draw) {
     return c;
 }
 
-Case mover(Draw& draw) {
+Case mover(Dice& draw) {
     const Shape s = shape(draw, 1, 4);
     const int dim = any_dim(draw, s);
     Case c;
@@ -144,7 +144,7 @@ Case mover(Draw& draw) {
 }
 
 // A second consumer of the first leaf, before or after the op: gradients are added.
-void use_again(Draw& draw, Case& c) {
+void use_again(Dice& draw, Case& c) {
     const Tensor x = c.leaves[0].tensor;
     c.name += ", and another consumer";
     const Real scale = Real(1) / static_cast<Real>(1 + x.numel());
@@ -160,8 +160,8 @@ void use_again(Draw& draw, Case& c) {
 
 }  // namespace
 
-Case draw_op(int64_t number, Draw& draw) {
-    constexpr Case (*kKinds[])(Draw&) = {two_tensors,  one_tensor,      product, reduction,
+Case draw_op(int64_t number, Dice& draw) {
+    constexpr Case (*kKinds[])(Dice&) = {two_tensors,  one_tensor,      product, reduction,
                                          fused_linear, attend,          norm,    mover,
                                          choice,       softmax_or_loss, look_up};
     Case c = kKinds[static_cast<std::size_t>(number) % std::size(kKinds)](draw);

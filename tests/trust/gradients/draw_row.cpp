@@ -6,7 +6,7 @@ namespace plaingrad::trust {
 
 // The same numbers in another order, each up to a thousandth larger: a row's inputs avoid places where its
 // function has no derivative (op_table.h), and so do these.
-static Tensor shuffled(const Tensor& x, Draw& draw) {
+static Tensor shuffled(const Tensor& x, Dice& draw) {
     std::vector<Real> y = x.to_vector();
     for (std::size_t i = y.size(); i > 1; --i)
         std::swap(y[i - 1], y[static_cast<std::size_t>(draw.below(static_cast<int64_t>(i)))]);
@@ -15,7 +15,7 @@ static Tensor shuffled(const Tensor& x, Draw& draw) {
     return Tensor::from(x.shape(), y);
 }
 
-Case draw_row(int64_t number, Draw& draw) {
+Case draw_row(int64_t number, Dice& draw) {
     static const std::vector<tests::OpRow> rows = [] {
         std::vector<tests::OpRow> all = tests::OpTable().rows;
         std::erase_if(all, [](const tests::OpRow& row) { return !row.has_graph || !row.is_slope; });

@@ -5,11 +5,11 @@
 
 namespace plaingrad::trust {
 
-inline int64_t size(Draw& draw) { return draw.one_of<int64_t>({1, 1, 2, 3, 4, 5, 7, 17}); }
-inline int64_t size_or_0(Draw& draw) { return draw.one_in(25) ? 0 : size(draw); }
+inline int64_t size(Dice& draw) { return draw.one_of<int64_t>({1, 1, 2, 3, 4, 5, 7, 17}); }
+inline int64_t size_or_0(Dice& draw) { return draw.one_in(25) ? 0 : size(draw); }
 
 // Of rank least ... most, and not more than some hundred numbers.
-inline Shape shape(Draw& draw, int64_t least, int64_t most, bool with_0 = true) {
+inline Shape shape(Dice& draw, int64_t least, int64_t most, bool with_0 = true) {
     std::vector<int64_t> sizes;
     for (int64_t rank = least + draw.below(most - least + 1), numel = 1; rank > 0; --rank) {
         sizes.push_back(numel > 100 ? 1 + draw.below(2) : with_0 ? size_or_0(draw) : size(draw));
@@ -19,22 +19,22 @@ inline Shape shape(Draw& draw, int64_t least, int64_t most, bool with_0 = true) 
 }
 
 // What broadcasts to this shape: some sizes are 1, and leading dims may be left out.
-inline Shape narrowed(Draw& draw, const Shape& s) {
+inline Shape narrowed(Dice& draw, const Shape& s) {
     std::vector<int64_t> sizes;
     for (int dim = static_cast<int>(draw.one_in(3) ? draw.below(s.rank() + 1) : 0); dim < s.rank(); ++dim)
         sizes.push_back(draw.one_in(3) ? 1 : s[dim]);
     return shape_of(sizes);
 }
 
-inline int any_dim(Draw& draw, const Shape& s) {
+inline int any_dim(Dice& draw, const Shape& s) {
     return static_cast<int>(draw.below(s.rank())) - (draw.one_in(2) ? static_cast<int>(s.rank()) : 0);
 }
 
 // The kinds of draw_fused.cpp.
-Case fused_linear(Draw& draw);
-Case norm(Draw& draw);
-Case softmax_or_loss(Draw& draw);
-Case look_up(Draw& draw);
-Case attend(Draw& draw);
+Case fused_linear(Dice& draw);
+Case norm(Dice& draw);
+Case softmax_or_loss(Dice& draw);
+Case look_up(Dice& draw);
+Case attend(Dice& draw);
 
 }  // namespace plaingrad::trust
