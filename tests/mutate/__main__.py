@@ -35,6 +35,7 @@ def parse():
     parser.add_argument("--make", default=os.environ.get("MAKE", "make"))
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--list", action="store_true", help="only lists the changes")
+    parser.add_argument("--seconds", type=float, default=30, help="of test cases that each is tried with at first")
     parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder killed is not tried again")
     return parser.parse_args()
 
@@ -70,25 +71,25 @@ def choose(args, all_points):
 
 def try_constants(args, found, mutants, constants, cases, outcomes):
     """Each in a build of its own. Those that do not compile give way to the next ones."""
-    tried = {}
+    left = args.constants
     for point in constants:
-        if len(tried) == args.constants:
+        if left == 0:
             break
+        left -= 1
         if point.key in outcomes.killed:
-            tried[point] = "killed"
+            outcomes.of[point] = "killed"
             continue
         tree.place(args.folder, found, mutants, point)
         begin = time.time()
         if tree.build(args.folder, args.make, args.compiler, ["tests", "gradchecks", "apps"]):
             print(f"does not compile: {point.key}", flush=True)
+            left += 1
             continue
         here = {n for n, p in enumerate(mutants) if p is not None and p.file == point.file}
         reaching = [c for c in cases if here & c.reached] if here else cases
-        tried[point] = runs.try_one(args.folder, None, reaching)
-        outcomes.add(point, tried[point])
-        print(f"{tried[point]}, {time.time() - begin:.0f} s: {point.key}", flush=True)
+        outcomes.add(point, runs.try_one(args.folder, None, reaching))
+        print(f"{outcomes.of[point]}, {time.time() - begin:.0f} s: {point.key}", flush=True)
     tree.place(args.folder, found, mutants)
-    return tried
 
 
 def compile_mutants(args, found, candidates):
@@ -109,22 +110,33 @@ def compile_mutants(args, found, candidates):
 
 
 class Outcomes:
-    """Kept in the folder, so that a run can be taken up again (--go-on): lines of an outcome and a key."""
+    """Of each mutant the last one, kept in the folder, so that a run can be taken up again (--go-on)."""
 
     def __init__(self, folder, go_on):
-        self.path = f"{folder}/outcomes.txt"
-        self.killed = set()
+        self.path, self.of, self.killed = f"{folder}/outcomes.txt", {}, set()
         if go_on and os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
                 lines = [line.rstrip("\n").split("\t", 1) for line in file]
             self.killed = {key for outcome, key in lines if outcome == "killed"}
         else:
-            os.makedirs(folder, exist_ok=True)
             open(self.path, "w", encoding="utf-8").close()
 
     def add(self, point, outcome):
+        self.of[point] = outcome
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(f"{outcome}\t{point.key}\n")
+
+
+def try_mutants(args, mutants, cases, outcomes, known):
+    """With the quickest of the cases that reach it, in a first round; in a second one, what survived it, and is not known
+    to change nothing, with the others."""
+    alive = [(n, p) for n, p in enumerate(mutants) if p is not None]
+    outcomes.of.update({p: "killed" for _, p in alive if p.key in outcomes.killed})
+    parts = {n: runs.quickest([c for c in cases if n in c.reached], args.seconds) for n, _ in alive}
+    runs.try_all(args.folder, [(n, p) for n, p in alive if p not in outcomes.of], lambda n: parts[n][0], outcomes.add)
+    print("with the slower test cases:", flush=True)
+    slower = [(n, p) for n, p in alive if outcomes.of[p] == "survived" and p.key not in known and parts[n][1]]
+    runs.try_all(args.folder, slower, lambda n: parts[n][1], outcomes.add)
 
 
 def equivalents():
@@ -143,18 +155,28 @@ def main():
         return
     print(f"{len(candidates)} places can be changed, and {len(constants)} constants", flush=True)
     mutants = compile_mutants(args, found, candidates)
-    outcomes = Outcomes(args.folder, args.go_on)
-    cases = runs.record(args.folder, len(mutants))
-    tried = runs.try_all(args.folder, mutants, cases, outcomes)
-    tried.update(try_constants(args, found, mutants, constants, cases, outcomes))
-    known = equivalents()
-    killed = sum(outcome == "killed" for outcome in tried.values())
-    unanswered = [p for p, outcome in tried.items() if outcome != "killed" and p.key not in known]
+    outcomes, known = Outcomes(args.folder, args.go_on), equivalents()
+    cases = runs.record(args.folder, len(mutants), args.go_on)
+    try_mutants(args, mutants, cases, outcomes, known)
+    try_constants(args, found, mutants, constants, cases, outcomes)
+    report(outcomes.of, known)
+
+
+def report(tried, known):
+    """What is known to change nothing is no mutant that a test could kill. One that a test kills is known wrongly."""
+    alive = [p for p, outcome in tried.items() if outcome != "killed"]
+    unanswered = [p for p in alive if p.key not in known]
+    wrong = [p for p, outcome in tried.items() if outcome == "killed" and p.key in known]
     for p in unanswered:
         print(f"{tried[p]}: {p.file}:{p.line}\n    {p.key}")
+    for p in wrong:
+        print(f"killed, though equivalent.txt has it: {p.file}:{p.line}\n    {p.key}")
+    could_die = len(tried) - len(alive) + len(unanswered)
     print(f"figure mutants.tried {len(tried)}")
-    print(f"figure mutants.killed {100 * killed / max(1, len(tried)):.1f}")
+    print(f"figure mutants.equivalent {100 * (len(tried) - could_die) / max(1, len(tried)):.1f}")
+    print(f"figure mutants.killed {100 * (len(tried) - len(alive)) / max(1, could_die):.1f}")
     print(f"figure mutants.unanswered {len(unanswered)}")
+    print(f"figure mutants.listed_wrongly {len(wrong)}")
 
 
 main()

@@ -24,9 +24,13 @@ CONSTANT = {Kind.STATIC_ASSERT, Kind.ENUM_CONSTANT_DECL, Kind.TYPE_REF, Kind.TEM
             Kind.NAMESPACE_REF, Kind.CONCEPT_DECL if hasattr(Kind, "CONCEPT_DECL") else Kind.STATIC_ASSERT}
 
 
+BODIES = {Kind.IF_STMT, Kind.FOR_STMT, Kind.WHILE_STMT, Kind.CXX_FOR_RANGE_STMT}  # of one statement, without braces
+
+
 @dataclass(eq=False)
 class Point:
-    """Bytes begin .. end - 1 of a file, and what would stand there instead. A statement has no text: it is left out."""
+    """Bytes begin .. end - 1 of a file, and what would stand there instead. A statement, which ends with its semicolon,
+    has no text: it is left out."""
     file: str
     begin: int
     end: int
@@ -153,6 +157,8 @@ class Finder:
             self.whole(source, children[0], "result", b"!(", b")")
         elif kind == Kind.COMPOUND_STMT:
             self.statements(source, children)
+        elif kind in BODIES:
+            self.statements(source, children[1:] if kind == Kind.IF_STMT else children[-1:])
 
     def whole(self, source, cursor, kind, before, after):
         begin, end = cursor.extent.start.offset, cursor.extent.end.offset
@@ -222,7 +228,7 @@ class Finder:
                 continue
             name = re.match(rb"(?:[A-Za-z_]+::)*([A-Za-z_]+)\(", source.bytes[begin:end])
             is_guard = name and name.group(1).decode() in GUARDS
-            self.add(source, begin, end, "guard" if is_guard else "statement")
+            self.add(source, begin, end + 1, "guard" if is_guard else "statement")
 
 
 def first_tokens(cursor, n):
@@ -240,6 +246,7 @@ def name_points(points, sources):
     for point in sorted(points, key=lambda p: (p.file, p.begin, p.end, p.kind, p.text)):
         source = sources[point.file]
         old = " ".join(source.bytes[point.begin:point.end].decode("utf-8", "replace").split())
+        old = old.removesuffix(";")
         new = "" if point.drops else " ".join(point.text.decode("utf-8", "replace").split())
         base = f"{point.file} | {source.line(point.line)} | {short(old, new)}"
         seen[base] = seen.get(base, 0) + 1

@@ -54,34 +54,45 @@ def run(folder, command, env, seconds):
         process.wait()
 
 
-def record(folder, size):
-    """Runs all test cases without a mutant. Those that fail even so are left out."""
+def record(folder, size, go_on):
+    """Runs all test cases without a mutant. Those that fail even so are left out. go_on: what an earlier run of the same
+    binaries has noted is read again."""
     os.makedirs(f"{folder}/tmp", exist_ok=True)
-
-    def suite(number):
-        binary, choice = SUITES[number]
-        reached, log = f"{os.path.abspath(folder)}/reached-{number}", f"{os.path.abspath(folder)}/log-{number}"
-        with open(reached, "wb") as file:
-            file.write(bytes(size))
-        open(log, "w", encoding="utf-8").close()
-        run(folder, [binary, choice], environment(folder, PLAINGRAD_REACHED=reached, PLAINGRAD_REACHED_LOG=log), 3600)
-        cases = []
-        with open(log, encoding="utf-8") as file:
-            for line in file:
-                passed, seconds, numbers, name = line.rstrip("\n").split("\t", 3)
-                if passed == "passed":
-                    cases.append(Case(binary, name, float(seconds), frozenset(map(int, numbers.split(",")[:-1]))))
-                else:
-                    print(f"left out, as it fails without a mutant: {name}", flush=True)
-        return cases
-
     begin = time.time()
     with ThreadPoolExecutor(len(SUITES)) as pool:
-        all_cases = [case for cases in pool.map(suite, range(len(SUITES))) for case in cases]
+        logs = list(pool.map(lambda number: run_suite(folder, number, size, go_on), range(len(SUITES))))
+    all_cases = [case for (binary, _), log in zip(SUITES, logs) for case in read_cases(binary, log)]
     print(f"{len(all_cases)} test cases ran once, in {time.time() - begin:.0f} s", flush=True)
     if not all_cases:
         raise SystemExit("mutate: no test case ran")
     return all_cases
+
+
+def run_suite(folder, number, size, go_on):
+    """Returns the path of its log."""
+    binary, choice = SUITES[number]
+    reached, log = f"{os.path.abspath(folder)}/reached-{number}", f"{os.path.abspath(folder)}/log-{number}"
+    built = max(os.path.getmtime(f"{folder}/{other}") for other, _ in SUITES)
+    if go_on and os.path.exists(log + ".whole") and os.path.getmtime(log + ".whole") > built:
+        return log
+    with open(reached, "wb") as file:
+        file.write(bytes(size))
+    open(log, "w", encoding="utf-8").close()
+    run(folder, [binary, choice], environment(folder, PLAINGRAD_REACHED=reached, PLAINGRAD_REACHED_LOG=log), 3600)
+    open(log + ".whole", "w", encoding="utf-8").close()
+    return log
+
+
+def read_cases(binary, log):
+    cases = []
+    with open(log, encoding="utf-8") as file:
+        for line in file:
+            passed, seconds, numbers, name = line.rstrip("\n").split("\t", 3)
+            if passed == "passed":
+                cases.append(Case(binary, name, float(seconds), frozenset(map(int, numbers.split(",")[:-1]))))
+            else:
+                print(f"left out, as it fails without a mutant: {name}", flush=True)
+    return cases
 
 
 def in_turn(cases):
@@ -96,7 +107,7 @@ def in_turn(cases):
     return lots + ([lot] if lot else [])
 
 
-def kills(folder, number, lot):
+def kills(folder, number, lot, patience=20):
     """Whether a test case of this lot fails, crashes or never ends."""
     with tempfile.NamedTemporaryFile("w", dir=f"{folder}/tmp", suffix=".txt", encoding="utf-8") as names:
         for case in lot:
@@ -105,7 +116,16 @@ def kills(folder, number, lot):
         expected = sum(case.seconds for case in lot)
         return not run(folder, [lot[0].binary, "--abort", "--input-file", os.path.abspath(names.name)],
                        environment(folder, PLAINGRAD_MUTANT=str(-1 if number is None else number)),
-                       20 + 6 * expected)
+                       patience + 6 * expected)
+
+
+def quickest(cases, seconds):
+    """Those that take at most so long, together; and the others."""
+    total, first, others = 0.0, [], []
+    for case in sorted(cases, key=lambda c: c.seconds):
+        total += case.seconds
+        (first if total <= seconds or not first else others).append(case)
+    return first, others
 
 
 def try_one(folder, number, cases):
@@ -120,21 +140,19 @@ def try_one(folder, number, cases):
     return "survived"
 
 
-def try_all(folder, mutants, cases, outcomes):
-    """Point -> outcome, of each mutant that an earlier run (outcomes) has not killed already."""
-    begin = time.time()
-    tried = {point: "killed" for point in mutants if point is not None and point.key in outcomes.killed}
-    waiting = [(n, point) for n, point in enumerate(mutants) if point is not None and point not in tried]
+def try_all(folder, waiting, choose_cases, note):
+    """waiting: (number, Point). choose_cases(number): the test cases to try. note(point, outcome) is told of each."""
+    begin, done = time.time(), []
 
     def one(job):
         number, point = job
-        tried[point] = outcome = try_one(folder, number, [case for case in cases if number in case.reached])
-        outcomes.add(point, outcome)
+        outcome = try_one(folder, number, choose_cases(number))
+        note(point, outcome)
+        done.append(point)
         if outcome != "killed":
             print(f"{outcome}: {point.file}:{point.line}: {point.key}", flush=True)
-        if len(tried) % 50 == 0:
-            print(f"{len(tried)} of {sum(p is not None for p in mutants)}, {time.time() - begin:.0f} s", flush=True)
+        if len(done) % 50 == 0:
+            print(f"{len(done)} of {len(waiting)}, {time.time() - begin:.0f} s", flush=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, waiting))
-    return tried

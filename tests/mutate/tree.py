@@ -73,7 +73,7 @@ def choice(number, point, text):
     if number is None:  # the whole build has it
         return b"(" + point.text + b")"
     if point.drops:
-        return b"if (!::mutant::is(%d)) %s" % (number, text)
+        return b"{ if (!::mutant::is(%d)) %s }" % (number, text)  # in braces, as an else may follow
     return b"(::mutant::is(%d) ? (%s) : (%s))" % (number, point.text, text)
 
 

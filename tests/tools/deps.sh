@@ -42,6 +42,12 @@ if [ -n "$all" ] && have apt-get; then
     have chromium || have chromium-browser || have google-chrome || need chromium
     torch || need python3-torch
 fi
+if [ -n "$all$trust" ] && have apt-get; then
+    # What instruments the code for the fuzzer and for coverage; and clang's parser, for tests/mutate.
+    compiles 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }\n' \
+        'clang++ -fsanitize=fuzzer,address' || need libclang-rt-dev
+    /usr/bin/python3 -c 'import clang.cindex' 2>/dev/null || need python3-clang
+fi
 if [ -n "$trust" ] && have apt-get; then
     for pair in clang++:clang clang-tidy:clang-tidy llvm-cov:llvm valgrind:valgrind qemu-x86_64:qemu-user cmake:cmake \
         aarch64-linux-gnu-g++:g++-aarch64-linux-gnu pkg-config:pkg-config; do
@@ -49,7 +55,6 @@ if [ -n "$trust" ] && have apt-get; then
     done
     compiles '#include <string>\nint main() { return int(std::string().size()); }\n' 'clang++ -stdlib=libc++' ||
         need libc++-dev libc++abi-dev
-    compiles 'int main() {}\n' 'clang++ -fprofile-instr-generate' || need "libclang-rt-$(clang++ -dumpversion | cut -d . -f 1)-dev"
     # All versions that this system has, from the oldest that the README names.
     for compiler in $(apt-cache pkgnames g++-; apt-cache pkgnames clang-); do
         number=${compiler##*-}

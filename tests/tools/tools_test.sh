@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks that the tools that count can fail: gives run_tests.sh binaries that crash, fail, skip and exit early, size.sh
-# a room above its budget, tests_for.sh filters of every kind, and make clean what it must keep. It exists because a
-# wrong count looks like a right one.
+# a room above its budget, tests_for.sh filters of every kind, and make clean what it must keep; and runs the test of
+# tests/mutate, if there is a Python with clang's bindings. It exists because a wrong count looks like a right one.
 #
 # usage: tools_test.sh     (in the repository's root)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_tools_test.XXXXXX") || exit 1
@@ -95,5 +95,11 @@ expect fits "$(sized)" 'size.sh, a room as large as its budget'
 lines $((most + 1))
 expect over "$(sized)" 'size.sh, a room larger than its budget'
 expect 'make size: over the budget: programs and kit' "$(tail -n 1 "$folder/output")" 'size.sh, which room'
+
+for python in python3 /usr/bin/python3; do
+    $python -c 'import clang.cindex as c; c.Index.create()' 2>/dev/null || continue
+    $python tests/mutate/test_mutate.py >"$folder/output" 2>&1 || expect works "$(tail -n 20 "$folder/output")" tests/mutate
+    break
+done
 
 [ $wrong -eq 0 ] && echo "tools_test: counts, choices and sizes are right"

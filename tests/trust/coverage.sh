@@ -10,7 +10,7 @@ set -u
 scale=$1
 make=${MAKE:-make}
 for tool in clang++ llvm-profdata llvm-cov; do
-    command -v $tool >/dev/null || { echo "coverage: left out, as $tool is not installed (make deps-trust)"; exit 0; }
+    command -v $tool >/dev/null || { echo "skipped coverage. $tool is not installed (make deps-trust)"; exit 0; }
 done
 # The calling make's own variables are for another build.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS

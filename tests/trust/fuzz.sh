@@ -4,7 +4,7 @@
 # run with the same seed, and as many inputs, sees the same ones.
 #
 # usage: fuzz.sh quick|sample|long SEED      with MAKE and CXX, to build the fuzzer
-# prints `figure fuzz.TARGET INPUTS`, and what was found. Without clang and its libFuzzer there is nothing to print.
+# prints `figure fuzz.TARGET INPUTS`, and what was found
 set -u
 scale=$1 seed=$2 corpus=build/trust/fuzz fuzzer=build/fuzz/asan/fuzz
 
@@ -26,7 +26,7 @@ fi
 
 if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
     clang++ -fsanitize=fuzzer,address -x c++ - -o /dev/null 2>/dev/null; then
-    echo "fuzz: left out, as there is no clang++ with libFuzzer here (in Debian: clang, libclang-rt-dev)"
+    echo "skipped fuzz. there is no clang++ with libFuzzer here (in Debian: clang, libclang-rt-dev)"
     exit 0
 fi
 # With jobs of its own, and without the variables of `make trust`.

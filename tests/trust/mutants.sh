@@ -10,4 +10,4 @@ esac
 for python in python3 /usr/bin/python3; do
     $python -c 'import clang.cindex as c; c.Index.create()' 2>/dev/null && exec $python tests/mutate "$@"
 done
-echo 'mutants: no Python with clang.cindex (Debian: python3-clang), skipped'
+echo 'skipped mutants. there is no Python with clang.cindex (Debian: python3-clang)'

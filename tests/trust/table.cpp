@@ -73,7 +73,13 @@ Row judged(const Asked& a, const Result* result, Scale scale) {
     }
     const auto figure = result->figures.find(a.name);
     if (figure == result->figures.end()) {
-        row.why = result->ended ? "not printed" : "the instrument did not end";
+        const auto skipped =
+            std::find_if(result->skipped.begin(), result->skipped.end(),
+                         [&](const auto& begin_and_why) { return a.name.starts_with(begin_and_why.first); });
+        row.is_skipped = result->ended && skipped != result->skipped.end();
+        row.why = row.is_skipped  ? skipped->second
+                  : result->ended ? "not printed"
+                                  : "the instrument did not end";
         return row;
     }
     row.value = shown(figure->second.value);
@@ -161,6 +167,10 @@ std::vector<Result> read_results(std::istream& in, const std::string& where) {
         else if (kind == "ended") {
             r.ended = true;
             r.seconds = number_of(rest, here);
+        } else if (kind == "skipped") {
+            const std::size_t space = rest.find(' ');
+            check(space != rest.npos, here, ": expected how names begin, and why, got '", rest, "'");
+            r.skipped[rest.substr(0, space)] = rest.substr(space + 1);
         } else if (kind == "figure") {
             std::istringstream figure(rest);
             std::string name, value, detail;
@@ -181,11 +191,15 @@ std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result
 }
 
 int64_t missed(const std::vector<Row>& rows) {
-    return std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.is_good; });
+    return std::count_if(rows.begin(), rows.end(),
+                         [](const Row& row) { return !row.is_good && !row.is_skipped; });
 }
 
 static std::string sum_of(const std::vector<Row>& rows) {
-    return join(std::ssize(rows) - missed(rows), " of ", rows.size(), " figures are as asked");
+    const auto skipped =
+        std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.is_skipped; });
+    return join(std::ssize(rows) - skipped - missed(rows), " of ", rows.size(), " figures are as asked",
+                skipped > 0 ? join(", ", skipped, " skipped") : "");
 }
 
 void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results) {
@@ -199,8 +213,11 @@ void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vect
             out << '\n';
         }
         const std::string& peers = row.asked.peers;
-        out << (row.is_good ? "  ok    " : "  NOT   ") << row.asked.what << ": " << row.value
-            << " (asked: " << row.limit << (peers.empty() ? "" : "; peers: " + peers) << ")"
+        out << (row.is_good      ? "  ok    "
+                : row.is_skipped ? "  skip  "
+                                 : "  NOT   ")
+            << row.asked.what << ": " << row.value << " (asked: " << row.limit
+            << (peers.empty() ? "" : "; peers: " + peers) << ")"
             << (row.is_good || row.why.empty() ? "" : "  " + row.why) << '\n';
     }
     out << '\n' << sum_of(rows) << '\n';
@@ -210,7 +227,10 @@ void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::
     out << "<details><summary>" << sum_of(rows) << "</summary>\n\n"
         << "| figure | asked | measured | peers |\n|---|---:|---:|---|\n";
     for (const Row& row : rows)
-        out << "| " << row.asked.what << " | " << row.limit << " | " << row.value << (row.is_good ? "" : " ✗")
+        out << "| " << row.asked.what << " | " << row.limit << " | " << row.value
+            << (row.is_good      ? ""
+                : row.is_skipped ? " (skipped)"
+                                 : " ✗")
             << " | " << row.asked.peers << " |\n";
     std::map<std::string, std::string> instruments;  // of each circumstances, in which they were run
     for (const Result& r : results)

@@ -42,10 +42,11 @@ struct Result {
     double seconds = 0;
     bool ended = false;  // with status 0
     std::map<std::string, Measured> figures = {};
+    std::map<std::string, std::string> skipped = {};  // how names of figures begin, and why there are none
 };
 // Blocks that begin with a line `instrument NAME`, then lines `date ...`, `figure NAME VALUE [detail]`,
-// `ended SECONDS`; other lines are an instrument's own words. Of several blocks of an instrument the last one
-// counts. Throws Error for a figure without a number.
+// `skipped BEGIN why` for figures whose names begin so, `ended SECONDS`; other lines are an instrument's own
+// words. Of several blocks of an instrument the last one counts. Throws Error for a figure without a number.
 std::vector<Result> read_results(std::istream& in, const std::string& where);
 
 // A row of the table.
@@ -53,10 +54,11 @@ struct Row {
     Asked asked = {};
     std::string limit = {}, value = {};  // as they are shown: "at least 100", "-" for what was not measured
     std::string why = {};                // not as asked
-    bool is_good = false;
+    bool is_good = false, is_skipped = false;
 };
 // All rows of this scale. What an instrument that did not end has printed is not as asked.
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
+// The rows that are not as asked. One that was skipped, as a tool is not on this machine, is none of them.
 int64_t missed(const std::vector<Row>& rows);
 
 // For a terminal; and for README.md, in Markdown.

@@ -109,6 +109,23 @@ TEST_CASE("trust: a figure that is not for a scale has no row there", "[trust]")
     CHECK(contains(text, "\n1 of 1 figures are as asked\n"));
 }
 
+TEST_CASE("trust: what this machine has no tool for is skipped, and said", "[trust]") {
+    const std::string lines =
+        "tools.tidy | units | > 10 | \ntools.tidy_findings | its findings | = 0 | \n"
+        "tools.headers | headers | > 3 | \n";
+    const std::string measured =
+        "instrument tools\nskipped tools.tidy there is no clang-tidy\nfigure tools.headers 4\n";
+    CHECK(missed(lines, measured + "ended 1\n") == 0);
+    CHECK(missed(lines, measured) == 3);  // it crashed
+    CHECK(missed(lines, "instrument tools\nskipped tools.tidy_ no\nfigure tools.headers 4\nended 1\n") == 1);
+    CHECK(missed(lines, measured + "figure tools.tidy 9\nended 1\n") == 1);
+    const std::string text = printed(print_text, lines, measured + "ended 1\n", Scale::sample);
+    CHECK(contains(text, "  skip  units: - (asked: at least 10)  there is no clang-tidy\n"));
+    CHECK(contains(text, "\n1 of 3 figures are as asked, 2 skipped\n"));
+    const std::string page = printed(print_markdown, lines, measured + "ended 1\n", Scale::sample);
+    CHECK(contains(page, "| units | at least 10 | - (skipped) |  |\n"));
+}
+
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { asked("\na | b | > 1\n"); }), "figures.txt:2: expected 'name |"));
     CHECK(contains(complaint([] { asked("a | b | 1 | c\n"); }), "figures.txt:1: expected >, < or ="));
@@ -117,6 +134,7 @@ TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { asked("a | b | = 0 | \na | b | = 0 | \n"); }), "'a' is there twice"));
     CHECK(contains(complaint([] { results("instrument a\nfigure a.b\n"); }),
                    "results.txt:2: expected a number"));
+    CHECK(contains(complaint([] { results("instrument a\nskipped a.b\n"); }), "results.txt:2: expected how"));
 }
 
 TEST_CASE("trust: each row of the table has its instrument, and each instrument a row", "[trust]") {

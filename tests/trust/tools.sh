@@ -14,9 +14,10 @@ mkdir -p $logs
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS PLAINGRAD_THREADS
 case ${CXX:-} in ccache*) ccache='ccache ' ;; *) ccache= ;; esac
 
+# have <program> <figures>: whether it is installed; if not, says which figures there will be none of.
 have() {
     command -v "$1" >/dev/null && return
-    echo "tools: $2 left out, as $1 is not installed (make deps-trust)"
+    echo "skipped $2 $1 is not installed (make deps-trust)"
     return 1
 }
 at_long() { [ "$scale" = long ]; }
@@ -71,7 +72,7 @@ watched() {
 }
 
 memory_check() {
-    have valgrind 'memory checks' || return
+    have valgrind tools.valgrind || return
     rm -f $logs/valgrind.[0-9]*
     runs=0 wrong=0
     apps=${PLAINGRAD_APPS:-apps}
@@ -118,11 +119,11 @@ flags_of() {
 kernel='autograd/kernels/unit.cpp -Wno-psabi -DPLAINGRAD_KERNELS=kernels_baseline -DPLAINGRAD_SIMD_PLAIN'
 
 thread_safety() {
-    have clang++ '-Wthread-safety' || return
+    have clang++ tools.thread_safety || return
     # libc++'s mutexes and locks are annotated, so that clang can follow them.
     libcxx='-stdlib=libc++ -D_LIBCPP_ENABLE_THREAD_SAFETY_ANNOTATIONS'
     echo '#include <mutex>' | clang++ $libcxx -fsyntax-only -x c++ - 2>/dev/null ||
-        { echo 'tools: -Wthread-safety left out, as libc++ is not installed (make deps-trust)' && return; }
+        { echo 'skipped tools.thread_safety libc++ is not installed (make deps-trust)' && return; }
     # shellcheck disable=SC2046,SC2086  # lists of words
     for unit in $(grep -rlE 'std::(mutex|atomic)' autograd nn models --include=*.cpp); do
         clang++ -std=c++20 -I. $libcxx -fsyntax-only -Wthread-safety -Wthread-safety-beta "$unit" 2>&1
@@ -131,7 +132,7 @@ thread_safety() {
 }
 
 tidy() {
-    have clang-tidy clang-tidy || return
+    have clang-tidy tools.tidy || return
     if at_long; then folders='autograd nn models apps' kernels=autograd/kernels/unit.cpp; else folders='autograd/base nn/checkpoint' kernels=; fi
     files=$(units $folders)
     # shellcheck disable=SC2086
@@ -176,7 +177,7 @@ compilers() {
 
 # The tests with Catch2 3, which `make deps-trust` builds from its source package.
 catch_3() {
-    [ -e build/catch2/share/pkgconfig/catch2.pc ] || { echo 'tools: Catch2 3 left out, as build/catch2 is not there (make deps-trust)' && return; }
+    [ -e build/catch2/share/pkgconfig/catch2.pc ] || { echo 'skipped tools.catch_3 build/catch2 is not there (make deps-trust)' && return; }
     PKG_CONFIG_PATH=$PWD/build/catch2/share/pkgconfig "$make" CXX="${CXX:-g++}" BUILD=$logs/catch_3 GRADCHECKS=no PCH=no \
         TESTS='~[chapters]~[bench]~[exercises]~[slow]~[.]' test >$logs/catch_3.log 2>&1
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' $logs/catch_3.log | tail -n 1)

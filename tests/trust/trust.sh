@@ -33,7 +33,7 @@ for instrument; do
         echo "compiler $compiler"
         echo "processor ${processor:-unknown}${family:+, family $family}"
         echo "seed $seed"
-        grep -E '^(figure|ended) ' "$log"
+        grep -E '^(figure|skipped|ended) ' "$log"
     } >"$results.new" && mv "$results.new" "$results"
 done
 # The long table is kept, and the page shows it.

@@ -1,0 +1,136 @@
+"""Tests of the program that tests the tests: which places it finds, and that what it writes compiles and switches.
+
+    python3 tests/mutate/test_mutate.py
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import points
+except ImportError:
+    sys.exit("skipped: this Python has no clang.cindex (Debian: python3-clang)")
+import runs
+import tree
+
+FLAGS = ["-x", "c++", "-std=c++20"]
+PROGRAM = """#include <cstdio>
+#include <optional>
+constexpr int kRows = 3;
+int total = 5;
+static void check(bool good) { total += good ? 0 : 100; }
+int sum(int n) {
+    int s = 0;
+    for (int i = 0; i < n; ++i)
+        s += i;
+    return s;
+}
+int minus(int a, int b) { return a - b; }
+int main() {
+    const std::optional<bool> none, no = false;
+    check(total == 5);
+    if (!no)
+        total = 7;
+    total = minus(total, kRows);
+    std::printf("%d %d %d\\n", total, sum(4), static_cast<int>(!none));
+}
+"""
+
+
+class Sources:
+    """One file of C++ and its points."""
+
+    def __init__(self, text):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = f"{self.folder.name}/a.cpp"
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.source = points.Source(self.path)
+        self.points = points.find([("unit.cpp", f'#include "{self.path}"\n', FLAGS)], {self.path: self.source})
+        self.points.sort(key=lambda p: (p.begin, p.end, p.text))
+
+    def __del__(self):
+        self.folder.cleanup()
+
+    def changes(self):
+        return [(p.line, p.kind, p.key.split(" | ")[-1]) for p in self.points]
+
+    def find(self, change):
+        return next(p for p in self.points if change in p.key)
+
+    def output(self, mutants, alive):
+        """What the program prints with these mutants compiled in, of which one is alive."""
+        with open(f"{self.folder.name}/b.cpp", "wb") as file:
+            body = tree.changed(self.source, list(enumerate(mutants))).split(b"\n", 1)[1]
+            file.write(b'#include "mutant.h"\n' + body)
+        program = f"{self.folder.name}/b"
+        subprocess.run(["g++", "-std=c++20", "-O2", "-w", f"-I{tree.HERE}/runtime", f"{self.folder.name}/b.cpp",
+                        f"{self.folder.name}/mutant.cpp", "-o", program], check=True)
+        env = dict(os.environ, PLAINGRAD_MUTANT=str(alive))
+        return subprocess.run([program], env=env, capture_output=True, text=True, check=True).stdout
+
+
+class FindsPlaces(unittest.TestCase):
+    def test_each_kind(self):
+        found = Sources(PROGRAM).changes()
+        for change in [(3, "constexpr", "3 -> 3 + 1"), (8, "comparison", "i < n -> i <= n"),
+                       (9, "assignment", "s += i -> s = i"), (9, "statement", "s += i -> nothing"),
+                       (12, "arithmetic", "a - b -> a + b"), (15, "guard", "check(total == 5) -> nothing"),
+                       (16, "condition", "!no -> !(!no)"), (16, "sign", "!no -> !!no"),
+                       (18, "arguments", "minus(total, kRows) -> minus(kRows, total)")]:
+            self.assertIn(change, [(line, kind, key) for line, kind, key in found])
+
+    def test_names_outlive_changes_elsewhere(self):
+        names = {p.key.split(" | ", 1)[1] for p in Sources(PROGRAM).points}
+        moved = {p.key.split(" | ", 1)[1] for p in Sources(PROGRAM.replace("int total", "\n\nint total")).points}
+        self.assertEqual(names, moved)
+        self.assertEqual(len(names), len(Sources(PROGRAM).points))
+
+    def test_the_order_depends_on_the_seed(self):
+        found = Sources(PROGRAM).points
+        self.assertEqual(points.order(found, 1), points.order(list(reversed(found)), 1))
+        self.assertNotEqual(points.order(found, 1), points.order(found, 2))
+
+
+class Switches(unittest.TestCase):
+    def test_one_mutant_at_a_time(self):
+        sources = Sources(PROGRAM)
+        with open(f"{tree.HERE}/runtime/mutant.cpp", encoding="utf-8") as file:
+            text = file.read().replace("autograd/base/", "")
+        with open(f"{sources.folder.name}/mutant.cpp", "w", encoding="utf-8") as file:
+            file.write(text)
+        chosen = [sources.find(change) for change in
+                  ("i < n -> i <= n", "s += i -> nothing", "!no -> !!no", "minus(total, kRows) -> minus(kRows, total)",
+                   "check(total == 5) -> nothing", "total == 5 -> total != 5", "a - b -> a + b")]
+        printed = [sources.output(chosen, alive) for alive in range(-1, len(chosen))]
+        self.assertEqual(printed, ["2 6 1\n", "2 10 1\n", "2 0 1\n", "4 6 1\n", "-2 6 1\n", "2 6 1\n", "102 6 1\n",
+                                   "8 6 1\n"])
+
+
+class TriesCases(unittest.TestCase):
+    def test_the_quickest_first_and_all_in_the_end(self):
+        cases = [runs.Case("tests", str(n), n, frozenset()) for n in (30, 1, 9, 3)]
+        first, others = runs.quickest(cases, 5)
+        self.assertEqual([c.name for c in first], ["1", "3"])
+        self.assertEqual([c.name for c in others], ["9", "30"])
+        self.assertEqual([c.name for lot in runs.in_turn(cases) for c in lot], ["1", "3", "9", "30"])
+        self.assertEqual(runs.quickest(cases[:1], 5), (cases[:1], []))  # at least one
+
+    def test_what_is_reached_by_no_case(self):
+        self.assertEqual(runs.try_one("build", 0, []), "not reached")
+
+    def test_a_case_that_fails_crashes_or_never_ends_kills(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/tmp")
+            binary = f"{folder}/tests"
+            for body, killed in (("exit 0", False), ("exit 1", True), ("kill -SEGV $$", True), ("sleep 100", True)):
+                with open(binary, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n{body}\n")
+                os.chmod(binary, 0o755)
+                case = runs.Case(binary, "a case", 0, frozenset())
+                self.assertEqual(runs.kills(folder, 1, [case], patience=1), killed, body)
+
+
+unittest.main()
