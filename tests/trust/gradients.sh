@@ -9,8 +9,8 @@ MAKE=${MAKE:-make} CXX=${CXX:-g++} build=${PLAINGRAD_BUILD:-build}
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 case $1 in
 quick) count=3000 ;;
-sample) count=10000 ;;
-*) count=100000 ;;
+sample) count=5000 ;;
+*) count=50000 ;;
 esac
 $MAKE CXX="$CXX" BUILD="$build" "$build/trust/gradients" || exit 1
 $MAKE CXX="$CXX" BUILD="$build" VARIANT=double "$build/double/trust/gradients" || exit 1

@@ -3,7 +3,7 @@
 #
 # usage: mutants.sh <sample|long> <seed>
 case $1 in
-long) set -- --count 1600 --constants 40 --seed "$2" ;;
+long) set -- --count 1600 --constants 20 --seed "$2" ;;
 *) set -- --count 150 --seed "$2" ;;
 esac
 # Python with clang's bindings: the system's has Debian's package.
