@@ -103,7 +103,7 @@ def compile_mutants(args, found, candidates):
         print(f"built {sum(p is not None for p in numbers)} mutants in {time.time() - begin:.0f} s", flush=True)
         if not errors:
             return numbers
-        wrong = tree.at_fault(numbers, found, errors)
+        wrong = tree.at_fault(args.folder, errors)
         print(f"{len(wrong)} do not compile", flush=True)
         for n in sorted(wrong):
             numbers[n] = waiting.pop(0) if waiting else None

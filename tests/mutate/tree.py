@@ -105,13 +105,13 @@ def build(to, make, compiler, targets):
     return sorted({(path, int(line)) for path, line in errors})
 
 
-def at_fault(points, sources, errors):
-    """The numbers of the mutants on lines with errors. (A changed file has a line more, the first one.)"""
+def at_fault(to, errors):
+    """The numbers of the mutants on lines with errors, or, where there is none, on the nearest line above."""
     wrong = set()
     for path, line in errors:
-        found = {n for n, p in enumerate(points) if p is not None and p.file == path and
-                 p.line <= line - 1 <= sources[path].line_of(p.end - 1)}
-        wrong |= found
+        lines = read(f"{to}/{path}").decode("utf-8", "replace").split("\n")[:line]
+        above = (re.findall(r"mutant::is\((\d+)\)", text) for text in reversed(lines))
+        wrong |= {int(number) for number in next(filter(None, above), [])}
     if not wrong:
         raise SystemExit(f"mutate: {errors[0][0]}:{errors[0][1]} does not compile, and no mutant is there")
     return wrong
