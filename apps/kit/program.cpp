@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <new>
 #include <set>
+#include <string_view>
 
 #include "apps/kit/options.h"
 #include "autograd/base/check.h"
@@ -40,18 +42,33 @@ void be_silent() {
     close(nowhere);
 }
 
+// To the descriptor itself.
+void write_to(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = write(descriptor, text.data(), text.size());
+        if (written < 0 && errno != EINTR)
+            return;
+        text.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+    }
+}
+
+// A stream may want a buffer first, when there is no memory left to have.
+void write_error(std::string_view text) {
+    if (std::cerr << text)
+        return;
+    std::cerr.clear();
+    write_to(STDERR_FILENO, text);
+}
+
 // If all processes have the same error, only process 0 should print it. So another process waits first: if
 // process 0 has the error, too, it prints it and ends all of them in that time. The same goes for the first
 // of several that have it, but not process 0.
 void complain_as_one(const std::string& line) {
-    if (!is_silent()) {
-        std::cerr << line;
-        return;
-    }
+    if (!is_silent())
+        return write_error(line);
     constexpr int64_t kTurns = 4;
     sleep(kPatience + static_cast<unsigned>(std::min(nn::started_rank() - 1, kTurns)));
-    const std::string whose = autograd::join("process ", nn::started_rank(), ": ", line);
-    [[maybe_unused]] const ssize_t written = write(said_to, whose.data(), whose.size());
+    write_to(said_to, autograd::join("process ", nn::started_rank(), ": ", line));
 }
 
 int all_here = 1;
@@ -155,7 +172,9 @@ int run(const std::string& program, const char* called, const std::function<int(
             complain_as_one((called_as.empty() ? program : name()) + ": " + as_line(text) + "\n");
         } catch (const std::bad_alloc&) {  // not even for the message
             const std::string_view as = called_as.empty() ? program : called_as;
-            std::cerr << as.substr(as.rfind('/') + 1) << ": " << what << '\n';
+            for (const std::string_view part : {as.substr(as.rfind('/') + 1), std::string_view(": "),
+                                                std::string_view(what), std::string_view("\n")})
+                write_error(part);
         }
         return status;
     };

@@ -29,18 +29,20 @@ void measure(const Instrument& trust) {
     struct Part {
         const char* name;
         void (*run)(const Instrument& trust, const Runs& runs);
-        bool by_library;  // of faults
+        std::vector<const char*> by_library;  // its figures, if it needs that of faults
     };
     for (const Part& part :
-         {Part{"kills", kills, false}, Part{"signals", signals, false}, Part{"full_disks", full_disks, false},
-          Part{"failing_calls", failing_calls, true}, Part{"failing_memory", failing_memory, true},
-          Part{"two_processes", two_processes, true}}) {
+         {Part{"kills", kills, {}}, Part{"signals", signals, {}}, Part{"full_disks", full_disks, {}},
+          Part{"failing_calls", failing_calls, {"failing_calls"}},
+          Part{"failing_memory", failing_memory, {"failing_allocations", "last_allocation"}},
+          Part{"two_processes", two_processes, {"pairs"}}}) {
         if (!is_wanted(part.name))
             continue;
-        if (!part.by_library || runs.can_fail())
+        if (part.by_library.empty() || runs.can_fail())
             part.run(trust, runs);
         else
-            std::printf("skipped: %s, as no library can be loaded before these programs\n", part.name);
+            for (const char* const figure : part.by_library)
+                std::printf("skipped crashes.%s no library can be loaded before these programs\n", figure);
     }
     if (is_wanted("exhausted_memory"))
         exhausted_memory(trust, tally);

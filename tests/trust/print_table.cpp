@@ -1,5 +1,6 @@
-// Prints the table: print_table SCALE RESULTS. The exit status is 0 only if every figure is as asked.
-// print_table SCALE RESULTS PAGE: also writes it into the page, README.md.
+// Prints the table: print_table SCALE RESULTS PAGE [INSTRUMENT...], of these instruments, or of all. The exit
+// status is 0 only if every figure that is printed is as asked. The whole table also goes into the page,
+// README.md, unless PAGE is `-`.
 // print_table SCALE: the names of the instruments that measure something at this scale.
 #include <fstream>
 #include <iostream>
@@ -15,8 +16,8 @@ using namespace plaingrad;  // NOLINT
 
 int main(int argc, char** argv) {
     return kit::run("print_table", argv[0], [&] {
-        autograd::check(argc >= 2 && argc <= 4,
-                        "expected: print_table <quick|sample|long> [<results> [<page>]]");
+        autograd::check(argc == 2 || argc >= 4,
+                        "expected: print_table <quick|sample|long> [<results> <page|-> [<instrument...>]]");
         const std::string name = argv[1];
         const trust::Scale scale = name == "long"     ? trust::Scale::full
                                    : name == "sample" ? trust::Scale::sample
@@ -32,14 +33,15 @@ int main(int argc, char** argv) {
         std::ifstream file(argv[2]);
         autograd::check(file.is_open(), argv[2], ": not found");
         const std::vector<trust::Result> results = trust::read_results(file, argv[2]);
-        const std::vector<trust::Row> rows = trust::judge(asked, results, scale);
-        trust::print_text(std::cout, rows, results);
-        if (argc == 4) {
+        const std::vector<trust::Row> all = trust::judge(asked, results, scale);
+        if (std::string(argv[3]) != "-") {
             std::ostringstream table;
-            trust::print_markdown(table, rows, results);
+            trust::print_markdown(table, all, results);
             const std::string page = trust::with_table(tests::content(argv[3]), table.str());
             nn::checkpoint::replace_file(argv[3], {page});
         }
+        const std::vector<trust::Row> rows = trust::of_instruments(all, {argv + 4, argv + argc});
+        trust::print_text(std::cout, rows, results);
         return trust::missed(rows) == 0 ? 0 : 1;
     });
 }

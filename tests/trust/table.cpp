@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <istream>
+#include <iterator>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -188,6 +189,15 @@ std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result
         if (a.value(scale))
             rows.push_back(judged(a, result_of(a, results), scale));
     return rows;
+}
+
+std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<std::string>& names) {
+    std::vector<Row> chosen;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(chosen), [&](const Row& row) {
+        return names.empty() ||
+               std::find(names.begin(), names.end(), instrument_of(row.asked)) != names.end();
+    });
+    return chosen;
 }
 
 int64_t missed(const std::vector<Row>& rows) {

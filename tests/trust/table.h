@@ -58,6 +58,8 @@ struct Row {
 };
 // All rows of this scale. What an instrument that did not end has printed is not as asked.
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
+// Those of these instruments; of all, if there are none.
+std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<std::string>& names);
 // The rows that are not as asked. One that was skipped, as a tool is not on this machine, is none of them.
 int64_t missed(const std::vector<Row>& rows);
 

@@ -126,6 +126,14 @@ TEST_CASE("trust: what this machine has no tool for is skipped, and said", "[tru
     CHECK(contains(page, "| units | at least 10 | - (skipped) |  |\n"));
 }
 
+TEST_CASE("trust: the table of some instruments", "[trust]") {
+    const std::vector<Row> all = judge(asked(kAsked), results(kResults), Scale::sample);
+    CHECK(of_instruments(all, {}).size() == 3);
+    CHECK(of_instruments(all, {"matmul"}).size() == 2);
+    CHECK(of_instruments(all, {"math", "matmul"}).size() == 3);
+    CHECK(of_instruments(all, {"mat"}).empty());
+}
+
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { asked("\na | b | > 1\n"); }), "figures.txt:2: expected 'name |"));
     CHECK(contains(complaint([] { asked("a | b | 1 | c\n"); }), "figures.txt:1: expected >, < or ="));

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs instruments, one after the other, and prints the table of what they measured: `make trust`.
+# Runs instruments, one after the other, and prints their part of the table: `make trust`.
 #
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`.
@@ -14,6 +14,7 @@ mkdir -p "$programs/logs" "$(dirname "$results")"
 touch "$results"
 trap 'kill $! 2>/dev/null; exit 130' INT TERM
 
+these=$*
 asked=$("$programs/print_table" "$scale") || exit 1
 for instrument; do
     echo "$asked" | grep -qx "$instrument" || { echo "== $instrument: nothing to measure at this scale" && continue; }
@@ -37,5 +38,6 @@ for instrument; do
     } >"$results.new" && mv "$results.new" "$results"
 done
 # The long table is kept, and the page shows it.
-if [ "$scale" = long ]; then set -- README.md; else set --; fi
-"$programs/print_table" "$scale" "$results" "$@"
+if [ "$scale" = long ]; then page=README.md; else page=-; fi
+# shellcheck disable=SC2086  # names
+"$programs/print_table" "$scale" "$results" $page $these
