@@ -45,7 +45,7 @@ StackConfig small() {
     c.block.n_heads = 2;
     return c;
 }
-const std::string kPath = "/tmp/plaingrad_words_of_calls.safetensors";
+const std::string kPath = "file.safetensors";
 // A file that exists for one call; each call has a process of its own.
 struct File {
     explicit File(const std::string& bytes) { std::ofstream(kPath, std::ios::binary) << bytes; }
