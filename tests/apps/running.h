@@ -33,6 +33,15 @@ inline std::string environment(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
+// As a new process takes them.
+inline std::vector<char*> pointers(Words& words) {
+    std::vector<char*> all;
+    for (std::string& word : words)
+        all.push_back(word.data());
+    all.push_back(nullptr);
+    return all;
+}
+
 // The folder of the programs under test.
 inline std::string apps() { return environment("PLAINGRAD_APPS", "apps"); }
 
@@ -165,13 +174,6 @@ private:
             if (variable.starts_with(start))
                 return true;
         return false;
-    }
-    static std::vector<char*> pointers(Words& words) {
-        std::vector<char*> all;
-        for (std::string& word : words)
-            all.push_back(word.data());
-        all.push_back(nullptr);
-        return all;
     }
 
     Folder folder_;

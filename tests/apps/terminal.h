@@ -100,13 +100,6 @@ public:
     }
 
 private:
-    static std::vector<char*> pointers(Words& words) {
-        std::vector<char*> all;
-        for (std::string& word : words)
-            all.push_back(word.data());
-        all.push_back(nullptr);
-        return all;
-    }
     void set_size(TerminalSize size) const {
         winsize window{};
         window.ws_row = size.rows, window.ws_col = size.columns;

@@ -12,6 +12,7 @@
 #include "models/translator.h"
 #include "models/writer.h"
 #include "tests/trust/words/calls.h"
+#include "tests/trust/words/small.h"
 
 namespace plaingrad::trust::words {
 namespace {
@@ -21,15 +22,6 @@ using namespace models;  // NOLINT
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const Rng kRng(1);
 
-StackConfig small() {
-    StackConfig c;
-    c.vocabulary = 9;
-    c.max_length = 6;
-    c.n_layers = 1;
-    c.block.d_model = c.block.d_ff = 4;
-    c.block.n_heads = 2;
-    return c;
-}
 TransformerConfig small_pair() {
     TransformerConfig c;
     c.src_vocabulary = c.tgt_vocabulary = 9;

@@ -15,6 +15,7 @@
 #include "nn/checkpoint/safetensors.h"
 #include "nn/packing.h"
 #include "tests/trust/words/calls.h"
+#include "tests/trust/words/small.h"
 
 namespace plaingrad::trust::words {
 namespace {
@@ -36,15 +37,6 @@ SafeTensors opened(const std::string& header, std::size_t numbers = 4) {
 const char* const kOne = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
 const char* const kWhole = R"({"w":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})";
 
-StackConfig small() {
-    StackConfig c;
-    c.vocabulary = 9;
-    c.max_length = 6;
-    c.n_layers = 0;
-    c.block.d_model = c.block.d_ff = 4;
-    c.block.n_heads = 2;
-    return c;
-}
 const std::string kPath = "file.safetensors";
 // A file that exists for one call; each call has a process of its own.
 struct File {
@@ -58,16 +50,16 @@ void with_file(const std::string& bytes, const Read& read) {
 }
 void saved_then(const std::function<void()>& read) {
     const File file("");
-    save(kPath, LanguageModel(small(), kRng));
+    save(kPath, LanguageModel(small(0), kRng));
     read();
 }
 void save_packed() {
-    LanguageModel model(small(), kRng);
+    LanguageModel model(small(0), kRng);
     nn::pack_weights(model, Precision::float32);
     save(kPath, model);
 }
 void save_too_wide() {
-    StackConfig c = small();
+    StackConfig c = small(0);
     c.max_length = int64_t{1} << 22;
     save(kPath, LanguageModel(c, kRng));
 }
@@ -86,7 +78,7 @@ void enumerated(const std::string& text) {
     FieldReader{{{"x", text}}, "", "file"}("x", value, kNormPlacementNames);
 }
 void configured(const Metadata& metadata) {
-    StackConfig c = small();
+    StackConfig c = small(0);
     from_metadata(metadata, c, "file");
 }
 void unnamed() {
@@ -176,7 +168,7 @@ Calls calls_of_files() {
         CALL(saved_then([] { Filler::load(kPath); })),
         CALL(saved_then([] { load_pytorch(kPath, nn::Linear(2, 2, kRng)); })),
         CALL(saved_then([] {
-            nn::Training training(nn::parameters(LanguageModel(small(), kRng)), {});
+            nn::Training training(nn::parameters(LanguageModel(small(0), kRng)), {});
             load_training(kPath, training);
         })),
         CALL(Writer::load("/no/such/file")),
@@ -184,8 +176,8 @@ Calls calls_of_files() {
         CALL(Labeller::load("/no/such/file")),
         CALL(Filler::load("/no/such/folder")),
         CALL(Labeller::based_on("/no/such/folder", {"a", "b"}, kRng)),
-        CALL(save("/no/such/folder/file", LanguageModel(small(), kRng))),
-        CALL(save("/dev/full", LanguageModel(small(), kRng))),
+        CALL(save("/no/such/folder/file", LanguageModel(small(0), kRng))),
+        CALL(save("/dev/full", LanguageModel(small(0), kRng))),
         CALL(save_packed()),
         CALL(save_too_wide()),
     };

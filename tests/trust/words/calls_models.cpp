@@ -9,6 +9,7 @@
 #include "models/text_encoder.h"
 #include "models/transformer.h"
 #include "tests/trust/words/calls.h"
+#include "tests/trust/words/small.h"
 
 namespace plaingrad::trust::words {
 namespace {
@@ -20,16 +21,6 @@ const Mode kEval = Mode::eval();
 constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 const Tensor kNone;
 
-StackConfig small() {
-    StackConfig c;
-    c.vocabulary = 9;
-    c.max_length = 6;
-    c.n_layers = 1;
-    c.block.d_model = 4;
-    c.block.n_heads = 2;
-    c.block.d_ff = 4;
-    return c;
-}
 template <class Change>
 LanguageModel built(const Change& change) {
     StackConfig c = small();
