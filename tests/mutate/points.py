@@ -1,6 +1,7 @@
 """Where the sources can be changed: places in clang's syntax tree, each with what would stand there instead."""
 import hashlib
 import re
+import subprocess
 from dataclasses import dataclass
 
 import clang.cindex
@@ -260,12 +261,31 @@ def short(old, new):
     return f"{old if len(old) <= 100 else old[:97] + '...'} -> {new if len(new) <= 100 else new[:97] + '...'}"
 
 
+def own_headers(index):
+    """Arguments with which clang's library finds stddef.h and the like, which belong to the compiler: none if it finds
+    them by itself. The library that pip installs comes without them, so we take those of a clang that is installed."""
+    for command in (None, "clang", "clang-14"):
+        arguments = []
+        if command:
+            try:
+                said = subprocess.run([command, "-print-resource-dir"], capture_output=True, text=True, check=True).stdout
+            except (OSError, subprocess.CalledProcessError):
+                continue
+            arguments = ["-resource-dir", said.strip()]
+        name = "own_headers.cpp"
+        unit = index.parse(name, args=arguments, unsaved_files=[(name, "#include <stddef.h>\n")])
+        if not list(unit.diagnostics):
+            return arguments
+    raise SystemExit("mutate: clang's library finds no stddef.h (Debian: libclang-common-dev); skipped")
+
+
 def find(units, sources):
     """units: (name, text, arguments) of files in memory that include the sources. Returns the points, named."""
     finder = Finder(sources)
     index = clang.cindex.Index.create()
+    headers = own_headers(index)
     for name, text, arguments in units:
-        unit = index.parse(name, args=arguments, unsaved_files=[(name, text)])
+        unit = index.parse(name, args=arguments + headers, unsaved_files=[(name, text)])
         errors = [d for d in unit.diagnostics if d.severity >= clang.cindex.Diagnostic.Error]
         if errors:
             raise SystemExit(f"mutate: clang does not compile {name}: {errors[0]}")
