@@ -96,7 +96,7 @@ lines $((most + 1))
 expect over "$(sized)" 'size.sh, a room larger than its budget'
 expect 'make size: over the budget: programs and kit' "$(tail -n 1 "$folder/output")" 'size.sh, which room'
 
-for python in python3 /usr/bin/python3; do
+for python in /usr/bin/python3 python3; do
     $python -c 'import clang.cindex as c; c.Index.create()' 2>/dev/null || continue
     $python tests/mutate/test_mutate.py >"$folder/output" 2>&1 || expect works "$(tail -n 20 "$folder/output")" tests/mutate
     break

@@ -6,8 +6,8 @@ case $1 in
 long) set -- --count 1600 --constants 20 --seed "$2" ;;
 *) set -- --count 150 --seed "$2" ;;
 esac
-# Python with clang's bindings: the system's has Debian's package.
-for python in python3 /usr/bin/python3; do
+# Python with clang's bindings: the system's first, as its library and its headers are of one version.
+for python in /usr/bin/python3 python3; do
     $python -c 'import clang.cindex as c; c.Index.create()' 2>/dev/null && exec $python tests/mutate "$@"
 done
 echo 'skipped mutants. there is no Python with clang.cindex (Debian: python3-clang)'
