@@ -1,7 +1,7 @@
 // Nothing is lost, whatever happens: programs that train are killed, interrupted, stopped, denied memory and
 // disks, at any moment and at every call. Afterwards every file that was saved opens, the run resumes to the
 // same bits as one that nothing disturbed, nothing is left lying about, and whatever failed was said in one
-// line. PLAINGRAD_CRASHES=kills,signals measures these parts only.
+// line. TRUST_PART=kills,signals measures these parts only.
 #include <cstdlib>
 
 #include "tests/trust/crashes/parts.h"
@@ -18,8 +18,8 @@ void use_fast_folder() {
 }
 
 bool is_wanted(const std::string& part) {
-    const std::string parts = tests::environment("PLAINGRAD_CRASHES", part.c_str());
-    return ("," + parts + ",").find("," + part + ",") != parts.npos;
+    const std::string parts = tests::environment("TRUST_PART", "");
+    return parts.empty() || ("," + parts + ",").find("," + part + ",") != parts.npos;
 }
 
 void measure(const Instrument& trust) {

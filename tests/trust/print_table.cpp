@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
             const std::string page = trust::with_table(tests::content(argv[3]), table.str());
             nn::checkpoint::replace_file(argv[3], {page});
         }
-        const std::vector<trust::Row> rows = trust::of_instruments(all, {argv + 4, argv + argc});
+        const std::vector<trust::Row> rows = trust::of_instruments(all, {argv + 4, argv + argc}, results);
         trust::print_text(std::cout, rows, results);
         return trust::missed(rows) == 0 ? 0 : 1;
     });

@@ -59,16 +59,35 @@ std::string shown(const Asked& a, Scale scale) {
 
 std::string instrument_of(const Asked& a) { return a.name.substr(0, a.name.find('.')); }
 
-const Result* result_of(const Asked& a, const std::vector<Result>& results) {
-    const std::string instrument = instrument_of(a);
-    const auto at = std::find_if(results.begin(), results.end(),
-                                 [&](const Result& r) { return r.instrument == instrument; });
-    return at == results.end() ? nullptr : &*at;
+// The block of this instrument, or those of its parts.
+std::vector<Result> blocks_of(const std::string& instrument, const std::vector<Result>& results) {
+    std::vector<Result> blocks;
+    std::copy_if(results.begin(), results.end(), std::back_inserter(blocks), [&](const Result& r) {
+        return r.instrument == instrument || r.instrument.starts_with(instrument + ".");
+    });
+    return blocks;
 }
 
-Row judged(const Asked& a, const Result* result, Scale scale) {
+// All parts as one. What several of them count is added up: it is the number of things that were wrong.
+std::optional<Result> joined(const std::vector<Result>& blocks) {
+    if (blocks.empty())
+        return std::nullopt;
+    Result all = {.ended = true};
+    for (const Result& block : blocks) {
+        all.ended = all.ended && block.ended;
+        all.skipped.insert(block.skipped.begin(), block.skipped.end());
+        for (const auto& [name, measured] : block.figures) {
+            Measured& sum = all.figures[name];
+            sum.value += measured.value;
+            sum.detail += (sum.detail.empty() || measured.detail.empty() ? "" : "; ") + measured.detail;
+        }
+    }
+    return all;
+}
+
+Row judged(const Asked& a, const std::optional<Result>& result, Scale scale) {
     Row row = {.asked = a, .limit = shown(a, scale), .value = "-"};
-    if (result == nullptr) {
+    if (!result) {
         row.why = "not measured";
         return row;
     }
@@ -187,15 +206,22 @@ std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result
     std::vector<Row> rows;
     for (const Asked& a : asked)
         if (a.value(scale))
-            rows.push_back(judged(a, result_of(a, results), scale));
+            rows.push_back(judged(a, joined(blocks_of(instrument_of(a), results)), scale));
     return rows;
 }
 
-std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<std::string>& names) {
+std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<std::string>& names,
+                                const std::vector<Result>& results) {
     std::vector<Row> chosen;
+    const auto is_of = [&](const Row& row, const std::string& name) {
+        return instrument_of(row.asked) == name ||
+               std::any_of(results.begin(), results.end(), [&](const Result& block) {
+                   return block.instrument == name && block.figures.contains(row.asked.name);
+               });
+    };
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(chosen), [&](const Row& row) {
         return names.empty() ||
-               std::find(names.begin(), names.end(), instrument_of(row.asked)) != names.end();
+               std::any_of(names.begin(), names.end(), [&](const auto& name) { return is_of(row, name); });
     });
     return chosen;
 }
@@ -217,10 +243,10 @@ void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vect
     for (const Row& row : rows) {
         if (const std::string mine = instrument_of(row.asked); mine != instrument) {
             instrument = mine;
-            out << '\n' << instrument;
-            if (const Result* const result = result_of(row.asked, results); result != nullptr)
-                out << ": " << circumstances(*result) << ", " << shown(std::round(result->seconds)) << " s";
-            out << '\n';
+            out << '\n' << instrument << '\n';
+            for (const Result& block : blocks_of(instrument, results))
+                out << "  (" << block.instrument << ": " << circumstances(block) << ", "
+                    << shown(std::round(block.seconds)) << " s)\n";
         }
         const std::string& peers = row.asked.peers;
         out << (row.is_good      ? "  ok    "

@@ -46,7 +46,8 @@ struct Result {
 };
 // Blocks that begin with a line `instrument NAME`, then lines `date ...`, `figure NAME VALUE [detail]`,
 // `skipped BEGIN why` for figures whose names begin so, `ended SECONDS`; other lines are an instrument's own
-// words. Of several blocks of an instrument the last one counts. Throws Error for a figure without a number.
+// words. Of several blocks of an instrument the last one counts. NAME may be a part, INSTRUMENT.PART: the figures
+// of all parts of an instrument are one result. Throws Error for a figure without a number.
 std::vector<Result> read_results(std::istream& in, const std::string& where);
 
 // A row of the table.
@@ -58,8 +59,9 @@ struct Row {
 };
 // All rows of this scale. What an instrument that did not end has printed is not as asked.
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
-// Those of these instruments; of all, if there are none.
-std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<std::string>& names);
+// Those of these instruments; those that these parts of instruments have printed; of all, if there are none.
+std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<std::string>& names,
+                                const std::vector<Result>& results);
 // The rows that are not as asked. One that was skipped, as a tool is not on this machine, is none of them.
 int64_t missed(const std::vector<Row>& rows);
 

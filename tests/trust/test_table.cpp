@@ -8,6 +8,7 @@
 
 #include "autograd/base/check.h"
 #include "tests/catch.h"
+#include "tests/folder.h"
 #include "tests/trust/table.h"
 
 using namespace plaingrad;  // NOLINT
@@ -76,7 +77,7 @@ TEST_CASE("trust: the table says what is as asked, and what is not", "[trust]") 
 
 TEST_CASE("trust: both forms of the table", "[trust]") {
     const std::string text = printed(print_text, kAsked, kResults, Scale::full);
-    CHECK(contains(text, "\nmatmul: 2026-11-24, g++ 12, Zen 5, seed 7, 12 s\n"));
+    CHECK(contains(text, "\nmatmul\n  (matmul: 2026-11-24, g++ 12, Zen 5, seed 7, 12 s)\n"));
     CHECK(contains(text, "  NOT   products: 100 (asked: at least 1,000; peers: Netlib 27,783)\n"));
     CHECK(contains(text, "  ok    differences: 0 (asked: 0)\n"));
     CHECK(contains(text, "\n2 of 3 figures are as asked\n"));
@@ -127,11 +128,30 @@ TEST_CASE("trust: what this machine has no tool for is skipped, and said", "[tru
 }
 
 TEST_CASE("trust: the table of some instruments", "[trust]") {
-    const std::vector<Row> all = judge(asked(kAsked), results(kResults), Scale::sample);
-    CHECK(of_instruments(all, {}).size() == 3);
-    CHECK(of_instruments(all, {"matmul"}).size() == 2);
-    CHECK(of_instruments(all, {"math", "matmul"}).size() == 3);
-    CHECK(of_instruments(all, {"mat"}).empty());
+    const std::vector<Result> measured = results(kResults);
+    const std::vector<Row> all = judge(asked(kAsked), measured, Scale::sample);
+    CHECK(of_instruments(all, {}, measured).size() == 3);
+    CHECK(of_instruments(all, {"matmul"}, measured).size() == 2);
+    CHECK(of_instruments(all, {"math", "matmul"}, measured).size() == 3);
+    CHECK(of_instruments(all, {"mat"}, measured).empty());
+}
+
+TEST_CASE("trust: parts of an instrument, which were measured one by one, are one result", "[trust]") {
+    const std::string lines =
+        "fuzz.json | JSON texts | > 10 | \nfuzz.bleu | BLEU | > 10 | \nfuzz.crashes | crashes | = 0 | \n";
+    const std::string json =
+        "instrument fuzz.json\ndate 2026-11-24\nfigure fuzz.json 10\n"
+        "figure fuzz.crashes 0\nended 12\n";
+    const std::string bleu = "instrument fuzz.bleu\ndate 2026-11-25\nfigure fuzz.bleu 11\n";
+    CHECK(missed(lines, json) == 1);
+    CHECK(missed(lines, json + bleu + "figure fuzz.crashes 0\nended 1\n") == 0);
+    CHECK(missed(lines, json + bleu + "figure fuzz.crashes 1 a\nended 1\n") == 1);
+    CHECK(missed(lines, json + bleu + "figure fuzz.crashes 0\n") == 3);  // one has not ended
+    const std::vector<Result> measured = results(json);
+    CHECK(of_instruments(judge(asked(lines), measured, Scale::sample), {"fuzz.json"}, measured).size() == 2);
+    const std::string text = printed(print_text, lines, json + bleu, Scale::sample);
+    CHECK(contains(text, "\nfuzz\n  (fuzz.json: 2026-11-24, "));
+    CHECK(contains(text, "\n  (fuzz.bleu: 2026-11-25, "));
 }
 
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
@@ -143,6 +163,19 @@ TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { results("instrument a\nfigure a.b\n"); }),
                    "results.txt:2: expected a number"));
     CHECK(contains(complaint([] { results("instrument a\nskipped a.b\n"); }), "results.txt:2: expected how"));
+}
+
+TEST_CASE("trust: README.md shows the table of the long figures that are kept", "[trust]") {
+    std::ifstream figures("tests/trust/figures.txt"), kept("tests/trust/long.txt");
+    REQUIRE(kept.is_open());
+    const std::vector<Result> measured = read_results(kept, "tests/trust/long.txt");
+    const std::vector<Row> rows =
+        judge(read_asked(figures, "tests/trust/figures.txt"), measured, Scale::full);
+    std::ostringstream table;
+    print_markdown(table, rows, measured);
+    const std::string page = tests::content("README.md");
+    INFO("make trust TRUST=long writes both; print_table long tests/trust/long.txt README.md only the page");
+    CHECK(with_table(page, table.str()) == page);
 }
 
 TEST_CASE("trust: each row of the table has its instrument, and each instrument a row", "[trust]") {

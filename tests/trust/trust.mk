@@ -50,7 +50,9 @@ $(OUT)/trust/crashes: | $(if $(filter Linux,$(shell uname -s)),$(if $(filter rel
 TRUST_SCALE := $(or $(TRUST),sample)
 TRUST_IN    := $(if $(filter long,$(TRUST_SCALE)),tests/trust/long.txt,$(OUT)/trust/$(TRUST_SCALE).txt)
 TRUST_THESE := $(or $(ONLY),$(INSTRUMENTS))
-TRUST_NEEDS := $(patsubst %,$(OUT)/trust/%,$(filter $(TRUST_THESE),$(TRUST_PROGRAM)) print_table $(if $(filter bits,$(TRUST_THESE)),weights))
+# (Of a part, as in ONLY=crashes.kills, the whole instrument.)
+TRUST_WHOLE := $(foreach name,$(TRUST_THESE),$(firstword $(subst ., ,$(name))))
+TRUST_NEEDS := $(patsubst %,$(OUT)/trust/%,$(filter $(TRUST_WHOLE),$(TRUST_PROGRAM)) print_table $(if $(filter bits,$(TRUST_WHOLE)),weights))
 .PHONY: trust
 trust: export PLAINGRAD_APPS := $(APPS_IN)
 trust: export PLAINGRAD_BUILD := $(BUILD)

@@ -3,7 +3,9 @@
 #
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`.
-# In the file <results>, an instrument's block takes the place of its last one; the others stay.
+# NAME.PART is a part of one that has parts (crashes, fuzz, tools), which finds its name in TRUST_PART: what takes hours
+# can be measured on several days. In the file <results>, an instrument's block takes the place of its last one, and of
+# its parts; that of a part takes the place of the whole; the others stay.
 # exit status: 0 if every figure is as asked
 set -u
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
@@ -16,10 +18,13 @@ trap 'kill $! 2>/dev/null; exit 130' INT TERM
 
 these=$*
 asked=$("$programs/print_table" "$scale") || exit 1
-for instrument; do
+for block; do
+    instrument=${block%%.*}
+    TRUST_PART=$(echo "$block" | sed -n 's/^[^.]*\.//p')
+    export TRUST_PART
     echo "$asked" | grep -qx "$instrument" || { echo "== $instrument: nothing to measure at this scale" && continue; }
-    echo "== $instrument"
-    log=$programs/logs/$instrument.log
+    echo "== $block"
+    log=$programs/logs/$block.log
     begin=$(date +%s)
     if [ -e "tests/trust/$instrument.sh" ]; then
         set -- sh "tests/trust/$instrument.sh" "$scale" "$seed"
@@ -28,8 +33,9 @@ for instrument; do
     fi
     { "$@" 2>&1 && echo "ended $(($(date +%s) - begin))"; } | tee "$log"
     {
-        awk -v name="$instrument" '$1 == "instrument" { skip = $2 == name } !skip' "$results"
-        echo "instrument $instrument"
+        awk -v whole="$instrument" -v block="$block" '$1 == "instrument" {
+            skip = $2 == block || $2 == whole || (block == whole && index($2, whole ".") == 1) } !skip' "$results"
+        echo "instrument $block"
         echo "date $(date -u +%Y-%m-%d)"
         echo "compiler $compiler"
         echo "processor ${processor:-unknown}${family:+, family $family}"
