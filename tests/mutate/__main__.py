@@ -35,8 +35,8 @@ def parse():
     parser.add_argument("--make", default=os.environ.get("MAKE", "make"))
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--list", action="store_true", help="only lists the changes")
-    parser.add_argument("--seconds", type=float, default=30, help="of test cases that each is tried with at first")
-    parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder killed is not tried again")
+    parser.add_argument("--seconds", type=float, default=8, help="of test cases that each is tried with at first")
+    parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder killed, or could not compile, is not tried again")
     return parser.parse_args()
 
 
@@ -75,6 +75,8 @@ def try_constants(args, found, mutants, constants, cases, outcomes):
     for point in constants:
         if left == 0:
             break
+        if point.key in outcomes.not_compiling:
+            continue
         left -= 1
         if point.key in outcomes.killed:
             outcomes.of[point] = "killed"
@@ -83,6 +85,7 @@ def try_constants(args, found, mutants, constants, cases, outcomes):
         begin = time.time()
         if tree.build(args.folder, args.make, args.compiler, ["tests", "gradchecks", "apps"]):
             print(f"does not compile: {point.key}", flush=True)
+            outcomes.note("does not compile", point)
             left += 1
             continue
         here = {n for n, p in enumerate(mutants) if p is not None and p.file == point.file}
@@ -92,9 +95,10 @@ def try_constants(args, found, mutants, constants, cases, outcomes):
     tree.place(args.folder, found, mutants)
 
 
-def compile_mutants(args, found, candidates):
+def compile_mutants(args, found, candidates, outcomes):
     """Builds the copy with as many as --count; those that do not compile give way to the next ones."""
     tree.copy(args.folder, found)
+    candidates = [p for p in candidates if p.key not in outcomes.not_compiling]
     numbers, waiting = candidates[:args.count], candidates[args.count:]
     while True:
         tree.place(args.folder, found, numbers)
@@ -106,6 +110,7 @@ def compile_mutants(args, found, candidates):
         wrong = tree.at_fault(args.folder, errors)
         print(f"{len(wrong)} do not compile", flush=True)
         for n in sorted(wrong):
+            outcomes.note("does not compile", numbers[n])
             numbers[n] = waiting.pop(0) if waiting else None
 
 
@@ -113,16 +118,22 @@ class Outcomes:
     """Of each mutant the last one, kept in the folder, so that a run can be taken up again (--go-on)."""
 
     def __init__(self, folder, go_on):
-        self.path, self.of, self.killed = f"{folder}/outcomes.txt", {}, set()
+        self.path, self.of = f"{folder}/outcomes.txt", {}
+        lines = []
+        os.makedirs(folder, exist_ok=True)
         if go_on and os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
                 lines = [line.rstrip("\n").split("\t", 1) for line in file]
-            self.killed = {key for outcome, key in lines if outcome == "killed"}
         else:
             open(self.path, "w", encoding="utf-8").close()
+        self.killed = {key for outcome, key in lines if outcome == "killed"}
+        self.not_compiling = {key for outcome, key in lines if outcome == "does not compile"}
 
     def add(self, point, outcome):
         self.of[point] = outcome
+        self.note(outcome, point)
+
+    def note(self, outcome, point):
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(f"{outcome}\t{point.key}\n")
 
@@ -154,8 +165,8 @@ def main():
             print(f"{p.file}:{p.line}: {p.kind}: {p.key}")
         return
     print(f"{len(candidates)} places can be changed, and {len(constants)} constants", flush=True)
-    mutants = compile_mutants(args, found, candidates)
     outcomes, known = Outcomes(args.folder, args.go_on), equivalents()
+    mutants = compile_mutants(args, found, candidates, outcomes)
     cases = runs.record(args.folder, len(mutants), args.go_on)
     try_mutants(args, mutants, cases, outcomes, known)
     try_constants(args, found, mutants, constants, cases, outcomes)

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Can the tests fail? Small changes of the sources, each of which a test must notice: tests/mutate.
 #
-# usage: mutants.sh <sample|long> <seed>
+# usage: mutants.sh <sample|long> <seed>     Environment: GO_ON=1, what an interrupted run of build/mutate killed counts
 case $1 in
 long) set -- --count 1600 --constants 20 --seed "$2" ;;
 *) set -- --count 150 --seed "$2" ;;
 esac
+if [ -n "${GO_ON:-}" ]; then set -- "$@" --go-on; fi
 # Python with clang's bindings: the system's first, as its library and its headers are of one version.
 for python in /usr/bin/python3 python3; do
     $python -c 'import clang.cindex as c; c.Index.create()' 2>/dev/null && exec $python tests/mutate "$@"
