@@ -68,11 +68,12 @@ std::vector<Result> blocks_of(const std::string& instrument, const std::vector<R
     return blocks;
 }
 
-// All parts as one. What several of them count is added up: it is the number of things that were wrong.
+// All parts as one, under the first one's name. What several of them count is added up: it is the number of things that
+// were wrong.
 std::optional<Result> joined(const std::vector<Result>& blocks) {
     if (blocks.empty())
         return std::nullopt;
-    Result all = {.ended = true};
+    Result all = {.instrument = blocks[0].instrument, .ended = true};
     for (const Result& block : blocks) {
         all.ended = all.ended && block.ended;
         all.skipped.insert(block.skipped.begin(), block.skipped.end());
@@ -87,11 +88,12 @@ std::optional<Result> joined(const std::vector<Result>& blocks) {
 
 Row judged(const Asked& a, const std::optional<Result>& result, Scale scale) {
     Row row = {.asked = a, .limit = shown(a, scale), .value = "-"};
-    if (!result) {
+    const auto figure = result ? result->figures.find(a.name) : std::map<std::string, Measured>::iterator();
+    row.is_measured = result && (result->instrument == instrument_of(a) || figure != result->figures.end());
+    if (!row.is_measured) {
         row.why = "not measured";
         return row;
     }
-    const auto figure = result->figures.find(a.name);
     if (figure == result->figures.end()) {
         const auto skipped =
             std::find_if(result->skipped.begin(), result->skipped.end(),
@@ -232,10 +234,13 @@ int64_t missed(const std::vector<Row>& rows) {
 }
 
 static std::string sum_of(const std::vector<Row>& rows) {
-    const auto skipped =
-        std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.is_skipped; });
-    return join(std::ssize(rows) - skipped - missed(rows), " of ", rows.size(), " figures are as asked",
-                skipped > 0 ? join(", ", skipped, " skipped") : "");
+    const auto count = [&](auto is) { return std::count_if(rows.begin(), rows.end(), is); };
+    const auto good = count([](const Row&row) { return row.is_good; }),
+               skipped = count([](const Row&row) { return row.is_skipped; }),
+               missing = count([](const Row&row) { return !row.is_measured; });
+    return join(good, " of ", rows.size(), " figures are as asked",
+                skipped > 0 ? join(", ", skipped, " skipped") : "",
+                missing > 0 ? join(", ", missing, " not measured") : "");
 }
 
 void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results) {
@@ -262,18 +267,27 @@ void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vect
 void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results) {
     out << "<details><summary>" << sum_of(rows) << "</summary>\n\n"
         << "| figure | asked | measured | peers |\n|---|---:|---:|---|\n";
+    std::set<std::string> missing;
     for (const Row& row : rows)
-        out << "| " << row.asked.what << " | " << row.limit << " | " << row.value
-            << (row.is_good      ? ""
-                : row.is_skipped ? " (skipped)"
-                                 : " ✗")
-            << " | " << row.asked.peers << " |\n";
+        if (!row.is_measured)
+            missing.insert(instrument_of(row.asked));
+        else
+            out << "| " << row.asked.what << " | " << row.limit << " | " << row.value
+                << (row.is_good      ? ""
+                    : row.is_skipped ? " (skipped)"
+                                     : " ✗")
+                << " | " << row.asked.peers << " |\n";
     std::map<std::string, std::string> instruments;  // of each circumstances, in which they were run
     for (const Result& r : results)
         instruments[circumstances(r)] += (instruments[circumstances(r)].empty() ? "" : ", ") + r.instrument;
     out << "\nMeasured:\n\n";
     for (const auto& [when, names] : instruments)
         out << "- " << when << ": " << names << '\n';
+    std::string not_yet;
+    for (const std::string& instrument : missing)
+        not_yet += (not_yet.empty() ? "" : ", ") + instrument;
+    if (!not_yet.empty())
+        out << "\nNot measured at this length yet, or not all of it: " << not_yet << ".\n";
     out << "\n</details>\n";
 }
 

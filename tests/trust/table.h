@@ -56,6 +56,7 @@ struct Row {
     std::string limit = {}, value = {};  // as they are shown: "at least 100", "-" for what was not measured
     std::string why = {};                // not as asked
     bool is_good = false, is_skipped = false;
+    bool is_measured = false;  // its instrument was run, or its part of it
 };
 // All rows of this scale. What an instrument that did not end has printed is not as asked.
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
@@ -65,7 +66,7 @@ std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<
 // The rows that are not as asked. One that was skipped, as a tool is not on this machine, is none of them.
 int64_t missed(const std::vector<Row>& rows);
 
-// For a terminal; and for README.md, in Markdown.
+// For a terminal; and for README.md, in Markdown, where what was not measured has no rows, but is named.
 void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results);
 void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results);
 // The page with this text in place of what is between its lines `<!-- trust -->` and `<!-- end -->`. Throws

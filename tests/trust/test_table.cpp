@@ -152,6 +152,11 @@ TEST_CASE("trust: parts of an instrument, which were measured one by one, are on
     const std::string text = printed(print_text, lines, json + bleu, Scale::sample);
     CHECK(contains(text, "\nfuzz\n  (fuzz.json: 2026-11-24, "));
     CHECK(contains(text, "\n  (fuzz.bleu: 2026-11-25, "));
+    const std::string page = printed(print_markdown, lines, json, Scale::sample);
+    CHECK(contains(page, "<summary>2 of 3 figures are as asked, 1 not measured</summary>"));
+    CHECK(!contains(page, "| BLEU |"));
+    CHECK(contains(page, "\nNot measured at this length yet, or not all of it: fuzz.\n"));
+    CHECK(!contains(printed(print_markdown, lines, json + bleu + "ended 1\n", Scale::sample), "yet"));
 }
 
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
