@@ -172,12 +172,13 @@ TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
 
 TEST_CASE("trust: README.md shows the table of the long figures that are kept", "[trust]") {
     std::ifstream figures("tests/trust/figures.txt"), kept("tests/trust/long.txt");
-    REQUIRE(kept.is_open());
-    const std::vector<Result> measured = read_results(kept, "tests/trust/long.txt");
-    const std::vector<Row> rows =
-        judge(read_asked(figures, "tests/trust/figures.txt"), measured, Scale::full);
-    std::ostringstream table;
-    print_markdown(table, rows, measured);
+    REQUIRE(figures.is_open());
+    std::ostringstream table;  // nothing, if none are kept
+    if (kept.is_open()) {
+        const std::vector<Result> measured = read_results(kept, "tests/trust/long.txt");
+        const auto asked = read_asked(figures, "tests/trust/figures.txt");
+        print_markdown(table, judge(asked, measured, Scale::full), measured);
+    }
     const std::string page = tests::content("README.md");
     INFO("make trust TRUST=long writes both; print_table long tests/trust/long.txt README.md only the page");
     CHECK(with_table(page, table.str()) == page);
