@@ -68,8 +68,8 @@ std::vector<Result> blocks_of(const std::string& instrument, const std::vector<R
     return blocks;
 }
 
-// All parts as one, under the first one's name. What several of them count is added up: it is the number of things that
-// were wrong.
+// All parts as one, under the first one's name. What several of them count is added up: it is the number of
+// things that were wrong.
 std::optional<Result> joined(const std::vector<Result>& blocks) {
     if (blocks.empty())
         return std::nullopt;

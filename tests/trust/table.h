@@ -46,8 +46,8 @@ struct Result {
 };
 // Blocks that begin with a line `instrument NAME`, then lines `date ...`, `figure NAME VALUE [detail]`,
 // `skipped BEGIN why` for figures whose names begin so, `ended SECONDS`; other lines are an instrument's own
-// words. Of several blocks of an instrument the last one counts. NAME may be a part, INSTRUMENT.PART: the figures
-// of all parts of an instrument are one result. Throws Error for a figure without a number.
+// words. Of several blocks of an instrument the last one counts. NAME may be a part, INSTRUMENT.PART: the
+// figures of all parts of an instrument are one result. Throws Error for a figure without a number.
 std::vector<Result> read_results(std::istream& in, const std::string& where);
 
 // A row of the table.
