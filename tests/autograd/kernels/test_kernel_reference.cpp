@@ -487,7 +487,8 @@ TEST_CASE("kernels: each has a reference, a comparison of bits, and a row in the
         return all;
     };
     const std::string reference = text({"test_kernel_reference.cpp", "test_gemm.cpp"});
-    const std::string bits = text({"test_bits.cpp", "test_pointwise.cpp", "test_gemm.cpp"});
+    const std::string bits = text({"calls_elementwise.cpp", "calls_rows.cpp", "calls_moving.cpp",
+                                   "calls_attention.cpp", "calls_gemm.cpp"});
     const std::string clocks = code("tests/bench/bench_profile.cpp");
     int count = 0;
     for (std::sregex_iterator i(header.begin(), header.end(), declaration), end; i != end; ++i, ++count) {
