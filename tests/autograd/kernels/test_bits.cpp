@@ -144,7 +144,7 @@ TEST_CASE("kernels: a pattern that allows all pairs changes no bit of attention"
     const int64_t queries = 17, d = 5;
     const std::vector<uint8_t> all(17 * 520, 1);
     for_each_isa([&](const char* isa) {
-        for (const int64_t keys : {1, 8, 17, 520})
+        for (const int64_t keys : {1, 8, 16, 17, 48, 520})  // 16, 48: rows of scores are full
             for (const int mask : {0, 1, 2, 3}) {
                 const auto count = static_cast<int32_t>(mask >= 2 ? keys * 2 / 3 : keys);
                 Attention a = {};
@@ -168,7 +168,7 @@ TEST_CASE("kernels: attention of a single query has the bits that the query has 
     const std::string before = cpu().name;
     for (const char* const* set = available(); *set != nullptr; ++set)
         for (const int64_t keys : {1, 15, 16, 17, 513, 1100})
-            for (const int64_t d : {5, 16, 33}) {
+            for (const int64_t d : {5, 16, 33, 70}) {
                 use(*set);
                 INFO(*set << ", " << keys << " keys of " << d);
                 const int64_t queries = 3, row = 2 * d;
@@ -178,16 +178,23 @@ TEST_CASE("kernels: attention of a single query has the bits that the query has 
                 Attention a = {};
                 a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d, a.scale = Real(0.3);
                 a.q_row = a.kv_row = row, a.mask.key_counts = &count;
-                for (const Products& products : {cpu().float32, cpu().bf16}) {
-                    std::vector<Real> all(q.size(), kNan), alone(q.size(), kNan), unused(12);
-                    a.queries = queries;
-                    products.attention(a, q.data(), k.data(), v.data(), all.data(), nullptr, unused.data());
-                    a.queries = 1;
-                    for (int64_t t = 0; t < queries; ++t)
-                        products.attention(a, q.data() + t * row, k.data(), v.data(), alone.data() + t * row,
-                                           nullptr, unused.data());
-                    CHECK(same_bits(alone, all));
-                }
+                std::vector<uint8_t> pairs;
+                for (int64_t i = 0; i < queries * keys; ++i)
+                    pairs.push_back(i % 3 != 1);
+                for (const bool pattern : {false, true})
+                    for (const Products& products : {cpu().float32, cpu().bf16}) {
+                        std::vector<Real> all(q.size(), kNan), alone(q.size(), kNan), unused(12);
+                        a.queries = queries, a.mask.allowed = pattern ? pairs.data() : nullptr;
+                        products.attention(a, q.data(), k.data(), v.data(), all.data(), nullptr,
+                                           unused.data());
+                        a.queries = 1;
+                        for (int64_t t = 0; t < queries; ++t) {
+                            a.mask.allowed = pattern ? pairs.data() + t * keys : nullptr;
+                            products.attention(a, q.data() + t * row, k.data(), v.data(),
+                                               alone.data() + t * row, nullptr, unused.data());
+                        }
+                        CHECK(same_bits(alone, all));
+                    }
             }
     use(before.c_str());
 }
