@@ -45,12 +45,19 @@ public:
     Real* out(int64_t count, const std::vector<Real>& start = {}) {
         std::vector<Real> x(static_cast<std::size_t>(count), kNan);
         if (accumulate_)
-            x = numbers(count, 77);
+            x = numbers(count, kSeed);
         std::copy(start.begin(), start.end(), x.begin());
         results_.push_back(&lay(numbers_, x, kAround));
         return results_.back()->data;
     }
-    Out sink(int64_t count) { return {out(count), accumulate_}; }
+    Out sink(int64_t count) {
+        sinks_.push_back(results_.size());
+        return {out(count), accumulate_};
+    }
+    // Working memory, from which nobody reads what was not written.
+    Real* room(int64_t count) {
+        return lay(numbers_, std::vector<Real>(static_cast<std::size_t>(count), kNan), kNan).data;
+    }
     // Memory for results that are no numbers, which the call compares itself, or passes on.
     int32_t* places(int64_t count) {
         return lay(ids_, std::vector<int32_t>(static_cast<std::size_t>(count), -1), -7).data;
@@ -71,7 +78,25 @@ public:
         return all;
     }
 
+    // Of each result, whether it was added to; and what was there before, if so.
+    std::vector<bool> added() const {
+        std::vector<bool> all;
+        for (std::size_t i = 0; i < results_.size(); ++i)
+            all.insert(all.end(), static_cast<std::size_t>(results_[i]->count),
+                       accumulate_ && std::count(sinks_.begin(), sinks_.end(), i) > 0);
+        return all;
+    }
+    std::vector<Real> before() const {
+        std::vector<Real> all;
+        for (const Piece<Real>* y : results_) {
+            const std::vector<Real> x = numbers(y->count, kSeed);
+            all.insert(all.end(), x.begin(), x.end());
+        }
+        return all;
+    }
+
 private:
+    static constexpr uint64_t kSeed = 77;
     static constexpr Real kAround = Real(-12345.5);
     template <class T>
     struct Piece {
@@ -111,6 +136,7 @@ private:
     std::deque<Piece<int32_t>> ids_;
     std::deque<Piece<uint8_t>> bytes_;
     std::vector<const Piece<Real>*> results_;
+    std::vector<std::size_t> sinks_;
 };
 
 struct Call {

@@ -11,8 +11,8 @@ namespace {
 
 std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 
-// Chains of at most `length` terms, each from 0, and a binary tree over the chains. The left half of a tree is
-// the largest power of two of them.
+// Chains of at most `length` terms, each from 0, and a binary tree over the chains. The left half of a tree
+// is the largest power of two of them.
 template <class F>
 Real tree_of_chains(int64_t begin, int64_t end, int64_t length, const F& term) {
     if (end - begin <= length) {
