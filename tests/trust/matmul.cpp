@@ -156,7 +156,7 @@ private:
     Found& found_;
     Input a_, b_, bias_;
     Output c_, before_;
-    Guarded packed_{kMostNumbers};
+    tests::Guarded<Real> packed_{kMostNumbers};
 };
 
 void measure_all(const Instrument& trust) {

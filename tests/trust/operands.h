@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "tests/trust/guarded.h"
+#include "tests/guarded.h"
 #include "tests/trust/product.h"
 
 namespace plaingrad::trust {
@@ -47,7 +47,7 @@ public:
     bool is_unchanged() const { return same(at_, values_.data(), std::ssize(values_)); }
 
 private:
-    Guarded memory_{kMostNumbers};
+    tests::Guarded<Real> memory_{kMostNumbers};
     std::vector<Real> values_;
     Real* at_ = nullptr;
 };
@@ -85,7 +85,7 @@ private:
             for (int64_t j = 0; j < p_->g.n; ++j, ++element)
                 f(i * p_->g.ldc + j, element);
     }
-    Guarded memory_{kMostNumbers};
+    tests::Guarded<Real> memory_{kMostNumbers};
     const Product* p_ = nullptr;
     Real* at_ = nullptr;
 };

@@ -162,6 +162,33 @@ TEST_CASE("bf16: attention flushes subnormal numbers on every instruction set", 
     });
 }
 
+// Sums of 2^-126, the smallest normal number, and of a term that takes them just below, or not: a sum is 0 if
+// 24 bits with no limit to the exponent would be less. (2^-126 - 2^-150 is such a number. Float, in which it
+// lies between two, rounds it up.)
+TEST_CASE("bf16: a sum is kept from the smallest normal number on, and is 0 below", "[kernels][bf16][bits]") {
+    const std::vector<Real> a = {Real(0x1p-75), Real(0x1p-63)};
+    std::vector<Real> even, odd;
+    for (const Real x : {Real(0), Real(0x1p-73), Real(0x1p-74), Real(0x1p-75), Real(0x1p-76), Real(0x1p-77)})
+        for (const Real sign : {Real(1), Real(-1)})
+            for (const Real y : {Real(0x1p-63), Real(-0x1p-63)})
+                even.push_back(sign * x), odd.push_back(y);
+    std::vector<Real> b = even, expected;
+    b.insert(b.end(), odd.begin(), odd.end());
+    for (std::size_t j = 0; j < even.size(); ++j)
+        expected.push_back(chain_of_pairs(0, 2, [&](int64_t k, Real& x, Real& y) {
+            x = a[static_cast<std::size_t>(k)], y = k == 0 ? even[j] : odd[j];
+        }));
+    CHECK(expected[0] == Real(0x1p-126));
+    CHECK((kRealIsDouble || std::count(expected.begin(), expected.end(), Real(0)) == 6));
+    const int64_t n = std::ssize(even);
+    for_each_isa([&](const char* isa) {
+        INFO(isa);
+        std::vector<Real> c(even.size(), kNan);
+        cpu().bf16.gemm({.m = 1, .n = n, .k = 2, .lda = 2, .ldb = n, .ldc = n}, a.data(), b.data(), c.data());
+        CHECK(same_bits(c, expected));
+    });
+}
+
 // Ten million products of pairs. All finite results are the same everywhere; NaN stays NaN.
 TEST_CASE("bf16: the same bits on every instruction set, wherever the numbers lie", "[kernels][bf16][bits]") {
     const auto all_products = [] {

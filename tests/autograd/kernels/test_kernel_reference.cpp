@@ -1,7 +1,7 @@
 // Every kernel against its formula in plain loops, in double, at sizes below, at and beyond its blocks: 16
 // lanes, 64 rows of a sum and of layer norm's gains, 256 columns of a short row, 4096 elements of a long
-// sum, 64 queries of attention's backward. (The matrix product's loops: test_gemm.cpp. Functions of one
-// number: test_math.cpp.)
+// sum, 64 queries of attention's backward, 16 and 48 keys (here one more), which fill their rows of scores.
+// (The matrix product's loops: test_gemm.cpp. Functions of one number: test_math.cpp.)
 //
 // No kernel can be forgotten: the test reads kernels.h, and each kernel must occur here and where bits are
 // compared.
@@ -409,8 +409,9 @@ const Case kCases[] = {
 struct Size {
     int64_t rows, n;
 };
-constexpr Size kSizes[] = {{1, 1},   {3, 16},   {16, 17}, {63, 5},   {64, 33},  {65, 3},   {129, 7},
-                           {200, 2}, {1100, 3}, {5, 257}, {2, 1025}, {2, 4099}, {33, 2048}};
+constexpr Size kSizes[] = {{1, 1},    {3, 16},   {16, 17},   {63, 5},   {64, 33},
+                           {65, 3},   {129, 7},  {200, 2},   {1100, 3}, {5, 257},
+                           {2, 1025}, {2, 4099}, {33, 2048}, {16, 15},  {17, 47}};
 
 // A source file without its comments.
 std::string code(const std::string& path) {
@@ -487,7 +488,8 @@ TEST_CASE("kernels: each has a reference, a comparison of bits, and a row in the
         return all;
     };
     const std::string reference = text({"test_kernel_reference.cpp", "test_gemm.cpp"});
-    const std::string bits = text({"test_bits.cpp", "test_pointwise.cpp", "test_gemm.cpp"});
+    const std::string bits = text({"calls_elementwise.cpp", "calls_rows.cpp", "calls_moving.cpp",
+                                   "calls_attention.cpp", "calls_gemm.cpp"});
     const std::string clocks = code("tests/bench/bench_profile.cpp");
     int count = 0;
     for (std::sregex_iterator i(header.begin(), header.end(), declaration), end; i != end; ++i, ++count) {
