@@ -136,7 +136,8 @@ def compare(c, tensors, number):
             x, *theirs = (real_rows(y, tensors) for y in (x, theirs[0], *theirs[1]))
             ratio = peers.ratio(x, theirs[0], theirs[1:])
         else:
-            ratio = peers.ratio(x, *theirs, least if name.startswith('gradient/') else 0.0,
+            # A loss near 0 is a difference of logits.
+            ratio = peers.ratio(x, *theirs, least if name.startswith('gradient/') else peers.largest(exact['logits']),
                                 TRAINED if name.startswith('loss/') and name != 'loss/0' else peers.FLOOR)
         found.append((ratio, f'{name} of a {c["kind"]}'))
     return found
