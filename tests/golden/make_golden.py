@@ -4,8 +4,8 @@
     python3 tests/golden/make_golden.py --check FOLDER   the other direction: loads files that plaingrad saved
                                                          into PyTorch's modules and compares the outputs
 
-Needs PyTorch 1.13 or later (Debian: python3-torch) and nothing else. (blocks was made with PyTorch 2.15.) Parameters and inputs are float32 numbers. The
-rest is computed in float64 and rounded to float32 at the end, so that a difference is our error.
+Needs PyTorch 1.13 or later (Debian: python3-torch) and nothing else. (blocks was made with PyTorch 2.15.) The modules
+are those of pytorch_models.py. Parameters and inputs are float32 numbers. The rest is computed in float64 and rounded to float32 at the end, so that a difference is our error.
 
 Names in a file are group/kind/name, the last as PyTorch has it:
     input/       what goes in (ids are int32)
@@ -19,48 +19,17 @@ Names in a file are group/kind/name, the last as PyTorch has it:
 import json
 import math
 import os
-import struct
 import sys
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-PAD = 0
+from pytorch_models import (PAD, GroupedAttention, Node, RmsNorm, Stack, Translator, causal, decoder, encoder,
+                            heads_attention, hidden_keys, layer_options, read_file, rotary_frequencies, swiglu, turn,
+                            write_file)
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-# ---- safetensors: 8 bytes length, a JSON header, the numbers
-
-def write_file(path, tensors):
-    header, data = {}, b''
-    for name, x in sorted(tensors.items()):
-        ids = not x.is_floating_point()
-        x = x.detach().contiguous().to(torch.int32 if ids else torch.float32)
-        bytes_ = x.numpy().astype('<i4' if ids else '<f4').tobytes()
-        header[name] = {'dtype': 'I32' if ids else 'F32', 'shape': list(x.shape),
-                        'data_offsets': [len(data), len(data) + len(bytes_)]}
-        data += bytes_
-    text = json.dumps(header, separators=(',', ':')).encode()
-    text += b' ' * (-len(text) % 8)
-    with open(path, 'wb') as file:
-        file.write(struct.pack('<Q', len(text)) + text + data)
-
-
-def read_file(path):
-    with open(path, 'rb') as file:
-        length, = struct.unpack('<Q', file.read(8))
-        header = json.loads(file.read(length))
-        data = bytearray(file.read())
-    metadata = header.pop('__metadata__', {})
-    types = {'F32': torch.float32, 'F64': torch.float64, 'I32': torch.int32, 'I64': torch.int64}
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = entry['data_offsets']
-        flat = torch.frombuffer(data[begin:end], dtype=types[entry['dtype']])
-        x = flat.reshape(entry['shape'])
-        tensors[name] = x.double() if x.is_floating_point() else x.long()
-    return tensors, metadata
 
 
 # ---- values and masks
@@ -88,15 +57,6 @@ def scramble(module):
 def ids_of(*sentences):
     longest = max(len(s) for s in sentences)
     return torch.tensor([s + [PAD] * (longest - len(s)) for s in sentences])
-
-
-def causal(length):
-    """True where a key is hidden."""
-    return torch.ones(length, length).triu(1).bool()
-
-
-def hidden_keys(counts, length):
-    return torch.arange(length)[None, :] >= torch.tensor(counts)[:, None]
 
 
 # ---- one group of a file
@@ -200,26 +160,6 @@ def make_attention():
     return file
 
 
-def layer_norm(c):
-    return nn.LayerNorm(c['d_model'], eps=c.get('norm_eps', 1e-5))
-
-
-def layer_options(c):
-    return dict(d_model=c['d_model'], nhead=c['n_heads'], dim_feedforward=c['d_ff'], dropout=0.0,
-                activation=c['activation'], layer_norm_eps=c.get('norm_eps', 1e-5), batch_first=True,
-                norm_first=c['norm'] == 'pre')
-
-
-def encoder(c):
-    norm = layer_norm(c) if c['final_norm'] else None
-    return nn.TransformerEncoder(nn.TransformerEncoderLayer(**layer_options(c)), c['n_layers'], norm)
-
-
-def decoder(c):
-    norm = layer_norm(c) if c['final_norm'] else None
-    return nn.TransformerDecoder(nn.TransformerDecoderLayer(**layer_options(c)), c['n_layers'], norm)
-
-
 SMALL = dict(d_model=12, n_heads=3, d_ff=20, n_layers=2, activation='relu', norm='post', final_norm=False)
 SRC_COUNTS, TGT_COUNTS = [6, 4], [3, 5]
 
@@ -262,76 +202,6 @@ def make_stacks():
 
 # ---- whole models. The names of their members are those of models/pytorch.h.
 
-def sinusoids(length, d):
-    angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(0, d, 2) / d)
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
-
-
-class Translator(nn.Module):
-    """models::Transformer: embeddings, torch.nn.Transformer, output."""
-
-    def __init__(self, c):
-        super().__init__()
-        self.scale = math.sqrt(c['d_model']) if c['scale_embeddings'] else 1
-        self.src_embedding = nn.Embedding(c['src_vocabulary'], c['d_model'], padding_idx=PAD)
-        self.tgt_embedding = nn.Embedding(c['tgt_vocabulary'], c['d_model'], padding_idx=PAD)
-        if c['positions'] == 'learned':
-            self.src_positions = nn.Embedding(c['max_length'], c['d_model'])
-            self.tgt_positions = nn.Embedding(c['max_length'], c['d_model'])
-        # Custom stacks: without them nn.Transformer has final norms whatever we say.
-        self.transformer = nn.Transformer(custom_encoder=encoder(c), custom_decoder=decoder(c), **layer_options(c))
-        self.output = nn.Linear(c['d_model'], c['tgt_vocabulary'], bias=c['output_bias'])
-        if c['tied']:
-            self.tgt_embedding.weight = self.output.weight = self.src_embedding.weight
-
-    def embed(self, which, ids):
-        x = getattr(self, which + '_embedding')(ids) * self.scale
-        table = getattr(self, which + '_positions', None)
-        return x + (table.weight if table is not None else sinusoids(ids.shape[1], x.shape[2]))[:ids.shape[1]]
-
-    def forward(self, src, tgt):
-        y = self.transformer(self.embed('src', src), self.embed('tgt', tgt), tgt_mask=causal(tgt.shape[1]),
-                             src_key_padding_mask=src == PAD, tgt_key_padding_mask=tgt == PAD,
-                             memory_key_padding_mask=src == PAD)
-        return self.output(y)
-
-
-class Stack(nn.Module):
-    """models::LanguageModel ('lm'), MaskedLanguageModel ('mlm'), Classifier: torch.nn.TransformerEncoder."""
-
-    def __init__(self, c):
-        super().__init__()
-        self.kind = c['kind']
-        self.pooling = c.get('pooling', 'mean')
-        self.scale = math.sqrt(c['d_model']) if c['scale_embeddings'] else 1
-        self.embedding = nn.Embedding(c['vocabulary'], c['d_model'], padding_idx=PAD)
-        if c['positions'] == 'learned':
-            self.positions = nn.Embedding(c['max_length'], c['d_model'])
-        if c['embedding_norm']:
-            self.embedding_norm = layer_norm(c)
-        self.encoder = encoder(c)
-        if self.kind == 'mlm':
-            self.transform = nn.Linear(c['d_model'], c['d_model'])
-            self.activation = F.gelu if c['activation'] == 'gelu' else F.relu
-            self.norm = layer_norm(c)
-        self.output = nn.Linear(c['d_model'], c.get('classes', c['vocabulary']), bias=c['output_bias'])
-        if c['tied']:
-            self.output.weight = self.embedding.weight
-
-    def forward(self, ids):
-        T, real = ids.shape[1], (ids != PAD)
-        x = self.embedding(ids) * self.scale
-        x = x + (self.positions.weight if hasattr(self, 'positions') else sinusoids(T, x.shape[2]))[:T]
-        if hasattr(self, 'embedding_norm'):
-            x = self.embedding_norm(x)
-        x = self.encoder(x, mask=causal(T) if self.kind == 'lm' else None, src_key_padding_mask=~real)
-        if self.kind == 'mlm':
-            x = self.norm(self.activation(self.transform(x)))
-        if self.kind == 'classifier':
-            x = (x * real[..., None]).sum(1) / real.sum(1)[:, None] if self.pooling == 'mean' else x[:, 0]
-        return self.output(x)
-
-
 class Conv1D(nn.Module):
     """GPT-2's linear layer: its weight is [in, out]."""
 
@@ -341,14 +211,6 @@ class Conv1D(nn.Module):
 
     def forward(self, x):
         return x @ self.weight + self.bias
-
-
-def heads_attention(q, k, v, n_heads, hidden):
-    """Attention by its formula, for the models that are written out here. hidden: True where a key is masked."""
-    split = lambda x: x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)  # (B, H, T, D)
-    q, k, v = split(q), split(k), split(v)
-    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
-    return (scores.masked_fill(hidden, -math.inf).softmax(-1) @ v).transpose(-2, -3).flatten(-2)
 
 
 class Gpt2Block(nn.Module):
@@ -381,15 +243,6 @@ class Gpt2(nn.Module):
         for block in self.transformer['h']:
             x = block(x)
         return self.lm_head(self.transformer['ln_f'](x))
-
-
-class Node(nn.Module):
-    """Modules by name, where only the names and the parameters matter."""
-
-    def __init__(self, /, **children):
-        super().__init__()
-        for name, child in children.items():
-            setattr(self, name, child)
 
 
 class Bert(nn.Module):
@@ -528,64 +381,6 @@ def make_training():
 
 
 # ---- today's decoder block: RMS norm, SwiGLU, grouped-query attention, rotary positions
-
-class RmsNorm(nn.Module):
-    """Zhang & Sennrich 2019. (torch.nn.RMSNorm is newer than PyTorch 1.13.)"""
-
-    def __init__(self, d, eps=1e-5):
-        super().__init__()
-        self.weight, self.eps = nn.Parameter(torch.ones(d)), eps
-
-    def forward(self, x):
-        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + self.eps) * self.weight
-
-
-def rotary_frequencies(width, base=10000.0, linear=None, llama3=None):
-    """In float32, as transformers computes them (modeling_rope_utils): that is what published models have."""
-    frequencies = 1.0 / (base ** (torch.arange(0, width, 2).to(torch.float32) / width))
-    if linear:
-        frequencies = frequencies / linear
-    if llama3:
-        factor, low, high, length = llama3
-        wave = 2 * math.pi / frequencies
-        kept = (length / wave - low) / (high - low)
-        between = (1 - kept) * frequencies / factor + kept * frequencies
-        frequencies = torch.where(wave > length / low, frequencies / factor,
-                                  torch.where(wave < length / high, frequencies, between))
-    return frequencies
-
-
-def turn(x, frequencies, first=0):
-    """x (B, T, H, D): numbers i and i + width/2 of a head are a pair. Angles in float32, all else in float64."""
-    positions = torch.arange(first, first + x.shape[1]).to(torch.float32)
-    angles = (positions[:, None] * frequencies).double()[:, None, :]  # (T, 1, width/2)
-    half = frequencies.numel()
-    a, b, rest = x[..., :half], x[..., half:2 * half], x[..., 2 * half:]
-    return torch.cat([a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin(), rest], -1)
-
-
-class GroupedAttention(nn.Module):
-    def __init__(self, d, n_heads, n_kv_heads, head_dim, bias, frequencies=None):
-        super().__init__()
-        self.sizes, self.head_dim, self.frequencies = (n_heads, n_kv_heads, n_kv_heads), head_dim, frequencies
-        width = sum(self.sizes) * head_dim
-        self.in_proj_weight = nn.Parameter(torch.zeros(width, d))
-        self.in_proj_bias = nn.Parameter(torch.zeros(width)) if bias else None
-        self.out_proj = nn.Linear(n_heads * head_dim, d, bias=bias)
-
-    def forward(self, x, hidden):
-        heads = F.linear(x, self.in_proj_weight, self.in_proj_bias).unflatten(-1, (-1, self.head_dim))
-        q, k, v = heads.split(self.sizes, -2)  # (B, T, H or G, D)
-        if self.frequencies is not None:
-            q, k = turn(q, self.frequencies), turn(k, self.frequencies)
-        k, v = (y.repeat_interleave(self.sizes[0] // self.sizes[1], -2) for y in (k, v))
-        return self.out_proj(heads_attention(q.flatten(-2), k.flatten(-2), v.flatten(-2), self.sizes[0], hidden))
-
-
-def swiglu(linear1, linear2, x):
-    gate, up = linear1(x).chunk(2, -1)
-    return linear2(F.silu(gate) * up)
-
 
 class Llama(nn.Module):
     """models::LanguageModel as models::llama() configures it. The names are those of models/pytorch.h."""

@@ -13,8 +13,7 @@ from configurations import build, family
 
 
 def logits(c, kind):
-    rng = random.Random(f'{c.seed} logits {kind}')
-    for i in range(3 if c.quick else 24):
+    for i, rng in c.numbered('logits', kind, 24, 3):
         settings = configurations.random_settings(kind, rng)
         model = build(kind, settings, i)
         form = folders.FORMS[i % len(folders.FORMS)]

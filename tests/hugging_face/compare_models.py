@@ -1,6 +1,7 @@
 """Compares models with Hugging Face's `transformers`: logits, training, generation, configurations.
 
     python3 tests/hugging_face/compare_models.py RUN_MODEL [--quick] [--part NAME]... [--kind NAME]... [--seed N]
+        [--cases N] [--only N]
 
 RUN_MODEL is tests/hugging_face/run_model.cpp, compiled. Needs `transformers` and `torch`. Weights are random. Prints what
 is not as it should be, then a table, and ends with 1 if there was anything.
@@ -12,6 +13,9 @@ is not as it should be, then a table, and ends with 1 if there was anything.
                transformers without a missing or unexpected key
     search     64 tokens by greedy search, and with four beams: the same, up to ties
     keys       each key of config.json, changed: the same logits, or an error that names the key
+
+--cases: how many random configurations of each kind, in each part that has some. A failure prints the number of its
+configuration as `seed`: --only runs that one again.
 """
 import argparse
 import os
@@ -39,6 +43,8 @@ def main():
     parser.add_argument('--part', action='append', choices=PARTS)
     parser.add_argument('--kind', action='append', choices=CLASSES)
     parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--cases', type=int)
+    parser.add_argument('--only', type=int)
     parser.add_argument('--quick', action='store_true', help='about a minute: few configurations, none of real shape')
     args = parser.parse_args()
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
@@ -46,7 +52,7 @@ def main():
     torch.set_num_threads(1)  # most models are small
     print(f'transformers {transformers.__version__}, torch {torch.__version__}', flush=True)
     with tempfile.TemporaryDirectory() as scratch:
-        c = Comparison(os.path.abspath(args.program), scratch, args.seed, args.quick)
+        c = Comparison(os.path.abspath(args.program), scratch, args.seed, args.quick, args.cases, args.only)
         for part in args.part or PARTS:
             start = time.time()
             for kind in args.kind or CLASSES:

@@ -1,6 +1,5 @@
 """Greedy search and beams: the same tokens, up to ties, and up to one thing: of the texts of a beam, plaingrad prefers one
 that has ended to a better one that was cut."""
-import random
 
 import torch
 
@@ -16,8 +15,7 @@ LENGTH = 64  # tokens to generate
 def search(c, kind):
     if family(kind) == 'bert' or kind.endswith('bare'):
         return
-    rng = random.Random(f'{c.seed} search {kind}')
-    for i in range(2 if c.quick else 12):
+    for i, rng in c.numbered('search', kind, 12, 2):
         settings = configurations.random_settings(kind, rng)
         size = settings['vocab_size']
         settings['n_positions' if kind == 'gpt2' else 'max_position_embeddings'] = LENGTH + 16

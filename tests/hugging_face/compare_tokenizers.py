@@ -1,10 +1,13 @@
 """Compares ids and decoded texts with those of Hugging Face's `tokenizers`, over many lines.
 
     python3 tests/hugging_face/compare_tokenizers.py TOKENIZE [--text FILE]... [--kind NAME]... [--lines N] [--speed]
+        [--strange N] [--no-code-points] [--seed N] [--only N]
 
 TOKENIZE is tests/hugging_face/tokenize.cpp, compiled. Needs `tokenizers`. Lines come from the given files, from the
 translations of Django if it is installed (100 languages), from Python's own sources, and from every code point of
-Unicode in several contexts. Prints the differences, and ends with 1 if there are any.
+Unicode in several contexts. Prints the differences, and ends with 1 if there are any. --strange: how many lines are made of
+odd pieces. --no-code-points: without those of every code point. --only: the number of one line, and of one row of ids, as a
+difference names it.
 """
 import argparse
 import glob
@@ -58,7 +61,7 @@ def code_point_lines():
     return lines
 
 
-def strange_lines(rng):
+def strange_lines(rng, count):
     pieces = ['a', 'B', ' ', '  ', '\n', '\r\n', '\t', "'s", "'S", "'ſ", "'ll", "'LL", '1', '234', '½', 'é', 'e\u0301',
               'ß', 'İ', 'Σ', 'ς', '日本', '漢', 'ひ', '한국', 'ᄒ', 'ᅡ', 'ᆫ', '👍', '👍🏽', '👨\u200d👩\u200d👧', '🇩🇪', '\u200b', '\u00a0', '\u3000',
               '▁', '##', '.', '!', '...', '_', '-', 'नमस्ते', 'สวัสดี', 'مرحبا', 'שלום', 'Привет', '\x00', '\x7f', '\ufffd', '\ufeff',
@@ -67,7 +70,7 @@ def strange_lines(rng):
               'http://x.y/?q=1', '0x7fff', 'don\'t', 'do not', 'n\'t', '\U0001f9ff', '\U000e0041', '\U00020000']
     lines = ['', ' ', '\n', 'x' * 3000, 'ab' * 2000, ' ' * 999, '0' * 700, '▁' * 300, 'é' * 500, '漢' * 600, '👍' * 400,
              "I'll've 'S 's'S'", 'A' * 101, 'a' * 100, '<s>' * 50, '[MASK]' * 9]
-    for _ in range(6000):
+    for _ in range(count):
         lines.append(''.join(rng.choice(pieces) for _ in range(rng.randrange(1, 14))))
     return lines
 
@@ -92,10 +95,17 @@ def ours(program, folder, lines):
              *(bytes.fromhex(rows[5 * n + k]).decode() for k in (2, 3, 4))) for n in range(len(lines))]
 
 
-def compare(name, program, folder, lines):
+def chosen(cases, only):
+    """Numbers, and the cases that have them."""
+    picked = [(i, case) for i, case in enumerate(cases) if only is None or i == only]
+    return [i for i, _ in picked], [case for _, case in picked]
+
+
+def compare(name, program, folder, lines, only=None):
     reference = Tokenizer.from_file(os.path.join(folder, 'tokenizer.json'))
     wrong = 0
-    for line, (ids, bare, text, short, streamed) in zip(lines, ours(program, folder, lines)):
+    numbers, lines = chosen(lines, only)
+    for i, line, (ids, bare, text, short, streamed) in zip(numbers, lines, ours(program, folder, lines)):
         wanted = reference.encode(line).ids
         plain = reference.encode(line, add_special_tokens=False).ids if len(line) < 300 else bare
         whole = reference.decode(wanted, skip_special_tokens=False)
@@ -105,27 +115,28 @@ def compare(name, program, folder, lines):
         if problems:
             wrong += 1
             if wrong <= 3:
-                print(f'{name}: {", ".join(problems)} of {line[:200]!r}\n  {wanted[:60]}\n  {ids[:60]}\n  {whole[:200]!r}\n'
-                      f'  {text[:200]!r}\n  {streamed[:200]!r}')
+                print(f'{name}, line {i}: {", ".join(problems)} of {line[:200]!r}\n  {wanted[:60]}\n  {ids[:60]}\n'
+                      f'  {whole[:200]!r}\n  {text[:200]!r}\n  {streamed[:200]!r}')
     print(f'{name:20} {len(lines)} lines, {reference.get_vocab_size()} pieces, {wrong} differ', flush=True)
     return wrong
 
 
-def compare_decoding(name, program, folder, rng):
+def compare_decoding(name, program, folder, rng, only=None):
     """Ids in any order: their bytes are mostly not UTF-8."""
     reference = Tokenizer.from_file(os.path.join(folder, 'tokenizer.json'))
     rows = [[rng.randrange(reference.get_vocab_size() if rng.random() < 0.5 else 300) for _ in range(rng.randrange(12))]
             for _ in range(5000)]
+    numbers, rows = chosen(rows, only)
     out = subprocess.run([program, folder, 'decode'], input=''.join(' '.join(map(str, row)) + '\n' for row in rows),
                          stdout=subprocess.PIPE, check=True, text=True).stdout.split('\n')
     wrong = 0
-    for row, text, short in zip(rows, out[0::2], out[1::2]):
+    for i, row, text, short in zip(numbers, rows, out[0::2], out[1::2]):
         wanted = reference.decode(row, skip_special_tokens=False), reference.decode(row)
         found = bytes.fromhex(text).decode(), bytes.fromhex(short).decode()
         if found != wanted:
             wrong += 1
             if wrong <= 3:
-                print(f'{name}: {row} decoded\n  {wanted}\n  {found}')
+                print(f'{name}, row {i}: {row} decoded\n  {wanted}\n  {found}')
     print(f'{name:20} {len(rows)} rows of ids, {wrong} differ', flush=True)
     return wrong
 
@@ -154,15 +165,20 @@ def main():
     parser.add_argument('--size', type=int, default=8000)
     parser.add_argument('--keep', help='the folder for the trained tokenizers')
     parser.add_argument('--speed', action='store_true')
+    parser.add_argument('--strange', type=int, default=6000)
+    parser.add_argument('--no-code-points', action='store_true')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--only', type=int)
     args = parser.parse_args()
-    rng = random.Random(1)
+    rng = random.Random(args.seed)
     found = django_lines() + python_lines()
     for path in args.text:
         with open(path, encoding='utf-8', errors='replace') as file:
             found += file.read().split('\n')
     rng.shuffle(found)
     training, lines = found[:args.lines], found[args.lines:2 * args.lines]
-    strange = strange_lines(rng) + code_point_lines() + broken_lines(found, rng)
+    every = [] if args.no_code_points else code_point_lines()
+    strange = strange_lines(rng, args.strange) + every + broken_lines(found, rng)
     print(f'tokenizers {__version__}: {len(lines)} lines of text, {len(strange)} strange ones')
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -176,8 +192,9 @@ def main():
             if args.speed:
                 speed(kind.__name__, args.program, path, '\n'.join(lines))
             else:
-                wrong += compare(kind.__name__, args.program, path, lines + strange)
-                wrong += compare_decoding(kind.__name__, args.program, path, rng)
+                wrong += compare(kind.__name__, args.program, path, lines + strange, args.only)
+                rows = random.Random(f'{args.seed} {kind.__name__}')
+                wrong += compare_decoding(kind.__name__, args.program, path, rows, args.only)
     sys.exit(1 if wrong else 0)
 
 

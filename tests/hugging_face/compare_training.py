@@ -1,5 +1,4 @@
 """Losses, gradients, weights after five steps of AdamW; then saved, and loaded by transformers."""
-import random
 
 import torch
 
@@ -16,9 +15,8 @@ DROPOUTS = ('embd_pdrop', 'resid_pdrop', 'attn_pdrop', 'hidden_dropout_prob', 'a
 def training(c, kind):
     if kind.endswith('bare'):
         return
-    rng = random.Random(f'{c.seed} training {kind}')
     dropout = {key: 0.0 for key in DROPOUTS if hasattr(CLASSES[kind].config_class(), key)}
-    for i in range(2 if c.quick else 10):
+    for i, rng in c.numbered('training', kind, 10, 2):
         settings = configurations.random_settings(kind, rng) | dropout
         model = build(kind, settings, i)
         inputs = reference.with_targets(kind, model, reference.random_inputs(model, rng, length=8), rng)

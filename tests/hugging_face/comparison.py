@@ -1,4 +1,5 @@
 """What all parts of the comparison share: where models lie, what counts as equal, and the table of what was compared."""
+import random
 import tempfile
 
 import folders
@@ -39,12 +40,19 @@ class Table:
 
 
 class Comparison:
-    """run: tests/hugging_face/run_model.cpp. quick: few configurations, none of real shape."""
+    """run: tests/hugging_face/run_model.cpp. quick: few configurations, none of real shape. cases: how many configurations
+    of each kind, if not as many as each part has. only: the number of one."""
 
-    def __init__(self, program, scratch, seed, quick):
+    def __init__(self, program, scratch, seed, quick, cases=None, only=None):
         self.run = folders.Program(program, scratch)
         self.scratch, self.seed, self.quick = scratch, seed, quick
+        self.cases, self.only = cases, only
         self.table = Table()
+
+    def numbered(self, part, kind, many, few):
+        """The numbers of a part's configurations, each with choices of its own: any of them can be made again."""
+        numbers = range(self.cases or (few if self.quick else many)) if self.only is None else [self.only]
+        return ((i, random.Random(f'{self.seed} {part} {kind} {i}')) for i in numbers)
 
     def folder(self):
         return tempfile.TemporaryDirectory(dir=self.scratch)

@@ -28,8 +28,10 @@ GRADIENT_OBJ := $(call trust_parts,gradients) $(patsubst %.cpp,$(OBJ)/%.o,$(wild
 $(OUT)/trust/gradients: $(GRADIENT_OBJ) $(LIB)
 $(OUT)/trust/weights: $(call trust_parts,bits) $(LIB)
 $(OUT)/programs_double: $(call trust_parts,programs) $(LIB)
-$(OUT)/trust/peers_text: $(call trust_parts,peers) $(LIB)
-$(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double $(OUT)/trust/peers_text:
+PEERS_TEXT := $(OBJ)/tests/trust/peers/text.o
+$(OUT)/trust/peers_text: $(PEERS_TEXT) $(LIB)
+$(OUT)/trust/peers_tensors: $(filter-out $(PEERS_TEXT),$(call trust_parts,peers)) $(OBJ)/tests/trust/models/random_model.o $(LIB)
+$(OUT)/trust/gradients $(OUT)/trust/weights $(OUT)/programs_double $(OUT)/trust/peers_text $(OUT)/trust/peers_tensors:
 	$(call say,ld )
 	$(Q)mkdir -p $(@D) && $(CXX) $(FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 -include $(GRADIENT_OBJ:.o=.d)
@@ -61,7 +63,8 @@ trust: $(TRUST_NEEDS) $(PROGRAMS)  ## measures every promise, and prints one tab
 	@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(TRUST_THESE)
 
-# Against others, where they are installed: each script leaves out what its Python lacks.
+# Against others, where they are installed: what its Python lacks is left out, and said. PART: 'ops models ...'.
 .PHONY: trust-peers
-trust-peers: $(OUT)/trust/peers_text  ## BLEU and byte pairs on random texts against sacreBLEU and subword-nmt: PYTHON=... CASES=1000 SEED=1
-	@'$(PYTHON)' tests/trust/peers/compare_text.py $< --cases $(or $(CASES),1000) --seed $(or $(SEED),1)
+trust-peers: $(OUT)/trust/peers_tensors $(OUT)/trust/peers_text $(OUT)/run_model $(OUT)/tokenize  ## random ops, models, texts against PyTorch, sacreBLEU, subword-nmt, tokenizers, transformers: PYTHON=... CASES=1000 SEED=1
+	@'$(PEERS_PYTHON)' tests/trust/peers '$(OUT)' --cases $(or $(CASES),1000) --seed $(or $(SEED),1) $(if $(ONLY),--only $(ONLY)) \
+	    $(foreach part,$(PART),--part $(part))

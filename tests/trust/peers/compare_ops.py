@@ -1,0 +1,110 @@
+"""Compares each op of autograd/ops.h with PyTorch: what it returns, and its gradients, with random shapes and options.
+
+    python3 tests/trust/peers/compare_ops.py TENSORS [--cases N] [--seed N] [--only N] [--each]
+
+TENSORS is tests/trust/peers/tensors.cpp, compiled. Case n is of op n % their number, so --only N runs one again. PyTorch
+repeats it in float64, and with rounding to see how far we may be away (peers.py). It fails, too, if an op of ops.h
+has neither a function in torch_ops.py nor a reason there. --each: a line for each op.
+"""
+import os
+import re
+import sys
+
+import peers
+
+torch = peers.torch_or_none()
+AT_A_TIME = 500  # cases in a file
+
+
+def declared():
+    """The names of all functions of ops.h that return tensors or tokens."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../autograd/ops.h'), encoding='utf-8') as f:
+        names = re.findall(r'^(?:inline )?(?:Tensor&?|Tokens|std::vector<Tensor>) (operator[^ (]+|\w+)\(', f.read(), re.M)
+    if 'attention' not in names:
+        sys.exit('autograd/ops.h: its declarations were not found')
+    return set(names)
+
+
+def check_table(ops, reasons):
+    known = set(ops) | set(reasons)
+    problems = [f'{name}: ops.h has it, torch_ops.py has neither a function for it nor a reason' for name in
+                sorted(declared() - known)]
+    problems += [f'{name}: torch_ops.py has it, ops.h does not' for name in sorted(known - declared())]
+    if problems:
+        sys.exit('\n'.join(problems))
+
+
+def part(case, kind):
+    """The tensors of case['kind/...'], by the rest of their names."""
+    return {name.split('/', 1)[1]: x for name, x in case.items() if name.startswith(kind + '/')}
+
+
+def computed(ops, words, case, dtype):
+    """What PyTorch makes of a case, by the names that we gave."""
+    from torch_ops import Call
+    leaves = {name: x.to(dtype, copy=True).requires_grad_() for name, x in part(case, 'leaf').items()}
+    others = {name: x.to(dtype) for name, x in part(case, 'constant').items()}
+    weights = case.get('output/1')
+    call = Call(words, leaves | others, None if weights is None else (weights > 0).to(dtype))
+    outputs = ops[call.op](call)
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    results = {f'output/{i}': y.detach() for i, y in enumerate(outputs)}
+    starts = part(case, 'upstream')
+    if starts:
+        torch.autograd.backward([outputs[int(i)] for i in starts], [x.to(dtype) for x in starts.values()])
+        results |= {f'gradient/{name}': torch.zeros_like(x) if x.grad is None else x.grad for name, x in leaves.items()}
+    return results
+
+
+def compare(ops, words, case, number):
+    """(error over its bound, where) of each result."""
+    generator = torch.Generator().manual_seed(number)
+    moved = {name: peers.moved(x, generator) if name.startswith(('leaf/', 'upstream/')) else x for name, x in case.items()}
+    exact, *others = (computed(ops, words, *given) for given in
+                      ((case, torch.float64), (case, torch.float32), (moved, torch.float64)))
+    ours = {name: x for name, x in case.items() if name.startswith(('output/', 'gradient/'))}
+    if set(ours) != set(exact):
+        raise RuntimeError(f'we have {sorted(ours)}, PyTorch {sorted(exact)}')
+    least = max(map(peers.largest, [*case.values(), *exact.values()]), default=0.0)
+    return [(peers.ratio(ours[name], exact[name], [x[name] for x in others], least), f'{name} of {words}')
+            for name in ours]
+
+
+def by_case(tensors):
+    cases = {}
+    for name, x in tensors.items():
+        number, rest = name.split('/', 1)
+        cases.setdefault(int(number), {})[rest] = x
+    return cases
+
+
+def main():
+    args = peers.arguments(1000)
+    if torch is None:
+        print('ops: left out, as this Python has no PyTorch 2')
+        return 0
+    from torch_ops import OPS, WITHOUT
+    check_table(OPS, WITHOUT)
+    total, each = peers.Worst('ops against PyTorch ' + torch.__version__), {}
+    first, end = (0, args.cases) if args.only is None else (args.only, args.only + 1)
+    for begin in range(first, end, AT_A_TIME):
+        tensors, words = peers.tensors_of(args.program, 'ops', args.seed, begin, min(end, begin + AT_A_TIME))
+        cases = by_case(tensors)
+        for number in map(int, words):
+            try:
+                found = compare(OPS, words[str(number)], cases[number], number)
+                total.add(number, found)
+                each.setdefault(words[str(number)].split(' ')[0], []).append(max(found)[0])
+            except RuntimeError as error:
+                total.fail(number, f'{words[str(number)]}: {error}')
+    for op in sorted(each) if args.each else []:
+        print(f'    {op:20} {len(each[op]):5} {max(each[op]):.2f}')
+    total.show(f'cases of {len(each)} ops')
+    missing = set(OPS) - set(each) if args.only is None else set()
+    if missing:
+        print(f'ops: not one case of {", ".join(sorted(missing))}: there are {len(OPS)} ops')
+    return 1 if total.failed or missing else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

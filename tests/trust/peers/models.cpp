@@ -1,0 +1,215 @@
+#include "tests/trust/peers/models.h"
+
+#include <cmath>
+
+#include "models/pytorch.h"
+#include "models/saved.h"
+#include "nn/checkpoint/metadata.h"
+#include "nn/checkpoint/safetensors.h"
+#include "tests/trust/models/subject.h"
+
+namespace plaingrad::trust {
+namespace {
+
+using models::BlockConfig;
+using nn::Mode;
+using nn::checkpoint::StateEntry;
+
+// Half of all models are made of layers that torch.nn has: one kind of heads, biases everywhere or nowhere.
+void fit_torch(BlockConfig& b) {
+    b.gated = false;
+    b.norm_kind = nn::NormKind::layer;
+    b.n_kv_heads = b.head_dim = 0;
+    b.d_model = b.n_heads * std::max<int64_t>(2, b.d_model / b.n_heads);
+    if (b.positions == nn::Positions::rotary)
+        b.positions = nn::Positions::learned;
+    b.attention_out_bias = b.feed_forward_bias = b.norm_bias = b.attention_bias;
+}
+
+// PyTorch does not round factors to bfloat16 where we do, and drops other elements. A norm of few numbers
+// divides by almost nothing, unless its eps is large: what comes out is mostly rounding, here and there.
+template <class Config>
+Config comparable(Config config, bool for_torch) {
+    BlockConfig& b = block_of(config);
+    if (for_torch)
+        fit_torch(b);
+    if (b.d_model < 16)
+        b.norm_eps = Real(1e-2);
+    b.precision = models::Precision::float32;
+    b.dropout = {.embeddings = 0, .sublayers = 0, .feed_forward = 0, .attention = 0};
+    if constexpr (requires { config.pooled_dropout; })
+        config.pooled_dropout = 0;
+    return config;
+}
+
+// Biases begin at 0 and gains at 1, which would hide mistakes. Matrices move less: with large scores and
+// logits there is little to see but rounding.
+template <class Model>
+void move_weights(const Model& model, const Rng& rng) {
+    const std::vector<nn::NamedParameter> all = nn::parameters(model);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        Tensor x = all[i].tensor;
+        const double range = x.rank() == 1 ? 0.4 : 0.5 / std::sqrt(static_cast<double>(x.size(0)));
+        Dice draw(rng.fork(i));
+        for (int64_t j = 0; j < x.numel(); ++j)
+            x.mutable_data()[j] += static_cast<Real>(draw.uniform(-range, range));
+    }
+}
+
+Tensor numbers_of(const Tokens& ids) {
+    return Tensor::from({ids.batch(), ids.length()}, std::vector<Real>(ids.ids().begin(), ids.ids().end()));
+}
+
+// ---- what each kind reads, what it predicts, and its logits and loss
+
+struct Data {
+    Tokens src, ids, targets, types;
+    models::CrossEntropyOptions options;
+};
+
+Data data_for(const models::Transformer&, const Sentences& s) {
+    Sentences reversed;
+    for (const Ids& ids : s)
+        reversed.emplace_back(ids.rbegin(), ids.rend());
+    const Tokens tgt = tests::framed(reversed);
+    return {tests::padded(s), tgt.slice(0, tgt.length() - 1), tgt.slice(1, tgt.length()), {}, {}};
+}
+Tensor logits(const models::Transformer& m, const Data& d) { return m(d.src, d.ids, Mode::eval()); }
+Tensor loss(const models::Transformer& m, const Data& d) {
+    return m.loss(d.src, d.ids, d.targets, Mode::eval(), d.options);
+}
+
+Data data_for(const models::LanguageModel&, const Sentences& s) {
+    const Tokens text = tests::framed(s);
+    return {{}, text.slice(0, text.length() - 1), text.slice(1, text.length()), {}, {}};
+}
+Tensor logits(const models::LanguageModel& m, const Data& d) { return m(d.ids, Mode::eval()); }
+Tensor loss(const models::LanguageModel& m, const Data& d) {
+    return m.loss(d.ids, d.targets, Mode::eval(), d.options);
+}
+
+Data data_for(const models::MaskedLanguageModel& m, const Sentences& s) {
+    const auto end = static_cast<int32_t>(m.config.vocabulary);
+    const models::text::MaskedTokens masked =
+        models::text::mask_tokens(tests::padded(s), {.end_id = end, .rate = 0.4}, Rng(s.size()));
+    return {{}, masked.ids, masked.targets, types_for(masked.ids, m.config.token_types), {}};
+}
+Tensor logits(const models::MaskedLanguageModel& m, const Data& d) { return m(d.ids, Mode::eval(), d.types); }
+// Its types are all 0.
+Tensor loss(const models::MaskedLanguageModel& m, const Data& d) {
+    return m.loss(d.ids, d.targets, Mode::eval());
+}
+
+Data data_for(const models::Classifier& m, const Sentences& s) {
+    const Tokens ids = tests::padded(s);
+    return {{}, ids, tests::classes(s), types_for(ids, m.config.stack.token_types), {}};
+}
+Tensor logits(const models::Classifier& m, const Data& d) { return m(d.ids, Mode::eval(), d.types); }
+Tensor loss(const models::Classifier& m, const Data& d) {
+    return autograd::cross_entropy(logits(m, d), d.targets, {.label_smoothing = d.options.label_smoothing});
+}
+
+// ---- the file
+
+class File {
+public:
+    template <class Config>
+    File(const char* kind, const Config& config) : metadata_(models::to_metadata(config)) {
+        metadata_["kind"] = kind;
+    }
+    template <class Value>
+    void say(const std::string& name, const Value& value) {
+        nn::checkpoint::FieldWriter{metadata_}(name, value);
+    }
+    void put(const std::string& name, const Tensor& x) { entries_.push_back({name, x.detach().clone()}); }
+    void put_ids(const std::string& name, const Tokens& ids) {
+        if (ids.batch() > 0)
+            put("input/" + name, numbers_of(ids));
+    }
+    // In the layouts that PyTorch has: gradients go through the same map as weights.
+    template <class Model>
+    void put_all(const std::string& kind, const Model& model) {
+        const bool gradients = kind == "gradient/";
+        for (StateEntry entry : models::state_dict(model).entries) {
+            if (gradients)
+                entry.tensor =
+                    entry.tensor.has_grad() ? entry.tensor.grad() : Tensor::zeros(entry.tensor.shape());
+            put(kind + entry.name, in_file_order(entry));
+        }
+    }
+    void write(const std::string& path) const { nn::checkpoint::write(path, entries_, metadata_); }
+
+private:
+    nn::checkpoint::Metadata metadata_;
+    std::vector<StateEntry> entries_;
+};
+
+nn::AdamOptions draw_adam(Dice& draw, File& file) {
+    const nn::AdamOptions o = {.lr = draw.one_of<double>({1e-3, 1e-2}),
+                               .beta1 = draw.one_of<double>({0.9, 0.8}),
+                               .beta2 = draw.one_of<double>({0.999, 0.98}),
+                               .eps = draw.one_of<double>({1e-8, 1e-4}),
+                               .weight_decay = draw.one_of<double>({0, 0.1}),
+                               .decoupled = draw.one_in(2)};
+    file.say("lr", o.lr);
+    file.say("beta1", o.beta1);
+    file.say("beta2", o.beta2);
+    file.say("eps", o.eps);
+    file.say("weight_decay", o.weight_decay);
+    file.say("decoupled", o.decoupled);
+    return o;
+}
+
+template <class Model>
+void train(const Model& model, const Data& data, Dice& draw, File& file) {
+    nn::Adam adam(nn::parameters(model), draw_adam(draw, file));
+    for (int step = 0; step < 4; ++step) {
+        adam.zero_grad();
+        const Tensor value = loss(model, data);
+        file.put(autograd::join("loss/", step), value);
+        value.backward();
+        if (step == 0)
+            file.put_all("gradient/", model);
+        adam.step();
+    }
+    file.put_all("final/", model);
+}
+
+template <class Model>
+void write_as(const char* kind, uint64_t seed, bool for_torch, const std::string& path) {
+    Dice draw(Rng(seed).fork("peers"));
+    const Model model(comparable(Subject<Model>::configuration(draw), for_torch), Rng(seed));
+    move_weights(model, draw.fork());
+    Data data = data_for(model, draw_batch(model, seed, 0));
+    data.options.label_smoothing = draw.one_of<Real>({0, Real(0.125)});
+    File file(kind, model.config);
+    file.say("label_smoothing",
+             std::is_same_v<Model, models::MaskedLanguageModel> ? Real(0) : data.options.label_smoothing);
+    file.put_ids("src", data.src);
+    file.put_ids("ids", data.ids);
+    file.put_ids("targets", data.targets);
+    file.put_ids("types", data.types);
+    file.put_all("weight/", model);
+    file.put("logits", logits(model, data));
+    train(model, data, draw, file);
+    file.write(path);
+}
+
+}  // namespace
+
+void write_model(uint64_t seed, int64_t number, const std::string& path) {
+    const bool for_torch = number / 4 % 2 == 0;
+    const auto own = static_cast<uint64_t>(Rng(seed).bits(static_cast<uint64_t>(number)));
+    switch (number % 4) {
+        case 0:
+            return write_as<models::Transformer>("translator", own, for_torch, path);
+        case 1:
+            return write_as<models::LanguageModel>("lm", own, for_torch, path);
+        case 2:
+            return write_as<models::MaskedLanguageModel>("mlm", own, for_torch, path);
+        default:
+            return write_as<models::Classifier>("classifier", own, for_torch, path);
+    }
+}
+
+}  // namespace plaingrad::trust
