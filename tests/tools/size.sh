@@ -41,12 +41,13 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # What mpirun leaves to a process of the processors of a machine is told.
         # When no memory is left, a tensor is released without asking for more, and no text is cut short silently. Empty
         # tensors have plain forms.
-        limit("autograd with base", 3495)
+        # 10 more: values are computed behind a call that no compiler moves across a change of the rounding mode.
+        limit("autograd with base", 3505)
         limit("kernels", 3165)
         # An optimizer or a schedule that throws has not counted the step, wrong calls that were silent are errors, the
         # rounding mode of the caller changes no weight, and the files of a folder are listed without the exceptions
         # that libstdc++ cannot survive when no memory is left.
-        limit("nn", 2930)
+        limit("nn", 2931)
         # Training in many processes: the seam, MPI behind it, the tree of sums, the shares of the weights, and
         # what is sent when. Copies and waits are measured where they happen, and nobody leaves a step early.
         # Of settings that differ between processes, the first one is named. The sums of each bucket have memory of
@@ -86,7 +87,8 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # info say what each has to send. Their commands are compared before anything else, and final tests are shared out.
         # Without memory a program still ends with one clear line, and no line passes a control character of a text on to
         # the terminal.
-        limit("programs and kit", 8105)
+        # 14 more: programs say that memory is out even when standard error has no buffer yet.
+        limit("programs and kit", 8119)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)
