@@ -136,6 +136,24 @@ TEST_CASE("kernels: attention of a query does not depend on which keys later que
     });
 }
 
+// Adding 0 would turn -0 to +0.
+TEST_CASE("kernels: without queries, attention adds nothing to the gradients of keys and values",
+          "[kernels][bits][attention]") {
+    const std::vector<Real> k = numbers(3 * 5, 1), before(k.size(), Real(-0.0));
+    for_each_isa([&](const char* isa) {
+        for (const Products& products : {cpu().float32, cpu().bf16}) {
+            std::vector<Real> dk = before, dv = before;
+            Attention a = {};
+            a.batch = a.heads = 1, a.queries = 0, a.keys = 3, a.d = a.q_row = a.kv_row = 5, a.scale = 1;
+            products.attention_backward(a, nullptr, k.data(), k.data(), nullptr, nullptr, nullptr, {nullptr},
+                                        {dk.data(), true}, {dv.data(), true});
+            INFO(isa);
+            CHECK(same_bits(dk, before));
+            CHECK(same_bits(dv, before));
+        }
+    });
+}
+
 // Under a pattern of pairs each row is computed for itself.
 TEST_CASE("kernels: a pattern that allows all pairs changes no bit of attention",
           "[kernels][bits][attention]") {

@@ -21,8 +21,8 @@ const std::vector<Size> kSizes = {{0, 16},   {3, 0},    {1, 1},   {4, 15},   {1,
                                   {33, 48},  {65, 65},  {2, 128}, {1, 129},  {2, 256}, {3, 257},
                                   {1, 1024}, {1, 1031}, {3, 512}, {1, 4096}, {1, 4097}};
 // A third as many queries as rows.
-const std::vector<Size> kAttentionSizes = {{0, 16}, {3, 0},   {3, 1},  {3, 15},  {48, 16},  {51, 17},
-                                           {9, 31}, {12, 32}, {6, 33}, {27, 65}, {195, 64}, {3, 513}};
+const std::vector<Size> kAttentionSizes = {{0, 16},  {3, 0},  {3, 1},  {3, 15},  {48, 16},  {51, 17}, {9, 31},
+                                           {12, 32}, {6, 33}, {6, 64}, {12, 65}, {195, 16}, {3, 513}};
 
 // Bits, or NaN in both: the statistics of rows of nothing.
 bool same(const std::vector<Real>& a, const std::vector<Real>& b) {
@@ -39,6 +39,8 @@ void check_between_guard_pages(const Call& c, const std::vector<Size>& sizes = k
             REQUIRE(expected);
             for_each_isa([&](const char* isa) {
                 for (const auto side : {Place::at_end, Place::at_begin}) {
+                    if (accumulate && side == Place::at_begin)
+                        continue;  // it reads only where it writes
                     INFO(c.name << ", " << size.rows << " x " << size.n << ", " << isa
                                 << (side == Place::at_end ? ", the page behind" : ", the page before"));
                     const auto results = run(c, size.rows, size.n, {side}, accumulate);
