@@ -16,6 +16,8 @@ namespace {
 struct Size {
     int64_t rows, n;
 };
+std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
+
 constexpr Size kBig[] = {{301, 67}, {7, 5003}, {2003, 11}}, kSmall[] = {{3, 1}, {5, 15}, {3, 17}, {7, 33}};
 
 }  // namespace
@@ -152,6 +154,37 @@ TEST_CASE("kernels: without queries, attention adds nothing to the gradients of 
             CHECK(same_bits(dv, before));
         }
     });
+}
+
+// 65 queries: the gradients of keys and values are then summed in copies.
+TEST_CASE("kernels: a gradient of attention that is not wanted changes no bit of the others",
+          "[kernels][bits][attention]") {
+    for (const int64_t queries : {5, 65})
+        for (const Products& products : {cpu().float32, cpu().bf16}) {
+            Attention a = {};
+            a.batch = 1, a.heads = 2, a.queries = queries, a.keys = 20, a.d = 5, a.scale = Real(0.3);
+            a.q_row = a.kv_row = 10;
+            const std::vector<Real> q = numbers(queries * 10, 1), k = numbers(200, 2), v = numbers(200, 3),
+                                    dout = numbers(queries * 10, 4);
+            std::vector<Real> out(q.size()), statistics(static_cast<std::size_t>(4 * queries));
+            products.attention(a, q.data(), k.data(), v.data(), out.data(), nullptr, statistics.data());
+            const auto gradients = [&](int wanted) {
+                std::vector<std::vector<Real>> d = {q, k, v};
+                const auto sink = [&](int i) {
+                    return Out{wanted >> i & 1 ? d[at(i)].data() : nullptr, i == 1};
+                };
+                products.attention_backward(a, q.data(), k.data(), v.data(), out.data(), statistics.data(),
+                                            dout.data(), sink(0), sink(1), sink(2));
+                return d;
+            };
+            const auto all = gradients(7);
+            for (int wanted = 0; wanted < 7; ++wanted)
+                for (int i = 0; i < 3; ++i) {
+                    INFO(queries << " queries, wanted " << wanted << ", gradient " << i);
+                    const std::vector<Real>& untouched = i == 0 ? q : i == 1 ? k : v;
+                    CHECK(same_bits(gradients(wanted)[at(i)], wanted >> i & 1 ? all[at(i)] : untouched));
+                }
+        }
 }
 
 // Under a pattern of pairs each row is computed for itself.

@@ -109,11 +109,12 @@ void norm_both(int64_t rows, int64_t n, bool rms, Both& b) {
     b.add(dbias, biases);
 }
 
-// One sentence, the second of two heads of 3 columns; unless causal, the last key is padding. The gradients
+// One sentence, the second of two heads of d columns; unless causal, the last key is padding. The gradients
 // are added to what is there. From each 512 keys to the next, keys grow by `growth`.
 void attention_both(int64_t queries, int64_t keys, bool causal, Both& b,
-                    const Products& products = cpu().float32, Real growth = 0) {
-    const int64_t d = 3, all = 2 * d;
+                    const Products& products = cpu().float32, Real growth = 0, int64_t d = 3) {
+    const int64_t all = 2 * d;
+    const double scale = 1 / std::sqrt(static_cast<double>(d));
     const Reals q = numbers(queries * all, 1), v = numbers(keys * all, 3), dout = numbers(queries * all, 4);
     Reals k = numbers(keys * all, 2);
     for (std::size_t i = 0; i < k.size(); ++i)
@@ -121,7 +122,7 @@ void attention_both(int64_t queries, int64_t keys, bool causal, Both& b,
     const int32_t count = static_cast<int32_t>(causal ? keys : keys - 1);
     Attention a = {};
     a.batch = 1, a.heads = 2, a.queries = queries, a.keys = keys, a.d = d, a.q_row = a.kv_row = all;
-    a.scale = static_cast<Real>(1 / std::sqrt(3.0));
+    a.scale = static_cast<Real>(scale);
     a.mask.key_counts = &count, a.mask.causal = causal;
     Reals out = room(queries * all), statistics = room(4 * queries), weights = room(2 * queries * keys);
     Reals dq = numbers(queries * all, 5), dk = numbers(keys * all, 6), dv = numbers(keys * all, 7);
@@ -139,13 +140,13 @@ void attention_both(int64_t queries, int64_t keys, bool causal, Both& b,
     for (int64_t t = 0; t < queries; ++t) {
         Row scores, dw;
         for (int64_t s = 0; s < (causal ? t + 1 + keys - queries : count); ++s) {
-            scores.push_back(row_dot(q, t, k, s) / std::sqrt(3.0));
+            scores.push_back(row_dot(q, t, k, s) * scale);
             dw.push_back(row_dot(dout, t, v, s));
         }
         const Row weight = reference::softmax(scores);
         const double mean = dot(weight, dw);
         for (std::size_t s = 0; s < scores.size(); ++s) {
-            const double p = weight[s], ds = p * (dw[s] - mean) / std::sqrt(3.0);
+            const double p = weight[s], ds = p * (dw[s] - mean) * scale;
             w[at(t * keys) + s] = p;
             for (std::size_t i = at(d), iq = at(t * all); i < at(all); ++i) {
                 o[iq + i] += p * static_cast<double>(v[s * at(all) + i]);
@@ -329,6 +330,24 @@ const Case kCases[] = {
                }));
          b.add(filled, Row(at(n), 0.5));
      }},
+    {"copy: between columns and rows of matrices that are further apart",
+     [](int64_t rows, int64_t n, Both& b) {
+         const Reals x = numbers(2 * rows * n, 1);
+         for (const int64_t from : {1, 2})
+             for (const int64_t to : {1, 2})
+                 for (const bool accumulate : {false, true}) {
+                     Reals y = numbers(2 * rows * n, 2);
+                     Row expected(y.begin(), y.end());
+                     cpu().copy({{1, 1, rows, n}, {0, 0, 2 * n, from}, {0, 0, 2 * n, to}}, x.data(),
+                                {y.data(), accumulate});
+                     for (int64_t i = 0; i < rows * n; ++i) {
+                         const int64_t row = i / n * 2 * n, column = i % n;
+                         double& place = expected[at(row + column * to)];
+                         place = static_cast<double>(x[at(row + column * from)]) + (accumulate ? place : 0);
+                     }
+                     b.add(y, expected);
+                 }
+     }},
     {"unary: sigmoid and its derivative",
      [](int64_t rows, int64_t n, Both& b) {
          const Reals x = numbers(rows * n, 1), dy = numbers(rows * n, 2);
@@ -473,6 +492,18 @@ TEST_CASE("kernels: attention of long texts in bf16 is near its formula", "[kern
             attention_both(65, keys, causal, b, cpu().bf16);
             INFO(keys << (causal ? ", causal" : ""));
             CHECK(worst_error(b.is, b.expected) <= 0.02);
+        }
+    }
+}
+
+// Whole Vecs, and an odd number of queries that, as pairs, fill their room.
+TEST_CASE("kernels: attention of full blocks in bf16 is near its formula", "[kernels][attention][bf16]") {
+    for (const int64_t queries : {15, 16, 63, 64, 127}) {
+        for (const int64_t d : {15, 16, 63, 64}) {
+            Both b;
+            attention_both(queries, queries, true, b, cpu().bf16, 0, d);
+            INFO(queries << " queries, " << d << " columns");
+            CHECK(worst_error(b.is, b.expected) <= 0.05);
         }
     }
 }
