@@ -70,7 +70,7 @@ struct Block {
     Real *w, *dw;
     int64_t width;
     Real* factors;
-    Keys keys = {0, 0};
+    Keys keys = {};
 
     // How many of the keys row r sees, before `allowed`; and how many the last row does, which sees most.
     int64_t seen(int64_t r) const { return larger(0, smaller(h.limit(first + r), keys.end) - keys.begin); }

@@ -53,10 +53,9 @@ struct Abs {
 
 struct Relu {
     static Vec forward(Vec x) { return at_least(0, x); }  // NaN stays NaN
-    static Vec derivative(Vec x) { return select(less(zero(), x), broadcast(1), zero()); }
-    static Vec passed(Vec x, Vec dy) {
+    static Vec passed(Vec x, Vec dy) {                    // dy f'(x), where 0 is not 0 times infinity
         return select(less(zero(), x), dy, zero());
-    }  // 0, not 0 times infinity
+    }
 };
 
 // gelu(x)  = x Phi(x)                Phi(x) = P(N <= x), N normal (Hendrycks & Gimpel 2016)

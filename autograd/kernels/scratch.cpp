@@ -42,7 +42,7 @@ Real* scratch(Scratch slot, int64_t n) {
     Buffer& buffer = buffers[static_cast<int>(slot)];
     if (buffer.size < n || buffer.trims != trims) {
         buffer.release();  // first, so that old and new are never held at once
-        const std::size_t lines = static_cast<std::size_t>(n) * sizeof(Real) / 64 + 1;
+        const std::size_t lines = (static_cast<std::size_t>(n) * sizeof(Real) + 63) / 64;
         void* memory = ::operator new(lines * 64, kAlignment, std::nothrow);
         check(memory != nullptr, "[scratch] out of memory: working memory of ", n, " elements");
         buffer = {static_cast<Real*>(memory), n, trims};

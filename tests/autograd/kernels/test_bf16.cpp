@@ -189,6 +189,26 @@ TEST_CASE("bf16: a sum is kept from the smallest normal number on, and is 0 belo
     });
 }
 
+// The last query sees three keys: the half of a pair that it does not see counts as +0. The first two terms
+// are so small that their sum is -0; +0 turns it to +0, and the third term, -0, leaves that.
+TEST_CASE("bf16: the missing half of a pair is +0, and is added", "[kernels][bf16][attention][bits]") {
+    if (kRealIsDouble)
+        SKIP("in double these sums are not 0");
+    const std::vector<Real> q = {1, 1, 1}, k = {0, 0, Real(0.75)},
+                            v = {Real(-0x1p-126), Real(-0x1p-126), Real(-0.0)};
+    for (const bool pattern : {false, true})
+        for_each_isa([&](const char* isa) {
+            const std::vector<uint8_t> pairs(9, 1);
+            std::vector<Real> out(3, kNan), statistics(6);
+            Attention a = {};
+            a.batch = a.heads = 1, a.queries = a.keys = 3, a.d = a.q_row = a.kv_row = 1, a.scale = 1;
+            a.mask = {.causal = true, .allowed = pattern ? pairs.data() : nullptr};
+            cpu().bf16.attention(a, q.data(), k.data(), v.data(), out.data(), nullptr, statistics.data());
+            INFO(isa);
+            CHECK((out[2] == 0 && !std::signbit(out[2])));
+        });
+}
+
 // Ten million products of pairs. All finite results are the same everywhere; NaN stays NaN.
 TEST_CASE("bf16: the same bits on every instruction set, wherever the numbers lie", "[kernels][bf16][bits]") {
     const auto all_products = [] {

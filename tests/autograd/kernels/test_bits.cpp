@@ -156,6 +156,30 @@ TEST_CASE("kernels: without queries, attention adds nothing to the gradients of 
     });
 }
 
+TEST_CASE("kernels: a gradient of layer norm that is not wanted changes no bit of the others",
+          "[kernels][bits]") {
+    const int64_t rows = 5, n = 33;
+    const std::vector<Real> x = numbers(rows * n, 1), gain = numbers(n, 2), statistics(3 * rows, 1);
+    const auto gradients = [&](int wanted) {
+        std::vector<std::vector<Real>> d;
+        for (const int64_t size : {rows * n, rows * n, n, n})
+            d.push_back(numbers(size, 3));
+        const auto sink = [&](int i) { return Out{wanted >> i & 1 ? d[at(i)].data() : nullptr, i % 2 == 1}; };
+        cpu().layer_norm_backward({.rows = rows, .n = n, .eps = 1, .p = Real(0.3), .key = {1, 2}}, x.data(),
+                                  gain.data(), statistics.data(), x.data(), sink(0), sink(1), sink(2),
+                                  sink(3));
+        return d;
+    };
+    const auto all = gradients(15);
+    for (int wanted = 0; wanted < 15; ++wanted)
+        for (int i = 0; i < 4; ++i) {
+            INFO("wanted " << wanted << ", gradient " << i);
+            const std::vector<Real> untouched = numbers(i < 2 ? rows * n : n, 3);
+            CHECK(same_bits(gradients(wanted)[at(i)], wanted >> i & 1 ? all[at(i)] : untouched));
+            CHECK(!same_bits(all[at(i)], untouched));
+        }
+}
+
 // 65 queries: the gradients of keys and values are then summed in copies.
 TEST_CASE("kernels: a gradient of attention that is not wanted changes no bit of the others",
           "[kernels][bits][attention]") {

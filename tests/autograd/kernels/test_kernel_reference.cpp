@@ -330,23 +330,27 @@ const Case kCases[] = {
                }));
          b.add(filled, Row(at(n), 0.5));
      }},
-    {"copy: between columns and rows of matrices that are further apart",
+    {"copy: two matrices, of rows or of columns that are next to each other or further apart",
      [](int64_t rows, int64_t n, Both& b) {
-         const Reals x = numbers(2 * rows * n, 1);
-         for (const int64_t from : {1, 2})
-             for (const int64_t to : {1, 2})
-                 for (const bool accumulate : {false, true}) {
-                     Reals y = numbers(2 * rows * n, 2);
-                     Row expected(y.begin(), y.end());
-                     cpu().copy({{1, 1, rows, n}, {0, 0, 2 * n, from}, {0, 0, 2 * n, to}}, x.data(),
-                                {y.data(), accumulate});
-                     for (int64_t i = 0; i < rows * n; ++i) {
-                         const int64_t row = i / n * 2 * n, column = i % n;
-                         double& place = expected[at(row + column * to)];
-                         place = static_cast<double>(x[at(row + column * from)]) + (accumulate ? place : 0);
+         const int64_t all = 2 * rows * n;
+         const Reals x = numbers(2 * all, 1);
+         const int64_t strides[][2] = {{2 * n, 1}, {2 * n, 2}, {1, 2 * rows}, {2, 2 * rows}};
+         for (const int64_t count : {1, 2})
+             for (const auto& from : strides)
+                 for (const auto& to : strides)
+                     for (const bool accumulate : {false, true}) {
+                         Reals y = numbers(2 * all, 2);
+                         Row expected(y.begin(), y.end());
+                         cpu().copy({{1, count, rows, n}, {0, all, from[0], from[1]}, {0, all, to[0], to[1]}},
+                                    x.data(), {y.data(), accumulate});
+                         for (int64_t i = 0; i < count * rows * n; ++i) {
+                             const int64_t matrix = i / (rows * n) * all, r = i / n % rows, c = i % n;
+                             double& place = expected[at(matrix + r * to[0] + c * to[1])];
+                             place = static_cast<double>(x[at(matrix + r * from[0] + c * from[1])]) +
+                                     (accumulate ? place : 0);
+                         }
+                         b.add(y, expected);
                      }
-                     b.add(y, expected);
-                 }
      }},
     {"unary: sigmoid and its derivative",
      [](int64_t rows, int64_t n, Both& b) {
@@ -456,6 +460,17 @@ TEST_CASE("kernels: each equals its formula, below, at and beyond its block size
     }
     for (const Products& products : {cpu().float32, cpu().bf16})
         CHECK(products.fma_chains(1000) >= 1000);
+}
+
+TEST_CASE("kernels: a class that cannot be leaves the loss of the others as it is", "[kernels]") {
+    const Reals x = {1, -HUGE_VALF, 2};
+    const std::vector<int32_t> target = {2};
+    Reals loss = room(1), statistics = room(2), dx = room(3);
+    cpu().cross_entropy(1, 3, x.data(), target.data(), -1, 0, loss.data(), statistics.data());
+    cpu().cross_entropy_backward(1, 3, x.data(), target.data(), -1, 0, statistics.data(), 1, {dx.data()});
+    const Row p = reference::softmax({1, -HUGE_VAL, 2});
+    CHECK(worst_error(loss, Row{-std::log(p[2])}) <= 1e-6);
+    CHECK(worst_error(dx, Row{p[0], 0, p[2] - 1}) <= 1e-6);
 }
 
 // Blocks of 16, 64 and 1024 queries; panels of 64 keys and blocks of 512.

@@ -127,6 +127,23 @@ TEST_CASE("simd: each lane computes what a number would", "[simd][kernels]") {
     }
 }
 
+// x y is so near 2^-24 that 1 + x y, or the next number + x y, lies next to the middle between two floats.
+// Whoever rounds to double first may end in the middle.
+TEST_CASE("simd: fma rounds once", "[simd][kernels]") {
+    int near = 0, wrong = 0;
+    for (int i = 1; i < 20'000; ++i) {
+        const Real x = 1 + static_cast<Real>(i) / 32768, y = 1 / x, scaled = x * Real(0x1p-24);
+        near += std::abs(static_cast<double>(x) * static_cast<double>(y) - 1) < 0x1p-27;
+        for (const Real c : {Real(1), Real(1) + Real(0x1p-23), Real(-1), Real(-1) - Real(0x1p-23)})
+            for (const Real sign : {Real(1), Real(-1)}) {
+                const Vec sum = fma(broadcast(sign * scaled), broadcast(y), broadcast(c));
+                wrong += !same(lanes(sum)[0], std::fma(sign * scaled, y, c));
+            }
+    }
+    CHECK(near > 100);
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("simd: integers wrap, shift and compare", "[simd][kernels]") {
     compare_words(
         "+", [](Int a, Int b) { return a + b; }, [](uint32_t a, uint32_t b) { return a + b; });
