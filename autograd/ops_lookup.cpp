@@ -34,14 +34,12 @@ Tensor looked_up(const char* op, const Tensor& table, const Tokens& ids, const T
     ids.count("embedding", table.size(0), ids.pad());
     o.count = ids.batch() * ids.length();
     o.n = table.size(1);
-    o.pad = ids.pad();
     o.length = ids.length();
     Tensor out = Tensor::uninitialized({ids.batch(), ids.length(), o.n});
     const Rows from(table, ids);
     o.pad = from.pad;
     kernels::cpu().gather(o, from.ids.data(), from.table.data(),
                           positions.defined() ? positions.data() : nullptr, out.mutable_data());
-    o.pad = ids.pad();
     return with_backward(
         op, out, {&table, &positions},
         [o, dtable = table.sink(), dpositions = positions.sink(), vocabulary = table.size(0),

@@ -257,8 +257,8 @@ void layer_norm_backward(const LayerNorm& o, const Real* x, const Real* gain, co
     Real* partial = scratch(Scratch::partial, 2 * blocks * n + kLanes);  // (blocks, 2, n)
     parallel_for(0, o.rows, kGainRows, [&](int64_t begin, int64_t end) {
         Real *gains = partial + begin / kGainRows * 2 * n, *biases = gains + n;
-        for (int64_t i = 0; i < 2 * n; ++i)
-            gains[i] = 0;
+        for (int64_t i = 0; i < 2 * n; i += kLanes)
+            store(gains + i, 2 * n - i, zero());
         for_norm_rows(n, begin, end, [&](int64_t first, int64_t last) {
             layer_norm_backward_block(o, first, last, x, gain, statistics, dout, dx, dy, gains, biases);
         });

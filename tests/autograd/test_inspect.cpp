@@ -90,6 +90,9 @@ TEST_CASE("print_graph: ops, shapes, numbers, each node once", "[graph][print]")
           "└ 5 mean () = [0.111111]\n"
           "  └ 6 softmax (3, 1, 9)\n"
           "    └ 7 leaf (3, 1, 9)\n");
+    const Tensor eight = leaf(Tensor::ones({8})), nine = leaf(Tensor::ones({9}));
+    CHECK(drawn(-eight).starts_with("1 neg (8) = [-1, -1, -1, -1, -1, -1, -1, -1]\n"));
+    CHECK(drawn(-nine).starts_with("1 neg (9)\n"));
     CHECK(drawn(sum(square), 2) == "1 sum () = [5]\n└ 2 mul (2) = [1, 4]\n... and more\n");
     CHECK(
         contains(error_of([] { drawn(Tensor::ones({2})); }), "[print_graph] nothing here needs a gradient"));

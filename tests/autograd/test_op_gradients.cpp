@@ -133,6 +133,15 @@ TEST_CASE("gradcheck: NaN and all zeros fail", "[gradcheck]") {
     CHECK(!check_square([](Real, Real) { return Real(0); }, options).ok);
 }
 
+TEST_CASE("gradcheck: in float, too; and an input without elements has nothing to check", "[ops]") {
+    const auto f = [](const Inputs& x) { return mul(x[0], x[0]) + sum(x[1]); };
+    const GradcheckResult result = gradcheck(f, {random({3}, 1), Tensor::zeros({0})});
+    INFO(result.message);
+    CHECK(result.ok);
+    const auto wrong = [](const Inputs& x) { return mul(x[0], x[0].detach()); };
+    CHECK(!gradcheck(wrong, {random({3}, 1)}).ok);
+}
+
 TEST_CASE("gradcheck: an input that no gradient reaches fails", "[gradcheck]") {
     const GradcheckResult lost =
         gradcheck([](const Inputs& x) { return add(x[0], x[1].detach()); }, {random({3}, 1), random({3}, 2)});

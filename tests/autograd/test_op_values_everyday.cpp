@@ -67,6 +67,16 @@ TEST_CASE("everyday: where passes nothing on from what it does not choose", "[op
     CHECK(same(where(vec({1, 0}), vec({1, 2}), Real(5)), {1, 5}));
 }
 
+TEST_CASE("everyday: where sums the gradient of what it repeats", "[ops][values]") {
+    const Tensor c = Tensor::from({2, 3}, {1, 0, 1, 0, 0, 1}), row = leaf(vec({10, 20, 30})),
+                 column = leaf(Tensor::from({2, 1}, {7, 8}));
+    const Tensor y = where(c, row, column);
+    CHECK(same(y, {10, 7, 30, 8, 8, 30}));
+    y.backward(Tensor::from({2, 3}, {1, 2, 3, 4, 5, 6}));
+    CHECK(same(row.grad(), {1, 0, 9}));
+    CHECK(same(column.grad(), {2, 9}));
+}
+
 TEST_CASE("everyday: maximum and minimum share the gradient of equal numbers", "[ops][values]") {
     const Tensor a = leaf(vec({1, 2, 3, kNan, 5})), b = leaf(vec({2, 2, 2, 1, kNan}));
     const Tensor y = maximum(a, b);

@@ -188,6 +188,13 @@ TEST_CASE("packed only: everything else that reads such a weight throws", "[pack
     CHECK(w.numel() == 2400);
 }
 
+TEST_CASE("packed only: rows come back, from the first one to the last", "[packed]") {
+    const Tensor square = random({64, 64}, 1), table = packed(square, Precision::float32, true);
+    const Tensor rows = packed_rows(table, {0, 63, 0, 17});
+    CHECK(rows.shape() == Shape{4, 64});
+    CHECK(same_bits(rows, concat({square[0], square[63], square[0], square[17]}, 0).with_shape({4, 64})));
+}
+
 TEST_CASE("packed only: read otherwise than it was packed for", "[packed][errors]") {
     const Tensor square = random({64, 64}, 1), x = random({2, 64}, 2);
     const Tensor w = packed(square, Precision::bf16), table = packed(square, Precision::float32, true);

@@ -119,6 +119,12 @@ TEST_CASE("storage: with varying sizes, the kept memory stays bounded", "[memory
     CHECK(Tensor::uninitialized({20 * mib}).data() != large);
     CHECK(Tensor::uninitialized({34 * mib}).data() == large);
     storage_trim();
+    // 88 are the fourth class above 60, beyond a power of two.
+    { Tensor::uninitialized({88 * mib}); }
+    const int64_t calls = storage_statistics().system_calls;
+    { Tensor::uninitialized({60 * mib}); }
+    CHECK(storage_statistics().system_calls == calls);
+    storage_trim();
 }
 
 TEST_CASE("storage: poison fills new and recycled buffers with NaN", "[memory]") {

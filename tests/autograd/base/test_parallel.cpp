@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
@@ -94,6 +95,19 @@ TEST_CASE("parallel_for: a call from inside runs on the calling thread", "[paral
         CHECK(elsewhere == 0);
         CHECK(visits == 40 * 50);
     }
+}
+
+// Each of two chunks waits for the other one to begin.
+TEST_CASE("parallel_for: chunks run at the same time", "[parallel][threads]") {
+    const Threads threads(2);
+    std::atomic<int> begun = 0, met = 0;
+    parallel_for(0, 2, 1, [&](int64_t, int64_t) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        for (++begun; begun < 2 && std::chrono::steady_clock::now() < end;)
+            std::this_thread::yield();
+        met += begun == 2;
+    });
+    CHECK(met == 2);
 }
 
 TEST_CASE("parallel_for: inside of a single chunk it uses all threads", "[parallel]") {
@@ -291,7 +305,13 @@ TEST_CASE("processors: the count is of those that this process may run on, not o
         }
     REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
     const int here = processors();
+    const Whereabouts place = where_this_runs();
     REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
     CHECK(here == 1);
+    CHECK(!place.machine.empty());
+    REQUIRE(place.processors.find_first_not_of("0123456789") == std::string::npos);
+    CHECK(CPU_ISSET(std::stoi(place.processors), &one));
+    const std::string list = where_this_runs().processors;
+    CHECK(std::count(list.begin(), list.end(), ',') == CPU_COUNT(&all) - 1);
 }
 #endif
