@@ -60,7 +60,7 @@ void check_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 }  // namespace
 
-TEST_CASE("packed only: the same bits from every op, set and precision", "[packed]") {
+TEST_CASE("packed only: the same bits from every op, set and precision", "[packed][bits]") {
     for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
         kernels::use(*name);
         for (const Precision p : kBoth)

@@ -24,7 +24,7 @@ std::vector<Tensor> products(const Tensor& x, const Tensor& w, const Tensor& tab
 
 }  // namespace
 
-TEST_CASE("packed weights: the same bits from every op, set and precision", "[packed]") {
+TEST_CASE("packed weights: the same bits from every op, set and precision", "[packed][bits]") {
     for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
         kernels::use(*name);
         for (const Precision p : {Precision::float32, Precision::bf16})

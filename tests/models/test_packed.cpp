@@ -67,7 +67,7 @@ void check_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 }  // namespace
 
-TEST_CASE("packed models: the same bits as before, of every kind, set and batch", "[models][packed]") {
+TEST_CASE("packed models: the same bits as before, of every kind, set and batch", "[models][packed][bits]") {
     namespace kernels = autograd::kernels;
     for (const char* const* name = kernels::available(); *name != nullptr; ++name) {
         kernels::use(*name);

@@ -1,6 +1,6 @@
 """Changes the sources in small ways, one at a time, and looks whether a test fails: can the tests fail?
 
-    python3 tests/mutate [--count N] [--constants N] [--seed N] [--folder build/mutate] [--file PATH] [--list]
+    python3 tests/mutate [--count N] [--constants N] [--seed N] [--folder build/mutate] [--file PATH] [--these FILE] [--list]
 
 A change that no test notices (a survivor) is either answered with a test, or changes nothing that anybody could see:
 then it has a line in equivalent.txt, with the reason. All chosen changes are compiled into a copy of the tree, behind
@@ -32,6 +32,7 @@ def parse():
     parser.add_argument("--seed", type=int, default=1, help="which")
     parser.add_argument("--folder", default="build/mutate", help="where the copy of the tree is built")
     parser.add_argument("--file", action="append", default=[], help="only changes in this file or folder")
+    parser.add_argument("--these", help="only changes whose lines, as printed, are in this file: survivors, once more")
     parser.add_argument("--make", default=os.environ.get("MAKE", "make"))
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--list", action="store_true", help="only lists the changes")
@@ -60,10 +61,15 @@ def sources():
 def choose(args, all_points):
     """Every edge of the kernels' loops, if there are many to choose; and others, in a random order."""
     chosen = [p for p in points.order(all_points, args.seed) if not args.file or p.file.startswith(tuple(args.file))]
+    if args.these:
+        wanted = keys_in(args.these)
+        chosen = [p for p in chosen if p.key in wanted]
+        for key in sorted(wanted - {p.key for p in chosen}):
+            print(f"no longer there: {key}")
     constants = [p for p in chosen if p.is_constant]
     chosen = [p for p in chosen if not p.is_constant]
     edges = [p for p in chosen if p.file.startswith("autograd/kernels/") and p.kind == "comparison"]
-    if args.count >= 1000 and not args.file:
+    if args.count >= 1000 and not args.file and not args.these:
         keys = {p.key for p in edges}
         chosen = edges + [p for p in chosen if p.key not in keys]
     return chosen, constants
@@ -150,9 +156,9 @@ def try_mutants(args, mutants, cases, outcomes, known):
     runs.try_all(args.folder, slower, lambda n: parts[n][1], outcomes.add)
 
 
-def equivalents():
-    """Keys of equivalent.txt, each on a line of its own, indented below the reason."""
-    with open(os.path.join(tree.HERE, "equivalent.txt"), encoding="utf-8") as file:
+def keys_in(path):
+    """Each on a line of its own, indented: in equivalent.txt below its reason, in a report below its place."""
+    with open(path, encoding="utf-8") as file:
         return {line.strip() for line in file if line.startswith("    ")}
 
 
@@ -165,7 +171,7 @@ def main():
             print(f"{p.file}:{p.line}: {p.kind}: {p.key}")
         return
     print(f"{len(candidates)} places can be changed, and {len(constants)} constants", flush=True)
-    outcomes, known = Outcomes(args.folder, args.go_on), equivalents()
+    outcomes, known = Outcomes(args.folder, args.go_on), keys_in(os.path.join(tree.HERE, "equivalent.txt"))
     mutants = compile_mutants(args, found, candidates, outcomes)
     cases = runs.record(args.folder, len(mutants), args.go_on)
     try_mutants(args, mutants, cases, outcomes, known)
