@@ -21,8 +21,8 @@ import tree
 
 FOLDERS = ("autograd", "nn", "models", "apps/kit")
 FLAGS = ["-x", "c++", "-std=c++20", "-I.", "-pthread"]
-KERNELS = {"plain": ["-DPLAINGRAD_SIMD_PLAIN"], "avx2": ["-mavx2", "-mfma"],
-           "avx512": ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mavx512bf16"]}
+AVX512 = ["avx512f", "avx512dq", "avx512vl", "avx512bw"]
+KERNELS = {"plain": [], "avx2": ["avx2", "fma"], "avx512": AVX512, "avx512bf16": AVX512 + ["avx512bf16"]}
 
 
 def parse():
@@ -51,11 +51,22 @@ def sources():
             found.update((path, points.Source(path)) for path in paths)
             if folder != "autograd/kernels":
                 text = "".join(f'#include "{path}"\n' for path in paths)
-                units.append((folder.replace("/", "_") + ".cpp", text, FLAGS))
-    for name, flags in KERNELS.items():
+                units.append((folder.replace("/", "_") + ".cpp", text, FLAGS, True))
+    for name, instructions in KERNELS.items():
+        flags = [f"-m{i}" for i in instructions] or ["-DPLAINGRAD_SIMD_PLAIN"]
         units.append((f"kernels_{name}.cpp", '#include "autograd/kernels/unit.cpp"\n',
-                      FLAGS + flags + [f"-DPLAINGRAD_KERNELS=kernels_{name}"]))
+                      FLAGS + flags + [f"-DPLAINGRAD_KERNELS=kernels_{name}"], has(instructions)))
     return found, units
+
+
+def has(instructions):
+    """Whether this processor has them all, as Linux says: other systems say nothing, and all is tried."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = next((line.split(":")[1].replace("_", "").split() for line in file if line.startswith("flags")), None)
+    except OSError:
+        flags = None
+    return flags is None or set(instructions) <= set(flags)
 
 
 def choose(args, all_points):
@@ -165,12 +176,15 @@ def keys_in(path):
 def main():
     args = parse()
     found, units = sources()
-    candidates, constants = choose(args, points.find(units, found))
+    all_points = points.find(units, found)
+    here = [p for p in all_points if p.runs_here]
+    candidates, constants = choose(args, here)
     if args.list:
         for p in candidates[:args.count] + constants[:args.constants]:
             print(f"{p.file}:{p.line}: {p.kind}: {p.key}")
         return
-    print(f"{len(candidates)} places can be changed, and {len(constants)} constants", flush=True)
+    print(f"{len(candidates)} places can be changed, and {len(constants)} constants; {len(all_points) - len(here)} more run "
+          "with instructions that this processor lacks", flush=True)
     outcomes, known = Outcomes(args.folder, args.go_on), keys_in(os.path.join(tree.HERE, "equivalent.txt"))
     mutants = compile_mutants(args, found, candidates, outcomes)
     cases = runs.record(args.folder, len(mutants), args.go_on)

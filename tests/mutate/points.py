@@ -38,6 +38,7 @@ class Point:
     kind: str
     text: bytes = b""
     line: int = 0
+    runs_here: bool = True  # this processor has the instructions of a unit that it is in
     key: str = ""
 
     @property
@@ -76,8 +77,10 @@ class Finder:
         self.sources = sources  # path -> Source
         self.points = {}        # (file, begin, end, kind, text) -> Point
         self.in_constant = False
+        self.runs_here = True   # the unit that it walks through
 
-    def walk(self, unit):
+    def walk(self, unit, runs_here=True):
+        self.runs_here = runs_here
         for cursor in unit.cursor.get_children():
             if self.path_of(cursor):
                 self.visit(cursor, None)
@@ -131,8 +134,9 @@ class Finder:
         if begin < end and source.bytes[begin:end] != text:
             if self.in_constant:
                 kind = "constexpr"
-            point = Point(source.path, begin, end, kind, text, source.line_of(begin))
-            self.points[source.path, begin, end, kind, text] = point
+            point = Point(source.path, begin, end, kind, text, source.line_of(begin), self.runs_here)
+            known = self.points.setdefault((source.path, begin, end, kind, text), point)
+            known.runs_here = known.runs_here or self.runs_here
 
     def at(self, cursor, parent, children, source):
         begin, end = cursor.extent.start.offset, cursor.extent.end.offset
@@ -280,16 +284,17 @@ def own_headers(index):
 
 
 def find(units, sources):
-    """units: (name, text, arguments) of files in memory that include the sources. Returns the points, named."""
+    """units: (name, text, arguments, whether this processor has its instructions) of files in memory that include the
+    sources. Returns the points, named."""
     finder = Finder(sources)
     index = clang.cindex.Index.create()
     headers = own_headers(index)
-    for name, text, arguments in units:
+    for name, text, arguments, runs_here in units:
         unit = index.parse(name, args=arguments + headers, unsaved_files=[(name, text)])
         errors = [d for d in unit.diagnostics if d.severity >= clang.cindex.Diagnostic.Error]
         if errors:
             raise SystemExit(f"mutate: clang does not compile {name}: {errors[0]}")
-        finder.walk(unit)
+        finder.walk(unit, runs_here)
     points = list(finder.points.values())
     name_points(points, sources)
     return points

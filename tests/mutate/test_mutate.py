@@ -42,13 +42,14 @@ int main() {
 class Sources:
     """One file of C++ and its points."""
 
-    def __init__(self, text):
+    def __init__(self, text, more=()):
         self.folder = tempfile.TemporaryDirectory()
         self.path = f"{self.folder.name}/a.cpp"
         with open(self.path, "w", encoding="utf-8") as file:
             file.write(text)
         self.source = points.Source(self.path)
-        self.points = points.find([("unit.cpp", f'#include "{self.path}"\n', FLAGS)], {self.path: self.source})
+        unit = ("unit.cpp", f'#include "{self.path}"\n', FLAGS, True)
+        self.points = points.find([unit, *((*unit[:2], FLAGS + [m], False) for m in more)], {self.path: self.source})
         self.points.sort(key=lambda p: (p.begin, p.end, p.text))
 
     def __del__(self):
@@ -87,6 +88,11 @@ class FindsPlaces(unittest.TestCase):
         moved = {p.key.split(" | ", 1)[1] for p in Sources(PROGRAM.replace("int total", "\n\nint total")).points}
         self.assertEqual(names, moved)
         self.assertEqual(len(names), len(Sources(PROGRAM).points))
+
+    def test_of_units_that_this_processor_cannot_run_only_what_they_share(self):
+        sources = Sources("int both(int a) { return a + 1; }\n#ifdef MORE\nint more(int a) { return a - 2; }\n#endif\n",
+                          more=["-DMORE"])
+        self.assertEqual({(p.line, p.runs_here) for p in sources.points}, {(1, True), (3, False)})
 
     def test_the_order_depends_on_the_seed(self):
         found = Sources(PROGRAM).points
