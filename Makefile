@@ -353,7 +353,7 @@ deps-mpi:  ## installs Open MPI and MPICH, for MPI=1 and test-mpi, with the syst
 deps-trust:  ## installs what trust measures with: clang's tools, valgrind, emulators, all compilers, Catch2 3
 	@sh tests/tools/deps.sh --trust $(CXX)
 
-deps-peers:  ## installs PyTorch, CTranslate2, llama.cpp and llm.c under build/, to be compared with: 6 GB
+deps-peers:  ## installs PyTorch, transformers, llama.cpp and other peers under build/, to be compared with: 6 GB
 	@sh tests/tools/deps_peers.sh '$(PYTHON)' '$(BUILD)/peers'
 
 # What was downloaded stays: to build anew, nobody wants to fetch 6 GB anew.

@@ -1,13 +1,15 @@
 #!/bin/sh
-# Puts what `make bench-peers` compares with, PyTorch 2, CTranslate2 and llama.cpp, into a virtual environment of its
-# own, and llm.c beside them. It exists because systems package older versions or none, and because pip must not write
-# into a system's Python. PyPI's PyTorch for Linux brings its libraries for GPUs, 6 GB in all; PIP_INDEX_URL or pip's
-# settings can name another source. llama.cpp comes as source, which pip compiles for this processor in ten minutes.
+# Puts what `make bench-peers` and `make trust-peers` compare with into a virtual environment of its own: PyTorch 2,
+# CTranslate2, llama.cpp, transformers, tokenizers, sacreBLEU, subword-nmt; and llm.c beside it. It exists because
+# systems package older versions or none, and because pip must not write into a system's Python. PyPI's PyTorch for
+# Linux brings its libraries for GPUs, 6 GB in all; PIP_INDEX_URL or pip's settings can name another source. llama.cpp
+# comes as source, which pip compiles for this processor in ten minutes.
 #
 # usage: deps_peers.sh <python> <folder>
 python=$1 folder=$2
+modules='numpy torch safetensors tokenizers transformers sacrebleu subword_nmt ctranslate2 gguf llama_cpp'
 has() { "$folder/bin/python" -c "import $1" 2>/dev/null; }
-if has 'torch, ctranslate2, numpy, gguf, llama_cpp' && [ -f "$folder/llm.c/train_gpt2.c" ]; then
+if has "$(echo "$modules" | sed 's/ /, /g')" && [ -f "$folder/llm.c/train_gpt2.c" ]; then
     echo "make deps-peers: all is there, nothing to do"
     exit 0
 fi
@@ -17,10 +19,12 @@ if ! said=$("$python" -m venv "$folder" 2>&1); then
 fi
 
 missing= reason=
-for module in numpy torch ctranslate2 gguf llama_cpp; do # each by itself: one peer is better than none
+for module in $modules; do # each by itself: one peer is better than none
     has $module && continue
-    package=$module
-    [ $module = llama_cpp ] && package=llama-cpp-python
+    case $module in
+    llama_cpp) package=llama-cpp-python ;;
+    *) package=$(echo "$module" | tr _ -) ;; # as PyPI spells names
+    esac
     echo "make deps-peers: installing $package"
     said=$("$folder/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 $package 2>&1) &&
         has $module && continue
