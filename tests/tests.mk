@@ -190,8 +190,7 @@ include tests/trust/trust.mk
 
 # clang's libFuzzer under the address sanitizer, in a build of its own. What it finds worth keeping stays in its corpus.
 # Which branches an input takes is all that is traced: to trace each comparison, too, would take half of the time, and
-# what it would find out are the names that the targets' mutators know. (Warnings are the other builds' concern. The
-# kernels for AVX-512, of the same sources as those for AVX2, take clang longer than all the rest, and are left out.)
+# what it would find out are the names that the targets' mutators know. (Warnings are the other builds' concern.)
 FUZZ = $(BUILD)/fuzz/asan/fuzz
 FUZZ_OBJ := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/fuzz/test_%,$(wildcard tests/fuzz/*.cpp)))
 $(OUT)/fuzz: $(FUZZ_OBJ) $(PARTS) $(KIT) $(LIB)
@@ -207,7 +206,6 @@ fuzz-keep: fuzzer  ## of what `make fuzz` has found, keeps what reaches far, for
 
 fuzzer:
 	+@$(MAKE) CXX='$(if $(findstring ccache,$(CXX)),ccache )clang++' VARIANT=asan BUILD='$(BUILD)/fuzz' PCH=no CI= WERROR= \
-	    ISAS='$(filter baseline avx2 neon,$(ISAS))' \
 	    CXXFLAGS=-fsanitize-coverage=inline-8bit-counters,indirect-calls,pc-table $(FUZZ)
 
 # ---- Exercises ----------------------------------------------------------------------------------
