@@ -91,8 +91,8 @@ Model load_hugging_face(const Folder& folder, const HuggingFaceLoad& options) {
     for (const nn::NamedParameter& p : nn::parameters(model))
         unread.try_emplace(p.tensor.data(), p, p.tensor.numel());
     const auto after = [&](const StateEntry& entry) {
-        const int64_t n = entry.columns < 0 ? entry.tensor.numel()
-                                            : entry.tensor.numel() / entry.tensor.size(-1) * entry.columns;
+        const std::vector<int64_t> sizes = sizes_of(entry);
+        const int64_t n = autograd::Shape(sizes.data(), static_cast<int>(sizes.size())).numel();
         done += n;
         auto& [parameter, left] = unread.at(entry.tensor.data());
         if ((left -= n) == 0 && options.packed)

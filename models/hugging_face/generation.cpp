@@ -70,7 +70,7 @@ using J = JsonReader;
 using G = GenerationKeys;
 
 // With kIgnored, all keys of GenerationConfig in transformers 5, and those that older files have.
-const GenerationKey kGenerationKeys[] = {
+constexpr GenerationKey kGenerationKeys[] = {
     {"do_sample", [](J& j, G& k) { k.do_sample = j.null() ? std::nullopt : std::optional(j.boolean()); }},
     {"temperature", [](J& j, G& k) { k.temperature = number_in(j, 0, 1e30, "0 or more"); }},
     {"top_k", [](J& j, G& k) { k.top_k = count_or_null(j); }},

@@ -327,7 +327,7 @@ std::string without_space(std::string_view json) {
 
 // Of GPT2Config(), BertConfig(), LlamaConfig(), MistralConfig() and Qwen2Config() in transformers 5.
 Keys defaults(Family family) {
-    constexpr struct {
+    const struct {
         int64_t vocabulary, max_length, n_layers, d_model, n_heads, n_kv_heads, d_ff;
         nn::Activation activation;
         double norm_eps;

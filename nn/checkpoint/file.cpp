@@ -82,7 +82,7 @@ int write_all(int file, std::string_view bytes) {
         const ssize_t n = ::write(file, bytes.data(), std::min<std::size_t>(bytes.size(), 1 << 30));
         if (n < 0 && errno != EINTR)
             return -1;
-        bytes.remove_prefix(n < 0 ? 0 : static_cast<std::size_t>(n));
+        bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     }
     return 0;
 }

@@ -341,6 +341,82 @@ TEST_CASE("data parallel: sends what a ring sends", "[nn][team]") {
     }
 }
 
+// Counts the messages of each process that have bytes.
+struct CountingTeam : ThreadTeam {
+    using ThreadTeam::ThreadTeam;
+    std::unique_ptr<Transfer> transfer(int64_t tag, const std::vector<Message>& send,
+                                       const std::vector<Message>& receive) override {
+        for (const Message& m : send)
+            sent += m.bytes > 0 ? 1 : 0;
+        return ThreadTeam::transfer(tag, send, receive);
+    }
+    int64_t sent = 0;
+};
+
+TEST_CASE("data parallel: what the busiest process sends is known before", "[nn][team]") {
+    for (const int64_t bucket : {int64_t{1}, int64_t{1000}, int64_t{1} << 18})  // most have one owner, or all
+        for (const auto& [processes, parts] : {std::pair(2, 2), std::pair(3, 3), std::pair(3, 8)}) {
+            CAPTURE(bucket, processes, parts);
+            std::vector<Load> said(static_cast<std::size_t>(processes)), sent = said;
+            run_team<CountingTeam>(processes, [&, n = parts](CountingTeam& team) {
+                const LanguageModel model(config(0), Rng(3));
+                Adam adam(parameters(model));
+                DataParallel parallel(adam, team, n, {.bucket = bucket});
+                const auto r = static_cast<std::size_t>(team.rank());
+                said[r] = parallel.load();
+                parallel.backward(1, Rng(5), loss_of(model));
+                parallel.step(0.01);
+                sent[r] = {team.sent, parallel.traffic().bytes};
+            });
+            const Load most = *std::max_element(
+                sent.begin(), sent.end(), [](const Load& a, const Load& b) { return a.bytes < b.bytes; });
+            for (const Load& load : said) {
+                CHECK(load.bytes == most.bytes);
+                CHECK(load.messages == most.messages);
+            }
+        }
+    Parameter x(Tensor::from({1}, {1}));
+    Adam adam({{"x", x}});
+    CHECK(DataParallel(adam, alone(), 4).load().bytes == 0);
+}
+
+// Sums over own parts, besides the first; and, of the own share, a sum for each that another process sends.
+TEST_CASE("data parallel: how many numbers a step keeps", "[nn][team]") {
+    struct Case {
+        int64_t processes, parts;
+        std::vector<int64_t> buffered;  // by each process, of a model of 12 numbers
+    };
+    for (const Case& c : {Case{1, 1, {0}}, Case{1, 3, {0}}, Case{1, 4, {12}}, Case{1, 8, {24}},
+                          Case{2, 2, {6, 6}}, Case{2, 8, {18, 18}}, Case{3, 3, {8, 8, 8}},
+                          // They send the sums (0-1); (2-3) and (4); (5) and (6-7).
+                          Case{3, 8, {16, 24, 24}}}) {
+        CAPTURE(c.processes, c.parts);
+        std::vector<int64_t> buffered(c.buffered.size());
+        run_team(c.processes, [&](Team& team) {
+            const Parameter x(Tensor::zeros({12}));
+            Adam adam({{"x", x}});
+            buffered[static_cast<std::size_t>(team.rank())] = DataParallel(adam, team, c.parts).buffered();
+        });
+        CHECK(buffered == c.buffered);
+    }
+}
+
+// Two numbers for two processes, although there is one bucket.
+TEST_CASE("data parallel: a bucket is cut where each process has its fair part", "[nn][team]") {
+    const auto cuts = [](const std::vector<int64_t>& sizes, int64_t processes) {
+        std::vector<NamedParameter> all;
+        for (const int64_t n : sizes)
+            all.push_back({"x", Parameter(Tensor::zeros({n}))});
+        return make_buckets(all, processes, 1000).at(0).cuts;
+    };
+    using Cuts = std::vector<int64_t>;
+    CHECK(cuts({1, 1}, 2) == Cuts{0, 1, 2});
+    CHECK(cuts({1, 1, 1}, 3) == Cuts{0, 1, 2, 3});
+    CHECK(cuts({5, 5, 5, 5}, 2) == Cuts{0, 10, 20});
+    CHECK(cuts({1, 9}, 2) == Cuts{0, 9, 10});  // the last parameter comes first
+    CHECK(cuts({9, 1}, 2) == Cuts{0, 1, 10});
+}
+
 TEST_CASE("data parallel: the state of a run on some processes continues on others", "[nn][team][bits]") {
     Outcome first;
     for (const int64_t processes : {1, 2, 3}) {

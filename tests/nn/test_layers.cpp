@@ -1,4 +1,7 @@
 // Layers: the values they compute, their shapes, and errors.
+#include <sstream>
+
+#include "autograd/inspect.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
@@ -227,6 +230,26 @@ TEST_CASE("FeedForward: gated, a product of two layers", "[nn][layers]") {
     CHECK(parameter_count(wide) == 16 * 800 + 800 + 400 * 16 + 16);
 }
 
+// One op keeps less in memory than its parts.
+TEST_CASE("FeedForward: one op, unless something happens to the hidden values", "[nn][layers]") {
+    const Tensor x = random({2, 3, 4}, 1);
+    for (const bool gated : {false, true}) {
+        const std::string whole = gated ? "gated_feed_forward" : "feed_forward";
+        const auto drawn = [&](Real rate, const Mode& mode) {
+            const FeedForward layer(4, 6, Rng(1), {.gated = gated, .dropout = rate});
+            std::ostringstream out;
+            autograd::print_graph(layer(x, mode), out);
+            return out.str();
+        };
+        Probe probe;
+        const std::string top = "1 " + whole + " (2, 3, 4)";
+        CHECK(drawn(0, Mode::train(Rng(1))).starts_with(top));
+        CHECK(drawn(Real(0.5), Mode::eval()).starts_with(top));
+        CHECK_FALSE(contains(drawn(Real(0.5), Mode::train(Rng(1))), whole));
+        CHECK_FALSE(contains(drawn(0, Mode::eval(&probe)), whole));
+    }
+}
+
 TEST_CASE("layers: the shapes that the tutorials print", "[nn][layers]") {
     const autograd::NoGrad no_grad;
     const Tensor x = random({2, 10, 512}, 3);
@@ -251,6 +274,13 @@ TEST_CASE("pooling: long texts are pooled to the same bits, too", "[nn][layers]"
         const Tensor real = autograd::slice(x, 1, 0, n);
         CHECK(worst_error(pooled, autograd::mean(real, {1})) < 1e-5);
     }
+}
+
+TEST_CASE("pooling: the first token is that of texts which have one", "[nn][layers]") {
+    CHECK(first_token(Tensor::from({2, 2, 1}, {1, 2, 3, 4})).to_vector() == std::vector<Real>{1, 3});
+    for (const Shape& bad : {Shape{2, 3}, Shape{2, 0, 3}, Shape{1, 2, 3, 4}})
+        CHECK(contains(error_of([&] { first_token(Tensor::zeros(bad)); }),
+                       "[first_token] x must be (B, T, d_model), with T > 0: got "));
 }
 
 TEST_CASE("pooling: the mean is of lengths that the texts have", "[nn][layers]") {

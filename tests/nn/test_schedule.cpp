@@ -33,6 +33,7 @@ TEST_CASE("schedule: the paper's warm-up and inverse square root", "[nn][schedul
     const WarmupInverseSqrt no_warmup{.d_model = 64, .warmup = 1, .factor = 2};
     CHECK(no_warmup(1) == Approx(0.25));
     CHECK(no_warmup(4) == Approx(0.125));
+    CHECK(WarmupInverseSqrt{.d_model = 1, .warmup = 1}(4) == Approx(0.5));  // the least that both can be
 
     CHECK(contains(error_of([&] { lr(0); }), "from 1"));
     CHECK(contains(error_of([&] { lr(-5); }), "from 1"));

@@ -25,6 +25,31 @@ std::string said(const std::string& first, const std::string& second) {
     return all[0];
 }
 
+// Process 1 of 4, whose messages arrive at once; process 3 says that its own took 7 seconds.
+struct Recorded : Team {
+    struct Done : Transfer {
+        bool is_done() override { return true; }
+        void wait() override {}
+    };
+    int64_t rank() const override { return 1; }
+    int64_t size() const override { return 4; }
+    void barrier() override { calls += "barrier "; }
+    void broadcast(void*, int64_t) override {}
+    std::vector<std::string> gather(const std::string& mine) override {
+        const double seven = 7;
+        return {mine, mine, mine, std::string(reinterpret_cast<const char*>(&seven), sizeof seven)};
+    }
+    std::unique_ptr<Transfer> transfer(int64_t, const std::vector<Message>& send,
+                                       const std::vector<Message>& receive) override {
+        for (const auto& [what, messages] : {std::pair("to ", send), std::pair("from ", receive)})
+            for (const Message& m : messages)
+                calls += autograd::join(what, m.process, ": ", m.bytes, " ");
+        return std::make_unique<Done>();
+    }
+    void abort(int status) override { std::_Exit(status); }
+    std::string calls;
+};
+
 }  // namespace
 
 TEST_CASE("team: what differs between processes is named by its line", "[nn][team]") {
@@ -109,4 +134,22 @@ TEST_CASE("team: one yes is enough", "[nn][team]") {
         });
         CHECK(all == std::vector<int>(3, which >= 0));
     }
+}
+
+// The smallest of three times, of the slowest process; what is longer than 4 MiB would take in proportion.
+TEST_CASE("team: the time to send is measured with messages to all others", "[nn][team]") {
+    const auto calls_of = [](int64_t bytes) {
+        std::string once = "barrier ";
+        for (const std::string what : {"to ", "from "})
+            for (const int r : {0, 2, 3})
+                once += autograd::join(what, r, ": ", bytes, " ");
+        return once + once + once;
+    };
+    Recorded few, many, none;
+    CHECK(seconds_to_send(few, 3000) == 7);
+    CHECK(few.calls == calls_of(1000));
+    CHECK(seconds_to_send(many, 3 * (int64_t{1} << 24)) == 28);
+    CHECK(many.calls == calls_of(1 << 22));
+    CHECK(seconds_to_send(none, 0) == 0);
+    CHECK(seconds_to_send(alone(), 3000) >= 0);
 }

@@ -286,6 +286,39 @@ TEST_CASE("training: an error names what is not finite", "[nn][training]") {
     CHECK(contains(error, "first in that of bad"));
 }
 
+TEST_CASE("training: Adam is the paper's unless the options say otherwise", "[nn][training]") {
+    const auto trained = [](const auto& run) {
+        const Parameter x(Tensor::from({2}, {5, -5}));
+        const LossOf loss_of = [&](const StepPart&, const Mode&) {
+            return StepLoss{autograd::sum(autograd::mul(x, x)), 1};
+        };
+        run({{"x", x}}, loss_of);
+        return x->to_vector();
+    };
+    using Parameters = std::vector<NamedParameter>;
+    TrainingOptions options = steps(4);
+    options.clip = 0;  // clipped, all gradients would be equal
+    const auto plain = trained([&](const Parameters& p, const LossOf& loss) { train(p, loss, options); });
+    const auto with = [&](const AdamOptions& adam) {
+        return trained([&](const Parameters& p, const LossOf& loss) {
+            Training training(p, adam);
+            nn::train(training, loss, options);
+        });
+    };
+    CHECK(same_bits(plain, with({.beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9})));
+    CHECK_FALSE(same_bits(plain, with({.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-9})));
+}
+
+TEST_CASE("training: what has not been done has no results", "[nn][training]") {
+    const TrainingResult result;
+    CHECK((result.losses.empty() && result.seconds == 0 && result.best_step == 0));
+    const StepReport report;
+    CHECK((report.step == 0 && report.seconds == 0 && !report.validation));
+    CHECK_FALSE((report.ends_epoch || report.stops));
+    const StepGradient gradient;
+    CHECK((gradient.loss == 0 && gradient.tokens == 0 && gradient.norm == 0 && !gradient.ends_epoch));
+}
+
 TEST_CASE("training: a watch is called for each step, and can stop", "[nn][training]") {
     Tiny tiny;
     TrainingOptions options = steps(20);
@@ -305,6 +338,7 @@ TEST_CASE("training: a watch is called for each step, and can stop", "[nn][train
         CHECK(r.learning_rate == 1.0 / static_cast<double>(i + 1));
         CHECK(r.grad_norm == Approx(std::sqrt(2.0)));  // before it is clipped to 1
         CHECK((r.seconds >= before[i].seconds && before[i].seconds >= 0 && !before[i].validation));
+        CHECK((!before[i].stops && r.stops == (i == 2)));  // the watch is asked in between
         // Step 3 is the last of this call, not of the run: a validation there would count for `best`, and
         // a run that was stopped and resumed would differ from one that was not.
         CHECK(r.validation.has_value() == (i == 1));

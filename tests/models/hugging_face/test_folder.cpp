@@ -177,6 +177,28 @@ TEST_CASE("hugging face folder: every kind of model, written and read with the s
     CHECK(read.ends == std::vector<int32_t>{2});
 }
 
+TEST_CASE("hugging face folder: rates of dropout, and the ids that end a text, are written",
+          "[models][hugging_face]") {
+    for (const std::vector<int32_t>& ends : {std::vector<int32_t>{}, {2}, {2, 3}}) {
+        StackConfig c = small_of(Family::gpt2);
+        c.specials.ends = ends;
+        c.block.dropout = {.embeddings = Real(0.125), .sublayers = Real(0.25), .attention = Real(0.375)};
+        const tests::Folder folder;
+        save_hugging_face(folder.path, LanguageModel(c, Rng(1)),
+                          config_of(c, Family::gpt2, Head::language_model));
+        const Config read = hugging_face::Folder(folder.path).config;
+        CHECK(read.ends == ends);
+        CHECK(contains(content(folder / "config.json"), std::string("\"eos_token_id\": ") +
+                                                            (ends.empty()       ? "null"
+                                                             : ends.size() == 1 ? "2"
+                                                                                : "[2, 3]") +
+                                                            ","));
+        CHECK(read.dropout.embeddings == Real(0.125));
+        CHECK(read.dropout.sublayers == Real(0.25));
+        CHECK(read.dropout.attention == Real(0.375));
+    }
+}
+
 TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[models][hugging_face]") {
     const tests::Folder folder;
     const StackConfig bert = small_of(Family::bert);

@@ -216,6 +216,30 @@ TEST_CASE("generation config: each key with another value", "[models][hugging_fa
           std::vector<std::string>{"keys that transformers does not know are ignored: \"my_key\""});
 }
 
+// Files often say what transformers does anyway.
+TEST_CASE("generation config: a key that is refused may have the value that changes nothing",
+          "[models][hugging_face]") {
+    const std::pair<const char*, std::vector<const char*>> neutral[] = {
+        {"1",
+         {"num_beams", "num_beam_groups", "top_h", "typical_p", "guidance_scale",
+          "encoder_repetition_penalty"}},
+        {"0",
+         {"diversity_penalty", "min_length", "min_new_tokens", "min_p", "epsilon_cutoff", "eta_cutoff",
+          "penalty_alpha", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"}},
+        {"-1", {"forced_bos_token_id", "forced_eos_token_id"}},
+        {"false",
+         {"constraints", "force_words_ids", "dola_layers", "bad_words_ids", "begin_suppress_tokens",
+          "sequence_bias", "exponential_decay_length_penalty", "watermarking_config", "token_healing"}},
+    };
+    for (const auto& [value, keys] : neutral)
+        for (const char* const key : keys) {
+            INFO(key);
+            const std::string text = join("{\"", key, "\":", value, "}");
+            CHECK(error_of([&] { read(text); }) == "");
+            CHECK(contains(complaint(join("{\"", key, "\":2}")), "this value is not supported"));
+        }
+}
+
 TEST_CASE("generation config: a chat template is not applied, and a note says so", "[models][hugging_face]") {
     const std::string end = " is not applied: the prompt is the text as given";
     const Folder folder;

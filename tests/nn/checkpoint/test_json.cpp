@@ -207,6 +207,12 @@ TEST_CASE("json: members in their order, and another kind of value than expected
                          [](JsonReader& r) { r.array([&] { r.require(r.count() < 2, "below ", 2); }); }),
                    "f.json: byte 9 of it, in \"k\": below 2; so there"));
     CHECK_FALSE(JsonReader("\"null\"", "f.json").null());
+    // Of a long key, the first 40 bytes tell which one it is.
+    const auto in_key = [&](std::size_t length) {
+        return error("{\"" + std::string(length, 'k') + "\":1}", [](JsonReader& r) { r.boolean(); });
+    };
+    CHECK(contains(in_key(40), "in \"" + std::string(40, 'k') + "\": expected"));
+    CHECK(contains(in_key(41), "in \"" + std::string(40, 'k') + "\"...: expected"));
 }
 
 TEST_CASE("json: strings stay where they are", "[nn][checkpoint][json]") {
@@ -391,6 +397,10 @@ TEST_CASE("json: files", "[nn][checkpoint][json]") {
     std::filesystem::resize_file(path, 100'000'000);
     CHECK(error_of([&] { JsonReader::open(path); }) ==
           path + ": 100000000 bytes are too many for a JSON file of a model; up to 67108864 are read");
+    std::filesystem::resize_file(path, 67'108'865);
+    CHECK(contains(error_of([&] { JsonReader::open(path); }), ": 67108865 bytes are too many"));
+    std::filesystem::resize_file(path, 67'108'864);
+    CHECK(error_of([&] { JsonReader::open(path); }) == "");
 }
 
 // A fuzzer of a few lines: what comes out is a value or one line, and never a crash (under a sanitizer, too).

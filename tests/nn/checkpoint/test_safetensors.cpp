@@ -142,6 +142,37 @@ TEST_CASE("safetensors: scalars, empty tensors, four dimensions", "[nn][checkpoi
     CHECK(file.find("bigg") == nullptr);
 }
 
+TEST_CASE("safetensors: some numbers of a tensor, wherever it begins", "[nn][checkpoint]") {
+    const SafeTensors file = opened(
+        file_of(R"({"a":{"dtype":"F16","shape":[3],"data_offsets":[0,6]},)"
+                R"("b":{"dtype":"F32","shape":[5],"data_offsets":[6,26]},)"
+                R"("c":{"dtype":"F64","shape":[5],"data_offsets":[26,66]}})",
+                std::string(6, '\0') + data_of<float>({1, 2, 3, 4, 5}) + data_of<double>({6, 7, 8, 9, 10})));
+    for (const auto& [name, before] : {std::pair("b", 0), std::pair("c", 5)})
+        for (int64_t first = 0; first < 5; ++first)
+            for (int64_t n = 0; n <= 5 - first; ++n) {
+                CAPTURE(name, first, n);
+                std::vector<Real> some(static_cast<std::size_t>(n)), expected;
+                for (int64_t i = 0; i < n; ++i)
+                    expected.push_back(static_cast<Real>(before + 1 + first + i));
+                file.copy(*file.find(name), first, n, some.data());
+                CHECK(some == expected);
+            }
+}
+
+TEST_CASE("safetensors: parts of a matrix, of which one may be empty", "[nn][checkpoint]") {
+    const Tensor x = Tensor::from({2, 3}, {1, 2, 3, 4, 5, 6});
+    const SafeTensors file =
+        rewritten({{.name = "a", .tensor = x, .first = 0, .columns = 1},
+                   {.name = "b", .tensor = x, .first = 1, .columns = 2},
+                   {.name = "none", .tensor = x, .first = 3, .columns = 0},
+                   {.name = "t", .tensor = x, .transposed = true, .first = 1, .columns = 2}});
+    CHECK(file.tensor("a").to_vector() == std::vector<Real>{1, 4});
+    CHECK(file.tensor("b").to_vector() == std::vector<Real>{2, 3, 5, 6});
+    CHECK(file.tensor("none").shape() == Shape{2, 0});
+    CHECK(file.tensor("t").to_vector() == std::vector<Real>{2, 5, 3, 6});
+}
+
 TEST_CASE("safetensors: any text can be a name or metadata", "[nn][checkpoint]") {
     std::string controls;
     for (int c = 0; c < 128; ++c)
@@ -158,6 +189,17 @@ TEST_CASE("safetensors: any text can be a name or metadata", "[nn][checkpoint]")
                    R"("\b\f\n\r\t\"\\/\u0001\u001f)"
                    "\x7f"
                    R"(\u0000")"));
+}
+
+TEST_CASE("safetensors: no header is written that is too long to be read", "[nn][checkpoint]") {
+    const Folder folder;
+    put(folder / "f", "old");
+    const std::string around = R"({"__metadata__":{"k":""}})", value(100'000'001 - around.size(), 'v');
+    CHECK(error_of([&] {
+              write(folder / "f", {}, {{"k", value}});
+          }) ==
+          (folder / "f") + ": names and metadata take 100000008 bytes: the format's limit is 100000000");
+    CHECK((content(folder / "f") == "old"));  // not printed: it would be 100 MB
 }
 
 TEST_CASE("safetensors: the escapes of JSON are read", "[nn][checkpoint]") {

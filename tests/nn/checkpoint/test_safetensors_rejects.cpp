@@ -210,6 +210,13 @@ TEST_CASE("safetensors: offsets with holes, overlaps, or a wrong end", "[nn][che
     refuses(pair("[0,8]", "[7,15]"), "must begin at byte 8", data);
     refuses(pair("[0,8]", "[9,17]"), "must begin at byte 8", data + "a");
     refuses(pair("[0,8]", "[8,8]"), "give it 0", data);
+    // Of two that overlap, the later one is at the wrong place, in whichever order the header has them.
+    const std::string outer = "\"a\":" + entry("U8", "[16]", "[0,16]"),
+                      inner = "\"b\":" + entry("U8", "[4]", "[4,8]");
+    for (const std::string& both : {outer + "," + inner, inner + "," + outer})
+        refuses("{" + both + "}",
+                "tensor \"b\" must begin at byte 16, where the last one ended: its data_offsets are 4 to 8",
+                data);
     refuses("{\"a\":" + entry("U8", "[8]", "[0,8]") + ",\"b\":" + entry("U8", "[0]", "[8,7]") + "}",
             "must begin at byte 8", data.substr(8));
 }

@@ -108,6 +108,23 @@ TEST_CASE("state dict: a matrix without numbers", "[nn][checkpoint]") {
     CHECK(same_bits(other.bias.tensor(), model.bias.tensor()));
 }
 
+// Of our matrix a file has some columns each, transposed or not, and more rows than are read at a time.
+TEST_CASE("state dict: columns of a matrix", "[nn][checkpoint]") {
+    const Folder folder;
+    const int64_t rows = 40'000, columns = 7;
+    for (const bool transposed : {false, true}) {
+        INFO(transposed);
+        const auto parts_of = [&](const Tensor& matrix) {
+            return StateDict{{{"a", matrix, transposed, 0, 2}, {"b", matrix, transposed, 2, 5}}};
+        };
+        const Tensor saved = random({rows, columns}, 1), loaded = Tensor::zeros({rows, columns});
+        save(folder / "f", parts_of(saved));
+        CHECK(read(folder / "f").tensor("b").size(transposed ? 0 : 1) == 5);
+        load(folder / "f", parts_of(loaded));
+        CHECK(same_bits(loaded, saved));
+    }
+}
+
 TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoint]") {
     const Folder folder;
     const Pair model, other;
