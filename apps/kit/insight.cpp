@@ -86,8 +86,7 @@ std::string next_tokens(models::Stepper& stepper, const Labels& names) {
 }  // namespace
 
 std::string attention_picture(const Tensor& weights, const Labels& rows, const Labels& columns) {
-    const auto room =
-        static_cast<int64_t>(terminal_width(STDOUT_FILENO)) - std::ssize(right("", widest(rows) + 2));
+    const int64_t room = terminal_width(STDOUT_FILENO) - static_cast<int64_t>(widest(rows)) - 2;
     const int64_t all = weights.size(3), shown = std::clamp<int64_t>(room / 3, 1, all);
     const Tensor mean = autograd::slice(autograd::mean(weights, {0, 1}), 1, all - shown, all);  // (T, shown)
     HeatMap map = {.rows = rows, .columns = {columns.end() - shown, columns.end()}, .values = {}};
@@ -135,7 +134,7 @@ void add_commands(Prompt& prompt, const models::Transformer& model, const Encode
              nn::Probe seen;
              model(src, read, nn::Mode::eval(&seen));
              return attention_picture(seen.of(model.decoder.layers.back().cross_attention),
-                                      names_of(tokens(ids), target_names), names_of(src, source_names));
+                                      names_of(ids, target_names), names_of(src.ids(), source_names));
          }});
 }
 

@@ -22,7 +22,7 @@ Prompt::Command attention_command(const Model& model, const Labels& names,
                 const autograd::Tokens text = tokens(last);
                 nn::Probe seen;
                 model(text, nn::Mode::eval(&seen));
-                const Labels labels = names_of(text, names);
+                const Labels labels = names_of(text.ids(), names);
                 return attention_picture(seen.of(model.backbone.encoder.layers.back().self_attention), labels,
                                          labels);
             }};

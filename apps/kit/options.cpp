@@ -138,14 +138,14 @@ static void check_same_command(const std::string& program, int argc, char** argv
     }
 }
 
-int run_program(const std::string& program, int argc, char** argv,
-                const std::function<Commands()>& commands) {
+int run_program(const std::string& program, int argc, char** argv, const std::function<Commands()>& commands,
+                Join& join) {
     const auto body = [&](nn::Team& team) {
         check_same_command(program, argc, argv, team);
         run_command(program, argc, argv, commands(), team);
         return 0;
     };
-    return run_in_team(program, argv[0], std::ref(body));  // a copy would take memory
+    return run_in_team(program, argv[0], std::ref(body), join);  // a copy would take memory
 }
 
 }  // namespace plaingrad::kit

@@ -6,10 +6,9 @@
 //     options.parse(argc, argv);
 #pragma once
 
+#include "apps/kit/program.h"
 #include "autograd/base/check.h"
-#include "autograd/base/precision.h"
 #include "models/settings.h"
-#include "nn/team.h"
 
 namespace plaingrad::kit {
 
@@ -114,7 +113,8 @@ void run_command(const std::string& program, int argc, char** argv, const std::v
                  nn::Team& team = nn::alone());
 // The whole `main` of a program: the same within `run` (apps/kit/program.h), where the commands are made,
 // too: that takes memory.
-int run_program(const std::string& program, int argc, char** argv, const std::function<Commands()>& commands);
+int run_program(const std::string& program, int argc, char** argv, const std::function<Commands()>& commands,
+                Join& join = nn::join_team);
 
 // "; did you mean --steps?", if one of `words` is at most two typing errors away from `word`; else ";".
 std::string suggestion(const std::string& word, const std::vector<std::string>& words);

@@ -127,7 +127,7 @@ std::vector<double> means(const std::vector<double>& values, std::size_t size, s
 
 std::string bar(double height, int row, int rows, Ink ink) {
     static const char* const eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    const long here = std::clamp(std::lround(height * (8 * rows - 1)) + 1 - 8L * row, 0L, 8L);
+    const long here = std::clamp(std::lround(std::min(1.0, height) * (8 * rows - 1)) + 1 - 8L * row, 0L, 8L);
     return ink == Ink::ascii ? std::string(1, " ...:::##"[here]) : eighths[here];
 }
 

@@ -24,7 +24,7 @@ namespace {
 double available_memory() {
     double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
     double group = 0;
-    if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group > 0)
+    if (std::ifstream("/sys/fs/cgroup/memory.max") >> group)
         bytes = std::min(bytes, group);
     bytes /= processes_here();
     rlimit limit{};

@@ -111,14 +111,14 @@ void on_interrupt(int signal) {
 }  // namespace
 
 int run_in_team(const std::string& program, const char* called,
-                const std::function<int(nn::Team& team)>& body) {
+                const std::function<int(nn::Team& team)>& body, Join& join) {
     std::unique_ptr<nn::Team> team;
     bool all_end = false;  // of themselves: no error has stopped one of them
     const auto joins = [&] {
         if (nn::started_rank() > 0)
             be_silent();
         try {
-            team = nn::join_team();
+            team = join();
         } catch (const autograd::Error&) {
             if (!is_silent())
                 throw;
@@ -178,6 +178,9 @@ int run(const std::string& program, const char* called, const std::function<int(
         }
         return status;
     };
+    const auto all_complain = [&](const char* what, int status) {  // process 0 stops, too, and says it
+        return is_silent() ? status : complain(what, status);
+    };
     try {
         called_as = called == nullptr ? "" : called;
         const int status = body();
@@ -188,13 +191,9 @@ int run(const std::string& program, const char* called, const std::function<int(
     } catch (const UsageError& error) {
         return complain(error.what(), 2);
     } catch (const Interrupted& stop) {
-        if (is_silent())  // process 0 stops, too, and says it
-            return 128 + stop.signal;
-        return complain(stop.signal == SIGTERM ? "terminated" : "interrupted", 128 + stop.signal);
+        return all_complain(stop.signal == SIGTERM ? "terminated" : "interrupted", 128 + stop.signal);
     } catch (const Failed& failed) {
-        if (is_silent())  // as above
-            return 1;
-        return complain(failed.what(), 1);
+        return all_complain(failed.what(), 1);
     } catch (const std::bad_alloc&) {
         return complain("out of memory; a smaller input, model or batch needs less", 1);
     } catch (const std::exception& error) {

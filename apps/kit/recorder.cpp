@@ -75,8 +75,8 @@ std::string described(const Subject& s) {
 
 }  // namespace
 
-Labels names_of(const autograd::Tokens& ids, const Labels& names) {
-    return mapped(ids.ids(), [&](int32_t id) {
+Labels names_of(const std::vector<int32_t>& ids, const Labels& names) {
+    return mapped(ids, [&](int32_t id) {
         return static_cast<std::size_t>(id) < names.size() ? names[static_cast<std::size_t>(id)]
                                                            : std::to_string(id);
     });

@@ -48,7 +48,7 @@ Subject about(const Model& model, const autograd::Tensor& embedding, const Label
             .tokens = tokens};
 }
 
-Labels names_of(const autograd::Tokens& ids, const Labels& names);
+Labels names_of(const std::vector<int32_t>& ids, const Labels& names);
 autograd::Tokens first_of(const autograd::Tokens& text, int64_t positions);
 // The texts' first positions; all but the first text, if it has padding, are padded to the longest.
 std::vector<autograd::Tokens> as_in_a_batch(std::vector<autograd::Tokens> texts, int64_t positions);

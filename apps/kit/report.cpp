@@ -72,16 +72,15 @@ Subject subject_of(const models::Transformer& model, const std::vector<models::B
     for (std::size_t i = 0; i < texts.size(); ++i) {
         const autograd::Tokens src = sources[i], tgt = first_of(texts[i].tgt, 33);
         const autograd::Tokens read = tgt.slice(0, tgt.length() - 1);
-        s.looks.push_back({names_of(src, names), names_of(read, target_names),
+        s.looks.push_back({names_of(src.ids(), names), names_of(read.ids(), target_names),
                            [=, &model](const nn::Mode& mode) { model(src, read, mode); }});
     }
     s.samples = [=, &model] {
         Labels lines;
         for (const models::Batch& text : texts) {
             const std::vector<int32_t> ids = models::greedy(*model.start(text.src), text.tgt.length())[0].ids;
-            lines.push_back(
-                models::listed(names_of(text.src, names), " ") + "  ->  " +
-                models::listed(names_of(autograd::Tokens(1, std::ssize(ids), ids), target_names), " "));
+            lines.push_back(models::listed(names_of(text.src.ids(), names), " ") + "  ->  " +
+                            models::listed(names_of(ids, target_names), " "));
         }
         return lines;
     };

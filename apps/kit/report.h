@@ -30,7 +30,7 @@ Subject subject_of(const Model& model, const std::vector<autograd::Tokens>& text
     Subject s = about(model, model.backbone.embedding.tokens.table, names);
     for (const autograd::Tokens& text : as_in_a_batch(texts, 64))
         s.looks.push_back(
-            {names_of(text, names), {}, [=, &model](const nn::Mode& mode) { model(text, mode); }});
+            {names_of(text.ids(), names), {}, [=, &model](const nn::Mode& mode) { model(text, mode); }});
     return s;
 }
 

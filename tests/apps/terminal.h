@@ -75,6 +75,11 @@ public:
         return true;
     }
     const std::string& said() const { return said_; }  // before the text that the last `says` waited for
+    // Whether the program writes nothing for so many milliseconds.
+    bool is_silent(int milliseconds) const {
+        pollfd output = {master_, POLLIN, 0};
+        return poll(&output, 1, milliseconds) == 0;
+    }
     // Waits until the page that was drawn last, down to its last line (apps/kit/pager.cpp), has this text.
     bool draws(const std::string& text) {
         while (!contains(screen(), text) || !contains(screen(), "q quits"))

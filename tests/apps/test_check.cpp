@@ -6,6 +6,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "apps/kit/picture.h"
 #include "apps/kit/plan.h"
 #include "tests/apps/run.h"
 #include "tests/models/small.h"
@@ -137,7 +138,8 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     }
     SECTION("a weight that is not in the file") {
         autograd::Tensor& w = s.run_model.state.entries.back().tensor;
-        w = w.clone();  // which loading fills, and not the model's
+        std::fill_n(w.mutable_data(), w.numel(), Real(0.5));  // whatever it is
+        w = w.clone();                                        // which loading fills, and not the model's
         expected = "saved and loaded;";
     }
     const std::string found = s.odd();
@@ -178,4 +180,135 @@ TEST_CASE("check: the programs ask, end with the answer, and leave nothing behin
     CHECK(run("translate", pairs).status == 0);
     CHECK(run("char_lm", {"train", "README.md", "--check", "--d-model", "16", "--context", "16"}).status ==
           0);
+}
+
+namespace {
+
+// A model of one number, the logit of the right answer; all others are 0. Of 16 texts half have one answer,
+// and half another. A test says what training costs.
+struct Told : Subject {
+    Told() {
+        run_model.parameters = {{"logit", logit}};
+        plan.learning_rate = 0.1;
+        plan.trial.examples = [](int64_t) {
+            const auto texts = [](int32_t id) {
+                std::vector<int32_t> ids;
+                for (int32_t i = 0; i < 16 * 5; ++i)
+                    ids.push_back(id + i / 5 % 2);
+                return Tokens(16, 5, ids, models::kPad);
+            };
+            return kit::Examples{{texts(6)}, texts(4)};
+        };
+        plan.trial.logits = [this](const auto& in, const nn::Mode&) {
+            std::vector<Real> right;
+            for (int64_t i = 0; i < 16 * in[0].length() * 11; ++i)
+                right.push_back(Real(i % 11 == 4 + i / (11 * in[0].length()) % 2));
+            return logit * Tensor::from({16, in[0].length(), 11}, right);
+        };
+        plan.trial.loss = [this](const kit::Examples& e, const nn::Mode& mode) {
+            return cross_entropy(plan.trial.logits(e.inputs, mode), e.targets);
+        };
+        plan.batch = [this](const nn::StepPart&, const nn::Mode& mode) {
+            return nn::StepLoss{plan.trial.loss(plan.trial.examples(0), mode), 80};
+        };
+    }
+    // So that a first loss is this.
+    void costs(double loss) { *logit.mutable_data() = Real(std::log(10 / (std::exp(loss) - 1))); }
+    // The batches of the trial of rates cost this, and then much more, which ends it.
+    void falls(const std::vector<double>& losses) {
+        plan.batch = [this, losses](const nn::StepPart& at, const nn::Mode&) {
+            const auto i = static_cast<std::size_t>(at.step - 1);
+            return nn::StepLoss{full(i < losses.size() ? losses[i] : 1e3), 80};
+        };
+    }
+    Tensor full(double loss) const { return Real(0) * logit + Tensor::full({}, Real(loss)); }
+
+    bool is_odd(const std::string& question) const {
+        odd();
+        INFO(all);
+        CHECK(contains(all, question + ": "));
+        return contains(all, "ODD  " + question + ": ");
+    }
+    const Tensor logit = Tensor::full({}, 1).require_grad();
+};
+
+}  // namespace
+
+TEST_CASE("check: a first loss may be half of what a guess costs, and 2.5 more", "[apps][check]") {
+    const double guess = std::log(11.0);
+    for (const auto& [loss, is_odd] : {std::pair(0.51 * guess, false), std::pair(0.49 * guess, true),
+                                       std::pair(guess + 2.49, false), std::pair(guess + 2.51, true)}) {
+        Told s;
+        s.costs(loss);
+        CHECK(s.is_odd("first loss") == is_odd);
+    }
+    Told pretrained;
+    pretrained.plan.pretrained = true;
+    pretrained.costs(0.01);
+    CHECK_FALSE(pretrained.is_odd("first loss"));
+}
+
+TEST_CASE("check: without its input a loss may be 5 % below what is possible, and no more", "[apps][check]") {
+    for (const auto& [part, is_odd] : {std::pair(0.96, false), std::pair(0.94, true)}) {
+        Told s;
+        const auto told = s.plan.trial.loss;
+        s.plan.trial.loss = [&, of = part](const kit::Examples& e, const nn::Mode& mode) {
+            const std::vector<int32_t>& ids = e.inputs[0].ids();
+            const bool blank = std::count(ids.begin(), ids.end(), ids[0]) == std::ssize(ids);
+            return blank ? s.full(of * std::log(2.0)) : told(e, mode);  // of two answers
+        };
+        CHECK(s.is_odd("without its input") == is_odd);
+    }
+}
+
+TEST_CASE("check: a rate may be twice the one up to which the loss fell, and a thousandth of it",
+          "[apps][check]") {
+    for (const auto& [rate, is_odd] : {std::pair(2e-6, false), std::pair(2.01e-6, true),
+                                       std::pair(1.01e-9, false), std::pair(0.99e-9, true)}) {
+        Told s;
+        s.falls({1});  // and not after the lowest rate, 1e-6
+        s.plan.learning_rate = rate;
+        CHECK(s.is_odd("learning rate") == is_odd);
+        CHECK(contains(s.all, "the loss fell until 0.0000010\n"));
+    }
+}
+
+TEST_CASE("check: the curve of the rates is that of the mean losses, from the lowest to the first",
+          "[apps][check]") {
+    Told s;
+    s.falls({4, 1, 1});  // means 4, 3.1, 2.47: 0.3 of each loss, and 0.7 of the mean before it
+    s.odd();
+    std::string curve;
+    for (const double height : {1.0, 0.63 / 1.53, 0.0, 1.0})  // the last one is much higher, and cut
+        curve += kit::bar(height, 0, 1, kit::stdout_ink());
+    INFO(s.all);
+    CHECK(contains(s.all, "\n" + std::string(20, ' ') + curve + "\n"));
+    s.falls({1});  // no loss is below the first
+    s.odd();
+    INFO(s.all);
+    CHECK(contains(s.all, "\n" + std::string(20, ' ') + kit::bar(1, 0, 1, kit::stdout_ink()) +
+                              kit::bar(1, 0, 1, kit::stdout_ink()) + "\n"));
+}
+
+TEST_CASE("check: it learns with the paper's Adam, and the rates that it tries", "[apps][check]") {
+    Told s;
+    *s.logit.mutable_data() = 0;
+    const auto almost_flat = [&](double loss) { return Real(1e-9) * s.logit + s.full(loss); };
+    std::vector<Real> learned, tried;  // the weight before each step
+    s.plan.trial.loss = [&](const kit::Examples&, const nn::Mode&) {
+        learned.push_back(s.logit.item());
+        return almost_flat(learned.size() < 3 ? 1 : 0);
+    };
+    s.plan.batch = [&](const nn::StepPart& at, const nn::Mode&) {
+        tried.push_back(s.logit.item());
+        return nn::StepLoss{almost_flat(at.step < 2 ? 1 : 1e3), 80};
+    };
+    s.odd();
+    // A gradient as small as Adam's eps, 1e-9, moves the weight by half of the rate.
+    REQUIRE(learned.size() > 2);  // the first of them was only asked for its loss
+    CHECK(learned[1] == 0);
+    CHECK(learned[2] == Approx(-0.5 * 0.1 / 20).epsilon(0.001));  // the first of 20 steps of warmup
+    REQUIRE(tried.size() == 3);                                   // the first of them was to measure its time
+    CHECK(tried[1] == 0);
+    CHECK(tried[2] == Approx(-0.5 * 1e-6).epsilon(0.001));
 }

@@ -4,11 +4,15 @@
 #include <iostream>
 #include <sstream>
 
+#include "apps/kit/new_model.h"
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
+#include "apps/kit/text_training.h"
 #include "autograd/base/check.h"
 #include "autograd/base/parallel.h"
-#include "tests/catch.h"
+#include "autograd/base/system.h"
+#include "tests/apps/of_two.h"
+#include "tests/apps/shown.h"
 
 using namespace plaingrad;  // NOLINT
 using kit::parse_integer;
@@ -244,6 +248,60 @@ TEST_CASE("the help shows commands, words and options in columns", "[kit]") {
           "came to its answer.\n");
 }
 
+TEST_CASE("the help is as wide as the terminal, but at least 40 columns", "[kit]") {
+    const auto begin = [](std::size_t letters, unsigned short columns) {
+        kit::Options options({"p", std::string(letters, 'a') + " xyz"});
+        std::string help;
+        tests::shown_by([&] { help = help_of(options); }, columns, STDOUT_FILENO);
+        return help.substr(0, help.find("\n\n"));
+    };
+    const auto text = [](std::size_t letters) { return "p: " + std::string(letters, 'a'); };
+    CHECK(begin(33, 20) == text(33) + " xyz");
+    CHECK(begin(34, 20) == text(34) + "\nxyz");
+    CHECK(begin(53, 60) == text(53) + " xyz");
+    CHECK(begin(54, 60) == text(54) + "\nxyz");
+}
+
+TEST_CASE("the options of new models and of learning from texts are named and explained", "[kit]") {
+    kit::NewModel model;
+    kit::Options sizes({"p", "does something"});
+    kit::add_new_options(sizes, model, "all", 3, ", of the query");
+    const std::string help = help_of(sizes);
+    for (const char* const row :
+         {"--vocabulary N  tokens: all (1024)", "--layers N      layers (4)",
+          "--heads N       attention heads, of the query (4)", "--d-model N     width of the model (128)",
+          "--context N     tokens that the model sees (128)"})
+        CHECK(tests::contains(help, "\n  " + std::string(row) + "\n"));
+
+    kit::TextTraining training;
+    kit::Options steps({"p", "does something"});
+    kit::add_text_training(steps, training, "rows");
+    for (const char* const row :
+         {"--batch N           rows per step (12)", "--steps N           training steps (2000)",
+          "--lr X              highest learning rate (0.003)",
+          "--validate-every N  steps between validations (250)"})
+        CHECK(tests::contains(help_of(steps), "\n  " + std::string(row) + "\n"));
+}
+
+TEST_CASE("the curve of the loss is drawn if that is asked for", "[kit]") {
+    models::RunSettings run;
+    kit::Options options({"p", "does something"});
+    kit::add_report_options(options, run);
+    CHECK(tests::contains(help_of(options), " draw the curve of the loss at the end\n"));
+    std::string program = "p", plot = "--plot";
+    char* argv[] = {program.data(), plot.data(), nullptr};
+    options.parse(2, argv);
+    CHECK(run.plot);
+}
+
+TEST_CASE("the sizes of a new model take the place of its family's", "[kit]") {
+    models::StackConfig c;
+    c.vocabulary = c.max_length = c.n_layers = c.block.d_model = c.block.n_heads = c.block.d_ff = 99;
+    kit::set_sizes(c, {.words = {}, .vocabulary = 50, .layers = 2, .heads = 3, .d_model = 12, .context = 7});
+    CHECK((c.vocabulary == 50 && c.n_layers == 2 && c.block.n_heads == 3 && c.block.d_model == 12));
+    CHECK((c.max_length == 7 && c.block.d_ff == 48 && c.tied));
+}
+
 namespace {
 
 // A run's settings, of every kind of row.
@@ -427,10 +485,104 @@ TEST_CASE("errors become exit statuses", "[kit]") {
                             status([]() -> int { throw UsageError("usage"); }),
                             status([]() -> int { throw autograd::Error("two\nlines\033[1m"); }),
                             status([]() -> int { throw kit::Interrupted{}; }),
-                            status([]() -> int { throw std::bad_alloc(); })};
+                            status([]() -> int { throw std::bad_alloc(); }),
+                            status([]() -> int { throw kit::Failed("too little"); })};
     std::cerr.rdbuf(before);
-    CHECK(std::vector<int>(statuses, statuses + 6) == std::vector<int>{0, 7, 2, 1, 130, 1});
+    CHECK(std::vector<int>(statuses, statuses + 7) == std::vector<int>{0, 7, 2, 1, 130, 1, 1});
     CHECK(err.str() ==
           "p: usage\np: two?lines?[1m\np: interrupted\np: out of memory; a smaller input, model or batch "
-          "needs less\n");
+          "needs less\np: too little\n");
+}
+
+TEST_CASE("an error is said even if the stream has failed", "[kit]") {
+    const std::string said = tests::printed_by([] {
+        std::cerr.setstate(std::ios::badbit);
+        kit::run("p", "", []() -> int { throw autograd::Error("no memory"); });
+    });
+    CHECK(std::cerr.good());
+    CHECK(said == "p: no memory\n");
+}
+
+namespace {
+
+std::string place_of_the_other(const std::string& mine) {
+    const bool is_place = tests::contains(mine, autograd::where_this_runs().machine);
+    return is_place ? nn::packed({"another machine", "0"}) : mine;
+}
+std::unique_ptr<nn::Team> of_two() { return std::make_unique<tests::OfTwo>(place_of_the_other); }
+
+// Its program is another one, and all else the same.
+std::unique_ptr<nn::Team> of_different_programs() {
+    return std::make_unique<tests::OfTwo>([](const std::string& mine) {
+        return mine.starts_with("program ") ? "pro" + mine : place_of_the_other(mine);
+    });
+}
+
+// How the first of two processes ends; with -1 if it has to end the other one, too.
+int end_of_two(const std::function<int()>& body) {
+    int status = 0;
+    tests::printed_by([&] {
+        try {
+            status = kit::run_in_team(
+                "p", "", [&](nn::Team&) { return body(); }, of_two);
+        } catch (const tests::OfTwo::Aborted& aborted) {
+            CHECK(aborted.status > 0);
+            status = -1;
+        }
+    });
+    return status;
+}
+
+}  // namespace
+
+TEST_CASE("only a process that fails alone ends the others", "[kit]") {
+    const int before = autograd::thread_count();
+    CHECK(end_of_two([] { return 0; }) == 0);
+    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGINT}; }) == 130);
+    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGTERM}; }) == 143);
+    CHECK(end_of_two([]() -> int { throw kit::Failed("all know it"); }) == 1);
+    CHECK(end_of_two([]() -> int { throw kit::Ended{1}; }) == 1);
+    CHECK(end_of_two([]() -> int { throw kit::Ended{128 + SIGPIPE}; }) == -1);
+    CHECK(end_of_two([] { return 1; }) == -1);
+    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGHUP}; }) == -1);
+    CHECK(end_of_two([]() -> int { throw autograd::Error("wrong"); }) == -1);
+    CHECK(kit::processes_here() == 1);  // the other one is on another machine
+    autograd::set_thread_count(before);
+}
+
+TEST_CASE("processes of a team must run the same program", "[kit]") {
+    const int before = autograd::thread_count();
+    const auto result = [](kit::Join& join) {
+        std::string program = "p";
+        char* argv[] = {program.data(), nullptr};
+        bool ran = false;
+        const std::string said = tests::printed_by([&] {
+            try {
+                kit::run_program(
+                    "program", 1, argv,
+                    [&] {
+                        return kit::Commands{{"", "does something", [&](kit::Options&) { ran = true; }}};
+                    },
+                    join);
+            } catch (const tests::OfTwo::Aborted&) {
+            }
+        });
+        return ran ? "it ran" : said;
+    };
+    CHECK(result(of_two) == "it ran");
+    CHECK(tests::contains(result(of_different_programs),
+                          "process 1 has another program or version than process 0: 'proprogram "));
+    autograd::set_thread_count(before);
+}
+
+TEST_CASE("a process that is alone keeps its number of threads", "[kit]") {
+    const int before = autograd::thread_count(), many = autograd::processors() + 1;
+    autograd::set_thread_count(many);
+    int inside = 0;
+    CHECK(kit::run_in_team("p", "", [&](nn::Team& team) {
+              inside = autograd::thread_count();
+              return static_cast<int>(team.size() - 1);
+          }) == 0);
+    autograd::set_thread_count(before);
+    CHECK(inside == many);
 }

@@ -9,13 +9,15 @@
 #include <regex>
 #include <sstream>
 
+#include "apps/kit/insight.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/text.h"
-#include "tests/catch.h"
+#include "tests/apps/shown.h"
 
 using namespace plaingrad;  // NOLINT
 using kit::Ink;
 using tests::contains;
+using tests::shown_by;
 using Words = std::vector<std::string>;
 
 namespace {
@@ -129,6 +131,45 @@ TEST_CASE("a small heat map has one column for a value, and no labels", "[kit][p
                    "\n\033[48;5;232;38;5;255m \033[0m\033[48;5;255;38;5;232m \033[0m\n"));
 }
 
+TEST_CASE("a small number has a decimal for each zero behind its point", "[kit][picture]") {
+    CHECK(kit::rounded(0.5, 2) == "0.50");
+    CHECK(kit::rounded(0.1, 2) == "0.10");
+    CHECK(kit::rounded(0.0995, 2) == "0.100");
+    CHECK(kit::rounded(0.0095, 2) == "0.0095");
+    CHECK(kit::rounded(-0.00095, 1) == "-0.0010");
+    CHECK(kit::rounded(3, 2) == "3");
+}
+
+TEST_CASE("where a model looked: as many columns as fit, and as much of their labels", "[kit][picture]") {
+    const auto labels = [](unsigned short width) {
+        const auto weights = autograd::Tensor::full({1, 2, 2, 6}, 0.5);
+        const kit::Labels columns = {"aaaaaa", "bbbbbb", "cccccc", "dddddd", "eeeeee", "ffffff"};
+        std::string picture;
+        shown_by(
+            [&] {
+                picture = kit::attention_picture(weights, {"x", "<eos>"}, columns);
+            },
+            width, STDOUT_FILENO);
+        return picture.substr(0, picture.find('\n'));
+    };
+    // Seven columns are for the labels of the rows and the space behind them.
+    CHECK(labels(7 + 6 * 3) ==
+          "      "
+          " aa bb cc dd ee ff");
+    CHECK(labels(7 + 5 * 3) ==
+          "      "
+          " bb cc dd ee ff");
+    CHECK(labels(7 + 5 * 3 - 1) ==
+          "      "
+          " cc dd ee ff");
+    CHECK(labels(7 + 6 * 5) ==
+          "      "
+          " aaaa bbbb cccc dddd eeee ffff");
+    CHECK(labels(9) ==
+          "      "
+          " ff");
+}
+
 TEST_CASE("standard output: ASCII in a pipe, on a terminal what its variables promise", "[kit][picture]") {
     const std::map<std::string, std::string> all = {
         {"TERM", "xterm-256color"}, {"COLORTERM", "truecolor"}, {"LANG", "en_US.UTF-8"}};
@@ -170,6 +211,7 @@ TEST_CASE("a bar is as high as its value, in eighths of a line", "[kit][picture]
     CHECK(bar(0.5, Ink::blocks, 3) == " ▅█");
     CHECK(bar(0.5, Ink::ascii, 3) == " :#");
     CHECK(bar(9, Ink::blocks, 2) == "██");
+    CHECK(bar(INFINITY, Ink::blocks, 2) == "██");
 }
 
 TEST_CASE("a chart of a run's losses", "[kit][picture]") {

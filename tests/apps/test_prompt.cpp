@@ -54,7 +54,9 @@ TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt
     CHECK(answer(t, "éthank you" + kHome + "\x04") == "merci\n");  // Ctrl-D deletes; whole characters
     CHECK(answer(t, "thank日 you" + kHome + kRight + kRight + kRight + kRight + kRight + kRight + "\x7f") ==
           "merci\n");
-    t.type("thank you\ngood morning\n");  // pasted
+    CHECK(answer(t, kLeft + "\x7f" + kLeft + "thank you") == "merci\n");  // nothing is before the begin
+    CHECK(answer(t, "good" + kUp + kDown + " morning") == "bonjour\n");   // what was typed is kept
+    t.type("thank you\ngood morning\n");                                  // pasted
     CHECK(t.says("merci"));
     CHECK(t.says("bonjour"));
     t.type("\x04");  // Ctrl-D
@@ -81,7 +83,9 @@ TEST_CASE("prompt: a line that is wider than the terminal is shown around the cu
     CHECK(t.said() == "oon see you soon!");
     t.resize({.rows = 24, .columns = 80});
     REQUIRE(t.says("\r> " + line + "!"));
-    t.type("\x03");  // Ctrl-C
+    REQUIRE(t.says("\033[K\0338"));
+    CHECK(t.is_silent(500));  // drawn once for the new size, and not again
+    t.type("\x03");           // Ctrl-C
     CHECK(t.status() == 130);
 }
 
@@ -107,7 +111,7 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
     CHECK(std::abs(std::stod(after_first) - number_after(best[best.size() - 2], "  (")) < 0.0006);
     CHECK(std::abs(number_after(after_first, "   score ") - number_after(best.back(), "  (")) < 0.0006);
     CHECK(contains(answer(t, ":beam 0"), ":beam needs a whole number from 1 to 100: got '0'"));
-    CHECK(contains(answer(t, ":attention 99"), ":attention takes no argument: got 99"));
+    CHECK(contains(answer(t, ":attention 9"), ":attention takes no argument: got 9"));
     const Words looked = lines_of(answer(t, ":attention"));
     REQUIRE(looked.size() == 5);
     CHECK(contains(looked[0], "hello"));

@@ -1,12 +1,21 @@
 // What the recorder of a run writes about a model, and the plan's estimate of its memory.
+#include <unistd.h>
+
+#include <fstream>
 #include <limits>
 
+#include "apps/kit/pieces.h"
 #include "apps/kit/plan.h"
+#include "apps/kit/report.h"
+#include "autograd/inspect.h"
 #include "tests/catch.h"
+#include "tests/folder.h"
+#include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;      // NOLINT
 using autograd::Tensor;
+using autograd::Tokens;
 
 TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no numbers left out",
           "[kit][page]") {
@@ -47,4 +56,76 @@ TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]
     pair.n_encoder_layers = 1;
     pair.n_decoder_layers = 2;
     CHECK(kit::activation_bytes(pair, 10) == number * (10 * 5 * (7 * 8 + 2 * 32) + 512 * 100));
+}
+
+TEST_CASE("recorder: the numbers of a matrix in bytes, from the lowest to the highest", "[kit][page]") {
+    kit::Subject subject;
+    subject.embedding = Tensor::from({3, 3}, {9, 9, 9, -2, 0, 2, 2, -2, 0});
+    subject.tokens = {"<pad>", "a", "b"};
+    subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+    kit::Recorder recorder(subject, 10);
+    CHECK(recorder.snapshot(0));
+    // 1, 128, 255; 255, 1, 128
+    CHECK(contains(recorder.lines(), R"("labels":["a","b"],"vectors":["",2,2,"AYD//wGA"]})"));
+}
+
+TEST_CASE("recorder: a page looks at the first 64 positions of a model with one stack", "[kit][page]") {
+    models::StackConfig config = small_stack("gpt2");
+    config.max_length = 100;
+    const models::LanguageModel model(config, autograd::Rng(1));
+    const std::vector<int32_t> ids(70, 5);
+    const kit::Subject subject =
+        kit::subject_of(model, {Tokens(1, 70, ids), Tokens(1, 3, {4, 5, 6})}, {"<pad>", "<sos>"});
+    CHECK(subject.looks[0].source == kit::Labels(64, "5"));
+    CHECK(subject.looks[1].source == kit::Labels{"4", "5", "6"});
+}
+
+TEST_CASE("recorder: what a run's report says about the machine, and how long each layer takes",
+          "[kit][page]") {
+    const Folder folder;
+    const nn::Parameter x(Tensor::from({2}, {5, -5}));
+    models::Settings none;
+    const models::RunFolder of_run("p", {.save = folder / "run"}, none);
+    models::Run run(of_run, {.parameters = {{"layer.weight", x}}, .state = {}, .save = {}});
+    kit::Plan plan;
+    plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+    plan.batch = [&](const nn::StepPart&, const nn::Mode&) {  // two ops after the first, 20 ms each
+        Tensor y = x.tensor() * x.tensor();
+        for (int i = 0; i < 2; ++i) {
+            usleep(20'000);
+            y = y * x.tensor();
+        }
+        return nn::StepLoss{sum(y), 1};
+    };
+    kit::Report report(run, 1000, 0, plan);
+    report.after_step({.step = 5});
+    CHECK_FALSE(std::filesystem::exists(folder / "run/report.jsonl"));  // nothing is new
+    report.after_step({.step = 0});  // the last one of this run, which has not begun
+    const std::string lines = content(folder / "run/report.jsonl");
+    CAPTURE(lines);
+    const std::string layer = "[\"layer\",";
+    REQUIRE(contains(lines, layer));
+    CHECK(std::stod(lines.substr(lines.find(layer) + layer.size())) >= 0.0399);
+
+    std::ifstream info("/proc/cpuinfo");
+    std::string processor;
+    for (std::string line; processor.empty() && std::getline(info, line);)
+        if (line.starts_with("model name"))
+            processor = line.substr(line.find(": ") + 2) + ", ";
+    CHECK(contains(lines, "[\"machine\",\"" + processor + autograd::instruction_set() + ", "));
+}
+
+TEST_CASE("held-out text: the mean over all predictions, however many pieces a batch has", "[kit]") {
+    models::StackConfig config = small_stack("gpt2");
+    const models::LanguageModel model(config, autograd::Rng(1));
+    for (const std::size_t pieces : {std::size_t{1}, std::size_t{511}, std::size_t{512}, std::size_t{513}}) {
+        std::vector<kit::Sequence> all;  // of 4 predictions: 512 are a batch
+        for (std::size_t i = 0; i < pieces; ++i)
+            all.push_back({4, 5 + static_cast<int32_t>(i % 5), 6, 7, 8});
+        const kit::Measured measured = kit::measure(model, all, models::kPad);
+        const autograd::NoGrad no_grad;
+        const Tensor whole = kit::mean_loss(model, Tokens::padded(all, models::kPad), nn::Mode::eval());
+        CHECK(measured.predictions == 4 * static_cast<int64_t>(pieces));
+        CHECK(measured.nats == Approx(static_cast<double>(whole.item())).epsilon(1e-4));
+    }
 }

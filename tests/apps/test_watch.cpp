@@ -1,6 +1,4 @@
 // A training run on the terminal: the progress line, validations, Ctrl-C.
-#include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,12 +6,14 @@
 #include <cstdio>
 #include <sstream>
 
+#include "apps/kit/plan.h"
 #include "apps/kit/program.h"
 #include "apps/kit/progress.h"
 #include "apps/kit/run.h"
 #include "apps/kit/text.h"
+#include "tests/apps/of_two.h"
+#include "tests/apps/shown.h"
 #include "tests/autograd/values.h"
-#include "tests/catch.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;      // NOLINT
@@ -23,36 +23,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What f writes to standard error while that is `descriptor`.
-template <class F>
-void with_error_output(int descriptor, const F& f) {
-    std::fflush(stderr);
-    const int before = dup(STDERR_FILENO);
-    dup2(descriptor, STDERR_FILENO);
-    struct Restore {
-        int to;
-        ~Restore() {
-            std::fflush(stderr);
-            dup2(to, STDERR_FILENO);
-            close(to);
-        }
-    } restore{before};
-    f();
-}
-
-template <class F>
-std::string printed_by(const F& f) {
-    std::FILE* const file = std::tmpfile();
-    REQUIRE(file != nullptr);
-    with_error_output(fileno(file), f);
-    std::rewind(file);
-    std::string text;
-    for (int c = 0; (c = std::fgetc(file)) != EOF;)
-        text += static_cast<char>(c);
-    std::fclose(file);
-    return text;
-}
-
 Words lines_of(const std::string& text) {
     Words lines;
     std::istringstream stream(text);
@@ -61,25 +31,12 @@ Words lines_of(const std::string& text) {
     return lines;
 }
 
-// The same with a terminal as standard error.
-template <class F>
-std::string shown_by(const F& f, unsigned short columns = 100) {
-    const int master = posix_openpt(O_RDWR | O_NOCTTY);
-    REQUIRE((master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0));
-    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-    REQUIRE(slave >= 0);
-    winsize size{};
-    size.ws_col = columns;
-    ioctl(slave, TIOCSWINSZ, &size);
-    with_error_output(slave, f);
-    fcntl(master, F_SETFL, O_NONBLOCK);
-    std::string text;
-    char part[256];
-    for (ssize_t n = 0; (n = read(master, part, sizeof part)) > 0;)
-        text.append(part, static_cast<std::size_t>(n));
-    close(slave);
-    close(master);
-    return text;
+// "42 s", "12:30 min", "2:46 h"
+double seconds_of(const std::string& duration) {
+    double first = 0, second = 0;
+    if (std::sscanf(duration.c_str(), "%lf:%lf", &first, &second) == 2)
+        return (60 * first + second) * (contains(duration, " h") ? 60 : 1);
+    return first;
 }
 
 // Trains a parameter of two elements, without a folder; validates every two steps. Returns the steps taken.
@@ -141,7 +98,7 @@ TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]
     const pid_t child = fork();  // in a child process, as `interrupted` cannot be reset
     if (child == 0) {
         bool right = false;
-        with_error_output(fileno(said), [&] {
+        with_output(fileno(said), STDERR_FILENO, [&] {
             int validations = 0;
             const auto validation_loss = [&] {
                 if (++validations == 2)
@@ -166,6 +123,85 @@ TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]
     CHECK(contains(text, "finishing this step; a second Ctrl-C quits at once\n"));
 }
 
+TEST_CASE("watch: after a run the signals do again what they usually do", "[kit][training]") {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        struct sigaction before = {}, listening = {}, after = {};
+        sigaction(signal, nullptr, &before);
+        kit::listen_for_interrupt();
+        sigaction(signal, nullptr, &listening);
+        CHECK(kit::stop_listening_for_interrupt(nn::alone()) == 0);
+        sigaction(signal, &before, &after);
+        CHECK(listening.sa_handler != SIG_DFL);
+        CHECK(after.sa_handler == SIG_DFL);
+    }
+}
+
+TEST_CASE("plan: as long as its batches take at the speed that is shown", "[kit][training]") {
+    const nn::Parameter x(Tensor::from({2}, {5, -5}));
+    nn::Adam adam({{"x", x}});
+    const nn::DataParallel parallel(adam);
+    std::vector<int64_t> tried;
+    kit::Plan plan;
+    plan.batch = [&](const nn::StepPart& at, const nn::Mode&) {
+        tried.push_back(at.step);
+        return nn::StepLoss{autograd::sum(x.tensor()), 1'000'000};
+    };
+    const auto printed = [&] {
+        return printed_by(
+            [&] { kit::print_plan(parallel, adam.parameters(), plan, false, 100, 1'000'000'000); });
+    };
+    const Words lines = lines_of(printed());
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0] == "memory: weights 0 MiB, gradients 0, optimizer 0, activations about 0: 0 MiB");
+    CAPTURE(lines[1]);
+    CHECK(tried[0] == 1);
+    CHECK_FALSE(x.tensor().has_grad());
+    REQUIRE(lines[1].starts_with("speed: "));
+    std::string speed = lines[1].substr(7, lines[1].find(" tokens/s; 100 steps: ") - 7);
+    std::erase(speed, ',');
+    CHECK(seconds_of(lines[1].substr(lines[1].find("steps: ") + 7)) * std::stod(speed) ==
+          Approx(1e6 * 1e9).epsilon(0.1));
+    plan.decoding = 1e6;
+    CHECK(contains(printed(), ", activations about 0 or decoding 1: 1 MiB\n"));
+    plan.decoding = 1e18;
+    CHECK_THROWS_AS(printed(), autograd::Error);
+}
+
+TEST_CASE("plan: what each process of a team has to compute and to send", "[kit][training]") {
+    const nn::Parameter x(Tensor::from({2}, {5, -5}));
+    OfTwo team([](const std::string&) {  // it says that it takes as many seconds to send
+        const double seconds = 1e6;
+        return std::string(reinterpret_cast<const char*>(&seconds), sizeof seconds);
+    });
+    kit::Plan plan;
+    plan.batch = [&](const nn::StepPart&, const nn::Mode&) {
+        return nn::StepLoss{autograd::sum(x.tensor()), 100};
+    };
+    for (const auto& [parts, each] : {std::pair<int64_t, std::string>{4, "2 parts"}, {3, "1 or 2 parts"}}) {
+        nn::Adam adam({{"x", x}});
+        const nn::DataParallel parallel(adam, team, parts);
+        const Words lines =
+            lines_of(printed_by([&] { kit::print_plan(parallel, adam.parameters(), plan, false, 10, 10); }));
+        REQUIRE(lines.size() == 3);
+        CAPTURE(lines[1], lines[2]);
+        CHECK(lines[0].starts_with("memory of each process: weights 0 MiB"));
+        CHECK(lines[1].starts_with("2 processes, " + each + " in each; a step sends 0 MiB from each, in "));
+        CHECK(contains(lines[1], ": 1000000000 ms, or 100 % of a step, "));
+        CHECK(contains(lines[2], "; 10 steps: 2777:46 h, until "));
+    }
+}
+
+TEST_CASE("plan: weights that are only used must fit into memory", "[kit]") {
+    CHECK_NOTHROW(kit::check_memory_to_open(1000));
+    try {
+        kit::check_memory_to_open(1e18);
+        FAIL("more memory than there is");
+    } catch (const autograd::Error& error) {
+        CHECK(std::string(error.what()).starts_with("memory: weights 953,674,316,406 MiB, but only "));
+        CHECK(contains(error.what(), " MiB are available; a smaller model needs less"));
+    }
+}
+
 TEST_CASE("progress: plain lines for the first step, every so many, and the last", "[kit][training]") {
     const Words lines = lines_of(printed_by([] {
         kit::Progress progress(11, 4);
@@ -185,6 +221,32 @@ TEST_CASE("progress: plain lines for the first step, every so many, and the last
         CHECK(contains(lines[i], " tokens/s  0 s"));
     CHECK(contains(lines[3], " left"));
     CHECK_FALSE((contains(lines[1], " left") || contains(lines[4], " left")));
+}
+
+TEST_CASE("progress: a line for every step, if none are to be left out", "[kit][training]") {
+    for (const auto& [every, count] : {std::pair<int64_t, std::size_t>{0, 5}, {1, 5}, {2, 4}}) {
+        const Words lines = lines_of(printed_by([of = every] {
+            kit::Progress progress(5, of);
+            for (int64_t step = 1; step <= 5; ++step)
+                progress.update(step, 1, 100);
+        }));
+        CHECK(lines.size() == count);
+    }
+}
+
+TEST_CASE("progress: the rest takes as long as the steps so far", "[kit][training]") {
+    const int64_t steps = 1'000'000'000'000, tokens = 1'000'000;
+    const Words lines = lines_of(printed_by([=] {
+        kit::Progress progress(steps, 10);
+        for (int64_t step = 1; step <= 10; ++step)
+            progress.update(step, 1, tokens);
+    }));
+    REQUIRE(lines.size() == 2);
+    CAPTURE(lines[1]);
+    REQUIRE(contains(lines[1], " left"));
+    const std::size_t left = lines[1].find(" s, ") + 4;
+    CHECK(seconds_of(lines[1].substr(left)) * std::stod(lines[1].substr(lines[1].find("loss ") + 13)) ==
+          Approx(1e12 * 1e6).epsilon(0.1));  // at the speed that is shown
 }
 
 TEST_CASE("progress: on a terminal one line is redrawn, and a note stays above it", "[kit][training]") {
