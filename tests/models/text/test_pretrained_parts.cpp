@@ -134,7 +134,8 @@ TEST_CASE("pretrained parts: a text that is a piece is not cut where merges are 
     const auto ids = [](const std::string& ignored) {
         return opened(
                    {{"model", R"({"type": "BPE", "merges": [["\u2581", "a"], ["\u2581", "b"]], "vocab":
-                                 {"\u2581": 0, "a": 1, "b": 2, "\u2581a": 3, "\u2581b": 4, "\u2581a\u2581b": 5},
+                                 {"\u2581": 0, "a": 1, "b": 2, "\u2581a": 3,
+                                 "\u2581b": 4, "\u2581a\u2581b": 5},
                                  "ignore_merges": )" +
                                   ignored + "}"},
                     {"pre_tokenizer", R"({"type": "Metaspace", "replacement": "\u2581", "split": false})"}})
