@@ -156,7 +156,6 @@ void RunFolder::leave() {
     if (opened_ >= 0)
         close(opened_);
     opened_ = -1;
-    locked_ = false;
 }
 
 }  // namespace plaingrad::models

@@ -64,7 +64,7 @@ void SourceBatch::add_candidates(const Found& found, std::size_t rank) const {
             unknown = unknown || contains(target_ids.back(), kUnk);
         }
     std::optional<Tensor> attention;  // (B, H, T, S)
-    if (!places.empty() && (options.align || (unknown && options.copy_unknown)))
+    if (options.align || (unknown && options.copy_unknown))
         attention = attention_to_source(model, source_ids, target_ids);
     for (std::size_t i = 0; i < places.size(); ++i) {
         const Source& source = sources[places[i]];

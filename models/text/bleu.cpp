@@ -158,7 +158,7 @@ BleuScore bleu_from_counts(BleuScore s, const BleuOptions& o) {
     s.score = 0;
     s.precisions = {};
     const double ratio = static_cast<double>(s.ref_len) / static_cast<double>(s.hyp_len);
-    s.bp = s.hyp_len >= s.ref_len ? 1 : s.hyp_len > 0 ? std::exp(1 - ratio) : 0;
+    s.bp = s.hyp_len >= s.ref_len ? 1 : std::exp(1 - ratio);  // without any words: exp(-inf), which is 0
     if (s.matches == std::array<int64_t, 4>{})
         return s;
     double missing = 1, logs = 0;  // matches of an order that has none; sum of ln of the precisions

@@ -23,17 +23,18 @@ Kind character_kind(char32_t c) {
                           : Kind::sign;
 }
 
-std::array<Kind, 128> ascii_kinds() {
-    std::array<Kind, 128> kinds;
-    for (char32_t c = 0; c < 128; ++c)
+using Ascii = std::array<Kind, 128>;
+Ascii ascii_kinds() {
+    Ascii kinds;
+    for (char32_t c = 0; c < kinds.size(); ++c)
         kinds[c] = character_kind(c);
     return kinds;
 }
 
 // Of the text from `at` on, which must not be empty.
 Character character(std::string_view text, std::size_t at) {
-    static const std::array<Kind, 128> ascii = ascii_kinds();
-    if (const auto byte = static_cast<unsigned char>(text[at]); byte < 128)
+    static const Ascii ascii = ascii_kinds();
+    if (const auto byte = static_cast<unsigned char>(text[at]); byte < ascii.size())
         return {ascii[byte], 1};
     const auto [code, length] = nn::first_code_point(text.substr(at));
     return {character_kind(code), length};

@@ -2,7 +2,7 @@
 // rare. So a word is read as several ids, and something is known even about a word that was never seen:
 //
 //     Who founded Oslo ?
-//     who <^-who> <who->  founded <-ded> <fou->  <^-slo>  ? <-?>  who+founded
+//     who <^-who> <who->  founded <-ded> <foun->  <^-slo>  ? <-?>  who founded
 //
 // the word itself, if it is frequent enough; its look: how it ends, or where its digits are, and whether it
 // begins with a capital; its beginning, which it shares with its other forms; and, at the end of the text,

@@ -410,6 +410,22 @@ TEST_CASE("the settings of a run are saved, and restored when it is resumed", "[
     CHECK_THROWS_AS(options.kept(), autograd::Error);
 }
 
+TEST_CASE("a run from a folder and files resumes with both, or with a folder that has moved", "[kit]") {
+    const auto resumed = [](const Words& given, const std::string& kept) {
+        Words words = given;
+        models::Settings settings;
+        settings.rest(words, models::Settings::Rest::model_and_files);
+        settings.resume(kept, "file");
+        return words;
+    };
+    CHECK(resumed({}, "--\n/gpt2\n/a\n/b\n") == Words{"/gpt2", "/a", "/b"});
+    CHECK(resumed({"/moved"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/a", "/b"});
+    CHECK(resumed({"/moved", "/c"}, "--\n/gpt2\n/a\n/b\n") == Words{"/moved", "/c"});
+    for (const char* const damaged : {"--\n", "--\n/gpt2\n"})
+        for (const Words& given : {Words{}, Words{"/moved"}})
+            CHECK_THROWS_WITH(resumed(given, damaged), "file: the settings of its run cannot be read");
+}
+
 TEST_CASE("the help of a program that resumes: presets, and what may be given again, 80 columns wide",
           "[kit]") {
     Run run;

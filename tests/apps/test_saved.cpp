@@ -251,6 +251,10 @@ TEST_CASE("saved: counters that cannot be those of a run are refused", "[kit][sa
                        "cannot be those of"));
     }
     models::load_training(folder / "good", training);
+    models::save(folder / "model", model);
+    CHECK(error_of([&] { models::load_training(folder / "model", training); }) ==
+          folder / "model" +
+              ": this is a saved model, but not a checkpoint to resume from: training.steps is missing");
 }
 
 TEST_CASE("saved: a Labeller refuses texts without words, and files with inconsistent metadata",

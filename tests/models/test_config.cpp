@@ -20,6 +20,7 @@ TEST_CASE("config: the defaults are the paper's base model", "[models][config]")
     CHECK(c.block.n_heads == 8);
     CHECK(c.block.d_ff == 2048);
     CHECK((c.n_encoder_layers == 6 && c.n_decoder_layers == 6));
+    CHECK((c.src_vocabulary == 0 && c.tgt_vocabulary == 0));  // they are the data's
     CHECK((c.block.dropout.embeddings == Real(0.1) && c.block.dropout.sublayers == Real(0.1)));
     CHECK((c.block.dropout.feed_forward == 0 && c.block.dropout.attention == 0));
     CHECK(c.block.activation == nn::Activation::relu);
@@ -37,8 +38,8 @@ TEST_CASE("config: an invalid configuration is refused, naming the field", "[mod
     };
     const Real nan = std::numeric_limits<Real>::quiet_NaN();
     const std::vector<Row> rows = {
-        {"vocabular", [](auto& c) { c.src_vocabulary = 0; }},
-        {"vocabular", [](auto& c) { c.tgt_vocabulary = -1; }},
+        {"vocabulary must not be empty: got 0", [](auto& c) { c.src_vocabulary = 0; }},
+        {"vocabulary must not be empty: got -1", [](auto& c) { c.tgt_vocabulary = -1; }},
         {"max_length", [](auto& c) { c.max_length = 0; }},
         {"d_model", [](auto& c) { c.block.d_model = 0; }},
         {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
@@ -144,8 +145,8 @@ TEST_CASE("config: an invalid stack is refused, naming the field", "[models][con
         };
     };
     const std::vector<Row> rows = {
-        {"vocabulary", [](auto& c) { c.vocabulary = 0; }},
-        {"vocabulary", [](auto& c) { c.vocabulary = -1; }},
+        {"vocabulary must not be empty: got 0", [](auto& c) { c.vocabulary = 0; }},
+        {"vocabulary must not be empty: got -1", [](auto& c) { c.vocabulary = -1; }},
         {"max_length", [](auto& c) { c.max_length = 0; }},
         {"d_model", [](auto& c) { c.block.d_model = 0; }},
         {"d_ff", [](auto& c) { c.block.d_ff = 0; }},
@@ -186,6 +187,27 @@ TEST_CASE("config: an invalid stack is refused, naming the field", "[models][con
     }
 }
 
+TEST_CASE("config: the smallest sizes are allowed", "[models][config]") {
+    StackConfig c = {.vocabulary = 4, .max_length = 1, .n_layers = 0};
+    c.block.d_model = c.block.d_ff = c.block.n_heads = 1;
+    CHECK(error_of([&] { check_config(c); }) == "");
+    CHECK(LanguageModel(c, Rng(1))(padded({{3}}), Mode::eval()).shape() == Shape({1, 1, 4}));
+}
+
+TEST_CASE("config: a classifier's own fields", "[models][config]") {
+    ClassifierConfig c = {.stack = small_stack("bert")};
+    CHECK((c.classes == 0 && c.pooled_dropout == -1));  // the number of classes must be given
+    c.classes = 2;
+    for (const Real rate : {Real(-1), Real(0), Real(0.9)}) {
+        c.pooled_dropout = rate;
+        CHECK(error_of([&] { check_config(c); }) == "");
+    }
+    for (const Real rate : {Real(1), Real(-0.5), Real(-2), std::numeric_limits<Real>::quiet_NaN()}) {
+        c.pooled_dropout = rate;
+        CHECK(contains(error_of([&] { check_config(c); }), "pooled_dropout must be in [0, 1), or -1: got "));
+    }
+}
+
 TEST_CASE("config: the parameter count of every possible stack", "[models][config]") {
     for (int bits = 0; bits < 512; ++bits) {
         const auto on = [bits](int bit) { return (bits >> bit & 1) == 1; };
@@ -212,7 +234,12 @@ TEST_CASE("config: the parameter count of every possible stack", "[models][confi
         const int64_t output = (on(3) ? 0 : 7 * 4) + (on(7) ? 7 : 0);
         CHECK(nn::parameter_count(LanguageModel(c, Rng(1))) == backbone + output);
         CHECK(nn::parameter_count(MaskedLanguageModel(c, Rng(1))) == backbone + 4 * 4 + 4 + norm + output);
-        CHECK(nn::parameter_count(Classifier({.stack = c, .classes = 3}, Rng(1))) == backbone + 4 * 3 + 3);
+        const ClassifierConfig classifier = {.stack = c, .classes = 3};
+        CHECK(nn::parameter_count(Classifier(classifier, Rng(1))) == backbone + 4 * 3 + 3);
+        // Known before a model is built: the matrices alone, and no output layer but a classifier's.
+        const int64_t matrices = (7 + (on(1) ? 5 : 0)) * 4 + bits % 3 * (4 * 16 + 2 * 24);
+        CHECK(least_parameters(c) == static_cast<double>(matrices));
+        CHECK(least_parameters(classifier) == static_cast<double>(matrices + 4 * 3));
     }
 }
 

@@ -10,6 +10,7 @@
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/small.h"
+#include "tests/nn/thread_team.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace models;     // NOLINT
@@ -154,13 +155,71 @@ TEST_CASE("run: a step with a loss that is not a number is not saved", "[models]
     const LanguageModel model(small_stack("gpt2"), Rng(1));
     Run learning(run, run_model(model));
     learning.begin(10);
-    const std::string before = content(run.last());
+    const std::string before = content(run.last());  // saved before the first step
+    CHECK_FALSE(before.empty());
     for (const nn::StepReport& report : {nn::StepReport{.step = 1, .loss = std::nan("")},
                                          nn::StepReport{.step = 1, .loss = 1, .grad_norm = INFINITY}})
         CHECK(contains(error_of([&] { learning.after_step(report); }), "step 1: "));
     CHECK(content(run.last()) == before);
     CHECK(learning.after_step({.step = 1, .loss = 1, .grad_norm = 1}));
     static_assert(!std::is_move_constructible_v<Run>);  // its watch points to it
+}
+
+TEST_CASE("run: the seconds of a step are those since the run began", "[models][run]") {
+    using Clock = std::chrono::steady_clock;
+    const LanguageModel model(small_stack("gpt2"), Rng(1));
+    Settings none;
+    const RunFolder nowhere("p", {}, none);
+    Run learning(nowhere, run_model(model));
+    CHECK((learning.last() == 0 && learning.stop()));  // nothing to do was given yet
+    double seconds = -1;
+    const Clock::time_point before = Clock::now();
+    learning.begin(10, {.on_step = [&](const nn::StepReport& report) { seconds = report.seconds; }});
+    CHECK(learning.last() == 10);
+    learning.after_step({.step = 1, .loss = 1, .grad_norm = 1});
+    CHECK((seconds >= 0 && seconds <= std::chrono::duration<double>(Clock::now() - before).count()));
+}
+
+TEST_CASE("run: a page is written at the end, and parts are as many as processes, unless it is said",
+          "[models][run]") {
+    const RunSettings usual;
+    CHECK((usual.save_every == 0 && usual.stop_after == 0 && usual.report_every == 0 && usual.parts == 0));
+    CHECK((usual.save.empty() && usual.resume.empty() && usual.report.empty()));
+}
+
+TEST_CASE("run: processes that differ are refused, and told in what", "[models][run]") {
+    struct Process {
+        std::string program = "p", data = "texts 1";
+        int64_t steps = 12, d_ff = 20;
+        uint64_t seed = 1;
+    };
+    const auto error = [](const std::function<void(Process&)>& change) {
+        return error_of([&] {
+            run_team(2, [&](nn::Team& team) {
+                Process process;
+                if (!team.leads())
+                    change(process);
+                Settings settings;
+                settings.add("--steps", "N", "steps", process.steps);
+                settings.team = &team;
+                const RunFolder nowhere(process.program, {}, settings);
+                StackConfig config = small_stack("gpt2");
+                config.block.d_ff = process.d_ff;
+                const LanguageModel model(config, Rng(process.seed));
+                Run(nowhere, run_model(model, {}, process.data));
+            });
+        });
+    };
+    CHECK(error([](Process&) {}) == "");
+    CHECK(contains(error([](Process& p) { p.program = "q"; }),
+                   "process 1 has another program or version than process 0: 'q "));
+    CHECK(error([](Process& p) { p.steps = 13; }) ==
+          "process 1 has other settings than process 0: '--steps=13', not '--steps=12'");
+    CHECK(error([](Process& p) { p.data = "texts 2"; }) ==
+          "process 1 has other data than process 0: 'texts 2', not 'texts 1'");
+    CHECK(contains(error([](Process& p) { p.d_ff = 21; }), "process 1 has another model than process 0: '"));
+    CHECK(contains(error([](Process& p) { p.seed = 2; }),
+                   "process 1 has other weights to begin with than process 0: '"));
 }
 
 TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]") {

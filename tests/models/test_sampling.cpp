@@ -69,6 +69,28 @@ TEST_CASE("sampling: temperature 0 and top_k 1 are greedy, ties take the smalles
     CHECK(drawn({7, 7, 7, 7}, options(1, 0, 0.6)) == Ids{0, 1, 2});
 }
 
+// The text of a seed is the same everywhere: a token begins exactly where the one before it ends.
+TEST_CASE("sampling: each token has its share of the numbers, to the last bit", "[models][sampling]") {
+    constexpr double kTemperature = 0.7;
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        std::vector<Real> logits = numbers(5, seed, -4, 4), scaled;
+        std::sort(logits.begin(), logits.end(), std::greater<>());
+        for (const Real logit : logits)  // away from the largest, and rounded once
+            scaled.push_back(static_cast<Real>((static_cast<double>(logit) - static_cast<double>(logits[0])) /
+                                               kTemperature));
+        const Tensor p = autograd::softmax(Tensor::from({5}, scaled));
+        double all = 0, end = 0;
+        for (int i = 0; i < 5; ++i)
+            all += static_cast<double>(p.data()[i]);
+        for (int32_t i = 0; i < 4; ++i) {
+            CAPTURE(seed, i);
+            end += static_cast<double>(p.data()[i]);
+            CHECK(draw(logits, end / all - 1e-12, options(kTemperature)) == i);
+            CHECK(draw(logits, end / all + 1e-12, options(kTemperature)) == i + 1);
+        }
+    }
+}
+
 TEST_CASE("sampling: top_k keeps the k most probable", "[models][sampling]") {
     CHECK(drawn(kLogits, options(1, 2)) == Ids{1, 3});
     CHECK(drawn(kLogits, options(1, 3)) == Ids{1, 3, 4});
@@ -220,6 +242,17 @@ TEST_CASE("sampling: top_k beside forbidden ids that would be the best", "[model
         std::sort(best.begin(), best.end());
         CHECK(drawn(logits, options(1e6, 40, 1, never)) == best);
     }
+}
+
+TEST_CASE("sampling: a large vocabulary is sorted as a small one is", "[models][sampling]") {
+    std::vector<Real> few = numbers(1999, 7, -3, 3);
+    for (std::size_t i = 0; i < 40; ++i)
+        few[50 * i] = i % 2 == 0 ? Real(-0.0) : Real(0);  // equal
+    std::vector<Real> many = few;
+    many.resize(4000, -kInfinity);
+    for (const auto& o : {options(), options(0.5), options(2, 0, 0.3)})
+        for (int i = 0; i < 200; ++i)
+            CHECK(draw(many, (i + 0.5) / 200, o) == draw(few, (i + 0.5) / 200, o));
 }
 
 TEST_CASE("sampling: forbidden ids are never drawn", "[models][sampling]") {

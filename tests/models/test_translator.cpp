@@ -217,6 +217,17 @@ TEST_CASE("Translator: an unknown word is copied from an unknown word of the sou
     CHECK(copied > 20);
 }
 
+TEST_CASE("Translator: fewer translations than were asked for, if there are no others", "[translator]") {
+    const text::Codec codec = text::Codec::learn(parallel_text({{"a", "a"}}), {.merges = 0});
+    TransformerConfig config = small("paper", codec.size());
+    config.max_length = 1;  // then there are three: nothing, <unk> and "a"
+    const Transformer model(config, Rng(1));
+    for (const bool align : {false, true}) {
+        const Translation t = translate(model, codec, {"a"}, {.beam = 5, .n_best = 5, .align = align})[0];
+        CHECK(t.best.size() == 3);
+    }
+}
+
 TEST_CASE("Translator: files that are not translators", "[translator][saved]") {
     const Folder folder;
     const auto refused = [&](const std::string& path, const std::string& part) {

@@ -16,7 +16,7 @@ static constexpr std::string_view kSpace = "\xe2\x96\x81";
 // Without pre-tokens a text is one word. It may be cut before its spaces if no merge crosses them, which
 // makes long texts many times faster.
 void Builder::cut_at_spaces(const BpeOptions& options, const BpeModel::Rules& rules) {
-    bool whole = !options.byte_level && !options.ignore_merges && pieces_->id(kSpace) != Pieces::kNone;
+    bool whole = !options.ignore_merges && pieces_->id(kSpace) != Pieces::kNone;
     for (const PreTokenizer::Step& step : all.pre_tokenizer.steps) {
         const auto* meta = std::get_if<Metaspace>(&step);
         whole = whole && meta != nullptr && !meta->split;

@@ -16,6 +16,7 @@ public:
     static constexpr int64_t kMost = int64_t{1} << 20;
 
     // Whether the piece is new. Throws FileError naming `where` for one too many, and for an id above kMost.
+    // id: 0 or more.
     bool add(std::string_view piece, int64_t id, const std::string& where);
 
     int32_t id(std::string_view piece) const {  // kNone if there is no such piece

@@ -218,6 +218,13 @@ TEST_CASE("bpe: codes, pieces and vocabulary of Multi30k are the published ones"
     CHECK(pieces.size() == 9708);
 }
 
+TEST_CASE("bpe: in version 0.1 a piece may be split just before the end of the word", "[text][bpe]") {
+    Bpe bpe = Bpe::from_codes("#version: 0.1\na b\nab </w>\n", "codes");
+    CHECK(bpe.apply("ab") == "ab");
+    bpe.allow_only("a@@ 1\nb 1\n", 1, "vocabulary");
+    CHECK(bpe.apply("ab ab") == "a@@ b a@@ b");
+}
+
 TEST_CASE("bpe: an empty word is ignored", "[text][bpe]") {
     WordCounts with, without;
     for (const char* word : {"", "low", "low", "", "lower"})

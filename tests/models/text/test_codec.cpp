@@ -33,7 +33,9 @@ TEST_CASE("codec: a learned codec is written and read", "[text][codec]") {
         for (const char* line : {"low lower newest", "widest low", "wow x"})
             CHECK(copy.encode(line) == codec.encode(line));
         CHECK(codec.decode(codec.encode("low lower newest")) == "low lower newest");
+        CHECK((codec.merges() == 5 && copy.merges() == 5));
     }
+    CHECK(CodecOptions().merges == 8000);
     const Codec raw = learn(low_and_lower(), {.merges = 5});
     CHECK(raw.encode("  low \t lower ") == raw.encode("low lower"));  // the number of spaces does not matter
 }
@@ -49,6 +51,31 @@ TEST_CASE("codec: rare pieces are split, and unknown if they cannot be", "[text]
     CHECK(some.size() < all.size());
     CHECK(some.decode({kUnk, kUnk}, {"q@@", "r"}) == "qr");
     CHECK(some.decode({kUnk}) == "<unk>");
+    // A saved one splits them in the same way, and no others.
+    for (const Codec& codec : {all, some})
+        for (const char* const word : {"widest", "newest", "lowest", "x"})
+            CHECK(Codec::from_metadata(codec.metadata(), "file").pieces(word) == codec.pieces(word));
+}
+
+TEST_CASE("codec: bytes use merges that were learned before", "[text][codec]") {
+    const ParallelText text = low_and_lower();
+    const std::string codes = learn(text, {.pieces = "bytes", .merges = 7}).metadata().at("translate.codes");
+    const Codec codec = Codec::learn(text, {.pieces = "bytes", .merges = 3}, codes, "codes");
+    CHECK(codec.merges() == 7);
+    CHECK(codec.metadata().at("translate.codes") == codes);
+}
+
+TEST_CASE("codec: of bytes, every id is written in one line", "[text][codec]") {
+    const Codec codec = learn(low_and_lower(), {.pieces = "bytes", .merges = 0});
+    REQUIRE(codec.size() == kFirstFreeId + 257);
+    for (int byte = 0; byte < 256; ++byte) {
+        const std::string text(1, static_cast<char>(byte));
+        const bool breaks = text == "\n" || text == "\r" || byte == 0;
+        CAPTURE(byte);
+        CHECK(codec.decode(codec.encode(text)) == (breaks ? " " : text));
+    }
+    // The last id is the end of a text, which has no text.
+    CHECK(codec.decode({kPad, kSos, kEos, kUnk, static_cast<int32_t>(codec.size() - 1)}).empty());
 }
 
 TEST_CASE("codec: each id belongs to a word", "[text][codec]") {

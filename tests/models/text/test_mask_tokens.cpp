@@ -183,6 +183,7 @@ TEST_CASE("mask_tokens: errors", "[models][mlm]") {
     // A selected id must not be the one that the loss ignores, and ids are not negative.
     CHECK(contains(refused({.first_id = 0, .end_id = 9}), "first_id"));
     CHECK(contains(refused({.mask = -1, .end_id = 9}), "mask"));
+    CHECK(refused({.mask = 0, .end_id = 7}) == "");
 }
 
 TEST_CASE("masked language model: the loss counts only the selected positions", "[models][mlm]") {

@@ -286,4 +286,6 @@ TEST_CASE("pretrained tokenizers: spaces are cleaned up as in transformers", "[t
     CHECK(ids == Ids{1, 2, 3, 4});
     CHECK(cleans.decode(ids) == "a'b.");
     CHECK(cleans.decode(ids, {.clean_up_tokenization_spaces = false}) == "a ' b.");  // the decoder's own part
+    CHECK(models::text::pretrained::clean_up("I do n't . I 'm , it 's ! we 've ? they 're a ' b") ==
+          "I don't. I'm, it's! we've? they're a'b");
 }

@@ -103,6 +103,56 @@ TEST_CASE("pretrained parts: BERT's normalizer, each part on or off", "[text][pr
     CHECK(ids("false", "true") == Ids{1, 2, 1, 4, 5});
 }
 
+TEST_CASE("pretrained parts: BERT's blocks of ideographs, from the first to the last one",
+          "[text][pretrained]") {
+    const PretrainedTokenizer t =
+        opened({{"model", R"({"type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##",
+                       "max_input_chars_per_word": 100, "vocab": {"?": 0, "a": 1}})"},
+                {"pre_tokenizer", R"({"type": "BertPreTokenizer"})"},
+                {"normalizer", R"({"type": "BertNormalizer", "lowercase": false, "clean_text": false,
+                            "handle_chinese_chars": true})"}});
+    const auto is_a_word = [&](char32_t c) {
+        std::string text = "a";
+        nn::append_utf8(text, c);
+        return t.encode(text + "a") == Ids{1, 0, 1};
+    };
+    for (const auto& [first, last] : std::vector<std::pair<char32_t, char32_t>>{{0x3400, 0x4dbf},
+                                                                                {0x4e00, 0x9fff},
+                                                                                {0xf900, 0xfaff},
+                                                                                {0x20000, 0x2a6df},
+                                                                                {0x2a700, 0x2b81f},
+                                                                                {0x2b920, 0x2ceaf},
+                                                                                {0x2f800, 0x2fa1f}}) {
+        CAPTURE(static_cast<uint32_t>(first));
+        CHECK((is_a_word(first) && is_a_word(last)));
+        CHECK_FALSE((is_a_word(first - 1) || is_a_word(last + 1)));
+    }
+}
+
+TEST_CASE("pretrained parts: a text that is a piece is not cut where merges are ignored",
+          "[text][pretrained]") {
+    const auto ids = [](const std::string& ignored) {
+        return opened(
+                   {{"model", R"({"type": "BPE", "merges": [["\u2581", "a"], ["\u2581", "b"]], "vocab":
+                                 {"\u2581": 0, "a": 1, "b": 2, "\u2581a": 3,
+                                 "\u2581b": 4, "\u2581a\u2581b": 5},
+                                 "ignore_merges": )" +
+                                  ignored + "}"},
+                    {"pre_tokenizer", R"({"type": "Metaspace", "replacement": "\u2581", "split": false})"}})
+            .encode("a b");
+    };
+    CHECK(ids("true") == Ids{5});
+    CHECK(ids("false") == Ids{3, 4});
+}
+
+TEST_CASE("pretrained parts: a text says whether it lost its end", "[text][pretrained]") {
+    const PretrainedTokenizer t = opened({});
+    CHECK_FALSE(t.encode_texts({"a b"}).cut);
+    CHECK_FALSE(t.encode_texts({"a b"}, {.max_length = 3}).cut);
+    CHECK(t.encode_texts({"a b"}, {.max_length = 2}).cut);
+    CHECK(t.encode_texts({"a b"}, {.max_length = 2}).ids == Ids{0, 3});
+}
+
 TEST_CASE("pretrained parts: how words are cut", "[text][pretrained]") {
     for (const std::string& wanted : {split("Isolated", "false"), split("Removed", "true")})
         CHECK(opened({{"pre_tokenizer", wanted}}).encode("a b") == Ids{0, 3, 1});
@@ -117,6 +167,12 @@ TEST_CASE("pretrained parts: how words are cut", "[text][pretrained]") {
     CHECK(opened({{"pre_tokenizer", metaspace + "true}"}}).encode("a b") == Ids{4, 0, 4, 1});
     CHECK_THAT(complaint("pre_tokenizer", metaspace + R"(false, "prepend_scheme": "first"})"),
                Catch::Contains("add_prefix_space is false, and prepend_scheme is not never"));
+    // A mark that overlaps with itself: each space is one of its own.
+    const std::string longer = R"({"type": "Metaspace", "replacement": "__", "prepend_scheme": "never"})";
+    CHECK(
+        opened({{"pre_tokenizer", longer},
+                {"model", R"({"type": "BPE", "merges": [["_", "_"]], "vocab": {"_": 0, "__": 1, "a": 2}})"}})
+            .encode("  a") == Ids{1, 1, 2});
 }
 
 TEST_CASE("pretrained parts: how pieces become text", "[text][pretrained]") {
@@ -132,6 +188,7 @@ TEST_CASE("pretrained parts: how pieces become text", "[text][pretrained]") {
     const std::string metaspace = R"({"type": "Metaspace", "replacement": "_", "add_prefix_space": )";
     CHECK(text(metaspace + "true}", {4, 0, 4, 1}) == "a b");
     CHECK(text(metaspace + "false}", {4, 0, 4, 1}) == " a b");
+    CHECK(text(R"({"type": "Metaspace", "replacement": "_"})", {4, 0, 4, 1}) == "a b");
 }
 
 TEST_CASE("pretrained parts: fields out of their range", "[text][pretrained]") {
@@ -152,6 +209,10 @@ TEST_CASE("pretrained parts: fields out of their range", "[text][pretrained]") {
     CHECK_THAT(complaint("normalizer", R"({"type": "Sequence", "normalizers": 3})"),
                Catch::Contains("must be a list"));
     CHECK_THAT(complaint("normalizer", replace("", "x")), Catch::Contains("pattern must be a string"));
+    CHECK_THAT(complaint("normalizer", R"({"type": "Prepend", "prepend": 3})"),
+               Catch::Contains("normalizer.prepend must be a string"));
+    CHECK_THAT(complaint("model", R"({"type": "BPE", "merges": [], "vocab": {"a": 0, "b": 1048576}})"),
+               Catch::Contains("or an id that is not below that: \"b\" has 1048576"));
     std::string many = "[0";
     for (int i = 0; i < 200'000; ++i)
         many += ",0";
