@@ -15,7 +15,7 @@ namespace plaingrad::models::text {
 // A character of the validation data that does not occur on the same side of the training data.
 struct UnseenCharacter {
     std::string character;
-    int64_t times, line;  // how often it occurs, and its first line
+    int64_t times = 0, line = 0;  // how often it occurs, and its first line
 };
 using UnseenCharacters = std::map<uint32_t, UnseenCharacter>;  // by code point
 
@@ -25,7 +25,7 @@ struct CorpusCheck {
     std::string files;
     std::vector<PairLength> lengths = {};    // of all pairs, in words
     LineList no_text, no_source, no_target;  // skipped when reading
-    int64_t replaced;                        // bytes that are not UTF-8, read as U+FFFD
+    int64_t replaced = 0;                    // bytes that are not UTF-8, read as U+FFFD
     LineList not_utf8 = {};                  // lines with U+FFFD, if any byte was replaced
     LineList uneven = {};      // one side has more than kUneven times as many words as the other
     LineList duplicates = {};  // an earlier line has the same pair

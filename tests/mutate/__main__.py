@@ -4,8 +4,8 @@
 
 A change that no test notices (a survivor) is either answered with a test, or changes nothing that anybody could see:
 then it has a line in equivalent.txt, with the reason. All chosen changes are compiled into a copy of the tree, behind
-one switch, so a single build serves all of them. The test cases then run once, to see which of them reach which change;
-each change is tried with these alone, the quickest first, until one fails.
+one switch, so a single build serves all of them. Each test case then runs once, to see which changes it reaches; each
+change is tried with the cases that reach it, the quickest first, until one fails.
 """
 import argparse
 import os

@@ -55,41 +55,64 @@ def run(folder, command, env, seconds):
 
 
 def record(folder, size, go_on):
-    """Runs all test cases without a mutant. Those that fail even so are left out. go_on: what an earlier run of the same
+    """Runs each test case without a mutant, in a process of its own: what is set up once, before main or at the first
+    call, is reached by all that use it. Those that fail even so are left out. go_on: what an earlier run of the same
     binaries has noted is read again."""
     os.makedirs(f"{folder}/tmp", exist_ok=True)
-    begin = time.time()
-    with ThreadPoolExecutor(len(SUITES)) as pool:
-        logs = list(pool.map(lambda number: run_suite(folder, number, size, go_on), range(len(SUITES))))
-    all_cases = [case for (binary, _), log in zip(SUITES, logs) for case in read_cases(binary, log)]
-    print(f"{len(all_cases)} test cases ran once, in {time.time() - begin:.0f} s", flush=True)
-    if not all_cases:
+    begin, log = time.time(), f"{folder}/cases.txt"
+    built = max(os.path.getmtime(f"{folder}/{binary}") for binary, _ in SUITES)
+    if not (go_on and os.path.exists(log) and os.path.getmtime(log) > built):
+        names = [(binary, name) for binary, choice in SUITES for name in names_of(folder, binary, choice)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            lines = list(pool.map(lambda case: run_case(folder, *case, size), names))
+        with open(log + ".new", "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        os.rename(log + ".new", log)
+    cases = read_cases(log)
+    print(f"{len(cases)} test cases ran once, in {time.time() - begin:.0f} s", flush=True)
+    if not cases:
         raise SystemExit("mutate: no test case ran")
-    return all_cases
+    return cases
 
 
-def run_suite(folder, number, size, go_on):
-    """Returns the path of its log."""
-    binary, choice = SUITES[number]
-    reached, log = f"{os.path.abspath(folder)}/reached-{number}", f"{os.path.abspath(folder)}/log-{number}"
-    built = max(os.path.getmtime(f"{folder}/{other}") for other, _ in SUITES)
-    if go_on and os.path.exists(log + ".whole") and os.path.getmtime(log + ".whole") > built:
-        return log
-    with open(reached, "wb") as file:
-        file.write(bytes(size))
-    open(log, "w", encoding="utf-8").close()
-    run(folder, [binary, choice], environment(folder, PLAINGRAD_REACHED=reached, PLAINGRAD_REACHED_LOG=log), 3600)
-    open(log + ".whole", "w", encoding="utf-8").close()
-    return log
+def names_of(folder, binary, choice):
+    """Of Catch2's two versions, each has another way to list nothing but the names."""
+    for how in (["--list-test-names-only"], ["--list-tests", "--verbosity", "quiet"]):
+        said = subprocess.run([binary, choice, *how], cwd=folder, env=environment(folder), capture_output=True, text=True)
+        if not said.stderr:
+            return [line for line in said.stdout.splitlines() if line.strip()]
+    raise SystemExit(f"mutate: {binary} lists no test cases: {said.stderr}")
 
 
-def read_cases(binary, log):
+def run_case(folder, binary, name, size):
+    """A line: the binary, whether it passed, seconds, what it reached, and its name, between tabs."""
+    with tempfile.TemporaryDirectory(dir=os.path.abspath(f"{folder}/tmp")) as own:
+        reached = f"{own}/reached"
+        with open(reached, "wb") as file:
+            file.write(bytes(size))
+        begin = time.time()
+        passed = run(folder, [binary, "--input-file", listed([name], own)], environment(folder, PLAINGRAD_REACHED=reached), 600)
+        seconds = time.time() - begin
+        with open(reached, "rb") as file:
+            numbers = ",".join(str(n) for n, byte in enumerate(file.read()) if byte)
+    return f"{binary}\t{'passed' if passed else 'failed'}\t{seconds:.3f}\t{numbers}\t{name}\n"
+
+
+def listed(names, folder):
+    """The path of a file with these names, as Catch2 reads them."""
+    with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".txt", encoding="utf-8", delete=False) as file:
+        for name in names:
+            file.write('"' + name.replace("\\", "\\\\").replace(",", "\\,").replace('"', '\\"') + '"\n')
+    return os.path.abspath(file.name)
+
+
+def read_cases(log):
     cases = []
     with open(log, encoding="utf-8") as file:
         for line in file:
-            passed, seconds, numbers, name = line.rstrip("\n").split("\t", 3)
+            binary, passed, seconds, numbers, name = line.rstrip("\n").split("\t", 4)
             if passed == "passed":
-                cases.append(Case(binary, name, float(seconds), frozenset(map(int, numbers.split(",")[:-1]))))
+                cases.append(Case(binary, name, float(seconds), frozenset(map(int, filter(None, numbers.split(","))))))
             else:
                 print(f"left out, as it fails without a mutant: {name}", flush=True)
     return cases
@@ -109,14 +132,13 @@ def in_turn(cases):
 
 def kills(folder, number, lot, patience=20):
     """Whether a test case of this lot fails, crashes or never ends."""
-    with tempfile.NamedTemporaryFile("w", dir=f"{folder}/tmp", suffix=".txt", encoding="utf-8") as names:
-        for case in lot:
-            names.write('"' + case.name.replace("\\", "\\\\").replace(",", "\\,").replace('"', '\\"') + '"\n')
-        names.flush()
-        expected = sum(case.seconds for case in lot)
-        return not run(folder, [lot[0].binary, "--abort", "--input-file", os.path.abspath(names.name)],
-                       environment(folder, PLAINGRAD_MUTANT=str(-1 if number is None else number)),
-                       patience + 6 * expected)
+    names = listed([case.name for case in lot], f"{folder}/tmp")
+    expected = sum(case.seconds for case in lot)
+    try:
+        return not run(folder, [lot[0].binary, "--abort", "--input-file", names],
+                       environment(folder, PLAINGRAD_MUTANT=str(-1 if number is None else number)), patience + 6 * expected)
+    finally:
+        os.remove(names)
 
 
 def quickest(cases, seconds):

@@ -124,6 +124,22 @@ class TriesCases(unittest.TestCase):
         self.assertEqual([c.name for lot in runs.in_turn(cases) for c in lot], ["1", "3", "9", "30"])
         self.assertEqual(runs.quickest(cases[:1], 5), (cases[:1], []))  # at least one
 
+    def test_what_each_case_reaches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/tests", "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\ncase $* in *--list-*) echo one; echo 'two, \"2\"'; echo three; exit ;; esac\n"
+                           "grep -q three $2 && exit 1\n"
+                           "grep -q one $2 && printf '\\001\\000\\001' >$PLAINGRAD_REACHED\n"
+                           "grep -qx '\"two.*' $2 && grep -qFx '\"two\\, \\\"2\\\"\"' $2 || grep -q one $2\n")
+            os.chmod(f"{folder}/tests", 0o755)
+            suites, runs.SUITES = runs.SUITES, (("./tests", "all"),)
+            try:
+                cases = runs.record(folder, 3, False)
+                self.assertEqual(runs.record(folder, 3, True), cases)  # noted
+            finally:
+                runs.SUITES = suites
+            self.assertEqual([(c.name, c.reached) for c in cases], [("one", {0, 2}), ('two, "2"', frozenset())])
+
     def test_what_is_reached_by_no_case(self):
         self.assertEqual(runs.try_one("build", 0, []), "not reached")
 

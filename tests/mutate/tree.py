@@ -16,12 +16,11 @@ def copy(to, placed):
     for path in filter(None, listed.split("\0")):
         if os.path.isfile(path):
             kept.add(path)
-            if path not in placed and path != "tests/main.cpp":
+            if path not in placed:
                 write(os.path.join(to, path), read(path), os.access(path, os.X_OK))
     for name in ("mutant.h", "mutant.cpp"):
         write(f"{to}/autograd/base/{name}", read(f"{HERE}/runtime/{name}"))
         kept.add(f"autograd/base/{name}")
-    write(f"{to}/tests/main.cpp", read("tests/main.cpp") + read(f"{HERE}/runtime/listener.cpp"))
     for room in ("autograd", "nn", "models", "apps", "tests"):
         for folder, _, files in os.walk(f"{to}/{room}"):
             for name in files:
