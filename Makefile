@@ -21,7 +21,7 @@ INTO    ?=#          another folder for the library and the programs, made from 
 RUN     ?=#          put before every program that the tests start, e.g. qemu-aarch64
 V       ?=#          V=1 prints the commands
 UNITY   ?= yes#      no: compiles each file alone, which is faster while editing
-PCH     ?= $(if $(findstring ccache,$(CXX)),no,yes)#  no: without precompiled headers; ccache has no use for them
+PCH     ?= $(if $(findstring ccache,$(CXX)),no,yes)#  no: without precompiled headers; ccache has no use for them. tests: only for tests
 # CXX, CPPFLAGS, CXXFLAGS, LDFLAGS: as everywhere. CI=true or WERROR=1: warnings are errors.
 
 # Builds in parallel by default. The user's -j wins, and a sub-make shares its parent's jobs.
@@ -192,7 +192,7 @@ $(OUT)/%.h.gch: $(OUT)/%.h $(OUT)/flags
 
 # The precompiled header among a file's prerequisites; dispatch.cpp cannot use one, as it has macros of its own.
 PCH_FOR = $(addprefix -include ,$(if $(filter-out %/dispatch.cpp,$<),$(patsubst %.gch,%,$(filter %.gch,$|))))
-ifneq ($(PCH),no)
+ifeq ($(PCH),yes)
 $(filter-out $(KERNEL_OBJ),$(LIB_OBJ)) $(KIT_OBJ) $(PART_OBJ) $(MAIN_OBJ): | $(OUT)/std.h.gch
 endif
 
