@@ -12,10 +12,10 @@
 
 namespace plaingrad::fuzz {
 
-// What bytes of this kind consist of, so that they are mutated (mutate.h) in its parts.
+// How an input is built, so that mutate.h can change its parts, and not only its bytes.
 enum class Form { bytes, json, safetensors };
 
-// The errors that may refuse an input.
+// The errors that may refuse an input: what reads files promises FileError, which names the file.
 enum class Refusal { file_error, any_error };
 
 constexpr int64_t kMiB = int64_t{1} << 20;
@@ -26,8 +26,8 @@ struct Target {
     std::vector<std::string> (*seeds)();  // accepted inputs, to begin from
     Form form = Form::bytes;
     Refusal refusal = Refusal::any_error;
-    // How many bytes of memory it may use beyond those of the input, where a header promises a bound; -1:
-    // none does.
+    // How many bytes of memory it may use beyond those of the input, where the reader's header promises a
+    // bound; -1: none does.
     int64_t memory = -1;
 };
 

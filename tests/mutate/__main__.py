@@ -3,9 +3,10 @@
     python3 tests/mutate [--count N] [--constants N] [--seed N] [--folder build/mutate] [--file PATH] [--these FILE] [--list]
 
 A change that no test notices (a survivor) is either answered with a test, or changes nothing that anybody could see:
-then it has a line in equivalent.txt, with the reason. All chosen changes are compiled into a copy of the tree, behind
-one switch, so a single build serves all of them. Each test case then runs once, to see which changes it reaches; each
-change is tried with the cases that reach it, the quickest first, until one fails.
+then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into a copy of the tree,
+behind one switch, so a single build serves all but constants (--constants), which take a build each. Each test case
+then runs once, to see which changes it reaches; each change is tried with the cases that reach it, the quickest first,
+until one fails.
 """
 import argparse
 import os
@@ -29,14 +30,14 @@ def parse():
     parser = argparse.ArgumentParser(prog="tests/mutate", description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=150, help="how many changes")
     parser.add_argument("--constants", type=int, default=0, help="how many that the compiler must know; a build for each")
-    parser.add_argument("--seed", type=int, default=1, help="which")
+    parser.add_argument("--seed", type=int, default=1, help="chooses other changes")
     parser.add_argument("--folder", default="build/mutate", help="where the copy of the tree is built")
     parser.add_argument("--file", action="append", default=[], help="only changes in this file or folder")
     parser.add_argument("--these", help="only changes whose lines, as printed, are in this file: survivors, once more")
     parser.add_argument("--make", default=os.environ.get("MAKE", "make"))
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--list", action="store_true", help="only lists the changes")
-    parser.add_argument("--seconds", type=float, default=8, help="of test cases that each is tried with at first")
+    parser.add_argument("--seconds", type=float, default=8, help="each is tried first with the quickest test cases, which take so long together")
     parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder killed, or could not compile, is not tried again")
     return parser.parse_args()
 
@@ -70,7 +71,7 @@ def has(instructions):
 
 
 def choose(args, all_points):
-    """Every edge of the kernels' loops, if there are many to choose; and others, in a random order."""
+    """In a random order; of a thousand or more, first every comparison in the kernels, where errors by one hide."""
     chosen = [p for p in points.order(all_points, args.seed) if not args.file or p.file.startswith(tuple(args.file))]
     if args.these:
         wanted = keys_in(args.these)

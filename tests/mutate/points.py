@@ -8,7 +8,7 @@ import clang.cindex
 from clang.cindex import CursorKind as Kind
 from clang.cindex import TypeKind
 
-# What an operator becomes. Comparisons move their boundary by one; the condition that they are in is negated elsewhere.
+# What an operator becomes. < and > move their boundary by one, == and != are reversed; whole conditions are negated elsewhere.
 ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "&"}
 COMPARISON = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 LOGIC = {"&&": "||", "||": "&&"}
@@ -190,7 +190,7 @@ class Finder:
         text = source.bytes[begin:end]
         arguments = list(cursor.get_arguments())
         if cursor.spelling.endswith(("min", "max")):
-            return  # which takes no notice
+            return  # for which the order of its arguments does not matter
         if not text.endswith(b")") or not re.match(rb"[A-Za-z_:.\->\[\]]+(<[^()]*>)?\(", text):
             return
         for one, two in zip(arguments, arguments[1:]):

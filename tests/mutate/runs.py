@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-# The binaries and what of them runs, as `make test` does; programs run beside the rest.
+# Each test binary, with the tests of it that `make test` runs; those of programs are a suite of their own.
 SUITES = (("build/tests", "~[.]~[slow]~[gradcheck]~[apps]"), ("build/tests", "~[.]~[slow]~[gradcheck][apps]"),
           ("build/double/gradchecks", "~[.]~[slow][gradcheck]"))
 MEMORY = 8 << 30
@@ -119,7 +119,8 @@ def read_cases(log):
 
 
 def in_turn(cases):
-    """The quickest first: most mutants die at once. In lots, as a process has to start for each."""
+    """The quickest first, as most mutants die at once. In lots, as a process for each case would take too long; later ones
+    are larger, as few mutants live so long."""
     lots, lot, total = [], [], 0.0
     for case in sorted(cases, key=lambda c: (c.seconds, c.name)):
         if lot and (case.binary != lot[0].binary or total > 1 and total + case.seconds > 4 * len(lots) + 2):

@@ -1,7 +1,6 @@
 """A copy of the tree in which hundreds of mutants are compiled in, behind one switch (runtime/mutant.h)."""
 import os
 import re
-import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -42,7 +41,6 @@ def write(path, content, executable=False):
     with open(path, "wb") as file:
         file.write(content)
     if executable:
-        shutil.copymode(HERE + "/../tools/lint.sh", path)
         os.chmod(path, 0o755)
 
 

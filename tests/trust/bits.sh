@@ -98,7 +98,8 @@ fi
 
 # ---- other builds
 
-# built <name> <make arguments...>: the folder of that build, in $built.
+# build <name> <make arguments...>: builds the program that computes the weights; its path is in $built, or nothing if it
+# cannot be built.
 build() {
     name=$1
     shift

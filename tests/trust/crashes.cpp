@@ -11,7 +11,8 @@ using namespace trust;      // NOLINT
 
 namespace {
 
-// A file system in memory, if there is one: every save waits for the disk, and no power is cut here.
+// A file system in memory, if there is one: on a disk each save would wait until it is written, and that
+// matters only to those whose power is cut, which is not tried here.
 void use_fast_folder() {
     if (access("/dev/shm", W_OK) == 0)
         setenv("TMPDIR", "/dev/shm", 0);
@@ -29,7 +30,7 @@ void measure(const Instrument& trust) {
     struct Part {
         const char* name;
         void (*run)(const Instrument& trust, const Runs& runs);
-        std::vector<const char*> by_library;  // its figures, if it needs that of faults
+        std::vector<const char*> by_library;  // its figures, to be skipped without faults.so
     };
     for (const Part& part :
          {Part{"kills", kills, {}}, Part{"signals", signals, {}}, Part{"full_disks", full_disks, {}},

@@ -16,7 +16,8 @@ namespace plaingrad::trust {
 
 using autograd::kernels::Unary;
 
-// A true value, and the size of number whose ulp errors are measured in. That is the value's own, but
+// A true value, and a number at whose size an ulp is measured: errors are counted in such ulps. That is the
+// value itself, but
 //   of a sum a + b    the larger term's: where terms cancel, as in gelu' at its root, no formula in float is
 //                     exact to an ulp of the small difference
 //   of a product x s  where s is subnormal, x times that of s: half of the last bit of s is multiplied by x

@@ -14,7 +14,7 @@ processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n
 family=$(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 mkdir -p "$programs/logs" "$(dirname "$results")"
 touch "$results"
-trap 'kill $! 2>/dev/null; exit 130' INT TERM
+trap 'exit 130' INT TERM
 
 these=$*
 asked=$("$programs/print_table" "$scale") || exit 1
