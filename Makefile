@@ -105,11 +105,11 @@ endif
 
 # The instruction sets that unit.cpp is compiled for. The double build has only the plain struct.
 # Two warnings are off there: gcc 12's about uninitialised values in its own AVX-512 header (its bug
-# 105593), and -Wpsabi, on how vectors are passed between objects: ours are inlined. Under the address sanitizer those
-# for AVX-512, of AVX2's source, would take as long to compile as all else; memory between guard pages tests them.
+# 105593), and -Wpsabi, on how vectors are passed between objects: ours are inlined. Under sanitizers those for
+# AVX-512, of AVX2's source, would take as long to compile as all else; memory between guard pages tests them.
 ISAS := baseline
 ifneq ($(VARIANT),double)
-ISAS += $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 $(if $(filter asan,$(VARIANT)),,avx512 avx512bf16))
+ISAS += $(if $(filter x86_64-% amd64-%,$(MACHINE)),avx2 $(if $(filter asan tsan,$(VARIANT)),,avx512 avx512bf16))
 ISAS += $(if $(filter aarch64-% arm64-%,$(MACHINE)),neon)
 endif
 # -O3: at -O2 gcc does not unroll the loops over a register tile, and the tile then lives in memory. (The baseline has
