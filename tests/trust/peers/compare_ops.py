@@ -50,6 +50,9 @@ def computed(ops, words, case, dtype):
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     results = {f'output/{i}': y.detach() for i, y in enumerate(outputs)}
     starts = part(case, 'upstream')
+    wanted = {str(i) for i, y in enumerate(outputs) if y.requires_grad}
+    if wanted != set(starts):
+        raise RuntimeError(f'we have gradients of outputs {sorted(starts)}, PyTorch of {sorted(wanted)}')
     if starts:
         torch.autograd.backward([outputs[int(i)] for i in starts], [x.to(dtype) for x in starts.values()])
         results |= {f'gradient/{name}': torch.zeros_like(x) if x.grad is None else x.grad for name, x in leaves.items()}
@@ -65,9 +68,12 @@ def compare(ops, words, case, number):
     ours = {name: x for name, x in case.items() if name.startswith(('output/', 'gradient/'))}
     if set(ours) != set(exact):
         raise RuntimeError(f'we have {sorted(ours)}, PyTorch {sorted(exact)}')
-    least = max(map(peers.largest, [*case.values(), *exact.values()]), default=0.0)
-    return [(peers.ratio(ours[name], exact[name], [x[name] for x in others], least), f'{name} of {words}')
-            for name in ours]
+    # What sums of these numbers are made of. (Ours are no part of that: a mistake must not excuse itself; nor are ids and
+    # counts.)
+    largest = {kind: max(map(peers.largest, [*part(case, given).values(), *part(exact, kind).values()]), default=0.0)
+               for kind, given in (('output', 'leaf'), ('gradient', 'upstream'))}
+    return [(peers.ratio(ours[name], exact[name], [x[name] for x in others], largest[name.split('/')[0]]),
+             f'{name} of {words}') for name in ours]
 
 
 def by_case(tensors):

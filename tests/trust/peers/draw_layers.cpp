@@ -149,9 +149,8 @@ void draw_cross_attention(OpCase& c, Dice& draw) {
         rows.push_back(static_cast<int32_t>(draw.below(a.B)));
     const bool chosen = a.B > 0 && draw.one_in(4);
     if (!chosen) {
-        c.leaf("q", q);
-        c.leaf("kv", kv);
-        return a.returns(c, [=](const AttentionOptions& o) { return cross_attention(q, kv, o); });
+        const Tensor of_q = c.leaf("q", q), of_kv = c.leaf("kv", kv);
+        return a.returns(c, [=](const AttentionOptions& o) { return cross_attention(of_q, of_kv, o); });
     }
     c.constant("q", q);
     c.constant("kv", kv);

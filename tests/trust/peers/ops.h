@@ -24,7 +24,7 @@ public:
     explicit OpCase(std::string op) : words_(std::move(op)) {}
 
     // An input that collects a gradient.
-    Tensor leaf(const std::string& name, Tensor x) {
+    [[nodiscard]] Tensor leaf(const std::string& name, Tensor x) {
         x.require_grad();
         leaves.emplace_back(name, x);
         return x;

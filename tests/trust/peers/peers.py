@@ -48,6 +48,8 @@ def ratio(ours, exact, others, least=0.0, floor=FLOOR):
     """The error, as a fraction of what is allowed: above 1 is too large. least: a large number of this case. A tenth of it
     counts as the size of a result that is smaller, which may be a sum of such numbers that cancel."""
     error, bound = distance(ours, exact), allowed(exact, others, max(largest(exact), 0.1 * least), floor)
+    if not error < float('inf'):
+        return float('inf')
     return error / bound if error and bound else float('inf') if error else 0.0
 
 
