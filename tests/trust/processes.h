@@ -1,5 +1,5 @@
 // Cases measured in several processes, so that one that ends its process, as it touches memory that it may
-// not, is a finding, and the others are still measured: by a process that ends too often, no more.
+// not, is a finding, and the others are still measured. (After 50 such ends the rest of them is left out.)
 #pragma once
 
 #include <sys/mman.h>
