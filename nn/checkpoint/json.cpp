@@ -266,14 +266,12 @@ std::string quote(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out = "\"";
     for (const char c : text) {
-        const std::size_t i =
-            c == '/' ? kEscaped.npos : kEscaped.find(c);  // a slash may be escaped, but need not be
-        if (i != kEscaped.npos)
+        if (byte(c) >= 0x20 && c != '"' && c != '\\')
+            out.push_back(c);  // a slash, too, which may be escaped, but need not be
+        else if (const std::size_t i = kEscaped.find(c); i != kEscaped.npos)
             out.append({'\\', kEscapes[i]});
-        else if (byte(c) < 0x20)
-            out.append("\\u00").append({digits[byte(c) >> 4], digits[byte(c) & 15]});
         else
-            out.push_back(c);
+            out.append("\\u00").append({digits[byte(c) >> 4], digits[byte(c) & 15]});
     }
     return out + '"';
 }

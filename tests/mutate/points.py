@@ -94,7 +94,7 @@ class Finder:
         kind = cursor.kind
         if kind in CONSTANT:
             return
-        if not self.in_constant and self.is_constant(cursor):
+        if not self.in_constant and self.is_constant(cursor, parent):
             if kind == Kind.VAR_DECL:
                 self.in_constant = True
                 self.visit(cursor, parent)
@@ -121,9 +121,11 @@ class Finder:
         return children
 
     @staticmethod
-    def is_constant(cursor):
+    def is_constant(cursor, parent):
         if cursor.kind in (Kind.VAR_DECL, Kind.FIELD_DECL, Kind.IF_STMT):
-            for token in cursor.get_tokens():
+            # Of several variables in one declaration, only the first one's tokens have the specifiers.
+            declared = parent if parent is not None and parent.kind == Kind.DECL_STMT else cursor
+            for token in declared.get_tokens():
                 if token.spelling == "constexpr":
                     return True
                 if token.spelling in ("=", "{", "("):

@@ -83,6 +83,11 @@ class FindsPlaces(unittest.TestCase):
                        (18, "arguments", "minus(total, kRows) -> minus(kRows, total)")]:
             self.assertIn(change, [(line, kind, key) for line, kind, key in found])
 
+    def test_all_variables_of_one_declaration_are_constants(self):
+        found = Sources("int f() {\n    constexpr int a = 2, b = 10 * a;\n    return a + b;\n}\n").changes()
+        self.assertEqual({kind for line, kind, key in found if line == 2}, {"constexpr"})
+        self.assertIn((2, "constexpr", "10 * a -> 10 / a"), found)
+
     def test_names_outlive_changes_elsewhere(self):
         names = {p.key.split(" | ", 1)[1] for p in Sources(PROGRAM).points}
         moved = {p.key.split(" | ", 1)[1] for p in Sources(PROGRAM.replace("int total", "\n\nint total")).points}

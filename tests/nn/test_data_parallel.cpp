@@ -380,6 +380,20 @@ TEST_CASE("data parallel: what the busiest process sends is known before", "[nn]
     CHECK(DataParallel(adam, alone(), 4).load().bytes == 0);
 }
 
+TEST_CASE("data parallel: of a single number, one process sends its sum, and the other the weight",
+          "[nn][team]") {
+    std::vector<Load> said(2);
+    run_team(2, [&](ThreadTeam& team) {
+        Parameter x(Tensor::from({1}, {1}));
+        Adam adam({{"x", x}});
+        said[static_cast<std::size_t>(team.rank())] = DataParallel(adam, team, 2).load();
+    });
+    for (const Load& load : said) {
+        CHECK(load.messages == 1);
+        CHECK(load.bytes == bytes_of(1));
+    }
+}
+
 // Sums over own parts, besides the first; and, of the own share, a sum for each that another process sends.
 TEST_CASE("data parallel: how many numbers a step keeps", "[nn][team]") {
     struct Case {

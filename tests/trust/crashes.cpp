@@ -18,9 +18,8 @@ void use_fast_folder() {
         setenv("TMPDIR", "/dev/shm", 0);
 }
 
-bool is_wanted(const std::string& part) {
-    const std::string parts = tests::environment("TRUST_PART", "");
-    return parts.empty() || ("," + parts + ",").find("," + part + ",") != parts.npos;
+bool is_wanted(const Instrument& trust, const std::string& part) {
+    return trust.part.empty() || ("," + trust.part + ",").find("," + part + ",") != trust.part.npos;
 }
 
 void measure(const Instrument& trust) {
@@ -37,7 +36,7 @@ void measure(const Instrument& trust) {
           Part{"failing_calls", failing_calls, {"failing_calls"}},
           Part{"failing_memory", failing_memory, {"failing_allocations", "last_allocation"}},
           Part{"two_processes", two_processes, {"pairs"}}}) {
-        if (!is_wanted(part.name))
+        if (!is_wanted(trust, part.name))
             continue;
         if (part.by_library.empty() || runs.can_fail())
             part.run(trust, runs);
@@ -45,7 +44,7 @@ void measure(const Instrument& trust) {
             for (const char* const figure : part.by_library)
                 std::printf("skipped crashes.%s no library can be loaded before these programs\n", figure);
     }
-    if (is_wanted("exhausted_memory"))
+    if (is_wanted(trust, "exhausted_memory"))
         exhausted_memory(trust, tally);
     tally.print(trust);
 }

@@ -1,7 +1,7 @@
 // The functions of one number that kernels compute (autograd/kernels/math.h, pointwise.cpp), of all floats or
 // of some of each kind, on every instruction set of this machine: how far results are from the true ones,
 // whether NaN and infinity come out where they must, and whether all sets, and vectors and the rest of a row,
-// give the same bits.
+// give the same bits. TRUST_PART=exp measures exp and its derivative only.
 #include "tests/trust/functions.h"
 
 #include <algorithm>
@@ -253,10 +253,21 @@ struct Figure {
     }
 };
 
+// All, or a function and its derivative, whose name has a stroke at its end.
+std::vector<Function> functions_of(const std::string& part) {
+    std::vector<Function> some;
+    for (const Function& function : kFunctions)
+        if (part.empty() || function.name == part || function.name == part + "'")
+            some.push_back(function);
+    autograd::check(!some.empty(), "there is no function '", part, "'");
+    return some;
+}
+
 void measure_all(const Instrument& trust) {
     const std::vector<const Kernels*> sets = instruction_sets();
+    const std::vector<Function> functions = functions_of(trust.part);
     Figure share, reference, special, differing, tails;
-    for (const Function& function : kFunctions) {
+    for (const Function& function : functions) {
         const Found found = measure(function, sets, trust);
         std::printf("%-10s %8.3f ulp at %.9g\n", function.name, found.ulp.error,
                     static_cast<double>(found.ulp.x));
@@ -270,7 +281,7 @@ void measure_all(const Instrument& trust) {
         differing.add(function, found.sets);
         tails.add(function, found.tails);
     }
-    trust.figure("functions.numbers", static_cast<double>(numbers_for(trust).count));
+    trust.figure("functions.numbers", static_cast<double>(numbers_for(trust).count * std::ssize(functions)));
     trust.figure("functions.bounds", share.value, share.detail);
     trust.figure("functions.reference", reference.value, reference.detail);
     trust.figure("functions.special", special.value, special.detail);

@@ -3,7 +3,8 @@
 # address and undefined-behaviour sanitizers, two targets at a time. Each begins from its seeds and kept inputs, so a
 # run with the same seed, and as many inputs, sees the same ones.
 #
-# usage: fuzz.sh quick|sample|long SEED      with MAKE and CXX, to build the fuzzer; TRUST_PART: one of its targets
+# usage: fuzz.sh quick|sample|long SEED      with MAKE and CXX, to build the fuzzer; TRUST_PART: one of its targets, or a
+#                                            share of its inputs: checkpoint.1of8 to checkpoint.8of8, each with a seed of its own
 # prints `figure fuzz.TARGET INPUTS`, and what was found
 set -u
 scale=$1 seed=$2 corpus=build/trust/fuzz fuzzer=build/fuzz/asan/fuzz
@@ -19,8 +20,11 @@ limits() {
 }
 
 # Called by itself, below, for one target.
-if [ $# = 3 ]; then
-    sh tests/tools/fuzz.sh "$fuzzer" "$corpus" $(limits "$3") "$seed" "$3"
+if [ $# -ge 3 ]; then
+    target=$3 share=${4:-1} shares=${5:-1}
+    # shellcheck disable=SC2046  # two words
+    set -- $(limits "$target")
+    sh tests/tools/fuzz.sh "$fuzzer" "$corpus" $((($1 + shares - 1) / shares)) "$2" $((seed + 1000 * (share - 1))) "$target"
     exit 0
 fi
 
@@ -32,7 +36,12 @@ fi
 # With jobs of its own, and without the variables of `make trust`.
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "${MAKE:-make}" CXX="${CXX:-g++}" fuzzer || exit 1
 rm -rf "$corpus" && mkdir -p "$corpus" || exit 1
-if [ -n "${TRUST_PART:-}" ]; then echo "$TRUST_PART"; else "$fuzzer" --list; fi | xargs -P 2 -n 1 sh "$0" "$scale" "$seed"
+if [ -n "${TRUST_PART:-}" ]; then
+    # shellcheck disable=SC2046  # TARGET, or TARGET SHARE SHARES
+    sh "$0" "$scale" "$seed" $(echo "$TRUST_PART" | sed 's/[.]\([0-9]*\)of/ \1 /')
+else
+    "$fuzzer" --list | xargs -P 2 -n 1 sh "$0" "$scale" "$seed"
+fi
 
 # What a log says was found, by its kind, as a list of targets.
 crashes= leaks= timeouts= memory=

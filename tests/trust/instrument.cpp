@@ -2,6 +2,7 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 
 #include "apps/kit/options.h"
 #include "apps/kit/program.h"
@@ -24,10 +25,11 @@ int run(const std::string& name, const std::string& summary, int argc, char** ar
         options.add("--only", "N", "one case alone, by the number that was printed; 0: all", only);
         options.add_threads();
         options.parse(argc, argv);
+        const char* const part = std::getenv("TRUST_PART");
         measure({scale == "long"     ? Scale::full
                  : scale == "sample" ? Scale::sample
                                      : Scale::quick,
-                 static_cast<uint64_t>(seed), static_cast<uint64_t>(only)});
+                 static_cast<uint64_t>(seed), static_cast<uint64_t>(only), part == nullptr ? "" : part});
         return 0;
     });
 }

@@ -29,7 +29,8 @@ enum class Scale { quick, sample, full };
 struct Instrument {
     Scale scale = Scale::quick;
     uint64_t seed = 1;
-    uint64_t only = 0;  // the number of a case that has failed, to run it alone; 0: all
+    uint64_t only = 0;      // the number of a case that has failed, to run it alone; 0: all
+    std::string part = {};  // of an instrument that has parts, the one to measure (TRUST_PART); empty: all
 
     int64_t count(int64_t quick, int64_t sample, int64_t full) const {
         return scale == Scale::quick ? quick : scale == Scale::sample ? sample : full;

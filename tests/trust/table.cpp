@@ -68,9 +68,9 @@ std::vector<Result> blocks_of(const std::string& instrument, const std::vector<R
     return blocks;
 }
 
-// All parts as one, under the first one's name. What several of them count is added up: it is the number of
-// things that were wrong.
-std::optional<Result> joined(const std::vector<Result>& blocks) {
+// All parts as one, under the first one's name. What several of them count is added up; of an error, which is
+// asked to be at most so large, the largest is that of all. A NaN stays.
+std::optional<Result> joined(const std::vector<Result>& blocks, char relation) {
     if (blocks.empty())
         return std::nullopt;
     Result all = {.instrument = blocks[0].instrument, .ended = true};
@@ -78,8 +78,12 @@ std::optional<Result> joined(const std::vector<Result>& blocks) {
         all.ended = all.ended && block.ended;
         all.skipped.insert(block.skipped.begin(), block.skipped.end());
         for (const auto& [name, measured] : block.figures) {
-            Measured& sum = all.figures[name];
-            sum.value += measured.value;
+            const auto [place, is_first] = all.figures.try_emplace(name);
+            Measured& sum = place->second;
+            if (relation != '<' || is_first)
+                sum.value += measured.value;
+            else if (!(measured.value <= sum.value) && !std::isnan(sum.value))
+                sum.value = measured.value;
             sum.detail += (sum.detail.empty() || measured.detail.empty() ? "" : "; ") + measured.detail;
         }
     }
@@ -208,7 +212,7 @@ std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result
     std::vector<Row> rows;
     for (const Asked& a : asked)
         if (a.value(scale))
-            rows.push_back(judged(a, joined(blocks_of(instrument_of(a), results)), scale));
+            rows.push_back(judged(a, joined(blocks_of(instrument_of(a), results), a.relation), scale));
     return rows;
 }
 

@@ -159,6 +159,21 @@ TEST_CASE("trust: parts of an instrument, which were measured one by one, are on
     CHECK(!contains(printed(print_markdown, lines, json + bleu + "ended 1\n", Scale::sample), "yet"));
 }
 
+TEST_CASE("trust: of an error, the largest of all parts counts", "[trust]") {
+    const std::string lines = "math.n | numbers | > 5 | \nmath.bounds | error | < 1 | \n";
+    const auto parts = [](const std::string& one, const std::string& two) {
+        const std::string begin = "instrument math.", end = "\nended 1\n";
+        return begin + "exp\nfigure math.n 2\nfigure math.bounds " + one + end + begin +
+               "log\nfigure math.n 3\nfigure math.bounds " + two + end;
+    };
+    CHECK(missed(lines, parts("0.6", "0.7")) == 0);
+    CHECK(missed(lines, parts("0.7", "1.2")) == 1);
+    CHECK(missed(lines, parts("1.2", "0.7")) == 1);
+    CHECK(missed(lines, parts("nan", "0.7")) == 1);
+    CHECK(missed(lines, parts("0.7", "nan")) == 1);
+    CHECK(contains(printed(print_text, lines, parts("0.75", "0.5"), Scale::sample), " 0.75 "));
+}
+
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { asked("\na | b | > 1\n"); }), "figures.txt:2: expected 'name |"));
     CHECK(contains(complaint([] { asked("a | b | 1 | c\n"); }), "figures.txt:1: expected >, < or ="));

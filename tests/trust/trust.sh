@@ -3,9 +3,9 @@
 #
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`.
-# NAME.PART is a part of one that has parts (crashes, fuzz, tools), which finds its name in TRUST_PART: what takes hours
-# can be measured on several days. In the file <results>, an instrument's block takes the place of its last one, and of
-# its parts; that of a part takes the place of the whole; the others stay.
+# NAME.PART is a part of one that has parts (crashes, functions, fuzz, tools), which finds its name in TRUST_PART: what
+# takes hours can be measured on several days. In the file <results>, a block takes the place of its last one, of that of
+# its parts, and of the whole that it is a part of; the others stay.
 # exit status: 0 if every figure is as asked
 set -u
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
@@ -33,8 +33,8 @@ for block; do
     fi
     { "$@" 2>&1 && echo "ended $(($(date +%s) - begin))"; } | tee "$log"
     {
-        awk -v whole="$instrument" -v block="$block" '$1 == "instrument" {
-            skip = $2 == block || $2 == whole || (block == whole && index($2, whole ".") == 1) } !skip' "$results"
+        awk -v block="$block." '$1 == "instrument" { other = $2 "."
+            skip = index(block, other) == 1 || index(other, block) == 1 } !skip' "$results"
         echo "instrument $block"
         echo "date $(date -u +%Y-%m-%d)"
         echo "compiler $compiler"

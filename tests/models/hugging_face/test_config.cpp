@@ -170,6 +170,7 @@ TEST_CASE("hugging face config: the defaults of transformers", "[models][hugging
         CHECK(described(read(R"({"model_type":")" + family + "\"" + layers + "}")) == g.described);
         CHECK(config.notes.size() == (family == "mistral" ? 1 : 0));
     }
+    CHECK(described(read(R"({"model_type":"qwen2"})")).find(" n_layers=32 ") != std::string::npos);
 }
 
 // Each key with another value. `expected` is what then differs, "" if nothing does, or after a ! the error.

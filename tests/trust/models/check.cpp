@@ -113,11 +113,11 @@ private:
                 .decoupled = seed_ % 2 == 0};
     }
 
-    // Of every other model one parameter is frozen up to the step after which a run is stopped. Its number of
-    // steps then differs from the others'.
+    // Of every other model one parameter of several is frozen up to the step after which a run is stopped.
+    // Its number of steps then differs from the others'.
     void freeze(const Model& model, bool frozen) const {
         const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
-        if (seed_ / kKinds % 2 == 0)
+        if (seed_ / kKinds % 2 == 0 && parameters.size() > 1)
             Tensor(parameters[seed_ % parameters.size()].tensor).require_grad(!frozen);
     }
 
@@ -194,14 +194,15 @@ private:
     }
 
     using Gradients = std::vector<std::vector<Real>>;
-    Gradients gradients(const Model& model, bool plain) const {
+    // Of the loss times a factor, over that factor.
+    Gradients gradients(const Model& model, bool plain, Real factor = 1) const {
         const auto guard = plain ? std::make_unique<autograd::Plain>() : nullptr;
         const std::vector<nn::NamedParameter> parameters = nn::parameters(model);
         nn::zero_grad(parameters);
-        loss_of(model)({}, nn::Mode::train(Rng(seed_).fork("gradient"))).loss.backward();
+        (loss_of(model)({}, nn::Mode::train(Rng(seed_).fork("gradient"))).loss * factor).backward();
         Gradients all;
         for (const nn::NamedParameter& p : parameters)
-            all.push_back(p.tensor.has_grad() ? p.tensor.grad().to_vector() : std::vector<Real>());
+            all.push_back(p.tensor.has_grad() ? (p.tensor.grad() / factor).to_vector() : std::vector<Real>());
         nn::zero_grad(parameters);
         return all;
     }
@@ -216,8 +217,11 @@ private:
     }
 
     // How far gradients move if each weight is multiplied by 1 + e, |e| <= noise: rounding, exaggerated.
-    // Products in bfloat16 round each factor by up to 2^-9, at places that differ between the forms.
-    void disturb(const Gradients& exact, uint64_t sample, std::vector<double>& deviation) const {
+    // Products in bfloat16 round each factor by up to 2^-9, at places that differ between the forms. And how
+    // far if the loss is multiplied by a number, so that each step backward rounds otherwise: where a gradient
+    // is truly 0, as that of a layer norm of two features, its rounding does not depend on the weights' noise.
+    // In each form: the plain one adds terms that cancel, where the fused one has none.
+    void disturb(const Gradients& exact, bool plain, uint64_t sample, std::vector<double>& deviation) const {
         Model other = fresh();
         const double noise = block_of(other.config).precision == nn::Precision::bf16 ? 0x1p-8 : 0x1p-20;
         const std::vector<nn::NamedParameter> parameters = nn::parameters(other);
@@ -227,7 +231,8 @@ private:
             for (int64_t i = 0; i < parameters[p].tensor.numel(); ++i)
                 w[i] *= static_cast<Real>(1 + noise * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
         }
-        const Gradients moved = gradients(other, false);
+        const auto factor = static_cast<Real>(1 + Rng(sample).fork("factor").uniform(0));
+        const Gradients moved = gradients(other, plain, factor);
         for (std::size_t p = 0; p < exact.size(); ++p)
             deviation[p] = std::fmax(deviation[p], distance(moved[p], exact[p]));
     }
@@ -244,7 +249,8 @@ private:
         uint64_t samples = 0;
         for (const uint64_t until : {2, 32}) {  // few disturbed runs may be close by chance
             for (; samples < until; ++samples)
-                disturb(fused, samples, deviation);
+                for (const bool form : {false, true})
+                    disturb(form ? plain : fused, form, samples, deviation);
             wrong = "";
             for (std::size_t p = 0; p < fused.size() && wrong.empty(); ++p) {
                 const double found = distance(fused[p], plain[p]),
