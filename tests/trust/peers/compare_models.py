@@ -128,7 +128,7 @@ def compare(c, tensors, number):
     ours = {name: x for name, x in tensors.items() if not name.startswith(('input/', 'weight/'))}
     if set(ours) != set(exact):
         raise RuntimeError(f'only one of both has {sorted(set(ours) ^ set(exact))}')
-    least = max(peers.largest(x) for name, x in exact.items() if name.startswith('gradient/'))
+    terms = max(peers.largest(x) for name, x in exact.items() if name.startswith('gradient/'))
     found = []
     for name, x in ours.items():
         theirs = exact[name], [other[name] for other in others]
@@ -139,7 +139,7 @@ def compare(c, tensors, number):
             ratio = peers.ratio(x, theirs[0], theirs[1:])
         else:
             # A loss near 0 is a difference of logits.
-            ratio = peers.ratio(x, *theirs, least if name.startswith('gradient/') else peers.largest(exact['logits']),
+            ratio = peers.ratio(x, *theirs, terms if name.startswith('gradient/') else peers.largest(exact['logits']),
                                 TRAINED if name.startswith('loss/') and name != 'loss/0' else peers.FLOOR)
         found.append((ratio, f'{name} of a {c["kind"]}'))
     return found

@@ -14,6 +14,14 @@ import peers
 
 torch = peers.torch_or_none()
 AT_A_TIME = 500  # cases in a file
+# Ops of which each number of the result depends on one number of each input: they are judged number by number. Gradients
+# are, too, where no two are summed: of those with one input.
+OF_ONE = {'neg', 'exp', 'log', 'sqrt', 'tanh', 'sigmoid', 'abs', 'relu', 'silu', 'gelu', 'gelu_tanh', 'activation', 'pow',
+          'clamp'}
+OF_TWO = {'add', 'sub', 'mul', 'div', 'operator+', 'operator-', 'operator*', 'operator/', 'operator+=', 'operator-=',
+          'operator*=', 'operator/=', 'maximum', 'minimum', 'where', 'operator<', 'operator<=', 'operator>', 'operator>=',
+          'operator==', 'operator!='}
+SAMPLES = 6  # of moved inputs: one alone is often lucky
 
 
 def declared():
@@ -40,40 +48,47 @@ def part(case, kind):
 
 
 def computed(ops, words, case, dtype):
-    """What PyTorch makes of a case, by the names that we gave."""
+    """What PyTorch makes of a case, by the names that we gave; and the call."""
     from torch_ops import Call
     leaves = {name: x.to(dtype, copy=True).requires_grad_() for name, x in part(case, 'leaf').items()}
     others = {name: x.to(dtype) for name, x in part(case, 'constant').items()}
     weights = case.get('output/1')
-    call = Call(words, leaves | others, None if weights is None else (weights > 0).to(dtype))
+    starts = part(case, 'upstream')
+    call = Call(words, leaves | others, None if weights is None else (weights > 0).to(dtype), starts.get('0'))
     outputs = ops[call.op](call)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     results = {f'output/{i}': y.detach() for i, y in enumerate(outputs)}
-    starts = part(case, 'upstream')
     wanted = {str(i) for i, y in enumerate(outputs) if y.requires_grad}
     if wanted != set(starts):
         raise RuntimeError(f'we have gradients of outputs {sorted(starts)}, PyTorch of {sorted(wanted)}')
     if starts:
         torch.autograd.backward([outputs[int(i)] for i in starts], [x.to(dtype) for x in starts.values()])
         results |= {f'gradient/{name}': torch.zeros_like(x) if x.grad is None else x.grad for name, x in leaves.items()}
-    return results
+    return results, call
 
 
 def compare(ops, words, case, number):
     """(error over its bound, where) of each result."""
-    generator = torch.Generator().manual_seed(number)
-    moved = {name: peers.moved(x, generator) if name.startswith(('leaf/', 'upstream/')) else x for name, x in case.items()}
-    exact, *others = (computed(ops, words, *given) for given in
-                      ((case, torch.float64), (case, torch.float32), (moved, torch.float64)))
+    op, generator = words.split(' ')[0], torch.Generator().manual_seed(number)
+    move = lambda name, x: peers.moved(x, generator) if name.startswith(('leaf/', 'upstream/')) else x
+    samples = [{name: move(name, x) for name, x in case.items()} for _ in range(SAMPLES)]
+    (exact, call), *others = (computed(ops, words, *given) for given in
+                      [(case, torch.float64), (case, torch.float32), *((sample, torch.float64) for sample in samples)])
     ours = {name: x for name, x in case.items() if name.startswith(('output/', 'gradient/'))}
     if set(ours) != set(exact):
         raise RuntimeError(f'we have {sorted(ours)}, PyTorch {sorted(exact)}')
     # What sums of these numbers are made of. (Ours are no part of that: a mistake must not excuse itself; nor are ids and
     # counts.)
-    largest = {kind: max(map(peers.largest, [*part(case, given).values(), *part(exact, kind).values()]), default=0.0)
-               for kind, given in (('output', 'leaf'), ('gradient', 'upstream'))}
-    return [(peers.ratio(ours[name], exact[name], [x[name] for x in others], largest[name.split('/')[0]]),
-             f'{name} of {words}') for name in ours]
+    largest = {kind: max([stretch * peers.largest(x) for x in part(case, given).values()] +
+                         [peers.largest(x) for x in part(exact, kind).values()], default=0.0)
+               for kind, given, stretch in (('output', 'leaf', 1.0), ('gradient', 'upstream', call.stretch))}
+
+    def ratio(name):
+        kind, theirs = name.split('/')[0], [x[name] for x, _ in others]
+        if op in OF_ONE or op in OF_TWO and kind == 'output':
+            return peers.ratio_of_each(ours[name], exact[name], theirs)
+        return peers.ratio(ours[name], exact[name], theirs, largest[kind])
+    return [(ratio(name), f'{name} of {words}') for name in ours]
 
 
 def by_case(tensors):

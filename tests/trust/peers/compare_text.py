@@ -87,7 +87,8 @@ def check_bleu(program, folder, rng):
         good = (close(float(score), theirs.score) and int(hyp_len) == theirs.sys_len and int(ref_len) == theirs.ref_len
                 and [int(o[0]) + k for o, k in zip(orders, added)] == theirs.counts
                 and [int(o[1]) + k for o, k in zip(orders, added)] == theirs.totals
-                and all(close(float(o[2]), p) for o, p in zip(orders, theirs.precisions)))
+                and all(close(float(o[2]), p) for o, p in zip(orders, theirs.precisions))
+                and lines[5].split('|version')[0] == str(metric.get_signature()).split('|version')[0])
     except (ValueError, IndexError):
         good = False
     return '' if good else 'BLEU %s %s lower %d effective %d: %s, sacreBLEU %r' % (
@@ -95,6 +96,7 @@ def check_bleu(program, folder, rng):
 
 
 def check_bpe(program, folder, rng):
+    """What differs; '' if nothing does; None if subword-nmt refuses to learn, or to apply what was learned."""
     lines = [line.replace('@@', '@').replace('</w>', 'w') for line in text_of(rng, rng.choice([1, 5, 30]), 20)]
     text, merges, least = write(folder, 'text', lines), rng.choice([0, 1, 10, 50, 200]), rng.randint(1, 3)
     learned = io.StringIO()
@@ -102,14 +104,14 @@ def check_bpe(program, folder, rng):
     try:
         learn_bpe.learn_bpe(io.StringIO(''.join(line + '\n' for line in lines), newline='\n'), learned, merges, least)
     except ValueError:
-        return ''  # subword-nmt refuses a text without two characters side by side
+        return None  # a text without two characters side by side
     finally:
         sys.stderr = stderr
     codes = ours(program, 'learn', str(merges), str(least), text)
     if codes != learned.getvalue():
         return 'codes of %d merges, at least %d times:\n%s\nsubword-nmt:\n%s' % (merges, least, codes, learned.getvalue())
     if codes.count('\n') < 2:
-        return ''  # subword-nmt refuses a file without rules
+        return None  # a file without rules
     bpe = apply_bpe.BPE(io.StringIO(codes))
     others = changed(rng, lines)
     expected = ''.join(bpe.process_line(line) + '\n' for line in others)
@@ -130,14 +132,16 @@ def main():
         if module is None:
             print('%s: left out, as this Python has no %s' % (name, package))
             continue
-        failed = 0
+        failed = refused = 0
         for case in range(args.cases) if args.only is None else [args.only]:
             with tempfile.TemporaryDirectory() as folder:
                 difference = check(args.program, folder, random.Random('%s %d %d' % (name, args.seed, case)))
+            refused += difference is None
             if difference:
                 failed += 1
                 print('%s, case %d of seed %d: %s' % (name, case, args.seed, difference))
-        print('%s: %d cases, %d differ' % (name, args.cases if args.only is None else 1, failed))
+        print('%s: %d cases, %d differ%s' % (name, args.cases if args.only is None else 1, failed,
+                                             ', %d refused by %s' % (refused, package) if refused else ''))
         wrong += failed
     sys.exit(1 if wrong else 0)
 

@@ -75,19 +75,21 @@ void draw_linear_columns(OpCase& c, Dice& draw) {
 void draw_linear_activation(OpCase& c, Dice& draw) {
     Layer l(c, draw);
     const Activation f = any_activation(c, draw);
+    const Precision p = any_precision(c, draw);
     const Tensor w = l.matrix("weight", l.in, l.out), b = l.bias("bias", l.out);
-    c.returns([=, x = l.x] { return linear_activation(x, w, b, f); });
+    c.returns([=, x = l.x] { return linear_activation(x, w, b, f, p); });
 }
 
 template <bool kGated>
 void draw_feed_forward(OpCase& c, Dice& draw) {
     Layer l(c, draw);
     const Activation f = any_activation(c, draw);
+    const Precision p = any_precision(c, draw);
     const int64_t hidden = any_size(draw), width = kGated ? 2 * hidden : hidden;
     const Tensor w1 = l.matrix("w1", l.in, width), b1 = l.bias("b1", width);
     const Tensor w2 = l.matrix("w2", hidden, l.out), b2 = l.bias("b2", l.out);
     const auto op = kGated ? gated_feed_forward : feed_forward;
-    c.returns([=, x = l.x] { return op(x, w1, b1, w2, b2, f, Precision::float32); });
+    c.returns([=, x = l.x] { return op(x, w1, b1, w2, b2, f, p); });
 }
 
 void draw_glu(OpCase& c, Dice& draw) {

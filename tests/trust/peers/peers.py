@@ -44,13 +44,27 @@ def allowed(exact, others, size, floor=FLOOR):
     return floor * size + min(PEER * max(distance(x, exact) for x in others), MOST * size)
 
 
-def ratio(ours, exact, others, least=0.0, floor=FLOOR):
-    """The error, as a fraction of what is allowed: above 1 is too large. least: a large number of this case. A tenth of it
-    counts as the size of a result that is smaller, which may be a sum of such numbers that cancel."""
-    error, bound = distance(ours, exact), allowed(exact, others, max(largest(exact), 0.1 * least), floor)
+def ratio(ours, exact, others, terms=0.0, floor=FLOOR):
+    """The error, as a fraction of what is allowed: above 1 is too large. terms: the largest number of this case. A tenth of
+    it counts as the size of a result that is smaller, which may be a sum of such numbers that cancel."""
+    error, bound = distance(ours, exact), allowed(exact, others, max(largest(exact), 0.1 * terms), floor)
     if not error < float('inf'):
         return float('inf')
     return error / bound if error and bound else float('inf') if error else 0.0
+
+
+def ratio_of_each(ours, exact, others):
+    """The same of functions of one number, where no sum hides a tail: each is judged by its own size."""
+    if ours.shape != exact.shape:
+        return float('inf')
+    ours = ours.double()
+    bound = FLOOR * exact.abs()
+    for x in others:
+        bound = bound.maximum(FLOOR * exact.abs() + PEER * (x.double() - exact).abs())
+    found = (ours - exact).abs() / bound
+    found[(ours == exact) | (ours.isnan() & exact.isnan())] = 0  # infinities and zeros too
+    most = found.max().item() if found.numel() else 0.0
+    return most if most == most else float('inf')
 
 
 class Worst:

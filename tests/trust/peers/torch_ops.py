@@ -13,10 +13,13 @@ WITHOUT = {}
 class Call:
     """c['x'] is a tensor, or None; c.number('p'), c.flag('keep') and c.list('dims') are options."""
 
-    def __init__(self, words, tensors, kept):
+    def __init__(self, words, tensors, kept, start):
         self.op, *options = words.split(' ')
         self.options = dict(option.split('=') for option in options)
         self.tensors, self.kept = tensors, kept  # kept: weights of attention that our dropout has left
+        self.start = start  # the gradient of the first result, or None
+        # A gradient is a sum of terms that are up to so many times as large as those of the results.
+        self.stretch = 1.0
 
     def __getitem__(self, name):
         return self.tensors.get(name)
@@ -56,19 +59,23 @@ class ToBf16(torch.autograd.Function):
 
 
 class GradientToBf16(torch.autograd.Function):
+    """Of gradient / scale, times scale."""
+
     @staticmethod
-    def forward(_, x):
+    def forward(context, x, scale=1.0):
+        context.scale = scale
         return x.clone()
 
     @staticmethod
-    def backward(_, gradient):
-        return to_bf16(gradient)
+    def backward(context, gradient):
+        scale = context.scale
+        return (to_bf16(gradient / scale) * scale if scale != 0 else gradient), None
 
 
-def product(c, a, b):
+def product(c, a, b, scale=1.0):
     if not c.flag('bf16'):
         return a @ b
-    return GradientToBf16.apply(ToBf16.apply(a) @ ToBf16.apply(b))
+    return GradientToBf16.apply(ToBf16.apply(a) @ ToBf16.apply(b), scale)
 
 
 # ---- elementwise, reductions, shapes
@@ -112,6 +119,11 @@ def entropy(c, logits):
                            label_smoothing=c.real('smoothing'))
 
 
+def linear_entropy(c):
+    """The gradient of logits is rounded before it is multiplied by the loss's own."""
+    return entropy(c, with_bias(product(c, c['x'], c['weight'].mT, c.start.item()), c['bias']))
+
+
 def real_ids(c):
     """Which ids are not padding."""
     return c.ids('ids') != c.number('ids_pad')
@@ -126,7 +138,15 @@ def gather(c):
     return found * real_ids(c)
 
 
+def check_rate(kept, p):
+    """What our dropout has left, which both sides use, must be as many as the rate says: up to six standard deviations."""
+    n, left = kept.numel(), kept.count_nonzero().item()
+    if abs(left - n * (1 - p)) > 6 * math.sqrt(n * p * (1 - p)) + 1e-9 * n:
+        raise RuntimeError(f'dropout of {p} has left {left} of {n} numbers')
+
+
 def dropped(c, x):
+    check_rate(c['kept'], c.real('p'))
     return x * c['kept'] / (1 - c.real('p'))
 
 
@@ -139,11 +159,20 @@ def residual(c):
     return c['x'] + dropped(c, c['y'])
 
 
+def stretch(c, centred):
+    """What comes from above, times the gain, over the root of the mean square: terms that may cancel."""
+    root = (centred.detach().square().mean(-1) + c.real('eps')).sqrt()
+    if root.numel():
+        c.stretch = max(1.0, (c['gain'].detach().abs().max() / root.min()).item())
+
+
 def layer_norm(c, x):
+    stretch(c, x - x.mean(-1, keepdim=True))
     return F.layer_norm(x, x.shape[-1:], c['gain'], c['bias'], c.real('eps'))
 
 
 def rms_norm(c, x):
+    stretch(c, x)
     return F.rms_norm(x, x.shape[-1:], c['gain'], c.real('eps'))
 
 
@@ -172,8 +201,8 @@ def glu(c, x):
 
 
 def feed_forward(c, between):
-    hidden = between(c, F.linear(c['x'], c['w1'].mT, c['b1']))
-    return F.linear(hidden, c['w2'].mT, c['b2'])
+    hidden = between(c, with_bias(product(c, c['x'], c['w1']), c['b1']))
+    return with_bias(product(c, hidden, c['w2']), c['b2'])
 
 
 def rotary(c):
@@ -210,6 +239,7 @@ def attention(c, q, k, v):
     scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~(see | ~sees), -math.inf)
     weights = scores.softmax(-1) * sees
     if c.real('p') > 0:
+        check_rate(c.kept[weights > 1e-30], c.real('p'))  # smaller ones are 0 in float
         weights = weights * c.kept / (1 - c.real('p'))
         y = weights @ v
     else:
@@ -256,14 +286,14 @@ OPS = {
     'split': lambda c: c['x'].split(c.number('size'), c.number('dim')),
     'softmax': lambda c: c['x'].softmax(c.number('dim')), 'log_softmax': lambda c: c['x'].log_softmax(c.number('dim')),
     'cross_entropy': lambda c: entropy(c, c['x']),
-    'linear_cross_entropy': lambda c: entropy(c, F.linear(c['x'], c['weight'], c['bias'])),
+    'linear_cross_entropy': linear_entropy,
     'mse_loss': lambda c: F.mse_loss(c['x'], c['target']),
     'bce_with_logits': lambda c: F.binary_cross_entropy_with_logits(c['x'], c['target']),
     'embedding': embedding, 'gather': gather, 'input_embedding': input_embedding, 'residual': residual,
     'dropout': lambda c: dropped(c, c['x']),
     'linear': linear, 'linear_columns': linear_columns,
     'linear_transposed': lambda c: with_bias(product(c, c['x'], c['weight'].mT), c['bias']),
-    'linear_activation': lambda c: activation(c, F.linear(c['x'], c['weight'].mT, c['bias'])),
+    'linear_activation': lambda c: activation(c, with_bias(product(c, c['x'], c['weight']), c['bias'])),
     'feed_forward': lambda c: feed_forward(c, activation), 'gated_feed_forward': lambda c: feed_forward(c, glu),
     'glu': lambda c: glu(c, c['x']),
     'layer_norm': lambda c: layer_norm(c, c['x']), 'rms_norm': lambda c: rms_norm(c, c['x']),
