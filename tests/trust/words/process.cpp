@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#ifdef __linux__
+#include <sys/inotify.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "autograd/base/check.h"
 #include "tests/folder.h"
@@ -23,23 +27,52 @@ std::string folder_of_programs() {
     return std::filesystem::absolute(folder != nullptr && *folder != '\0' ? folder : "apps");
 }
 
-// Serves a reader of the named pipe, if one has opened it. A program may open it again, and gets the text
-// again.
-void serve(const Start& start) {
-    const int fifo = open(start.fifo.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fifo < 0)
-        return;  // there is no reader
-    [[maybe_unused]] const ssize_t written = write(fifo, start.fifo_text.data(), start.fifo_text.size());
-    close(fifo);
-}
+// Serves each reader of a named pipe with the same text. One that has been served and has not closed the pipe
+// yet cannot be told from the next one, which waits for a writer: so the system is asked for the closing.
+// (Where it does not tell, a reader that sleeps for long enough between two reads gets the text twice.)
+class Pipe {
+public:
+    Pipe(const std::string& path, const std::string& text) : path_(path), text_(text) {
+#ifdef __linux__
+        closings_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        inotify_add_watch(closings_, path.c_str(), IN_CLOSE_NOWRITE);
+#endif
+    }
+    Pipe(const Pipe&) = delete;
+    ~Pipe() {
+        if (closings_ >= 0)
+            close(closings_);
+    }
 
-Ended wait_for(pid_t pid, const Start& start) {
+    void serve() {
+        if (is_read_ && !has_closed())
+            return;
+        const int fifo = open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        is_read_ = fifo >= 0;  // else nobody has opened it
+        if (!is_read_)
+            return;
+        [[maybe_unused]] const ssize_t written = write(fifo, text_.data(), text_.size());
+        close(fifo);
+    }
+
+private:
+    bool has_closed() const {
+        char event[512];
+        return closings_ < 0 || read(closings_, event, sizeof event) > 0;
+    }
+
+    const std::string path_, text_;
+    int closings_ = -1;
+    bool is_read_ = false;
+};
+
+Ended wait_for(pid_t pid, const Start& start, std::optional<Pipe>& pipe) {
     Ended ended;
     const auto begin = std::chrono::steady_clock::now();
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
-        if (!start.fifo.empty())
-            serve(start);
+        if (pipe)
+            pipe->serve();
         if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > start.seconds) {
             ended.in_time = false;
             kill(pid, SIGKILL);
@@ -63,6 +96,9 @@ Ended run(const Start& start) {
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
 
+    std::optional<Pipe> pipe;
+    if (!start.fifo.empty())
+        pipe.emplace(start.fifo, start.fifo_text);
     const std::string out = start.scratch + "/out", err = start.scratch + "/err";
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -76,7 +112,7 @@ Ended run(const Start& start) {
     posix_spawn_file_actions_destroy(&files);
     autograd::check(error == 0, file, " cannot be started");
 
-    Ended ended = wait_for(pid, start);
+    Ended ended = wait_for(pid, start, pipe);
     ended.err = tests::content(err);
     if (start.output.empty())
         ended.out = tests::content(out);
