@@ -1,6 +1,6 @@
-// The tests' main. It adds one thing to Catch2's own: it records each finished test case in the file that
-// PLAINGRAD_COUNTS names, so that tests/tools/run_tests.sh can sum over several binaries, and knows how far
-// a binary came that has crashed.
+// The tests' main. It adds to Catch2's own: it records each finished test case in the file that PLAINGRAD_COUNTS
+// names, so that tests/tools/run_tests.sh can sum over several binaries, and knows how far a binary came that
+// has crashed. A test case that came to its end without an assertion has failed, as it can say nothing.
 #define CATCH_CONFIG_RUNNER  // version 2: the implementation is compiled here, and only here
 #include "tests/catch.h"
 //
@@ -48,10 +48,18 @@ struct Counter : Listener {
             note("failed", name);
         else if (skipped)
             note("skipped", name);
+        else if (stats.totals.assertions.total() == 0)
+            fail(name);
         else if (counts.passed > 0)
             note("passed", name);
     }
     void testRunEnded(const Catch::TestRunStats&) override { note("end", ""); }
+
+private:
+    static void fail(const char* name) {
+        std::printf("no assertion in '%s'\n", name);
+        note("failed", name);
+    }
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 // 0.23.3.
 #include "models/text/unicode.h"
 
-#include <set>
+#include <vector>
 
 #include "nn/utf8.h"
 #include "tests/catch.h"
@@ -69,12 +69,15 @@ TEST_CASE("the classes of all code points are those that BERT's tokenizer asks f
 }
 
 TEST_CASE("white space is Unicode's list", "[text][unicode]") {
-    const std::set<char32_t> spaces = {9,      10,     11,     12,     13,     0x20,   0x85,   0xa0,   0x1680,
-                                       0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008,
-                                       0x2009, 0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000};
+    const std::vector<uint32_t> spaces = {9,      10,     11,     12,     13,     0x20,   0x85,
+                                          0xa0,   0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004,
+                                          0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028,
+                                          0x2029, 0x202f, 0x205f, 0x3000};
+    std::vector<uint32_t> found;
     for (char32_t c = 0; c < kEnd; ++c)
-        if (is_space(c) != spaces.contains(c))
-            FAIL_CHECK("U+" << std::hex << static_cast<uint32_t>(c));
+        if (is_space(c))
+            found.push_back(c);
+    CHECK(found == spaces);
 }
 
 TEST_CASE("every upper-case letter has its lower case", "[text][unicode]") {
