@@ -1,6 +1,7 @@
-// The tests' main. It adds to Catch2's own: it records each finished test case in the file that PLAINGRAD_COUNTS
-// names, so that tests/tools/run_tests.sh can sum over several binaries, and knows how far a binary came that
-// has crashed. A test case that came to its end without an assertion has failed, as it can say nothing.
+// The tests' main. It adds to Catch2's own: it records each finished test case in the file that
+// PLAINGRAD_COUNTS names, so that tests/tools/run_tests.sh can sum over several binaries, and knows how far a
+// binary came that has crashed. A test case that came to its end without an assertion has failed, as it can
+// say nothing.
 #define CATCH_CONFIG_RUNNER  // version 2: the implementation is compiled here, and only here
 #include "tests/catch.h"
 //
