@@ -161,7 +161,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned seed) {
-    Dice dice(seed);
+    Dice dice(plaingrad::autograd::Rng{seed});
     const auto inner = [&](const std::string& bytes) {
         std::string room = bytes;
         room.resize(bytes.size() + 64);

@@ -6,28 +6,12 @@
 #include <functional>
 #include <string>
 
-#include "autograd/random.h"
+#include "tests/dice.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace plaingrad::fuzz {
 
-// Random numbers in turn.
-class Dice {
-public:
-    explicit Dice(uint64_t seed) : rng_(seed) {}
-    std::size_t below(std::size_t n) {
-        return static_cast<std::size_t>(rng_.below(i_++, static_cast<int64_t>(n)));
-    }
-    bool one_in(std::size_t n) { return below(n) == 0; }
-    template <class List>
-    auto& one_of(List& list) {
-        return list[below(list.size())];
-    }
-
-private:
-    autograd::Rng rng_;
-    uint64_t i_ = 0;
-};
+using tests::Dice;
 
 // Changes some bytes: the fuzzer's own mutations, or `mutate_bytes`.
 using MutateBytes = std::function<std::string(const std::string& bytes)>;

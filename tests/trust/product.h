@@ -9,13 +9,14 @@
 
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
-#include "tests/trust/dice.h"
+#include "tests/dice.h"
 
 namespace plaingrad::trust {
 
 using autograd::Precision;
 using autograd::Real;
 using autograd::kernels::Unary;
+using tests::Dice;
 
 enum class Values { plain, wide, special };  // wide: of all sizes; special: some NaN, infinite, subnormal
 

@@ -7,13 +7,14 @@
 
 #include "autograd/ops.h"
 #include "nn/module.h"
-#include "tests/trust/dice.h"
+#include "tests/dice.h"
 
 namespace plaingrad::trust {
 
 using autograd::Real;
 using autograd::Shape;
 using autograd::Tensor;
+using tests::Dice;
 
 struct Case {
     explicit Case(std::string name_ = "", bool may_be_zero_ = false)

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "models/classifier.h"
-#include "tests/trust/dice.h"
+#include "tests/dice.h"
 
 namespace plaingrad::trust {
+
+using tests::Dice;
 
 // Each can be built: what check_config refuses is drawn again.
 models::StackConfig draw_stack(Dice& dice);

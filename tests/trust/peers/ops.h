@@ -8,7 +8,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/ops.h"
-#include "tests/trust/dice.h"
+#include "tests/dice.h"
 
 namespace plaingrad::trust {
 
@@ -17,6 +17,7 @@ using autograd::Real;
 using autograd::Shape;
 using autograd::Tensor;
 using autograd::Tokens;
+using tests::Dice;
 
 // One call. In the file are its words, "softmax dim=-1", its tensors, and what it returns.
 class OpCase {

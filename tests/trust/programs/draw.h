@@ -10,7 +10,7 @@
 #include "autograd/base/precision.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
-#include "tests/trust/dice.h"
+#include "tests/dice.h"
 #include "tests/trust/programs/program.h"
 
 namespace plaingrad::trust {
@@ -18,6 +18,7 @@ namespace plaingrad::trust {
 using autograd::Precision;
 using autograd::Rng;
 using autograd::Tokens;
+using tests::Dice;
 
 // What is known of an op besides its call.
 struct Traits {

@@ -2,12 +2,13 @@
 // can be made again.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
-#include <vector>
+#include <iterator>
 
 #include "autograd/random.h"
 
-namespace plaingrad::trust {
+namespace plaingrad::tests {
 
 class Dice {
 public:
@@ -20,9 +21,9 @@ public:
     T one_of(std::initializer_list<T> list) {
         return list.begin()[below(static_cast<int64_t>(list.size()))];
     }
-    template <class T>
-    T one_of(const std::vector<T>& list) {
-        return list[static_cast<std::size_t>(below(static_cast<int64_t>(list.size())))];
+    template <class List>
+    auto& one_of(List& list) {
+        return list[static_cast<std::size_t>(below(std::ssize(list)))];
     }
     // A generator of its own, which no later choice shares.
     autograd::Rng fork() { return rng_.fork("fork").fork(drawn_++); }
@@ -32,4 +33,4 @@ private:
     uint64_t drawn_ = 0;
 };
 
-}  // namespace plaingrad::trust
+}  // namespace plaingrad::tests
