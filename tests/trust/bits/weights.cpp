@@ -6,7 +6,7 @@
 //     weights few               one of each family, where computing takes long
 //     weights wide              three models that are wide enough for threads to share their work
 //     weights batches N SEED    N random batches: whether each sentence's logits are those that it has alone
-//     weights busy              how much longer 8 threads take than 2 while two others keep the processors
+//     weights busy              how much longer 8 threads take than 1 while two others keep the processors
 //
 // CALLER=up|down|zero|flush: trains in a thread whose floating-point control register is set so.
 #include <atomic>
@@ -141,8 +141,8 @@ double seconds_at(int threads) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// A thread that spins until the others are done keeps the others from their processor: that takes many times
-// as long.
+// A thread that spins until the others are done keeps the others from their processor: eight of these take some
+// sixty times as long as one thread, which has nobody to wait for. (And two some twenty times.)
 void print_busy() {
     std::atomic<bool> stop = false;
     std::vector<std::thread> others;
@@ -151,11 +151,11 @@ void print_busy() {
             while (!stop) {
             }
         });
-    const double two = seconds_at(2), eight = seconds_at(8);
+    const double one = seconds_at(1), eight = seconds_at(8);
     stop = true;
     for (std::thread& other : others)
         other.join();
-    std::printf("busy %.3f: %.2f s with 2 threads, %.2f s with 8\n", eight / two, two, eight);
+    std::printf("busy %.3f: %.2f s with 1 thread, %.2f s with 8\n", eight / one, one, eight);
 }
 
 }  // namespace
