@@ -141,8 +141,8 @@ double seconds_at(int threads) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// A thread that spins until the others are done keeps the others from their processor: eight of these take some
-// sixty times as long as one thread, which has nobody to wait for. (And two some twenty times.)
+// A thread that spins until the others are done keeps the others from their processor: eight of these take
+// some sixty times as long as one thread, which has nobody to wait for. (And two some twenty times.)
 void print_busy() {
     std::atomic<bool> stop = false;
     std::vector<std::thread> others;
