@@ -272,15 +272,20 @@ void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::
     out << "<details><summary>" << sum_of(rows) << "</summary>\n\n"
         << "| figure | asked | measured | peers |\n|---|---:|---:|---|\n";
     std::set<std::string> missing;
-    for (const Row& row : rows)
-        if (!row.is_measured)
+    std::string group;
+    for (const Row& row : rows) {
+        if (!row.is_measured) {
             missing.insert(instrument_of(row.asked));
-        else
-            out << "| " << row.asked.what << " | " << row.limit << " | " << row.value
-                << (row.is_good      ? ""
-                    : row.is_skipped ? " (skipped)"
-                                     : " ✗")
-                << " | " << row.asked.peers << " |\n";
+            continue;
+        }
+        if (const std::string mine = instrument_of(row.asked); mine != group)
+            out << "| **" << (group = mine) << "** | | | |\n";
+        out << "| " << row.asked.what << " | " << row.limit << " | " << row.value
+            << (row.is_good      ? ""
+                : row.is_skipped ? " (skipped)"
+                                 : " ✗")
+            << " | " << row.asked.peers << " |\n";
+    }
     std::map<std::string, std::string> instruments;  // of each circumstances, in which they were run
     for (const Result& r : results)
         instruments[circumstances(r)] += (instruments[circumstances(r)].empty() ? "" : ", ") + r.instrument;

@@ -83,7 +83,8 @@ TEST_CASE("trust: both forms of the table", "[trust]") {
     CHECK(contains(text, "\n2 of 3 figures are as asked\n"));
     const std::string markdown = printed(print_markdown, kAsked, kResults, Scale::full);
     CHECK(contains(markdown, "<summary>2 of 3 figures are as asked</summary>"));
-    CHECK(contains(markdown, "| products | at least 1,000 | 100 ✗ | Netlib 27,783 |\n"));
+    CHECK(contains(markdown,
+                   "|\n| **matmul** | | | |\n| products | at least 1,000 | 100 ✗ | Netlib 27,783 |\n"));
     CHECK(contains(markdown, "| exp, ulp | at most 2 | 1.25 | JAX 1.5 |\n"));
     CHECK(contains(markdown, "\n- 2026-11-24, g++ 12, Zen 5, seed 7: matmul\n"));
 }
