@@ -219,7 +219,7 @@ TEST_CASE("fill says what is wrong, in one line", "[apps][fill]") {
 
 TEST_CASE("fill and classify answer what is typed", "[apps][fill][prompt]") {
     if (!Terminal::possible())
-        return;
+        SKIP("an emulator would have to be started in the terminal");
     const Folder masked, classifier;
     write_bert<models::MaskedLanguageModel>(masked);
     write_bert<models::Classifier>(classifier);

@@ -93,10 +93,8 @@ std::string boxes(Browser& browser, int width) {
 }  // namespace
 
 TEST_CASE("page: in a browser, at three widths, light and dark", "[apps][page][browser]") {
-    if (chromium().empty()) {
-        WARN("skipped: there is no Chromium");
-        return;
-    }
+    if (chromium().empty())
+        SKIP("there is no Chromium");
     const Folder folder;
     const std::string page =
         page_in(folder, kit::html_page("a run", {{"", log_text(), lines_of("a b -> b a", "b")}}));
@@ -132,10 +130,8 @@ TEST_CASE("page: in a browser, at three widths, light and dark", "[apps][page][b
 }
 
 TEST_CASE("page: what one moves and points at changes what is drawn", "[apps][page][browser]") {
-    if (chromium().empty()) {
-        WARN("skipped: there is no Chromium");
-        return;
-    }
+    if (chromium().empty())
+        SKIP("there is no Chromium");
     const Folder folder;
     const std::string page =
         page_in(folder, kit::html_page("a run", {{"", log_text(), lines_of("a b -> b a", "b")}}));
@@ -193,10 +189,8 @@ TEST_CASE("page: what one moves and points at changes what is drawn", "[apps][pa
 }
 
 TEST_CASE("page: the boxes of twelve elements are where they were", "[apps][page][browser]") {
-    if (chromium().empty()) {
-        WARN("skipped: there is no Chromium");
-        return;
-    }
+    if (chromium().empty())
+        SKIP("there is no Chromium");
     const Folder folder;
     const std::string page =
         page_in(folder, kit::html_page("a run", {{"", log_text(), lines_of("a b -> b a", "b")}}));
@@ -232,7 +226,7 @@ TEST_CASE("page: texts of users are shown, and not run", "[apps][page][browser]"
     CHECK(html.find("</script>", data) ==
           html.rfind("</script>", html.rfind("<script>")));  // the data's own end
     if (chromium().empty())
-        return;
+        SKIP("there is no Chromium");
     const Folder folder;
     Browser browser;
     browser.open(page_in(folder, html), 768);
@@ -249,7 +243,7 @@ TEST_CASE("page: texts of users are shown, and not run", "[apps][page][browser]"
 TEST_CASE("page: a run without a log, with a cut recording, or without anything shows what there is",
           "[apps][page][browser]") {
     if (chromium().empty())
-        return;
+        SKIP("there is no Chromium");
     const Folder folder;
     Browser browser;
     const std::string lines = lines_of("a", "b");
@@ -275,7 +269,7 @@ TEST_CASE("page: a run without a log, with a cut recording, or without anything 
 TEST_CASE("page: two runs are laid over each other, with what differs in their settings",
           "[apps][page][browser]") {
     if (chromium().empty())
-        return;
+        SKIP("there is no Chromium");
     const Folder folder;
     Browser browser;
     std::string other = lines_of("a", "b");
@@ -311,7 +305,7 @@ TEST_CASE(
     CHECK(recorder.lines().size() < 1'800'000);
     CHECK(page.size() < 2'000'000);
     if (chromium().empty())
-        return;
+        SKIP("there is no Chromium");
     const Folder folder;
     Browser browser;
     browser.open(page_in(folder, page), 360);
@@ -332,7 +326,7 @@ TEST_CASE("page: masks show padding and the future, heads only the text", "[apps
     CHECK(subject.looks[0].source == kit::Labels{"a", "b", "c", "d", "e", "<eos>"});
     CHECK(subject.looks[1].source == kit::Labels{"a", "b", "c", "<eos>", "<pad>", "<pad>"});
     if (chromium().empty())
-        return;
+        SKIP("there is no Chromium");
     kit::Recorder recorder(subject, 1);
     recorder.after_step(0);
     const Folder folder;

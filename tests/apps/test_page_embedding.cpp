@@ -9,10 +9,8 @@ using namespace tests;      // NOLINT
 
 TEST_CASE("principal components: those of a covariance whose eigenvectors are known",
           "[apps][page][browser]") {
-    if (chromium().empty()) {
-        WARN("skipped: there is no Chromium");
-        return;
-    }
+    if (chromium().empty())
+        SKIP("there is no Chromium");
     const Folder folder;
     put(folder / "page.html", kit::html_page("empty", {{"", "", ""}}));
     Browser browser;

@@ -39,7 +39,7 @@ double number_after(const std::string& text, const std::string& mark) {
 
 TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt]") {
     if (!Terminal::possible())
-        return;
+        SKIP("an emulator would have to be started in the terminal");
     Talk t("toy_translate", {});
     const tcflag_t modes = t.modes();
     CHECK(answer(t, "thank you") == "merci\n");
@@ -67,7 +67,7 @@ TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt
 
 TEST_CASE("prompt: a line that is wider than the terminal is shown around the cursor", "[apps][prompt]") {
     if (!Terminal::possible())
-        return;
+        SKIP("an emulator would have to be started in the terminal");
     Talk t("toy_translate", {});
     t.resize({.rows = 24, .columns = 20});
     const std::string line = "see you soon see you soon see you soon";
@@ -91,7 +91,7 @@ TEST_CASE("prompt: a line that is wider than the terminal is shown around the cu
 
 TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][prompt]") {
     if (!Terminal::possible())
-        return;
+        SKIP("an emulator would have to be started in the terminal");
     Talk t("toy_translate", {});
     CHECK(contains(t.said(), "knows 10 words"));
     CHECK(contains(answer(t, ":beam"), "first type a sentence"));
@@ -135,7 +135,7 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
 
 TEST_CASE("prompt: classify and char_lm", "[apps][prompt]") {
     if (!Terminal::possible())
-        return;
+        SKIP("an emulator would have to be started in the terminal");
     const Folder folder;
     const std::string data =
         folder.write("moods.tsv", "good\tlovely day\ngood\tlovely\nbad\tawful day\nbad\tawful\n");
@@ -179,7 +179,7 @@ TEST_CASE("prompt: classify and char_lm", "[apps][prompt]") {
 
 TEST_CASE("prompt: translate run", "[apps][prompt]") {
     if (!Terminal::possible())
-        return;
+        SKIP("an emulator would have to be started in the terminal");
     const Files f;
     REQUIRE(translate(f.train({"--lower-case", "--steps", "30", "--save", f.run})).status == 0);
     Talk t("translate", {"run", f.run});
@@ -198,7 +198,7 @@ TEST_CASE("prompt: translate run", "[apps][prompt]") {
 
 TEST_CASE("prompt: generate, with a model whose words nobody lists", "[apps][prompt][generate]") {
     if (!Terminal::possible())
-        return;
+        SKIP("an emulator would have to be started in the terminal");
     const Folder folder;
     write_folder(folder);
     Talk t("generate", {folder.path, "--tokens", "9", "--stop", "x"}, ":help lists commands");

@@ -287,7 +287,7 @@ TEST_CASE("special values", "[math]") {
 
 TEST_CASE("exp overflows and underflows at the right place and never decreases there", "[math]") {
     if (kRealIsDouble)
-        return;  // the C library's
+        SKIP("it is the C library's");
     for_each_isa([&] {
         const Real last_finite = Real(0x1.62e42ep6), first_infinite = Real(0x1.62e43p6);
         REQUIRE(std::isfinite(compute(Unary::exp, last_finite)));
