@@ -107,6 +107,21 @@ TEST_CASE("beam: each sentence of a batch can have its own limit", "[models][dec
     CHECK(contains(error_of([&] { beam_search(stepper, {.max_tokens_of = {0}}); }), "at least 1: got 0"));
 }
 
+TEST_CASE("beam: a sentence that scores best only at its full length is waited for", "[models][decoding]") {
+    // "" ends with 0.5, or 4 begins with 0.4 and is followed by eighteen more, and certain ones. With alpha 1
+    // its logarithm is divided by 25/6 in the end; after the next token, by 7/6, it would still lose.
+    const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {
+        if (read.empty())
+            return {0, 0, 0.5, 0, 0.4, 0.1};
+        return read.size() < 19 ? std::vector<double>{0, 0, 0, 0, 1, 0}
+                                : std::vector<double>{0, 0, 1, 0, 0, 0};
+    };
+    HandMade stepper(1, p);
+    const Hypothesis best = beam_search(stepper, {.beam = 2, .alpha = 1, .max_tokens = 30}).at(0).at(0);
+    CHECK(best.ids == Ids(19, 4));
+    CHECK(best.score == Approx(std::log(0.4) / (25 / 6.0)).epsilon(1e-6));
+}
+
 TEST_CASE("beam: a nearly certain sentence is finished", "[models][decoding]") {
     // 4 4 4 4 <eos> is all but certain. Everything else ends at once.
     const Probabilities p = [](int32_t, const Ids& read) -> std::vector<double> {

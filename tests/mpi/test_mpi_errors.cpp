@@ -72,6 +72,11 @@ TEST_CASE("mpirun: what is wrong in all processes", "[mpi]") {
                    "missing.txt: ");
         check_says(mpi, 3, command_of(mpi.apps, "reverse_task", {"--resume", run}), 1,
                    "there is no run in this folder");
+        // A limit of 3 GiB for each process is not shared.
+        check_says(mpi, 2,
+                   joined({"sh", "-c", "ulimit -v 3145728 && exec \"$@\"", "sh"},
+                          command_of(mpi.apps, "reverse_task", {"--d-model", "4096", "--layers", "20"})),
+                   1, ", but only 3,072 MiB are available to each of 2 processes here; ");
         CHECK_FALSE(std::filesystem::exists(run));
         // More processes than parts, in a run that has begun; then a new run in its folder.
         REQUIRE(

@@ -2,6 +2,7 @@
 #include "nn/optim.h"
 
 #include <limits>
+#include <memory>
 
 #include "nn/linear.h"
 #include "tests/autograd/values.h"
@@ -210,6 +211,31 @@ TEST_CASE("optimizers: a rate or scale that would destroy the weights is refused
         CHECK(optimizer->steps() == 0);
     }
     CHECK(same_bits(w.tensor, Tensor::full({2}, 1)));
+}
+
+TEST_CASE("optimizers: a scale multiplies the gradients, and not what decays the weights", "[nn][optim]") {
+    const auto trained = [](const auto& make, double of_gradients, double scale) {
+        const NamedParameter w = parameter("w", random({37}, 1, 0.5, 1.5));
+        const std::unique_ptr<Optimizer> optimizer = make(w);
+        for (uint64_t t = 0; t < 3; ++t) {
+            set_gradient(w, random({37}, 10 + t, -1, 1.2) * static_cast<Real>(of_gradients));
+            optimizer->step(0.1, scale);
+        }
+        return w.tensor;
+    };
+    // To halve is exact, so the bits must be the same.
+    const auto check = [&](const auto& make) {
+        CHECK(same_bits(trained(make, 1, 0.5), trained(make, 0.5, 1)));
+        CHECK_FALSE(same_bits(trained(make, 1, 0.5), trained(make, 1, 1)));
+    };
+    for (const bool decoupled : {false, true})
+        check([&](const NamedParameter& w) {
+            return std::make_unique<Adam>(std::vector{w},
+                                          AdamOptions{.weight_decay = 0.3, .decoupled = decoupled});
+        });
+    check([](const NamedParameter& w) {
+        return std::make_unique<Sgd>(std::vector{w}, SgdOptions{.momentum = 0.9, .weight_decay = 0.3});
+    });
 }
 
 TEST_CASE("Adam: each parameter's own step count corrects its means, as in PyTorch", "[nn][optim]") {

@@ -376,6 +376,14 @@ TEST_CASE("hugging face config: classes", "[models][hugging_face]") {
     const Config c = read(classifier({{"id2label", R"({"1":"good","0":"bad","2":"n\u00e9"})"}}));
     CHECK(c.head == Head::classifier);
     CHECK(c.labels == std::vector<std::string>{"bad", "good", "né"});
+    // In the order of numbers: as words, "10" would come before "2".
+    std::string by_number;
+    std::vector<std::string> labels;
+    for (int i = 0; i < 12; ++i) {
+        labels.push_back("class " + std::to_string(i));
+        by_number = "\"" + std::to_string(i) + "\":\"" + labels.back() + (i > 0 ? "\"," : "\"") + by_number;
+    }
+    CHECK(read(classifier({{"id2label", "{" + by_number + "}"}})).labels == labels);
     CHECK(c.classifier_dropout == Real(0.1));  // hidden_dropout_prob's
     CHECK(read(classifier({{"classifier_dropout", "0.25"}})).classifier_dropout == Real(0.25));
     CHECK(read(classifier({{"id2label", "null"}})).labels == std::vector<std::string>{"LABEL_0", "LABEL_1"});
