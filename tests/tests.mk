@@ -196,7 +196,7 @@ FUZZ_OBJ := $(patsubst %.cpp,$(OBJ)/%.o,$(filter-out tests/fuzz/test_%,$(wildcar
 $(OUT)/fuzz: $(FUZZ_OBJ) $(PARTS) $(KIT) $(LIB)
 	$(call say,ld )
 	$(Q)$(CXX) $(FLAGS) $(LDFLAGS) -fsanitize=fuzzer $(FUZZ_OBJ) $(PARTS) $(KIT) $(LIB) $(LIBS) -o $@
--include $(OBJ)/tests/fuzz/main.d
+-include $(FUZZ_OBJ:.o=.d)
 .PHONY: fuzz fuzz-keep fuzzer
 fuzz: fuzzer  ## what reads files, texts and command lines, on mutated ones, with clang: SECONDS=10 for each, TARGET=one of them
 	@sh tests/tools/fuzz.sh '$(FUZZ)' '$(BUILD)/fuzz/corpus' -1 '$(or $(SECONDS),10)' 0 $(TARGET)
