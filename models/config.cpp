@@ -61,23 +61,22 @@ static double attention_numbers(const BlockConfig& c) {
 }
 
 // rows: of the embedding. A feed-forward has two matrices of d · d_ff numbers, or three.
-static double least_parameters(const BlockConfig& c, int64_t rows, int64_t max_length, double layers) {
+static double least_parameters(const BlockConfig& c, double rows, int64_t max_length, double layers) {
     const auto d = static_cast<double>(c.d_model), d_ff = static_cast<double>(c.d_ff);
     const double positions = c.positions == nn::Positions::learned ? static_cast<double>(max_length) : 0;
-    return (static_cast<double>(rows) + positions) * d +
-           layers * (attention_numbers(c) + (c.gated ? 3 : 2) * d * d_ff);
+    return (rows + positions) * d + layers * (attention_numbers(c) + (c.gated ? 3 : 2) * d * d_ff);
 }
 
 double least_parameters(const StackConfig& c) {
-    return least_parameters(c.block, c.vocabulary + c.token_types, c.max_length,
-                            static_cast<double>(c.n_layers));
+    const double rows = static_cast<double>(c.vocabulary) + static_cast<double>(c.token_types);
+    return least_parameters(c.block, rows, c.max_length, static_cast<double>(c.n_layers));
 }
 
 // The decoder's layers have a second attention.
 double least_parameters(const TransformerConfig& c) {
     const auto decoder = static_cast<double>(c.n_decoder_layers);
-    return least_parameters(c.block, std::max(c.src_vocabulary, c.tgt_vocabulary), c.max_length,
-                            static_cast<double>(c.n_encoder_layers) + decoder) +
+    const auto rows = static_cast<double>(std::max(c.src_vocabulary, c.tgt_vocabulary));
+    return least_parameters(c.block, rows, c.max_length, static_cast<double>(c.n_encoder_layers) + decoder) +
            decoder * attention_numbers(c.block);
 }
 

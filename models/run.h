@@ -65,7 +65,8 @@ public:
     int64_t finish();
 
     // For a program with a loop of its own (see apps/reverse_task.cpp), instead of train(): steps from
-    // begin() to last(), as long as after_step() returns true; then stop(), which returns what train() does.
+    // begin() to last(), as long as after_step() returns true; then stop(), which lets go of the watch and of
+    // what it captured, and returns what train() does.
     // patience: as in TrainingOptions.
     int64_t begin(int64_t steps, nn::Watch watch = {}, int64_t patience = 0);
     int64_t last() const { return last_; }

@@ -241,6 +241,10 @@ TEST_CASE("config: the parameter count of every possible stack", "[models][confi
         CHECK(least_parameters(c) == static_cast<double>(matrices));
         CHECK(least_parameters(classifier) == static_cast<double>(matrices + 4 * 3));
     }
+    // As a file may claim: a sum beyond what an integer holds.
+    constexpr double most = 9223372036854775807.0;
+    const StackConfig vast = {.vocabulary = 7, .token_types = INT64_MAX, .block = {.d_model = 4}};
+    CHECK(least_parameters(vast) >= 4 * most);
 }
 
 // ---- The visit of the fields.

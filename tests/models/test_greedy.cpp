@@ -62,6 +62,7 @@ TEST_CASE("greedy: a sentence that is cut says so, <eos> counted in the length",
     REQUIRE(none.size() == 2);
     CHECK((none[0].ids.empty() && !none[0].finished));
     CHECK(unused.batches.empty());
+    CHECK(contains(error_of([&] { greedy(unused, -1); }), "max_tokens must not be negative: got -1"));
 }
 
 TEST_CASE("greedy: a sentence may be empty, and an empty batch gives no result", "[models][decoding]") {

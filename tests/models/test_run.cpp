@@ -165,6 +165,18 @@ TEST_CASE("run: a step with a loss that is not a number is not saved", "[models]
     static_assert(!std::is_move_constructible_v<Run>);  // its watch points to it
 }
 
+TEST_CASE("run: once it is over, it holds nothing of what its watch captured", "[models][run]") {
+    const LanguageModel model(small_stack("gpt2"), Rng(1));
+    Settings none;
+    const RunFolder nowhere("p", {}, none);
+    Run learning(nowhere, run_model(model));
+    auto captured = std::make_shared<int>(0);
+    learning.begin(10, {.on_step = [captured](const nn::StepReport&) {}});
+    CHECK(captured.use_count() == 2);
+    CHECK_FALSE(learning.stop());
+    CHECK(captured.use_count() == 1);
+}
+
 TEST_CASE("run: the seconds of a step are those since the run began", "[models][run]") {
     using Clock = std::chrono::steady_clock;
     const LanguageModel model(small_stack("gpt2"), Rng(1));
