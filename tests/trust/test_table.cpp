@@ -186,6 +186,33 @@ TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { results("instrument a\nskipped a.b\n"); }), "results.txt:2: expected how"));
 }
 
+TEST_CASE("trust: what is measured again takes the place of what it was, and of nothing else", "[trust]") {
+    const tests::Folder folder;
+    folder.write("print_table", "#!/bin/sh\n[ $# -gt 1 ] || echo drawn\n");
+    folder.write("drawn", "#!/bin/sh\necho words\necho figure drawn.$TRUST_PART 1\n");
+    for (const char* program : {"print_table", "drawn"})
+        std::filesystem::permissions(folder / program, std::filesystem::perms::owner_all);
+    const auto blocks_after = [&](const std::string& measured) {
+        const std::string command = "sh tests/trust/trust.sh " + folder.path + " " + (folder / "results") +
+                                    " long 1 g++ " + measured + " > " + (folder / "said");
+        REQUIRE(std::system(command.c_str()) == 0);
+        std::istringstream lines(tests::content(folder / "results"));
+        std::string blocks;
+        for (std::string word, name; lines >> word;)
+            if (word == "instrument" && lines >> name)
+                blocks += (blocks.empty() ? "" : " ") + name;
+        return blocks;
+    };
+    CHECK(blocks_after("drawn.a drawn.b.1of2 drawn.b.2of2") == "drawn.a drawn.b.1of2 drawn.b.2of2");
+    CHECK(blocks_after("drawn.b.1of2 other.a") == "drawn.a drawn.b.2of2 drawn.b.1of2");
+    CHECK(blocks_after("drawn.b.1of3") == "drawn.a drawn.b.1of3");  // halves and thirds would be added up
+    CHECK(blocks_after("drawn.b.2of3 drawn.b2.1of2") == "drawn.a drawn.b.1of3 drawn.b.2of3 drawn.b2.1of2");
+    CHECK(blocks_after("drawn.b") == "drawn.a drawn.b2.1of2 drawn.b");
+    CHECK(blocks_after("drawn") == "drawn");
+    CHECK(blocks_after("drawn.a") == "drawn.a");
+    CHECK(contains(tests::content(folder / "results"), "seed 1\nfigure drawn.a 1\nended "));
+}
+
 TEST_CASE("trust: README.md shows the table of the long figures that are kept", "[trust]") {
     std::ifstream figures("tests/trust/figures.txt"), kept("tests/trust/long.txt");
     REQUIRE(figures.is_open());

@@ -4,8 +4,8 @@
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`.
 # NAME.PART is a part of one that has parts (crashes, functions, fuzz, tools), which finds its name in TRUST_PART: what
-# takes hours can be measured on several days. In the file <results>, a block takes the place of its last one, of that of
-# its parts, and of the whole that it is a part of; the others stay.
+# takes hours can be measured on several days. In the file <results>, a block takes the place of its last one, of its
+# parts, of the whole that it is a part of, and of shares of another size; the others stay.
 # exit status: 0 if every figure is as asked
 set -u
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
@@ -33,8 +33,15 @@ for block; do
     fi
     { "$@" 2>&1 && echo "ended $(($(date +%s) - begin))"; } | tee "$log"
     {
-        awk -v block="$block." '$1 == "instrument" { other = $2 "."
-            skip = index(block, other) == 1 || index(other, block) == 1 } !skip' "$results"
+        awk -v block="$block" '
+            # Of a share like NAME.1of8, all but its number: the other eighths stay, fourths would be counted twice.
+            function kind(name) { sub(/[.][0-9]+of/, ".of", name); return name }
+            function whole(name) { sub(/[.][0-9]+of[0-9]+$/, "", name); return name }
+            $1 == "instrument" {
+                skip = index(block ".", $2 ".") == 1 || index($2 ".", block ".") == 1 ||
+                    whole($2) == whole(block) && kind($2) != kind(block)
+            }
+            !skip' "$results"
         echo "instrument $block"
         echo "date $(date -u +%Y-%m-%d)"
         echo "compiler $compiler"
