@@ -15,6 +15,8 @@ inline void check_lost_output(const std::string& program, const Words& arguments
     INFO(program << " " << full.err);
     CHECK(full.status == 1);
     CHECK(full.err.ends_with(program + ": " + error));
+    // Where nothing can be said about an error, its status still is.
+    CHECK(run(program, {"--nonsense"}, {.out = "/dev/full", .err = "/dev/full"}).status == 2);
     const Result head = run(program, arguments, {.input = input, .no_reader = true});
     INFO(head.err);
     CHECK(head.status == 128 + SIGPIPE);

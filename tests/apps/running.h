@@ -63,6 +63,7 @@ struct With {
     std::string input = "";               // on standard input
     Words env = {};                       // NAME=value
     std::string out = "";                 // the file that is standard output, e.g. /dev/full
+    std::string err = "";                 // the same for what it says of errors
     bool no_reader = false;               // standard output is a pipe without a reader
     std::string folder = "";              // where it runs, if not here
     std::string called = "";              // argv[0]; default: ./apps/NAME
@@ -91,6 +92,7 @@ public:
         posix_spawn_file_actions_init(&files);
         const std::string in = folder_.write("in", with.input);
         const std::string out = with.out.empty() ? folder_.write("out", "") : with.out;
+        const std::string err = with.err.empty() ? folder_.write("err", "") : with.err;
         posix_spawn_file_actions_addopen(&files, 0, in.c_str(), O_RDONLY, 0);
         int ends[2] = {-1, -1};
         if (with.no_reader) {
@@ -102,7 +104,7 @@ public:
         } else {
             posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY, 0);
         }
-        posix_spawn_file_actions_addopen(&files, 2, folder_.write("err", "").c_str(), O_WRONLY, 0);
+        posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY, 0);
         if (!with.folder.empty())
             posix_spawn_file_actions_addchdir_np(&files, with.folder.c_str());
         posix_spawnattr_t attributes;  // what signals do is inherited, but the tests' ways are not a user's

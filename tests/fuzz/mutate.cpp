@@ -156,7 +156,7 @@ constexpr std::size_t kMostData = 1 << 14;
 // need, up to kMostData.
 std::size_t lay_out(Json& header) {
     std::size_t at = 0;
-    for (std::size_t i = 0; i < header.items.size(); ++i) {
+    for (std::size_t i = 0; i < header.keys.size(); ++i) {  // none, if it is no object
         Json& entry = header.items[i];
         Json* const offsets = entry.find("data_offsets");
         const Json *const shape = entry.find("shape"), *const dtype = entry.find("dtype");

@@ -380,17 +380,20 @@ TEST_CASE("data parallel: what the busiest process sends is known before", "[nn]
     CHECK(DataParallel(adam, alone(), 4).load().bytes == 0);
 }
 
-TEST_CASE("data parallel: of a single number, one process sends its sum, and the other the weight",
+TEST_CASE("data parallel: of one number, a process sends its sum, the other the weight; of two, both do both",
           "[nn][team]") {
-    std::vector<Load> said(2);
-    run_team(2, [&](ThreadTeam& team) {
-        Parameter x(Tensor::from({1}, {1}));
-        Adam adam({{"x", x}});
-        said[static_cast<std::size_t>(team.rank())] = DataParallel(adam, team, 2).load();
-    });
-    for (const Load& load : said) {
-        CHECK(load.messages == 1);
-        CHECK(load.bytes == bytes_of(1));
+    for (const int64_t numbers : {1, 2}) {
+        std::vector<Load> said(2);
+        run_team(2, [&](ThreadTeam& team) {
+            Parameter x(Tensor::from({1}, {1})), y(Tensor::from({1}, {2}));
+            const std::vector<NamedParameter> both = {{"x", x}, {"y", y}};
+            Adam adam({both.begin(), both.begin() + numbers});
+            said[static_cast<std::size_t>(team.rank())] = DataParallel(adam, team, 2).load();
+        });
+        for (const Load& load : said) {
+            CHECK(load.messages == numbers);
+            CHECK(load.bytes == bytes_of(numbers));
+        }
     }
 }
 
