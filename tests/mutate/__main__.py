@@ -38,7 +38,7 @@ def parse():
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--list", action="store_true", help="only lists the changes")
     parser.add_argument("--seconds", type=float, default=8, help="each is tried first with the quickest test cases, which take so long together")
-    parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder killed, or could not compile, is not tried again")
+    parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder has answered is not tried again: killed, not compiling, or known to survive")
     return parser.parse_args()
 
 
@@ -96,8 +96,8 @@ def try_constants(args, found, mutants, constants, cases, outcomes):
         if point.key in outcomes.not_compiling:
             continue
         left -= 1
-        if point.key in outcomes.killed:
-            outcomes.of[point] = "killed"
+        if point.key in outcomes.answered:
+            outcomes.of[point] = outcomes.answered[point.key]
             continue
         tree.place(args.folder, found, mutants, point)
         begin = time.time()
@@ -133,9 +133,10 @@ def compile_mutants(args, found, candidates, outcomes):
 
 
 class Outcomes:
-    """Of each mutant the last one, kept in the folder, so that a run can be taken up again (--go-on)."""
+    """Of each mutant the last one, kept in the folder, so that a run can be taken up again (--go-on).
+    known: the keys of mutants that change nothing."""
 
-    def __init__(self, folder, go_on):
+    def __init__(self, folder, go_on, known):
         self.path, self.of = f"{folder}/outcomes.txt", {}
         lines = []
         os.makedirs(folder, exist_ok=True)
@@ -144,8 +145,9 @@ class Outcomes:
                 lines = [line.rstrip("\n").split("\t", 1) for line in file]
         else:
             open(self.path, "w", encoding="utf-8").close()
-        self.killed = {key for outcome, key in lines if outcome == "killed"}
-        self.not_compiling = {key for outcome, key in lines if outcome == "does not compile"}
+        last = {key: outcome for outcome, key in lines}
+        self.not_compiling = {key for key, outcome in last.items() if outcome == "does not compile"}
+        self.answered = {key: outcome for key, outcome in last.items() if outcome == "killed" or key in known}
 
     def add(self, point, outcome):
         self.of[point] = outcome
@@ -160,7 +162,7 @@ def try_mutants(args, mutants, cases, outcomes, known):
     """With the quickest of the cases that reach it, in a first round; in a second one, what survived it, and is not known
     to change nothing, with the others."""
     alive = [(n, p) for n, p in enumerate(mutants) if p is not None]
-    outcomes.of.update({p: "killed" for _, p in alive if p.key in outcomes.killed})
+    outcomes.of.update({p: outcomes.answered[p.key] for _, p in alive if p.key in outcomes.answered})
     parts = {n: runs.quickest([c for c in cases if n in c.reached], args.seconds) for n, _ in alive}
     runs.try_all(args.folder, [(n, p) for n, p in alive if p not in outcomes.of], lambda n: parts[n][0], outcomes.add)
     print("with the slower test cases:", flush=True)
@@ -186,7 +188,8 @@ def main():
         return
     print(f"{len(candidates)} places can be changed, and {len(constants)} constants; {len(all_points) - len(here)} more run "
           "with instructions that this processor lacks", flush=True)
-    outcomes, known = Outcomes(args.folder, args.go_on), keys_in(os.path.join(tree.HERE, "equivalent.txt"))
+    known = keys_in(os.path.join(tree.HERE, "equivalent.txt"))
+    outcomes = Outcomes(args.folder, args.go_on, known)
     mutants = compile_mutants(args, found, candidates, outcomes)
     cases = runs.record(args.folder, len(mutants), args.go_on)
     try_mutants(args, mutants, cases, outcomes, known)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Can the tests fail? Small changes of the sources, each of which a test must notice: tests/mutate.
 #
-# usage: mutants.sh <sample|long> <seed>     Environment: GO_ON=1, what an interrupted run of build/mutate killed counts
+# usage: mutants.sh <sample|long> <seed>
+# Environment: GO_ON=1 takes up a run of build/mutate that was interrupted: what it has answered counts.
 case $1 in
 long) set -- --count 1600 --constants 20 --seed "$2" ;;
 *) set -- --count 150 --seed "$2" ;;
