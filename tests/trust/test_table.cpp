@@ -192,9 +192,10 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     folder.write("drawn", "#!/bin/sh\necho words\necho figure drawn.$TRUST_PART 1\n");
     for (const char* program : {"print_table", "drawn"})
         std::filesystem::permissions(folder / program, std::filesystem::perms::owner_all);
-    const auto blocks_after = [&](const std::string& measured) {
-        const std::string command = "sh tests/trust/trust.sh " + folder.path + " " + (folder / "results") +
-                                    " long 1 g++ " + measured + " > " + (folder / "said");
+    const auto blocks_after = [&](const std::string& measured, const std::string& jobs = "1") {
+        const std::string command = "JOBS=" + jobs + " sh tests/trust/trust.sh " + folder.path + " " +
+                                    (folder / "results") + " long 1 g++ " + measured + " > " +
+                                    (folder / "said");
         REQUIRE(std::system(command.c_str()) == 0);
         std::istringstream lines(tests::content(folder / "results"));
         std::string blocks;
@@ -208,6 +209,8 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(blocks_after("drawn.b.1of3") == "drawn.a drawn.b.1of3");  // halves and thirds would be added up
     CHECK(blocks_after("drawn.b.2of3 drawn.b2.1of2") == "drawn.a drawn.b.1of3 drawn.b.2of3 drawn.b2.1of2");
     CHECK(blocks_after("drawn.b") == "drawn.a drawn.b2.1of2 drawn.b");
+    const std::string many = blocks_after("drawn.c drawn.d drawn.e drawn.f drawn.g", "3");  // three at a time
+    CHECK(std::count(many.begin(), many.end(), ' ') + 1 == 3 + 5);
     CHECK(blocks_after("drawn") == "drawn");
     CHECK(blocks_after("drawn.a") == "drawn.a");
     CHECK(contains(tests::content(folder / "results"), "seed 1\nfigure drawn.a 1\nended "));

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs instruments, one after the other, and prints their part of the table: `make trust`.
+# Runs instruments and prints their part of the table: `make trust`.
 #
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
+# Environment: JOBS, how many run at a time; 2 if not given, as most of them use one processor.
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`.
 # NAME.PART is a part of one that has parts (crashes, functions, fuzz, tools), which finds its name in TRUST_PART: what
 # takes hours can be measured on several days. In the file <results>, a block takes the place of its last one, of its
@@ -10,47 +11,63 @@
 set -u
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
 shift 5
-processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
-family=$(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
-mkdir -p "$programs/logs" "$(dirname "$results")"
-touch "$results"
 trap 'exit 130' INT TERM
 
-these=$*
+# measure <block>: its log ends with a line `ended SECONDS`, unless it has failed.
+measure() {
+    instrument=${1%%.*} begin=$(date +%s)
+    TRUST_PART=$(echo "$1" | sed -n 's/^[^.]*\.//p')
+    export TRUST_PART
+    if [ -e "tests/trust/$instrument.sh" ]; then
+        command="sh tests/trust/$instrument.sh $scale $seed"
+    else
+        command="$programs/$instrument --scale $scale --seed $seed"
+    fi
+    # shellcheck disable=SC2086  # words
+    { $command 2>&1 && echo "ended $(($(date +%s) - begin))"; } | tee "$programs/logs/$1.log" |
+        awk -v name="$1" '{ print name ": " $0; fflush() }'
+}
+
+# record <block>: puts what its log says into <results>.
+record() {
+    awk -v block="$1" '
+        # Of a share like NAME.1of8, all but its number: the other eighths stay, fourths would be counted twice.
+        function kind(name) { sub(/[.][0-9]+of/, ".of", name); return name }
+        function whole(name) { sub(/[.][0-9]+of[0-9]+$/, "", name); return name }
+        $1 == "instrument" {
+            skip = index(block ".", $2 ".") == 1 || index($2 ".", block ".") == 1 ||
+                whole($2) == whole(block) && kind($2) != kind(block)
+        }
+        !skip' "$results"
+    processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+    family=$(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+    echo "instrument $1"
+    echo "date $(date -u +%Y-%m-%d)"
+    echo "compiler $compiler"
+    echo "processor ${processor:-unknown}${family:+, family $family}"
+    echo "seed $seed"
+    grep -E '^(figure|skipped|ended) ' "$programs/logs/$1.log"
+}
+
+# Called by itself, below, for one block. One at a time writes the results: who could make the folder.
+lock=$programs/results.lock
+if [ -n "${TRUST_BLOCK:-}" ]; then
+    measure "$1"
+    until mkdir "$lock" 2>/dev/null; do sleep 1; done
+    record "$1" >"$results.new" && mv "$results.new" "$results"
+    rmdir "$lock"
+    exit 0
+fi
+
+mkdir -p "$programs/logs" "$(dirname "$results")"
+touch "$results"
+rmdir "$lock" 2>/dev/null
 asked=$("$programs/print_table" "$scale") || exit 1
 for block; do
-    instrument=${block%%.*}
-    TRUST_PART=$(echo "$block" | sed -n 's/^[^.]*\.//p')
-    export TRUST_PART
-    echo "$asked" | grep -qx "$instrument" || { echo "== $instrument: nothing to measure at this scale" && continue; }
-    echo "== $block"
-    log=$programs/logs/$block.log
-    begin=$(date +%s)
-    if [ -e "tests/trust/$instrument.sh" ]; then
-        set -- sh "tests/trust/$instrument.sh" "$scale" "$seed"
-    else
-        set -- "$programs/$instrument" --scale "$scale" --seed "$seed"
+    if echo "$asked" | grep -qx "${block%%.*}"; then echo "$block"; else
+        echo "$block: nothing to measure at this scale" >&2
     fi
-    { "$@" 2>&1 && echo "ended $(($(date +%s) - begin))"; } | tee "$log"
-    {
-        awk -v block="$block" '
-            # Of a share like NAME.1of8, all but its number: the other eighths stay, fourths would be counted twice.
-            function kind(name) { sub(/[.][0-9]+of/, ".of", name); return name }
-            function whole(name) { sub(/[.][0-9]+of[0-9]+$/, "", name); return name }
-            $1 == "instrument" {
-                skip = index(block ".", $2 ".") == 1 || index($2 ".", block ".") == 1 ||
-                    whole($2) == whole(block) && kind($2) != kind(block)
-            }
-            !skip' "$results"
-        echo "instrument $block"
-        echo "date $(date -u +%Y-%m-%d)"
-        echo "compiler $compiler"
-        echo "processor ${processor:-unknown}${family:+, family $family}"
-        echo "seed $seed"
-        grep -E '^(figure|skipped|ended) ' "$log"
-    } >"$results.new" && mv "$results.new" "$results"
-done
+done | TRUST_BLOCK=1 xargs -P "${JOBS:-2}" -I BLOCK sh "$0" "$programs" "$results" "$scale" "$seed" "$compiler" BLOCK
 # The long table is kept, and the page shows it.
 if [ "$scale" = long ]; then page=README.md; else page=-; fi
-# shellcheck disable=SC2086  # names
-"$programs/print_table" "$scale" "$results" $page $these
+"$programs/print_table" "$scale" "$results" $page "$@"
