@@ -65,18 +65,19 @@ void load(const std::string& path) {
         use(model);
 }
 
-// The kind of model is the file's own word, so that all four are read.
+// The kind of model is the file's own word, so that all four are read. (Looked for in the bytes: to read the
+// header for it, too, would take a fifth of the time.)
 void checkpoint(const std::string& bytes) {
     static const tests::Folder folder;
     const std::string path = folder.write("model.safetensors", bytes);
-    const nn::checkpoint::Metadata metadata = nn::checkpoint::read(path).metadata();
-    const auto kind = metadata.find("plaingrad.model");
-    const std::string name = kind == metadata.end() ? "" : kind->second;
-    if (name == Transformer::kKind)
+    const auto says = [&](const char* kind) {
+        return bytes.find(autograd::join('"', kind, '"')) != bytes.npos;
+    };
+    if (says(Transformer::kKind))
         load<Transformer>(path);
-    else if (name == Classifier::kKind)
+    else if (says(Classifier::kKind))
         load<Classifier>(path);
-    else if (name == MaskedLanguageModel::kKind)
+    else if (says(MaskedLanguageModel::kKind))
         load<MaskedLanguageModel>(path);
     else
         load<LanguageModel>(path);
