@@ -4,7 +4,7 @@
 # usage: mutants.sh <sample|long> <seed>
 # Environment: GO_ON=1 takes up a run of build/mutate that was interrupted: what it has answered counts.
 case $1 in
-long) set -- --count 1600 --constants 20 --seed "$2" ;;
+long) set -- --count 1600 --constants 10 --seed "$2" ;;
 *) set -- --count 150 --seed "$2" ;;
 esac
 if [ -n "${GO_ON:-}" ]; then set -- "$@" --go-on; fi
