@@ -64,8 +64,7 @@ std::vector<std::string> weights_seeds() {
     return {seed};
 }
 
-// A stream writes what `decode` returns, but for runs of bytes that are no UTF-8, which the two cut in
-// different places.
+// Stream and `decode` are not compared: they cut runs of bytes that are not UTF-8 in different places.
 void use(const text::PretrainedTokenizer& tokenizer) {
     const std::vector<int32_t> ids = tokenizer.encode("Ab 12\xc3\xa9 \xff<s>[MASK]");
     text::PretrainedTokenizer::Stream stream(tokenizer);

@@ -1,5 +1,5 @@
-// Programs of ops: each byte chooses an op, or one of the matrices that it reads. Every op is compared with
-// the same computed in double from its own inputs, and a second run of the program with its first.
+// Programs of ops: each byte chooses an op, or one of the matrices that it reads. A second run must give the
+// same numbers. Elementwise ops, products, softmax and sums are also compared with double, from their inputs.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -29,7 +29,7 @@ double at(const Tensor& x, int64_t i, int64_t k) {
     return static_cast<double>(x.data()[(x.size(0) == 1 ? 0 : i) * x.size(1) + (x.size(1) == 1 ? 0 : k)]);
 }
 
-// Some roundings of the result; functions of few ulps have `of_input` more.
+// A result may be off by 8 of these, relative to itself, or to each term of a sum.
 constexpr double kUlp = std::numeric_limits<Real>::epsilon();
 
 template <class F>
@@ -89,7 +89,7 @@ void compare(const char* op, const Tensor& out, Matrix expected) {
 struct Step {
     const char* name;
     std::function<Tensor(const Tensor& a, const Tensor& b)> run;
-    std::function<Matrix(const Tensor& a, const Tensor& b)> reference = {};  // none: only moves numbers
+    std::function<Matrix(const Tensor& a, const Tensor& b)> reference = {};  // none: not compared
 };
 
 template <class F>

@@ -70,8 +70,8 @@ void check_pieces(const Bpe& bpe, const std::string& line) {
 void codes(const std::string& bytes) {
     const Lines parts = parts_of(bytes, '\0');
     Bpe bpe = Bpe::from_codes(parts[0], "codes");
-    // (Of version 0.1 the first line is a rule. One that begins with a byte order mark, or as a version does,
-    // can only be written behind a space, which nobody does.)
+    // (Version 0.1 has no header: its first line is a rule. One that begins with a byte order mark or with
+    // "#version: " is read as a rule only behind a space, and codes() writes none.)
     const std::string written = bpe.codes();
     const bool is_clear = written.starts_with("#version: 0.2\n") ||
                           !(written.starts_with("\xef\xbb\xbf") || written.starts_with("#version: "));

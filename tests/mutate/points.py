@@ -150,7 +150,7 @@ class Finder:
         elif kind == Kind.UNARY_OPERATOR:
             if source.bytes[begin:begin + 1] == b"-":
                 self.add(source, begin, end, "sign", source.bytes[begin + 1:end])
-            elif re.match(rb"![^=]", source.bytes[begin:end]):  # of an optional, say: of both sides, the type is bool
+            elif re.match(rb"![^=]", source.bytes[begin:end]):  # x may be an optional: with !!x, both sides of ?: are bool
                 self.add(source, begin, end, "sign", b"!!" + source.bytes[begin + 1:end])
         elif kind == Kind.INTEGER_LITERAL:
             self.integer(source, begin, end)

@@ -3,8 +3,8 @@
 # many seconds have passed. What it finds new stays in the target's corpus.
 #
 # usage: fuzz.sh FUZZER CORPUS RUNS SECONDS SEED [TARGET...]      RUNS -1: any number; SEED 0: another one each time
-#        fuzz.sh --keep FUZZER CORPUS [TARGET]       writes the shortest inputs that reach all that the corpus does
-#                                                      to tests/fuzz/corpus, to be replayed by `make test`
+#        fuzz.sh --keep FUZZER CORPUS [TARGET]       writes the shortest inputs of the merged corpus, up to 12,000
+#                                                      bytes, to tests/fuzz/corpus, for `make test` to replay
 # exit status: 0 if nothing was found; the log is CORPUS/TARGET.log, and what was found CORPUS/TARGET-*
 set -u
 keep=

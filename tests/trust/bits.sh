@@ -60,7 +60,7 @@ for isa in baseline avx2 avx512 avx512bf16 neon; do
     fi
 done
 
-# What a compiler may move across a change of the rounding mode is its own matter, so each build is asked.
+# A compiler may move arithmetic across a change of the rounding mode, so each build is tried.
 callers() {
     for caller in up down zero flush; do
         compare "$1a caller that rounds or flushes: $caller" env CALLER=$caller PLAINGRAD_THREADS=2 "$2"

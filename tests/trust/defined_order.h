@@ -7,8 +7,8 @@
 #include "tests/autograd/kernels/bf16_reference.h"
 #include "tests/trust/product.h"
 
-// The reference computes most of what this instrument does. An fma is the same number on any processor, but
-// where there is no instruction for it, a slow function.
+// Most of the instrument's time goes into this reference. An fma gives the same number on any processor, but
+// without the instruction it is a slow function: so the loops are compiled for processors with it, too.
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
 #define PLAINGRAD_WITH_FMA [[gnu::target_clones("default", "arch=haswell")]]
 #else

@@ -30,7 +30,7 @@ struct Grown {
     Growth resident, tensors, system_calls, file;
 };
 
-// One object from the first step to the last, saved now and then, as nobody resumes it.
+// Trains without a break. It saves 100 times, to see how memory and the file grow, and never loads.
 uint64_t without_a_break(int64_t steps, const std::string& file, Grown& grown) {
     constexpr int64_t kSavings = 100, kWarm = 10;
     Trained trained;

@@ -1,8 +1,8 @@
 // The functions that kernels compute for each element of a tensor, as on paper, and how far a result may be
 // off: what functions.cpp compares them with.
 //
-// In double each formula has a relative error of at most some 1e-14, a millionth of what distinguishes two
-// floats. functions.cpp measures that, too: it evaluates the same formulas in long double.
+// In double each formula has a relative error of at most some 1e-14, less than a millionth of the gap
+// between two floats. functions.cpp measures that, too: it evaluates the same formulas in long double.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ using autograd::kernels::Unary;
 // value itself, but
 //   of a sum a + b    the larger term's: where terms cancel, as in gelu' at its root, no formula in float is
 //                     exact to an ulp of the small difference
-//   of a product x s  where s is subnormal, x times that of s: half of the last bit of s is multiplied by x
+//   of a product x s  |x| max(s, 2^-126): below 2^-126, s has fewer digits, and x multiplies their rounding
 template <class T>
 struct Truth {
     T value, scale;

@@ -1,5 +1,6 @@
 // Random models of every kind, with every option (models/random_model.h): a few training steps, saved and
-// resumed, on other machines, with other padding, decoded with and without the cache, fused and plain.
+// resumed, on other instruction sets and numbers of threads, with other padding, decoded with and without the
+// cache, fused and plain.
 //
 // A model that fails is printed with its seed and its configuration.
 #include <algorithm>

@@ -60,10 +60,11 @@ struct Row {
 };
 // All rows of this scale. What an instrument that did not end has printed is not as asked.
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
-// Those of these instruments; those that these parts of instruments have printed; of all, if there are none.
+// The rows of the named instruments; for a part, INSTRUMENT.PART, the rows of the figures that it printed. No
+// names: all rows.
 std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<std::string>& names,
                                 const std::vector<Result>& results);
-// The rows that are not as asked. One that was skipped, as a tool is not on this machine, is none of them.
+// How many rows are not as asked. Skipped ones, whose tool this machine lacks, do not count.
 int64_t missed(const std::vector<Row>& rows);
 
 // For a terminal; and for README.md, in Markdown, where what was not measured has no rows, but is named.

@@ -15,7 +15,7 @@ $(TRUST_OBJ): | $(OUT)/std.h.gch
 endif
 -include $(TRUST_OBJ:.o=.d)
 
-# Of some, parts are programs of their own.
+# programs/double.cpp belongs to a program of its own, programs_double: it is not linked into `programs`.
 of_trust = $(filter-out %/double.o,$(call trust_parts,$(1)))
 $(TRUST_PROGRAM:%=$(OUT)/trust/%): $(OUT)/trust/%: $(OBJ)/tests/trust/%.o $$(call of_trust,$$*) $(OBJ)/tests/trust/instrument.o \
         $(OUT)/libtests.a $(PARTS) $(KIT) $(LIB)

@@ -5,8 +5,8 @@
 # Environment: JOBS, how many run at a time; 2 if not given, as most of them use one processor.
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`.
 # NAME.PART is a part of one that has parts (crashes, functions, fuzz, tools), which finds its name in TRUST_PART: what
-# takes hours can be measured on several days. In the file <results>, a block takes the place of its last one, of its
-# parts, of the whole that it is a part of, and of shares of another size; the others stay.
+# takes hours can be measured on several days. <results> has a block of lines for each instrument or part. A new block
+# replaces the old one of its name, blocks of its parts or of its whole, and shares of another size (4ths for 8ths).
 # exit status: 0 if every figure is as asked
 set -u
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5

@@ -1,5 +1,5 @@
-// Reads from the environment which mutant is alive, and where to note which places are reached: a file that
-// all processes of a test share, so that a program counts that a test has started, and killed.
+// Reads from the environment which mutant is alive, and the file in which reached places are marked. All
+// processes of a test share this file, so that the places of a program that the test kills are known, too.
 #include "autograd/base/mutant.h"
 
 #include <fcntl.h>

@@ -91,7 +91,7 @@ std::vector<Operation> decoding() {
              }}};
 }
 
-// The last two in the folder of others.
+// The third loads `others`, a folder as Hugging Face's libraries write it.
 std::vector<Operation> files(const std::string& saved, const Folder& others) {
     return {{"loading a saved model",
              [=] {

@@ -1,5 +1,6 @@
-// The n-th open, read, write, fsync, close, rename, mkdir or mmap fails, for every n until a run ends without
-// a fault. (The programs call no mmap themselves, so that one fails as an allocation.)
+// The n-th call that a disk can make fail (open, read, write, fsync, close, rename, mkdir, mmap) fails: at
+// the long scale every n, below it some. (The programs map no files. The C library's own mmap is an
+// allocation: failing_memory.cpp.)
 #include <cerrno>
 #include <cstring>
 

@@ -12,7 +12,7 @@ namespace {
 struct Command {
     std::string program;
     Words words;
-    const Run* trains = nullptr;  // the run, whose folder has to follow
+    const Run* trains = nullptr;  // the run that it makes, if it trains: its folder is checked afterwards
     Result ended = {};
     int64_t allocations = 0;
 };

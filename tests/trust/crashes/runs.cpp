@@ -98,7 +98,8 @@ std::string last_line(const std::string& text) {
     return lines.empty() ? "" : lines.back();
 }
 
-// Not by an error. (Status 1 is also that of a task that is not solved.)
+// Whether it ended as the undisturbed run does. (Status 1 is that of an error, but also that of a task that
+// is not solved: the last line tells which.)
 bool is_usual_end(const Run& run, const Result& r) {
     return r.status == run.ended.status && (r.status == 0 || last_line(r.err) == last_line(run.ended.err));
 }

@@ -47,7 +47,7 @@ public:
 
     Words begin(const Run& run, const std::string& folder) const;
     Words resume(const Run& run, const std::string& folder) const;
-    // Waits for its end. A program that takes a hundred times as long as usual is killed: status 137.
+    // Waits for its end. A program that runs for more than 100 seconds is killed: status 137.
     Result wait(Running& running) const;
     Result ran(const std::string& program, const Words& words, const With& with = {}) const;
 

@@ -55,7 +55,7 @@ void signals(const Instrument& trust, const Runs& runs) {
     const std::vector<Kind> kinds = {
         {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGPIPE, "SIGPIPE"}};
     const auto programs = std::ssize(runs.all);
-    // Of each kind; at length, to each program.
+    // How many signals of each kind; at the long scale, 50 of each kind to each program.
     const int64_t each = trust.count(programs, 50, 50 * programs), all = each * std::ssize(kinds);
     for_each_case(all, runs.tally, [&](int64_t i) {
         one(runs, runs.all[static_cast<std::size_t>(i % programs)], kinds[static_cast<std::size_t>(i / each)],

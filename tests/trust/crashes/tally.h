@@ -16,7 +16,7 @@ namespace plaingrad::trust {
 enum class Wrong {
     corrupt,    // a file that was saved does not open
     unequal,    // other bits than without a fault
-    left_over,  // a file that belongs to nobody
+    left_over,  // a file that an undisturbed run does not leave
     died,       // no documented exit status, or no clear line that says why
     leak,       // memory that is not given back
 };

@@ -12,7 +12,8 @@ namespace plaingrad::trust {
 // Rounds all leaves to float, so that both builds compute with the same numbers.
 void round_leaves(const Case& c);
 
-// Of a random multiple of each element of f's result, with respect to each element of each leaf.
+// For each leaf, the gradient of the sum of f's elements times random numbers. Throws Error if a leaf has got
+// no gradient.
 std::vector<std::vector<double>> gradients(const Case& c, const autograd::Rng& rng);
 
 struct Checked {

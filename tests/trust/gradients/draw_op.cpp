@@ -74,7 +74,7 @@ Case reduction(Dice& draw) {
             dims.push_back(draw.one_in(2) ? dim : dim - static_cast<int>(s.rank()));
     c.f = [=] { return name == "sum" ? sum(x, dims, keep) : mean(x, dims, keep); };
     return c;
-}  // namespace
+}
 
 Case product(Dice& draw) {
     const Shape batch = shape(draw, 0, 2);

@@ -216,11 +216,11 @@ private:
         return most;
     }
 
-    // How far gradients move if each weight is multiplied by 1 + e, |e| <= noise: rounding, exaggerated.
-    // Products in bfloat16 round each factor by up to 2^-9, at places that differ between the forms. And how
-    // far if the loss is multiplied by a number, so that each step backward rounds otherwise: where a
-    // gradient is truly 0, as that of a layer norm of two features, its rounding does not depend on the noise
-    // of weights. In each form: the plain one adds terms that cancel, where the fused one has none.
+    // How far gradients move if each weight is multiplied by 1 + e, |e| <= noise, which exaggerates rounding.
+    // (Products in bfloat16 round each factor by up to 2^-9, and the two forms round in different places.)
+    // The loss is multiplied by a random number, too, so that each step of backward rounds differently:
+    // noise of weights does not move a gradient that is truly 0, as that of a layer norm of two features.
+    // Both forms are disturbed: the plain one adds terms that cancel, where the fused one has none.
     void disturb(const Gradients& exact, bool plain, uint64_t sample, std::vector<double>& deviation) const {
         Model other = fresh();
         const double noise = block_of(other.config).precision == nn::Precision::bf16 ? 0x1p-8 : 0x1p-20;

@@ -40,7 +40,7 @@ inline models::CrossEntropyOptions loss_options(uint64_t seed) {
     return {.ignore = models::kPad, .label_smoothing = seed % 3 == 0 ? Real(0.125) : Real(0)};
 }
 
-// Which text of a pair each token is of: the first half of the positions, and the second.
+// Which text of a pair each token is of: 0 for the first three positions, 1 for all later ones.
 inline Tokens types_for(const Tokens& ids, int64_t token_types) {
     Ids types;
     for (int64_t b = 0; token_types > 0 && b < ids.batch(); ++b)

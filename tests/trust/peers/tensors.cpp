@@ -41,8 +41,8 @@ private:
             put(prefix + name, x);
     }
 
-    // Of several outputs the products with their gradients are summed: backward consumes the graph. Whether
-    // there was one.
+    // Calls backward once, as it consumes the graph: from the sum of each output times a random gradient.
+    // Returns false if no output has a graph.
     bool differentiate(const std::string& number, const std::vector<Tensor>& outputs, Dice& draw) {
         std::vector<std::pair<Tensor, Tensor>> starts;
         for (std::size_t i = 0; i < outputs.size(); ++i)

@@ -12,7 +12,7 @@ namespace {
 
 using autograd::join;
 
-// How a machine may differ from another one.
+// What must not change a bit.
 struct Machine {
     const char* instruction_set;
     int threads;

@@ -122,7 +122,7 @@ private:
         return {slope, squares};
     }
 
-    // (L(w + h d) - L(w - h d)) / 2h, or NaN if this crosses a bend
+    // (L(w + h d) - L(w - h d)) / 2h, or NaN if this crosses a kink
     double slope(double step, uint64_t direction, uint64_t branches) const {
         double loss[2];
         for (const int side : {0, 1}) {
@@ -155,7 +155,7 @@ private:
             if (std::isnan(near) && std::isnan(far) && std::isfinite(expected))
                 continue;
             // The error of a central difference grows with the square of its step, so it is a third of what
-            // doubling the step changes; and the losses are rounded.
+            // doubling the step changes. The bound allows nine times that, and the rounding of the losses.
             const double bound = 3 * std::fabs(near - far) + 1e-9 * std::sqrt(squares) +
                                  kFactor * loss_deviation_ * kDoubleToFloat * 0x1p-4 / step;
             reference_.compared_slope = 1;

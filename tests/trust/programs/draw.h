@@ -24,8 +24,8 @@ using tests::Dice;
 struct Traits {
     std::string arguments = {};
     bool exact = false, sums = false, bf16 = false;
-    // Roughly the largest number of the result, where the inputs' are `size(x)`; 0: as the largest input's.
-    // Numbers that grow are scaled down, for a program of infinities would show nothing.
+    // Roughly the largest number of the result, computed from size_of() of the inputs; 0: the largest of
+    // those. Results that grow are scaled down, for a program of infinities would show nothing.
     double size = 0;
     Terms terms = {};  // where terms cancel in backward
     bool log_of_1 = false;

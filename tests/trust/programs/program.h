@@ -22,7 +22,7 @@ using autograd::Real;
 using autograd::Shape;
 using autograd::Tensor;
 
-// On which side of each bend a program's numbers were: relu has a slope of 1 or 0, and a maximum belongs to
+// On which side of each kink a program's numbers were: relu has a slope of 1 or 0, and a maximum belongs to
 // one operand. Two runs can only be expected to be close to each other if they agree on this.
 class Branches {
 public:
@@ -46,7 +46,7 @@ struct Node {
         op,        // a call, whose result others can use
         fails,     // a call that throws Error
         release,   // input 0 is dropped
-        backward,  // from all that is left; afterwards only its values are
+        backward,  // from all results not yet released, which afterwards are values without a graph
     };
     Kind kind = Kind::op;
     std::string op = {};         // a name of ops.h
@@ -59,7 +59,7 @@ struct Node {
     bool wanted = false;    // a leaf's gradient
     bool no_grad = false;   // called while a NoGrad exists
     bool exact = false;     // it rounds nothing: what it moves or selects is as exact as its inputs
-    bool sums = false;      // but backward adds up: of what was repeated
+    bool sums = false;      // exact forward, but backward adds up the gradients of repeated elements
     bool bf16 = false;      // it rounds to bfloat16
 };
 

@@ -28,14 +28,14 @@ struct Run {
 
 struct How {
     bool plain = false;
-    bool branches = false;  // find out on which side of each bend the numbers are
+    bool branches = false;  // find out on which side of each kink the numbers are
     // Every number that goes into or comes out of a node that rounds is multiplied by 1 + e, with a random e
     // up to this, and so is every gradient: what rounding does, exaggerated. Where the terms of a gradient
     // cancel (Node::terms), it is moved by e times such a term. 0: nothing is disturbed.
     double noise = 0, bf16_noise = 0;
     uint64_t sample = 0;  // which e
-    // For differences: forward only, with each wanted leaf moved by `step` along a random direction. What is
-    // not in the graph stays as it is in `held`, the program's own run.
+    // For central differences: forward only, each wanted leaf moved by `step` along a random direction. What
+    // is not in the graph keeps its values from `held`, the undisturbed run: for backward it is constant.
     const Run* held = nullptr;
     double step = 0;
     uint64_t direction = 0;
