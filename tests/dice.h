@@ -14,6 +14,8 @@ class Dice {
 public:
     explicit Dice(const autograd::Rng& rng) : rng_(rng) {}
     int64_t below(int64_t n) { return rng_.below(drawn_++, n); }
+    // The same, as the standard library counts.
+    std::size_t index(std::size_t n) { return static_cast<std::size_t>(below(static_cast<int64_t>(n))); }
     bool chance(double p) { return rng_.uniform(drawn_++) < p; }
     bool one_in(int64_t n) { return below(n) == 0; }
     double uniform(double low, double high) { return low + (high - low) * rng_.uniform(drawn_++); }
@@ -23,7 +25,7 @@ public:
     }
     template <class List>
     auto& one_of(List& list) {
-        return list[static_cast<std::size_t>(below(std::ssize(list)))];
+        return list[index(std::size(list))];
     }
     // A generator of its own, which no later choice shares.
     autograd::Rng fork() { return rng_.fork("fork").fork(drawn_++); }

@@ -58,7 +58,7 @@ public:
         : words(known), inner(mutates), dice(random) {}
 
     void operator()(Json& tree) {
-        for (std::size_t changes = 1 + dice.below(3); changes > 0; --changes) {
+        for (int64_t changes = 1 + dice.below(3); changes > 0; --changes) {
             std::vector<Json*> nodes;
             all_nodes(tree, nodes);
             Json& node = *dice.one_of(nodes);
@@ -101,7 +101,7 @@ private:
         node.items.push_back(std::move(value));
     }
     void change_members(Json& node, Json other) {
-        const std::size_t i = dice.below(node.items.size()), k = dice.below(node.items.size());
+        const std::size_t i = dice.index(node.items.size()), k = dice.index(node.items.size());
         const auto at = static_cast<std::ptrdiff_t>(i);
         switch (dice.below(5)) {
             case 0:
@@ -220,9 +220,9 @@ const std::vector<std::string>& words_of(const Target& target) {
 
 std::string mutate_bytes(std::string bytes, Dice& dice) {
     static const std::string pieces = "{}[]\",:\\u0eE+-.19tfn \n\x80\xc3";
-    for (std::size_t changes = 1 + dice.below(4); changes > 0; --changes) {
+    for (int64_t changes = 1 + dice.below(4); changes > 0; --changes) {
         bytes += bytes.empty() ? " " : "";
-        const std::size_t at = dice.below(bytes.size()), length = dice.below(16);
+        const std::size_t at = dice.index(bytes.size()), length = dice.index(16);
         switch (dice.below(6)) {
             case 0:
                 bytes[at] = static_cast<char>(dice.below(256));
@@ -240,7 +240,7 @@ std::string mutate_bytes(std::string bytes, Dice& dice) {
                 bytes.insert(at, "\\n");  // which becomes a line break in a name
                 break;
             default:
-                bytes.insert(dice.below(bytes.size()), bytes.substr(at, length));
+                bytes.insert(dice.index(bytes.size()), bytes.substr(at, length));
                 break;
         }
     }

@@ -44,7 +44,7 @@ PLAINGRAD_WITH_FMA inline void add_flushed(int64_t n, Real a, const Real* b, Rea
 // kGemmBlockK; the blocks added in order, to c first if accumulating; then the bias. With bf16 the factors
 // are rounded, and a chain takes a pair of k at a time, the odd one first.
 inline std::vector<Real> in_defined_order(const Product& p, const Operands& x) {
-    const auto [m, n, k] = std::array{p.g.m, p.g.n, p.g.k};
+    const int64_t m = p.g.m, n = p.g.n, k = p.g.k;
     const std::vector<Real> a = factors(p, x.a), b = factors(p, x.b), none(static_cast<std::size_t>(n));
     std::vector<Real> c = x.c, block(static_cast<std::size_t>(n));
     for (int64_t i = 0; i < m; ++i) {

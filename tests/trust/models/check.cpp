@@ -247,7 +247,7 @@ private:
             largest = std::fmax(largest, distance(g, std::vector<Real>(g.size())));
         std::string wrong;
         uint64_t samples = 0;
-        for (const uint64_t until : {2, 32}) {  // few disturbed runs may be close by chance
+        for (const uint64_t until : {2U, 32U}) {  // few disturbed runs may be close by chance
             for (; samples < until; ++samples)
                 for (const bool form : {false, true})
                     disturb(form ? plain : fused, form, samples, deviation);
