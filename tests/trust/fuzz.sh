@@ -3,11 +3,12 @@
 # address and undefined-behaviour sanitizers, two targets at a time. Each begins from its seeds and kept inputs, so a
 # run with the same seed, and as many inputs, sees the same ones.
 #
-# usage: fuzz.sh quick|sample|long SEED      with MAKE and CXX, to build the fuzzer; TRUST_PART: one of its targets, or a
-#                                            share of its inputs: checkpoint.1of8 to checkpoint.8of8, each with a seed of its own
+# usage: fuzz.sh quick|sample|long SEED      TRUST_PART: one of its targets, or a share of its inputs: checkpoint.1of8 to
+#                                            checkpoint.8of8, each with a seed of its own; several can run side by side
+#        fuzz.sh build                       before, as all use one fuzzer; with MAKE and CXX
 # prints `figure fuzz.TARGET INPUTS`, and what was found
 set -u
-scale=$1 seed=$2 corpus=build/trust/fuzz fuzzer=build/fuzz/asan/fuzz
+scale=$1 seed=${2:-} corpus=build/trust/fuzz/${TRUST_PART:-all} fuzzer=build/fuzz/asan/fuzz
 
 # Inputs that a target makes at most, and the seconds that it may take: 0, as many as it takes.
 limits() {
@@ -30,11 +31,13 @@ fi
 
 if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
     clang++ -fsanitize=fuzzer,address -x c++ - -o /dev/null 2>/dev/null; then
-    echo "skipped fuzz. there is no clang++ with libFuzzer here (in Debian: clang, libclang-rt-dev)"
+    [ "$scale" = build ] || echo "skipped fuzz. there is no clang++ with libFuzzer here (in Debian: clang, libclang-rt-dev)"
     exit 0
 fi
-# With jobs of its own, and without the variables of `make trust`.
-env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "${MAKE:-make}" CXX="${CXX:-g++}" fuzzer || exit 1
+if [ "$scale" = build ]; then
+    # With jobs of its own, and without the variables of `make trust`.
+    exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "${MAKE:-make}" CXX="${CXX:-g++}" fuzzer
+fi
 rm -rf "$corpus" && mkdir -p "$corpus" || exit 1
 if [ -n "${TRUST_PART:-}" ]; then
     # shellcheck disable=SC2046  # TARGET, or TARGET SHARE SHARES

@@ -1,6 +1,6 @@
 // Prints the table: print_table SCALE RESULTS PAGE [INSTRUMENT...], of these instruments, or of all. The exit
-// status is 0 only if every figure that is printed is as asked. The whole table also goes into the page,
-// README.md, unless PAGE is `-`.
+// status is 0 only if these have ended, and every figure that is printed is as asked. The whole table also
+// goes into the page, README.md, unless PAGE is `-`.
 // print_table SCALE: the names of the instruments that measure something at this scale.
 #include <fstream>
 #include <iostream>
@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
         autograd::check(argc == 2 || argc >= 4,
                         "expected: print_table <quick|sample|long> [<results> <page|-> [<instrument...>]]");
         const std::string name = argv[1];
+        autograd::check(name == "quick" || name == "sample" || name == "long",
+                        "expected quick, sample or long, got '", name, "'");
         const trust::Scale scale = name == "long"     ? trust::Scale::full
                                    : name == "sample" ? trust::Scale::sample
                                                       : trust::Scale::quick;
@@ -40,8 +42,12 @@ int main(int argc, char** argv) {
             const std::string page = trust::with_table(tests::content(argv[3]), table.str());
             nn::checkpoint::replace_file(argv[3], {page});
         }
-        const std::vector<trust::Row> rows = trust::of_instruments(all, {argv + 4, argv + argc}, results);
+        const std::vector<std::string> names(argv + 4, argv + argc);
+        const std::vector<trust::Row> rows = trust::of_instruments(all, names, results);
         trust::print_text(std::cout, rows, results);
-        return trust::missed(rows) == 0 ? 0 : 1;
+        const std::vector<std::string> unfinished = trust::unfinished(asked, names, results, scale);
+        for (const std::string& instrument : unfinished)
+            std::cout << instrument << " has not come to its end\n";
+        return trust::missed(rows) == 0 && unfinished.empty() ? 0 : 1;
     });
 }

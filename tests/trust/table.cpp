@@ -114,6 +114,12 @@ Row judged(const Asked& a, const std::optional<Result>& result, Scale scale) {
     return row;
 }
 
+bool is_of_one_part(const Asked& a, const std::vector<Result>& results) {
+    return std::any_of(results.begin(), results.end(), [&](const Result& block) {
+        return a.name.starts_with(block.instrument) && block.figures.contains(a.name);
+    });
+}
+
 std::string circumstances(const Result& r) {
     return join(r.date, ", ", r.compiler, ", ", r.processor, ", seed ", r.seed);
 }
@@ -210,9 +216,20 @@ std::vector<Result> read_results(std::istream& in, const std::string& where) {
 
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale) {
     std::vector<Row> rows;
+    std::set<std::string> partly;  // measured instruments
     for (const Asked& a : asked)
-        if (a.value(scale))
+        if (a.value(scale)) {
             rows.push_back(judged(a, joined(blocks_of(instrument_of(a), results), a.relation), scale));
+            if (a.relation == '>' && !rows.back().is_measured)
+                partly.insert(instrument_of(a));
+        }
+    for (Row& row : rows)
+        if (row.is_good && row.asked.relation != '>' && partly.contains(instrument_of(row.asked)) &&
+            !is_of_one_part(row.asked, results)) {
+            row.is_good = false;
+            row.is_partial = true;
+            row.value += " so far";
+        }
     return rows;
 }
 
@@ -234,16 +251,30 @@ std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<
 
 int64_t missed(const std::vector<Row>& rows) {
     return std::count_if(rows.begin(), rows.end(),
-                         [](const Row& row) { return !row.is_good && !row.is_skipped; });
+                         [](const Row& row) { return !row.is_good && !row.is_skipped && !row.is_partial; });
+}
+
+std::vector<std::string> unfinished(const std::vector<Asked>& asked, const std::vector<std::string>& names,
+                                    const std::vector<Result>& results, Scale scale) {
+    const std::set<std::string> measure = instruments(asked, scale);
+    std::vector<std::string> left;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(left), [&](const std::string& name) {
+        return measure.contains(name.substr(0, name.find('.'))) &&
+               std::none_of(results.begin(), results.end(),
+                            [&](const Result& r) { return r.instrument == name && r.ended; });
+    });
+    return left;
 }
 
 static std::string sum_of(const std::vector<Row>& rows) {
     const auto count = [&](auto is) { return std::count_if(rows.begin(), rows.end(), is); };
     const auto good = count([](const Row&row) { return row.is_good; }),
                skipped = count([](const Row&row) { return row.is_skipped; }),
+               partial = count([](const Row&row) { return row.is_partial; }),
                missing = count([](const Row&row) { return !row.is_measured; });
     return join(good, " of ", rows.size(), " figures are as asked",
                 skipped > 0 ? join(", ", skipped, " skipped") : "",
+                partial > 0 ? join(", ", partial, " measured in part") : "",
                 missing > 0 ? join(", ", missing, " not measured") : "");
 }
 
@@ -260,6 +291,7 @@ void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vect
         const std::string& peers = row.asked.peers;
         out << (row.is_good      ? "  ok    "
                 : row.is_skipped ? "  skip  "
+                : row.is_partial ? "  part  "
                                  : "  NOT   ")
             << row.asked.what << ": " << row.value << " (asked: " << row.limit
             << (peers.empty() ? "" : "; peers: " + peers) << ")"
@@ -281,9 +313,9 @@ void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::
         if (const std::string mine = instrument_of(row.asked); mine != group)
             out << "| **" << (group = mine) << "** | | | |\n";
         out << "| " << row.asked.what << " | " << row.limit << " | " << row.value
-            << (row.is_good      ? ""
-                : row.is_skipped ? " (skipped)"
-                                 : " ✗")
+            << (row.is_good || row.is_partial ? ""
+                : row.is_skipped              ? " (skipped)"
+                                              : " ✗")
             << " | " << row.asked.peers << " |\n";
     }
     std::map<std::string, std::string> instruments;  // of each circumstances, in which they were run

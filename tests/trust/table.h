@@ -57,15 +57,25 @@ struct Row {
     std::string why = {};                // not as asked
     bool is_good = false, is_skipped = false;
     bool is_measured = false;  // its instrument was run, or its part of it
+    // As asked so far, but other parts of the instrument, which count it too, were not run.
+    bool is_partial = false;
 };
-// All rows of this scale. What an instrument that did not end has printed is not as asked.
+// All rows of this scale. What an instrument that did not end has printed is not as asked. A figure whose
+// name begins with that of a part, as tools.tidy_findings of tools.tidy, is that part's own; others, as
+// fuzz.crashes, are every part's, and as asked only when all of them are measured.
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
 // The rows of the named instruments; for a part, INSTRUMENT.PART, the rows of the figures that it printed. No
 // names: all rows.
 std::vector<Row> of_instruments(const std::vector<Row>& rows, const std::vector<std::string>& names,
                                 const std::vector<Result>& results);
-// How many rows are not as asked. Skipped ones, whose tool this machine lacks, do not count.
+// How many rows are not as asked. Skipped ones, whose tool this machine lacks, do not count, nor partial
+// ones.
 int64_t missed(const std::vector<Row>& rows);
+
+// Those of these instruments and parts that have no block of their own which has ended, if anything is asked
+// of them at this scale: a part that does not exist, or failed before its first figure, has no row to tell.
+std::vector<std::string> unfinished(const std::vector<Asked>& asked, const std::vector<std::string>& names,
+                                    const std::vector<Result>& results, Scale scale);
 
 // For a terminal; and for README.md, in Markdown, where what was not measured has no rows, but is named.
 void print_text(std::ostream& out, const std::vector<Row>& rows, const std::vector<Result>& results);

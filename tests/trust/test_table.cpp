@@ -13,6 +13,7 @@
 
 using namespace plaingrad;  // NOLINT
 using namespace trust;      // NOLINT
+using autograd::join;
 using tests::contains;
 
 namespace {
@@ -145,6 +146,10 @@ TEST_CASE("trust: parts of an instrument, which were measured one by one, are on
         "figure fuzz.crashes 0\nended 12\n";
     const std::string bleu = "instrument fuzz.bleu\ndate 2026-11-25\nfigure fuzz.bleu 11\n";
     CHECK(missed(lines, json) == 1);
+    CHECK(
+        contains(printed(print_text, lines, json, Scale::sample), "  part  crashes: 0 so far (asked: 0)\n"));
+    CHECK(contains(printed(print_text, lines, json + "figure fuzz.crashes 2\n", Scale::sample),
+                   "  NOT   crashes: 2 ("));
     CHECK(missed(lines, json + bleu + "figure fuzz.crashes 0\nended 1\n") == 0);
     CHECK(missed(lines, json + bleu + "figure fuzz.crashes 1 a\nended 1\n") == 1);
     CHECK(missed(lines, json + bleu + "figure fuzz.crashes 0\n") == 3);  // one has not ended
@@ -154,10 +159,35 @@ TEST_CASE("trust: parts of an instrument, which were measured one by one, are on
     CHECK(contains(text, "\nfuzz\n  (fuzz.json: 2026-11-24, "));
     CHECK(contains(text, "\n  (fuzz.bleu: 2026-11-25, "));
     const std::string page = printed(print_markdown, lines, json, Scale::sample);
-    CHECK(contains(page, "<summary>2 of 3 figures are as asked, 1 not measured</summary>"));
+    CHECK(
+        contains(page, "<summary>1 of 3 figures are as asked, 1 measured in part, 1 not measured</summary>"));
     CHECK(!contains(page, "| BLEU |"));
+    CHECK(contains(page, "| crashes | 0 | 0 so far |  |\n"));
+    // Of what a part alone counts, nothing is left to be measured.
+    const std::string tools =
+        "tools.tidy_units | units | > 1 | \ntools.tidy_findings | findings | = 0 | \ntools.headers | headers "
+        "| > 1 | \n";
+    CHECK(contains(
+        printed(print_text, tools,
+                "instrument tools.tidy\nfigure tools.tidy_units 2\nfigure tools.tidy_findings 0\nended 1\n",
+                Scale::sample),
+        "  ok    findings: 0 (asked: 0)\n"));
     CHECK(contains(page, "\nNot measured at this length yet, or not all of it: fuzz.\n"));
     CHECK(!contains(printed(print_markdown, lines, json + bleu + "ended 1\n", Scale::sample), "yet"));
+}
+
+TEST_CASE("trust: what has no row, as it failed before or does not exist, is not as asked", "[trust]") {
+    const std::vector<Asked> lines =
+        asked("fuzz.json | JSON texts | > 10 | \nbits.ways | ways | > - / 1 / 1 | \n");
+    const std::vector<Result> measured = results(
+        "instrument fuzz.json\nfigure fuzz.json 10\nended 12\ninstrument fuzz.bleu\ninstrument "
+        "fuzz.text\nended 1\n");
+    using Names = std::vector<std::string>;
+    CHECK(unfinished(lines, {"fuzz.json", "fuzz.text"}, measured, Scale::quick).empty());
+    CHECK(unfinished(lines, {"fuzz.json", "fuzz.bleu", "fuzz.jsn"}, measured, Scale::quick) ==
+          Names{"fuzz.bleu", "fuzz.jsn"});
+    CHECK(unfinished(lines, {"bits"}, measured, Scale::quick).empty());  // nothing is asked of it
+    CHECK(unfinished(lines, {"bits"}, measured, Scale::sample) == Names{"bits"});
 }
 
 TEST_CASE("trust: of an error, the largest of all parts counts", "[trust]") {
@@ -190,13 +220,16 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     const tests::Folder folder;
     folder.write("print_table", "#!/bin/sh\n[ $# -gt 1 ] || echo drawn\n");
     folder.write("drawn", "#!/bin/sh\necho words\necho figure drawn.$TRUST_PART 1\n");
-    for (const char* program : {"print_table", "drawn"})
+    folder.write("other", "");
+    for (const char* program : {"print_table", "drawn", "other"})
         std::filesystem::permissions(folder / program, std::filesystem::perms::owner_all);
     const auto blocks_after = [&](const std::string& measured, const std::string& jobs = "1") {
         const std::string command = "JOBS=" + jobs + " sh tests/trust/trust.sh " + folder.path + " " +
                                     (folder / "results") + " long 1 g++ " + measured + " > " +
                                     (folder / "said");
-        REQUIRE(std::system(command.c_str()) == 0);
+        const int status = std::system(command.c_str());
+        if (status != 0)
+            return join("status ", WEXITSTATUS(status));
         std::istringstream lines(tests::content(folder / "results"));
         std::string blocks;
         for (std::string word, name; lines >> word;)
@@ -213,6 +246,7 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(std::count(many.begin(), many.end(), ' ') + 1 == 3 + 5);
     CHECK(blocks_after("drawn") == "drawn");
     CHECK(blocks_after("drawn.a") == "drawn.a");
+    CHECK(blocks_after("drawn.a nobody") == "status 2");
     CHECK(contains(tests::content(folder / "results"), "seed 1\nfigure drawn.a 1\nended "));
 }
 

@@ -35,7 +35,7 @@ sanitized() {
     wrong=$((wrong + $(echo "${line:-0 passed, 1 failed}" | cut -d ' ' -f 3) + $(count "$reports" "$3")))
 }
 
-address_sanitizer() {
+measure_asan() {
     passed=0 wrong=0
     # Of the tests of bits and chapters it could find nothing that it does not find in the others.
     if at_long; then tests='~[bits]~[chapters]'; else tests='[safetensors],[storage],[json],[attention]'; fi
@@ -44,7 +44,7 @@ address_sanitizer() {
     echo "figure tools.asan_wrong $wrong see $logs/asan.log"
 }
 
-thread_sanitizer() {
+measure_tsan() {
     passed=0 wrong=0
     if at_long; then tests='~[apps]~[bits]~[chapters]~[bench]'; else tests='[parallel],[storage]'; fi
     for threads in 2 4 8 16; do
@@ -71,8 +71,8 @@ watched() {
     [ $status -eq "$wanted" ] || { wrong=$((wrong + 1)) && echo "valgrind: exit status $status: $*"; }
 }
 
-memory_check() {
-    have valgrind tools.valgrind || return
+measure_valgrind() {
+    have valgrind tools.valgrind || return 0
     rm -f $logs/valgrind.[0-9]*
     runs=0 wrong=0
     apps=${PLAINGRAD_APPS:-apps}
@@ -91,7 +91,8 @@ memory_check() {
             TESTS='[storage],[graph],[safetensors],[json],[checkpoint]~[apps]~[slow],[gemm]~[slow],[packed]~[apps]~[slow]' \
             RUN="env PLAINGRAD_ISA=avx2 valgrind -q --error-exitcode=99" test >$logs/valgrind_tests.log 2>&1 || wrong=$((wrong + 1))
         tail -n 1 $logs/valgrind_tests.log
-        runs=$((runs + $(grep -E '^[0-9]+ passed' $logs/valgrind_tests.log | tail -n 1 | cut -d ' ' -f 1)))
+        passed=$(grep -E '^[0-9]+ passed' $logs/valgrind_tests.log | tail -n 1 | cut -d ' ' -f 1)
+        runs=$((runs + ${passed:-0}))
     fi
     echo "figure tools.valgrind_runs $runs"
     echo "figure tools.valgrind_wrong $((wrong + $(cat $logs/valgrind.[0-9]* 2>/dev/null | grep -c 'ERROR SUMMARY: [1-9]'))) see $logs/valgrind.*"
@@ -99,12 +100,14 @@ memory_check() {
 
 # ---- What a compiler or an analyser reads
 
-# units <folders...>: makes build/tools/units/FOLDER.cpp, which includes the sources of one folder, and names it. (The
+# units <part> <folders...>: makes build/tools/units_PART/FOLDER.cpp, which includes the sources of one folder, and names it. (The
 # kernels are a unit already, and the file that needs an MPI is left out.)
 units() {
-    mkdir -p $logs/units
+    folder_of_units=$logs/units_$1
+    shift
+    mkdir -p "$folder_of_units"
     find "$@" -name '*.cpp' | sed 's|/[^/]*$||' | LC_ALL=C sort -u | grep -v '^autograd/kernels$' | while read -r folder; do
-        unit=$logs/units/$(echo "$folder" | tr / _).cpp
+        unit=$folder_of_units/$(echo "$folder" | tr / _).cpp
         for file in "$folder"/*.cpp; do
             case $file in */team_mpi.cpp | */main.cpp) ;; *) echo "#include \"$file\"" ;; esac
         done >"$unit"
@@ -118,36 +121,43 @@ flags_of() {
 }
 kernel='autograd/kernels/unit.cpp -Wno-psabi -DPLAINGRAD_KERNELS=kernels_baseline -DPLAINGRAD_SIMD_PLAIN'
 
-thread_safety() {
-    have clang++ tools.thread_safety || return
+measure_thread_safety() {
+    have clang++ tools.thread_safety || return 0
     # libc++'s mutexes and locks are annotated, so that clang can follow them.
     libcxx='-stdlib=libc++ -D_LIBCPP_ENABLE_THREAD_SAFETY_ANNOTATIONS'
     echo '#include <mutex>' | clang++ $libcxx -fsyntax-only -x c++ - 2>/dev/null ||
         { echo 'skipped tools.thread_safety libc++ is not installed (make deps-trust)' && return; }
-    # shellcheck disable=SC2046,SC2086  # lists of words
-    for unit in $(grep -rlE 'std::(mutex|atomic)' autograd nn models --include=*.cpp); do
+    shared=$(grep -rlE 'std::(mutex|atomic)' autograd nn models apps --include=*.cpp)
+    # shellcheck disable=SC2086  # lists of words
+    for unit in ${shared:-none.cpp}; do  # (of which clang says that it is not there)
         clang++ -std=c++20 -I. $libcxx -fsyntax-only -Wthread-safety -Wthread-safety-beta "$unit" 2>&1
     done >$logs/thread_safety.log
-    echo "figure tools.thread_safety $(count ': (warning|error):' $logs/thread_safety.log) see $logs/thread_safety.log"
+    echo "figure tools.thread_safety $(count ': (warning|error):' $logs/thread_safety.log) in $(echo $shared | wc -w) files; see $logs/thread_safety.log"
 }
 
-tidy() {
-    have clang-tidy tools.tidy || return
+measure_tidy() {
+    have clang-tidy tools.tidy || return 0
     if at_long; then folders='autograd nn models apps' kernels=autograd/kernels/unit.cpp; else folders='autograd/base nn/checkpoint' kernels=; fi
-    files=$(units $folders)
+    files=$(units tidy $folders)
     # shellcheck disable=SC2086
-    echo $files $kernels | tr ' ' '\n' | xargs -P 2 -I {} clang-tidy --quiet {} -- -std=c++20 -I. -pthread -mavx2 -mfma \
-        -DPLAINGRAD_KERNELS=kernels_avx2 >$logs/tidy.log 2>$logs/tidy_errors.log
-    echo "figure tools.tidy_units $(echo $files $kernels | wc -w)"
-    # (The same finding in a header is there once for each unit.)
+    echo $files $kernels | tr ' ' '\n' | xargs -P 2 -I {} sh -c 'clang-tidy --quiet "$@" && echo "read $1"' sh {} \
+        -- -std=c++20 -I. -pthread -mavx2 -mfma -DPLAINGRAD_KERNELS=kernels_avx2 >$logs/tidy.log 2>$logs/tidy_errors.log
+    read=$(count '^read ' $logs/tidy.log)
+    echo "figure tools.tidy_units $read"
+    # The same finding in a header is there once for each unit. A unit that clang-tidy could not read counts, too.
     findings=$(grep -hE ': (warning|error):' $logs/tidy.log | LC_ALL=C sort -u | tee /dev/stderr | wc -l)
-    echo "figure tools.tidy_findings $findings see $logs/tidy.log"
+    unread=$(($(echo $files $kernels | wc -w) - read))
+    echo "figure tools.tidy_findings $((findings > unread ? findings : unread)) see $logs/tidy.log and tidy_errors.log"
 }
 
-headers() {
+measure_headers() {
+    # make's last line says how many there are. Without it something has failed: a header, or make itself.
     "$make" CXX="${CXX:-g++}" -k headers >$logs/headers.log 2>&1
-    echo "figure tools.headers $(find autograd nn models apps tests -name '*.h' | wc -l)"
-    echo "figure tools.headers_failed $(count '\*\*\* .*alone/' $logs/headers.log) see $logs/headers.log"
+    all=$(sed -n 's/^make headers: \([0-9]*\) headers, each compiles by itself$/\1/p' $logs/headers.log)
+    failed=$(count '\*\*\* .*alone/' $logs/headers.log)
+    if [ -z "$all" ] && [ "$failed" = 0 ]; then failed=1; fi
+    echo "figure tools.headers ${all:-0}"
+    echo "figure tools.headers_failed $failed see $logs/headers.log"
 }
 
 # Reads everything with a compiler, or, at the long scale, builds it and runs the tests.
@@ -160,9 +170,9 @@ tried_with() {
     flags=$(flags_of "$1") && for unit in $all_units "$kernel"; do "$1" $flags -fsyntax-only $unit || return 1; done
 }
 
-compilers() {
+measure_compilers() {
     tried=0 failed=0
-    all_units=$(if at_long; then units autograd nn models apps; else units autograd nn; fi)
+    all_units=$(if at_long; then units compilers autograd nn models apps; else units compilers autograd nn; fi)
     for compiler in $(for n in 11 12 13 14 15 16 17; do echo g++-$n; done; for n in 14 15 16 17 18 19 20 21 22 23; do echo clang++-$n; done); do
         command -v "$compiler" >/dev/null || continue
         tried=$((tried + 1))
@@ -176,7 +186,7 @@ compilers() {
 }
 
 # The tests with Catch2 3, which `make deps-trust` builds from its source package.
-catch_3() {
+measure_catch_3() {
     [ -e build/catch2/share/pkgconfig/catch2.pc ] || { echo 'skipped tools.catch_3 build/catch2 is not there (make deps-trust)' && return; }
     PKG_CONFIG_PATH=$PWD/build/catch2/share/pkgconfig "$make" CXX="${CXX:-g++}" BUILD=$logs/catch_3 GRADCHECKS=no PCH=no \
         TESTS='~[chapters]~[bench]~[exercises]~[slow]~[.]' test >$logs/catch_3.log 2>&1
@@ -188,7 +198,7 @@ catch_3() {
 
 case $scale in
 quick) parts=thread_safety ;;
-sample) parts='thread_safety headers tidy compilers memory_check thread_sanitizer address_sanitizer' ;;
-*) parts='thread_safety headers tidy compilers memory_check thread_sanitizer address_sanitizer catch_3' ;;
+sample) parts='thread_safety headers tidy compilers valgrind tsan asan' ;;
+*) parts='thread_safety headers tidy compilers valgrind tsan asan catch_3' ;;
 esac
-for part in ${TRUST_PART:-$parts}; do $part; done
+for part in ${TRUST_PART:-$parts}; do "measure_$part" || exit 1; done

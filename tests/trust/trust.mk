@@ -55,13 +55,16 @@ TRUST_THESE := $(or $(ONLY),$(INSTRUMENTS))
 # (Of a part, as in ONLY=crashes.kills, the whole instrument.)
 TRUST_WHOLE := $(foreach name,$(TRUST_THESE),$(firstword $(subst ., ,$(name))))
 TRUST_NEEDS := $(patsubst %,$(OUT)/trust/%,$(filter $(TRUST_WHOLE),$(TRUST_PROGRAM)) print_table $(if $(filter bits,$(TRUST_WHOLE)),weights))
-.PHONY: trust
+.PHONY: trust trust-fuzzer
 trust: export PLAINGRAD_APPS := $(APPS_IN)
 trust: export PLAINGRAD_BUILD := $(BUILD)
 trust: export PLAINGRAD_TRUST := $(OUT)/trust
-trust: $(TRUST_NEEDS) $(PROGRAMS)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1 JOBS=2
+trust: $(TRUST_NEEDS) $(PROGRAMS) $(if $(filter fuzz,$(TRUST_WHOLE)),trust-fuzzer)  ## measures every promise, and prints one table, half an hour: TRUST=quick|long ONLY='matmul ...' SEED=1 JOBS=2
 	@MAKE='$(make_program)' CXX='$(CXX)' JOBS='$(or $(JOBS),2)' sh tests/trust/trust.sh '$(OUT)/trust' '$(TRUST_IN)' '$(TRUST_SCALE)' '$(or $(SEED),1)' \
 	    '$(COMPILER)' $(TRUST_THESE)
+
+trust-fuzzer:
+	+@MAKE='$(make_program)' CXX='$(CXX)' sh tests/trust/fuzz.sh build
 
 # Against others, where they are installed: what its Python lacks is left out, and said. PART: 'ops models ...'.
 .PHONY: trust-peers

@@ -7,8 +7,10 @@
 # NAME.PART is a part of one that has parts (crashes, functions, fuzz, tools), which finds its name in TRUST_PART: what
 # takes hours can be measured on several days. <results> has a block of lines for each instrument or part. A new block
 # replaces the old one of its name, blocks of its parts or of its whole, and shares of another size (4ths for 8ths).
-# exit status: 0 if every figure is as asked
+# exit status: 0 if all have ended, and every figure is as asked; 2 if there is no instrument of a name
 set -u
+block=
+if [ "$1" = --block ]; then block=$2 && shift 2; fi
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
 shift 5
 trap 'exit 130' INT TERM
@@ -49,26 +51,37 @@ record() {
     grep -E '^(figure|skipped|ended) ' "$programs/logs/$1.log"
 }
 
-# Called by itself, below, for one block. One at a time writes the results: who could make the folder.
-lock=$programs/results.lock
-if [ -n "${TRUST_BLOCK:-}" ]; then
-    unset TRUST_BLOCK  # tests that it starts may start this script
-    measure "$1"
+# Called by itself, below, for one block. Whoever could make the folder `lock` writes the results; the others wait.
+lock=$results.lock
+if [ -n "$block" ]; then
+    measure "$block"
     until mkdir "$lock" 2>/dev/null; do sleep 1; done
-    record "$1" >"$results.new" && mv "$results.new" "$results"
+    record "$block" >"$results.new" && mv "$results.new" "$results"
+    status=$?
     rmdir "$lock"
-    exit 0
+    exit $status
 fi
 
-mkdir -p "$programs/logs" "$(dirname "$results")"
-touch "$results"
+mkdir -p "$programs/logs" "$(dirname "$results")" && touch "$results" || exit 1
 rmdir "$lock" 2>/dev/null
 asked=$("$programs/print_table" "$scale") || exit 1
-for block; do
-    if echo "$asked" | grep -qx "${block%%.*}"; then echo "$block"; else
-        echo "$block: nothing to measure at this scale" >&2
+chosen=
+for name; do
+    instrument=${name%%.*}
+    if echo "$asked" | grep -qx "$instrument"; then chosen="$chosen $name"
+    elif [ -e "tests/trust/$instrument.sh" ] || [ -x "$programs/$instrument" ]; then
+        echo "$name: nothing to measure at this scale"
+    else
+        echo "there is no instrument '$instrument'; there are: $(echo "$asked" | tr '\n' ' ')" >&2
+        exit 2
     fi
-done | TRUST_BLOCK=1 xargs -P "${JOBS:-2}" -I BLOCK sh "$0" "$programs" "$results" "$scale" "$seed" "$compiler" BLOCK
+done
+failed=0
+# shellcheck disable=SC2086  # names
+if [ -n "$chosen" ]; then
+    printf '%s\n' $chosen | xargs -P "${JOBS:-2}" -I BLOCK \
+        sh "$0" --block BLOCK "$programs" "$results" "$scale" "$seed" "$compiler" || failed=1
+fi
 # The long table is kept, and the page shows it.
 if [ "$scale" = long ]; then page=README.md; else page=-; fi
-"$programs/print_table" "$scale" "$results" $page "$@"
+"$programs/print_table" "$scale" "$results" $page "$@" && exit $failed
