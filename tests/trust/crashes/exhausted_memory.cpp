@@ -162,7 +162,7 @@ bool fails_at(int64_t n, bool on, const Operation& operation, uint64_t expected,
     return !failure.empty();
 }
 
-// How many allocations it makes, of which some are tried.
+// Returns how many allocations it makes, of which some are tried. Adds to `cases` how often it has failed.
 int64_t measure(const Instrument& trust, const Operation& operation, Tally& tally, int64_t& cases) {
     uint64_t expected = 0;
     const auto undisturbed = [&] {
@@ -177,7 +177,7 @@ int64_t measure(const Instrument& trust, const Operation& operation, Tally& tall
     for (const int64_t n : some_of(all, trust.count(80, 400, 10'000), trust.rng().fork(operation.name))) {
         const bool on = n % 3 == 0;
         const Used before = Used::now();
-        fails_at(n, on, operation, expected, tally);
+        cases += fails_at(n, on, operation, expected, tally) ? 1 : 0;
         // A second time, for what is made once: a leak grows again.
         if (const Used first = Used::now(); first.blocks > before.blocks || first.bytes != before.bytes) {
             fails_at(n, on, operation, expected, tally);
@@ -186,7 +186,6 @@ int64_t measure(const Instrument& trust, const Operation& operation, Tally& tall
                 tally.note(Wrong::leak, operation.name + ", allocation " + std::to_string(n),
                            std::to_string(again.blocks - first.blocks) + " blocks");
         }
-        ++cases;
     }
     return all;
 }

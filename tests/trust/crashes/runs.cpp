@@ -121,6 +121,13 @@ Contents contents(const std::string& folder) {
     return all;
 }
 
+FaultCounts counts_in(const std::string& path) {
+    FaultCounts counts;
+    if (const std::string bytes = content(path); bytes.size() == sizeof counts)
+        std::memcpy(&counts, bytes.data(), sizeof counts);
+    return counts;
+}
+
 Runs::Runs(Tally& all_) : tally(all_) {
     const std::string bert = texts_.folder / "bert", gpt = texts_.folder / "gpt";
     const Words small = {"--layers", "1", "--d-model", "16", "--heads", "2", "--context", "16"};
@@ -137,14 +144,17 @@ Runs::Runs(Tally& all_) : tally(all_) {
         const auto start = std::chrono::steady_clock::now();
         run.ended = ran(program.name, begin(run, folder), with({"none"}, counts));
         run.seconds = seconds_since(start);
+        run.calls = counts_in(counts);
         // Status 1: after so few steps, the task is not solved.
         const auto last = nn::checkpoint::read(tests::folder_of(program, folder) + "/last.safetensors");
         const std::string steps = std::to_string(program.steps);
         autograd::check(run.ended.status <= 1 && last.metadata().at("training.steps") == steps, program.name,
                         " ends before its last step: ", run.ended.err);
         run.files = contents(folder);
-        if (const std::string bytes = content(counts); bytes.size() == sizeof run.calls)
-            std::memcpy(&run.calls, bytes.data(), sizeof run.calls);
+        const std::string part = folder + "-part";
+        ran(program.name, joined(begin(run, part), {"--stop-after", "2"}));
+        ran(program.name, resume(run, part), with({"none"}, counts + "-part"));
+        run.calls_resumed = counts_in(counts + "-part");
         all.push_back(run);
     }
     if (all[0].calls.memory == 0)
@@ -170,17 +180,28 @@ Words Runs::resume(const Run& run, const std::string& folder) const {
 Result Runs::wait(Running& running) const {
     constexpr double kPatience = 100;
     const auto start = std::chrono::steady_clock::now();
-    while (running.runs()) {
+    while (running.runs() && seconds_since(start) < kPatience)
         usleep(200);
-        if (seconds_since(start) > kPatience)
-            running.interrupt(SIGKILL);
-    }
-    return running.wait();
+    const bool hangs = running.runs();
+    if (hangs)
+        running.interrupt(SIGKILL);
+    const Result r = running.wait();
+    if (hangs)
+        tally.note(Wrong::died, "a program that does not end", r.err);
+    return r;
 }
 
 Result Runs::ran(const std::string& program, const Words& words, const With& with) const {
     Running running(program, words, with);
     return wait(running);
+}
+
+Result Runs::ran(const std::string& program, const Words& words, const Fault& fault,
+                 std::atomic<int64_t>& happened) const {
+    const Folder here;
+    const Result r = ran(program, words, with(fault, here / "counts"));
+    happened += counts_in(here / "counts").faults > 0 ? 1 : 0;
+    return r;
 }
 
 void Runs::check(const Run& run, const std::string& folder, const std::string& which) const {

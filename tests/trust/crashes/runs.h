@@ -2,6 +2,7 @@
 // saved opens, and it resumes to the same end as a run that nothing has disturbed.
 #pragma once
 
+#include <atomic>
 #include <map>
 
 #include "tests/apps/programs.h"
@@ -31,11 +32,15 @@ Contents contents(const std::string& folder);
 
 struct Run {
     Program program;
-    Result ended = {};       // as the run that nothing disturbs ends
-    Contents files = {};     // what it leaves in its folder
-    double seconds = 0;      // that it takes
-    FaultCounts calls = {};  // that it makes
+    Result ended = {};               // as the run that nothing disturbs ends
+    Contents files = {};             // what it leaves in its folder
+    double seconds = 0;              // that it takes
+    FaultCounts calls = {};          // that it makes
+    FaultCounts calls_resumed = {};  // that it makes if it goes on after two steps
 };
+
+// What the preloaded library has written into this file; zeros, if nothing.
+FaultCounts counts_in(const std::string& path);
 
 class Runs {
 public:
@@ -47,9 +52,12 @@ public:
 
     Words begin(const Run& run, const std::string& folder) const;
     Words resume(const Run& run, const std::string& folder) const;
-    // Waits for its end. A program that runs for more than 100 seconds is killed: status 137.
+    // Waits for its end. A program that runs for more than 100 seconds is killed, which counts as a death.
     Result wait(Running& running) const;
     Result ran(const std::string& program, const Words& words, const With& with = {}) const;
+    // With a fault; adds 1 to `happened` if it came, and was not only asked for.
+    Result ran(const std::string& program, const Words& words, const Fault& fault,
+               std::atomic<int64_t>& happened) const;
 
     // After a fault: that all saved files open; then resumes the run (or begins it, if nothing was saved) and
     // looks that it ends as the undisturbed one.

@@ -27,12 +27,14 @@ void check_saved(const Runs& runs, const Run& run, const std::string& folder, co
         runs.tally.note(Wrong::died, which, "it has not saved: " + r.err);
 }
 
-void one(const Runs& runs, const Run& run, const Kind& kind, const autograd::Rng& moment) {
+// Returns whether the program still ran when it got the signal.
+bool one(const Runs& runs, const Run& run, const Kind& kind, const autograd::Rng& moment) {
     const Folder all;
     const std::string folder = all / "run";
     const auto time = static_cast<unsigned>(1e6 * run.seconds * moment.uniform(0));
     Running running(run.program.name, runs.begin(run, folder));
     usleep(time);
+    const bool sent = running.runs();
     running.interrupt(kind.signal);
     const Result r = runs.wait(running);
     const std::string which = run.program.name + ", " + kind.name + " after " + std::to_string(time) + " us";
@@ -47,6 +49,7 @@ void one(const Runs& runs, const Run& run, const Kind& kind, const autograd::Rng
     if (!(ended || may_stop || early) || !told)
         runs.tally.note(Wrong::died, which, "status " + std::to_string(r.status) + ": " + r.err);
     runs.check(run, folder, which);
+    return sent;
 }
 
 }  // namespace
@@ -57,11 +60,17 @@ void signals(const Instrument& trust, const Runs& runs) {
     const auto programs = std::ssize(runs.all);
     // How many signals of each kind; at the long scale, 50 of each kind to each program.
     const int64_t each = trust.count(programs, 50, 50 * programs), all = each * std::ssize(kinds);
-    for_each_case(all, runs.tally, [&](int64_t i) {
-        one(runs, runs.all[static_cast<std::size_t>(i % programs)], kinds[static_cast<std::size_t>(i / each)],
-            trust.rng().fork("signals").fork(static_cast<uint64_t>(i)));
+    std::vector<std::atomic<int64_t>> sent(kinds.size());
+    for_each_case(3 * all, runs.tally, [&](int64_t i) {  // some programs end before
+        const auto k = static_cast<std::size_t>(i % std::ssize(kinds));
+        if (sent[k] >= each)
+            return;
+        const Run& run = runs.all[static_cast<std::size_t>(i / std::ssize(kinds) % programs)];
+        sent[k] +=
+            one(runs, run, kinds[k], trust.rng().fork("signals").fork(static_cast<uint64_t>(i))) ? 1 : 0;
     });
-    trust.figure("crashes.signals", static_cast<double>(each), "of each kind");
+    trust.figure("crashes.signals", static_cast<double>(*std::min_element(sent.begin(), sent.end())),
+                 "of each kind");
 }
 
 }  // namespace plaingrad::trust
