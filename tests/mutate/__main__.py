@@ -194,11 +194,12 @@ def main():
     cases = runs.record(args.folder, len(mutants), args.go_on)
     try_mutants(args, mutants, cases, outcomes, known)
     try_constants(args, found, mutants, constants, cases, outcomes)
-    report(outcomes.of, known)
+    report(outcomes.of, known, {p.key for p in all_points})
 
 
-def report(tried, known):
-    """What is known to change nothing is no mutant that a test could kill. One that a test kills is known wrongly."""
+def report(tried, known, possible):
+    """What is known to change nothing is no mutant that a test could kill. One that a test kills is known wrongly, and
+    of one that is not possible any more nothing has to be known. possible: the keys of all."""
     alive = [p for p, outcome in tried.items() if outcome != "killed"]
     unanswered = [p for p in alive if p.key not in known]
     wrong = [p for p, outcome in tried.items() if outcome == "killed" and p.key in known]
@@ -206,12 +207,15 @@ def report(tried, known):
         print(f"{tried[p]}: {p.file}:{p.line}\n    {p.key}")
     for p in wrong:
         print(f"killed, though equivalent.txt has it: {p.file}:{p.line}\n    {p.key}")
+    for key in sorted(known - possible):
+        print(f"not possible, though equivalent.txt has it:\n    {key}")
     could_die = len(tried) - len(alive) + len(unanswered)
     print(f"figure mutants.tried {len(tried)}")
     print(f"figure mutants.equivalent {100 * (len(tried) - could_die) / max(1, len(tried)):.1f}")
     print(f"figure mutants.killed {100 * (len(tried) - len(alive)) / max(1, could_die):.1f}")
     print(f"figure mutants.unanswered {len(unanswered)}")
     print(f"figure mutants.listed_wrongly {len(wrong)}")
+    print(f"figure mutants.stale {len(known - possible)}")
 
 
 main()
