@@ -1,13 +1,13 @@
 #!/bin/sh
 # How much of the sources the tests run: clang's source-based coverage, in a build of its own. The programs that tests
-# start count as well, and so do the gradient checks of the double build. At the long scale also the slow tests run.
+# start count as well, and so do the gradient checks of the double build, and the slow tests. Only the long scale has it:
+# it takes a build, and all tests.
 #
 # usage: coverage.sh <quick|sample|long> <seed>     (in the repository's root)
 # It leaves build/coverage/missing.txt, which names each line and each side of a condition that never ran.
 #
 # nn/team_mpi.cpp has no figure: it is compiled only with an MPI, and `make test-mpi` runs it in many processes.
 set -u
-scale=$1
 make=${MAKE:-make}
 for tool in clang++ llvm-profdata llvm-cov; do
     command -v $tool >/dev/null || { echo "skipped coverage. $tool is not installed (make deps-trust)"; exit 0; }
@@ -15,6 +15,7 @@ done
 # The calling make's own variables are for another build.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD VARIANT TESTS
 
+echo "compiler $(clang++ --version | head -n 1)"
 case ${CXX:-} in ccache*) compiler='ccache clang++' ;; *) compiler=clang++ ;; esac
 folder=build/coverage
 profiles=$folder/profiles
@@ -29,10 +30,8 @@ export LLVM_PROFILE_FILE="$PWD/$profiles/%4m.profraw"
 # whether all pass.
 build test >$folder/test.log 2>&1
 grep -E '^[0-9]+ passed, ' $folder/test.log || { tail -n 20 $folder/test.log; exit 1; }
-if [ "$scale" = long ]; then
-    build test-long >$folder/test_long.log 2>&1
-    grep -E '^[0-9]+ passed, ' $folder/test_long.log || { tail -n 20 $folder/test_long.log; exit 1; }
-fi
+build test-long >$folder/test_long.log 2>&1
+grep -E '^[0-9]+ passed, ' $folder/test_long.log || { tail -n 20 $folder/test_long.log; exit 1; }
 unset LLVM_PROFILE_FILE
 
 # A process that was killed while it wrote leaves a broken file: one is no reason to lose the others.

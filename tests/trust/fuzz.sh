@@ -38,6 +38,7 @@ if [ "$scale" = build ]; then
     # With jobs of its own, and without the variables of `make trust`.
     exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "${MAKE:-make}" CXX="${CXX:-g++}" fuzzer
 fi
+echo "compiler $(clang++ --version | head -n 1)"
 rm -rf "$corpus" && mkdir -p "$corpus" || exit 1
 if [ -n "${TRUST_PART:-}" ]; then
     # shellcheck disable=SC2046  # TARGET, or TARGET SHARE SHARES

@@ -3,7 +3,8 @@
 #
 # usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>
 # Environment: JOBS, how many run at a time; 2 if not given, as most of them use one processor.
-# An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`.
+# An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`,
+# and `compiler NAME` if it was another one than the build's.
 # NAME.PART is a part of one that has parts (crashes, functions, fuzz, tools), which finds its name in TRUST_PART: what
 # takes hours can be measured on several days. <results> has a block of lines for each instrument or part. A new block
 # replaces the old one of its name, blocks of its parts or of its whole, and shares of another size (4ths for 8ths).
@@ -45,7 +46,8 @@ record() {
     family=$(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
     echo "instrument $1"
     echo "date $(date -u +%Y-%m-%d)"
-    echo "compiler $compiler"
+    built=$(sed -n 's/^compiler //p' "$programs/logs/$1.log" | head -n 1)
+    echo "compiler ${built:-$compiler}"
     echo "processor ${processor:-unknown}${family:+, family $family}"
     echo "seed $seed"
     grep -E '^(figure|skipped|ended) ' "$programs/logs/$1.log"
