@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "autograd/base/check.h"
+#include "autograd/base/guarded_by.h"
 #include "autograd/base/system.h"
 #include "autograd/kernels/kernels.h"
 
@@ -44,10 +45,10 @@ struct Recycler {
     std::mutex mutex;
     // Linked, so that releasing a buffer needs no memory: it also happens when an exception says that there
     // is none.
-    Storage* free[kClasses] = {};
-    StorageStatistics statistics;
-    int64_t most_in_use = 0;  // bytes, so far
-    bool poison = false;
+    Storage* free[kClasses] PLAINGRAD_GUARDED_BY(mutex) = {};
+    StorageStatistics statistics PLAINGRAD_GUARDED_BY(mutex);
+    int64_t most_in_use PLAINGRAD_GUARDED_BY(mutex) = 0;  // bytes, so far
+    bool poison PLAINGRAD_GUARDED_BY(mutex) = false;
 };
 
 // Never destroyed: tensors of static duration may be released after any destructor of ours would run.
@@ -63,8 +64,8 @@ std::align_val_t alignment(int64_t n) {
     return std::align_val_t(static_cast<std::size_t>(large ? kHugePage : kAlignment));
 }
 
-// Returns the free buffers to the system. Requires the mutex.
-void give_back(Recycler& r) {
+// Returns the free buffers to the system.
+void give_back(Recycler& r) PLAINGRAD_REQUIRES(r.mutex) {
     for (Storage*& free : r.free)
         while (free != nullptr) {
             Storage* const storage = std::exchange(free, free->next_free);
@@ -79,7 +80,7 @@ void give_back(Recycler& r) {
 // 1.5 times the largest amount ever in use, but at least 64 MiB. Beyond that, free buffers serve smaller
 // sizes or are returned to the system. Memory in use is not limited. Training with one shape never reaches
 // the limit after its first step.
-bool is_beyond_limit(const Recycler& r, int64_t more) {
+bool is_beyond_limit(const Recycler& r, int64_t more) PLAINGRAD_REQUIRES(r.mutex) {
     constexpr int64_t a_little = int64_t(64) << 20;
     const StorageStatistics& s = r.statistics;
     return s.bytes_in_use + s.bytes_recycled + more > std::max(a_little, r.most_in_use + r.most_in_use / 2);
@@ -89,7 +90,7 @@ bool is_beyond_limit(const Recycler& r, int64_t more) {
 constexpr int kLargerClasses = 4;
 
 // A free buffer for class c; nullptr if there is none.
-Storage* take_free(Recycler& r, const SizeClass& c) {
+Storage* take_free(Recycler& r, const SizeClass& c) PLAINGRAD_REQUIRES(r.mutex) {
     const bool larger =
         r.free[c.index] == nullptr && is_beyond_limit(r, c.size * static_cast<int64_t>(sizeof(Real)));
     for (int i = c.index; i <= c.index + (larger ? kLargerClasses : 0) && i < kClasses; ++i)
@@ -103,7 +104,7 @@ Storage* take_free(Recycler& r, const SizeClass& c) {
     return nullptr;
 }
 
-Storage* allocate(Recycler& r, int64_t n) {
+Storage* allocate(Recycler& r, int64_t n) PLAINGRAD_REQUIRES(r.mutex) {
     auto storage = std::make_unique<Storage>();
     const std::size_t size = static_cast<std::size_t>(n) * sizeof(Real);
     void* memory = ::operator new(size, alignment(n), std::nothrow);
@@ -156,8 +157,9 @@ void Storage::release(Storage* storage) {
 // Not to the free list: that would keep the memory of all weights of a model that is packed.
 void Storage::replace_by(PackedNumbers with) {
     auto numbers = std::make_unique<const PackedNumbers>(std::move(with));  // before anything is changed
-    const std::lock_guard lock(recycler().mutex);
-    recycler().statistics.bytes_in_use -= bytes(*this);
+    Recycler& r = recycler();
+    const std::lock_guard lock(r.mutex);
+    r.statistics.bytes_in_use -= bytes(*this);
     ::operator delete(data, alignment(capacity));
     data = nullptr;
     capacity = 0;
@@ -166,8 +168,9 @@ void Storage::replace_by(PackedNumbers with) {
 }
 
 StorageStatistics storage_statistics() {
-    const std::lock_guard lock(recycler().mutex);
-    return recycler().statistics;
+    Recycler& r = recycler();
+    const std::lock_guard lock(r.mutex);
+    return r.statistics;
 }
 
 void storage_trim() {
@@ -179,8 +182,9 @@ void storage_trim() {
 }
 
 void storage_poison(bool on) {
-    const std::lock_guard lock(recycler().mutex);
-    recycler().poison = on;
+    Recycler& r = recycler();
+    const std::lock_guard lock(r.mutex);
+    r.poison = on;
 }
 
 }  // namespace plaingrad::autograd

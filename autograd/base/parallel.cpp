@@ -27,6 +27,7 @@
 
 #include "autograd/base/check.h"
 #include "autograd/base/float_control.h"
+#include "autograd/base/guarded_by.h"
 #include "autograd/base/system.h"
 
 namespace plaingrad::autograd {
@@ -67,7 +68,7 @@ struct Job {
     int64_t chunks = (end - begin - 1) / grain + 1;
     std::atomic<int64_t> next = 0;
     std::mutex error_mutex = {};
-    std::exception_ptr error = {};
+    std::exception_ptr error PLAINGRAD_GUARDED_BY(error_mutex) = {};
 
     void run(int64_t chunk) const {
         const int64_t first = begin + chunk * grain;
@@ -88,6 +89,13 @@ struct Job {
             }
         }
         inside_parallel_for = false;
+    }
+
+    // The first error of all chunks, if there was one.
+    void rethrow() {
+        const std::lock_guard lock(error_mutex);
+        if (error)
+            std::rethrow_exception(error);
     }
 };
 
@@ -202,8 +210,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFunction f) {
     }
     if (!pool()->run(job))
         job.work();
-    if (job.error)
-        std::rethrow_exception(job.error);
+    job.rethrow();
 }
 
 int thread_count() { return inside_parallel_for ? 1 : pool()->threads(); }

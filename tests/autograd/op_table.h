@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,5 +77,9 @@ private:
 
 // The rows of all precisions.
 std::vector<OpRow> all_rows();
+
+// The functions of ops.h by name, with how often each is declared. Reads that header, in the repository's
+// root; throws Error if there are none.
+std::map<std::string, int64_t> declared_ops();
 
 }  // namespace plaingrad::tests

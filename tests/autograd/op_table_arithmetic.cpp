@@ -1,11 +1,27 @@
 // The rows of op_table.h for elementwise operations, choices and products.
 #include <cmath>
+#include <fstream>
+#include <regex>
 #include <utility>
 
 #include "tests/autograd/op_table.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace tests;      // NOLINT
+
+std::map<std::string, int64_t> tests::declared_ops() {
+    std::ifstream header("autograd/ops.h");
+    const std::regex declaration(R"(^(inline )?Tensor&? (operator[^ (]+|[a-z_0-9]+)\(.*)");
+    std::map<std::string, int64_t> names;
+    std::smatch match;
+    for (std::string line; std::getline(header, line);)
+        if (std::regex_match(line, match, declaration))
+            ++names[match[2]];
+    autograd::check(names.contains("attention"),
+                    "autograd/ops.h: it declares no attention; start this in the "
+                    "repository's root");
+    return names;
+}
 
 OpTable::OpTable(autograd::Precision precision) : p_(precision) {
     elementwise();

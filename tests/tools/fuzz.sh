@@ -25,7 +25,7 @@ for target; do
         rm -rf "$corpus/$target.merged" && mkdir -p "$corpus/$target.merged" "$corpus/$target"
         "$fuzzer" "$target" --seeds "$corpus/$target"
         "$fuzzer" "$target" -merge=1 -max_len=4096 -detect_leaks=0 "$corpus/$target.merged" "$corpus/$target" \
-            >"$corpus/$target.log" 2>&1 || failed=1
+            >"$corpus/$target.log" 2>&1 || { failed=1 && echo "$target: not merged, see $corpus/$target.log" && continue; }
         "$fuzzer" "$target" --keep "$corpus/$target.merged" >"tests/fuzz/corpus/$target.txt"
         continue
     fi

@@ -6,7 +6,7 @@
 # Environment: PLAINGRAD_TRUST, the folder of the program `weights`; MAKE and CXX, for builds by other compilers, which
 # the scale `quick` leaves out. They are in the same folders as those of continuous integration: build/clang, build/aarch64.
 # KEEP=1 keeps the hashes of today instead.
-# A way that this machine does not have is skipped, with a line that says why.
+# A way that this machine does not have is left out, with a line that says why.
 set -u
 scale=$1 seed=$2
 programs=${PLAINGRAD_TRUST:-build/trust}
@@ -17,7 +17,7 @@ work=$(mktemp -d)
 group=
 trap 'rm -rf "$work"; [ -z "$group" ] || rmdir "$group" 2>/dev/null' EXIT
 trap 'exit 130' INT TERM
-ways=0 different=0 first=
+ways=0 different=0 first= left_out=
 
 if [ "${KEEP:-0}" != 0 ]; then
     { "$programs/weights" && "$programs/weights" wide; } >"$work/now" && mv "$work/now" "$kept"
@@ -40,7 +40,7 @@ compare() {
     first=${first:-$way}
     echo "DIFFERENT: $way: $(head -n 1 "$work/other") $(tail -n 1 "$work/err") (exit $status)"
 }
-skip() { echo "skipped: $1: $2"; }
+skip() { echo "skipped: $1: $2" && left_out="$left_out; $1"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # ---- this build: threads, instruction sets, what the caller has set, processors
@@ -142,7 +142,7 @@ others() {
     fi
 }
 [ "$scale" = quick ] || others
-echo "figure bits.ways $ways"
+echo "figure bits.ways $ways${left_out:+ left out: ${left_out#; }}"
 echo "figure bits.different $different $first"
 
 # ---- batches, and threads that wait

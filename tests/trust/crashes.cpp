@@ -24,8 +24,8 @@ bool is_wanted(const Instrument& trust, const std::string& part) {
 
 void measure(const Instrument& trust) {
     use_fast_folder();
-    Tally tally;
-    const Runs runs(tally);
+    Damage damage;
+    const Runs runs(damage);
     struct Part {
         const char* name;
         void (*run)(const Instrument& trust, const Runs& runs);
@@ -45,8 +45,8 @@ void measure(const Instrument& trust) {
                 std::printf("skipped crashes.%s no library can be loaded before these programs\n", figure);
     }
     if (is_wanted(trust, "exhausted_memory"))
-        exhausted_memory(trust, tally);
-    tally.print(trust);
+        exhausted_memory(trust, damage);
+    damage.print(trust);
 }
 
 }  // namespace

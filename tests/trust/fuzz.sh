@@ -54,11 +54,11 @@ for log in "$corpus"/*.log; do
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     echo "figure fuzz.$target ${inputs:-0}"
     grep -q '^Done ' "$log" && ! grep -q '^SUMMARY: ' "$log" && continue
-    if grep -q 'memory beyond the promise\|out-of-memory\|malloc_limit' "$log"; then memory="$memory $target"
+    if grep -qE 'memory beyond the promise|out-of-memory|malloc_limit' "$log"; then memory="$memory $target"
     elif grep -q 'ERROR: libFuzzer: timeout' "$log"; then timeouts="$timeouts $target"
     elif grep -q 'ERROR: LeakSanitizer' "$log"; then leaks="$leaks $target"
     else crashes="$crashes $target"; fi
-    grep -h 'ERROR: \|what():\|^SUMMARY: \|Test unit written' "$log"
+    grep -hE 'ERROR: |what\(\):|^SUMMARY: |Test unit written' "$log"
 done
 told() {
     kind=$1

@@ -45,9 +45,10 @@ struct Result {
     std::map<std::string, std::string> skipped = {};  // how names of figures begin, and why there are none
 };
 // Blocks that begin with a line `instrument NAME`, then lines `date ...`, `figure NAME VALUE [detail]`,
-// `skipped BEGIN why` for figures whose names begin so, `ended SECONDS`; other lines are an instrument's own
-// words. Of several blocks of an instrument the last one counts. NAME may be a part, INSTRUMENT.PART: the
-// figures of all parts of an instrument are one result. Throws Error for a figure without a number.
+// `skipped BEGIN why` for figures whose names begin so, `ended SECONDS`; other lines, as the commit that was
+// measured, are for who reads the file. Of several blocks of an instrument the last one counts. NAME may be a
+// part, INSTRUMENT.PART: the figures of all parts of an instrument are one result. Throws Error for a figure
+// without a number.
 std::vector<Result> read_results(std::istream& in, const std::string& where);
 
 // A row of the table.

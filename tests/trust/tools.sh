@@ -22,6 +22,8 @@ have() {
 }
 at_long() { [ "$scale" = long ]; }
 count() { grep -cE "$1" "$2"; }
+# The compiler of a part that is measured by itself, where it is not the build's.
+compiler() { [ -z "${TRUST_PART:-}" ] || echo "compiler $("$1" --version | grep -m 1 version)"; }
 
 # ---- Sanitizers
 
@@ -60,15 +62,19 @@ measure_tsan() {
 
 # Valgrind knows no AVX-512. What the C++ library keeps until the end is still reachable, and no leak.
 memcheck="valgrind --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --log-file=$PWD/$logs/valgrind.%p"
-# watched <status> <words...>: counts it as wrong if it ends with another status. Valgrind's own is 99. (That of a program
-# that has not learned its task, as none does in so few steps, is 1.)
+# watched <status> <text> <words...>: counts it as wrong if it ends with another status, or does not say this text, which
+# it comes to at its end. Valgrind's own status is 99. (That of a program that has not learned its task, as none does in
+# so few steps, is 1: it is also that of a failure, and only the text tells which.)
 watched() {
     runs=$((runs + 1))
-    wanted=$1 status=0
-    shift
+    wanted=$1 text=$2 status=0
+    shift 2
     # shellcheck disable=SC2086  # words
     PLAINGRAD_ISA=avx2 $memcheck "$@" >$logs/valgrind.log 2>&1 </dev/null || status=$?
-    [ $status -eq "$wanted" ] || { wrong=$((wrong + 1)) && echo "valgrind: exit status $status: $*"; }
+    if [ $status -ne "$wanted" ] || ! grep -q "$text" $logs/valgrind.log; then
+        wrong=$((wrong + 1))
+        echo "valgrind: exit status $status, '$text' $(grep -c "$text" $logs/valgrind.log) times: $*"
+    fi
 }
 
 measure_valgrind() {
@@ -79,11 +85,11 @@ measure_valgrind() {
     run=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_valgrind.XXXXXX") || return
     small='--steps 3 --batch 2 --d-model 16 --heads 2 --layers 1'
     # shellcheck disable=SC2086
-    watched 1 "$apps/reverse_task" $small --d-ff 32 --threads 2 --save "$run/reverse"
-    watched 1 "$apps/toy_translate" --epochs 1 --threads 2
+    watched 1 'sequences came out wrong' "$apps/reverse_task" $small --d-ff 32 --threads 2 --save "$run/reverse"
+    watched 1 'not all sentences came out right' "$apps/toy_translate" --epochs 1 --threads 2
     # shellcheck disable=SC2086
-    watched 0 "$apps/char_lm" train tests/trust/figures.txt $small --context 16 --save "$run/lm"
-    watched 0 "$apps/char_lm" info "$run/lm"
+    watched 0 'weights of step 3' "$apps/char_lm" train tests/trust/figures.txt $small --context 16 --save "$run/lm"
+    watched 0 'last validation' "$apps/char_lm" info "$run/lm"
     rm -rf "$run"
     if at_long; then
         # Slower by a factor of 30: the tests of what holds memory.
@@ -123,7 +129,8 @@ kernel='autograd/kernels/unit.cpp -Wno-psabi -DPLAINGRAD_KERNELS=kernels_baselin
 
 measure_thread_safety() {
     have clang++ tools.thread_safety || return 0
-    # libc++'s mutexes and locks are annotated, so that clang can follow them.
+    compiler clang++
+    # What a mutex guards says so (autograd/base/guarded_by.h), and libc++'s mutexes and locks say what they do.
     libcxx='-stdlib=libc++ -D_LIBCPP_ENABLE_THREAD_SAFETY_ANNOTATIONS'
     echo '#include <mutex>' | clang++ $libcxx -fsyntax-only -x c++ - 2>/dev/null ||
         { echo 'skipped tools.thread_safety libc++ is not installed (make deps-trust)' && return; }
@@ -137,6 +144,7 @@ measure_thread_safety() {
 
 measure_tidy() {
     have clang-tidy tools.tidy || return 0
+    compiler clang-tidy
     if at_long; then folders='autograd nn models apps' kernels=autograd/kernels/unit.cpp; else folders='autograd/base nn/checkpoint' kernels=; fi
     files=$(units tidy $folders)
     # shellcheck disable=SC2086

@@ -44,12 +44,19 @@ record() {
         !skip' "$results"
     processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
     family=$(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+    # The widest vectors that it has: the kernels of wider ones were not measured.
+    for vectors in avx512_bf16 avx512f avx2 asimd ''; do grep -qw "$vectors" /proc/cpuinfo 2>/dev/null && break; done
     echo "instrument $1"
     echo "date $(date -u +%Y-%m-%d)"
     built=$(sed -n 's/^compiler //p' "$programs/logs/$1.log" | head -n 1)
     echo "compiler ${built:-$compiler}"
-    echo "processor ${processor:-unknown}${family:+, family $family}"
+    echo "processor ${processor:-unknown}${family:+, family $family}${vectors:+, $vectors}"
     echo "seed $seed"
+    # Of what: results and the page aside, as they change while this goes on.
+    if sources=$(git rev-parse --short=12 HEAD 2>/dev/null); then
+        git diff --quiet HEAD -- . ':!tests/trust/long.txt' ':!README.md' || sources="$sources, with changes"
+        echo "sources $sources"
+    fi
     grep -E '^(figure|skipped|ended) ' "$programs/logs/$1.log"
 }
 

@@ -145,7 +145,7 @@ struct Used {
 };
 
 // Returns whether the call has failed.
-bool fails_at(int64_t n, bool on, const Operation& operation, uint64_t expected, Tally& tally) {
+bool fails_at(int64_t n, bool on, const Operation& operation, uint64_t expected, Damage& damage) {
     const std::string which =
         operation.name + ", allocation " + std::to_string(n) + (on ? " and all later" : "");
     const Call call = operation.prepare();
@@ -154,16 +154,16 @@ bool fails_at(int64_t n, bool on, const Operation& operation, uint64_t expected,
     const std::string failure = failure_of(call, result);
     fail_allocation(0);
     if (!failure.empty() && failure.find("memory") == failure.npos)
-        tally.note(Wrong::died, which, failure);
+        damage.note(Wrong::died, which, failure);
     if (failure.empty() && result != expected)
-        tally.note(Wrong::unequal, which, "it has succeeded, with another result");
+        damage.note(Wrong::unequal, which, "it has succeeded, with another result");
     if (!failure.empty() && (!failure_of(call, result).empty() || result != expected))
-        tally.note(Wrong::unequal, which, "called again, it has another result");
+        damage.note(Wrong::unequal, which, "called again, it has another result");
     return !failure.empty();
 }
 
 // Returns how many allocations it makes, of which some are tried. Adds to `cases` how often it has failed.
-int64_t measure(const Instrument& trust, const Operation& operation, Tally& tally, int64_t& cases) {
+int64_t measure(const Instrument& trust, const Operation& operation, Damage& damage, int64_t& cases) {
     uint64_t expected = 0;
     const auto undisturbed = [&] {
         const Call call = operation.prepare();
@@ -177,14 +177,14 @@ int64_t measure(const Instrument& trust, const Operation& operation, Tally& tall
     for (const int64_t n : some_of(all, trust.count(80, 400, 10'000), trust.rng().fork(operation.name))) {
         const bool on = n % 3 == 0;
         const Used before = Used::now();
-        cases += fails_at(n, on, operation, expected, tally) ? 1 : 0;
+        cases += fails_at(n, on, operation, expected, damage) ? 1 : 0;
         // A second time, for what is made once: a leak grows again.
         if (const Used first = Used::now(); first.blocks > before.blocks || first.bytes != before.bytes) {
-            fails_at(n, on, operation, expected, tally);
+            fails_at(n, on, operation, expected, damage);
             const Used again = Used::now();
             if (again.blocks > first.blocks || again.bytes != first.bytes)
-                tally.note(Wrong::leak, operation.name + ", allocation " + std::to_string(n),
-                           std::to_string(again.blocks - first.blocks) + " blocks");
+                damage.note(Wrong::leak, operation.name + ", allocation " + std::to_string(n),
+                            std::to_string(again.blocks - first.blocks) + " blocks");
         }
     }
     return all;
@@ -192,7 +192,7 @@ int64_t measure(const Instrument& trust, const Operation& operation, Tally& tall
 
 }  // namespace
 
-void exhausted_memory(const Instrument& trust, Tally& tally) {
+void exhausted_memory(const Instrument& trust, Damage& damage) {
     const Folder folder, others;
     const std::string saved = folder / "model.safetensors";
     models::save(saved, *language_model());
@@ -202,7 +202,7 @@ void exhausted_memory(const Instrument& trust, Tally& tally) {
         autograd::set_thread_count(threads);
         for (const std::vector<Operation>& some : {files(saved, others), training(), decoding()})
             for (const Operation& operation : some)
-                least = std::min(least, measure(trust, operation, tally, cases));
+                least = std::min(least, measure(trust, operation, damage, cases));
     }
     trust.figure("crashes.library_allocations", static_cast<double>(cases),
                  "that failed, one after the other");

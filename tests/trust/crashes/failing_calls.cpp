@@ -20,7 +20,7 @@ void one(const Runs& runs, const Run& run, const Fault& fault, int error, std::a
     runs.check_told(run, r, {std::strerror(error), "could not be written", "cannot be"}, which);
     for (const auto& [name, bytes] : contents(folder))
         if (name.find(".tmp-") != name.npos)  // as replace_file calls what is not whole yet
-            runs.tally.note(Wrong::left_over, which, name);
+            runs.damage.note(Wrong::left_over, which, name);
     runs.check(run, folder, which);
 }
 
@@ -42,7 +42,7 @@ void failing_calls(const Instrument& trust, const Runs& runs) {
                     cases.push_back({run, {"disk", n, std::to_string(error), "once"}, error});
     }
     std::atomic<int64_t> happened = 0;
-    for_each_case(std::ssize(cases), runs.tally, [&](int64_t i) {
+    for_each_case(std::ssize(cases), runs.damage, [&](int64_t i) {
         const Case& c = cases[static_cast<std::size_t>(i)];
         one(runs, c.run, c.fault, c.error, happened);
     });

@@ -94,7 +94,7 @@ bool read_only(Case& c) {
     const Result r = c.runs.ran(c.run.program.name, c.runs.resume(c.run, folder));
     c.told(r, EROFS);
     if (r.status != 1 || contents(folder) != before)
-        c.runs.tally.note(Wrong::died, c.which, "it did not refuse: " + r.err);
+        c.runs.damage.note(Wrong::died, c.which, "it did not refuse: " + r.err);
     disk.be(kRoom);
     c.runs.check(c.run, folder, c.which);
     return true;
@@ -155,7 +155,7 @@ void full_disks(const Instrument& trust, const Runs& runs) {
     std::set<std::string> skipped;
     for (const Kind& kind : kinds) {
         std::atomic<int64_t> done = 0;
-        for_each_case(each, runs.tally, [&](int64_t i) {
+        for_each_case(each, runs.damage, [&](int64_t i) {
             const Run& run = runs.all[static_cast<std::size_t>(i % programs)];
             Case c = {runs, run, trust.rng().fork(kind.name).fork(static_cast<uint64_t>(i)),
                       run.program.name};

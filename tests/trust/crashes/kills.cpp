@@ -50,7 +50,7 @@ void kills(const Instrument& trust, const Runs& runs) {
     std::vector<std::atomic<int64_t>> done(runs.all.size());
     const auto programs = static_cast<int64_t>(done.size());
     // Some have ended before they were to be killed.
-    for_each_case(3 * wanted * programs, runs.tally, [&](int64_t i) {
+    for_each_case(3 * wanted * programs, runs.damage, [&](int64_t i) {
         const auto p = static_cast<std::size_t>(i % programs);
         if (done[p] >= wanted)
             return;

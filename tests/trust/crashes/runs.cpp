@@ -128,7 +128,7 @@ FaultCounts counts_in(const std::string& path) {
     return counts;
 }
 
-Runs::Runs(Tally& all_) : tally(all_) {
+Runs::Runs(Damage& all_) : damage(all_) {
     const std::string bert = texts_.folder / "bert", gpt = texts_.folder / "gpt";
     const Words small = {"--layers", "1", "--d-model", "16", "--heads", "2", "--context", "16"};
     const Result made[] = {ran("fill", joined({"new", bert, texts_.text, "--vocabulary", "48"}, small)),
@@ -187,7 +187,7 @@ Result Runs::wait(Running& running) const {
         running.interrupt(SIGKILL);
     const Result r = running.wait();
     if (hangs)
-        tally.note(Wrong::died, "a program that does not end", r.err);
+        damage.note(Wrong::died, "a program that does not end", r.err);
     return r;
 }
 
@@ -210,7 +210,7 @@ void Runs::check(const Run& run, const std::string& folder, const std::string& w
     const bool begun = fs::exists(tests::folder_of(run.program, folder) + "/last.safetensors", none);
     const Result r = ran(run.program.name, begun ? resume(run, folder) : begin(run, folder));
     if (!is_usual_end(run, r))
-        tally.note(
+        damage.note(
             Wrong::died, which,
             std::string(begun ? "it does not resume" : "it does not begin again") + ": " + last_line(r.err));
     else
@@ -224,9 +224,9 @@ void Runs::check_opens(const Run& run, const std::string& folder, const std::str
             try {
                 const auto file = nn::checkpoint::read(path);
                 if (path.ends_with("last.safetensors") && !file.metadata().contains("training.steps"))
-                    tally.note(Wrong::corrupt, which, path + " has no number of steps");
+                    damage.note(Wrong::corrupt, which, path + " has no number of steps");
             } catch (const std::exception& error) {
-                tally.note(Wrong::corrupt, which, error.what());
+                damage.note(Wrong::corrupt, which, error.what());
             }
         }
 }
@@ -235,10 +235,10 @@ void Runs::check_same(const Run& run, const std::string& folder, const std::stri
     const Contents files = contents(folder);
     for (const auto& [name, bytes] : run.files)
         if (const auto mine = files.find(name); mine == files.end() || mine->second != bytes)
-            return tally.note(Wrong::unequal, which,
-                              name + (mine == files.end() ? " is missing" : " has other bits"));
+            return damage.note(Wrong::unequal, which,
+                               name + (mine == files.end() ? " is missing" : " has other bits"));
     if (files.size() != run.files.size())
-        tally.note(Wrong::left_over, which, "there are " + listed(files));
+        damage.note(Wrong::left_over, which, "there are " + listed(files));
 }
 
 void Runs::check_told(const Run& run, const Result& r, const Words& reasons, const std::string& which) const {
@@ -249,7 +249,7 @@ void Runs::check_told(const Run& run, const Result& r, const Words& reasons, con
     const bool clear = last.starts_with(run.program.name + ": ") && r.err.ends_with('\n') &&
                        std::any_of(reasons.begin(), reasons.end(), says);
     if (r.status != 1 || !clear)
-        tally.note(Wrong::died, which, "status " + std::to_string(r.status) + ": " + last);
+        damage.note(Wrong::died, which, "status " + std::to_string(r.status) + ": " + last);
 }
 
 std::string Runs::line(const std::string& program, const Words& words, const Fault& fault) const {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tests/apps/programs.h"
-#include "tests/trust/crashes/tally.h"
+#include "tests/trust/crashes/damage.h"
 #include "tests/trust/preload/faults.h"
 
 namespace plaingrad::trust {
@@ -44,7 +44,7 @@ FaultCounts counts_in(const std::string& path);
 
 class Runs {
 public:
-    explicit Runs(Tally& all);
+    explicit Runs(Damage& all);
 
     // Whether the library of faults can be loaded before the programs.
     bool can_fail() const { return !faults_.empty(); }
@@ -71,7 +71,7 @@ public:
     // How a user would try the case again.
     std::string line(const std::string& program, const Words& words, const Fault& fault) const;
 
-    Tally& tally;
+    Damage& damage;
     std::vector<Run> all;
 
 private:

@@ -24,7 +24,7 @@ void check_saved(const Runs& runs, const Run& run, const std::string& folder, co
     const bool trains =
         std::stoll(nn::checkpoint::read(last).metadata().at("training.steps")) < run.program.steps;
     if (trains && r.err.find("saved; continue with --resume") == r.err.npos)
-        runs.tally.note(Wrong::died, which, "it has not saved: " + r.err);
+        runs.damage.note(Wrong::died, which, "it has not saved: " + r.err);
 }
 
 // Returns whether the program still ran when it got the signal.
@@ -47,7 +47,7 @@ bool one(const Runs& runs, const Run& run, const Kind& kind, const autograd::Rng
     // In its first moments a program has not yet said that it ignores SIGPIPE.
     const bool early = r.status == 128 + SIGPIPE && r.err.empty() && !std::filesystem::exists(folder);
     if (!(ended || may_stop || early) || !told)
-        runs.tally.note(Wrong::died, which, "status " + std::to_string(r.status) + ": " + r.err);
+        runs.damage.note(Wrong::died, which, "status " + std::to_string(r.status) + ": " + r.err);
     runs.check(run, folder, which);
     return sent;
 }
@@ -61,7 +61,7 @@ void signals(const Instrument& trust, const Runs& runs) {
     // How many signals of each kind; at the long scale, 50 of each kind to each program.
     const int64_t each = trust.count(programs, 50, 50 * programs), all = each * std::ssize(kinds);
     std::vector<std::atomic<int64_t>> sent(kinds.size());
-    for_each_case(3 * all, runs.tally, [&](int64_t i) {  // some programs end before
+    for_each_case(3 * all, runs.damage, [&](int64_t i) {  // some programs end before
         const auto k = static_cast<std::size_t>(i % std::ssize(kinds));
         if (sent[k] >= each)
             return;

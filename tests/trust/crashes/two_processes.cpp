@@ -44,9 +44,9 @@ bool one(const Runs& runs, const Case& c) {
     runs.check_told(*c.run, r, kRefusals, which + " (the first)");
     // Both take the same steps, so the files alone would not tell that nobody has refused.
     if (has_trained(r) && has_trained(other))
-        runs.tally.note(Wrong::died, which, "both have trained");
+        runs.damage.note(Wrong::died, which, "both have trained");
     if (r.status != c.run->ended.status && other.status != c.run->ended.status)
-        runs.tally.note(Wrong::died, which, "neither has trained: " + r.err + other.err);
+        runs.damage.note(Wrong::died, which, "neither has trained: " + r.err + other.err);
     if (stopped)
         runs.check_opens(*c.run, folder, which);
     runs.check(*c.run, folder, which);
@@ -74,7 +74,7 @@ void two_processes(const Instrument& trust, const Runs& runs) {
         }
     }
     std::atomic<int64_t> pairs = 0;
-    for_each_case(std::ssize(cases), runs.tally,
+    for_each_case(std::ssize(cases), runs.damage,
                   [&](int64_t i) { pairs += one(runs, cases[static_cast<std::size_t>(i)]) ? 1 : 0; });
     trust.figure("crashes.pairs", static_cast<double>(pairs), "in all programs together");
 }

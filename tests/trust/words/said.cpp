@@ -60,7 +60,7 @@ void Said::add(const Case& one, const std::string& program, const Ended& ended, 
     const auto count = [&](int64_t& figure, const char* what) {
         if (++figure <= 30)
             std::printf("%s: %s | %s\n  %s\n", what, one.first.c_str(), one.second.c_str(),
-                        printable(ended.err.substr(0, 1000)).c_str());
+                        printable((ended.err + ended.out).substr(0, 1000)).c_str());
     };
     if (!ended.in_time)
         count(hung, "not ended in time");
@@ -70,7 +70,9 @@ void Said::add(const Case& one, const std::string& program, const Ended& ended, 
         count(silent, "silent");
     else if (ended.status != 0 && !complains_once(program, ended))
         count(several_lines, "several lines");
-    if (has_control(ended.err))
+    // What other commands print on standard output is the text that they were asked for, as it is.
+    const bool describes = one.second.find(" info ") != one.second.npos;
+    if (has_control(ended.err) || (describes && has_control(ended.out)))
         count(raw, "a control character");
 }
 

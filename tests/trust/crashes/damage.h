@@ -21,7 +21,7 @@ enum class Wrong {
     leak,       // memory that is not given back
 };
 
-class Tally {
+class Damage {
 public:
     // Prints the case, at most kPrinted of a kind.
     void note(Wrong wrong, const std::string& which, const std::string& what);
@@ -37,7 +37,7 @@ private:
 };
 
 // f(i) for i in 0 .. n-1, on all processors. An exception counts as a death.
-void for_each_case(int64_t n, Tally& tally, const std::function<void(int64_t i)>& f);
+void for_each_case(int64_t n, Damage& damage, const std::function<void(int64_t i)>& f);
 
 // The numbers of 1 .. n to try: all, if they are at most `most`; else the first most / 2, where the paths
 // differ most, and one at random from each of as many equal parts of the rest.

@@ -1,4 +1,4 @@
-#include "tests/trust/crashes/tally.h"
+#include "tests/trust/crashes/damage.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<const char*, 5> kNames = {"corrupt", "unequal", "left_over", "died", "leaks"};
 }
 
-void Tally::note(Wrong wrong, const std::string& which, const std::string& what) {
+void Damage::note(Wrong wrong, const std::string& which, const std::string& what) {
     const std::lock_guard lock(mutex_);
     const auto i = static_cast<std::size_t>(wrong);
     if (++counts_[i] == 1)
@@ -25,13 +25,13 @@ void Tally::note(Wrong wrong, const std::string& which, const std::string& what)
     std::fflush(stdout);
 }
 
-void Tally::print(const Instrument& trust) const {
+void Damage::print(const Instrument& trust) const {
     for (std::size_t i = 0; i < kNames.size(); ++i)
         trust.figure(std::string("crashes.") + kNames[i], static_cast<double>(counts_[i]),
                      first_[i].empty() ? "" : "first: " + first_[i]);
 }
 
-void for_each_case(int64_t n, Tally& tally, const std::function<void(int64_t i)>& f) {
+void for_each_case(int64_t n, Damage& damage, const std::function<void(int64_t i)>& f) {
     std::atomic<int64_t> next = 0;
     const auto work = [&] {
         for (int64_t i = next++; i < n; i = next++) {
@@ -40,7 +40,7 @@ void for_each_case(int64_t n, Tally& tally, const std::function<void(int64_t i)>
             try {
                 f(i);
             } catch (const std::exception& error) {
-                tally.note(Wrong::died, "case " + std::to_string(i) + " of the instrument", error.what());
+                damage.note(Wrong::died, "case " + std::to_string(i) + " of the instrument", error.what());
             }
         }
     };
