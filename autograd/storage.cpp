@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "autograd/base/address_sanitizer.h"
 #include "autograd/base/check.h"
 #include "autograd/base/guarded_by.h"
 #include "autograd/base/system.h"
@@ -58,6 +59,11 @@ Recycler& recycler() {
 }
 
 int64_t bytes(const Storage& storage) { return storage.capacity * static_cast<int64_t>(sizeof(Real)); }
+
+void allow_only(const Storage& storage, int64_t n) {
+    autograd::allow_only(storage.data, static_cast<std::size_t>(n) * sizeof(Real),
+                         static_cast<std::size_t>(bytes(storage)));
+}
 
 std::align_val_t alignment(int64_t n) {
     const bool large = n * static_cast<int64_t>(sizeof(Real)) >= 2 * kHugePage;
@@ -134,9 +140,11 @@ Ref<Storage> Storage::make(int64_t n) {
     }
     r.statistics.bytes_in_use += bytes(*storage);
     r.most_in_use = std::max(r.most_in_use, r.statistics.bytes_in_use);
-    if (r.poison)
-        for (int64_t i = 0; i < storage->capacity; ++i)
-            storage->data[i] = std::numeric_limits<Real>::quiet_NaN();
+    if (r.poison) {
+        allow_only(*storage, storage->capacity);
+        std::fill_n(storage->data, storage->capacity, std::numeric_limits<Real>::quiet_NaN());
+    }
+    allow_only(*storage, n);
     return Ref<Storage>(storage);
 }
 
@@ -147,6 +155,7 @@ void Storage::release(Storage* storage) {
     }
     Recycler& r = recycler();
     const std::lock_guard lock(r.mutex);
+    allow_only(*storage, 0);
     storage->version = 0;
     Storage*& free = r.free[size_class(storage->capacity).index];
     storage->next_free = std::exchange(free, storage);

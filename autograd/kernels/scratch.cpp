@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <new>
 
+#include "autograd/base/address_sanitizer.h"
 #include "autograd/base/check.h"
 #include "autograd/kernels/kernels.h"
 
@@ -14,7 +15,7 @@ constexpr std::align_val_t kAlignment{64};
 
 struct Buffer {
     Real* numbers;
-    int64_t size;
+    std::size_t bytes;
     uint64_t trims;  // of all, when it was allocated
 
     void release() {
@@ -40,13 +41,15 @@ struct Guard {
 Real* scratch(Scratch slot, int64_t n) {
     thread_local const Guard guard;
     Buffer& buffer = buffers[static_cast<int>(slot)];
-    if (buffer.size < n || buffer.trims != trims) {
+    const std::size_t wanted = static_cast<std::size_t>(n) * sizeof(Real);
+    if (buffer.bytes < wanted || buffer.trims != trims) {
         buffer.release();  // first, so that old and new are never held at once
-        const std::size_t lines = (static_cast<std::size_t>(n) * sizeof(Real) + 63) / 64;
+        const std::size_t lines = (wanted + 63) / 64;
         void* memory = ::operator new(lines * 64, kAlignment, std::nothrow);
         check(memory != nullptr, "[scratch] out of memory: working memory of ", n, " elements");
-        buffer = {static_cast<Real*>(memory), n, trims};
+        buffer = {static_cast<Real*>(memory), lines * 64, trims};
     }
+    allow_only(buffer.numbers, wanted, buffer.bytes);
     return buffer.numbers;
 }
 

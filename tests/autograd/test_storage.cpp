@@ -12,6 +12,9 @@
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
 
+// Of the sanitizer, which only the library is built with.
+extern "C" int __asan_address_is_poisoned(const volatile void*) __attribute__((weak));
+
 using namespace plaingrad;  // NOLINT
 using namespace autograd;   // NOLINT
 using namespace tests;      // NOLINT
@@ -163,6 +166,26 @@ TEST_CASE("storage: a failed allocation is an error, not a crash", "[memory][err
 }
 
 // ---- the handle
+
+TEST_CASE("storage: the address sanitizer sees a read past the end, and of a tensor that is gone",
+          "[storage][memory]") {
+    if (__asan_address_is_poisoned == nullptr)
+        SKIP("VARIANT=asan has the sanitizer");
+    const auto is_forbidden = [](const Real* at) { return __asan_address_is_poisoned(at) != 0; };
+    const Real* freed = nullptr;
+    for (const int64_t n : {1, 5, 16, 17, 1000, 300'000}) {
+        const Tensor x = Tensor::uninitialized({n});
+        CHECK(!is_forbidden(x.data() + n - 1));
+        CHECK(is_forbidden(x.data() + n));
+        freed = x.data();
+    }
+    CHECK(is_forbidden(freed));
+    for (const int64_t n : {9, 3, 8}) {
+        const Real* const first = kernels::scratch(kernels::Scratch::partial, n);
+        CHECK(!is_forbidden(first + n - 1));
+        CHECK(is_forbidden(first + n));
+    }
+}
 
 TEST_CASE("tensor: making, reading, copying", "[tensor]") {
     const Tensor empty;

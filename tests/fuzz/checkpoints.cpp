@@ -1,4 +1,6 @@
 // Files of weights: JSON and header alone, saved models of each kind.
+#include <algorithm>
+
 #include "models/presets.h"
 #include "models/saved.h"
 #include "nn/checkpoint/json.h"
@@ -28,8 +30,13 @@ void json(const std::string& bytes) {
             for (const std::string_view text : {key, value})
                 expect(nn::find_invalid_utf8(text) == text.npos, "a string that is not UTF-8");
         });
-    const std::optional<Json> tree = parse_json(bytes), again = parse_json(tree ? to_text(*tree) : "0");
-    expect(again && (!tree || to_text(*again) == to_text(*tree)), "written, it is read as something else");
+    const std::optional<Json> tree = parse_json(bytes);
+    if (!tree)  // it goes down to 100 levels
+        return expect(
+            std::count(bytes.begin(), bytes.end(), '[') + std::count(bytes.begin(), bytes.end(), '{') >= 100,
+            "one reader takes it, and the other one does not");
+    const std::optional<Json> again = parse_json(to_text(*tree));
+    expect(again && to_text(*again) == to_text(*tree), "written, it is read as something else");
 }
 
 void safetensors(const std::string& bytes) {

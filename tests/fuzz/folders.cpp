@@ -7,6 +7,7 @@
 #include "models/hugging_face/generation.h"
 #include "models/hugging_face/stack.h"
 #include "models/hugging_face/weights.h"
+#include "models/saved.h"
 #include "tests/folder.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/json_tree.h"
@@ -19,13 +20,17 @@ using namespace models;
 using tests::content;
 using tests::Folder;
 
-// What was read can be written, and what was written is read again.
+// What was read can be written, and is read again as the same model's.
 void config(const std::string& bytes) {
     static const Folder folder;
     const hugging_face::Config c = hugging_face::read_config(folder.write("config.json", bytes));
     check_config(hugging_face::stack(c));
     hugging_face::write_config(folder / "written.json", c);
-    hugging_face::read_config(folder / "written.json");
+    const hugging_face::Config again = hugging_face::read_config(folder / "written.json");
+    const Metadata after = to_metadata(hugging_face::stack(again));
+    for (const auto& [name, value] : to_metadata(hugging_face::stack(c)))
+        expect(after.at(name) == value, "written, it is read with another ", name);
+    expect(again.labels == c.labels, "written, it is read with other labels");
 }
 
 void generation(const std::string& bytes) {

@@ -12,8 +12,9 @@
 
 namespace plaingrad::fuzz {
 
-// How an input is built, so that mutate.h can change its parts, and not only its bytes.
-enum class Form { bytes, json, safetensors };
+// How an input is built, so that mutate.h can change its parts, and not only its bytes. words: a byte, and
+// lines that are the words of a command line.
+enum class Form { bytes, json, safetensors, words };
 
 // The errors that may refuse an input: what reads files promises FileError, which names the file.
 enum class Refusal { file_error, any_error };
@@ -29,13 +30,14 @@ struct Target {
     // How many bytes of memory it may use beyond those of the input, where the reader's header promises a
     // bound; -1: none does.
     int64_t memory = -1;
+    std::vector<std::string> (*words)() = nullptr;  // names that mutations use, besides those of the seeds
 };
 
 const std::vector<Target>& targets();
 
-// Inputs that reach far (tests/fuzz/corpus/TARGET.txt, which `make fuzz-keep` writes), and those that have
-// found a defect (tests/fuzz/found/TARGET.txt). Each is a line, in which a byte that cannot be seen is
-// written as \xNN, and a backslash as two.
+// Short inputs of those that have reached something new (tests/fuzz/corpus/TARGET.txt, which `make fuzz-keep`
+// writes), accepted ones first, and those that have found a defect (tests/fuzz/found/TARGET.txt). Each is a
+// line, in which a byte that cannot be seen is written as \xNN, and a backslash as two.
 std::vector<std::string> kept(const Target& target);
 std::string to_line(const std::string& bytes);
 std::string from_line(const std::string& line);

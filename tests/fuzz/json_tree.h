@@ -1,4 +1,4 @@
-// JSON as a tree, to be changed and written again: only for mutating, as its parser recurses.
+// JSON as a tree, to be changed and written again. Only for tests: its parser recurses, down to 100 levels.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 // The targets under libFuzzer, which is clang's: `make fuzz`. The first argument is the target's name; --list
-// as the only one prints all names. After a name, --seeds FOLDER writes its seeds and kept inputs there,
-// --dictionary prints its words, and --keep FOLDER prints the shortest inputs of a corpus, one a line.
+// as the only one prints all names, and --leak leaks, so that fuzz.sh can see whether leaks are found. After
+// a name, --seeds FOLDER writes its seeds and kept inputs there, --dictionary prints its words, and --keep
+// FOLDER prints inputs of a corpus, one a line, for `make test`.
 #include <sanitizer/allocator_interface.h>
 
 #include <algorithm>
@@ -9,8 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "autograd/base/parallel.h"
+#include "autograd/storage.h"
 #include "nn/checkpoint/json.h"
 #include "tests/folder.h"
 #include "tests/fuzz/mutate.h"
@@ -24,12 +27,15 @@ const Target* chosen = nullptr;
 
 // ---- memory: what is allocated while the target runs, and not freed yet
 
-std::atomic<int64_t> held = 0, most = 0;
+std::atomic<int64_t> held = 0, most = 0, largest = 0;  // the largest allocation
 
-void on_malloc(const volatile void*, std::size_t bytes) {
-    const int64_t now = held += static_cast<int64_t>(bytes);
-    for (int64_t before = most; before < now && !most.compare_exchange_weak(before, now);) {
+void raise(std::atomic<int64_t>& to, int64_t value) {
+    for (int64_t before = to; before < value && !to.compare_exchange_weak(before, value);) {
     }
+}
+void on_malloc(const volatile void*, std::size_t bytes) {
+    raise(most, held += static_cast<int64_t>(bytes));
+    raise(largest, static_cast<int64_t>(bytes));
 }
 void on_free(const volatile void* at) {
     held -= at == nullptr ? 0 : static_cast<int64_t>(__sanitizer_get_allocated_size(at));
@@ -66,21 +72,37 @@ void print_dictionary() {
             std::printf("\"%s\"\n", to_line(word).c_str());
 }
 
-// Of a corpus that libFuzzer has merged: as many as make a file of `kMost` bytes.
+// Of a corpus that libFuzzer has merged: as many as make a file of `kMost` bytes, accepted ones first, then
+// the shortest.
 void print_kept(const std::string& folder) {
     constexpr std::size_t kMost = 12'000;
-    std::vector<std::string> lines;
-    for (const auto& file : std::filesystem::directory_iterator(folder))
-        lines.push_back(to_line(content(file.path().string())));
-    for (const std::string& seed : chosen->seeds())
-        std::erase(lines, to_line(seed));
-    std::sort(lines.begin(), lines.end(), [](const std::string& a, const std::string& b) {
-        return a.size() != b.size() ? a.size() < b.size() : a < b;
-    });
+    struct Kept {
+        bool is_refused;
+        std::size_t size;
+        std::string line;
+        auto operator<=>(const Kept&) const = default;
+    };
+    std::set<Kept> lines;
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+        const std::string bytes = content(file.path().string()), line = to_line(bytes);
+        lines.insert({!accepts(*chosen, bytes), line.size(), line});
+    }
     std::size_t bytes = 0;
-    for (const std::string& line : lines)
-        if ((bytes += line.size() + 1) < kMost)
-            std::puts(line.c_str());
+    const std::vector<std::string> seeds = chosen->seeds();
+    for (const Kept& kept : lines)
+        if (std::none_of(seeds.begin(), seeds.end(),
+                         [&](auto& seed) { return to_line(seed) == kept.line; }) &&
+            bytes + kept.size + 1 < kMost) {
+            bytes += kept.size + 1;
+            std::puts(kept.line.c_str());
+        }
+}
+
+// (The second buffer takes the first one's address out of every register and variable.)
+void leak() {
+    static char* volatile lost = nullptr;
+    for (int i = 0; i < 2; ++i)
+        lost = new char[100];
 }
 
 bool is_asked(int argc, char** argv, const char* for_what, int arguments) {
@@ -109,6 +131,10 @@ constexpr const char* kName = "PLAINGRAD_FUZZ_TARGET";
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     const std::string name = *argc > 1 ? (*argv)[1] : "";
     const char* const inherited = std::getenv(kName);
+    if (name == "--leak") {
+        leak();
+        std::exit(0);
+    }
     for (const Target& target : targets()) {
         if (name == "--list")
             std::puts(target.name);
@@ -134,7 +160,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
         --*argc;
     }
     plaingrad::autograd::set_thread_count(1);
-    // Twice, so that what is allocated once, or recycled, is there before memory is measured.
+    // Twice, so that what is allocated once is there before memory is measured.
     for (int round = 0; round < 2; ++round)
         for (const std::string& seed : chosen->seeds())
             accepts(*chosen, seed);
@@ -145,8 +171,10 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     const std::string bytes(reinterpret_cast<const char*>(data), size);
+    plaingrad::autograd::storage_trim();  // else tensors get free memory, which is not seen here
     const int64_t before = held;
     most = before;
+    largest = 0;
     const bool is_good = accepts(*chosen, bytes);
     const int64_t used = most - before - static_cast<int64_t>(size);
     ++all;
@@ -156,6 +184,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     most_memory = std::max(most_memory, used);
     expect(chosen->memory < 0 || used <= chosen->memory, "memory beyond the promise: ", used,
            " bytes more than the input's ", size);
+    // Whatever the target: of no file of some kilobytes anybody expects more.
+    expect(largest <= 64 * kMiB, "memory beyond all reason: ", largest.load(),
+           " bytes at once for an input of ", size);
     return 0;
 }
 
@@ -163,10 +194,11 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(uint8_t* data, std::size_t size, 
                                                unsigned seed) {
     Dice dice(plaingrad::autograd::Rng{seed});
     const auto inner = [&](const std::string& bytes) {
-        std::string room = bytes;
-        room.resize(bytes.size() + 64);
-        room.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(room.data()), bytes.size(), room.size()));
-        return room;
+        std::string buffer = bytes;
+        buffer.resize(bytes.size() + 64);
+        buffer.resize(
+            LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(buffer.data()), bytes.size(), buffer.size()));
+        return buffer;
     };
     std::string begin(reinterpret_cast<const char*>(data), size);
     if (chosen->form != Form::bytes && !good.empty() && dice.one_in(2))

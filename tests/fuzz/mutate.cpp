@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "tests/fuzz/json_tree.h"
 
@@ -140,6 +141,41 @@ std::string mutate_json(const std::string& bytes, const std::vector<std::string>
     return to_text(*tree);
 }
 
+// ---- words of a command line
+
+// In one line, "--name=value", or in two.
+void add_option(std::vector<std::string>& lines, const std::string& name, const std::string& value,
+                Dice& dice) {
+    const auto at = lines.begin() + static_cast<std::ptrdiff_t>(dice.index(lines.size() + 1));
+    if (dice.one_in(2))
+        lines.insert(at, name + "=" + value);
+    else
+        lines.insert(lines.insert(at, value), name);
+}
+
+std::string mutate_words(const std::string& bytes, const std::vector<std::string>& names,
+                         const MutateBytes& inner, Dice& dice) {
+    if (bytes.empty() || names.empty() || dice.one_in(5))
+        return inner(bytes);
+    std::vector<std::string> lines;
+    std::istringstream in(bytes.substr(1));
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    for (int64_t changes = 1 + dice.below(3); changes > 0; --changes)
+        if (lines.empty() || dice.one_in(2))
+            add_option(lines, dice.one_of(names), dice.one_of(kNumbers), dice);
+        else if (dice.one_in(2))
+            lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(dice.index(lines.size())));
+        else if (std::string& line = lines[dice.index(lines.size())]; dice.one_in(2))
+            line = line.substr(0, line.find('=')) + "=" + dice.one_of(kNumbers);
+        else
+            line = dice.one_in(2) ? dice.one_of(names) : inner(line);
+    std::string mutated(1, dice.one_in(8) ? static_cast<char>('0' + dice.below(5)) : bytes[0]);
+    for (const std::string& line : lines)
+        mutated += line + '\n';
+    return mutated;
+}
+
 // ---- safetensors
 
 std::size_t bytes_of(const std::string& dtype) {
@@ -207,12 +243,17 @@ const std::vector<std::string>& words_of(const Target& target) {
     static std::map<std::string, std::vector<std::string>> all;
     const auto [place, is_new] = all.try_emplace(target.name);
     if (is_new && target.form != Form::bytes) {
-        std::set<std::string> words = {"U8", "F16", "BF16", "F32", "F64", "I64"};
+        std::set<std::string> words;
+        if (target.form != Form::words)
+            words = {"U8", "F16", "BF16", "F32", "F64", "I64"};
         for (const std::string& seed : target.seeds()) {
             const bool has_length = target.form == Form::safetensors;
             if (const auto tree = parse_json(has_length ? seed.substr(8, header_bytes(seed)) : seed))
                 collect(*tree, words);
         }
+        if (target.words != nullptr)
+            for (const std::string& word : target.words())
+                words.insert(word);
         place->second.assign(words.begin(), words.end());
     }
     return place->second;
@@ -252,6 +293,8 @@ std::string mutate(const Target& target, const std::string& bytes, const MutateB
         return mutate_json(bytes, words_of(target), inner, dice);
     if (target.form == Form::safetensors)
         return mutate_safetensors(bytes, words_of(target), inner, dice);
+    if (target.form == Form::words)
+        return mutate_words(bytes, words_of(target), inner, dice);
     return inner(bytes);
 }
 

@@ -1,6 +1,6 @@
 // Mutations that keep what a reader checks first: JSON stays JSON, and the header of a safetensors file keeps
 // its length, and half of the time its offsets. Without them, nearly every mutation would be refused at the
-// same first line, and what lies behind would never be reached.
+// same first line, and what lies behind would never be reached. Command lines get options that there are.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ using tests::Dice;
 using MutateBytes = std::function<std::string(const std::string& bytes)>;
 std::string mutate_bytes(std::string bytes, Dice& dice);
 
-// By the target's form. Words for names and values are those of its seeds.
+// By the target's form. Names and values are those of `words_of`, and numbers where sizes and types end.
 std::string mutate(const Target& target, const std::string& bytes, const MutateBytes& inner, Dice& dice);
 
-// All strings in the JSON of a target's seeds, keys and values.
+// All strings in the JSON of a target's seeds, keys and values, and the words that it adds.
 const std::vector<std::string>& words_of(const Target& target);
 
 }  // namespace plaingrad::fuzz

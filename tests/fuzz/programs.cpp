@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
+#include <regex>
 #include <sstream>
 
 #include "apps/kit/json.h"
@@ -51,36 +52,56 @@ void parse(const std::string& program, void (*add_rows)(Options&, Settings&), Wo
            "resumed with other settings: ", again.changed());
 }
 
+// What --help prints, while this lives.
+struct Help {
+    std::ostringstream text;
+    std::streambuf* const own = std::cout.rdbuf(text.rdbuf());
+    ~Help() { std::cout.rdbuf(own); }
+};
+
+void parse(char program, const Words& words) {
+    switch (static_cast<unsigned char>(program - '0') % 5) {
+        case 1:
+            return parse("translate train", translate::add_train_options, words);
+        case 2:
+            return parse("classify train", classify::add_train_options, words);
+        case 3:
+            return parse("generate train", generate::add_train_options, words);
+        case 4:
+            return parse("fill train", fill::add_train_options, words);
+        default:
+            return parse("char_lm train", char_lm::add_train_options, words);
+    }
+}
+
 // The first byte chooses the program, 0 to 4, and each line is a word.
 void command_line(const std::string& bytes) {
-    std::ostringstream help;  // which --help prints
-    struct Output {
-        std::streambuf* const own;
-        ~Output() { std::cout.rdbuf(own); }
-    } const output = {std::cout.rdbuf(help.rdbuf())};
+    const Help help;
     std::istringstream lines(bytes.substr(std::min<std::size_t>(1, bytes.size())));
     Words words;
     for (std::string line; std::getline(lines, line);)
         if (!is_left_out(line))
             words.push_back(line.substr(0, line.find('\0')));  // as a system hands it over
     try {
-        switch (bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0] - '0') % 5) {
-            case 1:
-                return parse("translate train", translate::add_train_options, words);
-            case 2:
-                return parse("classify train", classify::add_train_options, words);
-            case 3:
-                return parse("generate train", generate::add_train_options, words);
-            case 4:
-                return parse("fill train", fill::add_train_options, words);
-            default:
-                return parse("char_lm train", char_lm::add_train_options, words);
-        }
+        parse(bytes.empty() ? '0' : bytes[0], words);
     } catch (const kit::UsageError& wrong) {
         throw autograd::Error(wrong.what());
     } catch (const kit::Ended& ended) {
-        expect(ended.status == 0 && !help.str().empty(), "it ended without a word");
+        expect(ended.status == 0 && !help.text.str().empty(), "it ended without a word");
     }
+}
+
+// The options of all programs, as their help names them.
+Words option_names() {
+    const Help help;
+    for (const char program : {'0', '1', '2', '3', '4'})
+        try {
+            parse(program, {"--help"});
+        } catch (const kit::Ended&) {
+        }
+    const std::regex option("--[a-z][a-z0-9-]*");
+    const std::string text = help.text.str();
+    return {std::sregex_token_iterator(text.begin(), text.end(), option), std::sregex_token_iterator()};
 }
 
 // ---- a run that is resumed
@@ -213,7 +234,8 @@ std::vector<std::string> report_seeds() {
 }  // namespace
 
 void add_programs(std::vector<Target>& all) {
-    all.push_back({"command_line", command_line, command_line_seeds});
+    all.push_back({"command_line", command_line, command_line_seeds, Form::words, Refusal::any_error, -1,
+                   option_names});
     // As for saved models; beside the weights there are two moments and the gradients.
     all.push_back({"resume", resume, resume_seeds, Form::safetensors, Refusal::file_error, kMiB + 16 * kMiB});
     all.push_back({"report", report, report_seeds});

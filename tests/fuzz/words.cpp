@@ -42,6 +42,7 @@ void text(const std::string& bytes) {
         const bool more = next_line(in, line, "f.txt", static_cast<int64_t>(i) + 1);
         expect(more && clean_line(line, "f.txt") == lines[i], "line ", i + 1, " is another from a stream");
     }
+    expect(!next_line(in, line, "f.txt", std::ssize(lines) + 1), "a stream has more lines");
     for (const std::string& each : lines)
         if (each.find('\t') != each.npos) {
             const SentencePair pair = split_pair(each, "f.txt", 1);

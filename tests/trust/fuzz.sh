@@ -47,14 +47,17 @@ else
     "$fuzzer" --list | xargs -P 2 -n 1 sh "$0" "$scale" "$seed"
 fi
 
-# What a log says was found, by its kind, as a list of targets.
-crashes= leaks= timeouts= memory=
+# What a log says was found, by its kind, as a list of targets. And which target refuses most of its inputs: one that
+# refuses all would find nothing behind the first line.
+crashes= leaks= timeouts= memory= most_refused=0 refuses=
 for log in "$corpus"/*.log; do
     target=$(basename "$log" .log)
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     echo "figure fuzz.$target ${inputs:-0}"
-    grep -q '^Done ' "$log" && ! grep -q '^SUMMARY: ' "$log" && continue
-    if grep -qE 'memory beyond the promise|out-of-memory|malloc_limit' "$log"; then memory="$memory $target"
+    refused=$(awk '$1 == "accepted" { gsub(",", "", $4); print 100 - 100 * $2 / $4 }' "$log")
+    if awk "BEGIN { exit !(${refused:-100} > $most_refused) }"; then most_refused=${refused:-100} refuses=$target; fi
+    grep -q '^Done ' "$log" && grep -qx 'status 0' "$log" && continue
+    if grep -qE 'memory beyond|out-of-memory' "$log"; then memory="$memory $target"
     elif grep -q 'ERROR: libFuzzer: timeout' "$log"; then timeouts="$timeouts $target"
     elif grep -q 'ERROR: LeakSanitizer' "$log"; then leaks="$leaks $target"
     else crashes="$crashes $target"; fi
@@ -65,6 +68,7 @@ told() {
     shift
     echo "figure fuzz.$kind $# $*"
 }
+echo "figure fuzz.refused $most_refused $refuses"
 told crashes $crashes
 told leaks $leaks
 told timeouts $timeouts
