@@ -45,14 +45,16 @@ def parse():
 def sources():
     """path -> Source; and the units that clang reads: a folder is one, as in the Makefile."""
     found, units = {}, []
-    for room in FOLDERS:
-        for folder, _, files in sorted(os.walk(room)):
+    for top in FOLDERS:
+        for folder, _, files in sorted(os.walk(top)):
             paths = [f"{folder}/{name}" for name in sorted(files) if name.endswith((".cpp", ".h"))]
             paths = [p for p in paths if p != "nn/team_mpi.cpp"]
             found.update((path, points.Source(path)) for path in paths)
             if folder != "autograd/kernels":
                 text = "".join(f'#include "{path}"\n' for path in paths)
                 units.append((folder.replace("/", "_") + ".cpp", text, FLAGS, True))
+    units.append(("kernels.cpp", "".join(f'#include "autograd/kernels/{name}.cpp"\n' for name in ("dispatch", "scratch")),
+                  FLAGS + [f"-DPLAINGRAD_HAVE_{name.upper()}" for name in KERNELS if name != "plain"], True))
     for name, instructions in KERNELS.items():
         flags = [f"-m{i}" for i in instructions] or ["-DPLAINGRAD_SIMD_PLAIN"]
         units.append((f"kernels_{name}.cpp", '#include "autograd/kernels/unit.cpp"\n',
@@ -108,14 +110,14 @@ def try_constants(args, found, mutants, constants, cases, outcomes):
             continue
         here = {n for n, p in enumerate(mutants) if p is not None and p.file == point.file}
         reaching = [c for c in cases if here & c.reached] if here else cases
-        outcomes.add(point, runs.try_one(args.folder, None, reaching))
+        outcomes.add(point, runs.try_one(runs.Judge(args.folder), runs.ALL, reaching))
         print(f"{outcomes.of[point]}, {time.time() - begin:.0f} s: {point.key}", flush=True)
     tree.place(args.folder, found, mutants)
 
 
 def compile_mutants(args, found, candidates, outcomes):
     """Builds the copy with as many as --count; those that do not compile give way to the next ones."""
-    tree.copy(args.folder, found)
+    outcomes.of_tree(tree.copy(args.folder, found))
     candidates = [p for p in candidates if p.key not in outcomes.not_compiling]
     numbers, waiting = candidates[:args.count], candidates[args.count:]
     while True:
@@ -126,28 +128,36 @@ def compile_mutants(args, found, candidates, outcomes):
         if not errors:
             return numbers
         wrong = tree.at_fault(args.folder, errors)
-        print(f"{len(wrong)} do not compile", flush=True)
+        print(f"{len(wrong)} do not compile, or are in the line of one that does not", flush=True)
         for n in sorted(wrong):
             outcomes.note("does not compile", numbers[n])
             numbers[n] = waiting.pop(0) if waiting else None
 
 
 class Outcomes:
-    """Of each mutant the last one, kept in the folder, so that a run can be taken up again (--go-on).
-    known: the keys of mutants that change nothing."""
+    """Of each mutant the last one, kept in the folder, so that a run can be taken up again (--go-on), as long as no source
+    and no test has changed. known: the keys of mutants that change nothing."""
 
     def __init__(self, folder, go_on, known):
-        self.path, self.of = f"{folder}/outcomes.txt", {}
-        lines = []
+        self.path, self.go_on, self.known, self.of = f"{folder}/outcomes.txt", go_on, known, {}
+        self.not_compiling, self.answered = set(), {}
         os.makedirs(folder, exist_ok=True)
-        if go_on and os.path.exists(self.path):
+
+    def of_tree(self, digest):
+        """Reads what is known of these sources, or begins anew."""
+        lines = []
+        if self.go_on and os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
-                lines = [line.rstrip("\n").split("\t", 1) for line in file]
-        else:
-            open(self.path, "w", encoding="utf-8").close()
+                if file.readline().rstrip("\n") == digest:
+                    lines = [line.rstrip("\n").split("\t", 1) for line in file]
+                else:
+                    print("a source or a test has changed: all mutants are tried anew", flush=True)
+        if not lines:
+            with open(self.path, "w", encoding="utf-8") as file:
+                file.write(digest + "\n")
         last = {key: outcome for outcome, key in lines}
         self.not_compiling = {key for key, outcome in last.items() if outcome == "does not compile"}
-        self.answered = {key: outcome for key, outcome in last.items() if outcome == "killed" or key in known}
+        self.answered = {key: outcome for key, outcome in last.items() if outcome in runs.NOTICED or key in self.known}
 
     def add(self, point, outcome):
         self.of[point] = outcome
@@ -164,10 +174,11 @@ def try_mutants(args, mutants, cases, outcomes, known):
     alive = [(n, p) for n, p in enumerate(mutants) if p is not None]
     outcomes.of.update({p: outcomes.answered[p.key] for _, p in alive if p.key in outcomes.answered})
     parts = {n: runs.quickest([c for c in cases if n in c.reached], args.seconds) for n, _ in alive}
-    runs.try_all(args.folder, [(n, p) for n, p in alive if p not in outcomes.of], lambda n: parts[n][0], outcomes.add)
+    judge = runs.Judge(args.folder)
+    runs.try_all(judge, [(n, p) for n, p in alive if p not in outcomes.of], lambda n: parts[n][0], outcomes.add)
     print("with the slower test cases:", flush=True)
     slower = [(n, p) for n, p in alive if outcomes.of[p] == "survived" and p.key not in known and parts[n][1]]
-    runs.try_all(args.folder, slower, lambda n: parts[n][1], outcomes.add)
+    runs.try_all(judge, slower, lambda n: parts[n][1], outcomes.add)
 
 
 def keys_in(path):
@@ -190,6 +201,7 @@ def main():
           "with instructions that this processor lacks", flush=True)
     known = keys_in(os.path.join(tree.HERE, "equivalent.txt"))
     outcomes = Outcomes(args.folder, args.go_on, known)
+    runs.limit_all()
     mutants = compile_mutants(args, found, candidates, outcomes)
     cases = runs.record(args.folder, len(mutants), args.go_on)
     try_mutants(args, mutants, cases, outcomes, known)
@@ -200,9 +212,10 @@ def main():
 def report(tried, known, possible):
     """What is known to change nothing is no mutant that a test could kill. One that a test kills is known wrongly, and
     of one that is not possible any more nothing has to be known. possible: the keys of all."""
-    alive = [p for p, outcome in tried.items() if outcome != "killed"]
+    alive = [p for p, outcome in tried.items() if outcome not in runs.NOTICED]
     unanswered = [p for p in alive if p.key not in known]
-    wrong = [p for p, outcome in tried.items() if outcome == "killed" and p.key in known]
+    wrong = [p for p, outcome in tried.items() if outcome in runs.NOTICED and p.key in known]
+    by_time = sum(outcome == "timed out" for outcome in tried.values())
     for p in unanswered:
         print(f"{tried[p]}: {p.file}:{p.line}\n    {p.key}")
     for p in wrong:
@@ -212,7 +225,7 @@ def report(tried, known, possible):
     could_die = len(tried) - len(alive) + len(unanswered)
     print(f"figure mutants.tried {len(tried)}")
     print(f"figure mutants.equivalent {100 * (len(tried) - could_die) / max(1, len(tried)):.1f}")
-    print(f"figure mutants.killed {100 * (len(tried) - len(alive)) / max(1, could_die):.1f}")
+    print(f"figure mutants.killed {100 * (len(tried) - len(alive)) / max(1, could_die):.1f} {by_time} of them as a test did not end")
     print(f"figure mutants.unanswered {len(unanswered)}")
     print(f"figure mutants.listed_wrongly {len(wrong)}")
     print(f"figure mutants.stale {len(known - possible)}")

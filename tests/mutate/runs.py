@@ -1,5 +1,7 @@
 """Runs test cases against mutants: first all without one, to see what each case reaches; then each mutant."""
+import html
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -12,6 +14,8 @@ from dataclasses import dataclass
 SUITES = (("build/tests", "~[.]~[slow]~[gradcheck]~[apps]"), ("build/tests", "~[.]~[slow]~[gradcheck][apps]"),
           ("build/double/gradchecks", "~[.]~[slow][gradcheck]"))
 MEMORY = 8 << 30
+NOTICED = ("killed", "timed out")
+NONE, ALL = -1, -2  # in place of a mutant's number: none is alive; the whole build has one, a constant
 
 
 @dataclass
@@ -32,26 +36,45 @@ def environment(folder, **more):
     return env
 
 
-def limit():
-    os.setsid()
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+def limit_all():
+    """For this process and all that it starts: a mutant may ask for memory without end."""
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    most = min(MEMORY, pages // (os.cpu_count() + 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def run(folder, command, env, seconds):
-    """Returns whether it ended with status 0, in time. Whatever it has started ends with it."""
-    process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, preexec_fn=limit)
+def run(folder, command, env, seconds, said=subprocess.DEVNULL):
+    """"passed", if it ended with status 0; "failed", or "timed out". Whatever it has started ends with it."""
+    process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=said,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        return process.wait(seconds) == 0
+        return "passed" if process.wait(seconds) == 0 else "failed"
     except subprocess.TimeoutExpired:
-        return False
+        return "timed out"
     finally:
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         process.wait()
+        end_others(env["TMPDIR"])
+
+
+def end_others(mark):
+    """Ends processes that have this folder in their environment: some tests start programs in sessions of their own."""
+    for pid in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else []):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if b"TMPDIR=" + mark.encode() + b"\0" in file.read():
+                    os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass  # it has ended, or is another user's
+
+
+def own_folder(folder):
+    """For the temporary files of one run, which a test that dies leaves behind."""
+    return tempfile.TemporaryDirectory(dir=os.path.abspath(f"{folder}/tmp"), ignore_cleanup_errors=True)
 
 
 def record(folder, size, go_on):
@@ -86,16 +109,17 @@ def names_of(folder, binary, choice):
 
 def run_case(folder, binary, name, size):
     """A line: the binary, whether it passed, seconds, what it reached, and its name, between tabs."""
-    with tempfile.TemporaryDirectory(dir=os.path.abspath(f"{folder}/tmp")) as own:
+    with own_folder(folder) as own:
         reached = f"{own}/reached"
         with open(reached, "wb") as file:
             file.write(bytes(size))
         begin = time.time()
-        passed = run(folder, [binary, "--input-file", listed([name], own)], environment(folder, PLAINGRAD_REACHED=reached), 600)
+        env = environment(folder, PLAINGRAD_REACHED=reached, TMPDIR=own)
+        outcome = run(folder, [binary, "--input-file", listed([name], own)], env, 600)
         seconds = time.time() - begin
         with open(reached, "rb") as file:
             numbers = ",".join(str(n) for n, byte in enumerate(file.read()) if byte)
-    return f"{binary}\t{'passed' if passed else 'failed'}\t{seconds:.3f}\t{numbers}\t{name}\n"
+    return f"{binary}\t{outcome}\t{seconds:.3f}\t{numbers}\t{name}\n"
 
 
 def listed(names, folder):
@@ -131,15 +155,42 @@ def in_turn(cases):
     return lots + ([lot] if lot else [])
 
 
-def kills(folder, number, lot, patience=20):
-    """Whether a test case of this lot fails, crashes or never ends."""
-    names = listed([case.name for case in lot], f"{folder}/tmp")
-    expected = sum(case.seconds for case in lot)
-    try:
-        return not run(folder, [lot[0].binary, "--abort", "--input-file", names],
-                       environment(folder, PLAINGRAD_MUTANT=str(-1 if number is None else number)), patience + 6 * expected)
-    finally:
-        os.remove(names)
+def try_lot(folder, number, lot, patience):
+    """Returns "passed", "failed" or "timed out", and the names of the test cases that have begun."""
+    with own_folder(folder) as own, open(f"{own}/said", "w+", encoding="utf-8", errors="replace") as said:
+        command = [lot[0].binary, "--abort", "--reporter", "xml", "--input-file", listed([case.name for case in lot], own)]
+        env = environment(folder, PLAINGRAD_MUTANT=str(number), TMPDIR=own)
+        outcome = run(folder, command, env, patience + 6 * sum(case.seconds for case in lot), said)
+        said.seek(0)
+        return outcome, [html.unescape(name) for name in re.findall(r'<TestCase name="([^"]*)"', said.read())]
+
+
+class Judge:
+    """Whether a lot of test cases notices a mutant: it fails, crashes or never ends; a second time, too; and the test cases
+    that have begun pass without the mutant. (Each passes alone. This is asked once for each case that has failed.)"""
+
+    def __init__(self, folder, patience=20):
+        self.folder, self.patience, self.sound = folder, patience, set()
+
+    def outcome(self, number, lot):
+        """"killed", "timed out" or "survived"."""
+        outcome, begun = try_lot(self.folder, number, lot, self.patience)
+        if outcome == "passed":
+            return "survived"
+        if try_lot(self.folder, number, lot, self.patience)[0] == "passed":
+            print(f"fails and passes with mutant {number}: {begun[-1:]}", flush=True)
+            return "survived"
+        if number != ALL and not self.is_sound(lot, begun):
+            print(f"fails without a mutant, too, after others: {begun[-1:]}", flush=True)
+            return "survived"
+        return "killed" if outcome == "failed" else outcome
+
+    def is_sound(self, lot, begun):
+        if not begun or begun[-1] not in self.sound:
+            if try_lot(self.folder, NONE, [case for case in lot if case.name in begun] or lot, self.patience)[0] != "passed":
+                return False
+            self.sound.update(begun[-1:])
+        return True
 
 
 def quickest(cases, seconds):
@@ -151,28 +202,29 @@ def quickest(cases, seconds):
     return first, others
 
 
-def try_one(folder, number, cases):
-    """"killed", "survived" or "not reached"."""
+def try_one(judge, number, cases):
+    """"killed", "timed out", "survived" or "not reached"."""
     if not cases:
         return "not reached"
     by_binary = sorted({case.binary for case in cases}, reverse=True)  # build/tests first
     for binary in by_binary:
         for lot in in_turn([case for case in cases if case.binary == binary]):
-            if kills(folder, number, lot):
-                return "killed"
+            outcome = judge.outcome(number, lot)
+            if outcome != "survived":
+                return outcome
     return "survived"
 
 
-def try_all(folder, waiting, choose_cases, note):
+def try_all(judge, waiting, choose_cases, note):
     """waiting: (number, Point). choose_cases(number): the test cases to try. note(point, outcome) is told of each."""
     begin, done = time.time(), []
 
     def one(job):
         number, point = job
-        outcome = try_one(folder, number, choose_cases(number))
+        outcome = try_one(judge, number, choose_cases(number))
         note(point, outcome)
         done.append(point)
-        if outcome != "killed":
+        if outcome not in NOTICED:
             print(f"{outcome}: {point.file}:{point.line}: {point.key}", flush=True)
         if len(done) % 50 == 0:
             print(f"{len(done)} of {len(waiting)}, {time.time() - begin:.0f} s", flush=True)

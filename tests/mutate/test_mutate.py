@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 try:
@@ -88,6 +89,19 @@ class FindsPlaces(unittest.TestCase):
         self.assertEqual({kind for line, kind, key in found if line == 2}, {"constexpr"})
         self.assertIn((2, "constexpr", "10 * a -> 10 / a"), found)
 
+    def test_branches_of_if_constexpr(self):
+        found = Sources("template <int N>\nint f(int a) {\n    if constexpr (N > 2)\n        return a + 7;\n    else if (a > 1)\n"
+                        "        return a - 7;\n    return 0;\n}\n").changes()
+        self.assertIn((4, "arithmetic", "a + 7 -> a - 7"), found)
+        self.assertIn((5, "comparison", "a > 1 -> a >= 1"), found)
+        self.assertIn((6, "arithmetic", "a - 7 -> a + 7"), found)
+        self.assertEqual([change for change in found if change[0] == 3], [])
+
+    def test_every_source_is_read(self):
+        sources = Sources("int a = 1 + 2;\n")
+        with self.assertRaisesRegex(SystemExit, "in no unit: other.cpp"):
+            points.find([], {"other.cpp": sources.source})
+
     def test_names_outlive_changes_elsewhere(self):
         names = {p.key.split(" | ", 1)[1] for p in Sources(PROGRAM).points}
         moved = {p.key.split(" | ", 1)[1] for p in Sources(PROGRAM.replace("int total", "\n\nint total")).points}
@@ -146,18 +160,53 @@ class TriesCases(unittest.TestCase):
             self.assertEqual([(c.name, c.reached) for c in cases], [("one", {0, 2}), ('two, "2"', frozenset())])
 
     def test_what_is_reached_by_no_case(self):
-        self.assertEqual(runs.try_one("build", 0, []), "not reached")
+        self.assertEqual(runs.try_one(runs.Judge("build"), 0, []), "not reached")
 
-    def test_a_case_that_fails_crashes_or_never_ends_kills(self):
+    def outcome(self, body, number=1, names=("a", "b")):
+        """Of a lot of two cases, tried with a program that is this shell script."""
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(f"{folder}/tmp")
             binary = f"{folder}/tests"
-            for body, killed in (("exit 0", False), ("exit 1", True), ("kill -SEGV $$", True), ("sleep 100", True)):
-                with open(binary, "w", encoding="utf-8") as file:
-                    file.write(f"#!/bin/sh\n{body}\n")
-                os.chmod(binary, 0o755)
-                case = runs.Case(binary, "a case", 0, frozenset())
-                self.assertEqual(runs.kills(folder, 1, [case], patience=1), killed, body)
+            with open(binary, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\n{body}\n")
+            os.chmod(binary, 0o755)
+            return runs.Judge(folder, patience=1).outcome(number, [runs.Case(binary, n, 0, frozenset()) for n in names])
+
+    def test_a_case_that_fails_crashes_or_never_ends_notices_a_mutant(self):
+        alive = "[ $PLAINGRAD_MUTANT = 1 ] || exit 0\n"
+        for body, outcome in (("exit 0", "survived"), ("exit 1", "killed"), ("kill -SEGV $$", "killed"),
+                              ("sleep 100", "timed out")):
+            self.assertEqual(self.outcome(alive + body), outcome, body)
+
+    def test_a_case_that_fails_only_now_and_then_notices_nothing(self):
+        self.assertEqual(self.outcome("[ -e $0.again ] && exit 0\n: >$0.again\nexit 1"), "survived")
+
+    def test_a_case_that_fails_without_the_mutant_notices_nothing(self):
+        self.assertEqual(self.outcome("exit 1"), "survived")
+        # Asked is for those that have begun: b fails after a.
+        begun = "echo '<TestCase name=\"a\"><TestCase name=\"b\">'\ngrep -q a $5 && grep -q b $5 && exit 1\nexit 0"
+        self.assertEqual(self.outcome(begun), "survived")
+        self.assertEqual(self.outcome("exit 1", number=runs.ALL), "killed")  # a constant: no build without it
+
+    def test_what_a_case_leaves_behind_ends_and_is_deleted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/tmp")
+            with runs.own_folder(folder) as own:
+                env = dict(os.environ, TMPDIR=own)
+                script = ("python3 -c 'import os, time; os.setsid(); time.sleep(100)' & "
+                          "echo $! >$TMPDIR/pid; sleep 0.5; echo $TMPDIR")
+                self.assertEqual(runs.run(folder, ["sh", "-c", script], env, 10), "passed")
+                with open(f"{own}/pid", encoding="utf-8") as file:
+                    pid = int(file.read())
+                for _ in range(100):  # until its new parent has noticed
+                    try:
+                        os.kill(pid, 0)
+                    except ProcessLookupError:
+                        break
+                    time.sleep(0.02)
+                else:
+                    self.fail("it still runs")
+            self.assertEqual(os.listdir(f"{folder}/tmp"), [])
 
 
 unittest.main()

@@ -1,4 +1,5 @@
 """A copy of the tree in which hundreds of mutants are compiled in, behind one switch (runtime/mutant.h)."""
+import hashlib
 import os
 import re
 import subprocess
@@ -9,23 +10,28 @@ INCLUDE = b'#include "autograd/base/mutant.h"  // '
 
 def copy(to, placed):
     """The files that git knows, as they are now, but for those that `place` writes. What was built there stays, and so
-    do the times of equal files."""
+    do the times of equal files. Returns a hash of all sources, tests too."""
+    digest = hashlib.sha256()
     listed = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True).stdout.decode()
     kept = set()
     for path in filter(None, listed.split("\0")):
         if os.path.isfile(path):
             kept.add(path)
+            content = read(path)
+            if path.endswith((".cpp", ".h")):
+                digest.update(path.encode() + b"\0" + content)
             if path not in placed:
-                write(os.path.join(to, path), read(path), os.access(path, os.X_OK))
+                write(os.path.join(to, path), content, os.access(path, os.X_OK))
     for name in ("mutant.h", "mutant.cpp"):
         write(f"{to}/autograd/base/{name}", read(f"{HERE}/runtime/{name}"))
         kept.add(f"autograd/base/{name}")
-    for room in ("autograd", "nn", "models", "apps", "tests"):
-        for folder, _, files in os.walk(f"{to}/{room}"):
+    for top in ("autograd", "nn", "models", "apps", "tests"):
+        for folder, _, files in os.walk(f"{to}/{top}"):
             for name in files:
                 path = os.path.relpath(os.path.join(folder, name), to)
                 if path not in kept and re.search(r"\.(cpp|h)$", name):
                     os.remove(os.path.join(to, path))
+    return digest.hexdigest()
 
 
 def read(path):
@@ -91,6 +97,7 @@ def build(to, make, compiler, targets):
     command = [make, "-C", to, "-k", f"-j{os.cpu_count()}", f"CXX={compiler} -w -fmax-errors=0"
                if "clang" not in compiler else f"CXX={compiler} -w -ferror-limit=0"] + targets
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "PLAINGRAD_", "CI"))}
+    environment["LC_ALL"] = "C"  # the compiler's "error", below
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
     with open(f"{to}/build.log", "w", encoding="utf-8") as log:
         log.write(done.stdout + done.stderr)
