@@ -125,8 +125,10 @@ comma  := ,
 unnamed = $(if $(filter-out ~%,$(TESTS)),,~[.]~[slow])
 tagged  = $(call quote,$(unnamed)$(1)$(subst $(comma),$(comma)$(1),$(TESTS)))
 in_float := $(if $(filter double,$(VARIANT)),,~[gradcheck])
-# The tests of programs, which mostly wait for them, run beside the others.
-SUITES  = $(OUT)/tests $(call tagged,$(in_float)~[apps])
+# The tests of programs, which mostly wait for them, run beside the others; in an emulator, which is slow, those of kernels
+# do, too.
+SUITES  = $(foreach half,$(if $(findstring qemu,$(RUN)),[kernels] ~[kernels],-),$(OUT)/tests \
+            $(call tagged,$(in_float)~[apps]$(filter-out -,$(half))))
 ifneq ($(if $(TEST_SRC),$(shell grep -lF '[apps]' $(TEST_SRC))),)
 SUITES += $(OUT)/tests $(call tagged,$(in_float)[apps])
 endif
