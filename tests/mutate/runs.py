@@ -1,5 +1,4 @@
 """Runs test cases against mutants: first all without one, to see what each case reaches; then each mutant."""
-import html
 import os
 import re
 import resource
@@ -156,40 +155,41 @@ def in_turn(cases):
 
 
 def try_lot(folder, number, lot, patience):
-    """Returns "passed", "failed" or "timed out", and the names of the test cases that have begun."""
+    """Returns "passed", "failed" or "timed out", and the names of the test cases that have ended, good or bad."""
     with own_folder(folder) as own, open(f"{own}/said", "w+", encoding="utf-8", errors="replace") as said:
-        command = [lot[0].binary, "--abort", "--reporter", "xml", "--input-file", listed([case.name for case in lot], own)]
+        command = [lot[0].binary, "--abort", "--durations", "yes", "--input-file", listed([case.name for case in lot], own)]
         env = environment(folder, PLAINGRAD_MUTANT=str(number), TMPDIR=own)
         outcome = run(folder, command, env, patience + 6 * sum(case.seconds for case in lot), said)
         said.seek(0)
-        return outcome, [html.unescape(name) for name in re.findall(r'<TestCase name="([^"]*)"', said.read())]
+        return outcome, re.findall(r"^[0-9.]+ s: (.*)$", said.read(), re.M)
 
 
 class Judge:
     """Whether a lot of test cases notices a mutant: it fails, crashes or never ends; a second time, too; and the test cases
-    that have begun pass without the mutant. (Each passes alone. This is asked once for each case that has failed.)"""
+    that have ended pass without the mutant. (Each passes alone. This is asked once for each case that has failed.)"""
 
     def __init__(self, folder, patience=20):
         self.folder, self.patience, self.sound = folder, patience, set()
 
     def outcome(self, number, lot):
         """"killed", "timed out" or "survived"."""
-        outcome, begun = try_lot(self.folder, number, lot, self.patience)
+        outcome, ended = try_lot(self.folder, number, lot, self.patience)
         if outcome == "passed":
             return "survived"
         if try_lot(self.folder, number, lot, self.patience)[0] == "passed":
-            print(f"fails and passes with mutant {number}: {begun[-1:]}", flush=True)
+            print(f"fails and passes with mutant {number}: {ended[-1:]}", flush=True)
             return "survived"
-        if number != ALL and not self.is_sound(lot, begun):
-            print(f"fails without a mutant, too, after others: {begun[-1:]}", flush=True)
+        if number != ALL and not self.is_sound(lot, ended):
+            print(f"fails without a mutant, too, after others: {ended[-1:]}", flush=True)
             return "survived"
         return "killed" if outcome == "failed" else outcome
 
-    def is_sound(self, lot, begun):
-        if not begun or begun[-1] not in self.sound:
-            if try_lot(self.folder, NONE, [case for case in lot if case.name in begun] or lot, self.patience)[0] != "passed":
+    def is_sound(self, lot, ended):
+        if not ended or ended[-1] not in self.sound:
+            same = [case for case in lot if case.name in ended] or lot
+            if try_lot(self.folder, NONE, same, self.patience)[0] != "passed":
                 return False
-            self.sound.update(begun[-1:])
+            self.sound.update(ended[-1:])
         return True
 
 

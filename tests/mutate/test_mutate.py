@@ -183,9 +183,12 @@ class TriesCases(unittest.TestCase):
 
     def test_a_case_that_fails_without_the_mutant_notices_nothing(self):
         self.assertEqual(self.outcome("exit 1"), "survived")
-        # Asked is for those that have begun: b fails after a.
-        begun = "echo '<TestCase name=\"a\"><TestCase name=\"b\">'\ngrep -q a $5 && grep -q b $5 && exit 1\nexit 0"
-        self.assertEqual(self.outcome(begun), "survived")
+        # Tried without it are those that have ended: b fails after a, and by itself it passes.
+        both = "grep -q '\"a\"' $5 && grep -q '\"b\"' $5"
+        ended = "echo '0.001 s: b'\n[ $PLAINGRAD_MUTANT = 1 ] && exit 1\n"
+        self.assertEqual(self.outcome(f"{ended}{both} && exit 1\nexit 0"), "killed")
+        ended = "echo '0.001 s: a'\necho '0.002 s: b'\n"
+        self.assertEqual(self.outcome(f"{ended}{both} && exit 1\nexit 0"), "survived")
         self.assertEqual(self.outcome("exit 1", number=runs.ALL), "killed")  # a constant: no build without it
 
     def test_what_a_case_leaves_behind_ends_and_is_deleted(self):

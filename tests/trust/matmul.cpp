@@ -169,7 +169,7 @@ void measure_all(const Instrument& trust) {
             bench->measure(draw_product(rng_of(number)), rng_of(number).fork("numbers"), name_of(number));
         };
     };
-    const Found all = Processes<Found>(trust.count(5'000, 30'000, 300'000), prepare, name_of).run();
+    const Found all = Processes<Found>(trust.count(5'000, 15'000, 300'000), prepare, name_of).run();
     trust.figure("matmul.cases", static_cast<double>(all.cases));
     trust.figure("matmul.products", static_cast<double>(all.products));
     trust.figure("matmul.differences", static_cast<double>(all.differences.count), all.differences.first);

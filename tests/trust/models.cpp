@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
                [](const Instrument& trust) {
                    const plaingrad::tests::Folder folder;
                    const bool one = trust.only > 0;
-                   const int64_t count = one ? 1 : trust.count(200, 1'000, 5'000);
+                   const int64_t count = one ? 1 : trust.count(200, 500, 5'000);
                    const uint64_t first = one ? trust.only : trust.seed * 1'000'000'000;
                    Models models;
                    for (int64_t i = 0; i < count; ++i) {

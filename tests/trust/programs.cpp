@@ -188,6 +188,6 @@ int main(int argc, char** argv) {
     return run("programs", "random programs of ops, computed in many ways", argc, argv,
                [&](const Instrument& trust) {
                    Programs(trust, "'" + beside + "programs_double'")
-                       .measure(trust.only > 0 ? 1 : trust.count(1'500, 10'000, 200'000));
+                       .measure(trust.only > 0 ? 1 : trust.count(1'500, 5'000, 200'000));
                });
 }

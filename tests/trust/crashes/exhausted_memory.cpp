@@ -174,7 +174,7 @@ int64_t measure(const Instrument& trust, const Operation& operation, Damage& dam
     undisturbed();  // makes what is made once
     autograd::storage_trim();
     const int64_t all = undisturbed();
-    for (const int64_t n : some_of(all, trust.count(80, 400, 10'000), trust.rng().fork(operation.name))) {
+    for (const int64_t n : some_of(all, trust.count(80, 200, 10'000), trust.rng().fork(operation.name))) {
         const bool on = n % 3 == 0;
         const Used before = Used::now();
         cases += fails_at(n, on, operation, expected, damage) ? 1 : 0;

@@ -35,7 +35,7 @@ void failing_calls(const Instrument& trust, const Runs& runs) {
     std::vector<Case> cases;
     for (const Run& run : runs.all) {
         const autograd::Rng rng = trust.rng().fork("calls").fork(run.program.name);
-        const int64_t most = trust.count(12, 100, 1 << 20);
+        const int64_t most = trust.count(12, 50, 1 << 20);
         for (const int64_t n : some_of(run.calls.disk, most, rng))
             for (const int error : {EIO, ENOSPC})
                 if (trust.scale == Scale::full || (n % 2 == 0) == (error == EIO))

@@ -73,7 +73,7 @@ void failing_memory(const Instrument& trust, const Runs& runs) {
         int64_t last = 0;
         // Of a program that does not train, every one at the long scale. (Of training, where one step is as
         // the other, exhausted_memory.cpp takes every one of a step.)
-        const int64_t most = c.trains != nullptr ? trust.count(6, 60, 400) : trust.count(6, 60, 100'000);
+        const int64_t most = c.trains != nullptr ? trust.count(6, 30, 400) : trust.count(6, 30, 100'000);
         for (const int64_t n : some_of(c.allocations, most, rng)) {
             const char* const when = (n + static_cast<int64_t>(trust.seed)) % 3 == 0 ? "on" : "once";
             cases.emplace_back(&c, Fault{"memory", n, std::to_string(ENOMEM), when});

@@ -150,7 +150,7 @@ void full_disks(const Instrument& trust, const Runs& runs) {
                                      {limits, "quota", quota},
                                      {limits, "full output", full_output}};
     const auto programs = std::ssize(runs.all);
-    const int64_t each = programs * trust.count(1, 8, 60);
+    const int64_t each = programs * trust.count(1, 4, 60);
     std::map<std::string, int64_t> all;
     std::set<std::string> skipped;
     for (const Kind& kind : kinds) {

@@ -46,7 +46,7 @@ int64_t one(const Runs& runs, const Run& run, const autograd::Rng& moments) {
 }  // namespace
 
 void kills(const Instrument& trust, const Runs& runs) {
-    const int64_t wanted = trust.count(4, 30, 200);
+    const int64_t wanted = trust.count(4, 15, 200);
     std::vector<std::atomic<int64_t>> done(runs.all.size());
     const auto programs = static_cast<int64_t>(done.size());
     // Some have ended before they were to be killed.

@@ -59,7 +59,7 @@ void signals(const Instrument& trust, const Runs& runs) {
         {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGPIPE, "SIGPIPE"}};
     const auto programs = std::ssize(runs.all);
     // How many signals of each kind; at the long scale, 50 of each kind to each program.
-    const int64_t each = trust.count(programs, 50, 50 * programs), all = each * std::ssize(kinds);
+    const int64_t each = trust.count(programs, 25, 50 * programs), all = each * std::ssize(kinds);
     std::vector<std::atomic<int64_t>> sent(kinds.size());
     for_each_case(3 * all, runs.damage, [&](int64_t i) {  // some programs end before
         const auto k = static_cast<std::size_t>(i % std::ssize(kinds));

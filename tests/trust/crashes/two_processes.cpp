@@ -61,7 +61,7 @@ void two_processes(const Instrument& trust, const Runs& runs) {
         const autograd::Rng rng = trust.rng().fork("two").fork(run.program.name);
         const bool all = trust.scale == Scale::full;
         const auto some = [&](const FaultCounts& calls) {
-            return some_of(std::min<int64_t>(100, calls.files), trust.count(6, 25, 100), rng);
+            return some_of(std::min<int64_t>(100, calls.files), trust.count(6, 12, 100), rng);
         };
         for (const int64_t n : some(run.calls_resumed))
             if (all || n % 2 == 0)
