@@ -28,9 +28,10 @@ using Words = std::vector<std::string>;
 
 // ---- command lines
 
-// Two options act at once, on the whole process or on a file, and so are left out.
+// Three options act at once, on the whole process or on a file, and so are left out.
 bool is_left_out(const std::string& word) {
-    return word.starts_with("--threads") || word == "--report" || word.starts_with("--report=");
+    return word.starts_with("--threads") || word.starts_with("--plain") || word == "--report" ||
+           word.starts_with("--report=");
 }
 
 template <class Settings>
@@ -80,8 +81,9 @@ void command_line(const std::string& bytes) {
     std::istringstream lines(bytes.substr(std::min<std::size_t>(1, bytes.size())));
     Words words;
     for (std::string line; std::getline(lines, line);)
-        if (!is_left_out(line))
-            words.push_back(line.substr(0, line.find('\0')));  // as a system hands it over
+        if (const std::string word = line.substr(0, line.find('\0'));
+            !is_left_out(word))  // as a system hands it over
+            words.push_back(word);
     try {
         parse(bytes.empty() ? '0' : bytes[0], words);
     } catch (const kit::UsageError& wrong) {
