@@ -80,9 +80,8 @@ void command_line(const std::string& bytes) {
     const Help help;
     std::istringstream lines(bytes.substr(std::min<std::size_t>(1, bytes.size())));
     Words words;
-    for (std::string line; std::getline(lines, line);)
-        if (const std::string word = line.substr(0, line.find('\0'));
-            !is_left_out(word))  // as a system hands it over
+    for (std::string line; std::getline(lines, line);)  // up to a NUL, as a system hands a word over
+        if (const std::string word = line.substr(0, line.find('\0')); !is_left_out(word))
             words.push_back(word);
     try {
         parse(bytes.empty() ? '0' : bytes[0], words);
