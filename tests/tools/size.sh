@@ -42,8 +42,10 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # When no memory is left, a tensor is released without asking for more, and no text is cut short silently. Empty
         # tensors have plain forms.
         # 10 more: values are computed behind a call that no compiler moves across a change of the rounding mode.
-        limit("autograd with base", 3505)
-        limit("kernels", 3165)
+        # 44 and 1 more: the address sanitizer is told how much of a kept buffer is in use, and clang which mutex guards
+        # what, so that both can see what they are run for.
+        limit("autograd with base", 3549)
+        limit("kernels", 3166)
         # An optimizer or a schedule that throws has not counted the step, wrong calls that were silent are errors, the
         # rounding mode of the caller changes no weight, and the files of a folder are listed without the exceptions
         # that libstdc++ cannot survive when no memory is left.
