@@ -1,5 +1,6 @@
 #include "tests/trust/instrument.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +16,7 @@ void Instrument::figure(const std::string& name, double value, const std::string
 }
 
 int run(const std::string& name, const std::string& summary, int argc, char** argv,
-        const std::function<void(const Instrument& trust)>& measure) {
+        const std::function<void(const Instrument& trust)>& measure, const std::vector<std::string>& parts) {
     return kit::run(name, argv[0], [&] {
         std::string scale = "quick";
         int64_t seed = 1, only = 0;
@@ -25,11 +26,14 @@ int run(const std::string& name, const std::string& summary, int argc, char** ar
         options.add("--only", "N", "one case alone, by the number that was printed; 0: all", only);
         options.add_threads();
         options.parse(argc, argv);
-        const char* const part = std::getenv("TRUST_PART");
+        const char* const given = std::getenv("TRUST_PART");
+        const std::string part = given == nullptr ? "" : given;
+        if (!part.empty() && std::find(parts.begin(), parts.end(), part) == parts.end())
+            throw kit::UsageError(autograd::join("there is no part '", part, "' of ", name));
         measure({scale == "long"     ? Scale::full
                  : scale == "sample" ? Scale::sample
                                      : Scale::quick,
-                 static_cast<uint64_t>(seed), static_cast<uint64_t>(only), part == nullptr ? "" : part});
+                 static_cast<uint64_t>(seed), static_cast<uint64_t>(only), part});
         return 0;
     });
 }

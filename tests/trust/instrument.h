@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "autograd/random.h"
 
@@ -41,8 +42,10 @@ struct Instrument {
     void figure(const std::string& name, double value, const std::string& detail = "") const;
 };
 
-// A program's main: the options --scale, --seed and --only, and --threads.
+// A program's main: the options --scale, --seed and --only, and --threads. A TRUST_PART that is none of
+// `parts` ends it with status 2.
 int run(const std::string& name, const std::string& summary, int argc, char** argv,
-        const std::function<void(const Instrument& trust)>& measure);
+        const std::function<void(const Instrument& trust)>& measure,
+        const std::vector<std::string>& parts = {});
 
 }  // namespace plaingrad::trust

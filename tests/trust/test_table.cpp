@@ -219,7 +219,9 @@ TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
 TEST_CASE("trust: what is measured again takes the place of what it was, and of nothing else", "[trust]") {
     const tests::Folder folder;
     folder.write("print_table", "#!/bin/sh\n[ $# -gt 1 ] || echo drawn\n");
-    folder.write("drawn", "#!/bin/sh\necho words\necho figure drawn.$TRUST_PART 1\n");
+    folder.write("drawn",
+                 "#!/bin/sh\n[ \"$TRUST_PART\" != none ] || exit 2\n"
+                 "echo words\necho figure drawn.$TRUST_PART 1\n");
     folder.write("other", "");
     for (const char* program : {"print_table", "drawn", "other"})
         std::filesystem::permissions(folder / program, std::filesystem::perms::owner_all);
@@ -247,7 +249,11 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(blocks_after("drawn") == "drawn");
     CHECK(blocks_after("drawn.a") == "drawn.a");
     CHECK(blocks_after("drawn.a nobody") == "status 2");
+    CHECK(blocks_after("bits.nobody") == "status 2");  // a script without parts
+    CHECK(blocks_after("drawn.none") == "status 1");
+    CHECK(!contains(tests::content(folder / "results"), "drawn.none"));
     CHECK(contains(tests::content(folder / "results"), "seed 1\n"));
+    CHECK(contains(tests::content(folder / "results"), "\nsources "));
     CHECK(contains(tests::content(folder / "results"), "figure drawn.a 1\nended "));
 }
 

@@ -205,10 +205,15 @@ measure_catch_3() {
     echo "figure tools.catch_3_failed $(echo "${line:-0 passed, 1 failed}" | cut -d ' ' -f 3)"
 }
 
+all='thread_safety headers tidy compilers valgrind tsan asan catch_3'
 case $scale in
 quick) parts=thread_safety ;;
 # (The sanitizers' builds take too long for a sample. The fuzzer has one of them, and CI runs tests in both.)
 sample) parts='thread_safety headers tidy compilers valgrind' ;;
-*) parts='thread_safety headers tidy compilers valgrind tsan asan catch_3' ;;
+*) parts=$all ;;
+esac
+case " $all " in *" ${TRUST_PART:-tidy} "*) ;; *)
+    echo "there is no part '$TRUST_PART' of tools" >&2
+    exit 2 ;;
 esac
 for part in ${TRUST_PART:-$parts}; do "measure_$part" || exit 1; done

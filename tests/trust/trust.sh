@@ -16,7 +16,7 @@ programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
 shift 5
 trap 'exit 130' INT TERM
 
-# measure <block>: its log ends with a line `ended SECONDS`, unless it has failed.
+# measure <block>: its log ends with a line `ended SECONDS`, or, if it has failed, `status N`. Fails if there is no such part.
 measure() {
     instrument=${1%%.*} begin=$(date +%s)
     TRUST_PART=$(echo "$1" | sed -n 's/^[^.]*\.//p')
@@ -27,8 +27,9 @@ measure() {
         command="$programs/$instrument --scale $scale --seed $seed"
     fi
     # shellcheck disable=SC2086  # words
-    { $command 2>&1 && echo "ended $(($(date +%s) - begin))"; } | tee "$programs/logs/$1.log" |
+    { $command 2>&1 && echo "ended $(($(date +%s) - begin))" || echo "status $?"; } | tee "$programs/logs/$1.log" |
         awk -v name="$1" '{ print name ": " $0; fflush() }'
+    ! grep -qx 'status 2' "$programs/logs/$1.log"
 }
 
 # record <block>: puts what its log says into <results>.
@@ -63,7 +64,7 @@ record() {
 # Called by itself, below, for one block. Whoever could make the folder `lock` writes the results; the others wait.
 lock=$results.lock
 if [ -n "$block" ]; then
-    measure "$block"
+    measure "$block" || exit 2
     until mkdir "$lock" 2>/dev/null; do sleep 1; done
     record "$block" >"$results.new" && mv "$results.new" "$results"
     status=$?
@@ -77,6 +78,11 @@ asked=$("$programs/print_table" "$scale") || exit 1
 chosen=
 for name; do
     instrument=${name%%.*}
+    if [ "$name" != "$instrument" ] && [ -e "tests/trust/$instrument.sh" ] &&
+        ! grep -q TRUST_PART "tests/trust/$instrument.sh"; then
+        echo "there is no part '${name#*.}' of $instrument" >&2
+        exit 2
+    fi
     if echo "$asked" | grep -qx "$instrument"; then chosen="$chosen $name"
     elif [ -e "tests/trust/$instrument.sh" ] || [ -x "$programs/$instrument" ]; then
         echo "$name: nothing to measure at this scale"

@@ -192,7 +192,7 @@ int64_t measure(const Instrument& trust, const Operation& operation, Damage& dam
 
 }  // namespace
 
-void exhausted_memory(const Instrument& trust, Damage& damage) {
+void exhausted_memory(const Instrument& trust, const Runs& runs) {
     const Folder folder, others;
     const std::string saved = folder / "model.safetensors";
     models::save(saved, *language_model());
@@ -202,7 +202,7 @@ void exhausted_memory(const Instrument& trust, Damage& damage) {
         autograd::set_thread_count(threads);
         for (const std::vector<Operation>& some : {files(saved, others), training(), decoding()})
             for (const Operation& operation : some)
-                least = std::min(least, measure(trust, operation, damage, cases));
+                least = std::min(least, measure(trust, operation, runs.damage, cases));
     }
     trust.figure("crashes.library_allocations", static_cast<double>(cases),
                  "that failed, one after the other");
