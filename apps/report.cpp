@@ -13,14 +13,14 @@ using namespace plaingrad;
 namespace {
 
 // "" for a file that is not there: a page shows what there is.
-std::string text_of(const std::filesystem::path& file) {
+std::string text_of(const std::string& file) {
     std::error_code none;
-    return std::filesystem::exists(file, none) ? nn::checkpoint::read_file(file.string()) : "";
+    return std::filesystem::exists(file, none) ? nn::checkpoint::read_file(file) : "";
 }
 
 kit::PageRun read(const std::string& folder) {
-    const kit::PageRun run = {folder, text_of(std::filesystem::path(folder) / "log.csv"),
-                              text_of(std::filesystem::path(folder) / "report.jsonl")};
+    const kit::PageRun run = {folder, text_of(nn::checkpoint::in_folder(folder, "log.csv")),
+                              text_of(nn::checkpoint::in_folder(folder, "report.jsonl"))};
     autograd::check(!run.log.empty() || !run.lines.empty(), folder,
                     ": there is no run in this folder (no log.csv, no report.jsonl)");
     return run;
@@ -33,7 +33,7 @@ void main_program(kit::Options& options) {
     options.add("--out", "FILE.html", "the page; default: report.html in the first folder", file);
     options.parse();
     if (file.empty())
-        file = (std::filesystem::path(folders[0]) / "report.html").string();
+        file = nn::checkpoint::in_folder(folders[0], "report.html");
     kit::check_page(file);
     nn::checkpoint::replace_file(file,
                                  {kit::html_page(models::listed(folders), autograd::mapped(folders, read))});

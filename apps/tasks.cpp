@@ -22,6 +22,7 @@ using autograd::Tensor;
 using autograd::Tokens;
 using models::Real;
 using nn::Init;
+using nn::checkpoint::in_folder;
 using Pairs = std::vector<models::Pair>;
 using Sequence = std::vector<int32_t>;
 
@@ -421,7 +422,7 @@ std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) 
 // all tasks.
 void read_settings(Settings& s, kit::Options& options) {
     for (const Task& task : kTasks)
-        if (std::filesystem::exists(std::filesystem::path(s.run.resume) / task.name / "last.safetensors")) {
+        if (std::filesystem::exists(in_folder(in_folder(s.run.resume, task.name), "last.safetensors"))) {
             const models::RunFolder first("tasks", s.run, options, task.name);
             return;
         }

@@ -242,8 +242,9 @@ private:
         for (int32_t id = models::kFirstFreeId; id < corpus.src.size(); ++id)
             if (id < models::kFirstFreeId + kMost)
                 known.append(known.empty() ? "" : " ").append(corpus.src.word(id));
-        std::cerr << kit::name() << ": unknown words: " << kit::as_line(unknown + "; known words: " + known)
-                  << (corpus.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
+        std::cerr << autograd::join(kit::name(),
+                                    ": unknown words: ", kit::as_line(unknown + "; known words: " + known),
+                                    corpus.src.size() > models::kFirstFreeId + kMost ? " ...\n" : "\n");
     }
 };
 

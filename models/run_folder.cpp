@@ -29,7 +29,7 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     if (of_run.save_every < 0 || of_run.stop_after < 0 || (of_run.stop_after > 0 && !exists()))
         throw SettingError("--stop-after needs --save or --resume; no number may be negative");
     if (!within.empty() && exists()) {
-        path = (fs::path(path) / within).string();
+        path = nn::checkpoint::in_folder(path, within);
         resumes_ = resumes_ && fs::exists(last());
     }
     team_ = settings.team;
@@ -63,7 +63,7 @@ void remove_signs(const std::string& folder) {
     for (const std::string& name : nn::checkpoint::names_in(folder, none))
         if (name.starts_with(kSeenByAll) &&
             name.find_first_not_of("0123456789-.tmp", std::string_view(kSeenByAll).size()) == name.npos)
-            unlink((fs::path(folder) / name).c_str());
+            unlink(nn::checkpoint::in_folder(folder, name).c_str());
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ void RunFolder::open_together() {
 
 RunFolder::~RunFolder() { leave(); }
 
-std::string RunFolder::file(const std::string& name) const { return (fs::path(path) / name).string(); }
+std::string RunFolder::file(const std::string& name) const { return nn::checkpoint::in_folder(path, name); }
 
 void RunFolder::lock() {
     std::error_code none;

@@ -196,8 +196,8 @@ std::string model_file(const std::string& path) {
     if (!fs::is_directory(path, none))
         return path;
     for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
-        if (const fs::path file = fs::path(path) / name; fs::exists(file, none))
-            return file.string();
+        if (const std::string file = nn::checkpoint::in_folder(path, name); fs::exists(file, none))
+            return file;
     nn::checkpoint::names_in(path, none);
     throw FileError(autograd::join(
         path, none ? ": this folder cannot be read: " + none.message() : ": this folder has no model in it"));

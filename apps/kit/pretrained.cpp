@@ -81,7 +81,7 @@ void check_no_model(const std::string& folder) {
         const fs::path kind = name.extension();
         check(kind != ".json" && kind != ".safetensors" && kind != ".jinja" && name != "merges.txt" &&
                   name != "vocab.txt",
-              (folder / name).string(),
+              nn::checkpoint::in_folder(folder, name.string()),
               ": this belongs to another model, or to one that was begun; remove it, or give another "
               "folder");
     }

@@ -226,9 +226,10 @@ void say(const std::string& text, int descriptor) {
 }
 
 void announce(const std::string& program, int64_t parameters, autograd::Precision precision) {
-    std::cerr << program << ": " << autograd::instruction_set() << ", "
-              << counted(autograd::thread_count(), "thread") << ", " << grouped(parameters) << " parameters"
-              << (precision == autograd::Precision::bf16 ? ", products in bf16\n" : "\n");
+    std::cerr << autograd::join(program, ": ", autograd::instruction_set(), ", ",
+                                counted(autograd::thread_count(), "thread"), ", ", grouped(parameters),
+                                " parameters",
+                                precision == autograd::Precision::bf16 ? ", products in bf16\n" : "\n");
 }
 
 int terminal_width(int descriptor) {

@@ -83,7 +83,7 @@ void converse(Prompt p) {
             p.answer(last);
             flush_output();
         } catch (const std::runtime_error& error) {
-            std::cerr << name() << ": " << as_line(error.what()) << '\n';
+            std::cerr << autograd::join(name(), ": ", as_line(error.what()), "\n");
         }
 }
 

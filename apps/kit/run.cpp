@@ -20,6 +20,7 @@ namespace plaingrad::kit {
 
 namespace fs = std::filesystem;
 using autograd::join;
+using nn::checkpoint::in_folder;
 
 void add_report_options(Options& options, models::RunSettings& run) {
     options.is_shared();
@@ -114,7 +115,7 @@ bool finish(models::Run& run, bool has_ended) {
     if (!has_ended)
         std::cerr << "stopped after step " << run.last() << how;
     else if (const int64_t step = run.finish(); step > 0)
-        std::cerr << "saved " << as_line(run.folder.model()) << ", with the weights of step " << step << '\n';
+        std::cerr << join("saved ", as_line(run.folder.model()), ", with the weights of step ", step, "\n");
     return has_ended;
 }
 
@@ -159,7 +160,7 @@ static std::string about_parts(int64_t parts) {
 
 bool print_run(const std::string& program, const std::string& path, Options& train) {
     std::error_code none;
-    const std::string last = (fs::path(path) / "last.safetensors").string();
+    const std::string last = in_folder(path, "last.safetensors");
     const std::string file = fs::exists(last, none) ? last : models::model_file(path);
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(file).metadata();
     const nn::checkpoint::FieldReader training{metadata, "training.", file},
@@ -196,17 +197,18 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
                                          : "the folder given to --save, or one from Hugging Face",
                  words, {1, 1});
     options.parse();
-    if (print_folder != nullptr && fs::exists(fs::path(words[0]) / "config.json", none)) {
+    if (print_folder != nullptr && fs::exists(in_folder(words[0], "config.json"), none)) {
         print_folder(words[0]);
-        if (!fs::exists(fs::path(words[0]) / "last.safetensors", none))
+        if (!fs::exists(in_folder(words[0], "last.safetensors"), none))
             return;
     }
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
     for (const std::string& name : nn::checkpoint::names_in(words[0], none))
-        if (const fs::path run = fs::path(words[0]) / name; fs::exists(run / "last.safetensors", none))
-            runs.insert(run.string());
-    if (runs.empty() || fs::exists(fs::path(words[0]) / "last.safetensors", none))
+        if (const std::string run = in_folder(words[0], name);
+            fs::exists(in_folder(run, "last.safetensors"), none))
+            runs.insert(run);
+    if (runs.empty() || fs::exists(in_folder(words[0], "last.safetensors"), none))
         runs = {words[0]};
     for (const std::string& run : runs) {
         std::cout << (run == words[0] ? "" : as_line(run) + "\n");

@@ -50,7 +50,7 @@ void remove_leftovers(const std::filesystem::path& target) {
     for (const std::string& name : names_in(folder.string(), error)) {
         if (!name.starts_with(begin) || name.find_first_not_of("0123456789-", begin.size()) != name.npos)
             continue;
-        const std::string path = (folder / name).string();
+        const std::string path = in_folder(folder.string(), name);
         const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         struct stat opened = {}, named = {};
         // Before it was locked, its process may have renamed it, and begun a new one under this name.
@@ -111,6 +111,10 @@ void sync_folder(const std::string& target) {
 bool exists(const std::string& path) {
     std::error_code error;
     return std::filesystem::status(path, error).type() != std::filesystem::file_type::not_found;
+}
+
+std::string in_folder(const std::string& folder, std::string_view name) {
+    return join(folder, folder.empty() || folder.ends_with('/') ? "" : "/", name);
 }
 
 std::vector<std::string> names_in(const std::string& folder, std::error_code& error) {

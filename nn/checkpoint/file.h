@@ -29,6 +29,10 @@ void check_file(bool condition, const Parts&... parts) {
 // being there: reading it gives the system's reason.
 bool exists(const std::string& path);
 
+// What is called `name` in a folder; "" is the working directory. (libstdc++'s path / name ends the program
+// if memory runs out in it and the folder's name ends with a slash.)
+std::string in_folder(const std::string& folder, std::string_view name);
+
 // The names in a folder, sorted; if it cannot be read, none, and `error` tells why. (libstdc++'s
 // directory_iterator ends the program if memory runs out in it.)
 std::vector<std::string> names_in(const std::string& folder, std::error_code& error);

@@ -71,9 +71,10 @@ void describe(const Corpus& corpus) {
         return kit::grouped(static_cast<int64_t>(corpus.lines ? items.size() : items[0].size()));
     };
     const std::string unit = corpus.characters.are_bytes() ? "bytes" : "characters";
-    std::cerr << count(corpus.training) << ' ' << (corpus.lines ? "lines" : unit) << " to learn from, "
-              << count(corpus.held_out) << " held out; "
-              << corpus.characters.size() - models::text::kFirstFreeId << " different " << unit << '\n';
+    std::cerr << autograd::join(count(corpus.training), " ", corpus.lines ? "lines" : unit,
+                                " to learn from, ", count(corpus.held_out), " held out; ",
+                                corpus.characters.size() - models::text::kFirstFreeId, " different ", unit,
+                                "\n");
 }
 
 int64_t context_of_longest(const std::vector<Sequence>& lines) {

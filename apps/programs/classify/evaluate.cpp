@@ -99,10 +99,10 @@ void report_cuts(const Labeller& l, const std::vector<Example>& examples) {
         return has_text(e.text) && l.encode(e.text).cut;
     });
     if (cut > 0)
-        std::cerr << kit::name() << ": texts of more than "
-                  << (l.tokenizer ? kit::counted(l.model.config.stack.max_length, "token")
-                                  : join(l.reader.options().max_words, " words"))
-                  << ", read only that far: " << cut << '\n';
+        std::cerr << join(kit::name(), ": texts of more than ",
+                          l.tokenizer ? kit::counted(l.model.config.stack.max_length, "token")
+                                      : join(l.reader.options().max_words, " words"),
+                          ", read only that far: ", cut, "\n");
 }
 
 void set_pairs(Labeller& l, const std::string& path, bool pairs) {

@@ -52,8 +52,8 @@ Corpus make_corpus(const std::vector<Example>& examples, const Settings& s) {
                                                : kit::parse_integer("--validation", s.validation, {.max = n});
     Corpus corpus = hold_out(examples, count, autograd::Rng(static_cast<uint64_t>(s.seed)).fork("held out"));
     if (const int64_t held_out = std::ssize(corpus.held_out); held_out < count && !s.validation.empty())
-        std::cerr << kit::name() << ": only " << held_out << " of " << count
-                  << " lines can be held out: each label needs a text to learn from\n";
+        std::cerr << join(kit::name(), ": only ", held_out, " of ", count,
+                          " lines can be held out: each label needs a text to learn from\n");
     return corpus;
 }
 

@@ -67,7 +67,7 @@ void fill_lines(const Filler& f, int64_t top) {
             if (models::text::has_text(line))
                 return print_line(answer(f, line, where, top));
         } catch (const autograd::Error& error) {
-            std::cerr << kit::name() << ": " << kit::as_line(error.what()) << '\n';
+            std::cerr << autograd::join(kit::name(), ": ", kit::as_line(error.what()), "\n");
             status = 1;
         }
         std::cout << '\n';

@@ -43,8 +43,8 @@ Corpus::Corpus(const ParallelText& text, const Codec& codec, const models::Speci
         sentences_.push_back(pair);
     }
     if (changed > 0)
-        std::cerr << kit::as_line(text.files()) << ": " << kit::counted(changed, "pair") << " of more than "
-                  << longest << (too_long == TooLong::cut ? " tokens: cut\n" : " tokens: dropped\n");
+        std::cerr << join(kit::as_line(text.files()), ": ", kit::counted(changed, "pair"), " of more than ",
+                          longest, too_long == TooLong::cut ? " tokens: cut\n" : " tokens: dropped\n");
     check(!pairs_.empty(), text.files(), ": no pair is short enough; --max-length allows ", longest,
           " tokens on a side");
 }

@@ -33,11 +33,11 @@ Codec learn_text(const Settings& s, const ParallelText& text) {
     options.dropout = s.bpe_dropout > 0;
     const std::string codes = s.codes.empty() ? "" : models::text::read_file(s.codes);
     Codec codec = Codec::learn(text, options, codes, s.codes);
-    std::cerr << "vocabulary: " << kit::grouped(codec.size());
+    std::string line = join("vocabulary: ", kit::grouped(codec.size()));
     if (codes.empty() && codec.merges() < options.merges)
-        std::cerr << "; merges: only " << kit::grouped(codec.merges()) << " of "
-                  << kit::grouped(options.merges) << "; no other pair occurs twice";
-    std::cerr << '\n';
+        line += join("; merges: only ", kit::grouped(codec.merges()), " of ", kit::grouped(options.merges),
+                     "; no other pair occurs twice");
+    std::cerr << line + '\n';
     check(codec.size() > models::kFirstFreeId, text.files(), ": no piece of a word occurs --min-count ",
           options.min_count, " times, so the vocabulary is empty; a smaller --min-count keeps more");
     return codec;

@@ -57,8 +57,8 @@ private:
                 first_unknown_ = join("'", kit::as_line(translation.unknown[0]), "' in line ", line);
             unknown_ += std::ssize(translation.unknown);
             if (translation.cut)
-                std::cerr << name_ << ':' << line << ": longer than "
-                          << translator_.model.config.max_length - 1 << " pieces: the rest is left out\n";
+                std::cerr << join(name_, ":", line, ": longer than ", translator_.model.config.max_length - 1,
+                                  " pieces: the rest is left out\n");
         }
         kit::flush_output();
         lines_.clear();
@@ -84,8 +84,8 @@ private:
               ": the model has never seen any of these characters; is this the language that it learned "
               "from?");
         if (unknown_ > 0)
-            std::cerr << name_ << ": the model has never seen " << unknown_ << " of " << pieces_
-                      << " words or pieces of words, first " << first_unknown_ << '\n';
+            std::cerr << join(name_, ": the model has never seen ", unknown_, " of ", pieces_,
+                              " words or pieces of words, first ", first_unknown_, "\n");
     }
 
     const models::Translator& translator_;

@@ -280,7 +280,7 @@ private:
         metadata.merge(origin());
         if (folder.writes())
             models::save(folder.model(), model, metadata);
-        std::cerr << "saved " << kit::as_line(folder.model()) << ": " << kept << '\n';
+        std::cerr << join("saved ", kit::as_line(folder.model()), ": ", kept, "\n");
         if (validation == nullptr)
             return;
         std::cout << "validation loss " << loss << "\nbeam " << s.beam << ": " << bleu({.beam = s.beam}).text

@@ -17,6 +17,7 @@
 #include "autograd/storage.h"
 #include "models/text/lines.h"
 #include "nn/checkpoint/file.h"
+#include "tests/allocations.h"
 #include "tests/nn/checkpoint/files.h"
 
 using namespace plaingrad;       // NOLINT
@@ -284,6 +285,27 @@ TEST_CASE("saving: a full disk leaves the old file", "[nn][checkpoint]") {
     CHECK(contains(error, "f: cannot be written: File too large"));
     CHECK(content(folder / "f") == "old");
     CHECK(folder.files() == 1);
+}
+
+TEST_CASE("reading: a file's name in a folder, also when memory runs out", "[nn][checkpoint]") {
+    CHECK(in_folder("", "name") == "name");
+    CHECK(in_folder("/", "name") == "/name");
+    CHECK(in_folder("a/b", "name") == "a/b/name");
+    const std::string with_slash = "a folder/with a name/longer than what a string holds by itself/";
+    CHECK(in_folder(with_slash, "name") == with_slash + "name");
+    int64_t n = 0;
+    for (bool fails = true; fails; ++n) {
+        std::string name;
+        fail_allocation(n + 1);
+        try {
+            name = in_folder(with_slash, "name");
+            fails = false;
+        } catch (const std::exception&) {  // memory is out
+        }
+        fail_allocation(0);
+        CHECK(name == (fails ? "" : with_slash + "name"));
+    }
+    CHECK(n > 1);
 }
 
 TEST_CASE("reading: the names in a folder", "[nn][checkpoint]") {

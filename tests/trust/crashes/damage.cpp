@@ -35,8 +35,10 @@ void for_each_case(int64_t n, Damage& damage, const std::function<void(int64_t i
     std::atomic<int64_t> next = 0;
     const auto work = [&] {
         for (int64_t i = next++; i < n; i = next++) {
-            if (i > 0 && i % 500 == 0)
+            if (i > 0 && i % 500 == 0) {
                 std::printf("%lld of %lld cases\n", static_cast<long long>(i), static_cast<long long>(n));
+                std::fflush(stdout);
+            }
             try {
                 f(i);
             } catch (const std::exception& error) {
