@@ -1,6 +1,9 @@
 #include "autograd/kernels/scratch.h"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <new>
 
@@ -26,26 +29,35 @@ struct Buffer {
 
 std::atomic<uint64_t> trims = 0;
 
-// Plain data, and a guard that empties the buffers when the thread ends. The main thread's guard is destroyed
-// before objects of static duration. These may still compute: they find empty buffers.
 thread_local Buffer buffers[static_cast<int>(Scratch::count)];
-struct Guard {
-    ~Guard() {
-        for (Buffer& buffer : buffers)
-            buffer.release();
+void release_all() {
+    for (Buffer& buffer : buffers)
+        buffer.release();
+}
+
+// Empties the buffers of a thread when it ends. (A thread_local object with a destructor would do, but glibc
+// ends the program where there is no memory left to note the destructor.) When it is destroyed, objects of
+// static duration may still compute: their buffers stay until the process ends.
+struct AtEnd {
+    pthread_key_t key = 0;
+    const bool made = pthread_key_create(&key, [](void*) { release_all(); }) == 0;
+    ~AtEnd() {
+        if (made)
+            pthread_key_delete(key);
     }
+    bool note() const { return made && pthread_setspecific(key, buffers) != ENOMEM; }
 };
 
 }  // namespace
 
 Real* scratch(Scratch slot, int64_t n) {
-    thread_local const Guard guard;
+    static const AtEnd at_end;
     Buffer& buffer = buffers[static_cast<int>(slot)];
     const std::size_t wanted = static_cast<std::size_t>(n) * sizeof(Real);
     if (buffer.bytes < wanted || buffer.trims != trims) {
         buffer.release();  // first, so that old and new are never held at once
         const std::size_t lines = (wanted + 63) / 64;
-        void* memory = ::operator new(lines * 64, kAlignment, std::nothrow);
+        void* memory = at_end.note() ? ::operator new(lines * 64, kAlignment, std::nothrow) : nullptr;
         check(memory != nullptr, "[scratch] out of memory: working memory of ", n, " elements");
         buffer = {static_cast<Real*>(memory), lines * 64, trims};
     }
@@ -55,8 +67,7 @@ Real* scratch(Scratch slot, int64_t n) {
 
 void scratch_trim() {
     ++trims;
-    for (Buffer& buffer : buffers)
-        buffer.release();
+    release_all();
 }
 
 }  // namespace plaingrad::autograd::kernels

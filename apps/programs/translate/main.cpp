@@ -4,7 +4,9 @@
 //     ./apps/translate train train.en train.de --validation val.en,val.de --save run
 //     echo "A man is riding a bicycle." | ./apps/translate run run
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 
@@ -136,7 +138,7 @@ void run_command(kit::Options& options) {
     std::ios::sync_with_stdio(false);  // otherwise in_avail() does not know how much input is there
     if (words.size() == 2) {
         std::ifstream text(words[1], std::ios::binary);
-        check(text.is_open(), words[1], ": cannot be opened");
+        check(text.is_open(), words[1], ": cannot be opened: ", std::strerror(errno));
         translate_lines(translator, pipe, text, words[1]);
     } else if (kit::can_prompt()) {
         talk(translator, pipe);

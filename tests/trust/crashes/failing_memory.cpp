@@ -46,7 +46,9 @@ void one(const Runs& runs, const Command& c, const Fault& fault, std::atomic<int
     const std::string which = runs.line(c.program, words, fault);
     const Result r = runs.ran(c.program, words, fault, happened);
     const Run reference = {{c.program}, c.ended};
-    runs.check_told(reference, r, {"memory", std::strerror(ENOMEM)}, which);
+    const Words reasons = {"memory", std::strerror(ENOMEM),
+                           "the system gives this program no more than 1 of "};
+    runs.check_told(reference, r, reasons, which);
     if (r.status == c.ended.status && c.trains == nullptr && r.out != c.ended.out)
         runs.damage.note(Wrong::unequal, which, "other output");
     if (c.trains != nullptr)

@@ -138,7 +138,14 @@ void draw_small_loss(Draw& d) {
     else
         d.op("bce_with_logits", {x, y},
              [](const Inputs& in, Branches&) { return bce_with_logits(in[0], sigmoid(in[1])); },
-             {.arguments = "the sigmoid of the second", .size = a + 1, .log_of_1 = true});
+             {.arguments = "the sigmoid of the second",
+              .size = a + 1,
+              // The gradient of a target is the difference of two logarithms.
+              .terms =
+                  [](const Inputs& in) {
+                      return (1 + largest(in[0])) / static_cast<double>(std::max<int64_t>(in[0].numel(), 1));
+                  },
+              .log_of_1 = true});
 }
 
 }  // namespace

@@ -184,6 +184,8 @@ private:
             const Tensor upstream = upstream_of(number, i);
             const Tensor term = sum(at(i) * upstream);
             run_.loss += static_cast<double>(term.item());
+            run_.loss_terms +=
+                without_graph([&] { return static_cast<double>(sum(abs(at(i) * upstream)).item()); });
             if (!differences && roots.size() == 1)
                 at(i).backward(upstream);
             else

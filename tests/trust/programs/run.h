@@ -22,6 +22,7 @@ struct Run {
     std::string failure = {};                  // an Error that nobody expected
     uint64_t branches = 0;                     // see Branches
     double loss = 0;                           // what backward started from: the sum of all its losses
+    double loss_terms = 0;                     // what they are sums of, without their signs
     std::vector<std::vector<int>> roots = {};  // of each backward, the nodes that it started from
     std::vector<bool> in_graph = {};           // of each node, whether its result needs a gradient
 };
