@@ -19,6 +19,10 @@ trap 'exit 130' INT TERM
 # measure <block>: its log ends with a line `ended SECONDS`, or, if it has failed, `status N`. Fails if there is no such part.
 measure() {
     instrument=${1%%.*} begin=$(date +%s)
+    # Of what it is measured; not of results and the page, which change while this goes on.
+    if sources=$(git rev-parse --short=12 HEAD 2>/dev/null); then
+        git diff --quiet HEAD -- . ':!tests/trust/long.txt' ':!README.md' || sources="$sources, with changes"
+    fi
     TRUST_PART=$(echo "$1" | sed -n 's/^[^.]*\.//p')
     export TRUST_PART
     if [ -e "tests/trust/$instrument.sh" ]; then
@@ -53,11 +57,7 @@ record() {
     echo "compiler ${built:-$compiler}"
     echo "processor ${processor:-unknown}${family:+, family $family}${vectors:+, $vectors}"
     echo "seed $seed"
-    # Of what: results and the page aside, as they change while this goes on.
-    if sources=$(git rev-parse --short=12 HEAD 2>/dev/null); then
-        git diff --quiet HEAD -- . ':!tests/trust/long.txt' ':!README.md' || sources="$sources, with changes"
-        echo "sources $sources"
-    fi
+    [ -z "$sources" ] || echo "sources $sources"
     grep -E '^(figure|skipped|ended) ' "$programs/logs/$1.log"
 }
 
