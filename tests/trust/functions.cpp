@@ -92,10 +92,12 @@ struct Largest {
 };
 
 struct Found {
+    int64_t numbers = 0;
     Largest ulp, share, reference;  // share: of the bound
     Count special, sets, tails;
 
     void add(const Found& other) {
+        numbers += other.numbers;
         ulp.add(other.ulp), share.add(other.share), reference.add(other.reference);
         special.add(other.special), sets.add(other.sets), tails.add(other.tails);
     }
@@ -173,6 +175,7 @@ Found measure_block(const Function& function, const std::vector<const Kernels*>&
         x.push_back(numbers[i]);
     compute(function, *sets[0], end - begin, x.data(), y.data());
     Found found;
+    found.numbers = end - begin;
     for (size_t i = 0; i < x.size(); ++i)
         compare(function, x[i], y[i], found);
     for (size_t i = 0; i < x.size(); i += 1009)
@@ -266,6 +269,7 @@ void measure_all(const Instrument& trust) {
     const std::vector<const Kernels*> sets = instruction_sets();
     const std::vector<Function> functions = functions_of(trust.part);
     Figure share, reference, special, differing, tails;
+    int64_t numbers = 0;
     for (const Function& function : functions) {
         const Found found = measure(function, sets, trust);
         std::printf("%-10s %8.3f ulp at %.9g\n", function.name, found.ulp.error,
@@ -274,13 +278,14 @@ void measure_all(const Instrument& trust) {
         if (function.has_row)
             trust.figure(autograd::join("functions.", function.name), found.ulp.error,
                          Figure::of(function, found.ulp.x));
+        numbers += found.numbers;
         share.add(function, found.share);
         reference.add(function, found.reference);
         special.add(function, found.special);
         differing.add(function, found.sets);
         tails.add(function, found.tails);
     }
-    trust.figure("functions.numbers", static_cast<double>(numbers_for(trust).count * std::ssize(functions)));
+    trust.figure("functions.numbers", static_cast<double>(numbers));
     trust.figure("functions.bounds", share.value, share.detail);
     trust.figure("functions.reference", reference.value, reference.detail);
     trust.figure("functions.special", special.value, special.detail);

@@ -45,7 +45,7 @@ if [ -n "${TRUST_PART:-}" ]; then
     # shellcheck disable=SC2046  # TARGET, or TARGET SHARE SHARES
     sh "$0" "$scale" "$seed" $(echo "$TRUST_PART" | sed 's/[.]\([0-9]*\)of/ \1 /')
 else
-    "$fuzzer" --list | xargs -P 2 -n 1 sh "$0" "$scale" "$seed"
+    "$fuzzer" --list | xargs -r -P 2 -n 1 sh "$0" "$scale" "$seed"
 fi
 
 # What a log says was found, by its kind, as a list of targets. And which target refuses most of its inputs: one that

@@ -66,7 +66,8 @@ public:
         for (int64_t i = 0; i < count; ++i) {
             const Program program = draw(first + static_cast<uint64_t>(i));
             for (const Node& node : program.nodes)
-                seen_.insert(node.op);
+                if (node.kind == Node::Kind::op)
+                    seen_.insert(node.op);
             add(program, judge(program, program.nodes.size(), (i % 2 == 0 ? even : odd).next()));
             if ((i + 1) % std::max<int64_t>(count / 10, 1) == 0)
                 std::cout << i + 1 << " programs" << std::endl;
@@ -93,6 +94,10 @@ private:
         Verdict verdict = {.here = compare_bits(program, count, program.seed)};
         verdict.memory = verdict.here.memory.empty() ? reference.memory : verdict.here.memory;
         verdict.errors = verdict.here.errors.empty() ? reference.errors : verdict.here.errors;
+        for (std::size_t i = 0; i < std::min(count, program.nodes.size()) && verdict.errors.empty(); ++i)
+            if (!program.nodes[i].refused.empty())
+                verdict.errors =
+                    join(program.nodes[i].op, " refuses a call that is right: ", program.nodes[i].refused);
         if (!verdict.errors.empty())
             return verdict;
         const Run fused = run_program(program, count, {.branches = true});

@@ -93,7 +93,7 @@ measure_valgrind() {
         # Slower by a factor of 30: the tests of what holds memory.
         "$make" CXX="${CXX:-g++}" GRADCHECKS=no \
             TESTS='[storage],[graph],[safetensors],[json],[checkpoint]~[apps]~[slow],[gemm]~[slow],[packed]~[apps]~[slow]' \
-            RUN="env PLAINGRAD_ISA=avx2 valgrind -q --error-exitcode=99" test >$logs/valgrind_tests.log 2>&1 || wrong=$((wrong + 1))
+            RUN="env PLAINGRAD_ISA=avx2 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite" test >$logs/valgrind_tests.log 2>&1 || wrong=$((wrong + 1))
         tail -n 1 $logs/valgrind_tests.log
         passed=$(grep -E '^[0-9]+ passed' $logs/valgrind_tests.log | tail -n 1 | cut -d ' ' -f 1)
         runs=$((runs + ${passed:-0}))
@@ -104,8 +104,8 @@ measure_valgrind() {
 
 # ---- What a compiler or an analyser reads
 
-# units <part> <folders...>: makes build/tools/units_PART/FOLDER.cpp, which includes the sources of one folder, and names it. (The
-# kernels are a unit already, and the file that needs an MPI is left out.)
+# units <part> <folders...>: makes build/tools/units_PART/FOLDER.cpp, which includes the sources of one folder, and names it; and
+# names the files that are compiled by themselves. (unit.cpp is the other kernels; the file that needs an MPI is left out.)
 units() {
     folder_of_units=$logs/units_$1
     shift
@@ -117,6 +117,8 @@ units() {
         done >"$unit"
         echo "$unit"
     done
+    case " $* " in *' autograd '*) echo autograd/kernels/dispatch.cpp && echo autograd/kernels/scratch.cpp ;; esac
+    find "$@" -name main.cpp
 }
 # The flags of this tree for a compiler; nothing if the Makefile refuses it.
 flags_of() {
@@ -137,7 +139,7 @@ measure_thread_safety() {
     for unit in ${shared:-none.cpp}; do  # (of which clang says that it is not there)
         clang++ -std=c++20 -I. $libcxx -fsyntax-only -Wthread-safety -Wthread-safety-beta "$unit" 2>&1
     done >$logs/thread_safety.log
-    echo "figure tools.thread_safety $(count ': (warning|error):' $logs/thread_safety.log) in $(echo $shared | wc -w) files; see $logs/thread_safety.log"
+    echo "figure tools.thread_safety $(count ': (warning|(fatal )?error):' $logs/thread_safety.log) in $(echo $shared | wc -w) files; see $logs/thread_safety.log"
 }
 
 measure_tidy() {
@@ -151,7 +153,7 @@ measure_tidy() {
     read=$(count '^read ' $logs/tidy.log)
     echo "figure tools.tidy_units $read"
     # The same finding in a header is there once for each unit. A unit that clang-tidy could not read counts, too.
-    findings=$(grep -hE ': (warning|error):' $logs/tidy.log | LC_ALL=C sort -u | tee /dev/stderr | wc -l)
+    findings=$(grep -hE ': (warning|(fatal )?error):' $logs/tidy.log | LC_ALL=C sort -u | tee /dev/stderr | wc -l)
     unread=$(($(echo $files $kernels | wc -w) - read))
     echo "figure tools.tidy_findings $((findings > unread ? findings : unread)) see $logs/tidy.log and tidy_errors.log"
 }

@@ -52,7 +52,7 @@ void one(const Runs& runs, const Command& c, const Fault& fault, std::atomic<int
     if (r.status == c.ended.status && c.trains == nullptr && r.out != c.ended.out)
         runs.damage.note(Wrong::unequal, which, "other output");
     if (c.trains != nullptr)
-        runs.check(*c.trains, folder, which);
+        runs.check_ended(*c.trains, r, folder, which);
 }
 
 }  // namespace

@@ -62,9 +62,11 @@ struct Case {
     autograd::Rng rng;
     std::string which;  // the kind, and the numbers that it was drawn with
     int64_t part(int64_t all) const { return rng.below(1, all) + 1; }
+    // How the program ended with this error, and, where it has room again, what it left.
     void told(const Result& r, int error) const {
         runs.check_told(run, r, {std::strerror(error), "could not be written"}, which);
     }
+    void left(const Result& r, const std::string& folder) const { runs.check_ended(run, r, folder, which); }
 };
 
 bool full_disk(Case& c) {
@@ -75,9 +77,10 @@ bool full_disk(Case& c) {
         return false;
     c.which += ", full disk of " + std::to_string(kib) + " KiB";
     const std::string folder = all / "disk/run";
-    c.told(c.runs.ran(c.run.program.name, c.runs.begin(c.run, folder)), ENOSPC);
+    const Result r = c.runs.ran(c.run.program.name, c.runs.begin(c.run, folder));
+    c.told(r, ENOSPC);
     disk.be(kRoom);
-    c.runs.check(c.run, folder, c.which);
+    c.left(r, folder);
     return true;
 }
 
@@ -96,7 +99,7 @@ bool read_only(Case& c) {
     if (r.status != 1 || contents(folder) != before)
         c.runs.damage.note(Wrong::died, c.which, "it did not refuse: " + r.err);
     disk.be(kRoom);
-    c.runs.check(c.run, folder, c.which);
+    c.left(r, folder);
     return true;
 }
 
@@ -110,8 +113,9 @@ bool small_files(Case& c) {
     c.which += ", files of at most " + std::to_string(limit) + " bytes";
     With with;
     with.largest_file = static_cast<rlim_t>(limit);
-    c.told(c.runs.ran(c.run.program.name, c.runs.begin(c.run, all / "run"), with), EFBIG);
-    c.runs.check(c.run, all / "run", c.which);
+    const Result r = c.runs.ran(c.run.program.name, c.runs.begin(c.run, all / "run"), with);
+    c.told(r, EFBIG);
+    c.left(r, all / "run");
     return true;
 }
 
@@ -123,16 +127,28 @@ bool quota(Case& c) {
     const Fault fault = {"disk", c.part(c.run.calls.disk), std::to_string(EDQUOT), "on"};
     const Words words = c.runs.begin(c.run, all / "run");
     c.which = c.runs.line(c.run.program.name, words, fault);
-    c.told(c.runs.ran(c.run.program.name, words, c.runs.with(fault)), EDQUOT);
-    c.runs.check(c.run, all / "run", c.which);
+    const Result r = c.runs.ran(c.run.program.name, words, c.runs.with(fault));
+    c.told(r, EDQUOT);
+    c.left(r, all / "run");
     return true;
 }
 
+// A run that prints what it has learned, and `info`, which every program has. What could not be printed is an
+// error.
 bool full_output(Case& c) {
     const Folder all;
+    const std::string& name = c.run.program.name;
     c.which += ", standard output on a full disk";
-    c.told(c.runs.ran(c.run.program.name, c.runs.begin(c.run, all / "run"), {.out = "/dev/full"}), ENOSPC);
-    c.runs.check(c.run, all / "run", c.which);
+    const Result r = c.runs.ran(name, c.runs.begin(c.run, all / "run"), {.out = "/dev/full"});
+    c.told(r, ENOSPC);
+    if (!c.run.ended.out.empty() && is_usual_end(c.run, r))
+        c.runs.damage.note(Wrong::died, c.which, "it has not noticed");
+    c.left(r, all / "run");
+    const Result info =
+        c.runs.ran(name, {"info", tests::folder_of(c.run.program, all / "run")}, {.out = "/dev/full"});
+    if (info.status != 1 || info.err.find("could not be written") == info.err.npos)
+        c.runs.damage.note(Wrong::died, c.which + ", info",
+                           "status " + std::to_string(info.status) + ": " + info.err);
     return true;
 }
 

@@ -98,17 +98,15 @@ std::string last_line(const std::string& text) {
     return lines.empty() ? "" : lines.back();
 }
 
-// Whether it ended as the undisturbed run does. (Status 1 is that of an error, but also that of a task that
-// is not solved: the last line tells which.)
-bool is_usual_end(const Run& run, const Result& r) {
-    return r.status == run.ended.status && (r.status == 0 || last_line(r.err) == last_line(run.ended.err));
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
+
+bool is_usual_end(const Run& run, const Result& r) {
+    return r.status == run.ended.status && (r.status == 0 || last_line(r.err) == last_line(run.ended.err));
+}
 
 Contents contents(const std::string& folder) {
     Contents all;
@@ -135,30 +133,39 @@ Runs::Runs(Damage& all_) : damage(all_) {
                            ran("generate", joined({"new", gpt, texts_.text, "--vocabulary", "300"}, small))};
     autograd::check(made[0].status + made[1].status == 0, made[0].err, made[1].err);
 
-    const std::string library = fs::path(tests::environment("PLAINGRAD_TRUST", "build/trust")) / "faults.so";
+    const fs::path library = fs::path(tests::environment("PLAINGRAD_TRUST", "build/trust")) / "faults.so";
     const Folder here;
     faults_ = fs::absolute(library).string();
     for (const Program& program : programs(texts_, bert, gpt)) {
-        Run run = {program};
-        const std::string folder = here / program.name, counts = folder + ".counts";
-        const auto start = std::chrono::steady_clock::now();
-        run.ended = ran(program.name, begin(run, folder), with({"none"}, counts));
-        run.seconds = seconds_since(start);
-        run.calls = counts_in(counts);
-        // Status 1: after so few steps, the task is not solved.
-        const auto last = nn::checkpoint::read(tests::folder_of(program, folder) + "/last.safetensors");
-        const std::string steps = std::to_string(program.steps);
-        autograd::check(run.ended.status <= 1 && last.metadata().at("training.steps") == steps, program.name,
-                        " ends before its last step: ", run.ended.err);
-        run.files = contents(folder);
-        const std::string part = folder + "-part";
+        const std::string folder = here / program.name, part = folder + "-part", counts = folder + ".counts";
+        Run run = undisturbed(program, folder);
         ran(program.name, joined(begin(run, part), {"--stop-after", "2"}));
         ran(program.name, resume(run, part), with({"none"}, counts + "-part"));
         run.calls_resumed = counts_in(counts + "-part");
         all.push_back(run);
+        Program rarely = program;
+        *(std::find(rarely.train.begin(), rarely.train.end(), "--save-every") + 1) = "0";
+        rarely_saving.push_back(undisturbed(rarely, folder + "-rarely"));
     }
+    autograd::check(all[0].calls.memory > 0 || !fs::exists(library), library.string(), ": it counts nothing");
     if (all[0].calls.memory == 0)
         faults_.clear();
+}
+
+Run Runs::undisturbed(const Program& program, const std::string& folder) const {
+    Run run = {program};
+    const std::string counts = folder + ".counts";
+    const auto start = std::chrono::steady_clock::now();
+    run.ended = ran(program.name, begin(run, folder), with({"none"}, counts));
+    run.seconds = seconds_since(start);
+    run.calls = counts_in(counts);
+    // Status 1: after so few steps, the task is not solved.
+    const auto last = nn::checkpoint::read(tests::folder_of(program, folder) + "/last.safetensors");
+    const std::string steps = std::to_string(program.steps);
+    autograd::check(run.ended.status <= 1 && last.metadata().at("training.steps") == steps, program.name,
+                    " ends before its last step: ", run.ended.err);
+    run.files = contents(folder);
+    return run;
 }
 
 With Runs::with(const Fault& fault, const std::string& counts) const {
@@ -197,11 +204,24 @@ Result Runs::ran(const std::string& program, const Words& words, const With& wit
 }
 
 Result Runs::ran(const std::string& program, const Words& words, const Fault& fault,
-                 std::atomic<int64_t>& happened) const {
+                 std::atomic<int64_t>& happened, FaultCounts* counts) const {
     const Folder here;
     const Result r = ran(program, words, with(fault, here / "counts"));
-    happened += counts_in(here / "counts").faults > 0 ? 1 : 0;
+    const FaultCounts found = counts_in(here / "counts");
+    happened += found.faults > 0 ? 1 : 0;
+    if (counts != nullptr)
+        *counts = found;
     return r;
+}
+
+void Runs::check_ended(const Run& run, const Result& r, const std::string& folder,
+                       const std::string& which) const {
+    for (const auto& [name, bytes] : contents(folder))
+        if (name.find(".tmp-") != name.npos)  // as replace_file calls what is not whole yet
+            damage.note(Wrong::left_over, which, name);
+    if (is_usual_end(run, r))
+        check_same(run, folder, which + ", before it resumes");
+    check(run, folder, which);
 }
 
 void Runs::check(const Run& run, const std::string& folder, const std::string& which) const {

@@ -39,6 +39,10 @@ struct Run {
     FaultCounts calls_resumed = {};  // that it makes if it goes on after two steps
 };
 
+// Whether it ended as the undisturbed run does. (Status 1 is that of an error, but also that of a task that
+// is not solved: the last line tells which.)
+bool is_usual_end(const Run& run, const Result& r);
+
 // What the preloaded library has written into this file; zeros, if nothing.
 FaultCounts counts_in(const std::string& path);
 
@@ -57,8 +61,12 @@ public:
     Result ran(const std::string& program, const Words& words, const With& with = {}) const;
     // With a fault; adds 1 to `happened` if it came, and was not only asked for.
     Result ran(const std::string& program, const Words& words, const Fault& fault,
-               std::atomic<int64_t>& happened) const;
+               std::atomic<int64_t>& happened, FaultCounts* counts = nullptr) const;
 
+    // After a fault that has not killed it: that no file is half written, and, if it ended as usual, that all
+    // are as they should be; then as `check`, which would repair both.
+    void check_ended(const Run& run, const Result& r, const std::string& folder,
+                     const std::string& which) const;
     // After a fault: that all saved files open; then resumes the run (or begins it, if nothing was saved) and
     // looks that it ends as the undisturbed one.
     void check(const Run& run, const std::string& folder, const std::string& which) const;
@@ -73,8 +81,10 @@ public:
 
     Damage& damage;
     std::vector<Run> all;
+    std::vector<Run> rarely_saving;  // the same, with --save-every 0
 
 private:
+    Run undisturbed(const Program& program, const std::string& folder) const;
     tests::Texts texts_;
     std::string faults_;  // the library, "" if it cannot be used
 };

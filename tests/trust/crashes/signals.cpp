@@ -15,16 +15,24 @@ struct Kind {
     std::string name;
 };
 
-// A run that was between its first and its last step has said that it saved, and has.
-void check_saved(const Runs& runs, const Run& run, const std::string& folder, const Result& r,
-                 const std::string& which) {
+bool says_saved(const Result& r) { return r.err.find("saved; continue with --resume") != r.err.npos; }
+
+// A run that was between its first and its last step has said that it saved, and has; and it ends as one that
+// a signal has stopped. (These runs save before their first step, and then nothing by themselves before they
+// validate.)
+void check_saved(const Runs& runs, const Run& run, const Kind& kind, const std::string& folder,
+                 const Result& r, const std::string& which) {
     const std::string last = tests::folder_of(run.program, folder) + "/last.safetensors";
-    if (std::error_code none; !std::filesystem::exists(last, none))
-        return;
-    const bool trains =
-        std::stoll(nn::checkpoint::read(last).metadata().at("training.steps")) < run.program.steps;
-    if (trains && r.err.find("saved; continue with --resume") == r.err.npos)
+    std::error_code none;
+    const int64_t steps = !std::filesystem::exists(last, none)
+                              ? -1
+                              : std::stoll(nn::checkpoint::read(last).metadata().at("training.steps"));
+    if (steps >= 0 && steps < run.program.steps && !says_saved(r))
         runs.damage.note(Wrong::died, which, "it has not saved: " + r.err);
+    if (says_saved(r) && steps < 1)
+        runs.damage.note(Wrong::died, which, "it says that it has saved, and has not: " + r.err);
+    if (says_saved(r) && r.status != 128 + kind.signal)
+        runs.damage.note(Wrong::died, which, "stopped, with status " + std::to_string(r.status));
 }
 
 // Returns whether the program still ran when it got the signal.
@@ -39,11 +47,11 @@ bool one(const Runs& runs, const Run& run, const Kind& kind, const autograd::Rng
     const Result r = runs.wait(running);
     const std::string which = run.program.name + ", " + kind.name + " after " + std::to_string(time) + " us";
     if (kind.signal == SIGINT || kind.signal == SIGTERM)
-        check_saved(runs, run, folder, r, which);
-    const bool ended = r.status == run.ended.status;
+        check_saved(runs, run, kind, folder, r, which);
+    const bool ended = is_usual_end(run, r);
     const bool may_stop = kind.signal != SIGPIPE && r.status == 128 + kind.signal;
-    const bool told = r.err.find("saved; continue with --resume") == r.err.npos ||
-                      r.err.ends_with(kind.signal == SIGINT ? ": interrupted\n" : ": terminated\n");
+    const bool told =
+        !says_saved(r) || r.err.ends_with(kind.signal == SIGINT ? ": interrupted\n" : ": terminated\n");
     // In its first moments a program has not yet said that it ignores SIGPIPE.
     const bool early = r.status == 128 + SIGPIPE && r.err.empty() && !std::filesystem::exists(folder);
     if (!(ended || may_stop || early) || !told)
@@ -65,7 +73,7 @@ void signals(const Instrument& trust, const Runs& runs) {
         const auto k = static_cast<std::size_t>(i % std::ssize(kinds));
         if (sent[k] >= each)
             return;
-        const Run& run = runs.all[static_cast<std::size_t>(i / std::ssize(kinds) % programs)];
+        const Run& run = runs.rarely_saving[static_cast<std::size_t>(i / std::ssize(kinds) % programs)];
         sent[k] +=
             one(runs, run, kinds[k], trust.rng().fork("signals").fork(static_cast<uint64_t>(i))) ? 1 : 0;
     });

@@ -46,7 +46,7 @@ bool one(const Runs& runs, const Case& c) {
     // Both take the same steps, so the files alone would not tell that nobody has refused.
     if (has_trained(r) && has_trained(other))
         runs.damage.note(Wrong::died, which, "both have trained");
-    if (r.status != c.run->ended.status && other.status != c.run->ended.status)
+    if (!has_trained(r) && !has_trained(other))
         runs.damage.note(Wrong::died, which, "neither has trained: " + r.err + other.err);
     if (stopped)
         runs.check_opens(*c.run, folder, which);

@@ -176,7 +176,9 @@ ssize_t writev(int file, const iovec* pieces, int n) {
 }
 int fsync(int file) {
     static const auto real = next<int(int)>("fsync");
-    return fails_on_disk("fsync") ? -1 : real(file);
+    const int how = fcntl(file, F_GETFL);
+    const bool is_written = how >= 0 && (how & O_ACCMODE) != O_RDONLY;  // and no folder
+    return fails_on_disk(is_written ? "fsync file" : "fsync") ? -1 : real(file);
 }
 // As in a real failure, the file is closed all the same.
 int close(int file) {

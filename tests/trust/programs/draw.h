@@ -65,6 +65,7 @@ public:
     bool is_full() const { return std::ssize(program_.nodes) >= nodes_; }
     bool bf16() const { return program_.bf16; }
     int64_t no_grad_left = 0;  // the next so many nodes are called without a graph
+    bool may_fail = false;     // the next nodes are mistakes
 
 private:
     int add(Node node, Tensor zeros, double size);

@@ -151,6 +151,7 @@ void draw_products(Draw& d) {
 
 void draw_mistake(Draw& d) {
     const int a = d.any(), b = d.any(), c = d.any();
+    d.may_fail = true;
     switch (d.below(7)) {
         case 0:
             d.op("matmul", {a, b}, [](const Inputs& in, Branches&) { return matmul(in[0], in[1]); },
@@ -186,6 +187,7 @@ void draw_mistake(Draw& d) {
             d.op("concat", {a, b, c}, [](const Inputs& in, Branches&) { return concat(in, -1); },
                  {.exact = true});
     }
+    d.may_fail = false;
 }
 
 }  // namespace plaingrad::trust

@@ -54,13 +54,14 @@ struct Node {
     std::vector<int> inputs = {};
     Call call = {};
     Terms terms = {};
-    bool log_of_1 = false;  // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
-    Shape shape = {};       // of the result
-    bool wanted = false;    // a leaf's gradient
-    bool no_grad = false;   // called while a NoGrad exists
-    bool exact = false;     // it rounds nothing: what it moves or selects is as exact as its inputs
-    bool sums = false;      // exact forward, but backward adds up the gradients of repeated elements
-    bool bf16 = false;      // it rounds to bfloat16
+    bool log_of_1 = false;     // it takes logarithms of sums near 1, whose rounding is no smaller than 1's
+    Shape shape = {};          // of the result
+    bool wanted = false;       // a leaf's gradient
+    bool no_grad = false;      // called while a NoGrad exists
+    bool exact = false;        // it rounds nothing: what it moves or selects is as exact as its inputs
+    bool sums = false;         // exact forward, but backward adds up the gradients of repeated elements
+    bool bf16 = false;         // it rounds to bfloat16
+    std::string refused = {};  // the error of a call that is right
 };
 
 struct Program {

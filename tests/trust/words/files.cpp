@@ -95,9 +95,10 @@ private:
 
     // The quick scale takes a part of them, which depends on the seed.
     void choose(const Instrument& trust) {
-        const auto part = static_cast<uint64_t>(trust.count(10, 3, 1));
+        const int64_t part = trust.count(10, 3, 1);
+        const autograd::Rng rng = trust.rng().fork("files");
         uint64_t i = 0;
-        std::erase_if(jobs_, [&](const Job&) { return (i++ + trust.seed) % part != 0; });
+        std::erase_if(jobs_, [&](const Job&) { return rng.below(i++, part) != 0; });
     }
 
     // The folder $bert, with links to all of its files, except that the one is the strange one.

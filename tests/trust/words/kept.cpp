@@ -67,6 +67,14 @@ int64_t count_changed(const Texts& texts, const std::string& path) {
     return changed;
 }
 
+int64_t count_missing(const Texts& texts, const std::string& path) {
+    int64_t missing = 0;
+    for (const auto& [one, text] : read_kept(path))
+        if (!texts.contains(one) && ++missing <= 20)
+            std::printf("no longer tried: %s | %s\n", one.first.c_str(), one.second.c_str());
+    return missing;
+}
+
 std::string printable(const std::string& text) {
     std::string line;
     for (const char c : text) {

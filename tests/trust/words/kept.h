@@ -24,6 +24,9 @@ void write_kept(const std::string& path, const Texts& texts);
 // How many of these texts are not as they were kept. Prints each of them, at most 20.
 int64_t count_changed(const Texts& texts, const std::string& path);
 
+// How many cases that are kept are not among these. Prints each of them, at most 20.
+int64_t count_missing(const Texts& texts, const std::string& path);
+
 // The text on one line of printable characters, as a kept file has it.
 std::string printable(const std::string& text);
 // All occurrences of `from` replaced.
