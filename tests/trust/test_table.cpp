@@ -219,9 +219,11 @@ TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
 TEST_CASE("trust: what is measured again takes the place of what it was, and of nothing else", "[trust]") {
     const tests::Folder folder;
     folder.write("print_table", "#!/bin/sh\n[ $# -gt 1 ] || echo drawn\n");
-    folder.write("drawn",
-                 "#!/bin/sh\n[ \"$TRUST_PART\" != none ] || exit 2\n"
-                 "echo words\necho figure drawn.$TRUST_PART 1\n");
+    folder.write(
+        "drawn",
+        "#!/bin/sh\n"
+        "case $TRUST_PART in none) echo there is no part of this name && exit 2 ;; dies) exit 139 ;; esac\n"
+        "echo words\necho figure drawn.$TRUST_PART 1\n");
     folder.write("other", "");
     for (const char* program : {"print_table", "drawn", "other"})
         std::filesystem::permissions(folder / program, std::filesystem::perms::owner_all);
@@ -252,6 +254,9 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(blocks_after("bits.nobody") == "status 2");  // a script without parts
     CHECK(blocks_after("drawn.none") == "status 1");
     CHECK(!contains(tests::content(folder / "results"), "drawn.none"));
+    folder.write("results", tests::content(folder / "results") + "instrument drawn.dies\nended 1\n");
+    CHECK(blocks_after("drawn.dies") == "drawn.a drawn.dies");  // in place of one that had ended
+    CHECK(!contains(tests::content(folder / "results"), "ended 1\n"));
     CHECK(contains(tests::content(folder / "results"), "seed 1\n"));
     CHECK(contains(tests::content(folder / "results"), "\nsources "));
     CHECK(contains(tests::content(folder / "results"), "figure drawn.a 1\nended "));

@@ -105,12 +105,12 @@ measure_valgrind() {
 # ---- What a compiler or an analyser reads
 
 # units <part> <folders...>: makes build/tools/units_PART/FOLDER.cpp, which includes the sources of one folder, and names it; and
-# names the files that are compiled by themselves. (unit.cpp is the other kernels; the file that needs an MPI is left out.)
+# names the files that are units by themselves. (unit.cpp is the other kernels; the file that needs an MPI is left out.)
 units() {
     folder_of_units=$logs/units_$1
     shift
     mkdir -p "$folder_of_units"
-    find "$@" -name '*.cpp' | sed 's|/[^/]*$||' | LC_ALL=C sort -u | grep -v '^autograd/kernels$' | while read -r folder; do
+    find "$@" -name '*.cpp' | sed 's|/[^/]*$||' | LC_ALL=C sort -u | grep -vxE 'autograd/kernels|apps' | while read -r folder; do
         unit=$folder_of_units/$(echo "$folder" | tr / _).cpp
         for file in "$folder"/*.cpp; do
             case $file in */team_mpi.cpp | */main.cpp) ;; *) echo "#include \"$file\"" ;; esac
@@ -118,7 +118,7 @@ units() {
         echo "$unit"
     done
     case " $* " in *' autograd '*) echo autograd/kernels/dispatch.cpp && echo autograd/kernels/scratch.cpp ;; esac
-    find "$@" -name main.cpp
+    find "$@" -name '*.cpp' -exec grep -lE '^int main\(' {} +  # apps/*.cpp, and main.cpp
 }
 # The flags of this tree for a compiler; nothing if the Makefile refuses it.
 flags_of() {
