@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <new>
 
@@ -35,29 +34,24 @@ void release_all() {
         buffer.release();
 }
 
-// Empties the buffers of a thread when it ends. (A thread_local object with a destructor would do, but glibc
-// ends the program where there is no memory left to note the destructor.) When it is destroyed, objects of
-// static duration may still compute: their buffers stay until the process ends.
-struct AtEnd {
-    pthread_key_t key = 0;
-    const bool made = pthread_key_create(&key, [](void*) { release_all(); }) == 0;
-    ~AtEnd() {
-        if (made)
-            pthread_key_delete(key);
-    }
-    bool note() const { return made && pthread_setspecific(key, buffers) != ENOMEM; }
-};
+// Has the buffers of this thread released when it ends; false if there is no memory to note that. (A
+// thread_local object with a destructor would do, but glibc ends the program where it cannot note one.) The
+// key is never deleted, as objects of static duration may compute in their destructors.
+bool release_at_end() {
+    static pthread_key_t key;
+    static const bool made = pthread_key_create(&key, [](void*) { release_all(); }) == 0;
+    return made && pthread_setspecific(key, buffers) == 0;
+}
 
 }  // namespace
 
 Real* scratch(Scratch slot, int64_t n) {
-    static const AtEnd at_end;
     Buffer& buffer = buffers[static_cast<int>(slot)];
     const std::size_t wanted = static_cast<std::size_t>(n) * sizeof(Real);
     if (buffer.bytes < wanted || buffer.trims != trims) {
         buffer.release();  // first, so that old and new are never held at once
         const std::size_t lines = (wanted + 63) / 64;
-        void* memory = at_end.note() ? ::operator new(lines * 64, kAlignment, std::nothrow) : nullptr;
+        void* memory = release_at_end() ? ::operator new(lines * 64, kAlignment, std::nothrow) : nullptr;
         check(memory != nullptr, "[scratch] out of memory: working memory of ", n, " elements");
         buffer = {static_cast<Real*>(memory), lines * 64, trims};
     }
