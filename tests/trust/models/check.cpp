@@ -185,15 +185,17 @@ private:
         return logits.rank() == 3 ? autograd::slice(own, 0, 0, tokens).to_vector() : own.to_vector();
     }
 
+    static std::string bytes_of(const std::vector<Real>& x) {
+        return {reinterpret_cast<const char*>(x.data()), x.size() * sizeof(Real)};
+    }
+
     // What it writes, in words; of a model that writes none, the logits of a batch.
     std::string write(const Model& model, bool cached = true) const {
         if constexpr (std::is_same_v<Model, models::Transformer> ||
                       std::is_same_v<Model, models::LanguageModel>)
             return decoded(model, seed_, cached);
-        const autograd::NoGrad no_grad;
-        const std::vector<Real> logits =
-            Subject<Model>::logits(model, draw_batch(model, seed_, 3000), 0).to_vector();
-        return {reinterpret_cast<const char*>(logits.data()), logits.size() * sizeof(Real)};
+        else
+            return bytes_of(Subject<Model>::logits(model, draw_batch(model, seed_, 3000), 0).to_vector());
     }
 
     using Gradients = std::vector<std::vector<Real>>;
