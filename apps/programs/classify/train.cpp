@@ -135,8 +135,9 @@ models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::s
 
 Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     Labeller l = s.from.empty() ? from_nothing(corpus, labels, s) : from_folder(labels, s);
-    std::cerr << join(kit::grouped(std::ssize(corpus.training)), " texts to learn from, ",
-                      kit::grouped(std::ssize(corpus.held_out)), " held out; ", l.labels.size(), " labels\n");
+    std::cerr << autograd::join(kit::grouped(std::ssize(corpus.training)), " texts to learn from, ",
+                                kit::grouped(std::ssize(corpus.held_out)), " held out; ", l.labels.size(),
+                                " labels\n");
     for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
         for (const Example& e : *part)
             check_pair(l, e);
