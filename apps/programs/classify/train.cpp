@@ -15,7 +15,6 @@
 namespace plaingrad::classify {
 
 using autograd::Rng;
-using autograd::Tokens;
 using models::Labeller;
 using Sequence = std::vector<int32_t>;
 
@@ -58,7 +57,7 @@ kit::Examples examples(const Labeller& l, const std::vector<Example>& training, 
                                                                  drop.fork(static_cast<uint64_t>(i)))});
         labels.push_back(static_cast<int32_t>(index_of(e, l.labels)));
     }
-    return {l.inputs(texts), Tokens(std::ssize(labels), 1, labels)};
+    return {l.inputs(texts), autograd::Tokens(std::ssize(labels), 1, labels)};
 }
 
 nn::StepLoss loss_of(const Labeller& l, const kit::Examples& batch, const Settings& s, const nn::Mode& mode) {
@@ -89,7 +88,7 @@ double loss_of(const Labeller& l, const std::vector<Example>& examples, nn::Team
 // What the page of --report shows: the attention of some texts, and which labels are confused.
 kit::Subject subject(const Labeller& l, const Corpus& corpus) {
     const std::vector<Example>& shown = corpus.held_out.empty() ? corpus.training : corpus.held_out;
-    std::vector<Tokens> texts;
+    std::vector<autograd::Tokens> texts;
     for (std::size_t i = 0; i < std::min<std::size_t>(shown.size(), 3); ++i)
         texts.push_back(l.inputs({l.encode(shown[i].text)})[0]);
     kit::Subject s = kit::subject_of(
