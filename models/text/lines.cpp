@@ -36,18 +36,25 @@ std::string clean_line(std::string line, const std::string& where) {
     return clean_line(std::move(line), where, replaced);
 }
 
+// With the system's reason, if reading has left one in errno.
+[[noreturn]] static void cannot_be_read(const std::string& name) {
+    const std::string reason = errno == 0 ? "" : join(": ", std::strerror(errno));
+    throw autograd::Error(join(name, ": cannot be read", reason));
+}
+
 bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number) {
     line.clear();
+    errno = 0;
     try {
         int c = in.rdbuf()->sbumpc();
-        if (c == EOF) {  // not every library's std::cin throws if it cannot be read
-            check(&in != &std::cin || std::ferror(stdin) == 0, name, ": cannot be read");
+        if (c == EOF && &in == &std::cin && std::ferror(stdin) != 0)  // not every library's std::cin throws
+            cannot_be_read(name);
+        if (c == EOF)
             return false;
-        }
         for (; c != EOF && c != '\n' && line.size() <= kLongestLine; c = in.rdbuf()->sbumpc())
             line.push_back(static_cast<char>(c));
     } catch (const std::ios_base::failure&) {
-        throw autograd::Error(join(name, ": cannot be read"));
+        cannot_be_read(name);
     }
     line.erase(0, number == 1 && line.starts_with("\xef\xbb\xbf") ? 3 : 0);
     if (number == 1)
@@ -92,7 +99,8 @@ std::string read_file(const std::string& path) {
     } catch (const std::exception&) {  // bad_alloc, or length_error
         throw nn::checkpoint::FileError(join(path, ": its ", size, " bytes do not fit into memory"));
     }
-    nn::checkpoint::check_file(std::ferror(file.get()) == 0, path, ": cannot be read to its end");
+    nn::checkpoint::check_file(std::ferror(file.get()) == 0, path,
+                               ": cannot be read to its end: ", std::strerror(errno));
     nn::checkpoint::check_file(!bytes.empty(), path, ": the file is empty");
     return bytes;
 }

@@ -539,7 +539,7 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
                  {" < /dev/zero", "standard input:1: a line of 1048577 bytes"},
                  {" < " + packed, "standard input: this file is compressed"},
                  {" < " + nul, "standard input:1: this line contains a NUL byte"},
-                 {" <&-", "standard input: cannot be read"}}) {
+                 {" <&-", "standard input: cannot be read: Bad file descriptor"}}) {
             const int status = std::system((in + command + input + " > /dev/null 2> " + err).c_str());
             INFO(content(err));
             CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));

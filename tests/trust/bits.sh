@@ -165,5 +165,8 @@ echo "figure bits.different $different $first"
 case $scale in quick) batches=1000 ;; sample) batches=20000 ;; *) batches=200000 ;; esac
 "$weights" batches "$batches" "$seed" | tee "$work/batches"
 awk '$1 == "batches" { print "figure bits.batches " $2; print "figure bits.batches_different " $4 }' "$work/batches"
-"$weights" busy | tee "$work/busy"
+two=  # processors, however many there are: the program keeps them busy itself
+! has taskset || two='taskset -c 0,1'
+# shellcheck disable=SC2086  # words
+$two "$weights" busy | tee "$work/busy"
 awk '$1 == "busy" { sub(":", "", $2); print "figure bits.busy " $2 }' "$work/busy"

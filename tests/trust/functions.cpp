@@ -270,6 +270,8 @@ void measure_all(const Instrument& trust) {
     const std::vector<Function> functions = functions_of(trust.part);
     Figure share, reference, special, differing, tails;
     int64_t numbers = 0;
+    for (const Kernels* set : sets)
+        std::printf("instruction set %s\n", set->name);
     for (const Function& function : functions) {
         const Found found = measure(function, sets, trust);
         std::printf("%-10s %8.3f ulp at %.9g\n", function.name, found.ulp.error,
@@ -286,6 +288,11 @@ void measure_all(const Instrument& trust) {
         tails.add(function, found.tails);
     }
     trust.figure("functions.numbers", static_cast<double>(numbers));
+    if (sets.size() > 1)
+        trust.figure("functions.compared",
+                     static_cast<double>(numbers) * static_cast<double>(sets.size() - 1));
+    else
+        std::printf("skipped functions.compared this processor has one instruction set for them\n");
     trust.figure("functions.bounds", share.value, share.detail);
     trust.figure("functions.reference", reference.value, reference.detail);
     trust.figure("functions.special", special.value, special.detail);

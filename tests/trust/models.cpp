@@ -26,9 +26,16 @@ public:
         note(seed, "gradients", found.gradients);
         note(seed, "memory", found.memory);
         note(seed, "errors", found.errors);
+        decoders_ += found.decodes;
+        gradients_ += found.gradients_compared;
+        sharp_ += found.n_sharp;
     }
 
-    void print(const Instrument& trust) const { tally_.print(trust, "models"); }
+    void print(const Instrument& trust) const {
+        tally_.print(trust, "models");
+        trust.figure("models.decoders", static_cast<double>(decoders_));
+        trust.figure("models.sharp", 100 * static_cast<double>(sharp_) / static_cast<double>(gradients_));
+    }
 
 private:
     void note(uint64_t seed, const std::string& name, const std::string& found) {
@@ -39,6 +46,7 @@ private:
     }
 
     Tally tally_;
+    int64_t decoders_ = 0, gradients_ = 0, sharp_ = 0;
 };
 
 }  // namespace

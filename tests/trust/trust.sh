@@ -73,7 +73,8 @@ if [ -n "$block" ]; then
 fi
 
 mkdir -p "$programs/logs" "$(dirname "$results")" && touch "$results" || exit 1
-rmdir "$lock" 2>/dev/null
+# (One that a killed run has left behind. Results are written within a second.)
+find "$lock" -prune -mmin +1 -exec rmdir {} + 2>/dev/null
 asked=$("$programs/print_table" "$scale") || exit 1
 chosen=
 for name; do

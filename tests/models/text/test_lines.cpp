@@ -269,7 +269,26 @@ TEST_CASE("a pipe is read like a file", "[text]") {
 TEST_CASE("a file that opens but cannot be read is an error", "[text]") {
     const std::string unreadable = "/proc/self/mem";  // of Linux: opens, and fails at address 0
     if (std::filesystem::exists(unreadable))
-        CHECK_THROWS_WITH(read_file(unreadable), unreadable + ": cannot be read to its end");
+        CHECK_THROWS_WITH(read_file(unreadable),
+                          unreadable + ": cannot be read to its end: Input/output error");
+}
+
+TEST_CASE("a stream that cannot be read is an error with the system's reason, if there is one", "[text]") {
+    struct Broken : std::streambuf {
+        explicit Broken(int reason) : reason(reason) {}
+        int_type underflow() override {
+            errno = reason;
+            throw std::ios_base::failure("broken");
+        }
+        int reason;
+    };
+    for (const auto& [reason, told] : {std::pair{EIO, ": Input/output error"}, std::pair{0, ""}}) {
+        Broken buffer(reason);
+        std::istream in(&buffer);
+        std::string line;
+        errno = ENOENT;  // of something else, before
+        CHECK_THROWS_WITH(next_line(in, line, "words", 1), std::string("words: cannot be read") + told);
+    }
 }
 
 TEST_CASE("a line has text if it has more than white space", "[text]") {
