@@ -1,5 +1,6 @@
 // Catch2, version 3 or 2, whichever is installed. Every test includes this and not Catch2 itself, and uses
-// only what both have. To search in a text there is `contains` below, as the matcher's name differs.
+// only what both have. To search in a text there are `contains` and `containing`, as the matchers' names
+// differ.
 #pragma once
 
 #include <string>
@@ -19,6 +20,13 @@ inline bool skipped = false;
 inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
+
+// For CHECK_THAT and CHECK_THROWS_WITH.
+#if __has_include(<catch2/catch_all.hpp>)
+inline auto containing(const std::string& part) { return Catch::Matchers::ContainsSubstring(part); }
+#else
+inline auto containing(const std::string& part) { return Catch::Matchers::Contains(part); }
+#endif
 
 }  // namespace plaingrad::tests
 

@@ -36,25 +36,20 @@ std::string clean_line(std::string line, const std::string& where) {
     return clean_line(std::move(line), where, replaced);
 }
 
-// With the system's reason, if reading has left one in errno.
-[[noreturn]] static void cannot_be_read(const std::string& name) {
-    const std::string reason = errno == 0 ? "" : join(": ", std::strerror(errno));
-    throw autograd::Error(join(name, ": cannot be read", reason));
-}
-
 bool next_line(std::istream& in, std::string& line, const std::string& name, int64_t number) {
     line.clear();
     errno = 0;
     try {
         int c = in.rdbuf()->sbumpc();
-        if (c == EOF && &in == &std::cin && std::ferror(stdin) != 0)  // not every library's std::cin throws
-            cannot_be_read(name);
+        if (c == EOF && &in == &std::cin && std::ferror(stdin) != 0)
+            throw std::ios_base::failure("");  // as not every library's std::cin does
         if (c == EOF)
             return false;
         for (; c != EOF && c != '\n' && line.size() <= kLongestLine; c = in.rdbuf()->sbumpc())
             line.push_back(static_cast<char>(c));
-    } catch (const std::ios_base::failure&) {
-        cannot_be_read(name);
+    } catch (const std::ios_base::failure&) {  // the system's reason is in errno, if there is one
+        const std::string reason = errno == 0 ? "" : join(": ", std::strerror(errno));
+        throw autograd::Error(join(name, ": cannot be read", reason));
     }
     line.erase(0, number == 1 && line.starts_with("\xef\xbb\xbf") ? 3 : 0);
     if (number == 1)

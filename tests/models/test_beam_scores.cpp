@@ -290,7 +290,8 @@ TEST_CASE("beam: finds the best in a vocabulary of several blocks, wherever they
     CHECK(first_step({{69, 0.25}, {6, 0.25}, {50, 0.25}}, 2, 0.001) == Ids{6, 50});
     CHECK(first_step({{60, 0.25}}, 4, 0.01) == Ids{60, 2, 3, 4});
     // Not a number, in a block where all else is too little.
-    CHECK_THROWS_WITH(first_step({{3, 0.9}, {50, std::nan("")}}, 1, 0.001), Catch::Contains("not a number"));
+    CHECK_THROWS_WITH(first_step({{3, 0.9}, {50, std::nan("")}}, 1, 0.001),
+                      tests::containing("not a number"));
 }
 
 // All continuations, sorted.

@@ -83,6 +83,9 @@ level(file) >= 2 && level(file) <= 5 && file !~ /^(models\/text\/|autograd\/kern
 text ~ /std::(exp|log|pow|sin|cos|tan|tanh|erf|log2|exp2|log1p|expm1)[ \t]*\(/ {
     bad("C libraries differ in the last bit: autograd/base/portable_math.h has one for all")
 }
+level(file) == 8 && file !~ /^tests\/(catch\.h|main\.cpp|exercises\/marking\.cpp)$/ && text ~ /(^|[^A-Za-z0-9_])Catch::/ {
+    bad("Catch2 2 and 3 have other names for it: tests/catch.h has one for both")
+}
 file ~ /\.h$/ && text ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace([^A-Za-z0-9_]|$)/ { bad("no using namespace in a header") }
 ' >>"$found"
 

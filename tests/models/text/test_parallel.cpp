@@ -130,5 +130,5 @@ TEST_CASE("parallel text: a line may be long, but not beyond the limit", "[text]
     CHECK(text.pairs[0].source == large);
     CHECK(text.pairs[1].target == large);
     CHECK_THROWS_WITH(read("a\n" + large + "x\n", "a\nb\n"),
-                      Catch::Contains("a.en:2: a line of 1048577 bytes; a sentence has at most 1048576"));
+                      tests::containing("a.en:2: a line of 1048577 bytes; a sentence has at most 1048576"));
 }

@@ -283,7 +283,7 @@ TEST_CASE("pretrained files: what cannot be read is one line with file and field
         CAPTURE(row.key, row.value);
         const std::string line = error(row.key, row.value);
         CHECK(line.starts_with("tokenizer.json: "));
-        CHECK_THAT(line, Catch::Contains(row.wanted));
+        CHECK_THAT(line, tests::containing(row.wanted));
     }
 }
 
@@ -318,7 +318,7 @@ TEST_CASE("pretrained files: older files that cannot be read", "[text][pretraine
         {{{"vocab.txt", bert}, {"tokenizer_config.json", "{"}}, "tokenizer_config.json: byte"}};
     for (const Row& row : table) {
         CAPTURE(row.files);
-        CHECK_THAT(error(row.files), Catch::Contains(row.wanted));
+        CHECK_THAT(error(row.files), tests::containing(row.wanted));
     }
 }
 
@@ -326,7 +326,7 @@ TEST_CASE("pretrained files: a vocabulary of ten million pieces is refused", "[t
     std::string vocab = R"({"type": "BPE", "merges": [], "vocab": {)";
     for (int64_t i = 0; i < 1'100'000; ++i)
         vocab.append(i == 0 ? "\"" : ",\"").append(std::to_string(i)).append("\":").append(std::to_string(i));
-    CHECK_THAT(error("model", vocab + "}}"), Catch::Contains("more than 1048576 pieces"));
+    CHECK_THAT(error("model", vocab + "}}"), tests::containing("more than 1048576 pieces"));
 }
 
 TEST_CASE("pretrained files: damaged files are refused or read, and nothing else", "[text][pretrained]") {
