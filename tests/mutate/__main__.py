@@ -1,6 +1,7 @@
 """Changes the sources in small ways, one at a time, and looks whether a test fails: can the tests fail?
 
-    python3 tests/mutate [--count N] [--constants N] [--seed N] [--folder build/mutate] [--file PATH] [--these FILE] [--list]
+    python3 tests/mutate [--count N] [--constants N] [--seed N] [--share 1of2] [--folder build/mutate] [--file PATH]
+                          [--these FILE] [--list]
 
 A change that no test notices (a survivor) is either answered with a test, or changes nothing that anybody could see:
 then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into a copy of the tree,
@@ -31,6 +32,7 @@ def parse():
     parser.add_argument("--count", type=int, default=150, help="how many changes")
     parser.add_argument("--constants", type=int, default=0, help="how many that the compiler must know; a build for each")
     parser.add_argument("--seed", type=int, default=1, help="chooses other changes")
+    parser.add_argument("--share", type=share, default=(1, 1), help="1of2 to 2of2: a half of them, which can be tried on another day")
     parser.add_argument("--folder", default="build/mutate", help="where the copy of the tree is built")
     parser.add_argument("--file", action="append", default=[], help="only changes in this file or folder")
     parser.add_argument("--these", help="only changes whose lines, as printed, are in this file: survivors, once more")
@@ -40,6 +42,14 @@ def parse():
     parser.add_argument("--seconds", type=float, default=8, help="each is tried first with the quickest test cases, which take so long together")
     parser.add_argument("--go-on", action="store_true", help="what an earlier run of the folder has answered is not tried again: killed, not compiling, or known to survive")
     return parser.parse_args()
+
+
+def share(text):
+    """(1, 2) of "1of2"."""
+    number, _, shares = text.partition("of")
+    if not (number.isdigit() and shares.isdigit() and 1 <= int(number) <= int(shares)):
+        raise argparse.ArgumentTypeError(f"expected 1of2 or the like, got '{text}'")
+    return int(number), int(shares)
 
 
 def sources():
@@ -86,7 +96,9 @@ def choose(args, all_points):
     if args.count >= 1000 and not args.file and not args.these:
         keys = {p.key for p in edges}
         chosen = edges + [p for p in chosen if p.key not in keys]
-    return chosen, constants
+    number, shares = args.share
+    args.count, args.constants = (n // shares + (number <= n % shares) for n in (args.count, args.constants))
+    return chosen[number - 1::shares], constants[number - 1::shares]
 
 
 def try_constants(args, found, mutants, constants, cases, outcomes):

@@ -50,11 +50,13 @@ std::string shown(double value) {
     return std::isnan(value) ? "nan" : text.str();
 }
 
+std::string shown(const Asked& a, double value) { return shown(value) + (a.is_percent ? " %" : ""); }
+
 std::string shown(const Asked& a, Scale scale) {
     return join(a.relation == '>'   ? "at least "
                 : a.relation == '<' ? "at most "
                                     : "",
-                shown(*a.value(scale)));
+                shown(a, *a.value(scale)));
 }
 
 std::string instrument_of(const Asked& a) { return a.name.substr(0, a.name.find('.')); }
@@ -69,8 +71,8 @@ std::vector<Result> blocks_of(const std::string& instrument, const std::vector<R
 }
 
 // All parts as one, under the first one's name. What several of them count is added up; of an error, which is
-// asked to be at most so large, the largest is that of all. A NaN stays.
-std::optional<Result> joined(const std::vector<Result>& blocks, char relation) {
+// asked to be at most so large, and of percents the worst is that of all. A NaN stays.
+std::optional<Result> joined(const std::vector<Result>& blocks, const Asked& a) {
     if (blocks.empty())
         return std::nullopt;
     Result all = {.instrument = blocks[0].instrument, .ended = true};
@@ -80,9 +82,11 @@ std::optional<Result> joined(const std::vector<Result>& blocks, char relation) {
         for (const auto& [name, measured] : block.figures) {
             const auto [place, is_first] = all.figures.try_emplace(name);
             Measured& sum = place->second;
-            if (relation != '<' || is_first)
+            const bool is_no_worse =
+                a.relation == '<' ? measured.value <= sum.value : measured.value >= sum.value;
+            if (is_first || (a.relation != '<' && !a.is_percent))
                 sum.value += measured.value;
-            else if (!(measured.value <= sum.value) && !std::isnan(sum.value))
+            else if (!is_no_worse && !std::isnan(sum.value))
                 sum.value = measured.value;
             sum.detail += (sum.detail.empty() || measured.detail.empty() ? "" : "; ") + measured.detail;
         }
@@ -108,7 +112,7 @@ Row judged(const Asked& a, const std::optional<Result>& result, Scale scale) {
                                   : "the instrument did not end";
         return row;
     }
-    row.value = shown(figure->second.value);
+    row.value = shown(a, figure->second.value);
     row.why = figure->second.detail;
     row.is_good = a.holds(figure->second.value, scale) && result->ended;
     return row;
@@ -148,10 +152,15 @@ std::vector<Asked> read_asked(std::istream& in, const std::string& where) {
         check(parts[2].size() > 1 && std::string("><=").find(parts[2][0]) != std::string::npos, here,
               ": expected >, < or = and a value, got '", parts[2], "'");
         check(names.insert(parts[0]).second, here, ": '", parts[0], "' is there twice");
-        const std::vector<std::string> values = split(parts[2].substr(1), '/');
+        const bool is_percent = parts[2][1] == '%';
+        const std::vector<std::string> values = split(parts[2].substr(is_percent ? 2 : 1), '/');
         check(values.size() == 1 || values.size() == 3, here,
               ": expected a value, or one for each of quick, ", "sample and long, got '", parts[2], "'");
-        Asked a = {.name = parts[0], .what = parts[1], .relation = parts[2][0], .peers = parts[3]};
+        Asked a = {.name = parts[0],
+                   .what = parts[1],
+                   .relation = parts[2][0],
+                   .is_percent = is_percent,
+                   .peers = parts[3]};
         const auto value = [&](const std::string& text) {
             return text == "-" ? std::optional<double>() : number_of(text, here);
         };
@@ -219,7 +228,7 @@ std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result
     std::set<std::string> partly;  // measured instruments
     for (const Asked& a : asked)
         if (a.value(scale)) {
-            rows.push_back(judged(a, joined(blocks_of(instrument_of(a), results), a.relation), scale));
+            rows.push_back(judged(a, joined(blocks_of(instrument_of(a), results), a), scale));
             if (a.relation == '>' && !rows.back().is_measured)
                 partly.insert(instrument_of(a));
         }

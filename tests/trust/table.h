@@ -18,6 +18,7 @@ struct Asked {
     std::string name = {};  // "matmul.cases"; before the dot, the instrument that measures it
     std::string what = {};  // "matrix products compared"
     char relation = 0;      // '>', at least; '<', at most; '=', exactly
+    bool is_percent = false;
     std::optional<double> quick = {}, sample = {}, full = {};  // none: not measured at this scale
     std::string peers = {};  // what others state, and who; "" if nobody does
 
@@ -25,8 +26,8 @@ struct Asked {
     bool holds(double measured, Scale scale) const;  // never for NaN
 };
 
-// Lines of `name | what | relation value [/ value / value] | peers`; one value is for all scales, and a value
-// `-` says that a figure takes too long for that scale. Empty lines and those that begin with # are left out.
+// Lines of `name | what | relation[%] value [/ value / value] | peers`; one value is for all scales, and a
+// value `-` says that a figure takes too long for that scale. Empty lines and comments (#) are left out.
 // Throws Error, with the line, for what is none of these.
 std::vector<Asked> read_asked(std::istream& in, const std::string& where);
 // Those with something to measure at this scale.

@@ -205,6 +205,23 @@ TEST_CASE("trust: of an error, the largest of all parts counts", "[trust]") {
     CHECK(contains(printed(print_text, lines, parts("0.75", "0.5"), Scale::sample), " 0.75 "));
 }
 
+TEST_CASE("trust: of a percentage, the worst of all parts counts", "[trust]") {
+    const std::string lines =
+        "mutants.killed | killed | >% 92 | \nmutants.equivalent | equivalent | <% 20 | \n";
+    const auto parts = [](const std::string& killed, const std::string& equivalent) {
+        return "instrument mutants.1of2\nfigure mutants.killed 95\nfigure mutants.equivalent 12\nended 1\n"
+               "instrument mutants.2of2\nfigure mutants.killed " +
+               killed + "\nfigure mutants.equivalent " + equivalent + "\nended 1\n";
+    };
+    CHECK(missed(lines, parts("92", "20")) == 0);
+    CHECK(missed(lines, parts("91", "12")) == 1);
+    CHECK(missed(lines, parts("95", "21")) == 1);
+    CHECK(missed(lines, parts("nan", "nan")) == 2);
+    const std::string text = printed(print_text, lines, parts("93.5", "11"), Scale::sample);
+    CHECK(contains(text, "killed: 93.5 % (asked: at least 92 %)"));
+    CHECK(contains(text, "equivalent: 12 % (asked: at most 20 %)"));
+}
+
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { asked("\na | b | > 1\n"); }), "figures.txt:2: expected 'name |"));
     CHECK(contains(complaint([] { asked("a | b | 1 | c\n"); }), "figures.txt:1: expected >, < or ="));
