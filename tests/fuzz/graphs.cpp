@@ -1,5 +1,5 @@
 // Programs of ops: each byte chooses an op, or one of the matrices that it reads. A second run must give the
-// same numbers. Elementwise ops, products, softmax and sums are also compared with double, from their inputs.
+// same numbers. Elementwise ops, products, softmax and sums are also computed in double, of the same inputs.
 #include <cmath>
 #include <functional>
 #include <limits>

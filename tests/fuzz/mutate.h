@@ -1,6 +1,6 @@
 // Mutations that keep what a reader checks first: JSON stays JSON, and the header of a safetensors file keeps
-// its length, and half of the time its offsets. Without them, nearly every mutation would be refused at the
-// same first line, and what lies behind would never be reached. Command lines get options that there are.
+// its length, and half of the time its offsets. Without them, nearly every mutation would be refused by
+// the reader's first check, and the code behind it never reached. Command lines get options that exist.
 #pragma once
 
 #include <functional>

@@ -1,10 +1,10 @@
-"""Changes the sources in small ways, one at a time, and looks whether a test fails: can the tests fail?
+"""Changes the sources in small ways, one at a time, and checks whether a test fails: can the tests fail?
 
     python3 tests/mutate [--count N] [--constants N] [--seed N] [--share 1of2] [--folder build/mutate] [--file PATH]
                           [--these FILE] [--list]
 
-A change that no test notices (a survivor) is either answered with a test, or changes nothing that anybody could see:
-then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into a copy of the tree,
+A changed program is a mutant. One that no test notices (a survivor) gets a test, unless its change has no visible
+effect: then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into a copy of the tree,
 behind one switch, so a single build serves all but constants (--constants), which take a build each. Each test case
 then runs once, to see which changes it reaches; each change is tried with the cases that reach it, the quickest first,
 until one fails.

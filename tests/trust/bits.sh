@@ -3,9 +3,8 @@
 # and the hashes of the weights are compared with those kept in tests/trust/bits/weights.txt, in every way to run it.
 #
 # usage: bits.sh <quick|sample|long> <seed>
-# Environment: PLAINGRAD_TRUST, the folder of the program `weights`; MAKE and CXX, for builds by other compilers, which
-# the scale `quick` leaves out: they are in build/bits.
-# KEEP=1 keeps the hashes of today instead.
+# Environment: PLAINGRAD_TRUST, the folder of the program `weights`; MAKE and CXX, for builds by other compilers (in
+# build/bits), which the scale `quick` leaves out. KEEP=1 stores today's hashes as the kept ones.
 # A way that this machine does not have is left out, with a line that says why.
 set -u
 scale=$1 seed=$2

@@ -1,6 +1,6 @@
-// Nothing is lost, whatever happens: programs that train are killed, interrupted, stopped, denied memory and
-// disks, at any moment and at every call. Afterwards every file that was saved opens, the run resumes to the
-// same bits as one that nothing disturbed, nothing is left lying about, and whatever failed was said in one
+// Nothing is lost, whatever happens: programs that train are killed, interrupted, paused, denied memory and
+// disks, at any moment and at every call. Afterwards every saved file must open, the run must resume to the
+// same bits as an undisturbed one, no stray file may be left, and each failure must have been reported in one
 // line. TRUST_PART=kills measures this part only.
 #include <cstdlib>
 

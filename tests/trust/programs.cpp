@@ -1,7 +1,7 @@
 // Random programs of ops (programs/program.h), each computed in many ways that must agree:
 //
 //     the same bits      on each instruction set, with 1 to 8 threads, in memory that was filled with NaN;
-//                        fused and plain, each by itself
+//                        among fused runs, and among plain ones
 //     within a bound     fused and plain, float and double, backward and central differences (reference.h)
 //     no memory          is in use when a program has ended, also after calls that threw
 //

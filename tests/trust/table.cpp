@@ -280,8 +280,10 @@ static std::string sum_of(const std::vector<Row>& rows) {
     const auto good = count([](const Row&row) { return row.is_good; }),
                skipped = count([](const Row&row) { return row.is_skipped; }),
                partial = count([](const Row&row) { return row.is_partial; }),
-               missing = count([](const Row&row) { return !row.is_measured; });
+               missing = count([](const Row&row) { return !row.is_measured; }),
+               wrong = std::ssize(rows) - good - skipped - partial - missing;
     return join(good, " of ", rows.size(), " figures are as asked",
+                wrong > 0 ? join(", ", wrong, " not") : "",
                 skipped > 0 ? join(", ", skipped, " skipped") : "",
                 partial > 0 ? join(", ", partial, " measured in part") : "",
                 missing > 0 ? join(", ", missing, " not measured") : "");

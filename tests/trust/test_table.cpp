@@ -81,9 +81,9 @@ TEST_CASE("trust: both forms of the table", "[trust]") {
     CHECK(contains(text, "\nmatmul\n  (matmul: 2026-11-24, g++ 12, Zen 5, seed 7, 12 s)\n"));
     CHECK(contains(text, "  NOT   products: 100 (asked: at least 1,000; peers: Netlib 27,783)\n"));
     CHECK(contains(text, "  ok    differences: 0 (asked: 0)\n"));
-    CHECK(contains(text, "\n2 of 3 figures are as asked\n"));
+    CHECK(contains(text, "\n2 of 3 figures are as asked, 1 not\n"));
     const std::string markdown = printed(print_markdown, kAsked, kResults, Scale::full);
-    CHECK(contains(markdown, "<summary>2 of 3 figures are as asked</summary>"));
+    CHECK(contains(markdown, "<summary>2 of 3 figures are as asked, 1 not</summary>"));
     CHECK(contains(markdown,
                    "|\n| **matmul** | | | |\n| products | at least 1,000 | 100 ✗ | Netlib 27,783 |\n"));
     CHECK(contains(markdown, "| exp, ulp | at most 2 | 1.25 | JAX 1.5 |\n"));

@@ -5,9 +5,10 @@
 # Environment: JOBS, how many run at a time; 2 if not given, as most of them use one processor.
 # An instrument is tests/trust/NAME.sh, if there is one, else the program NAME; both print lines `figure NAME VALUE`,
 # and `compiler NAME` if it was another one than the build's.
-# NAME.PART is a part of one that has parts (crashes, functions, fuzz, mutants, tools), which finds its name in TRUST_PART: what
-# takes hours can be measured on several days. <results> has a block of lines for each instrument or part. A new block
-# replaces the old one of its name, blocks of its parts or of its whole, and shares of another size (4ths for 8ths).
+# NAME.PART is one part of an instrument that has parts (crashes, functions, fuzz, mutants, tools); it reads PART from
+# TRUST_PART. So what takes hours can be measured on several days. <results> has a block of lines for each instrument or
+# part. A new block replaces the one of its name, blocks of its parts or of its whole, and shares of another size (8ths
+# replace 4ths).
 # exit status: 0 if all have ended, and every figure is as asked; 2 if there is no instrument of a name
 set -u
 block=

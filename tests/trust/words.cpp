@@ -1,5 +1,4 @@
-// The words that programs and the library find for what is wrong: strange files, wrong command lines, wrong
-// calls.
+// What programs and the library say when something is wrong: strange files, wrong command lines, wrong calls.
 //
 //     build/trust/words lines            only these: files, lines or calls
 //     build/trust/words --write [lines]  keeps the texts of today; read them before they are committed
