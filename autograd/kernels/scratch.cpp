@@ -15,53 +15,69 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-struct Buffer {
-    Real* numbers;
-    std::size_t bytes;
-    uint64_t trims;  // of all, when it was allocated
+std::atomic<uint64_t> trims = 0;
 
+struct Buffer {
+    Real* numbers = nullptr;
+    std::size_t bytes = 0;
+    uint64_t trims_before = 0;  // it was allocated
+
+    ~Buffer() { release(); }
     void release() {
         ::operator delete(numbers, kAlignment);
-        *this = {};
+        numbers = nullptr, bytes = 0;
+    }
+
+    Real* get(std::size_t wanted) {  // null if there is no memory
+        if (bytes < wanted || trims_before != trims) {
+            release();  // first, so that old and new are never held at once
+            const std::size_t lines = (wanted + 63) / 64;
+            numbers = static_cast<Real*>(::operator new(lines * 64, kAlignment, std::nothrow));
+            bytes = numbers == nullptr ? 0 : lines * 64;
+            trims_before = trims;
+        }
+        if (numbers != nullptr)
+            allow_only(numbers, wanted, bytes);
+        return numbers;
     }
 };
 
-std::atomic<uint64_t> trims = 0;
+constexpr int kSlots = static_cast<int>(Scratch::count);
 
-thread_local Buffer buffers[static_cast<int>(Scratch::count)];
-void release_all() {
-    for (Buffer& buffer : buffers)
-        buffer.release();
-}
-
-// Has the buffers of this thread released when it ends; false if there is no memory to note that. (A
-// thread_local object with a destructor would do, but glibc ends the program where it cannot note one.) The
-// key is never deleted, as objects of static duration may compute in their destructors.
-bool release_at_end() {
+// The buffers of this thread, until it ends. They are not thread_local: glibc ends the program where it has
+// no memory to note an object's destructor, and on macOS the object may be gone before it. The key is never
+// deleted, as objects of static duration may compute in their destructors. Null if there is no memory, or,
+// without `make`, if there are none yet.
+Buffer* buffers_of_thread(bool make) {
     static pthread_key_t key;
-    static const bool made = pthread_key_create(&key, [](void*) { release_all(); }) == 0;
-    return made && pthread_setspecific(key, buffers) == 0;
+    static const bool has_key =
+        pthread_key_create(&key, [](void* all) { delete[] static_cast<Buffer*>(all); }) == 0;
+    auto* buffers = has_key ? static_cast<Buffer*>(pthread_getspecific(key)) : nullptr;
+    if (has_key && buffers == nullptr && make) {
+        buffers = new (std::nothrow) Buffer[kSlots];
+        if (pthread_setspecific(key, buffers) != 0) {
+            delete[] buffers;
+            buffers = nullptr;
+        }
+    }
+    return buffers;
 }
 
 }  // namespace
 
 Real* scratch(Scratch slot, int64_t n) {
-    Buffer& buffer = buffers[static_cast<int>(slot)];
+    Buffer* const buffers = buffers_of_thread(true);
     const std::size_t wanted = static_cast<std::size_t>(n) * sizeof(Real);
-    if (buffer.bytes < wanted || buffer.trims != trims) {
-        buffer.release();  // first, so that old and new are never held at once
-        const std::size_t lines = (wanted + 63) / 64;
-        void* memory = release_at_end() ? ::operator new(lines * 64, kAlignment, std::nothrow) : nullptr;
-        check(memory != nullptr, "[scratch] out of memory: working memory of ", n, " elements");
-        buffer = {static_cast<Real*>(memory), lines * 64, trims};
-    }
-    allow_only(buffer.numbers, wanted, buffer.bytes);
-    return buffer.numbers;
+    Real* const numbers = buffers == nullptr ? nullptr : buffers[static_cast<int>(slot)].get(wanted);
+    check(numbers != nullptr, "[scratch] out of memory: working memory of ", n, " elements");
+    return numbers;
 }
 
 void scratch_trim() {
     ++trims;
-    release_all();
+    if (Buffer* const buffers = buffers_of_thread(false))
+        for (int slot = 0; slot < kSlots; ++slot)
+            buffers[slot].release();
 }
 
 }  // namespace plaingrad::autograd::kernels

@@ -248,3 +248,15 @@ TEST_CASE("storage: trim also gives back the kernels' working memory, of every t
     other.join();
     CHECK((kept && released));
 }
+
+TEST_CASE("storage: the kernels' working memory of a thread ends with it", "[storage]") {
+    const int64_t before = tests::allocations_live();
+    int64_t inside = 0;
+    std::thread([&] {
+        kernels::scratch(kernels::Scratch::partial, 1000);
+        kernels::scratch(kernels::Scratch::gemm_a, 1000);
+        inside = tests::allocations_live();
+    }).join();
+    CHECK(inside >= before + 2);
+    CHECK(tests::allocations_live() == before);
+}

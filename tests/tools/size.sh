@@ -45,8 +45,8 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # 44 and 1 more: the address sanitizer is told how much of a kept buffer is in use, and clang which mutex guards
         # what, so that both can see what they are run for.
         limit("autograd with base", 3549)
-        # 2 more kernels: working memory that ends with its thread, without ending the program where memory is out.
-        limit("kernels", 3168)
+        # 16 more: working memory that ends with its thread, also where memory is out, and where objects of a thread end first.
+        limit("kernels", 3182)
         # An optimizer or a schedule that throws has not counted the step, wrong calls that were silent are errors, the
         # rounding mode of the caller changes no weight, and the files of a folder are listed without the exceptions
         # that libstdc++ cannot survive when no memory is left. 2 more: nor are names of files joined by it.
