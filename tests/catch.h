@@ -22,6 +22,7 @@ inline bool contains(const std::string& text, const std::string& part) {
 }
 
 // For CHECK_THAT and CHECK_THROWS_WITH.
+inline auto beginning(const std::string& part) { return Catch::Matchers::StartsWith(part); }
 #if __has_include(<catch2/catch_all.hpp>)
 inline auto containing(const std::string& part) { return Catch::Matchers::ContainsSubstring(part); }
 #else

@@ -205,12 +205,12 @@ TEST_CASE("scaling: the file of constants", "[bench][scaling]") {
     CHECK_THROWS_WITH(m.profile("other"), tests::containing("no profile of 'other'"));
     for (const std::string line : {"bucket 1 1 1", "bucket 1 1", "core 1 2", "cores 1 2 3 4", "step m two"}) {
         std::istringstream bad("machine x\n" + line + "\n");
-        CHECK_THROWS_WITH(read_measured(bad, "f"), tests::containing("f:2: "));
+        CHECK_THROWS_WITH(read_measured(bad, "f"), tests::beginning("f:2: "));
     }
     for (const std::string line :
          {"bucket 1 300", "bucket 2000000 300 1", "bucket 0 300 1", "bucket -1 300 1", "bucket 301 300 1"}) {
         std::istringstream bad("profile m 0 0 1 1 1 1 1 1\n" + line + "\n");
-        CHECK_THROWS_WITH(read_measured(bad, "f"), tests::containing("f:2: "));
+        CHECK_THROWS_WITH(read_measured(bad, "f"), tests::beginning("f:2: "));
     }
 }
 

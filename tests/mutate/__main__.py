@@ -96,9 +96,9 @@ def choose(args, all_points):
     if args.count >= 1000 and not args.file and not args.these:
         keys = {p.key for p in edges}
         chosen = edges + [p for p in chosen if p.key not in keys]
-    number, shares = args.share
-    args.count, args.constants = (n // shares + (number <= n % shares) for n in (args.count, args.constants))
-    return chosen[number - 1::shares], constants[number - 1::shares]
+    chosen, args.count = points.share_of(chosen, args.count, *args.share)
+    constants, args.constants = points.share_of(constants, args.constants, *args.share)
+    return chosen, constants
 
 
 def try_constants(args, found, mutants, constants, cases, outcomes):
@@ -236,8 +236,8 @@ def report(tried, known, possible):
         print(f"not possible, though equivalent.txt has it:\n    {key}")
     could_die = len(tried) - len(alive) + len(unanswered)
     print(f"figure mutants.tried {len(tried)}")
-    print(f"figure mutants.equivalent {100 * (len(tried) - could_die) / max(1, len(tried)):.1f}")
-    print(f"figure mutants.killed {100 * (len(tried) - len(alive)) / max(1, could_die):.1f} {by_time} of them as a test did not end")
+    print(f"figure mutants.equivalent {100 * (len(tried) - could_die) / max(1, len(tried)):.3f}")
+    print(f"figure mutants.killed {100 * (len(tried) - len(alive)) / max(1, could_die):.3f} {by_time} of them as a test did not end")
     print(f"figure mutants.unanswered {len(unanswered)}")
     print(f"figure mutants.listed_wrongly {len(wrong)}")
     print(f"figure mutants.stale {len(known - possible)}")

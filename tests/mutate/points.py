@@ -308,6 +308,11 @@ def find(units, sources):
     return points
 
 
+def share_of(points, count, number, shares):
+    """Every `shares`-th point, from the number-th on, and how many of them make, with the other shares', the first `count`."""
+    return points[number - 1::shares], count // shares + (number <= count % shares)
+
+
 def order(points, seed):
     """A random order that depends on each point alone: a change of one line does not choose other mutants elsewhere."""
     return sorted(points, key=lambda p: hashlib.sha256(f"{seed} {p.key}".encode()).digest())

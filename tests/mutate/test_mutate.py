@@ -113,6 +113,14 @@ class FindsPlaces(unittest.TestCase):
                           more=["-DMORE"])
         self.assertEqual({(p.line, p.runs_here) for p in sources.points}, {(1, True), (3, False)})
 
+    def test_shares_are_all_of_the_first_ones_and_apart(self):
+        for count, shares in ((10, 1), (10, 2), (11, 3), (2, 3)):
+            chosen = []
+            for number in range(1, shares + 1):
+                mine, most = points.share_of(list(range(20)), count, number, shares)
+                chosen += mine[:most]
+            self.assertEqual(sorted(chosen), list(range(count)))
+
     def test_the_order_depends_on_the_seed(self):
         found = Sources(PROGRAM).points
         self.assertEqual(points.order(found, 1), points.order(list(reversed(found)), 1))

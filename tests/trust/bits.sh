@@ -64,7 +64,7 @@ for isa in baseline avx2 avx512 avx512bf16 neon; do
     else
         why=$(tail -n 1 "$work/err" | cut -c 1-100)
         case $isa in avx512) flag=avx512dq ;; avx512bf16) flag=avx512_bf16 ;; neon) flag=asimd ;; *) flag=$isa ;; esac
-        if grep -qw "$flag" /proc/cpuinfo 2>/dev/null; then  # the processor has it, and the library does not use it
+        if [ $isa = baseline ] || grep -qw "$flag" /proc/cpuinfo 2>/dev/null; then  # the processor has it, and the library does not use it
             ways=$((ways + 1)) different=$((different + 1)) first=${first:-instruction set $isa}
             echo "DIFFERENT: instruction set $isa: $why"
         else
@@ -164,8 +164,10 @@ echo "figure bits.different $different $first"
 case $scale in quick) batches=1000 ;; sample) batches=20000 ;; *) batches=200000 ;; esac
 "$weights" batches "$batches" "$seed" | tee "$work/batches"
 awk '$1 == "batches" { print "figure bits.batches " $2; print "figure bits.batches_different " $4 }' "$work/batches"
-two=  # processors, however many there are: the program keeps them busy itself
-! has taskset || two='taskset -c 0,1'
-# shellcheck disable=SC2086  # words
-$two "$weights" busy | tee "$work/busy"
+# On two processors, however many there are: the program keeps them busy itself.
+if has taskset; then
+    taskset -c 0,1 "$weights" busy | tee "$work/busy"
+else
+    echo "skipped bits.busy there is no taskset"
+fi
 awk '$1 == "busy" { sub(":", "", $2); print "figure bits.busy " $2 }' "$work/busy"

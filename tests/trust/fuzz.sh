@@ -35,7 +35,7 @@ if [ "$scale" = build ]; then
     # With jobs of its own, and without the variables of `make trust`.
     exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES "${MAKE:-make}" CXX="${CXX:-g++}" fuzzer
 fi
-if [ -n "${TRUST_PART:-}" ] && ! "$fuzzer" --list | grep -qx "$(echo "$TRUST_PART" | sed 's/[.][0-9]*of[0-9]*$//')"; then
+if [ -n "${TRUST_PART:-}" ] && ! "$fuzzer" --list | grep -qxF "$(echo "$TRUST_PART" | sed 's/[.][0-9]*of[0-9]*$//')"; then
     echo "there is no part '$TRUST_PART' of fuzz" >&2
     exit 2
 fi

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Can the tests fail? Small changes of the sources, each of which a test must notice: tests/mutate.
 #
-# usage: mutants.sh <sample|long> <seed>     TRUST_PART: a share of the changes, as 1of2; each has a build of its own
-# Environment: GO_ON=1 takes up a run of build/mutate that was interrupted: what it has answered counts.
+# usage: mutants.sh <sample|long> <seed>     TRUST_PART: a share of the changes, as 1of2
+# Environment: GO_ON=1 takes up a run that was interrupted: what it has answered counts.
 case $1 in
 long) set -- --count 1600 --constants 10 --seed "$2" ;;
 *) set -- --count 150 --seed "$2" ;;
 esac
 case ${TRUST_PART:-} in
 '') ;;
-[1-9]of[1-9]) set -- "$@" --share "$TRUST_PART" ;;
+[1-9]of[1-9]) set -- "$@" --share "$TRUST_PART" --folder "build/mutate_$TRUST_PART" ;;  # shares may run side by side
 *) echo "there is no part '$TRUST_PART' of mutants" >&2 && exit 2 ;;
 esac
 if [ -n "${GO_ON:-}" ]; then set -- "$@" --go-on; fi

@@ -94,6 +94,8 @@ std::optional<Result> joined(const std::vector<Result>& blocks, const Asked& a) 
     return all;
 }
 
+bool is_count(const Asked& a) { return a.relation == '>' && !a.is_percent; }
+
 Row judged(const Asked& a, const std::optional<Result>& result, Scale scale) {
     Row row = {.asked = a, .limit = shown(a, scale), .value = "-"};
     const auto figure = result ? result->figures.find(a.name) : std::map<std::string, Measured>::iterator();
@@ -115,6 +117,9 @@ Row judged(const Asked& a, const std::optional<Result>& result, Scale scale) {
     row.value = shown(a, figure->second.value);
     row.why = figure->second.detail;
     row.is_good = a.holds(figure->second.value, scale) && result->ended;
+    // Of parts, what one counts may be a part of all.
+    row.is_partial = is_count(a) && result->ended && figure->second.value < *a.value(scale) &&
+                     result->instrument != instrument_of(a);
     return row;
 }
 
@@ -205,6 +210,8 @@ std::vector<Result> read_results(std::istream& in, const std::string& where) {
             r.processor = rest;
         else if (kind == "seed")
             r.seed = rest;
+        else if (kind == "sources")
+            r.sources = rest;
         else if (kind == "ended") {
             r.ended = true;
             r.seconds = number_of(rest, here);
@@ -229,16 +236,18 @@ std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result
     for (const Asked& a : asked)
         if (a.value(scale)) {
             rows.push_back(judged(a, joined(blocks_of(instrument_of(a), results), a), scale));
-            if (a.relation == '>' && !rows.back().is_measured)
+            Row& row = rows.back();
+            row.is_partial = row.is_partial && !is_of_one_part(a, results);
+            if (is_count(a) && (!row.is_measured || row.is_partial))
                 partly.insert(instrument_of(a));
         }
-    for (Row& row : rows)
-        if (row.is_good && row.asked.relation != '>' && partly.contains(instrument_of(row.asked)) &&
-            !is_of_one_part(row.asked, results)) {
-            row.is_good = false;
-            row.is_partial = true;
-            row.value += " so far";
-        }
+    for (Row& row : rows) {
+        const bool is_of_all = !is_count(row.asked) && !is_of_one_part(row.asked, results);
+        row.is_partial =
+            row.is_partial || (row.is_good && is_of_all && partly.contains(instrument_of(row.asked)));
+        row.is_good = row.is_good && !row.is_partial;
+        row.value += row.is_partial ? " so far" : "";
+    }
     return rows;
 }
 
@@ -331,8 +340,10 @@ void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::
     }
     std::map<std::string, std::string> instruments;  // of each circumstances, in which they were run
     for (const Result& r : results)
-        instruments[circumstances(r)] += (instruments[circumstances(r)].empty() ? "" : ", ") + r.instrument;
-    out << "\nMeasured:\n\n";
+        instruments[circumstances(r)] +=
+            join(instruments[circumstances(r)].empty() ? "" : ", ", r.instrument,
+                 r.sources.empty() ? "" : join(" (", r.sources.substr(0, 7), ")"));
+    out << "\nMeasured, in parentheses of which commit:\n\n";
     for (const auto& [when, names] : instruments)
         out << "- " << when << ": " << names << '\n';
     std::string not_yet;

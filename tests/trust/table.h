@@ -39,17 +39,16 @@ struct Measured {
 };
 // What an instrument has printed, and how it was run.
 struct Result {
-    std::string instrument = {}, date = {}, compiler = {}, processor = {}, seed = {};
+    std::string instrument = {}, date = {}, compiler = {}, processor = {}, seed = {}, sources = {};
     double seconds = 0;
     bool ended = false;  // with status 0
     std::map<std::string, Measured> figures = {};
     std::map<std::string, std::string> skipped = {};  // how names of figures begin, and why there are none
 };
 // Blocks that begin with a line `instrument NAME`, then lines `date ...`, `figure NAME VALUE [detail]`,
-// `skipped BEGIN why` for figures whose names begin so, `ended SECONDS`; other lines, as the commit that was
-// measured, are for who reads the file. Of several blocks of an instrument the last one counts. NAME may be a
-// part, INSTRUMENT.PART: the figures of all parts of an instrument are one result. Throws Error for a figure
-// without a number.
+// `skipped BEGIN why` for figures whose names begin so, `ended SECONDS`, `sources COMMIT`; other lines are
+// left out. Of several blocks of an instrument the last one counts. NAME may be a part, INSTRUMENT.PART: the
+// figures of all parts of an instrument are one result. Throws Error for a figure without a number.
 std::vector<Result> read_results(std::istream& in, const std::string& where);
 
 // A row of the table.
@@ -64,7 +63,8 @@ struct Row {
 };
 // All rows of this scale. What an instrument that did not end has printed is not as asked. A figure whose
 // name begins with that of a part, as tools.tidy_findings of tools.tidy, is that part's own; others, as
-// fuzz.crashes, are every part's, and as asked only when all of them are measured.
+// fuzz.crashes, are every part's, and as asked only when all of them are measured: when no count of the
+// instrument falls short.
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
 // The rows of the named instruments; for a part, INSTRUMENT.PART, the rows of the figures that it printed. No
 // names: all rows.

@@ -222,6 +222,26 @@ TEST_CASE("trust: of a percentage, the worst of all parts counts", "[trust]") {
     CHECK(contains(text, "equivalent: 12 % (asked: at most 20 %)"));
 }
 
+TEST_CASE("trust: what one of several parts has measured is not all", "[trust]") {
+    const std::string lines =
+        "mutants.tried | tried | > 1500 | \nmutants.killed | killed | >% 92 | \n"
+        "mutants.unanswered | unanswered | = 0 | \nmutants.of | own | > 3 | \n";
+    const auto share = [](const std::string& name, const std::string& more) {
+        return "instrument mutants." + name + "\nfigure mutants.tried 800\nfigure mutants.killed 95\n" + more;
+    };
+    const std::string good = "figure mutants.unanswered 0\nfigure mutants.of 3\nended 1\n",
+                      one = share("1of2", good), both = one + share("2of2", good);
+    CHECK(contains(printed(print_text, lines, one, Scale::sample),
+                   "\n1 of 4 figures are as asked, 3 measured in part\n"));
+    CHECK(contains(printed(print_text, lines, one, Scale::sample), "  part  tried: 800 so far"));
+    CHECK(contains(printed(print_text, lines, both, Scale::sample), "\n4 of 4 figures are as asked\n"));
+    CHECK(missed(lines, share("1of2", "figure mutants.unanswered 1\nfigure mutants.of 3\nended 1\n")) == 1);
+    CHECK(missed(lines, share("1of2", "figure mutants.unanswered 0\nfigure mutants.of 3\n")) ==
+          4);  // it failed
+    CHECK(missed(lines, share("of", "figure mutants.unanswered 0\nfigure mutants.of 2\nended 1\n")) ==
+          1);  // its own
+}
+
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { asked("\na | b | > 1\n"); }), "figures.txt:2: expected 'name |"));
     CHECK(contains(complaint([] { asked("a | b | 1 | c\n"); }), "figures.txt:1: expected >, < or ="));
@@ -268,6 +288,8 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(blocks_after("drawn") == "drawn");
     CHECK(blocks_after("drawn.a") == "drawn.a");
     CHECK(blocks_after("drawn.a nobody") == "status 2");
+    CHECK(blocks_after("drawn.b.3of2") == "status 2");
+    CHECK(blocks_after("drawn.b.0of2") == "status 2");
     CHECK(blocks_after("bits.nobody") == "status 2");  // a script without parts
     CHECK(blocks_after("drawn.none") == "status 1");
     CHECK(!contains(tests::content(folder / "results"), "drawn.none"));

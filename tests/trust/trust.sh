@@ -17,7 +17,8 @@ programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
 shift 5
 trap 'exit 130' INT TERM
 
-# measure <block>: its log ends with a line `ended SECONDS`, or, if it has failed, `status N`. Fails if there is no such part.
+# measure <block>: its log ends with a line `ended SECONDS`, or, if it has failed, `status N`. Fails if it was refused (2):
+# there is no such part.
 measure() {
     instrument=${1%%.*} begin=$(date +%s)
     # Of what it is measured; not of results and the page, which change while this goes on.
@@ -34,7 +35,7 @@ measure() {
     # shellcheck disable=SC2086  # words
     { $command 2>&1 && echo "ended $(($(date +%s) - begin))" || echo "status $?"; } | tee "$programs/logs/$1.log" |
         awk -v name="$1" '{ print name ": " $0; fflush() }'
-    ! grep -q '^there is no part\|: there is no part' "$programs/logs/$1.log"
+    ! grep -qx 'status 2' "$programs/logs/$1.log"
 }
 
 # record <block>: puts what its log says into <results>.
@@ -66,7 +67,8 @@ record() {
 lock=$results.lock
 if [ -n "$block" ]; then
     measure "$block" || exit 2
-    until mkdir "$lock" 2>/dev/null; do sleep 1; done
+    # (Results are written within a second: an older lock was left behind by a run that was killed.)
+    until mkdir "$lock" 2>/dev/null; do sleep 1 && find "$lock" -prune -mmin +1 -exec rmdir {} + 2>/dev/null; done
     record "$block" >"$results.new" && mv "$results.new" "$results"
     status=$?
     rmdir "$lock"
@@ -74,12 +76,16 @@ if [ -n "$block" ]; then
 fi
 
 mkdir -p "$programs/logs" "$(dirname "$results")" && touch "$results" || exit 1
-# (One that a killed run has left behind. Results are written within a second.)
-find "$lock" -prune -mmin +1 -exec rmdir {} + 2>/dev/null
 asked=$("$programs/print_table" "$scale") || exit 1
 chosen=
 for name; do
     instrument=${name%%.*}
+    # A share is one of as many as there are: the 9th of 8 would be added to them.
+    share=$(echo "$name" | sed -n 's/.*[.]\([0-9]*of[0-9]*\)$/\1/p')
+    if [ -n "$share" ] && ! { [ "0${share%of*}" -ge 1 ] && [ "0${share%of*}" -le "0${share#*of}" ]; }; then
+        echo "there is no share '$share': they are 1ofN to NofN" >&2
+        exit 2
+    fi
     if [ "$name" != "$instrument" ] && [ -e "tests/trust/$instrument.sh" ] &&
         ! grep -q TRUST_PART "tests/trust/$instrument.sh"; then
         echo "there is no part '${name#*.}' of $instrument" >&2

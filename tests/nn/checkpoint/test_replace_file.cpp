@@ -200,6 +200,24 @@ TEST_CASE("saving: a new file that takes the name of a leftover is not removed",
     CHECK((content(name) == "half" && content(folder / "g") == "whole" && content(folder / "f") == "abc"));
 }
 
+TEST_CASE("saving: a new file that another save removes before it is locked is made again",
+          "[nn][checkpoint]") {
+    const Folder folder;
+    std::vector<std::string> removed;
+    before_lock = [&] {
+        std::error_code error;
+        removed = names_in(folder.path, error);
+        for (const std::string& name : removed)
+            std::filesystem::remove(folder / name);
+    };
+    replace_file(folder / "f", {"abc"});
+    REQUIRE(removed.size() == 1);
+    CHECK(removed[0].starts_with("f.tmp-"));
+    CHECK(content(folder / "f") == "abc");
+    std::error_code error;
+    CHECK(names_in(folder.path, error) == std::vector<std::string>{"f"});
+}
+
 // A file that someone opens before its permissions are set stays open.
 TEST_CASE("saving: the new file of a private one is private from its first moment", "[nn][checkpoint]") {
     const Folder folder;

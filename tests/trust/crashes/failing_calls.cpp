@@ -18,8 +18,7 @@ void one(const Runs& runs, const Run& run, const Fault& fault, int error, std::a
     const std::string which = runs.line(run.program.name, words, fault);
     FaultCounts counts;
     const Result r = runs.ran(run.program.name, words, fault, happened, &counts);
-    // (Two readers of texts do not know the reason.)
-    runs.check_told(run, r, {std::strerror(error), "could not be written", "cannot be read"}, which);
+    runs.check_told(run, r, {std::strerror(error), "could not be written"}, which);
     if (counts.faults > 0 && std::string(counts.call) == "fsync file" && is_usual_end(run, r))
         runs.damage.note(Wrong::died, which, "a file that may not be on the disk counts as saved");
     runs.check_ended(run, r, folder, which);

@@ -20,8 +20,9 @@ struct ModelFindings {
     std::string memory = {};     // still in use when the model is gone
     std::string errors = {};     // an error that nobody expected
 
-    bool decodes = false;                         // it has words to write, with and without the cache
-    int64_t gradients_compared = 0, n_sharp = 0;  // of them, whose bound is below 1 % of their largest number
+    bool decodes = false;  // it has words to write, with and without the cache
+    // That are not all 0; of them, those whose bound is below 1 % of their largest number.
+    int64_t gradients_compared = 0, n_sharp = 0;
 };
 
 // The model that this seed draws, of the kind seed % 4. folder: for its files.

@@ -22,7 +22,7 @@ Findings compare_bits(const Program& program, std::size_t count, uint64_t rotati
 // How a run compares with the double build's.
 struct Comparison {
     bool compared = false;   // not if a number is on the other side of a kink than in double
-    int64_t tensors = 0;     // compared
+    int64_t tensors = 0;     // compared, that are not all 0
     int64_t sharp = 0;       // of them, those whose bound is below 1 % of their largest number
     std::string wrong = {};  // the first number beyond its bound; "" if there is none
 };

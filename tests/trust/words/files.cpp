@@ -93,7 +93,7 @@ private:
             jobs_.push_back({file.name, command, path, "FILE", file.is_long ? 900.0 : 60.0});
     }
 
-    // The quick scale takes a part of them, which depends on the seed.
+    // The smaller scales take a part of them, which depends on the seed.
     void choose(const Instrument& trust) {
         const int64_t part = trust.count(10, 3, 1);
         const autograd::Rng rng = trust.rng().fork("files");

@@ -223,9 +223,10 @@ SaidOfLines try_lines(const Instrument& trust) {
     const tests::Folder folder;
     make_fixtures(folder);
     std::vector<Line> lines = all_lines(folder.path);
-    const auto part = static_cast<uint64_t>(trust.count(4, 1, 1));
+    const int64_t part = trust.count(4, 1, 1);
+    const autograd::Rng rng = trust.rng().fork("lines");
     uint64_t number = 0;
-    std::erase_if(lines, [&](const Line&) { return (number++ + trust.seed) % part != 0; });
+    std::erase_if(lines, [&](const Line&) { return rng.below(number++, part) != 0; });
 
     SaidOfLines said;
     std::mutex mutex;
