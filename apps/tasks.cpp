@@ -422,7 +422,7 @@ std::string table_row(const Task& task, const Recipe& recipe, const Outcome& o) 
 // all tasks.
 void read_settings(Settings& s, kit::Options& options) {
     for (const Task& task : kTasks)
-        if (std::filesystem::exists(in_folder(in_folder(s.run.resume, task.name), "last.safetensors"))) {
+        if (nn::checkpoint::exists(in_folder(in_folder(s.run.resume, task.name), "last.safetensors"))) {
             const models::RunFolder first("tasks", s.run, options, task.name);
             return;
         }

@@ -20,6 +20,7 @@ using hugging_face::Folder;
 using hugging_face::Head;
 using nn::all_parameters;
 using nn::checkpoint::check_file;
+using nn::checkpoint::in_folder;
 using nn::checkpoint::StateDict;
 using nn::checkpoint::StateEntry;
 
@@ -116,9 +117,9 @@ void save_hugging_face(const std::string& folder, const Model& model, const Conf
     std::error_code error;
     fs::create_directories(folder, error);
     check_file(!error, folder, ": the folder cannot be made: ", error.message());
-    nn::checkpoint::check_can_replace(folder + "/config.json");  // the weights are not to be replaced alone
-    save(folder + "/model.safetensors", state, {{"format", "pt"}});
-    write_config(folder + "/config.json", c);
+    nn::checkpoint::check_can_replace(in_folder(folder, "config.json"));  // not only the weights are replaced
+    save(in_folder(folder, "model.safetensors"), state, {{"format", "pt"}});
+    write_config(in_folder(folder, "config.json"), c);
 }
 
 namespace hugging_face {
@@ -139,14 +140,14 @@ TextFiles read_text_files(const std::string& folder) {
     for (const std::string name :
          {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
           "vocab.json", "merges.txt", "vocab.txt", "generation_config.json", "chat_template.jinja"})
-        if (nn::checkpoint::exists(folder + "/" + name))
-            files.emplace_back(name, nn::checkpoint::read_file(folder + "/" + name));
+        if (nn::checkpoint::exists(in_folder(folder, name)))
+            files.emplace_back(name, nn::checkpoint::read_file(in_folder(folder, name)));
     return files;
 }
 
 void write_text_files(const TextFiles& files, const std::string& folder) {
     for (const auto& [name, bytes] : files)
-        nn::checkpoint::replace_file(folder + "/" + name, {bytes});
+        nn::checkpoint::replace_file(in_folder(folder, name), {bytes});
 }
 
 }  // namespace hugging_face

@@ -30,7 +30,7 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
         throw SettingError("--stop-after needs --save or --resume; no number may be negative");
     if (!within.empty() && exists()) {
         path = nn::checkpoint::in_folder(path, within);
-        resumes_ = resumes_ && fs::exists(last());
+        resumes_ = resumes_ && nn::checkpoint::exists(last());
     }
     team_ = settings.team;
     if (exists())

@@ -10,6 +10,7 @@
 namespace plaingrad::models {
 
 using nn::checkpoint::check_file;
+using nn::checkpoint::in_folder;
 using std::filesystem::exists;
 
 // In the metadata.
@@ -41,7 +42,8 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
 
 // With tokenizer.json but no config.json, the complaint is about config.json.
 Writer Writer::load(const std::string& path, const WriterLoad& options) {
-    if (std::error_code none; exists(path + "/config.json", none) || exists(path + "/tokenizer.json", none))
+    if (std::error_code none;
+        exists(in_folder(path, "config.json"), none) || exists(in_folder(path, "tokenizer.json"), none))
         return load_folder(path, options);
     const std::string file = model_file(path);
     Metadata metadata;

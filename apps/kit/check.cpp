@@ -38,6 +38,13 @@ constexpr double kSeconds = 5;                      // which ends after this tim
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+std::string temporary_file() {
+    std::error_code error;
+    const std::string folder = std::filesystem::temp_directory_path(error).string();
+    autograd::check(!error, "the folder of temporary files, TMPDIR: ", error.message());
+    return nn::checkpoint::in_folder(folder, join("plaingrad-check-", getpid()));
+}
+
 // The first `rows`, cut after `length` positions or filled with padding; with new_id(row, position) as ids.
 template <class NewId>
 Tokens changed(const Tokens& tokens, int64_t rows, int64_t length, const NewId& new_id) {
@@ -247,8 +254,7 @@ struct Check {
     const models::RunModel& model;
     const Plan& plan;
     const Examples few = few_of(plan.trial.examples(0));
-    const std::string file =
-        (std::filesystem::temp_directory_path() / join("plaingrad-check-", getpid())).string();
+    const std::string file = temporary_file();
     int64_t steps = 0;  // of the last training
 };
 

@@ -222,7 +222,7 @@ void say(const std::string& text, int descriptor) {
     const auto width =
         is_terminal(descriptor) ? static_cast<std::size_t>(terminal_width(descriptor)) : std::string::npos;
     for (const std::string& line : wrapped(text, width))
-        (descriptor == STDOUT_FILENO ? std::cout : std::cerr) << line << '\n';
+        (descriptor == STDOUT_FILENO ? std::cout : std::cerr) << line + '\n';
 }
 
 void announce(const std::string& program, int64_t parameters, autograd::Precision precision) {

@@ -113,7 +113,7 @@ bool finish(models::Run& run, bool has_ended) {
         throw Interrupted{signal};
     }
     if (!has_ended)
-        std::cerr << "stopped after step " << run.last() << how;
+        std::cerr << join("stopped after step ", run.last(), how);
     else if (const int64_t step = run.finish(); step > 0)
         std::cerr << join("saved ", as_line(run.folder.model()), ", with the weights of step ", step, "\n");
     return has_ended;

@@ -16,7 +16,7 @@ struct Folder {
     // superfluous, or whose shapes do not match the configuration.
     explicit Folder(const std::string& path);
 
-    std::string file(const std::string& name) const { return path + "/" + name; }
+    std::string file(const std::string& name) const { return nn::checkpoint::in_folder(path, name); }
 
     std::string path;
     Config config;

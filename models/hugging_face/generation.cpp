@@ -157,7 +157,7 @@ GenerationKeys read_keys(JsonReader& json, Unknown& unknown) {
 }
 
 void note_chat_template(const std::string& folder, std::vector<std::string>& notes) {
-    const bool beside = nn::checkpoint::exists(folder + "/chat_template.jinja");
+    const bool beside = nn::checkpoint::exists(nn::checkpoint::in_folder(folder, "chat_template.jinja"));
     if (beside || !text::pretrained::TokenizerConfig::open(folder)["chat_template"].is_null())
         notes.push_back(
             autograd::join(beside ? "chat_template.jinja" : "tokenizer_config.json's chat_template",
@@ -169,7 +169,7 @@ void note_chat_template(const std::string& folder, std::vector<std::string>& not
 Generation read_generation(const std::string& folder, int64_t vocabulary, const SamplingOptions& usual) {
     Generation g = {.sampling = usual};
     note_chat_template(folder, g.notes);
-    const std::string path = folder + "/generation_config.json";
+    const std::string path = nn::checkpoint::in_folder(folder, "generation_config.json");
     if (!nn::checkpoint::exists(path))
         return g;
     JsonReader json = JsonReader::open(path);

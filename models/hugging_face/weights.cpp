@@ -45,7 +45,8 @@ WeightFiles read_index(const std::string& folder, const std::string& index) {
 }  // namespace
 
 WeightFiles weight_files(const std::string& folder) {
-    const std::string file = folder + "/model.safetensors", index = file + ".index.json";
+    const std::string file = nn::checkpoint::in_folder(folder, "model.safetensors"),
+                      index = file + ".index.json";
     if (exists(file))
         return {.paths = {file}};
     if (exists(index))

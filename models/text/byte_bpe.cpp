@@ -44,6 +44,7 @@ ByteBpe ByteBpe::from_merges(std::string_view merges, const std::string& where) 
 }
 
 void ByteBpe::save(const std::string& folder, int64_t max_length) const {
+    using nn::checkpoint::in_folder;
     using nn::checkpoint::quote;
     using nn::checkpoint::replace_file;
     std::string vocabulary;
@@ -52,9 +53,9 @@ void ByteBpe::save(const std::string& folder, int64_t max_length) const {
             id == 0 ? "{" : ", ",
             quote(id == end_of_text() ? "<|endoftext|>" : merges_.symbols.word(id + kFirstFreeId)), ": ", id);
     const std::string end = quote("<|endoftext|>");
-    replace_file(folder + "/vocab.json", {vocabulary, "}\n"});
-    replace_file(folder + "/merges.txt", {merges()});
-    replace_file(folder + "/tokenizer_config.json",
+    replace_file(in_folder(folder, "vocab.json"), {vocabulary, "}\n"});
+    replace_file(in_folder(folder, "merges.txt"), {merges()});
+    replace_file(in_folder(folder, "tokenizer_config.json"),
                  {autograd::join("{\n  \"tokenizer_class\": \"GPT2Tokenizer\",\n  \"bos_token\": ", end,
                                  ",\n  \"eos_token\": ", end, ",\n  \"unk_token\": ", end,
                                  ",\n  \"model_max_length\": ", max_length, "\n}\n")});

@@ -10,7 +10,7 @@ namespace plaingrad::models::text {
 using Ids = std::vector<int32_t>;
 
 PretrainedTokenizer PretrainedTokenizer::open(const std::string& folder) {
-    const std::string json = folder + "/tokenizer.json";
+    const std::string json = nn::checkpoint::in_folder(folder, "tokenizer.json");
     PretrainedTokenizer all;
     all.pipeline_ = std::make_shared<const pretrained::Pipeline>(
         nn::checkpoint::exists(json) ? pretrained::from_tokenizer_json(json)

@@ -67,6 +67,9 @@ plant 'which system it is' nn/a.cpp '#if defined(__linux__)'
 plant 'differ in the last bit' nn/a.h 'double y = std::cos(x);'
 plant 'differ in the last bit' models/a.cpp 'double y = std::pow(x, 2);'
 plant 'one for both' tests/a.cpp 'CHECK_THAT(a, Catch::Contains(b));'
+plant 'in_folder' models/a.cpp 'f(folder + "/config.json");'
+plant 'in_folder' models/a.cpp 'f(folder + "/" + name);'
+plant 'in_folder' apps/a.cpp 'if (std::filesystem::exists(path))'
 plant 'at most 110 columns' nn/a.cpp "// $(printf '%0108d' 0)"
 plant 'at most 110 columns' tests/a.cpp "int a;  // $(printf '%0102d' 0)"
 plant 'no tabs' nn/a.cpp 'int\ta;'

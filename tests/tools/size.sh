@@ -69,9 +69,10 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # Wrong calls that were silent are errors, counters that the next step would overflow are refused, and what a
         # killed run of many processes left lying about is removed.
         limit("models", 3455)
-        # What would be written but not read again, and what no float can hold, is refused by name.
-        limit("models/hugging_face", 1510)
-        limit("models/text", 4290)  # 2,100 without the tokenizers of others, of which there are four kinds
+        # What would be written but not read again, and what no float can hold, is refused by name. (2 more, and 2: files of
+        # a folder have one way to their names, which survives a slash too many.)
+        limit("models/hugging_face", 1512)
+        limit("models/text", 4292)  # 2,100 without the tokenizers of others, of which there are four kinds
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the
@@ -91,8 +92,9 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # Without memory a program still ends with one clear line, and no line passes a control character of a text on to
         # the terminal.
         # 14 more: programs say that memory is out even when standard error has no buffer yet. 4 more: each line there is
-        # made before it is printed, so that none ends in the middle of another. 2 more: why a text cannot be opened.
-        limit("programs and kit", 8125)
+        # made before it is printed, so that none ends in the middle of another. 2 more: why a text cannot be opened. 9 more: lines of a report
+        # are whole, too, and a missing folder of temporary files is told in our words.
+        limit("programs and kit", 8134)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)

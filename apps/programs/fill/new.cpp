@@ -109,9 +109,9 @@ static void save_tokenizer(const std::vector<std::string>& pieces, const kit::Ne
         special += autograd::join(",\n  ", nn::checkpoint::quote(name + "_token"), ": ",
                                   nn::checkpoint::quote(token));
     }
-    nn::checkpoint::replace_file(s.words[0] + "/vocab.txt", {lines});
+    nn::checkpoint::replace_file(nn::checkpoint::in_folder(s.words[0], "vocab.txt"), {lines});
     nn::checkpoint::replace_file(
-        s.words[0] + "/tokenizer_config.json",
+        nn::checkpoint::in_folder(s.words[0], "tokenizer_config.json"),
         {autograd::join("{\n  \"tokenizer_class\": \"BertTokenizer\",\n  \"do_lower_case\": true",
                         ",\n  \"model_max_length\": ", s.context, special, "\n}\n")});
 }

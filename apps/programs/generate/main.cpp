@@ -118,7 +118,8 @@ bool print_run(const std::string& path) {
     TrainSettings s;
     kit::Options train({"generate"});
     add_train_options(train, s);
-    return std::filesystem::exists(path + "/last.safetensors") && kit::print_run("generate", path, train);
+    return nn::checkpoint::exists(nn::checkpoint::in_folder(path, "last.safetensors")) &&
+           kit::print_run("generate", path, train);
 }
 
 void new_command(kit::Options& options) {
@@ -133,7 +134,7 @@ void info_command(kit::Options& options) {
     options.rest("MODEL", "a folder from Hugging Face, or what char_lm has saved", words, {1, 1});
     options.parse();
     // A run that has not ended has no model that others could open.
-    if (!std::filesystem::exists(words[0] + "/config.json") && print_run(words[0]))
+    if (!nn::checkpoint::exists(nn::checkpoint::in_folder(words[0], "config.json")) && print_run(words[0]))
         return;
     const Writer w = open_model(words[0]);
     const models::StackConfig& c = w.model.config;

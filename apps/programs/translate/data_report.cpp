@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <iomanip>
 #include <ostream>
+#include <sstream>
 
 #include "apps/kit/text.h"
 #include "autograd/base/check.h"
@@ -117,11 +118,13 @@ void draw_lengths(std::ostream& out, const std::vector<PairLength>& lengths) {
 }  // namespace
 
 void print_report(std::ostream& out, const models::text::DataCheck& check, bool in_short) {
-    describe(out, check.training, false, in_short);
+    std::ostringstream text;  // printed at once, so that its lines stay whole beside other processes'
+    describe(text, check.training, false, in_short);
     if (check.validation)
-        describe(out, *check.validation, true, in_short);
+        describe(text, *check.validation, true, in_short);
     if (!in_short)
-        draw_lengths(out, check.training.lengths);
+        draw_lengths(text, check.training.lengths);
+    out << text.str();
 }
 
 }  // namespace plaingrad::translate

@@ -206,7 +206,7 @@ void learn_bpe_command(kit::Options& options) {
         for (const std::string& line : models::text::read_lines_leniently(file, replaced))
             counts.add_line(line);
     if (replaced > 0)
-        std::cerr << kit::counted(replaced, "byte") << " that are not UTF-8, read as U+FFFD\n";
+        std::cerr << kit::counted(replaced, "byte") + " that are not UTF-8, read as U+FFFD\n";
     std::cout << models::text::Bpe::learn(counts, merges).codes();
 }
 

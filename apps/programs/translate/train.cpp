@@ -246,7 +246,7 @@ private:
         return all;
     }
     bool is_finished() const {
-        if (!std::filesystem::exists(folder.model()))
+        if (!nn::checkpoint::exists(folder.model()))
             return false;
         const nn::checkpoint::Metadata then = nn::checkpoint::read(folder.model()).metadata(), now = origin();
         return std::includes(then.begin(), then.end(), now.begin(), now.end());
@@ -290,7 +290,7 @@ private:
     std::string average_epochs() const {
         std::vector<std::string> epochs;
         for (int64_t number = epoch(); number > epoch() - s.average; --number)
-            if (std::filesystem::exists(epoch_file(number)))
+            if (nn::checkpoint::exists(epoch_file(number)))
                 epochs.push_back(epoch_file(number));
         if (epochs.empty())
             return "the weights of the last step";
@@ -304,7 +304,7 @@ private:
         const double best = run_.training.best_validation;
         const std::string of_step = join("step ", run_.training.best_step);
         nn::Team& team = folder.team();
-        if (!nn::any(team, team.leads() && loss >= best && std::filesystem::exists(folder.best()))) {
+        if (!nn::any(team, team.leads() && loss >= best && nn::checkpoint::exists(folder.best()))) {
             kept += join(": validation loss ", loss, "; the best epoch, at ", of_step, ", has ", best);
             return;
         }

@@ -17,8 +17,8 @@ static Part read(const std::string& path) {
 
 TokenizerConfig TokenizerConfig::open(const std::string& folder) {
     TokenizerConfig all;
-    all.config_ = read(folder + "/tokenizer_config.json");
-    all.map_ = read(folder + "/special_tokens_map.json");
+    all.config_ = read(nn::checkpoint::in_folder(folder, "tokenizer_config.json"));
+    all.map_ = read(nn::checkpoint::in_folder(folder, "special_tokens_map.json"));
     return all;
 }
 

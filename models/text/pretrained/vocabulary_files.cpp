@@ -10,6 +10,7 @@ namespace plaingrad::models::text::pretrained {
 namespace {
 
 using nn::checkpoint::check_file;
+using nn::checkpoint::in_folder;
 using nn::checkpoint::JsonReader;
 
 // The tokenizer_class in tokenizer_config.json without the "Fast" at its end; `otherwise` if there is none.
@@ -52,7 +53,7 @@ void add_tokens(Builder& builder, const TokenizerConfig& config,
 Pipeline from_merges(const std::string& folder, const TokenizerConfig& config) {
     const bool qwen =
         class_of(config, "GPT2Tokenizer", {"GPT2Tokenizer", "Qwen2Tokenizer"}) == "Qwen2Tokenizer";
-    const std::string path = folder + "/vocab.json", merges = folder + "/merges.txt";
+    const std::string path = in_folder(folder, "vocab.json"), merges = in_folder(folder, "merges.txt");
     Builder builder(path);
     JsonReader json = JsonReader::open(path);
     json.object([&](std::string_view piece) { builder.add_piece(piece, json.count()); });
@@ -78,7 +79,7 @@ Pipeline from_merges(const std::string& folder, const TokenizerConfig& config) {
 
 Pipeline from_vocab_txt(const std::string& folder, const TokenizerConfig& config) {
     class_of(config, "BertTokenizer", {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"});
-    const std::string path = folder + "/vocab.txt";
+    const std::string path = in_folder(folder, "vocab.txt");
     Builder builder(path);
     int64_t id = 0;
     for (const std::string& line : lines_of(nn::checkpoint::read_file(path), path))
@@ -103,7 +104,7 @@ Pipeline from_vocab_txt(const std::string& folder, const TokenizerConfig& config
 
 Pipeline from_vocabulary_files(const std::string& folder) {
     const TokenizerConfig config = TokenizerConfig::open(folder);
-    const auto has = [&](const char* name) { return nn::checkpoint::exists(folder + "/" + name); };
+    const auto has = [&](const char* name) { return nn::checkpoint::exists(in_folder(folder, name)); };
     if (has("vocab.json") && has("merges.txt"))
         return from_merges(folder, config);
     check_file(
