@@ -40,13 +40,14 @@ bool next_line(std::istream& in, std::string& line, const std::string& name, int
     line.clear();
     errno = 0;
     try {
-        int c = in.rdbuf()->sbumpc();
-        if (c == EOF && &in == &std::cin && std::ferror(stdin) != 0)
-            throw std::ios_base::failure("");  // as not every library's std::cin does
-        if (c == EOF)
-            return false;
-        for (; c != EOF && c != '\n' && line.size() <= kLongestLine; c = in.rdbuf()->sbumpc())
+        int c = 0;
+        while ((c = in.rdbuf()->sbumpc()) != EOF && c != '\n' && line.size() <= kLongestLine)
             line.push_back(static_cast<char>(c));
+        const bool failed = &in == &std::cin ? std::ferror(stdin) != 0 : errno != 0 && errno != EINTR;
+        if (c == EOF && failed)
+            throw std::ios_base::failure("");  // as not every library's streams do
+        if (c == EOF && line.empty())
+            return false;
     } catch (const std::ios_base::failure&) {  // the system's reason is in errno, if there is one
         const std::string reason = errno == 0 ? "" : join(": ", std::strerror(errno));
         throw autograd::Error(join(name, ": cannot be read", reason));

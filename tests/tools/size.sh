@@ -69,10 +69,10 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # Wrong calls that were silent are errors, counters that the next step would overflow are refused, and what a
         # killed run of many processes left lying about is removed.
         limit("models", 3455)
-        # What would be written but not read again, and what no float can hold, is refused by name. (2 more, and 2: files of
-        # a folder have one way to their names, which survives a slash too many.)
+        # What would be written but not read again, and what no float can hold, is refused by name. (2 more, and 3: files of
+        # a folder have one way to their names, and a text that cannot be read to its end is told by every standard library.)
         limit("models/hugging_face", 1512)
-        limit("models/text", 4292)  # 2,100 without the tokenizers of others, of which there are four kinds
+        limit("models/text", 4293)  # 2,100 without the tokenizers of others, of which there are four kinds
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the

@@ -275,20 +275,29 @@ TEST_CASE("a file that opens but cannot be read is an error", "[text]") {
 
 TEST_CASE("a stream that cannot be read is an error with the system's reason, if there is one", "[text]") {
     struct Broken : std::streambuf {
-        explicit Broken(int reason) : reason(reason) {}
+        Broken(std::string begin, int reason, bool throws) : begin(begin), reason(reason), throws(throws) {
+            setg(this->begin.data(), this->begin.data(), this->begin.data() + begin.size());
+        }
         int_type underflow() override {
             errno = reason;
-            throw std::ios_base::failure("broken");
+            return throws ? throw std::ios_base::failure("broken") : traits_type::eof();
         }
+        std::string begin;
         int reason;
+        bool throws;
     };
-    for (const auto& [reason, told] : {std::pair{EIO, ": Input/output error"}, std::pair{0, ""}}) {
-        Broken buffer(reason);
+    const auto read = [](Broken buffer) {
         std::istream in(&buffer);
         std::string line;
         errno = ENOENT;  // of something else, before
-        CHECK_THROWS_WITH(next_line(in, line, "words", 1), std::string("words: cannot be read") + told);
-    }
+        return next_line(in, line, "words", 1) ? line : "the end";
+    };
+    for (const std::string begin : {"", "half a li"})
+        for (const bool throws : {true, false})
+            CHECK_THROWS_WITH(read({begin, EIO, throws}), "words: cannot be read: Input/output error");
+    CHECK_THROWS_WITH(read({"", 0, true}), "words: cannot be read");
+    CHECK(read({"", 0, false}) == "the end");
+    CHECK(read({"the last", EINTR, false}) == "the last");  // a signal came, and it was read again
 }
 
 TEST_CASE("a line has text if it has more than white space", "[text]") {
