@@ -92,8 +92,8 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # Without memory a program still ends with one clear line, and no line passes a control character of a text on to
         # the terminal.
         # 14 more: programs say that memory is out even when standard error has no buffer yet. 4 more: each line there is
-        # made before it is printed, so that none ends in the middle of another. 2 more: why a text cannot be opened. 9 more: lines of a report
-        # are whole, too, and a missing folder of temporary files is told in our words.
+        # made before it is printed, so that none ends in the middle of another. 2 more: why a text cannot be opened. 9 more:
+        # lines of a report are whole, too, and a missing folder of temporary files is told in our words.
         limit("programs and kit", 8134)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
