@@ -274,17 +274,20 @@ TEST_CASE("a file that opens but cannot be read is an error", "[text]") {
 }
 
 TEST_CASE("a stream that cannot be read is an error with the system's reason, if there is one", "[text]") {
-    struct Broken : std::streambuf {
-        Broken(std::string begin, int reason, bool throws) : begin(begin), reason(reason), throws(throws) {
-            setg(this->begin.data(), this->begin.data(), this->begin.data() + begin.size());
+    class Broken : public std::streambuf {
+    public:
+        Broken(std::string begin, int reason, bool throws) : begin_(begin), reason_(reason), throws_(throws) {
+            setg(begin_.data(), begin_.data(), begin_.data() + begin_.size());
         }
+
+    private:
         int_type underflow() override {
-            errno = reason;
-            return throws ? throw std::ios_base::failure("broken") : traits_type::eof();
+            errno = reason_;
+            return throws_ ? throw std::ios_base::failure("broken") : traits_type::eof();
         }
-        std::string begin;
-        int reason;
-        bool throws;
+        std::string begin_;
+        int reason_;
+        bool throws_;
     };
     const auto read = [](Broken buffer) {
         std::istream in(&buffer);
