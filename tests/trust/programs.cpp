@@ -6,6 +6,8 @@
 //     no memory          is in use when a program has ended, also after calls that threw
 //
 // A program that fails is printed with its seed, cut to the fewest first nodes that still fail.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -27,7 +29,12 @@ class DoubleBuild {
 public:
     // arguments: those of programs/double.cpp
     DoubleBuild(const std::string& program, const std::string& arguments)
-        : pipe_(popen((program + ' ' + arguments).c_str(), "r")) {}
+        : pipe_(popen((program + ' ' + arguments).c_str(), "r")) {
+#ifdef F_SETPIPE_SZ  // room for the numbers of some more programs, so that it computes while we do
+        if (pipe_ != nullptr)
+            fcntl(fileno(pipe_), F_SETPIPE_SZ, 1 << 20);
+#endif
+    }
     ~DoubleBuild() {
         if (pipe_ != nullptr)
             pclose(pipe_);
