@@ -117,7 +117,8 @@ void save_hugging_face(const std::string& folder, const Model& model, const Conf
     std::error_code error;
     fs::create_directories(folder, error);
     check_file(!error, folder, ": the folder cannot be made: ", error.message());
-    nn::checkpoint::check_can_replace(in_folder(folder, "config.json"));  // not only the weights are replaced
+    // First, as new weights beside an old config.json would be another model.
+    nn::checkpoint::check_can_replace(in_folder(folder, "config.json"));
     save(in_folder(folder, "model.safetensors"), state, {{"format", "pt"}});
     write_config(in_folder(folder, "config.json"), c);
 }
