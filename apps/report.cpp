@@ -14,8 +14,7 @@ namespace {
 
 // "" for a file that is not there: a page shows what there is.
 std::string text_of(const std::string& file) {
-    std::error_code none;
-    return std::filesystem::exists(file, none) ? nn::checkpoint::read_file(file) : "";
+    return nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "";
 }
 
 kit::PageRun read(const std::string& folder) {

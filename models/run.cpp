@@ -70,7 +70,7 @@ void Run::resume() {
     load_training(folder.last(), training);
     read("validation", validation);
     read("loss", loss_);
-    if (std::error_code none; std::filesystem::exists(folder.log(), none))
+    if (nn::checkpoint::exists(folder.log()))
         log_ = nn::TrainingLog(nn::checkpoint::read_file(folder.log()), training.adam.steps());
 }
 
@@ -187,11 +187,10 @@ int64_t Run::finish() {
 
 // What process 0 does with the files.
 int64_t Run::finish_first() {
-    std::error_code none;
     const int64_t best = training.best_step, last = training.adam.steps();
-    if (best > 0 && !std::filesystem::exists(folder.best(), none)) {
+    if (best > 0 && !nn::checkpoint::exists(folder.best())) {
         // If the run had ended before this call, the model that it saved then has these weights.
-        autograd::check(losses.empty() && std::filesystem::exists(folder.model(), none), folder.best(),
+        autograd::check(losses.empty() && nn::checkpoint::exists(folder.model()), folder.best(),
                         ": the weights of the best validation, of step ", best, ", are missing; ",
                         folder.last(), " opens as a model with those of step ", last);
         model.load ? model.load(folder.model()) : load_weights(folder.model(), model.state);

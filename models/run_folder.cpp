@@ -84,7 +84,7 @@ void RunFolder::open_together() {
             nn::checkpoint::replace_file(sign, {});
     });
     std::error_code none;
-    const bool is_there = fs::exists(sign, none);
+    const bool is_there = nn::checkpoint::exists(sign);
     team().barrier();
     if (writes())
         fs::remove(sign, none);
@@ -99,7 +99,6 @@ RunFolder::~RunFolder() { leave(); }
 std::string RunFolder::file(const std::string& name) const { return nn::checkpoint::in_folder(path, name); }
 
 void RunFolder::lock() {
-    std::error_code none;
     do {
         leave();
         if (!resumes_)
@@ -108,7 +107,8 @@ void RunFolder::lock() {
         locked_ = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) == 0;
         const int why = locked_ ? 0 : errno;
         check(why != EWOULDBLOCK, path, ": another run is writing into this folder");
-        check(!resumes_ || fs::exists(last(), none), path, ": there is no run in this folder (", last(), ")");
+        check(!resumes_ || nn::checkpoint::exists(last()), path, ": there is no run in this folder (", last(),
+              ")");
         if (why == ENOLCK || why == EOPNOTSUPP)
             break;  // a file system without locks: runs unlocked
         check(locked_ || why == ENOENT, path,
@@ -124,17 +124,17 @@ void RunFolder::lock() {
 void RunFolder::claim(const std::string& name) const {
     if (!team().leads())
         return;
-    std::error_code none;
     nn::checkpoint::check_can_replace(file(name));  // which also removes what a killed run was writing
-    check(resumes_ || !fs::exists(file(name), none), file(name),
-          fs::exists(last(), none)
+    check(resumes_ || !nn::checkpoint::exists(file(name)), file(name),
+          nn::checkpoint::exists(last())
               ? ": there is a run in this folder already; continue it with --resume " + top
               : ": this belongs to a model, or to another run; give another folder");
 }
 
 void RunFolder::make() {
     std::error_code error;
-    for (fs::path folder = path; !folder.empty() && !fs::exists(folder, error); folder = folder.parent_path())
+    for (fs::path folder = path; !folder.empty() && !nn::checkpoint::exists(folder.string());
+         folder = folder.parent_path())
         made_.push_back(folder.string());
     fs::create_directories(path, error);
     check(!error && fs::is_directory(path), path,

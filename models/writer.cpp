@@ -10,8 +10,8 @@
 namespace plaingrad::models {
 
 using nn::checkpoint::check_file;
+using nn::checkpoint::exists;
 using nn::checkpoint::in_folder;
-using std::filesystem::exists;
 
 // In the metadata.
 static constexpr const char *kVocabulary = "char_lm.vocabulary", *kItems = "char_lm.items";
@@ -42,8 +42,7 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
 
 // With tokenizer.json but no config.json, the complaint is about config.json.
 Writer Writer::load(const std::string& path, const WriterLoad& options) {
-    if (std::error_code none;
-        exists(in_folder(path, "config.json"), none) || exists(in_folder(path, "tokenizer.json"), none))
+    if (exists(in_folder(path, "config.json")) || exists(in_folder(path, "tokenizer.json")))
         return load_folder(path, options);
     const std::string file = model_file(path);
     Metadata metadata;

@@ -2,6 +2,7 @@
 // equal losses has too few correct digits. --check of the training programs starts it.
 //
 // usage: check_gradients MODEL [--plain]     (a saved model, with one example in its metadata)
+// prints one line; exit status: 0 if they agree, 1 if a gradient is wrong, 2 if they cannot be compared
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -103,6 +104,6 @@ int main(int argc, char** argv) {
         return argc > 1 ? check_any(argv[1]) : 2;
     } catch (const std::exception& error) {
         std::cout << error.what() << '\n';
-        return 1;
+        return 2;
     }
 }

@@ -101,6 +101,18 @@ struct Answer {
     std::optional<bool> as_expected = {};
 };
 
+// A name in the folder of temporary files. The files that begin with it are gone with the object.
+struct Temporary {
+    const std::string name = temporary_file(), text = name + ".txt";
+    Temporary() = default;
+    Temporary(const Temporary&) = delete;
+    Temporary& operator=(const Temporary&) = delete;
+    ~Temporary() {
+        std::remove(name.c_str());
+        std::remove(text.c_str());
+    }
+};
+
 // The questions. Some of them change the weights.
 struct Check {
     Tensor logits(const std::vector<Tokens>& inputs) const {
@@ -188,35 +200,52 @@ struct Check {
 
     Answer saved() {
         const Tensor before = logits(few.inputs);
-        model.save(file, {}, nullptr);
+        const Temporary file;
+        model.save(file.name, {}, nullptr);
         for (const nn::NamedParameter& p : model.parameters)
             std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(NAN));
-        models::load_weights(file, model.state);
+        models::load_weights(file.name, model.state);
         const bool equal = same(before, logits(few.inputs), few.targets.length());
         return {equal ? "the same bits" : "other answers", equal};
     }
 
-    // A program of the double build computes them, for this model and the first example.
+    // The first example in which something is to be predicted: of a short text, no word may be hidden.
+    int64_t with_targets() const {
+        const Tokens& targets = few.targets;
+        for (int64_t b = 0; b < targets.batch(); ++b)
+            for (int64_t t = 0; t < targets.length(); ++t)
+                if (targets.at(b, t) != targets.pad())
+                    return b;
+        return 0;
+    }
+
+    // A program of the double build computes them, for this model and one example.
     Answer gradients() {
         std::vector<Tokens> tokens = few.inputs;
         tokens.push_back(few.targets);
         std::vector<int32_t> example;
         for (const Tokens& t : tokens) {
+            const auto row = t.ids().begin() + with_targets() * t.length();
             example.insert(example.end(), {static_cast<int32_t>(t.length()), t.pad() + 1});
-            example.insert(example.end(), t.ids().begin(), t.ids().begin() + t.length());
+            example.insert(example.end(), row, row + t.length());
         }
+        const Temporary file;
         nn::checkpoint::Metadata metadata;
         nn::checkpoint::FieldWriter{metadata}("example", example);
-        model.save(file, metadata, nullptr);
+        model.save(file.name, metadata, nullptr);
         const std::string here = called().substr(0, called().size() - name().size()),
                           prefix = name().starts_with("plaingrad-") ? "plaingrad-" : "";
         const int status =
-            std::system(join("'", here, prefix, "check_gradients' '", file,
-                             autograd::Plain::active() ? "' --plain" : "'", " >'", file, ".txt' 2>/dev/null")
+            std::system(join("'", here, prefix, "check_gradients' '", file.name,
+                             autograd::Plain::active() ? "' --plain" : "'", " >'", file.text, "' 2>/dev/null")
                             .c_str());
-        if (WEXITSTATUS(status) == 127)
+        const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (exit_status == 127)
             return {"not compared; run `make gradients` first"};
-        return {nn::checkpoint::read_file(file + ".txt"), status == 0};
+        const std::string came = nn::checkpoint::read_file(file.text);
+        if (exit_status != 0 && exit_status != 1)
+            return {"not compared: " + (came.empty() ? "the program that compares them was ended" : came)};
+        return {came, exit_status == 0};
     }
 
     // Smith 2017, "Cyclical Learning Rates for Training Neural Networks", §3.3: the rate grows from step to
@@ -254,7 +283,6 @@ struct Check {
     const models::RunModel& model;
     const Plan& plan;
     const Examples few = few_of(plan.trial.examples(0));
-    const std::string file = temporary_file();
     int64_t steps = 0;  // of the last training
 };
 
@@ -297,8 +325,6 @@ bool check(const models::RunModel& model, const Plan& plan) {
         nn::zero_grad(model.parameters);
         for (std::size_t i = 0; i < weights.size(); ++i)
             std::copy(weights[i].begin(), weights[i].end(), model.parameters[i].tensor.mutable_data());
-        for (const char* ending : {"", ".txt"})
-            std::remove((check.file + ending).c_str());
         say(join(!as_expected   ? "-    "
                  : *as_expected ? "ok   "
                                 : "ODD  ",

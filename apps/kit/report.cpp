@@ -36,9 +36,8 @@ std::string processor() {
 }
 
 std::string earlier_lines(const models::RunFolder& folder) {
-    std::error_code none;
     const std::string file = folder.exists() ? folder.file("report.jsonl") : "";
-    return folder.resumes() && std::filesystem::exists(file, none) ? nn::checkpoint::read_file(file) : "";
+    return folder.resumes() && nn::checkpoint::exists(file) ? nn::checkpoint::read_file(file) : "";
 }
 
 // Adds up the seconds that each layer takes, in forward and in backward. The first op only starts the clock.

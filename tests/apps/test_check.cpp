@@ -3,7 +3,10 @@
 #include "apps/kit/check.h"
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
+#include <memory>
 #include <sstream>
 
 #include "apps/kit/picture.h"
@@ -47,9 +50,12 @@ struct Subject {
     // The lines of the questions that were not answered as expected, without what they usually mean.
     std::string odd() const {
         std::ostringstream printed;
-        std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
-        well = kit::check(run_model, plan);
-        std::cout.rdbuf(before);
+        const auto back = [](std::streambuf* before) { std::cout.rdbuf(before); };
+        {
+            const std::unique_ptr<std::streambuf, decltype(back)> before(std::cout.rdbuf(printed.rdbuf()),
+                                                                         back);
+            well = kit::check(run_model, plan);
+        }
         std::istringstream lines(all = printed.str());
         std::string questions;
         for (std::string line; std::getline(lines, line);)
@@ -146,6 +152,76 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     INFO(s.all);
     CHECK(found == expected);
     CHECK_FALSE(s.well);
+}
+
+namespace {
+
+// A script in place of the program of the double build, which is found as the programs of a search path are.
+struct Script {
+    explicit Script(const std::string& lines) {
+        const std::string file = folder.write("check_gradients", "#!/bin/sh\n" + lines + "\n");
+        std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+        setenv("PATH", (folder.path + ":" + before).c_str(), 1);
+    }
+    Script(const Script&) = delete;
+    Script& operator=(const Script&) = delete;
+    ~Script() { setenv("PATH", before.c_str(), 1); }
+    const std::string before = environment("PATH", "");
+    const Folder folder;
+};
+
+}  // namespace
+
+TEST_CASE("check: a comparison of gradients that fails says why, and is no wrong gradient", "[apps][check]") {
+    const Subject s;
+    const auto answer = [&](const std::string& lines) {
+        const Script script(lines);
+        const std::string odd = s.odd(), question = "gradients in double: ";
+        const std::size_t at = s.all.find(question) + question.size();
+        return odd + s.all.substr(at, s.all.find('\n', at) - at);
+    };
+    CHECK(answer("echo all of them") == "all of them");
+    CHECK(answer("echo w is wrong; exit 1") == "gradients in double;w is wrong");
+    CHECK(answer("echo out of memory; exit 2") == "not compared: out of memory");
+    CHECK(answer("kill -9 $$") == "not compared: the program that compares them was ended");
+}
+
+TEST_CASE("check: gradients are compared for an example in which something is to be predicted",
+          "[apps][check]") {
+    Subject s;
+    s.plan.trial.examples = [](int64_t i) {
+        kit::Examples all = kit::examples_of(Subject::batch(i));
+        std::vector<int32_t> ids = all.targets.ids();
+        std::fill_n(ids.begin(), 2 * all.targets.length(), models::kPad);  // of the first two
+        all.targets = Tokens(all.targets.batch(), all.targets.length(), ids, models::kPad);
+        return all;
+    };
+    const Folder folder;
+    const std::string kept = folder / "kept";
+    const Script script("cp \"$1\" " + kept);
+    s.odd();
+    nn::checkpoint::Metadata metadata;
+    models::load_model<models::Transformer>(kept, &metadata);
+    std::vector<int32_t> example;
+    nn::checkpoint::FieldReader{metadata, "", kept}("example", example);
+    const Tokens all = s.plan.trial.examples(0).targets;
+    const auto row = all.ids().begin() + 2 * all.length();
+    const auto T = std::min<int64_t>(all.length() - 2, 32);  // two positions shorter
+    CHECK(std::vector<int32_t>(example.end() - T, example.end()) == std::vector<int32_t>(row, row + T));
+}
+
+TEST_CASE("check: an error leaves no file behind", "[apps][check]") {
+    Subject s;
+    const auto save = s.run_model.save;
+    std::string file;
+    s.run_model.save = [&](const std::string& path, const auto&... more) {
+        file = path;
+        save(path, more...);
+        throw autograd::Error("as if memory were out");
+    };
+    CHECK_THROWS_WITH(s.odd(), "as if memory were out");
+    CHECK_FALSE(file.empty());
+    CHECK_FALSE(std::filesystem::exists(file));
 }
 
 TEST_CASE("check: the programs ask, end with the answer, and leave nothing behind", "[apps][check]") {

@@ -283,10 +283,11 @@ TEST_CASE("every program that trains: SIGTERM saves, and the run goes on from th
         const Result stopped = now.wait();
         INFO(stopped.err);
         CHECK(stopped.status == 128 + SIGTERM);
-        CHECK(contains(stopped.err, "saved; continue with --resume "));
         CHECK(stopped.err.ends_with(p.name + ": terminated\n"));
         const int64_t done = logged_steps(p, run);
         CHECK(done > 0);
+        CHECK(
+            contains(stopped.err, "saved after step " + std::to_string(done) + "; continue with --resume "));
         const Result on = tests::run(p.name, joined(p.begin, {"--resume", run, "--stop-after", "1"}));
         INFO(on.err);
         CHECK(on.status == 0);

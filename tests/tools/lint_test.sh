@@ -70,6 +70,7 @@ plant 'one for both' tests/a.cpp 'CHECK_THAT(a, Catch::Contains(b));'
 plant 'in_folder' models/a.cpp 'f(folder + "/config.json");'
 plant 'in_folder' models/a.cpp 'f(folder + "/" + name);'
 plant 'in_folder' apps/a.cpp 'if (std::filesystem::exists(path))'
+plant 'in_folder' apps/a.cpp 'if (fs::exists(path, none))'
 plant 'at most 110 columns' nn/a.cpp "// $(printf '%0108d' 0)"
 plant 'at most 110 columns' tests/a.cpp "int a;  // $(printf '%0102d' 0)"
 plant 'no tabs' nn/a.cpp 'int\ta;'

@@ -80,14 +80,16 @@ void add_learning_options(kit::Options& options, Settings& s) {
 
 // SOURCE,TARGET or TSV. Names may contain commas if such files exist.
 std::vector<std::string> two_files(const std::string& text) {
-    std::error_code none;
+    const auto is_file = [](const std::string& name) {
+        std::error_code none;
+        return std::filesystem::is_regular_file(name, none);
+    };
     std::vector<std::string> files = {text};
-    if (std::filesystem::exists(text, none))
+    if (is_file(text))
         return files;
     for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',', comma + 1)) {
         const std::vector<std::string> two = {text.substr(0, comma), text.substr(comma + 1)};
-        if (files.size() == 1 ||
-            (std::filesystem::exists(two[0], none) && std::filesystem::exists(two[1], none)))
+        if (files.size() == 1 || (is_file(two[0]) && is_file(two[1])))
             files = two;
     }
     kit::check_usage(!files.front().empty() && !files.back().empty(),

@@ -15,10 +15,16 @@ struct Kind {
     std::string name;
 };
 
-bool says_saved(const Result& r) { return r.err.find("saved; continue with --resume") != r.err.npos; }
+// The step of "saved after step N; continue with ...", or -1 if it does not say that.
+int64_t saved_after(const Result& r) {
+    const std::string words = "saved after step ";
+    const std::size_t at = r.err.find(words);
+    return at == r.err.npos ? -1 : std::stoll(r.err.substr(at + words.size()));
+}
+bool says_saved(const Result& r) { return saved_after(r) >= 0; }
 
-// A run that was between its first and its last step has said that it saved, and has; and it ends as one that
-// a signal has stopped. (These runs save before their first step, and then nothing by themselves before they
+// A run that was between its first and its last step has said after which step it saved, and it has; it ends
+// as one that a signal has stopped. (These runs save before their first step, and by themselves only if they
 // validate.)
 void check_saved(const Runs& runs, const Run& run, const Kind& kind, const std::string& folder,
                  const Result& r, const std::string& which) {
@@ -29,8 +35,10 @@ void check_saved(const Runs& runs, const Run& run, const Kind& kind, const std::
                               : std::stoll(nn::checkpoint::read(last).metadata().at("training.steps"));
     if (steps >= 0 && steps < run.program.steps && !says_saved(r))
         runs.damage.note(Wrong::died, which, "it has not saved: " + r.err);
-    if (says_saved(r) && steps < 1)
-        runs.damage.note(Wrong::died, which, "it says that it has saved, and has not: " + r.err);
+    if (says_saved(r) && saved_after(r) != steps)
+        runs.damage.note(
+            Wrong::died, which,
+            autograd::join("it says that it has saved, but the file is of step ", steps, ": ", r.err));
     if (says_saved(r) && r.status != 128 + kind.signal)
         runs.damage.note(Wrong::died, which, "stopped, with status " + std::to_string(r.status));
 }

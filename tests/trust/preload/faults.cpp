@@ -45,6 +45,7 @@ FaultCounts unseen, *counts = &unseen;
 void read_environment() {
     if (const char* const words = std::getenv(plaingrad::trust::kFault))
         std::sscanf(words, "%7s %ld %7s %7s", asked.what, &asked.n, asked.how, asked.last);
+    unsetenv("LD_PRELOAD");  // programs that this one starts are neither disturbed nor counted
     const char* const path = std::getenv(plaingrad::trust::kFaultCounts);
     const int file = path == nullptr ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0)

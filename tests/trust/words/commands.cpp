@@ -16,7 +16,7 @@ const std::string kTiny = " --layers 1 --heads 1 --d-model 8";
 const std::vector<std::string>& reading_commands() {
     static const std::vector<std::string> all = {
         "report FILE",
-        "report $lm FILE",
+        "report $lm FILE --out $new",
         "report $lm/FILE=log.csv",
         "report $lm/FILE=report.jsonl",
         "report $lm/FILE=last.safetensors",

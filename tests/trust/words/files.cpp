@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <regex>
 
@@ -24,7 +25,7 @@ struct Job {
 
     // The command without the options that only make it fast.
     std::string place() const {
-        static const std::regex option(" --([a-z-]+ [0-9]+|prompt a|save \\$new)");
+        static const std::regex option(" --([a-z-]+ [0-9]+|prompt a|(save|out) \\$new)");
         return std::regex_replace(command, option, "");
     }
     // "/bert/config.json" of $bert/FILE=config.json: the member of a folder that is the file; else "".
@@ -71,16 +72,27 @@ public:
     }
 
     Said run() {
+        const auto before = fixtures();
         two_at_a_time(std::ssize(jobs_), [&](int64_t i, int worker) {
             try_one(jobs_[static_cast<std::size_t>(i)], folder_ / autograd::join("worker", worker));
             if ((i + 1) % 1000 == 0)
                 std::printf("%lld of %zu\n", static_cast<long long>(i + 1), jobs_.size()),
                     std::fflush(stdout);
         });
+        // They are read by many at once: what a command writes, it must be told to write elsewhere.
+        autograd::check(fixtures() == before, "a command has written into a folder of the fixtures");
         return said_;
     }
 
 private:
+    // The files of the fixtures, and when each was written.
+    std::map<std::string, fs::file_time_type> fixtures() const {
+        std::map<std::string, fs::file_time_type> files;
+        for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_ / "fixtures"))
+            files[entry.path()] = entry.last_write_time();
+        return files;
+    }
+
     void add(const Torture& file) {
         static int number = 0;
         const std::string own = folder_ / autograd::join("files/", ++number);
