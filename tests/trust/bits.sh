@@ -81,9 +81,12 @@ callers() {
 }
 callers '' "$weights"
 
-if has taskset; then
-    compare "on one processor" taskset -c 0 "$weights"
-    compare "on one processor, 8 threads" env PLAINGRAD_THREADS=8 taskset -c 0 "$weights" wide
+# Two of the processors that this shell may use, as `1,4`; one, if it has no more.
+two=$(has taskset && taskset -cp $$ | sed 's/.*: //' | tr , '\n' |
+    awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); ++i) print i }' | head -n 2 | paste -s -d , -)
+if [ -n "$two" ]; then
+    compare "on one processor" taskset -c "${two%,*}" "$weights"
+    compare "on one processor, 8 threads" env PLAINGRAD_THREADS=8 taskset -c "${two%,*}" "$weights" wide
 else
     skip "on one processor" "there is no taskset"
 fi
@@ -165,9 +168,8 @@ case $scale in quick) batches=1000 ;; sample) batches=20000 ;; *) batches=200000
 "$weights" batches "$batches" "$seed" | tee "$work/batches"
 awk '$1 == "batches" { print "figure bits.batches " $2; print "figure bits.batches_different " $4 }' "$work/batches"
 # On two processors, however many there are: the program keeps them busy itself.
-if has taskset; then
-    taskset -c 0,1 "$weights" busy | tee "$work/busy"
-else
-    echo "skipped bits.busy there is no taskset"
-fi
+case $two in
+*,*) taskset -c "$two" "$weights" busy | tee "$work/busy" ;;
+*) : >"$work/busy" && echo "skipped bits.busy there is no taskset here, or one processor" ;;
+esac
 awk '$1 == "busy" { sub(":", "", $2); print "figure bits.busy " $2 }' "$work/busy"
