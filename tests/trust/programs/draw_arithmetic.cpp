@@ -15,13 +15,19 @@ void draw_smooth(Draw& d) {
     struct Function {
         const char* name;
         Tensor (*call)(const Tensor&);
+        bool of_its_result;  // its derivative: (1 - y)(1 + y), y (1 - y)
     };
     static constexpr Function kFunctions[] = {
-        {"tanh", autograd::tanh}, {"sigmoid", autograd::sigmoid},     {"silu", autograd::silu},
-        {"gelu", autograd::gelu}, {"gelu_tanh", autograd::gelu_tanh},
+        {"tanh", autograd::tanh, true},
+        {"sigmoid", autograd::sigmoid, true},
+        {"silu", autograd::silu, false},
+        {"gelu", autograd::gelu, false},
+        {"gelu_tanh", autograd::gelu_tanh, false},
     };
     const Function f = kFunctions[d.below(std::size(kFunctions))];
-    d.op(f.name, {d.any()}, [f](const Inputs& x, Branches&) { return f.call(x[0]); });
+    // Where y, which is rounded, is near 1, 1 - y has an error of y's size.
+    const Terms terms = f.of_its_result ? Terms([](const Inputs&) { return 1.0; }) : Terms();
+    d.op(f.name, {d.any()}, [f](const Inputs& x, Branches&) { return f.call(x[0]); }, {.terms = terms});
 }
 
 // Within their domains: of what is squared, or between -1 and 1.
@@ -31,7 +37,7 @@ void draw_restricted(Draw& d) {
     switch (d.below(4)) {
         case 0:
             d.op("exp", {x}, [](const Inputs& in, Branches&) { return exp(tanh(in[0])); },
-                 {.arguments = "of its tanh", .size = 3});
+                 {.arguments = "of its tanh", .size = 3, .terms = [](const Inputs&) { return 3.0; }});
             break;
         case 1:
             d.op("log", {x}, [](const Inputs& in, Branches&) { return log(in[0] * in[0] + Real(0.5)); },

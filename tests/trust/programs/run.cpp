@@ -50,6 +50,16 @@ Tensor gradient_moved(const Tensor& x, const std::shared_ptr<double>& most, doub
     });
 }
 
+// x. Backward multiplies each element of its gradient by 1 + e, as rounding a sum of gradients does.
+Tensor gradient_rounded(const Tensor& x, double noise, const Rng& rng) {
+    return with_backward("gradient_rounded", x.detach(), {&x}, [=, dx = x.sink()](const Tensor& dout) {
+        for (int64_t i = 0; i < dout.numel(); ++i)
+            dout.mutable_data()[i] *=
+                static_cast<Real>(1 + noise * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
+        dx.pass(dout);
+    });
+}
+
 class Runner {
 public:
     Runner(const Program& program, const How& how) : program_(program), how_(how) {
@@ -128,7 +138,9 @@ private:
         const auto upstream = std::make_shared<double>(0);
         Inputs x;
         for (std::size_t n = 0; n < node.inputs.size(); ++n)
-            x.push_back(disturbed(at(node.inputs[n]), noise, i, n));
+            x.push_back(node.exact && how_.noise > 0
+                            ? gradient_rounded(at(node.inputs[n]), how_.noise, rng_of_noise(i, n))
+                            : disturbed(at(node.inputs[n]), noise, i, n));
         if (noise > 0 && node.terms) {
             const double terms = without_graph([&] { return node.terms(x); });
             for (std::size_t n = 0; n < x.size(); ++n)
