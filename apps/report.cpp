@@ -1,6 +1,5 @@
 // Makes the page of a training run that was saved, or of several runs to compare them. While a model trains,
 // --report does the same.
-#include <filesystem>
 
 #include "apps/kit/options.h"
 #include "apps/kit/page.h"

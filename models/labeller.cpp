@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "autograd/base/mapped.h"
 #include "autograd/base/text_stream.h"
@@ -77,7 +76,7 @@ Labeller Labeller::based_on(const std::string& path, const std::vector<std::stri
 }
 
 Labeller Labeller::load(const std::string& path, const OnProgress& on_progress) {
-    if (nn::checkpoint::exists(nn::checkpoint::in_folder(path, "config.json")))
+    if (nn::checkpoint::certainly_exists(nn::checkpoint::in_folder(path, "config.json")))
         return labeller_of_folder(path, on_progress);
     const std::string file = model_file(path);
     Metadata metadata;

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 
 #include "autograd/base/hash.h"
 #include "nn/checkpoint/metadata.h"

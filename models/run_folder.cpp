@@ -84,7 +84,7 @@ void RunFolder::open_together() {
             nn::checkpoint::replace_file(sign, {});
     });
     std::error_code none;
-    const bool is_there = nn::checkpoint::exists(sign);
+    const bool is_there = nn::checkpoint::certainly_exists(sign);
     team().barrier();
     if (writes())
         fs::remove(sign, none);
@@ -107,8 +107,8 @@ void RunFolder::lock() {
         locked_ = opened_ >= 0 && flock(opened_, LOCK_EX | LOCK_NB) == 0;
         const int why = locked_ ? 0 : errno;
         check(why != EWOULDBLOCK, path, ": another run is writing into this folder");
-        check(!resumes_ || nn::checkpoint::exists(last()), path, ": there is no run in this folder (", last(),
-              ")");
+        check(!resumes_ || nn::checkpoint::certainly_exists(last()), path,
+              ": there is no run in this folder (", last(), ")");
         if (why == ENOLCK || why == EOPNOTSUPP)
             break;  // a file system without locks: runs unlocked
         check(locked_ || why == ENOENT, path,

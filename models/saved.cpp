@@ -196,7 +196,8 @@ std::string model_file(const std::string& path) {
     if (!fs::is_directory(path, none))
         return path;
     for (const char* const name : {"model.safetensors", "best.safetensors", "last.safetensors"})
-        if (const std::string file = nn::checkpoint::in_folder(path, name); nn::checkpoint::exists(file))
+        if (const std::string file = nn::checkpoint::in_folder(path, name);
+            nn::checkpoint::certainly_exists(file))
             return file;
     nn::checkpoint::names_in(path, none);
     throw FileError(autograd::join(

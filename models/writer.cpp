@@ -1,7 +1,5 @@
 #include "models/writer.h"
 
-#include <filesystem>
-
 #include "models/hugging_face/generation.h"
 #include "models/saved.h"
 #include "models/text/stops.h"
@@ -9,8 +7,8 @@
 
 namespace plaingrad::models {
 
+using nn::checkpoint::certainly_exists;
 using nn::checkpoint::check_file;
-using nn::checkpoint::exists;
 using nn::checkpoint::in_folder;
 
 // In the metadata.
@@ -42,7 +40,8 @@ static Writer load_folder(const std::string& path, const WriterLoad& options) {
 
 // With tokenizer.json but no config.json, the complaint is about config.json.
 Writer Writer::load(const std::string& path, const WriterLoad& options) {
-    if (exists(in_folder(path, "config.json")) || exists(in_folder(path, "tokenizer.json")))
+    if (certainly_exists(in_folder(path, "config.json")) ||
+        certainly_exists(in_folder(path, "tokenizer.json")))
         return load_folder(path, options);
     const std::string file = model_file(path);
     Metadata metadata;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -101,7 +102,7 @@ struct Answer {
     std::optional<bool> as_expected = {};
 };
 
-// A name in the folder of temporary files. The files that begin with it are gone with the object.
+// A name in the folder of temporary files. The file, and NAME.txt, are removed with the object.
 struct Temporary {
     const std::string name = temporary_file(), text = name + ".txt";
     Temporary() = default;
@@ -200,7 +201,6 @@ struct Check {
 
     Answer saved() {
         const Tensor before = logits(few.inputs);
-        const Temporary file;
         model.save(file.name, {}, nullptr);
         for (const nn::NamedParameter& p : model.parameters)
             std::fill_n(p.tensor.mutable_data(), p.tensor.numel(), Real(NAN));
@@ -209,8 +209,8 @@ struct Check {
         return {equal ? "the same bits" : "other answers", equal};
     }
 
-    // The first example in which something is to be predicted: of a short text, no word may be hidden.
-    int64_t with_targets() const {
+    // Of the first example in which something is to be predicted: in a short text, perhaps no word is hidden.
+    int64_t row_with_targets() const {
         const Tokens& targets = few.targets;
         for (int64_t b = 0; b < targets.batch(); ++b)
             for (int64_t t = 0; t < targets.length(); ++t)
@@ -225,11 +225,10 @@ struct Check {
         tokens.push_back(few.targets);
         std::vector<int32_t> example;
         for (const Tokens& t : tokens) {
-            const auto row = t.ids().begin() + with_targets() * t.length();
+            const auto row = t.ids().begin() + row_with_targets() * t.length();
             example.insert(example.end(), {static_cast<int32_t>(t.length()), t.pad() + 1});
             example.insert(example.end(), row, row + t.length());
         }
-        const Temporary file;
         nn::checkpoint::Metadata metadata;
         nn::checkpoint::FieldWriter{metadata}("example", example);
         model.save(file.name, metadata, nullptr);
@@ -239,13 +238,16 @@ struct Check {
             std::system(join("'", here, prefix, "check_gradients' '", file.name,
                              autograd::Plain::active() ? "' --plain" : "'", " >'", file.text, "' 2>/dev/null")
                             .c_str());
-        const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        if (exit_status == 127)
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+            throw Interrupted{SIGINT};  // which this process did not see while it waited
+        const int ended = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (ended == 127)
             return {"not compared; run `make gradients` first"};
-        const std::string came = nn::checkpoint::read_file(file.text);
-        if (exit_status != 0 && exit_status != 1)
-            return {"not compared: " + (came.empty() ? "the program that compares them was ended" : came)};
-        return {came, exit_status == 0};
+        const std::string came =
+            nn::checkpoint::certainly_exists(file.text) ? nn::checkpoint::read_file(file.text) : "";
+        if (came.empty() || (ended != 0 && ended != 1))
+            return {"not compared: " + (came.empty() ? "the program that compares them said nothing" : came)};
+        return {came, ended == 0};
     }
 
     // Smith 2017, "Cyclical Learning Rates for Training Neural Networks", §3.3: the rate grows from step to
@@ -283,6 +285,7 @@ struct Check {
     const models::RunModel& model;
     const Plan& plan;
     const Examples few = few_of(plan.trial.examples(0));
+    const Temporary file = {};
     int64_t steps = 0;  // of the last training
 };
 

@@ -20,7 +20,7 @@ namespace plaingrad::kit {
 
 namespace fs = std::filesystem;
 using autograd::join;
-using nn::checkpoint::exists;
+using nn::checkpoint::certainly_exists;
 using nn::checkpoint::in_folder;
 
 void add_report_options(Options& options, models::RunSettings& run) {
@@ -107,15 +107,15 @@ bool finish(models::Run& run, bool has_ended) {
     if (run.folder.run.plot)
         std::cout << loss_chart(run.log(), static_cast<std::size_t>(terminal_width(STDOUT_FILENO)),
                                 stdout_ink());
-    const std::string how = join(" after step ", run.training.adam.steps(), "; continue with --resume ",
-                                 as_line(run.folder.top), "\n");
+    const std::string after = join(" after step ", run.training.adam.steps(), "; continue with --resume ",
+                                   as_line(run.folder.top), "\n");
     if (const int signal = stop_listening_for_interrupt(run.folder.team())) {
-        std::cerr << (run.folder.exists() ? "saved" + how
+        std::cerr << (run.folder.exists() ? "saved" + after
                                           : "stopped; nothing was saved: there was no --save FOLDER\n");
         throw Interrupted{signal};
     }
     if (!has_ended)
-        std::cerr << "stopped" + how;
+        std::cerr << "stopped" + after;
     else if (const int64_t step = run.finish(); step > 0)
         std::cerr << join("saved ", as_line(run.folder.model()), ", with the weights of step ", step, "\n");
     return has_ended;
@@ -162,7 +162,7 @@ static std::string about_parts(int64_t parts) {
 
 bool print_run(const std::string& program, const std::string& path, Options& train) {
     const std::string last = in_folder(path, "last.safetensors");
-    const std::string file = exists(last) ? last : models::model_file(path);
+    const std::string file = certainly_exists(last) ? last : models::model_file(path);
     const nn::checkpoint::Metadata metadata = nn::checkpoint::read(file).metadata();
     const nn::checkpoint::FieldReader training{metadata, "training.", file},
         run{metadata, program + ".", file};
@@ -198,18 +198,18 @@ void info(const std::string& program, Options& options, Options& train, PrintFol
                                          : "the folder given to --save, or one from Hugging Face",
                  words, {1, 1});
     options.parse();
-    if (print_folder != nullptr && exists(in_folder(words[0], "config.json"))) {
+    if (print_folder != nullptr && certainly_exists(in_folder(words[0], "config.json"))) {
         print_folder(words[0]);
-        if (!exists(in_folder(words[0], "last.safetensors")))
+        if (!certainly_exists(in_folder(words[0], "last.safetensors")))
             return;
     }
     // A folder that is no run, but has some in it, as of tasks.
     std::set<std::string> runs;
     for (const std::string& name : nn::checkpoint::names_in(words[0], none))
         if (const std::string run = in_folder(words[0], name);
-            fs::is_directory(run, none) && exists(in_folder(run, "last.safetensors")))
+            certainly_exists(in_folder(run, "last.safetensors")))
             runs.insert(run);
-    if (runs.empty() || exists(in_folder(words[0], "last.safetensors")))
+    if (runs.empty() || certainly_exists(in_folder(words[0], "last.safetensors")))
         runs = {words[0]};
     for (const std::string& run : runs) {
         std::cout << (run == words[0] ? "" : as_line(run) + "\n");

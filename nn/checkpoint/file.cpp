@@ -113,6 +113,11 @@ bool exists(const std::string& path) {
     return std::filesystem::status(path, error).type() != std::filesystem::file_type::not_found;
 }
 
+bool certainly_exists(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::exists(path, error);
+}
+
 std::string in_folder(const std::string& folder, std::string_view name) {
     return join(folder, folder.empty() || folder.ends_with('/') ? "" : "/", name);
 }

@@ -28,6 +28,9 @@ void check_file(bool condition, const Parts&... parts) {
 // Whether there is something of this name. What cannot be looked at, such as a circle of links, counts as
 // being there: reading it gives the system's reason.
 bool exists(const std::string& path);
+// The same, but what cannot be looked at counts as missing: to choose between files, or when there is more to
+// say than the system's reason.
+bool certainly_exists(const std::string& path);
 
 // What is called `name` in a folder; "" is the working directory. (libstdc++'s path / name ends the program
 // if memory runs out in it and the folder's name ends with a slash.)

@@ -293,6 +293,7 @@ TEST_CASE("char_lm saves when it is interrupted", "[apps][char_lm]") {
     INFO(r.err);
     CHECK(r.status == 130);
     CHECK(r.out.empty());
+    CHECK(contains(r.err, "saved after step "));
     CHECK(contains(r.err, "; continue with --resume " + model + "\n"));
     CHECK(r.err.ends_with("char_lm: interrupted\n"));
     CHECK(char_lm({"sample", model, "--tokens", "5"}).status == 0);

@@ -183,7 +183,7 @@ TEST_CASE("check: a comparison of gradients that fails says why, and is no wrong
     CHECK(answer("echo all of them") == "all of them");
     CHECK(answer("echo w is wrong; exit 1") == "gradients in double;w is wrong");
     CHECK(answer("echo out of memory; exit 2") == "not compared: out of memory");
-    CHECK(answer("kill -9 $$") == "not compared: the program that compares them was ended");
+    CHECK(answer("kill -9 $$") == "not compared: the program that compares them said nothing");
 }
 
 TEST_CASE("check: gradients are compared for an example in which something is to be predicted",
@@ -204,24 +204,33 @@ TEST_CASE("check: gradients are compared for an example in which something is to
     models::load_model<models::Transformer>(kept, &metadata);
     std::vector<int32_t> example;
     nn::checkpoint::FieldReader{metadata, "", kept}("example", example);
-    const Tokens all = s.plan.trial.examples(0).targets;
-    const auto row = all.ids().begin() + 2 * all.length();
-    const auto T = std::min<int64_t>(all.length() - 2, 32);  // two positions shorter
-    CHECK(std::vector<int32_t>(example.end() - T, example.end()) == std::vector<int32_t>(row, row + T));
+    std::vector<int32_t> third;  // of each input and of the targets: length, padding + 1, ids
+    const kit::Examples all = s.plan.trial.examples(0);
+    for (const Tokens& tokens : {all.inputs[0], all.inputs[1], all.targets}) {
+        const int64_t T = tokens.length() - 2;  // two positions shorter
+        third.insert(third.end(), {static_cast<int32_t>(T), tokens.pad() + 1});
+        for (int64_t t = 0; t < T; ++t)
+            third.push_back(tokens.at(2, t));
+    }
+    CHECK(example == third);
 }
 
 TEST_CASE("check: an error leaves no file behind", "[apps][check]") {
     Subject s;
     const auto save = s.run_model.save;
     std::string file;
+    int saves = 0;
     s.run_model.save = [&](const std::string& path, const auto&... more) {
         file = path;
         save(path, more...);
-        throw autograd::Error("as if memory were out");
+        put(path + ".txt", "what the comparison of gradients says");
+        if (++saves == 2)
+            throw autograd::Error("as if memory were out");
     };
     CHECK_THROWS_WITH(s.odd(), "as if memory were out");
-    CHECK_FALSE(file.empty());
+    CHECK(saves == 2);
     CHECK_FALSE(std::filesystem::exists(file));
+    CHECK_FALSE(std::filesystem::exists(file + ".txt"));
 }
 
 TEST_CASE("check: the programs ask, end with the answer, and leave nothing behind", "[apps][check]") {

@@ -446,6 +446,7 @@ TEST_CASE("classify saves what it has when it is interrupted", "[apps][classify]
     INFO(r.err);
     CHECK(r.status == 130);
     CHECK(r.out.empty());
+    CHECK(contains(r.err, "saved after step "));
     CHECK(contains(r.err, "; continue with --resume " + model + "\n"));
     CHECK(classify({"predict", model, "a lovely day"}).status == 0);
 }

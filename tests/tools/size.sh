@@ -50,7 +50,8 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # An optimizer or a schedule that throws has not counted the step, wrong calls that were silent are errors, the
         # rounding mode of the caller changes no weight, and the files of a folder are listed without the exceptions
         # that libstdc++ cannot survive when no memory is left. 2 more: nor are names of files joined by it.
-        limit("nn", 2933)
+        # 5 more: what cannot be looked at may be missing, for a caller who has another file to look for.
+        limit("nn", 2938)
         # Training in many processes: the seam, MPI behind it, the tree of sums, the shares of the weights, and
         # what is sent when. Copies and waits are measured where they happen, and nobody leaves a step early.
         # Of settings that differ between processes, the first one is named. The sums of each bucket have memory of

@@ -88,7 +88,7 @@ if [ -n "$two" ]; then
     compare "on one processor" taskset -c "${two%,*}" "$weights"
     compare "on one processor, 8 threads" env PLAINGRAD_THREADS=8 taskset -c "${two%,*}" "$weights" wide
 else
-    skip "on one processor" "there is no taskset"
+    skip "on one processor" "taskset is missing"
 fi
 
 # A container's quota: a third of one processor.
@@ -169,7 +169,6 @@ case $scale in quick) batches=1000 ;; sample) batches=20000 ;; *) batches=200000
 awk '$1 == "batches" { print "figure bits.batches " $2; print "figure bits.batches_different " $4 }' "$work/batches"
 # On two processors, however many there are: the program keeps them busy itself.
 case $two in
-*,*) taskset -c "$two" "$weights" busy | tee "$work/busy" ;;
-*) : >"$work/busy" && echo "skipped bits.busy there is no taskset here, or one processor" ;;
+*,*) taskset -c "$two" "$weights" busy | awk '1; $1 == "busy" { sub(":", "", $2); print "figure bits.busy " $2 }' ;;
+*) echo "skipped bits.busy taskset is missing, or there is one processor" ;;
 esac
-awk '$1 == "busy" { sub(":", "", $2); print "figure bits.busy " $2 }' "$work/busy"

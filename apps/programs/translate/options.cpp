@@ -1,8 +1,7 @@
 #include "apps/programs/translate/options.h"
 
-#include <filesystem>
-
 #include "apps/kit/run.h"
+#include "nn/checkpoint/file.h"
 
 namespace plaingrad::translate {
 namespace {
@@ -80,16 +79,13 @@ void add_learning_options(kit::Options& options, Settings& s) {
 
 // SOURCE,TARGET or TSV. Names may contain commas if such files exist.
 std::vector<std::string> two_files(const std::string& text) {
-    const auto is_file = [](const std::string& name) {
-        std::error_code none;
-        return std::filesystem::is_regular_file(name, none);
-    };
     std::vector<std::string> files = {text};
-    if (is_file(text))
+    if (nn::checkpoint::certainly_exists(text))
         return files;
     for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',', comma + 1)) {
         const std::vector<std::string> two = {text.substr(0, comma), text.substr(comma + 1)};
-        if (files.size() == 1 || (is_file(two[0]) && is_file(two[1])))
+        if (files.size() == 1 ||
+            (nn::checkpoint::certainly_exists(two[0]) && nn::checkpoint::certainly_exists(two[1])))
             files = two;
     }
     kit::check_usage(!files.front().empty() && !files.back().empty(),

@@ -206,7 +206,14 @@ Result Runs::ran(const std::string& program, const Words& words, const With& wit
 Result Runs::ran(const std::string& program, const Words& words, const Fault& fault,
                  std::atomic<int64_t>& happened, FaultCounts* counts) const {
     const Folder here;
-    const Result r = ran(program, words, with(fault, here / "counts"));
+    const std::string temporary = here / "temporary";
+    fs::create_directory(temporary);
+    With faulty = with(fault, here / "counts");
+    faulty.env.push_back("TMPDIR=" + temporary);
+    const Result r = ran(program, words, faulty);
+    if (r.status != 128 + SIGKILL && !fs::is_empty(temporary))
+        damage.note(Wrong::left_over, line(program, words, fault),
+                    "in TMPDIR: " + listed(contents(temporary)));
     const FaultCounts found = counts_in(here / "counts");
     happened += found.faults > 0 ? 1 : 0;
     if (counts != nullptr)

@@ -15,7 +15,7 @@ void draw_smooth(Draw& d) {
     struct Function {
         const char* name;
         Tensor (*call)(const Tensor&);
-        bool of_its_result;  // its derivative: (1 - y)(1 + y), y (1 - y)
+        bool cancels;  // in its derivative: (1 - y)(1 + y), y (1 - y)
     };
     static constexpr Function kFunctions[] = {
         {"tanh", autograd::tanh, true},
@@ -25,8 +25,8 @@ void draw_smooth(Draw& d) {
         {"gelu_tanh", autograd::gelu_tanh, false},
     };
     const Function f = kFunctions[d.below(std::size(kFunctions))];
-    // Where y, which is rounded, is near 1, 1 - y has an error of y's size.
-    const Terms terms = f.of_its_result ? Terms([](const Inputs&) { return 1.0; }) : Terms();
+    // Where y is near 1, 1 - y keeps the whole rounding error of y, however small it is itself.
+    const Terms terms = f.cancels ? Terms([](const Inputs&) { return 1.0; }) : Terms();
     d.op(f.name, {d.any()}, [f](const Inputs& x, Branches&) { return f.call(x[0]); }, {.terms = terms});
 }
 
@@ -37,6 +37,7 @@ void draw_restricted(Draw& d) {
     switch (d.below(4)) {
         case 0:
             d.op("exp", {x}, [](const Inputs& in, Branches&) { return exp(tanh(in[0])); },
+                 // e is the largest derivative of exp here, and that of tanh cancels.
                  {.arguments = "of its tanh", .size = 3, .terms = [](const Inputs&) { return 3.0; }});
             break;
         case 1:

@@ -50,13 +50,19 @@ Tensor gradient_moved(const Tensor& x, const std::shared_ptr<double>& most, doub
     });
 }
 
+// 1 + e for each element, with a random e of up to `noise`.
+Tensor factors(const Shape& shape, double noise, const Rng& rng) {
+    Tensor all = Tensor::uninitialized(shape);
+    Real* const to = all.mutable_data();
+    for (int64_t i = 0; i < all.numel(); ++i)
+        to[i] = static_cast<Real>(1 + noise * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
+    return all;
+}
+
 // x. Backward multiplies each element of its gradient by 1 + e, as rounding a sum of gradients does.
 Tensor gradient_rounded(const Tensor& x, double noise, const Rng& rng) {
     return with_backward("gradient_rounded", x.detach(), {&x}, [=, dx = x.sink()](const Tensor& dout) {
-        for (int64_t i = 0; i < dout.numel(); ++i)
-            dout.mutable_data()[i] *=
-                static_cast<Real>(1 + noise * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
-        dx.pass(dout);
+        dx.pass(dout * factors(dout.shape(), noise, rng));
     });
 }
 
@@ -163,12 +169,7 @@ private:
     Tensor disturbed(const Tensor& x, double noise, int node, std::size_t place) const {
         if (noise == 0 || x.numel() == 0)
             return x;
-        const Rng rng = rng_of_noise(node, place);
-        Tensor factors = Tensor::uninitialized(x.shape());
-        for (int64_t i = 0; i < x.numel(); ++i)
-            factors.mutable_data()[i] =
-                static_cast<Real>(1 + noise * (2 * rng.uniform(static_cast<uint64_t>(i)) - 1));
-        return x * factors;
+        return x * factors(x.shape(), noise, rng_of_noise(node, place));
     }
 
     std::string error_of(const Node& node) {

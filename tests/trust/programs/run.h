@@ -31,7 +31,7 @@ struct How {
     bool plain = false;
     bool branches = false;  // find out on which side of each kink the numbers are
     // Every number that goes into or comes out of a node that rounds is multiplied by 1 + e, with a random e
-    // up to this, and so is every gradient, also of a node that does not round: what rounding does,
+    // up to this, and so is every gradient, including that of a node that does not round: what rounding does,
     // exaggerated. Where the terms of a gradient cancel (Node::terms), it is moved by e times such a term. 0:
     // nothing is disturbed.
     double noise = 0, bf16_noise = 0;
