@@ -49,7 +49,7 @@ measure_tsan() {
     passed=0 wrong=0
     for threads in 2 4 8 16; do
         export PLAINGRAD_THREADS=$threads
-        # (Those of matrix products start threads of any number themselves, and take half an hour.)
+        # (Those of matrix products set the number of threads themselves, and take most of the time.)
         gemm=
         [ $threads = 2 ] || gemm='~[gemm]'
         sanitized tsan "~[apps]~[bits]~[chapters]~[bench]$gemm" $logs/tsan$threads.log
