@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs test binaries side by side, and prints `N passed, N failed, N skipped`, the test cases summed over all of them. It
-# exists because a binary that crashes, is killed by a sanitizer, or exits early prints no count: here that is a
-# failure.
+# Runs test binaries side by side, and prints `failed: NAME` for each test case that failed, and at last
+# `N passed, N failed, N skipped`, the test cases summed over all of them. It exists because a binary that crashes, is
+# killed by a sanitizer, or exits early prints no count: here that is a failure.
 #
 # usage: run_tests.sh <binary> <Catch2 filter> [<binary> <filter> ...]
 # PLAINGRAD_RUN is put before each binary (an emulator, setarch).
@@ -56,5 +56,7 @@ for process in $started; do
 done
 
 [ $((passed + failed)) -gt 0 ] || echo "no test case ran"
+# Once more, together: what they say stands among the output of the others, which may be long.
+sed -n 's/^failed /failed: /p' "$folder"/counts*
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -43,6 +43,7 @@ run() {
 run '2 passed, 0 failed, 1 skipped' 0 good
 run '4 passed, 0 failed, 2 skipped' 0 good good
 run '3 passed, 1 failed, 1 skipped' 1 good bad
+expect 'failed: b' "$(grep '^failed' "$folder/output")" 'the names of those that failed'
 run '3 passed, 1 failed, 1 skipped' 1 crash good
 run '1 passed, 1 failed, 0 skipped' 1 early
 run '1 passed, 1 failed, 0 skipped' 1 liar
