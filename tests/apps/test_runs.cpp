@@ -159,6 +159,29 @@ TEST_CASE("every program that trains: --precision bf16 is the run's, also when i
     CHECK(text != sample({"--precision", "float32"}));
 }
 
+// The folder opens, but the names of its files are longer than the system's 4,095 bytes.
+TEST_CASE("every program that trains: --resume with a folder whose files cannot be named ends",
+          "[apps][runs]") {
+    const Programs programs;
+    std::string run = "run";
+    while (run.size() < 4080)
+        run = "./" + run;
+    std::filesystem::create_directory(programs.folder / "run");
+    for (const Program& p : programs.all) {
+        INFO(p.name);
+        Running now(p.name, joined(p.begin, {"--resume", run}), {.folder = programs.folder.path});
+        for (int tenths = 0; tenths < 600 && now.runs(); ++tenths)
+            usleep(100'000);
+        const bool ended = !now.runs();
+        now.interrupt(SIGKILL);
+        CHECK(ended);
+        const Result r = now.wait();
+        CHECK(r.status == 1);
+        CHECK(one_line(r.err, p.name + ": ./"));
+    }
+    CHECK(std::filesystem::is_empty(programs.folder / "run"));
+}
+
 TEST_CASE("a log of JSON grows with each step, and its format may change", "[apps][runs]") {
     const Folder folder;
     const std::string run = folder / "run", log = run + "/log.csv", json = run + "/log.jsonl";

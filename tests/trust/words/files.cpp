@@ -80,9 +80,12 @@ public:
                     std::fflush(stdout);
         });
         // They are read by many at once: what a command writes, it must be told to write elsewhere.
-        for (const auto& [file, written] : fixtures())
+        const auto after = fixtures();
+        for (const auto& [file, written] : after)
             autograd::check(before.contains(file) && before.at(file) == written, file,
                             ": a command has written this, of the fixtures");
+        for (const auto& [file, written] : before)
+            autograd::check(after.contains(file), file, ": a command has removed this, of the fixtures");
         return said_;
     }
 
