@@ -175,12 +175,14 @@ TEST_CASE("bench_profile: the share of a small step that is not arithmetic", "[b
     std::smatch whole;
     REQUIRE(std::regex_search(result.out, whole, std::regex(peak + " ([0-9]+) GFLOP/s")));
     CHECK(positive(whole[1]));
+    // The peak and the step are measured one after the other. What else runs may slow down either alone, so
+    // that the share comes out as less than 0, or is rounded to 100.
     for (const std::string name : {"reverse", "toy", "char_small"}) {
         std::smatch found;
-        REQUIRE(
-            std::regex_search(result.out, found, std::regex("\n  " + name + " +[0-9.]+ ms +([0-9.]+) %\n")));
+        REQUIRE(std::regex_search(result.out, found,
+                                  std::regex("\n  " + name + " +([0-9.]+) ms +(-?[0-9.]+) %\n")));
         CHECK(positive(found[1]));
-        CHECK(std::stod(found[1]) < 100);
+        CHECK(std::stod(found[2]) <= 100);
     }
 }
 
