@@ -249,6 +249,22 @@ TEST_CASE("storage: trim also gives back the kernels' working memory, of every t
     CHECK((kept && released));
 }
 
+TEST_CASE("storage: the kernels' working memory is allocated anew only if more is asked for", "[storage]") {
+    storage_trim();
+    constexpr int64_t kLine = 64 / kBytes;
+    const auto allocations = [](int64_t n) {
+        const int64_t before = tests::allocations_made();
+        kernels::scratch(kernels::Scratch::partial, n);
+        return tests::allocations_made() - before;
+    };
+    CHECK(allocations(kLine) == 1);
+    CHECK(allocations(kLine) == 0);
+    CHECK(allocations(1) == 0);
+    CHECK(allocations(kLine + 1) == 1);
+    CHECK(allocations(2 * kLine) == 0);  // a buffer ends with a cache line
+    storage_trim();
+}
+
 TEST_CASE("storage: the kernels' working memory of a thread ends with it", "[storage]") {
     const int64_t before = tests::allocations_live();
     int64_t inside = 0;
