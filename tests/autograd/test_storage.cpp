@@ -77,6 +77,9 @@ TEST_CASE("storage: aligned, big enough, at most an eighth too big", "[memory]")
             storage->data[i] = 1;  // the address sanitizer checks that it is ours
     }
     CHECK(wrong == 0);
+    constexpr int64_t kPage = int64_t(1) << 21;  // a large one, of two such pages or more, begins with one
+    const Ref<Storage> large = Storage::make(2 * kPage / kBytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(large->data) % kPage == 0);
     storage_trim();
 }
 

@@ -86,7 +86,7 @@ def choose(args, all_points):
     """In a random order; of a thousand or more, first every comparison in the kernels, where errors by one hide."""
     chosen = [p for p in points.order(all_points, args.seed) if not args.file or p.file.startswith(tuple(args.file))]
     if args.these:
-        wanted = keys_in(args.these)
+        wanted = points.keys_in(args.these)
         chosen = [p for p in chosen if p.key in wanted]
         for key in sorted(wanted - {p.key for p in chosen}):
             print(f"no longer there: {key}")
@@ -193,12 +193,6 @@ def try_mutants(args, mutants, cases, outcomes, known):
     runs.try_all(judge, slower, lambda n: parts[n][1], outcomes.add)
 
 
-def keys_in(path):
-    """Each on a line of its own, indented: in equivalent.txt below its reason, in a report below its place."""
-    with open(path, encoding="utf-8") as file:
-        return {line.strip() for line in file if line.startswith("    ")}
-
-
 def main():
     args = parse()
     found, units = sources()
@@ -211,22 +205,24 @@ def main():
         return
     print(f"{len(candidates)} places can be changed, and {len(constants)} constants; {len(all_points) - len(here)} more run "
           "with instructions that this processor lacks", flush=True)
-    known = keys_in(os.path.join(tree.HERE, "equivalent.txt"))
+    equivalent = os.path.join(tree.HERE, "equivalent.txt")
+    known = points.keys_in(equivalent)
     outcomes = Outcomes(args.folder, args.go_on, known)
     runs.limit_all()
     mutants = compile_mutants(args, found, candidates, outcomes)
     cases = runs.record(args.folder, len(mutants), args.go_on)
     try_mutants(args, mutants, cases, outcomes, known)
     try_constants(args, found, mutants, constants, cases, outcomes)
-    report(outcomes.of, known, {p.key for p in all_points})
+    report(outcomes.of, known, points.keys_in(equivalent, "Undefined:"), {p.key for p in all_points})
 
 
-def report(tried, known, possible):
-    """What is known to change nothing is no mutant that a test could kill. One that a test kills is known wrongly, and
-    of one that is not possible any more nothing has to be known. possible: the keys of all."""
+def report(tried, known, undefined, possible):
+    """What is known to change nothing is no mutant that a test could kill. One that a test kills is known wrongly, unless
+    it is undefined behaviour, of which the compiler makes now this, now that; and of one that is not possible any more
+    nothing has to be known. possible: the keys of all."""
     alive = [p for p, outcome in tried.items() if outcome not in runs.NOTICED]
     unanswered = [p for p in alive if p.key not in known]
-    wrong = [p for p, outcome in tried.items() if outcome in runs.NOTICED and p.key in known]
+    wrong = [p for p, outcome in tried.items() if outcome in runs.NOTICED and p.key in known - undefined]
     by_time = sum(outcome == "timed out" for outcome in tried.values())
     for p in unanswered:
         print(f"{tried[p]}: {p.file}:{p.line}\n    {p.key}")

@@ -316,3 +316,18 @@ def share_of(points, count, number, shares):
 def order(points, seed):
     """A random order that depends on each point alone: a change of one line does not choose other mutants elsewhere."""
     return sorted(points, key=lambda p: hashlib.sha256(f"{seed} {p.key}".encode()).digest())
+
+
+def keys_in(path, reason=""):
+    """Each on a line of its own, indented: in equivalent.txt below its reason, in a report below its place. reason: only
+    those whose reason begins like this."""
+    keys, begins, above = set(), "", ""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("    "):
+                if begins.startswith(reason):
+                    keys.add(line.strip())
+            elif not above.strip() or above.startswith("    "):
+                begins = line if line.strip() else begins
+            above = line
+    return keys

@@ -121,6 +121,16 @@ class FindsPlaces(unittest.TestCase):
                 chosen += mine[:most]
             self.assertEqual(sorted(chosen), list(range(count)))
 
+    def test_keys_below_their_reasons(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "keys.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("# Changes.\n\nUndefined: a reason\nin two lines.\n\n    a | b\n    c | d\n\nAnother one.\n\n    e | f\n"
+                           "survived: g.cpp:1\n    g | h\n")
+            self.assertEqual(points.keys_in(path), {"a | b", "c | d", "e | f", "g | h"})
+            self.assertEqual(points.keys_in(path, "Undefined:"), {"a | b", "c | d"})
+            self.assertEqual(points.keys_in(path, "survived"), {"g | h"})
+
     def test_the_order_depends_on_the_seed(self):
         found = Sources(PROGRAM).points
         self.assertEqual(points.order(found, 1), points.order(list(reversed(found)), 1))
