@@ -30,6 +30,7 @@ public:
         const std::string name = ptsname(master_);
         slave_ = open(name.c_str(), O_RDWR | O_NOCTTY);
         set_size(size);
+        usual_modes_ = modes();
         Words words = arguments, variables = env;
         words.insert(words.begin(), program.starts_with('/') ? program : apps() + "/" + program);
         variables.insert(variables.end(), {"TERM=xterm", "NO_COLOR=1"});
@@ -98,6 +99,7 @@ public:
         waitpid(std::exchange(pid_, -1), &status, 0);
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
+    tcflag_t usual_modes() const { return usual_modes_; }  // before the program began
     tcflag_t modes() const {
         termios now{};
         tcgetattr(slave_, &now);
@@ -118,7 +120,7 @@ private:
     // Reads what the program has written since; false after its end, or if nothing comes for a minute.
     bool more() {
         pollfd output = {master_, POLLIN, 0};
-        for (int i = 0; i < 200; ++i) {
+        for (int i = 0; i < 1200; ++i) {
             const bool over = ended();
             if (poll(&output, 1, over ? 0 : 50) == 1) {
                 char bytes[4096];
@@ -134,6 +136,7 @@ private:
 
     int master_ = -1, slave_ = -1;
     pid_t pid_ = -1;
+    tcflag_t usual_modes_ = 0;
     std::string output_, said_;
     std::size_t read_ = 0;
 };

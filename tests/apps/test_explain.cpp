@@ -175,7 +175,7 @@ TEST_CASE("the arrow keys turn explain's pages, and the terminal is left as it w
         SKIP("an emulator would have to be started in the terminal");
     const std::string last = std::to_string(names().size());
     Terminal t("explain", {"--interactive"});
-    const tcflag_t modes = t.modes();
+    const tcflag_t modes = t.usual_modes();
     REQUIRE(t.draws("1/" + last + "  "));
     CHECK(t.modes() != modes);
     t.type(kRight + kRight + kRight + kLeft);
@@ -212,7 +212,7 @@ TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew af
         page.pop_back();
     const std::string first = page.front(), bottom = page.back();
     Terminal t("explain", {"--interactive"}, {.rows = 7});
-    const tcflag_t modes = t.modes();
+    const tcflag_t modes = t.usual_modes();
     t.type(kRight);
     REQUIRE(t.draws(first));
     CHECK_FALSE(contains(t.screen(), bottom));
