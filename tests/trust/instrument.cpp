@@ -11,7 +11,7 @@
 namespace plaingrad::trust {
 
 void Instrument::figure(const std::string& name, double value, const std::string& detail) const {
-    std::printf("figure %s %.10g%s%s\n", name.c_str(), value, detail.empty() ? "" : " ", detail.c_str());
+    std::printf("figure %s %.15g%s%s\n", name.c_str(), value, detail.empty() ? "" : " ", detail.c_str());
     std::fflush(stdout);
 }
 

@@ -343,7 +343,7 @@ void print_markdown(std::ostream& out, const std::vector<Row>& rows, const std::
         instruments[circumstances(r)] +=
             join(instruments[circumstances(r)].empty() ? "" : ", ", r.instrument,
                  r.sources.empty() ? "" : join(" (", r.sources.substr(0, 7), ")"));
-    out << "\nMeasured, in parentheses of which commit:\n\n";
+    out << "\nWhen and with what each was measured; in parentheses the commit, where it was recorded:\n\n";
     for (const auto& [when, names] : instruments)
         out << "- " << when << ": " << names << '\n';
     std::string not_yet;
