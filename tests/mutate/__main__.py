@@ -35,7 +35,7 @@ def parse():
     parser.add_argument("--share", type=share, default=(1, 1), help="1of2 to 2of2: a half of them, which can be tried on another day")
     parser.add_argument("--folder", default="build/mutate", help="where the copy of the tree is built")
     parser.add_argument("--file", action="append", default=[], help="only changes in this file or folder")
-    parser.add_argument("--these", help="only changes whose lines, as printed, are in this file: survivors, once more")
+    parser.add_argument("--these", help="only, and all, changes whose lines, as printed, are in this file: survivors, once more")
     parser.add_argument("--make", default=os.environ.get("MAKE", "make"))
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--list", action="store_true", help="only lists the changes")
@@ -92,6 +92,8 @@ def choose(args, all_points):
             print(f"no longer there: {key}")
     constants = [p for p in chosen if p.is_constant]
     chosen = [p for p in chosen if not p.is_constant]
+    if args.these:
+        args.count, args.constants = len(chosen), len(constants)
     edges = [p for p in chosen if p.file.startswith("autograd/kernels/") and p.kind == "comparison"]
     if args.count >= 1000 and not args.file and not args.these:
         keys = {p.key for p in edges}
@@ -147,8 +149,8 @@ def compile_mutants(args, found, candidates, outcomes):
 
 
 class Outcomes:
-    """Of each mutant the last one, kept in the folder, so that a run can be taken up again (--go-on), as long as no source
-    and no test has changed. known: the keys of mutants that change nothing."""
+    """Of each mutant the last one, kept in the folder, so that a run can be taken up again (--go-on), as long as nothing
+    has changed that is built or that tests read. known: the keys of mutants that change nothing."""
 
     def __init__(self, folder, go_on, known):
         self.path, self.go_on, self.known, self.of = f"{folder}/outcomes.txt", go_on, known, {}
@@ -163,7 +165,7 @@ class Outcomes:
                 if file.readline().rstrip("\n") == digest:
                     lines = [line.rstrip("\n").split("\t", 1) for line in file]
                 else:
-                    print("a source or a test has changed: all mutants are tried anew", flush=True)
+                    print("a source, a test or what it reads has changed: all mutants are tried anew", flush=True)
         if not lines:
             with open(self.path, "w", encoding="utf-8") as file:
                 file.write(digest + "\n")
@@ -209,6 +211,7 @@ def main():
     known = points.keys_in(equivalent)
     outcomes = Outcomes(args.folder, args.go_on, known)
     runs.limit_all()
+    runs.end_all_at_signals()
     mutants = compile_mutants(args, found, candidates, outcomes)
     cases = runs.record(args.folder, len(mutants), args.go_on)
     try_mutants(args, mutants, cases, outcomes, known)

@@ -2,6 +2,7 @@
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 # Each test binary, with the tests of it that `make test` runs; those of programs are a suite of their own.
 SUITES = (("build/tests", "~[.]~[slow]~[gradcheck]~[apps]"), ("build/tests", "~[.]~[slow]~[gradcheck][apps]"),
           ("build/double/gradchecks", "~[.]~[slow][gradcheck]"))
-MEMORY = 8 << 30
+MEMORY, LEAST_MEMORY = 8 << 30, 3 << 30  # what a run may use; the compiler needs the smaller one
 NOTICED = ("killed", "timed out")
 NONE, ALL = -1, -2  # in place of a mutant's number: none is alive; the whole build has one, a constant
+running = set()  # the TMPDIR of each command that runs now
+ending = False   # no more may begin
 
 
 @dataclass
@@ -37,14 +40,17 @@ def environment(folder, **more):
 
 def limit_all():
     """For this process and all that it starts: a mutant may ask for memory without end."""
-    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    most = min(MEMORY, pages // (os.cpu_count() + 1))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    most = max(LEAST_MEMORY, min(MEMORY, memory // (os.cpu_count() + 1)))
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def run(folder, command, env, seconds, said=subprocess.DEVNULL):
     """"passed", if it ended with status 0; "failed", or "timed out". Whatever it has started ends with it."""
+    running.add(env["TMPDIR"])  # before there is a process, which a signal's handler would not find
+    if ending:
+        raise SystemExit
     process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=said,
                                stderr=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -58,6 +64,23 @@ def run(folder, command, env, seconds, said=subprocess.DEVNULL):
             pass
         process.wait()
         end_others(env["TMPDIR"])
+        running.discard(env["TMPDIR"])
+
+
+def end_all_at_signals():
+    """What runs is in sessions of its own: a mutant in an endless loop would stay when this process ends."""
+    def handle(number, _):
+        global ending
+        ending = True
+        for _ in range(2):  # again, as one may just have begun
+            for folder in list(running):
+                end_others(folder)
+                shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.1)
+        os._exit(128 + number)
+
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
 
 
 def end_others(mark):
@@ -179,17 +202,19 @@ class Judge:
         if try_lot(self.folder, number, lot, self.patience)[0] == "passed":
             print(f"fails and passes with mutant {number}: {ended[-1:]}", flush=True)
             return "survived"
-        if number != ALL and not self.is_sound(lot, ended):
+        if number != ALL and not self.is_sound(lot, None if outcome == "timed out" else ended):
             print(f"fails without a mutant, too, after others: {ended[-1:]}", flush=True)
             return "survived"
         return "killed" if outcome == "failed" else outcome
 
     def is_sound(self, lot, ended):
-        if not ended or ended[-1] not in self.sound:
-            same = [case for case in lot if case.name in ended] or lot
+        """ended: the names of the cases that were tried; None: all of them, as the one that did not end has no name."""
+        same = [case for case in lot if ended is None or case.name in ended] or lot
+        key = ended[-1] if ended else tuple(case.name for case in same)
+        if key not in self.sound:
             if try_lot(self.folder, NONE, same, self.patience)[0] != "passed":
                 return False
-            self.sound.update(ended[-1:])
+            self.sound.add(key)
         return True
 
 

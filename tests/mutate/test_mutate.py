@@ -3,6 +3,7 @@
     python3 tests/mutate/test_mutate.py
 """
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -201,6 +202,7 @@ class TriesCases(unittest.TestCase):
 
     def test_a_case_that_fails_without_the_mutant_notices_nothing(self):
         self.assertEqual(self.outcome("exit 1"), "survived")
+        self.assertEqual(self.outcome("sleep 100"), "survived")
         # Tried without it are those that have ended: b fails after a, and by itself it passes.
         both = "grep -q '\"a\"' $5 && grep -q '\"b\"' $5"
         ended = "echo '0.001 s: b'\n[ $PLAINGRAD_MUTANT = 1 ] && exit 1\n"
@@ -208,6 +210,25 @@ class TriesCases(unittest.TestCase):
         ended = "echo '0.001 s: a'\necho '0.002 s: b'\n"
         self.assertEqual(self.outcome(f"{ended}{both} && exit 1\nexit 0"), "survived")
         self.assertEqual(self.outcome("exit 1", number=runs.ALL), "killed")  # a constant: no build without it
+
+    def test_nothing_stays_after_a_signal(self):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            with tempfile.TemporaryDirectory() as folder:
+                os.mkdir(f"{folder}/tmp")
+                program = (f"import os, runs\nruns.end_all_at_signals()\nwith runs.own_folder({folder!r}) as own:\n"
+                           "    runs.run('.', ['sh', '-c', 'echo $$; exec sleep 100'], dict(os.environ, TMPDIR=own), 100, None)\n")
+                with subprocess.Popen([sys.executable, "-c", program], cwd=os.path.dirname(runs.__file__),
+                                      stdout=subprocess.PIPE, text=True) as process:
+                    sleeps = int(process.stdout.readline())
+                    process.send_signal(number)
+                    self.assertEqual(process.wait(20), 128 + number)
+                self.assertEqual(os.listdir(f"{folder}/tmp"), [])
+                for _ in range(100):
+                    if not os.path.exists(f"/proc/{sleeps}"):
+                        break
+                    time.sleep(0.02)
+                else:
+                    self.fail("it still runs")
 
     def test_what_a_case_leaves_behind_ends_and_is_deleted(self):
         with tempfile.TemporaryDirectory() as folder:
