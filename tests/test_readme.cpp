@@ -15,5 +15,8 @@ TEST_CASE("README: the library works from where make install puts it", "[apps][r
     const char* apps = std::getenv("PLAINGRAD_APPS");
     if (apps != nullptr && std::string(apps) != "apps")
         SKIP("only the plain build is installed");
-    REQUIRE(std::system("sh tests/tools/install_test.sh") == 0);
+    const int status = std::system("sh tests/tools/install_test.sh");
+    if (status == 77 << 8)
+        SKIP("there is no pkg-config, and no cmake");
+    REQUIRE(status == 0);
 }

@@ -46,28 +46,31 @@ void index(const std::string& bytes) {
     hugging_face::weight_files(folder.path);
 }
 
-// A folder of a small GPT-2.
-const Folder& gpt2_folder() {
-    static const Folder folder;
-    if (!std::filesystem::exists(folder / "config.json")) {
+// A folder of a small GPT-2, and the weights that it had at first.
+struct SmallGpt2 {
+    Folder folder;
+    std::string weights;
+    SmallGpt2() {
         const LanguageModel model(small_stack(gpt2()), Rng(1));
         save_hugging_face(folder.path, model,
                           hugging_face::config_of(model.config, hugging_face::Family::gpt2,
                                                   hugging_face::Head::language_model));
+        weights = content(folder / "model.safetensors");
     }
-    return folder;
+};
+const SmallGpt2& small_gpt2() {
+    static const SmallGpt2 it;
+    return it;
 }
 // Its weights are these bytes.
 void weights(const std::string& bytes) {
-    gpt2_folder().write("model.safetensors", bytes);
-    const auto model = load_hugging_face<LanguageModel>(hugging_face::Folder(gpt2_folder().path));
+    const Folder& folder = small_gpt2().folder;
+    folder.write("model.safetensors", bytes);
+    const auto model = load_hugging_face<LanguageModel>(hugging_face::Folder(folder.path));
     const autograd::NoGrad no_grad;
     model(Tokens(1, 2, {1, 2}), Mode::eval());
 }
-std::vector<std::string> weights_seeds() {
-    static const std::string seed = content(gpt2_folder() / "model.safetensors");
-    return {seed};
-}
+std::vector<std::string> weights_seeds() { return {small_gpt2().weights}; }
 
 // Stream and `decode` are not compared: they cut runs of bytes that are not UTF-8 in different places.
 void use(const text::PretrainedTokenizer& tokenizer) {

@@ -6,23 +6,28 @@ using namespace tests;
 
 namespace {
 
-// The files of the same run in one process.
-std::map<std::string, std::string> expected(const Programs& programs, const Program& p,
-                                            const std::string& parts) {
+struct Ended {
+    int status;
+    std::map<std::string, std::string> files;
+};
+
+// How the same run ends in one process.
+Ended expected(const Programs& programs, const Program& p, const std::string& parts) {
     const std::string run = programs.folder / (p.name + "-alone-" + parts);
     const Result r = alone(p.name, joined(p.train, {"--parts", parts, "--save", run}));
     INFO(r.err);
     REQUIRE(r.status <= 1);  // 1: after so few steps, the task is not solved
     REQUIRE(std::filesystem::exists(run + "/model.safetensors"));
-    return files_of(run);
+    return {r.status, files_of(run)};
 }
 
 void check_run(const Mpi& mpi, int ranks, const Program& p, const Words& more, const std::string& run,
-               const std::map<std::string, std::string>& wanted) {
+               const Ended& wanted) {
     INFO(p.name << ", " << ranks << " processes, " << mpi.name);
     const Result r = mpirun(mpi, ranks, p.name, joined(p.train, joined(more, {"--save", run})));
     INFO(r.err);
-    CHECK(files_of(run) == wanted);
+    CHECK(r.status == wanted.status);
+    CHECK(files_of(run) == wanted.files);
     std::filesystem::remove_all(run);
 }
 
@@ -45,8 +50,9 @@ TEST_CASE("as many parts as processes, unless told", "[mpi][bits]") {
     const std::string run = programs.folder / "run";
     const auto wanted = expected(programs, programs.characters, "3");
     for (const Mpi& mpi : mpis()) {
-        mpirun(mpi, 3, "char_lm", joined(programs.characters.train, {"--save", run}));
-        CHECK(files_of(run).at("model.safetensors") == wanted.at("model.safetensors"));
+        CHECK(mpirun(mpi, 3, "char_lm", joined(programs.characters.train, {"--save", run})).status ==
+              wanted.status);
+        CHECK(files_of(run).at("model.safetensors") == wanted.files.at("model.safetensors"));
         std::filesystem::remove_all(run);
     }
 }
@@ -63,7 +69,8 @@ TEST_CASE("one process with another instruction set has the same bits", "[mpi][b
         Job job(mpi, 3, unlike(other, joined({"env", "PLAINGRAD_ISA=baseline"}, usual), usual));
         const Result r = job.wait();
         INFO(r.err);
-        CHECK(files_of(run) == wanted);
+        CHECK(r.status == wanted.status);
+        CHECK(files_of(run) == wanted.files);
         CHECK(contains(r.err, "char_lm: baseline, ") == (other == 0));
         std::filesystem::remove_all(run);
         other = 0;
@@ -89,7 +96,7 @@ TEST_CASE("a run goes on with any number of processes", "[mpi][bits]") {
             REQUIRE(r.status <= 1);
             ++call;
         }
-        CHECK(files_of(run) == wanted);
+        CHECK(files_of(run) == wanted.files);
     }
 }
 

@@ -205,6 +205,7 @@ TEST_CASE("mpirun: processes that only PMIx has started", "[mpi]") {
             Job(mpi, 2, joined(unknown, command_of(mpi.apps, p.name, joined(p.train, {"--save", run}))))
                 .wait();
         INFO(r.err);
+        CHECK(r.status == 0);
         CHECK(files_of(run) == files_of(alone_in));
         Job without(mpi, 2,
                     joined(unknown, command_of(apps_alone(), p.name, joined(p.train, {"--save", run}))));

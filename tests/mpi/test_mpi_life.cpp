@@ -125,7 +125,9 @@ TEST_CASE("a signal to any process: all end, what was done is saved, and the run
                 const Endless endless(1'000'000);
                 Job job(mpi, 3, command_of(mpi.apps, "char_lm", endless.begin()));
                 REQUIRE(job.says("  loss "));
-                kill(job.process(to), signal);
+                const pid_t process = job.process(to);
+                REQUIRE(process > 0);
+                kill(process, signal);
                 const Result r = job.wait(10);
                 INFO(r.err);
                 CHECK(r.status == 128 + signal);
@@ -162,6 +164,7 @@ TEST_CASE("a full disk: one line, all end, and the checkpoint before is whole", 
             Job job(mpi, 3, command_of(mpi.apps, "char_lm", endless.begin()));
             REQUIRE(job.says("  loss "));
             const pid_t first = job.process(0);
+            REQUIRE(first > 0);  // 0 would be this process
             const rlimit small = {1000, 1000};
             REQUIRE(prlimit(first, RLIMIT_FSIZE, &small, nullptr) == 0);
             if (is_told_to_end)

@@ -204,7 +204,9 @@ class Judge:
             return "survived"
         if number != ALL and not self.is_sound(lot, None if outcome == "timed out" else ended):
             print(f"fails without a mutant, too, after others: {ended[-1:]}", flush=True)
-            return "survived"
+            # Alone each passes without one.
+            outcomes = (self.outcome(number, [case]) for case in lot if len(lot) > 1)
+            return next((found for found in outcomes if found != "survived"), "survived")
         return "killed" if outcome == "failed" else outcome
 
     def is_sound(self, lot, ended):

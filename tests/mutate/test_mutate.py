@@ -209,6 +209,9 @@ class TriesCases(unittest.TestCase):
         self.assertEqual(self.outcome(f"{ended}{both} && exit 1\nexit 0"), "killed")
         ended = "echo '0.001 s: a'\necho '0.002 s: b'\n"
         self.assertEqual(self.outcome(f"{ended}{both} && exit 1\nexit 0"), "survived")
+        # Each of them is tried alone, then.
+        alone = "[ $PLAINGRAD_MUTANT = 1 ] && grep -q '\"b\"' $5 && exit 1"
+        self.assertEqual(self.outcome(f"{ended}{both} && exit 1\n{alone}\nexit 0"), "killed")
         self.assertEqual(self.outcome("exit 1", number=runs.ALL), "killed")  # a constant: no build without it
 
     def test_nothing_stays_after_a_signal(self):

@@ -13,7 +13,7 @@ fuzzer=$1 corpus=$2 runs=$3 seconds=$4 seed=$5
 shift 5
 [ $# -gt 0 ] || set -- $("$fuzzer" --list)
 # Targets that read files write these first: into memory, if there is a folder for that.
-if [ -w /dev/shm ]; then TMPDIR=/dev/shm; export TMPDIR; fi
+if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ]; then TMPDIR=/dev/shm; export TMPDIR; fi
 # Leaks are looked for at the end. A third faster: a short trace of each allocation (what was found can be run again with
 # a long one; with less than two calls the sanitizer finds no leak at all), no filling of new memory (tests/trust/programs
 # does that), and freed memory stays out of use for one megabyte, which is more than most inputs take.
@@ -31,7 +31,8 @@ for target; do
         "$fuzzer" "$target" --seeds "$corpus/$target"
         "$fuzzer" "$target" -merge=1 -max_len=4096 -detect_leaks=0 "$corpus/$target.merged" "$corpus/$target" \
             >"$corpus/$target.log" 2>&1 || { failed=1 && echo "$target: not merged, see $corpus/$target.log" && continue; }
-        "$fuzzer" "$target" --keep "$corpus/$target.merged" >"tests/fuzz/corpus/$target.txt"
+        "$fuzzer" "$target" --keep "$corpus/$target.merged" >"$corpus/$target.kept" &&
+            mv "$corpus/$target.kept" "tests/fuzz/corpus/$target.txt" || failed=1
         continue
     fi
     mkdir -p "$corpus/$target"

@@ -39,6 +39,7 @@ fi
 to=$1
 notes=$(mktemp "${TMPDIR:-/tmp}/plaingrad_manifest.XXXXXX")
 trap 'rm -f "$notes"' EXIT
+trap 'exit 130' INT TERM HUP
 remove # an older version may have had other files
 if [ ! -d "$to" ]; then
     mkdir -p "$to" 2>/dev/null || { echo "install: $to: this folder cannot be made; give another PREFIX" >&2; exit 1; }

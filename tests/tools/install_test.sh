@@ -4,9 +4,11 @@
 # uninstalling leaves nothing of ours and touches nothing else.
 #
 # usage: sh tests/tools/install_test.sh        CXX may be set
+# exit status: 77 if nothing could be compiled, as there is neither pkg-config nor CMake
 set -eu
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
+trap 'exit 130' INT TERM HUP
 prefix=$home/to/prefix
 fail() { echo "install_test: $*" >&2; exit 1; }
 root=$(pwd)
@@ -111,7 +113,7 @@ if command -v pkg-config >/dev/null; then
         fail "the README's program for a classifier and a language model prints: $(cat others/printed)"
     echo "the README's programs open what the installed ones trained"
 else
-    echo "note: there is no pkg-config"
+    echo "left out: there is no pkg-config"
 fi
 if command -v cmake >/dev/null; then
     CXX=${CXX:-g++} cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix" >log 2>&1 &&
@@ -124,7 +126,7 @@ if command -v cmake >/dev/null; then
     translates ./cmake/example "the README's program, built with CMake,"
     echo "so does the README's program, built with CMake"
 else
-    echo "note: there is no cmake"
+    echo "left out: there is no cmake"
 fi
 
 echo theirs >"$prefix/share/plaingrad/theirs"
@@ -139,3 +141,4 @@ grep -q "^prefix=$prefix\$" "$home/stage$prefix/lib/pkgconfig/plaingrad.pc" || f
 make_quietly uninstall DESTDIR="$home/stage"
 [ ! -e "$home/stage$prefix" ] || fail "uninstalling left: $(find "$home/stage$prefix")"
 echo "uninstalling leaves nothing of ours and what was there before"
+command -v pkg-config >/dev/null || command -v cmake >/dev/null || exit 77  # nothing was compiled

@@ -6,6 +6,7 @@
 # exit status: 0 if nothing was found. tests/tools/lint_test.sh shows that every rule can fail.
 found=$(mktemp "${TMPDIR:-/tmp}/plaingrad_lint.XXXXXX") || exit 1
 trap 'rm -f "$found"' EXIT
+trap 'exit 130' INT TERM HUP
 folders=
 for folder in autograd nn models apps tests; do
     [ -d $folder ] && folders="$folders $folder"

@@ -132,12 +132,20 @@ echo "building the tree without a mistake, in $1/healthy"
 workers=$!
 wait $! || { tail -n 20 "$results/healthy.build" >&2; exit 1; }
 workers=
-[ "$TRAPS" != full ] || (cd "$healthy" && "$MAKE" -j"$jobs" UNITY=no CXX="$CXX" TESTS='~[traps]~[chapters]' test) >"$results/healthy.full" 2>&1
+if [ "$TRAPS" = full ]; then
+    (cd "$healthy" && "$MAKE" -j"$jobs" UNITY=no CXX="$CXX" TESTS='~[traps]~[chapters]' test) >"$results/healthy.full" 2>&1 &
+    workers=$!
+    wait $!
+    workers=
+fi
 
 for name in $names; do field Options "$name"; echo; done | sort -u >"$results/options"
 while read -r options; do
     name=$(reference "$options")
-    learn "$healthy" "$name" "$options" </dev/null
+    learn "$healthy" "$name" "$options" </dev/null &
+    workers=$!
+    wait $!
+    workers=
     printf '%-32s %s\n' "healthy${options:+ $options}" "$(score "$name")"
 done <"$results/options"
 

@@ -5,6 +5,7 @@
 # usage: run_test.sh     (in the repository's root)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_run_test.XXXXXX") || exit 1
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM HUP
 unset MAKEFLAGS MFLAGS MAKELEVEL  # of the make that calls this, such as its -n or its jobs
 wrong=0
 

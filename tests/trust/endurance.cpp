@@ -80,6 +80,9 @@ void measure(const Instrument& trust) {
     trust.figure("endurance.unequal", same ? 0 : 1);
     if (grown.resident.first > 0)
         trust.figure("endurance.memory", static_cast<double>(grown.resident.most) / (1 << 20));
+    else
+        for (const char* figure : {"memory", "bytes_a_step"})
+            std::printf("skipped endurance.%s there is no /proc\n", figure);
     trust.figure("endurance.tensors", static_cast<double>(grown.tensors.most + grown.system_calls.most));
     trust.figure("endurance.file", static_cast<double>(grown.file.most));
     trust.figure("endurance.left_over", static_cast<double>(folder.files() - 2));

@@ -22,7 +22,7 @@ asked() {
 if [ $# -ge 3 ]; then
     target=$3 share=${4:-1} shares=${5:-1}
     if [ "$scale" = quick ]; then inputs=-1 seconds=3; else inputs=$(asked "$target") seconds=0; fi
-    sh tests/tools/fuzz.sh "$fuzzer" "$corpus" $(((inputs + shares - 1) / shares)) $seconds $((seed + 1000 * (share - 1))) "$target"
+    sh tests/tools/fuzz.sh "$fuzzer" "$corpus" $((inputs < 0 ? -1 : (inputs + shares - 1) / shares)) $seconds $((seed + 1000 * (share - 1))) "$target"
     exit 0
 fi
 

@@ -16,4 +16,5 @@ $MAKE CXX="$CXX" BUILD="$build" "$build/trust/gradients" || exit 1
 $MAKE CXX="$CXX" BUILD="$build" VARIANT=double "$build/double/trust/gradients" || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -r "$work"' EXIT
+trap 'exit 130' INT TERM HUP
 "$build/trust/gradients" "$count" "$2" "$work/float" && "$build/double/trust/gradients" "$count" "$2" "$work/float"

@@ -123,10 +123,30 @@ Row judged(const Asked& a, const std::optional<Result>& result, Scale scale) {
     return row;
 }
 
-bool is_of_one_part(const Asked& a, const std::vector<Result>& results) {
-    return std::any_of(results.begin(), results.end(), [&](const Result& block) {
-        return a.name.starts_with(block.instrument) && block.figures.contains(a.name);
-    });
+// How many shares there are: 8 of "fuzz.checkpoint.1of8", 0 of "fuzz.json".
+std::ptrdiff_t shares_of(const std::string& block) {
+    const std::string last = block.substr(block.rfind('.') + 1);
+    const std::size_t of = last.find("of");
+    if (of == last.npos || last.find_first_not_of("of0123456789") != last.npos)
+        return 0;
+    return of == 0 || of + 2 == last.size() ? 0 : std::stoi(last.substr(of + 2));
+}
+
+// Whether all parts that have this figure are measured: the part whose own it is, as its name says, or as
+// another part does not have it; or all shares of it.
+bool is_whole(const Asked& a, const std::vector<Result>& results) {
+    const std::vector<Result> blocks = blocks_of(instrument_of(a), results);
+    std::vector<std::string> having;
+    for (const Result& block : blocks)
+        if (block.figures.contains(a.name))
+            having.push_back(block.instrument);
+    if (having.empty())
+        return false;
+    if (const auto shares = shares_of(having[0]); shares > 0)
+        return std::ssize(having) == shares;
+    return std::any_of(having.begin(), having.end(),
+                       [&](const auto& part) { return a.name.starts_with(part); }) ||
+           (having.size() == 1 && blocks.size() > 1);
 }
 
 std::string circumstances(const Result& r) {
@@ -237,12 +257,12 @@ std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result
         if (a.value(scale)) {
             rows.push_back(judged(a, joined(blocks_of(instrument_of(a), results), a), scale));
             Row& row = rows.back();
-            row.is_partial = row.is_partial && !is_of_one_part(a, results);
+            row.is_partial = row.is_partial && !is_whole(a, results);
             if (is_count(a) && (!row.is_measured || row.is_partial))
                 partly.insert(instrument_of(a));
         }
     for (Row& row : rows) {
-        const bool is_of_all = !is_count(row.asked) && !is_of_one_part(row.asked, results);
+        const bool is_of_all = !is_count(row.asked) && !is_whole(row.asked, results);
         row.is_partial =
             row.is_partial || (row.is_good && is_of_all && partly.contains(instrument_of(row.asked)));
         row.is_good = row.is_good && !row.is_partial;

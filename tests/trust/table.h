@@ -61,10 +61,10 @@ struct Row {
     // As asked so far, but other parts of the instrument, which count it too, were not run.
     bool is_partial = false;
 };
-// All rows of this scale. What an instrument that did not end has printed is not as asked. A figure whose
-// name begins with that of a part, as tools.tidy_findings of tools.tidy, is that part's own; others, as
-// fuzz.crashes, are every part's, and as asked only when all of them are measured: when no count of the
-// instrument falls short.
+// All rows of this scale. What an instrument that did not end has printed is not as asked. A figure is a
+// part's own if its name begins with that part's, as tools.tidy_findings of tools.tidy, or if only one of
+// several parts has it, as crashes.pairs. Others, as fuzz.crashes, are every part's, and as asked only when
+// all parts are measured: when all shares are there, or else no count of the instrument falls short.
 std::vector<Row> judge(const std::vector<Asked>& asked, const std::vector<Result>& results, Scale scale);
 // The rows of the named instruments; for a part, INSTRUMENT.PART, the rows of the figures that it printed. No
 // names: all rows.

@@ -242,6 +242,24 @@ TEST_CASE("trust: what one of several parts has measured is not all", "[trust]")
           1);  // its own
 }
 
+TEST_CASE("trust: a count that only one part has, or all shares together, can fall short", "[trust]") {
+    const std::string lines =
+        "crashes.pairs | pairs | > 10 | \ncrashes.kills | kills | > 5 | \n"
+        "crashes.corrupt | corrupt | = 0 | \nmutants.tried | tried | > 1500 | \n";
+    const auto block = [](const std::string& name, const std::string& figure) {
+        return "instrument " + name + "\nfigure " + figure + "\nfigure crashes.corrupt 0\nended 1\n";
+    };
+    const std::string pairs = block("crashes.two_processes", "crashes.pairs 9"),
+                      kills = block("crashes.kills", "crashes.kills 5"),
+                      first = block("mutants.1of2", "mutants.tried 700"),
+                      second = block("mutants.2of2", "mutants.tried 700");
+    CHECK(contains(printed(print_text, lines, pairs, Scale::sample), "  part  pairs: 9 so far"));
+    CHECK(contains(printed(print_text, lines, pairs + kills, Scale::sample), "  NOT   pairs: 9 "));
+    CHECK(contains(printed(print_text, lines, first, Scale::sample), "  part  tried: 700 so far"));
+    CHECK(contains(printed(print_text, lines, first + second, Scale::sample), "  NOT   tried: 1,400 "));
+    CHECK(missed(lines, pairs + kills + first + second) == 2);
+}
+
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
     CHECK(contains(complaint([] { asked("\na | b | > 1\n"); }), "figures.txt:2: expected 'name |"));
     CHECK(contains(complaint([] { asked("a | b | 1 | c\n"); }), "figures.txt:1: expected >, < or ="));
@@ -260,14 +278,15 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
         "drawn",
         "#!/bin/sh\n"
         "case $TRUST_PART in none) echo there is no part of this name && exit 2 ;; dies) exit 139 ;; esac\n"
+        "echo left behind >$TMPDIR/left && echo $TMPDIR >${0%/*}/own\n"
         "echo words\necho figure drawn.$TRUST_PART 1\n");
     folder.write("other", "");
     for (const char* program : {"print_table", "drawn", "other"})
         std::filesystem::permissions(folder / program, std::filesystem::perms::owner_all);
     const auto blocks_after = [&](const std::string& measured, const std::string& jobs = "1") {
-        const std::string command = "JOBS=" + jobs + " sh tests/trust/trust.sh " + folder.path + " " +
-                                    (folder / "results") + " long 1 g++ " + measured + " > " +
-                                    (folder / "said");
+        const std::string command = "JOBS=" + jobs + " sh tests/trust/trust.sh '" + folder.path + "' '" +
+                                    (folder / "results") + "' long 1 g++ " + measured + " > '" +
+                                    (folder / "said") + "'";
         const int status = std::system(command.c_str());
         if (status != 0)
             return join("status ", WEXITSTATUS(status));
@@ -298,7 +317,12 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(blocks_after("drawn.dies") == "drawn.a drawn.dies");  // in place of one that had ended
     CHECK(!contains(tests::content(folder / "results"), "ended 98765\n"));
     CHECK(contains(tests::content(folder / "results"), "seed 1\n"));
-    CHECK(contains(tests::content(folder / "results"), "\nsources "));
+    const bool has_commits =
+        std::system("git rev-parse HEAD >/dev/null 2>&1") == 0;  // git is there, and trusts us
+    CHECK(contains(tests::content(folder / "results"), "\nsources ") == has_commits);
+    std::string own = tests::content(folder / "own");  // what a part leaves behind is removed
+    own.pop_back();
+    CHECK(!std::filesystem::exists(own));
     CHECK(contains(tests::content(folder / "results"), "figure drawn.a 1\nended "));
 }
 

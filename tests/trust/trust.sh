@@ -26,7 +26,11 @@ measure() {
         git diff --quiet HEAD -- . ':!tests/trust/long.txt' ':!README.md' || sources="$sources, with changes"
     fi
     TRUST_PART=$(echo "$1" | sed -n 's/^[^.]*\.//p')
-    export TRUST_PART
+    # Whatever is left behind when this is interrupted is in one folder: in memory for what saves all the time.
+    case $instrument in crashes | fuzz) if [ -w /dev/shm ]; then TMPDIR=/dev/shm; fi ;; esac
+    TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/plaingrad_trust.XXXXXX") || exit 1
+    export TRUST_PART TMPDIR
+    trap remove_own EXIT
     if [ -e "tests/trust/$instrument.sh" ]; then
         command="sh tests/trust/$instrument.sh $scale $seed"
     else
@@ -39,8 +43,15 @@ measure() {
     ! grep -qx 'status 2' "$programs/logs/$1.log"
 }
 
-# record <block>: puts what its log says into <results>.
-record() {
+# Removes the folder that measure has made, and what is mounted there.
+remove_own() {
+    awk -v own="$TMPDIR/" 'index($2, own) == 1 { print $2 }' /proc/mounts 2>/dev/null | xargs -r umount -l
+    rm -rf "$TMPDIR"
+}
+
+# record <block>: puts what its log says into <results>. Fails, as on a full disk, before anything is replaced.
+record() (
+    set -e
     awk -v block="$1" '
         # Of a share like NAME.1of8, all but its number: the other eighths stay, fourths would be counted twice.
         function kind(name) { sub(/[.][0-9]+of/, ".of", name); return name }
@@ -53,7 +64,7 @@ record() {
     processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
     family=$(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
     # The widest vectors that it has: the kernels of wider ones were not measured.
-    for vectors in avx512_bf16 avx512f avx2 asimd ''; do grep -qw "$vectors" /proc/cpuinfo 2>/dev/null && break; done
+    for vectors in avx512_bf16 avx512f avx2 asimd ''; do grep -qw "$vectors" /proc/cpuinfo 2>/dev/null && break; done || :
     echo "instrument $1"
     echo "date $(date -u +%Y-%m-%d)"
     built=$(sed -n 's/^compiler //p' "$programs/logs/$1.log" | head -n 1)
@@ -61,8 +72,8 @@ record() {
     echo "processor ${processor:-unknown}${family:+, family $family}${vectors:+, $vectors}"
     echo "seed $seed"
     [ -z "$sources" ] || echo "sources $sources"
-    grep -E '^(figure|skipped|ended) ' "$programs/logs/$1.log" || :  # one that has failed may have none
-}
+    sed -nE '/^(figure|skipped|ended) /p' "$programs/logs/$1.log"
+)
 
 # Called by itself, below, for one block. Whoever could make the folder `lock` writes the results; the others wait.
 lock=$results.lock
@@ -70,8 +81,9 @@ if [ -n "$block" ]; then
     measure "$block" || exit 2
     # (Results are written within a second: an older lock was left behind by a run that was killed.)
     until mkdir "$lock" 2>/dev/null; do sleep 1 && find "$lock" -prune -mmin +1 -exec rmdir {} + 2>/dev/null; done
-    record "$block" >"$results.new" && mv "$results.new" "$results"
+    record "$block" >"$results.new"  # (as a part of && it would not end at an error)
     status=$?
+    [ $status -ne 0 ] || mv "$results.new" "$results" || status=1
     rmdir "$lock"
     exit $status
 fi

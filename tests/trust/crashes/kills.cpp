@@ -1,8 +1,10 @@
 // Runs that are killed, once or twice, at any moment: half of them at a random time, the others before a
-// random call about a file, which hits saving more often, and is found again by its number.
+// random call about a file, which hits saving more often, and is found again by its number. The second kill
+// must not undo what was saved before it.
 #include <atomic>
 #include <numeric>
 
+#include "nn/checkpoint/safetensors.h"
 #include "tests/trust/crashes/parts.h"
 
 namespace plaingrad::trust {
@@ -25,6 +27,15 @@ std::string killed(const Runs& runs, const Run& run, const Words& words, bool by
     return by_time ? name + ", killed after " + std::to_string(time) + " us" : runs.line(name, words, fault);
 }
 
+// How many steps this checkpoint has done; -1 if it does not say so, which Runs::check_opens tells.
+int64_t steps_in(const std::string& path) {
+    try {
+        return std::stoll(nn::checkpoint::read(path).metadata().at("training.steps"));
+    } catch (const std::exception&) {
+        return -1;
+    }
+}
+
 // Returns how many kills there were.
 int64_t one(const Runs& runs, const Run& run, const autograd::Rng& moments) {
     const Folder all;
@@ -34,10 +45,14 @@ int64_t one(const Runs& runs, const Run& run, const autograd::Rng& moments) {
     int64_t kills = which.empty() ? 0 : 1;
     const std::string last = tests::folder_of(run.program, folder) + "/last.safetensors";
     if (std::error_code none; moments.bits(2) % 2 == 0 && std::filesystem::exists(last, none)) {
+        const int64_t before = steps_in(last);
         const std::string then =
             killed(runs, run, runs.resume(run, folder), by_time(1), moments.fork("second"));
         kills += then.empty() ? 0 : 1;
         which += then.empty() ? "" : "; then " + then;
+        if (const int64_t after = steps_in(last); after < before)
+            runs.damage.note(Wrong::unequal, which,
+                             autograd::join("it had ", before, " steps, and now ", after));
     }
     runs.check(run, folder, which);
     return kills;

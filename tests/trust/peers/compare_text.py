@@ -58,7 +58,9 @@ def write(folder, name, lines):
 
 def ours(*words):
     done = subprocess.run(words, capture_output=True)
-    return (done.stdout or done.stderr).decode('utf-8', 'replace')
+    if done.returncode != 0:
+        return 'status %d: %s' % (done.returncode, done.stderr.decode('utf-8', 'replace'))
+    return done.stdout.decode('utf-8', 'replace')
 
 
 def close(a, b):
@@ -143,6 +145,9 @@ def main():
         print('%s: %d cases, %d differ%s' % (name, args.cases if args.only is None else 1, failed,
                                              ', %d refused by %s' % (refused, package) if refused else ''))
         wrong += failed
+        if args.only is None and 2 * refused > args.cases:
+            print('%s: too few are compared' % name)
+            wrong += 1
     sys.exit(1 if wrong else 0)
 
 
