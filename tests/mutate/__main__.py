@@ -17,7 +17,7 @@ import time
 try:
     import points
 except ImportError:
-    sys.exit("mutate: this Python has no clang.cindex (Debian: python3-clang); skipped")
+    points = None
 import runs
 import tree
 
@@ -197,6 +197,8 @@ def try_mutants(args, mutants, cases, outcomes, known):
 
 def main():
     args = parse()
+    if points is None:
+        sys.exit("mutate: clang.cindex is needed, which this Python lacks (Debian: python3-clang, with /usr/bin/python3)")
     found, units = sources()
     all_points = points.find(units, found)
     here = [p for p in all_points if p.runs_here]

@@ -12,7 +12,11 @@
 # exit status: 0 if all have ended, and every figure is as asked; 2 if there is no instrument of a name
 set -u
 block=
-if [ "$1" = --block ]; then block=$2 && shift 2; fi
+if [ "${1:-}" = --block ]; then block=$2 && shift 2; fi
+if [ $# -lt 5 ]; then
+    echo 'usage: trust.sh <folder of programs> <results> <quick|sample|long> <seed> <compiler> <instrument...>; make trust calls it' >&2
+    exit 2
+fi
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
 shift 5
 trap 'exit 130' INT TERM

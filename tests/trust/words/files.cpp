@@ -79,13 +79,14 @@ public:
                 std::printf("%lld of %zu\n", static_cast<long long>(i + 1), jobs_.size()),
                     std::fflush(stdout);
         });
-        // They are read by many at once: what a command writes, it must be told to write elsewhere.
+        // They are read by many at once: what a command writes, it must be told to write elsewhere. (A file
+        // that is removed also changes its folder, so it is looked for first.)
         const auto after = fixtures();
+        for (const auto& [file, written] : before)
+            autograd::check(after.contains(file), file, ": a command has removed this, of the fixtures");
         for (const auto& [file, written] : after)
             autograd::check(before.contains(file) && before.at(file) == written, file,
                             ": a command has written this, of the fixtures");
-        for (const auto& [file, written] : before)
-            autograd::check(after.contains(file), file, ": a command has removed this, of the fixtures");
         return said_;
     }
 
