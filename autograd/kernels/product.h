@@ -138,7 +138,7 @@ struct ProductTile {
 template <class T, int rows, int vecs, bool partial>
 [[gnu::noinline]] void product_tile(const Product<T>& p, int64_t row, int64_t column) {
     ProductTile<T, rows, vecs, partial> tile{
-        {}, p, p.x + row * p.x_row, p.m + column, smaller(p.columns - column, kLanes)};
+        {}, p, p.x + row * p.x_row, p.m ? p.m + column : p.m, smaller(p.columns - column, kLanes)};
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 8
