@@ -142,8 +142,12 @@ bool is_whole(const Asked& a, const std::vector<Result>& results) {
             having.push_back(block.instrument);
     if (having.empty())
         return false;
-    if (const auto shares = shares_of(having[0]); shares > 0)
-        return std::ssize(having) == shares;
+    const std::string of = having[0].substr(0, having[0].rfind('.') + 1);
+    if (std::ssize(having) == shares_of(having[0]) &&
+        std::all_of(having.begin(), having.end(), [&](const auto& share) { return share.starts_with(of); }))
+        return true;
+    if (shares_of(having[0]) > 0)
+        return false;
     return std::any_of(having.begin(), having.end(),
                        [&](const auto& part) { return a.name.starts_with(part); }) ||
            (having.size() == 1 && blocks.size() > 1);

@@ -258,6 +258,12 @@ TEST_CASE("trust: a count that only one part has, or all shares together, can fa
     CHECK(contains(printed(print_text, lines, first, Scale::sample), "  part  tried: 700 so far"));
     CHECK(contains(printed(print_text, lines, first + second, Scale::sample), "  NOT   tried: 1,400 "));
     CHECK(missed(lines, pairs + kills + first + second) == 2);
+    // A share of two and another part are two blocks, and not both shares.
+    const std::string crashed = "\nfigure fuzz.crashes 0\nended 1\n",
+                      half = "instrument fuzz.graph.1of2\nfigure fuzz.graph 5" + crashed,
+                      other = "instrument fuzz.json\nfigure fuzz.json 5" + crashed;
+    const std::string of_fuzz = "fuzz.graph | graphs | > 10 | \nfuzz.crashes | crashes | = 0 | \n";
+    CHECK(contains(printed(print_text, of_fuzz, half + other, Scale::sample), "  part  crashes: 0 so far"));
 }
 
 TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {

@@ -40,8 +40,8 @@ measure() {
     else
         command="$programs/$instrument --scale $scale --seed $seed"
     fi
-    # shellcheck disable=SC2086  # words
     # (Shown line by line: Debian's awk would wait for its buffer to fill.)
+    # shellcheck disable=SC2086  # words
     { $command 2>&1 && echo "ended $(($(date +%s) - begin))" || echo "status $?"; } | tee "$programs/logs/$1.log" |
         while IFS= read -r line; do printf '%s: %s\n' "$1" "$line"; done
     ! grep -qx 'status 2' "$programs/logs/$1.log"
