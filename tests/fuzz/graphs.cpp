@@ -29,7 +29,7 @@ double at(const Tensor& x, int64_t i, int64_t k) {
     return static_cast<double>(x.data()[(x.size(0) == 1 ? 0 : i) * x.size(1) + (x.size(1) == 1 ? 0 : k)]);
 }
 
-// A result may be off by 8 of these, relative to itself, or to each term of a sum.
+// A result may be off by 8 of these, relative to itself, or to each term of a sum; by more if it is long.
 constexpr double kUlp = std::numeric_limits<Real>::epsilon();
 constexpr double kMost = std::numeric_limits<Real>::max();
 
@@ -53,11 +53,13 @@ Matrix each(const Tensor& a, const Tensor& b, const F& f) {
 }
 Matrix product(const Tensor& a, const Tensor& b) {
     Matrix out = matrix(a.size(0), b.size(1));
+    // Each of n additions rounds by half of one of these at most.
+    const double ulps = kUlp * static_cast<double>(std::max<int64_t>(8, a.size(1) / 2 + 1));
     for (int64_t i = 0; i < out.rows; ++i)
         for (int64_t k = 0; k < out.columns; ++k)
             for (int64_t j = 0; j < a.size(1); ++j) {
                 out.at(i, k) += at(a, i, j) * at(b, j, k);
-                out.error(i, k) += 8 * kUlp * std::abs(at(a, i, j) * at(b, j, k));
+                out.error(i, k) += ulps * std::abs(at(a, i, j) * at(b, j, k));
             }
     return out;
 }
