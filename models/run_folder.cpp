@@ -33,8 +33,10 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
         resumes_ = resumes_ && nn::checkpoint::exists(last());
     }
     team_ = settings.team;
-    if (exists())
+    if (exists()) {
         open_together();
+        settings.on_made(made_);
+    }
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         const FieldReader read{checkpoint, program + ".", last()};

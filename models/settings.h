@@ -97,6 +97,8 @@ public:
     void rest(Words& words, Rest kind) { lists_[0] = {"", &words, kind}; }
 
     nn::Team* team = &nn::alone();  // the processes that share what these settings are for
+    // Told of the folders that a run has made for itself, the innermost first; they are still empty.
+    std::function<void(const Words& folders)> on_made = [](const Words&) {};
 
     bool was_given(Text name) const;
 

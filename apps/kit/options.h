@@ -64,7 +64,10 @@ struct Call {
 
 class Options : public models::Settings {
 public:
-    explicit Options(Call call) : call_(std::move(call)) { team = call_.team; }
+    explicit Options(Call call) : call_(std::move(call)) {
+        team = call_.team;
+        on_made = remove_if_interrupted;
+    }
 
     struct Count {
         std::size_t least = 0, most = SIZE_MAX;

@@ -108,6 +108,21 @@ void on_interrupt(int signal) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);  // signal-safe
 }
 
+// Never destroyed, as a signal may come while the program ends.
+std::vector<std::string>& to_remove = *new std::vector<std::string>;
+
+void on_early_interrupt(int signal) {
+    for (const std::string& folder : to_remove)
+        rmdir(folder.c_str());  // only if it is empty; signal-safe
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+void handle_signals(void (*handler)(int)) {
+    for (const int signal : {SIGINT, SIGTERM})
+        std::signal(signal, handler);
+}
+
 }  // namespace
 
 int run_in_team(const std::string& program, const char* called,
@@ -204,19 +219,20 @@ int run(const std::string& program, const char* called, const std::function<int(
 const std::string& called() { return called_as; }
 std::string name() { return called_as.substr(called_as.rfind('/') + 1); }
 
-void listen_for_interrupt() {
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
-}
+void listen_for_interrupt() { handle_signals(on_interrupt); }
 int stop_listening_for_interrupt(nn::Team& team) {
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
+    handle_signals(SIG_DFL);
     for (const std::vector<double>& seen : nn::gather(team, {static_cast<double>(interrupt_seen)}))
         if (seen[0] > 0)
             interrupt_seen = static_cast<int>(seen[0]);
     return interrupt_seen;
 }
 bool interrupted() { return interrupt_seen != 0; }
+void remove_if_interrupted(const std::vector<std::string>& folders) {
+    handle_signals(SIG_DFL);  // while the names change
+    to_remove = folders;
+    handle_signals(on_early_interrupt);
+}
 
 void say(const std::string& text, int descriptor) {
     const auto width =

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "apps/kit/text.h"
 #include "autograd/base/precision.h"
@@ -41,6 +42,8 @@ std::string name();
 // at once.
 void listen_for_interrupt();
 bool interrupted();
+// Until then, Ctrl-C still ends the program at once, but removes these folders first, if they are empty.
+void remove_if_interrupted(const std::vector<std::string>& folders);
 // Restores the default: Ctrl-C ends the program at once. Returns the signal that has come in the meantime to
 // any of the processes, or 0.
 int stop_listening_for_interrupt(nn::Team& team);

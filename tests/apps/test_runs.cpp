@@ -1,4 +1,7 @@
 // What all programs that train have in common: a folder with a log and checkpoints, --resume, a plan, info.
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cstring>
 
 #include "nn/checkpoint/safetensors.h"
@@ -570,6 +573,32 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
             CHECK(contains(content(err), program + ": " + error));
         }
     }
+}
+
+TEST_CASE("a signal while the data are read ends the program, and removes the folders that it has made",
+          "[apps][runs]") {
+    for (const int signal : {SIGINT, SIGTERM})
+        for (const std::string program : {"char_lm", "classify"}) {
+            INFO(program << ", signal " << signal);
+            const Folder folder;
+            const std::string pipe = folder / "pipe", old = folder / "old";
+            std::filesystem::create_directory(old);
+            REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+            Running reads(program, {"train", pipe, "--save", old + "/made/run"});
+            int end = -1;  // of the pipe: it opens once the program reads from the other
+            while (end < 0 && reads.runs()) {
+                end = open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
+                usleep(1000);
+            }
+            CHECK(std::filesystem::is_directory(old + "/made/run"));
+            reads.interrupt(signal);
+            const Result ended = reads.wait();
+            close(end);
+            CHECK(ended.status == 128 + signal);
+            CHECK(ended.err.empty());
+            CHECK(std::filesystem::is_directory(old));
+            CHECK_FALSE(std::filesystem::exists(old + "/made"));
+        }
 }
 
 TEST_CASE("char_lm with a huge batch answers a signal before its first step", "[apps][runs]") {

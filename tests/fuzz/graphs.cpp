@@ -56,11 +56,15 @@ Matrix product(const Tensor& a, const Tensor& b) {
     // Each of n additions rounds by half of one of these at most.
     const double ulps = kUlp * static_cast<double>(std::max<int64_t>(8, a.size(1) / 2 + 1));
     for (int64_t i = 0; i < out.rows; ++i)
-        for (int64_t k = 0; k < out.columns; ++k)
+        for (int64_t k = 0; k < out.columns; ++k) {
+            double terms = 0;
             for (int64_t j = 0; j < a.size(1); ++j) {
                 out.at(i, k) += at(a, i, j) * at(b, j, k);
-                out.error(i, k) += ulps * std::abs(at(a, i, j) * at(b, j, k));
+                terms += std::abs(at(a, i, j) * at(b, j, k));
             }
+            // Some of the terms may overflow before others bring the sum back.
+            out.error(i, k) = terms > 0.99 * kMost ? INFINITY : ulps * terms;
+        }
     return out;
 }
 Matrix softmax_of(const Tensor& x) {
