@@ -26,7 +26,9 @@ void set(const termios& mode, const char* text) {
 void on_signals(void (*action)(int)) {
     struct sigaction now = {};
     now.sa_handler = action;
-    now.sa_flags = SA_NODEFER;  // a signal may come again while it is handled
+    // A signal may come again while it is handled; and one that comes while a page is written must not
+    // interrupt that, which C's streams would take for a failure. (poll is interrupted all the same.)
+    now.sa_flags = SA_NODEFER | SA_RESTART;
     for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT, SIGWINCH})
         sigaction(signal, &now, nullptr);
 }

@@ -68,13 +68,15 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
             lines.push_back(paragraph);
             continue;
         }
-        const std::string indent = paragraph.substr(0, paragraph.find_first_not_of(' '));
-        autograd::TextReader words(paragraph);
-        std::string line;
+        std::size_t begin = std::min(paragraph.find_first_not_of(' '), paragraph.size());
+        const std::size_t column = paragraph.find_first_not_of(' ', paragraph.find("  ", begin));
+        begin = column < width / 2 ? column : begin;
+        std::string line = paragraph.substr(0, begin);
+        autograd::TextReader words(paragraph.substr(begin));
         for (std::string word; words >> word;) {
-            if (!line.empty() && columns(line) + 1 + columns(word) > width)
-                lines.push_back(std::exchange(line, ""));
-            line += (line.empty() ? indent : " ") + word;
+            if (line.size() > begin && columns(line) + 1 + columns(word) > width)
+                lines.push_back(std::exchange(line, std::string(begin, ' ')));
+            line += (line.size() > begin ? " " : "") + word;
         }
         lines.push_back(line);
     }

@@ -35,7 +35,8 @@ std::string right(const std::string& text, std::size_t width);
 std::string left(const std::string& text, std::size_t width);
 
 // The text in lines of at most `width` columns; a longer word gets a line of its own. Keeps the text's own
-// line breaks, and the indentation and the spaces of lines that fit.
+// line breaks, and the indentation and the spaces of lines that fit. In a line that is too long, what follows
+// the first gap of several spaces is a column, if it begins in the left half: it goes on below itself.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 // A text for the terminal, as one line: what would be a command to it, such as a line break, becomes '?'.

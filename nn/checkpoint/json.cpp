@@ -177,7 +177,7 @@ void JsonReader::fail_expected(std::string_view what) const {
     const std::size_t token = std::min(rest.find_first_not_of(kInNumbers), rest.size());
     const std::size_t length = token > 0 || rest.empty() ? token : first_code_point(rest).length;
     fail(autograd::join("expected ", what, ", found ",
-                        rest.empty() ? "its end" : shown(rest.substr(0, length))));
+                        rest.empty() ? "the end" : shown(rest.substr(0, length))));
 }
 
 void JsonReader::skip_space() {

@@ -251,6 +251,24 @@ TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew af
     CHECK(shell.modes() == modes);
 }
 
+TEST_CASE("a terminal that is resized while it is slow gets all of the page", "[apps][explain]") {
+    if (!Terminal::possible())
+        SKIP("an emulator would have to be started in the terminal");
+    Terminal t("explain", {"--interactive"});
+    REQUIRE(t.draws("1/"));
+    std::string keys;
+    for (int i = 0; i < 100; ++i)
+        keys += kRight + kLeft;
+    t.type(
+        keys);  // more pages than the terminal holds while nobody reads them, so the program waits to write
+    for (unsigned short i = 0; i < 40; ++i) {
+        usleep(5000);
+        t.resize({24, static_cast<unsigned short>(80 + i)});
+    }
+    t.type("q");
+    CHECK(t.status() == 0);
+}
+
 TEST_CASE("matrices are aligned, and their numbers have as many decimals as they need", "[apps][kit]") {
     CHECK(kit::rounded(1.2345, 2) == "1.23");
     CHECK(kit::rounded(-0.0012345, 2) == "-0.0012");

@@ -462,6 +462,17 @@ TEST_CASE("columns of a text, without its escape sequences", "[kit]") {
     CHECK(kit::right("long", 3) == "long");
 }
 
+TEST_CASE("lines that are too long are wrapped, and columns stay columns", "[kit]") {
+    using Lines = std::vector<std::string>;
+    CHECK(kit::wrapped("one two  three\n\n  four five", 8) ==
+          Lines{"one two", "three", "", "  four", "  five"});
+    CHECK(kit::wrapped("here   3 layers, 3 heads", 17) == Lines{"here   3 layers,", "       3 heads"});
+    CHECK(kit::wrapped("  here   3 layers", 12) == Lines{"  here 3", "  layers"});  // too far to the right
+    CHECK(kit::wrapped("a  longer b", 6) == Lines{"a", "longer", "b"});
+    CHECK(kit::wrapped(std::string(9, ' '), 8).size() == 1);
+    CHECK(kit::wrapped("fits  as it is ", 15) == Lines{"fits  as it is "});
+}
+
 TEST_CASE("a text from a file cannot make a terminal obey", "[kit]") {
     CHECK(kit::as_line("\x1b[31mred\n\t\x7f") == "?[31mred???");
     // C1, from which some terminals take escape sequences, too; and what only has such bytes in it.

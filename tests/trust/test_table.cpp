@@ -289,9 +289,10 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     folder.write("other", "");
     for (const char* program : {"print_table", "drawn", "other"})
         std::filesystem::permissions(folder / program, std::filesystem::perms::owner_all);
-    const auto blocks_after = [&](const std::string& measured, const std::string& jobs = "1") {
+    const auto blocks_after = [&](const std::string& measured, const std::string& jobs = "1",
+                                  const std::string& seed = "1") {
         const std::string command = "JOBS=" + jobs + " sh tests/trust/trust.sh '" + folder.path + "' '" +
-                                    (folder / "results") + "' long 1 g++ " + measured + " > '" +
+                                    (folder / "results") + "' long '" + seed + "' g++ " + measured + " > '" +
                                     (folder / "said") + "'";
         const int status = std::system(command.c_str());
         if (status != 0)
@@ -313,6 +314,8 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
     CHECK(blocks_after("drawn") == "drawn");
     CHECK(blocks_after("drawn.a") == "drawn.a");
     CHECK(blocks_after("drawn.a nobody") == "status 2");
+    for (const char* no_seed : {"x", "-1", "", "1.5"})
+        CHECK(blocks_after("drawn.a", "1", no_seed) == "status 2");
     CHECK(blocks_after("drawn.b.3of2") == "status 2");
     CHECK(blocks_after("drawn.b.0of2") == "status 2");
     CHECK(blocks_after("bits.nobody") == "status 2");  // a script without parts

@@ -9,7 +9,7 @@
 # TRUST_PART. So what takes hours can be measured on several days. <results> has a block of lines for each instrument or
 # part. A new block replaces the one of its name, blocks of its parts or of its whole, and shares of another size (8ths
 # replace 4ths).
-# exit status: 0 if all have ended, and every figure is as asked; 2 if there is no instrument of a name
+# exit status: 0 if all have ended, and every figure is as asked; 2 if there is no instrument of a name, or no such seed
 set -u
 block=
 if [ "${1:-}" = --block ]; then block=$2 && shift 2; fi
@@ -19,6 +19,7 @@ if [ $# -lt 5 ]; then
 fi
 programs=$1 results=$2 scale=$3 seed=$4 compiler=$5
 shift 5
+case $seed in '' | *[!0-9]*) echo "SEED must be a whole number, 0 or more: got '$seed'" >&2 && exit 2 ;; esac
 trap 'exit 130' INT TERM
 
 # measure <block>: its log ends with a line `ended SECONDS`, or, if it has failed, `status N`. Fails if it was refused (2):
@@ -112,7 +113,7 @@ for name; do
     elif [ -e "tests/trust/$instrument.sh" ] || [ -x "$programs/$instrument" ]; then
         echo "$name: nothing to measure at this scale"
     else
-        echo "there is no instrument '$instrument'; there are: $(echo "$asked" | tr '\n' ' ')" >&2
+        echo "there is no instrument '$instrument'; there are, to be separated by blanks: $(echo "$asked" | tr '\n' ' ')" >&2
         exit 2
     fi
 done

@@ -437,7 +437,7 @@ TEST_CASE("hugging face config: what is refused, and what is noted", "[models][h
     CHECK(complaint(R"({"model_type":"t5"})") ==
           "config.json: byte 18, in \"model_type\": \"t5\" is not supported; there are gpt2, bert, llama, "
           "mistral, qwen2");
-    CHECK(complaint("") == "config.json: byte 0: expected {, found its end");
+    CHECK(complaint("") == "config.json: byte 0: expected {, found the end");
     CHECK(contains(complaint(golden("gpt2") + "x"), "something follows"));
     CHECK(contains(error("gpt2", "architectures", R"(["GPT2ForTokenClassification"])"),
                    R"(in "architectures": "GPT2ForTokenClassification" is not supported; there are )"

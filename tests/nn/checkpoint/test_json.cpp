@@ -223,8 +223,8 @@ TEST_CASE("json: strings stay where they are", "[nn][checkpoint][json]") {
 }
 
 TEST_CASE("json: what is no JSON", "[nn][checkpoint][json]") {
-    refuses("", "byte 0: expected a value, found its end");
-    refuses(" \n", "byte 2: expected a value, found its end");
+    refuses("", "byte 0: expected a value, found the end");
+    refuses(" \n", "byte 2: expected a value, found the end");
     for (const std::string wrong : {"nul",
                                     "nulll",
                                     "True",

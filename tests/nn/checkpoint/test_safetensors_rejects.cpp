@@ -67,7 +67,7 @@ TEST_CASE("safetensors: files that are too short, or with an impossible header",
     CHECK(contains(complaint(raw(uint64_t(100'000'001))), "beyond the format's limit"));
     CHECK(contains(complaint(raw(~uint64_t(7))), "beyond the format's limit"));  // 8 + N would be 0
     CHECK(contains(complaint(raw(uint64_t(3)) + "{}"), "the header needs 3 bytes: there are 2"));
-    CHECK(contains(complaint(raw(uint64_t(0))), "expected {, found its end"));
+    CHECK(contains(complaint(raw(uint64_t(0))), "expected {, found the end"));
     CHECK(contains(complaint("#version: 0.2\nl o\nlo w</w>\n"), "beyond the format's limit"));
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("safetensors: a header that is not UTF-8", "[nn][checkpoint]") {
 }
 
 TEST_CASE("safetensors: a header that is not JSON of this form", "[nn][checkpoint]") {
-    refuses("{", "byte 1 of the header: expected \", found its end");
+    refuses("{", "byte 1 of the header: expected \", found the end");
     refuses("[]", "byte 0 of the header: expected {, found \"[\"");
     refuses("null", "expected {");
     refuses("{}x", "something follows the last brace");
