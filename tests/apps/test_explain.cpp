@@ -259,8 +259,8 @@ TEST_CASE("a terminal that is resized while it is slow gets all of the page", "[
     std::string keys;
     for (int i = 0; i < 100; ++i)
         keys += kRight + kLeft;
-    t.type(
-        keys);  // more pages than the terminal holds while nobody reads them, so the program waits to write
+    // More pages than the terminal holds while nobody reads them: so the program waits to write.
+    t.type(keys);
     for (unsigned short i = 0; i < 40; ++i) {
         usleep(5000);
         t.resize({24, static_cast<unsigned short>(80 + i)});
