@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <set>
 
@@ -175,7 +176,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     const int64_t before = held;
     most = before;
     largest = 0;
+    const std::clock_t begin = std::clock();
     const bool is_good = accepts(*chosen, bytes);
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     const int64_t used = most - before - static_cast<int64_t>(size);
     ++all;
     accepted += is_good ? 1 : 0;
@@ -187,6 +190,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     // Whatever the target: of no file of some kilobytes anybody expects more.
     expect(largest <= 64 * kMiB, "memory beyond all reason: ", largest.load(),
            " bytes at once for an input of ", size);
+    // Of the processor: on a busy machine even a short input may wait for long.
+    expect(seconds < 5, "time beyond all reason: ", seconds, " seconds for an input of ", size);
     return 0;
 }
 

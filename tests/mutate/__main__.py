@@ -88,8 +88,6 @@ def choose(args, all_points):
     if args.these:
         wanted = points.keys_in(args.these)
         chosen = [p for p in chosen if p.key in wanted]
-        for key in sorted(wanted - {p.key for p in chosen}):
-            print(f"no longer there: {key}")
     constants = [p for p in chosen if p.is_constant]
     chosen = [p for p in chosen if not p.is_constant]
     if args.these:
@@ -201,6 +199,9 @@ def main():
         sys.exit("mutate: clang.cindex is needed, which this Python lacks (Debian: python3-clang, with /usr/bin/python3)")
     found, units = sources()
     all_points = points.find(units, found)
+    if args.these:
+        for key in sorted(points.keys_in(args.these) - {p.key for p in all_points}):
+            print(f"no longer there: {key}")
     here = [p for p in all_points if p.runs_here]
     candidates, constants = choose(args, here)
     if args.list:

@@ -156,7 +156,7 @@ class Finder:
         kind = cursor.kind
         if kind in (Kind.BINARY_OPERATOR, Kind.COMPOUND_ASSIGNMENT_OPERATOR) and len(children) == 2:
             self.binary(source, begin, end, children, parent)
-        elif kind == Kind.CALL_EXPR and (parent is None or parent.kind != Kind.CONSTRUCTOR):
+        elif kind == Kind.CALL_EXPR and not self.is_declaration(cursor, parent):
             self.call(cursor, source, begin, end)
         elif kind == Kind.UNARY_OPERATOR:
             if source.bytes[begin:begin + 1] == b"-":
@@ -178,8 +178,16 @@ class Finder:
         elif kind in BODIES:
             self.statements(source, children[1:] if kind == Kind.IF_STMT else children[-1:])
 
+    @staticmethod
+    def is_declaration(cursor, parent):
+        """Of a member, in a constructor's list; or of a variable: its name, then arguments."""
+        return parent is not None and (parent.kind == Kind.CONSTRUCTOR or parent.kind == Kind.VAR_DECL and
+                                       parent.location.offset == cursor.extent.start.offset)
+
     def whole(self, source, cursor, kind, before, after):
         begin, end = cursor.extent.start.offset, cursor.extent.end.offset
+        if source.bytes[begin:end].startswith(b"assert("):
+            return  # the condition is the macro's own
         self.add(source, begin, end, kind, before + source.bytes[begin:end] + after)
 
     def binary(self, source, begin, end, children, parent):
@@ -204,6 +212,8 @@ class Finder:
         arguments = list(cursor.get_arguments())
         if cursor.spelling in ("min", "max", "fmin", "fmax"):
             return  # for which the order of its arguments does not matter
+        if cursor.spelling == "insert":
+            arguments = arguments[1:]  # the first is an iterator that becomes, only there, a const_iterator
         if not text.endswith(b")") or not re.match(rb"[A-Za-z_:.\->\[\]]+(<[^()]*>)?\(", text):
             return
         for one, two in zip(arguments, arguments[1:]):

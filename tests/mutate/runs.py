@@ -191,7 +191,7 @@ class Judge:
     """Whether a lot of test cases notices a mutant: it fails, crashes or never ends; a second time, too; and the test cases
     that have ended pass without the mutant. (Each passes alone. This is asked once for each case that has failed.)"""
 
-    def __init__(self, folder, patience=20):
+    def __init__(self, folder, patience=8):
         self.folder, self.patience, self.sound = folder, patience, set()
 
     def outcome(self, number, lot):

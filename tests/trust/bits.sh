@@ -144,16 +144,19 @@ others() {
     build unoptimised CXX="sh tests/trust/bits/unoptimised.sh g++" PCH=no
     [ -z "$built" ] || compare "g++ -O0" "$built"
 
+    # (An emulator takes a hundred times as long: a sample trains three models.)
+    models=$([ "$scale" = long ] || echo few)
+    # shellcheck disable=SC2086  # or none
     if has aarch64-linux-gnu-g++ && has qemu-aarch64; then
         build aarch64 CXX=aarch64-linux-gnu-g++
-        [ -z "$built" ] || compare "aarch64, emulated" qemu-aarch64 -L /usr/aarch64-linux-gnu "$built"
+        [ -z "$built" ] || compare "aarch64, emulated" qemu-aarch64 -L /usr/aarch64-linux-gnu "$built" $models
     else
         skip "aarch64" "aarch64-linux-gnu-g++ or qemu-aarch64 is not installed"
     fi
     if has qemu-x86_64 && [ "$(uname -m)" = x86_64 ]; then
         # (No processor that it emulates has AVX-512.)
         compare "an old processor, emulated (baseline)" env PLAINGRAD_ISA=baseline qemu-x86_64 -cpu Nehalem "$weights" few
-        compare "a newer processor, emulated (AVX2)" env PLAINGRAD_ISA=avx2 qemu-x86_64 -cpu Haswell "$weights"
+        compare "a newer processor, emulated (AVX2)" env PLAINGRAD_ISA=avx2 qemu-x86_64 -cpu Haswell "$weights" $models
     else
         skip "older processors" "qemu-x86_64 is not installed"
     fi

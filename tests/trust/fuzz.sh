@@ -58,8 +58,8 @@ for log in "$corpus"/*.log; do
     refused=$(awk '$1 == "accepted" { gsub(",", "", $4); print 100 - 100 * $2 / $4 }' "$log")
     if awk "BEGIN { exit !(${refused:-100} > $most_refused) }"; then most_refused=${refused:-100} refuses=$target; fi
     grep -q '^Done ' "$log" && grep -qx 'status 0' "$log" && continue
-    if grep -qE 'memory beyond|out-of-memory' "$log"; then memory="$memory $target"
-    elif grep -q 'ERROR: libFuzzer: timeout' "$log"; then timeouts="$timeouts $target"
+    if grep -qE 'memory beyond (the promise|all reason)|out-of-memory' "$log"; then memory="$memory $target"
+    elif grep -qE 'time beyond all reason|ERROR: libFuzzer: timeout' "$log"; then timeouts="$timeouts $target"
     elif grep -q 'ERROR: LeakSanitizer' "$log"; then leaks="$leaks $target"
     else crashes="$crashes $target"; fi
     grep -hE 'ERROR: |what\(\):|^SUMMARY: |Test unit written' "$log"

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "autograd/base/check.h"
 #include "tests/folder.h"
 #include "tests/trust/instrument.h"
 #include "tests/trust/words/calls.h"
@@ -34,6 +35,15 @@ void limit_memory() {
     setrlimit(RLIMIT_AS, &memory);
     setrlimit(RLIMIT_CORE, &core);
     setenv("PLAINGRAD_THREADS", "1", 1);
+}
+
+// Lets temporary files be made below `own`, in a folder whose path has 70 bytes wherever this runs: of a
+// long message the middle is left out, and how much that is depends on the paths in it.
+void use_folder_of_fixed_length(const tests::Folder& own) {
+    autograd::check(own.path.size() < 69, own.path, ": the path of TMPDIR is too long");
+    const std::string path = own / std::string(70 - own.path.size() - 1, 'w');
+    std::filesystem::create_directory(path);
+    setenv("TMPDIR", path.c_str(), 1);
 }
 
 // Of several figures that should be 0: the number, and what to look for in the log.
@@ -98,6 +108,8 @@ int main(int argc, char** argv) {
         if (writes)
             trust.scale = trust::Scale::full;
         limit_memory();
+        const tests::Folder own;
+        use_folder_of_fixed_length(own);
         if (all || has("calls"))
             measure_calls(trust, writes);
         if (all || has("lines"))

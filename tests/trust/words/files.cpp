@@ -101,7 +101,7 @@ private:
 
     void add(const Torture& file) {
         static int number = 0;
-        const std::string own = folder_ / autograd::join("files/", ++number);
+        const std::string own = folder_ / autograd::join("files/", 10'000 + ++number);  // equally long
         fs::create_directory(own);
         const std::string path =
             file.path.empty() ? own + "/" + (file.file.empty() ? "file" : file.file) : file.path;
