@@ -94,16 +94,18 @@ void measure_calls(const trust::Instrument& trust, bool writes) {
 
 int main(int argc, char** argv) {
     std::vector<char*> rest = {argv[0]};
-    std::vector<std::string> own;
+    std::vector<std::string> words;
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "--write" || word == "files" || word == "lines" || word == "calls")
-            own.push_back(word);
+            words.push_back(word);
         else
             rest.push_back(argv[i]);
     }
-    const auto has = [&](const char* word) { return std::find(own.begin(), own.end(), word) != own.end(); };
-    const bool writes = has("--write"), all = own.size() == (writes ? 1 : 0);
+    const auto has = [&](const char* word) {
+        return std::find(words.begin(), words.end(), word) != words.end();
+    };
+    const bool writes = has("--write"), all = words.size() == (writes ? 1 : 0);
     const auto measure = [&](trust::Instrument trust) {
         if (writes)
             trust.scale = trust::Scale::full;
