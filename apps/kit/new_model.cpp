@@ -38,8 +38,8 @@ std::string begin_new(const NewModel& s, const models::StackConfig& config) {
     check_memory(models::least_parameters(check_config(config)));
     check_no_model(s.words[0]);
     std::string text;
-    for (const File& file : read_files({s.words.begin() + 1, s.words.end()}, s.bytes))
-        text += file.text;
+    for (const File& file : read_files({s.words.begin() + 1, s.words.end()}, s.bytes))  // each begins a line
+        text += (text.empty() || text.ends_with('\n') ? "" : "\n") + file.text;
     check(std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; }),
           s.words[1], ": there is no text to learn tokens from");
     std::error_code error;

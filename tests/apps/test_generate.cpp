@@ -4,6 +4,7 @@
 
 #include "apps/programs/generate/score.h"
 #include "models/saved.h"
+#include "tests/apps/programs.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"
@@ -106,6 +107,26 @@ TEST_CASE("generate continues a prompt with a folder from Hugging Face", "[apps]
         stopped.insert(stopped.end(), {"--stop", "never in it", "--stop", whole.substr(10, 1)});
         CHECK(ran(stopped).out == whole.substr(0, whole.find(whole.substr(10, 1))) + "\n");
     }
+}
+
+TEST_CASE("generate: --stop takes the place of the stop_strings of generation_config.json",
+          "[apps][generate]") {
+    const Folder folder;
+    write_folder(folder);
+    const auto text_with = [&](const Words& more) {
+        return ran(joined({folder.path, "--prompt", "", "--tokens", "60", "--temperature", "1.5"}, more)).out;
+    };
+    // The text ends before the first letter of it, or before another one.
+    const std::string text = text_with({});
+    Words letters;
+    for (const char c : text)
+        if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) && (letters.empty() || letters[0][0] != c))
+            letters.push_back({c});
+    REQUIRE(letters.size() > 1);
+    folder.write("generation_config.json",
+                 autograd::join(R"({"do_sample":true,"stop_strings":[")", letters[0], "\"]}"));
+    CHECK(text_with({}) == text.substr(0, text.find(letters[0])) + "\n");
+    CHECK(text_with({"--stop", letters[1]}) == text.substr(0, text.find(letters[1])) + "\n");
 }
 
 TEST_CASE("generate takes defaults from generation_config.json, and says what it ignores",

@@ -13,6 +13,7 @@
 #include "autograd/base/system.h"
 #include "tests/apps/of_two.h"
 #include "tests/apps/shown.h"
+#include "tests/folder.h"
 
 using namespace plaingrad;  // NOLINT
 using kit::parse_integer;
@@ -300,6 +301,16 @@ TEST_CASE("the sizes of a new model take the place of its family's", "[kit]") {
     kit::set_sizes(c, {.words = {}, .vocabulary = 50, .layers = 2, .heads = 3, .d_model = 12, .context = 7});
     CHECK((c.vocabulary == 50 && c.n_layers == 2 && c.block.n_heads == 3 && c.block.d_model == 12));
     CHECK((c.max_length == 7 && c.block.d_ff == 48 && c.tied));
+}
+
+TEST_CASE("a new model's files are read one after the other, each beginning a line", "[kit]") {
+    const tests::Folder folder;
+    const Words files = {folder.write("a", "one"), folder.write("b", "two\n"), folder.write("c", "three")};
+    models::StackConfig c;
+    c.max_length = 8, c.vocabulary = 300;
+    kit::NewModel s = {.words = {folder / "new", files[0], files[1], files[2]}, .vocabulary = 300};
+    kit::set_sizes(c, s);
+    CHECK(kit::begin_new(s, c) == "one\ntwo\nthree");
 }
 
 namespace {

@@ -219,6 +219,18 @@ TEST_CASE("page: the boxes of twelve elements are where they were", "[apps][page
     CHECK(now.find(boxes(browser, 1440)) == now.npos);
 }
 
+// HTML compares names of tags without case, and `<!--<script` hides the end of the data from the browser.
+TEST_CASE("page: no text of users has a tag in the page's source", "[apps][page]") {
+    for (const std::string evil : {"</SCRIPT><img>", "</ScRiPt >", "<!--<script>", "a < b"}) {
+        const std::string html = kit::html_page(evil, {{evil, log_text(), lines_of(evil, evil)}});
+        const std::size_t data = html.find("id=\"data\">") + 10, end = html.find("</script>", data);
+        REQUIRE(end != html.npos);
+        CAPTURE(evil);
+        CHECK(html.substr(data, end - data).find('<') == std::string::npos);
+        CHECK(html.find(evil) == std::string::npos);
+    }
+}
+
 TEST_CASE("page: texts of users are shown, and not run", "[apps][page][browser]") {
     const std::string evil = "</script><script>document.title = 'run'</script><img src=x onerror=alert(1)>";
     const std::string html = kit::html_page(evil, {{evil, log_text(), lines_of(evil, evil)}});

@@ -165,6 +165,26 @@ TEST_CASE("ops: a gradient is added to an existing one", "[ops]") {
     }
 }
 
+TEST_CASE("ops: an input that is frozen after forward gets no gradient, and the others the same",
+          "[ops][graph]") {
+    for (const OpRow& row : all_rows()) {
+        const std::vector<Tensor> all = leaves(row);
+        run(row, all);
+        for (std::size_t i = 0; row.has_graph && i < all.size(); ++i) {
+            INFO(row.op << ", " << row.detail << ", input " << i);
+            std::vector<Tensor> x = leaves(row);
+            const Tensor out = row.call(x), start = random(out.shape(), 99);
+            x[i].require_grad(false);
+            if (out.needs_grad())  // not one that is the frozen input itself
+                out.backward(start);
+            x[i].require_grad();
+            CHECK_FALSE(x[i].has_grad());
+            for (std::size_t j = 0; j < x.size(); ++j)
+                CHECK((j == i || same_bits(x[j].grad(), all[j].grad())));
+        }
+    }
+}
+
 // Only some inputs need a gradient: an encoder's output at evaluation, a frozen embedding.
 TEST_CASE("ops: each gradient is the same when the others are not needed", "[ops]") {
     for (const OpRow& row : all_rows()) {

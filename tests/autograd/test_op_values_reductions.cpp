@@ -130,6 +130,17 @@ TEST_CASE("values: long sums do not drift", "[ops][values]") {
 }
 
 // A row of a million: two thirds of the elements are -1, the others 2, so that mean and variance are known.
+// Beside the first one, a float would lose all others.
+TEST_CASE("values: the losses of many rows are added in double", "[ops][values]") {
+    const int64_t rows = 1001;
+    const double large = 1 << 25;
+    Tensor logits = Tensor::zeros({rows, 2});
+    logits.mutable_data()[1] = static_cast<Real>(large);
+    const Tokens target(1, rows, std::vector<int32_t>(static_cast<std::size_t>(rows), 0), -1);
+    const double expected = (large + 1000 * std::log(2.0)) / 1001;
+    CHECK(std::abs(cross_entropy(logits, target).item() / expected - 1) <= 1e-6);
+}
+
 TEST_CASE("values: a long row's statistics do not drift", "[ops][values]") {
     const int64_t n = 999'999;
     Tensor x = leaf(Tensor::uninitialized({1, n})), dy = Tensor::uninitialized({1, n});

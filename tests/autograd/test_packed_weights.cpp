@@ -101,6 +101,18 @@ TEST_CASE("packed weights: memory that is read in two shapes has a copy for each
     CHECK(packed.packed(far, w, w.data(), {}) != packed.packed(near, w, w.data(), {}));
 }
 
+TEST_CASE("packed weights: a square weight as it is and transposed has a copy for each", "[packed]") {
+    const Tensor w = random({40, 40}, 1), x = random({3, 40}, 2);
+    const Tensor as_it_is = linear(x, w), transposed = linear_transposed(x, w);
+    REQUIRE(!same_bits(as_it_is, transposed));
+    PackedWeights packed;
+    const PackedWeights::Use use(packed);
+    for (int time = 0; time < 2; ++time) {
+        CHECK(same_bits(linear(x, w), as_it_is));
+        CHECK(same_bits(linear_transposed(x, w), transposed));
+    }
+}
+
 TEST_CASE("packed weights: only what lies within the weight is read", "[packed][errors]") {
     const Tensor w = random({40, 60}, 1);
     PackedWeights packed;

@@ -7,7 +7,7 @@ A changed program is a mutant. One that no test notices (a survivor) gets a test
 effect: then it has a line in equivalent.txt, with the reason. The chosen changes are compiled into a copy of the tree,
 behind one switch, so a single build serves all but constants (--constants), which take a build each. Each test case
 then runs once, to see which changes it reaches; each change is tried with the cases that reach it, the quickest first,
-until one fails.
+until one fails. Slow cases, and the gradient checks of the double build, run only for what the others do not notice.
 """
 import argparse
 import os
@@ -127,22 +127,20 @@ def try_constants(args, found, mutants, constants, cases, outcomes):
     tree.place(args.folder, found, mutants)
 
 
-def compile_mutants(args, found, candidates, outcomes):
-    """Builds the copy with as many as --count; those that do not compile give way to the next ones."""
-    outcomes.of_tree(tree.copy(args.folder, found))
-    candidates = [p for p in candidates if p.key not in outcomes.not_compiling]
-    numbers, waiting = candidates[:args.count], candidates[args.count:]
+def compile_mutants(args, found, numbers, waiting, outcomes, targets):
+    """Builds the copy with these mutants, by their numbers; those that do not compile give way to the next ones."""
     while True:
         tree.place(args.folder, found, numbers)
         begin = time.time()
-        errors = tree.build(args.folder, args.make, args.compiler, ["tests", "gradchecks", "apps"])
+        errors = tree.build(args.folder, args.make, args.compiler, targets)
         print(f"built {sum(p is not None for p in numbers)} mutants in {time.time() - begin:.0f} s", flush=True)
         if not errors:
-            return numbers
+            return
         wrong = tree.at_fault(args.folder, errors)
         print(f"{len(wrong)} do not compile, or are in the line of one that does not", flush=True)
         for n in sorted(wrong):
             outcomes.note("does not compile", numbers[n])
+            outcomes.of.pop(numbers[n], None)
             numbers[n] = waiting.pop(0) if waiting else None
 
 
@@ -180,17 +178,28 @@ class Outcomes:
             file.write(f"{outcome}\t{point.key}\n")
 
 
-def try_mutants(args, mutants, cases, outcomes, known):
+def try_mutants(args, found, mutants, outcomes, known):
     """With the quickest of the cases that reach it, in a first round; in a second one, what survived it, and is not known
-    to change nothing, with the others."""
-    alive = [(n, p) for n, p in enumerate(mutants) if p is not None]
-    outcomes.of.update({p: outcomes.answered[p.key] for _, p in alive if p.key in outcomes.answered})
-    parts = {n: runs.quickest([c for c in cases if n in c.reached], args.seconds) for n, _ in alive}
+    to change nothing, with the others: slow cases, and gradient checks, which are built only then. Returns all cases."""
+    cases, slow = runs.record(args.folder, len(mutants), args.go_on)
     judge = runs.Judge(args.folder)
-    runs.try_all(judge, [(n, p) for n, p in alive if p not in outcomes.of], lambda n: parts[n][0], outcomes.add)
+    parts = {n: runs.quickest([c for c in cases if n in c.reached], args.seconds) for n in range(len(mutants))}
+    outcomes.of.update({p: outcomes.answered[p.key] for p in mutants if p and p.key in outcomes.answered})
+    waiting = [(n, p) for n, p in enumerate(mutants) if p and p not in outcomes.of]
+    runs.try_all(judge, waiting, lambda n: parts[n][0], outcomes.add)
+
+    def is_left(point):
+        return point and outcomes.of[point] not in runs.NOTICED and point.key not in known
+
+    if not args.constants and not any(map(is_left, mutants)):
+        return cases
     print("with the slower test cases:", flush=True)
-    slower = [(n, p) for n, p in alive if outcomes.of[p] == "survived" and p.key not in known and parts[n][1]]
-    runs.try_all(judge, slower, lambda n: parts[n][1], outcomes.add)
+    compile_mutants(args, found, mutants, [], outcomes, ["gradchecks"])
+    slower = runs.record_slower(args.folder, len(mutants), slow, args.go_on)
+    rest = {n: parts[n][1] + [c for c in slower if n in c.reached] for n in range(len(mutants))}
+    waiting = [(n, p) for n, p in enumerate(mutants) if is_left(p) and rest[n]]
+    runs.try_all(judge, waiting, rest.get, outcomes.add)
+    return cases + slower
 
 
 def main():
@@ -215,9 +224,11 @@ def main():
     outcomes = Outcomes(args.folder, args.go_on, known)
     runs.limit_all()
     runs.end_all_at_signals()
-    mutants = compile_mutants(args, found, candidates, outcomes)
-    cases = runs.record(args.folder, len(mutants), args.go_on)
-    try_mutants(args, mutants, cases, outcomes, known)
+    outcomes.of_tree(tree.copy(args.folder, found))
+    candidates = [p for p in candidates if p.key not in outcomes.not_compiling]
+    mutants = candidates[:args.count]
+    compile_mutants(args, found, mutants, candidates[args.count:], outcomes, ["tests", "apps"])
+    cases = try_mutants(args, found, mutants, outcomes, known)
     try_constants(args, found, mutants, constants, cases, outcomes)
     report(outcomes.of, known, points.keys_in(equivalent, "Undefined:"), {p.key for p in all_points})
 

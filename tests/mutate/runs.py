@@ -1,4 +1,4 @@
-"""Runs test cases against mutants: first all without one, to see what each case reaches; then each mutant."""
+"""Runs test cases against mutants: first without one, to see what each case reaches; then each mutant."""
 import os
 import re
 import resource
@@ -11,8 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 # Each test binary, with the tests of it that `make test` runs; those of programs are a suite of their own.
-SUITES = (("build/tests", "~[.]~[slow]~[gradcheck]~[apps]"), ("build/tests", "~[.]~[slow]~[gradcheck][apps]"),
-          ("build/double/gradchecks", "~[.]~[slow][gradcheck]"))
+SUITES = (("build/tests", "~[.]~[slow]~[gradcheck]~[apps]"), ("build/tests", "~[.]~[slow]~[gradcheck][apps]"))
+# Only for what no other test notices: the double build takes minutes.
+GRADCHECKS = (("build/double/gradchecks", "~[.]~[slow][gradcheck]"),)
+QUICK = 1.5  # seconds of a test case; few take longer, but together more than all others, and they are rarely needed
 MEMORY, LEAST_MEMORY = 8 << 30, 3 << 30  # what a run may use; the compiler needs the smaller one
 NOTICED = ("killed", "timed out")
 NONE, ALL = -1, -2  # in place of a mutant's number: none is alive; the whole build has one, a constant
@@ -101,22 +103,46 @@ def own_folder(folder):
 
 def record(folder, size, go_on):
     """Runs each test case without a mutant, in a process of its own: what is set up once, before main or at the first
-    call, is reached by all that use it. Those that fail even so are left out. go_on: what an earlier run of the same
-    binaries has noted is read again."""
+    call, is reached by all that use it. Those that fail even so are left out. Returns the others; and, as (binary, name),
+    those that are not quick. go_on: what an earlier run of the same binaries has noted is read again."""
+    lines = run_each(folder, "cases.txt", SUITES, [], size, QUICK, go_on)
+    slow = [(binary, name) for binary, outcome, _, _, name in lines if outcome == "timed out"]
+    return passed(lines, slow), slow
+
+
+def record_slower(folder, size, slow, go_on):
+    """The same for these and the gradient checks, however long they take."""
+    return passed(run_each(folder, "slower.txt", GRADCHECKS, slow, size, 600, go_on), [])
+
+
+def run_each(folder, log, suites, more, size, seconds, go_on):
+    """For each case of the suites, and more of them: binary, outcome, seconds, what it reached, name."""
     os.makedirs(f"{folder}/tmp", exist_ok=True)
-    begin, log = time.time(), f"{folder}/cases.txt"
-    built = max(os.path.getmtime(f"{folder}/{binary}") for binary, _ in SUITES)
+    begin, log = time.time(), f"{folder}/{log}"
+    built = max(os.path.getmtime(f"{folder}/{binary}") for binary, _ in suites)
     if not (go_on and os.path.exists(log) and os.path.getmtime(log) > built):
-        names = [(binary, name) for binary, choice in SUITES for name in names_of(folder, binary, choice)]
+        names = more + [(binary, name) for binary, choice in suites for name in names_of(folder, binary, choice)]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            lines = list(pool.map(lambda case: run_case(folder, *case, size), names))
+            lines = list(pool.map(lambda case: run_case(folder, *case, size, seconds), names))
         with open(log + ".new", "w", encoding="utf-8") as file:
             file.writelines(lines)
         os.rename(log + ".new", log)
-    cases = read_cases(log)
-    print(f"{len(cases)} test cases ran once, in {time.time() - begin:.0f} s", flush=True)
+    with open(log, encoding="utf-8") as file:
+        lines = [line.rstrip("\n").split("\t", 4) for line in file]
+    print(f"{len(lines)} test cases ran once, in {time.time() - begin:.0f} s", flush=True)
+    return lines
+
+
+def passed(lines, slow):
+    """The cases that passed. Of the others, those that are not just slow are told."""
+    cases = []
+    for binary, outcome, seconds, numbers, name in lines:
+        if outcome == "passed":
+            cases.append(Case(binary, name, float(seconds), frozenset(map(int, filter(None, numbers.split(","))))))
+        elif (binary, name) not in slow:
+            print(f"left out, as it fails without a mutant: {name}", flush=True)
     if not cases:
-        raise SystemExit("mutate: no test case ran")
+        raise SystemExit("mutate: no test case passes")
     return cases
 
 
@@ -129,7 +155,7 @@ def names_of(folder, binary, choice):
     raise SystemExit(f"mutate: {binary} lists no test cases: {said.stderr}")
 
 
-def run_case(folder, binary, name, size):
+def run_case(folder, binary, name, size, most):
     """A line: the binary, whether it passed, seconds, what it reached, and its name, between tabs."""
     with own_folder(folder) as own:
         reached = f"{own}/reached"
@@ -137,7 +163,7 @@ def run_case(folder, binary, name, size):
             file.write(bytes(size))
         begin = time.time()
         env = environment(folder, PLAINGRAD_REACHED=reached, TMPDIR=own)
-        outcome = run(folder, [binary, "--input-file", listed([name], own)], env, 600)
+        outcome = run(folder, [binary, "--input-file", listed([name], own)], env, most)
         seconds = time.time() - begin
         with open(reached, "rb") as file:
             numbers = ",".join(str(n) for n, byte in enumerate(file.read()) if byte)
@@ -150,18 +176,6 @@ def listed(names, folder):
         for name in names:
             file.write('"' + name.replace("\\", "\\\\").replace(",", "\\,").replace('"', '\\"') + '"\n')
     return os.path.abspath(file.name)
-
-
-def read_cases(log):
-    cases = []
-    with open(log, encoding="utf-8") as file:
-        for line in file:
-            binary, passed, seconds, numbers, name = line.rstrip("\n").split("\t", 4)
-            if passed == "passed":
-                cases.append(Case(binary, name, float(seconds), frozenset(map(int, filter(None, numbers.split(","))))))
-            else:
-                print(f"left out, as it fails without a mutant: {name}", flush=True)
-    return cases
 
 
 def in_turn(cases):

@@ -193,18 +193,27 @@ class TriesCases(unittest.TestCase):
     def test_what_each_case_reaches(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(f"{folder}/tests", "w", encoding="utf-8") as file:
-                file.write("#!/bin/sh\ncase $* in *--list-*) echo one; echo 'two, \"2\"'; echo three; exit ;; esac\n"
+                file.write("#!/bin/sh\ncase $* in *--list-*) echo one; echo 'two, \"2\"'; echo three; echo slow; exit ;; esac\n"
                            "grep -q three $2 && exit 1\n"
+                           "grep -q slow $2 && sleep 2 && printf '\\000\\001\\000' >$PLAINGRAD_REACHED\n"
                            "grep -q one $2 && printf '\\001\\000\\001' >$PLAINGRAD_REACHED\n"
-                           "grep -qx '\"two.*' $2 && grep -qFx '\"two\\, \\\"2\\\"\"' $2 || grep -q one $2\n")
-            os.chmod(f"{folder}/tests", 0o755)
-            suites, runs.SUITES = runs.SUITES, (("./tests", "all"),)
+                           "grep -qx '\"two.*' $2 && grep -qFx '\"two\\, \\\"2\\\"\"' $2 || grep -q 'one\\|slow' $2\n")
+            with open(f"{folder}/double", "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\ncase $* in *--list-*) echo four ;; esac\n")
+            for binary in ("tests", "double"):
+                os.chmod(f"{folder}/{binary}", 0o755)
+            suites, gradchecks = runs.SUITES, runs.GRADCHECKS
+            runs.SUITES, runs.GRADCHECKS = (("./tests", "all"),), (("./double", "all"),)
             try:
-                cases = runs.record(folder, 3, False)
-                self.assertEqual(runs.record(folder, 3, True), cases)  # noted
+                cases, slow = runs.record(folder, 3, False)
+                self.assertEqual(runs.record(folder, 3, True), (cases, slow))  # noted
+                slower = runs.record_slower(folder, 3, slow, False)
             finally:
-                runs.SUITES = suites
+                runs.SUITES, runs.GRADCHECKS = suites, gradchecks
             self.assertEqual([(c.name, c.reached) for c in cases], [("one", {0, 2}), ('two, "2"', frozenset())])
+            self.assertEqual(slow, [("./tests", "slow")])
+            self.assertEqual([(c.binary, c.name, c.reached) for c in slower],
+                             [("./tests", "slow", {1}), ("./double", "four", frozenset())])
 
     def test_what_is_reached_by_no_case(self):
         self.assertEqual(runs.try_one(runs.Judge("build"), 0, []), "not reached")

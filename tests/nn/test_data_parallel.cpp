@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "autograd/base/hash.h"
@@ -142,6 +143,31 @@ TEST_CASE("data parallel: the same bits on any number of processes", "[nn][team]
                 CHECK(run({processes, parts, batches}) == one);
             }
         }
+}
+
+TEST_CASE("data parallel: each part of each batch draws other dropout, whichever process has it",
+          "[nn][team]") {
+    const int64_t parts = 3, batches = 2;
+    std::vector<std::vector<uint64_t>> drawn;  // by number of processes: what each part and batch draws first
+    for (const int64_t processes : {1, 2, 3}) {
+        std::vector<uint64_t> keys(static_cast<std::size_t>(parts * batches));
+        run_team(processes, [&](Team& team) {
+            const LanguageModel model(config(Real(0.2)), Rng(3));
+            Adam adam(parameters(model));
+            DataParallel parallel(adam, team, parts);
+            const LossOf loss = [&](const StepPart& at, const Mode& mode) {
+                keys[static_cast<std::size_t>(at.part * batches + at.batch)] =
+                    mode.rng.below(0, uint64_t{1} << 60);
+                return loss_of(model)(at, mode);
+            };
+            parallel.backward(1, Rng(5), loss, batches);
+            parallel.step(0.01);
+        });
+        drawn.push_back(keys);
+    }
+    CHECK(drawn[1] == drawn[0]);
+    CHECK(drawn[2] == drawn[0]);
+    CHECK(std::set<uint64_t>(drawn[0].begin(), drawn[0].end()).size() == drawn[0].size());
 }
 
 TEST_CASE("data parallel: buckets and overlap change nothing", "[nn][team][bits]") {

@@ -297,11 +297,13 @@ double sgd_reference(const SgdOptions& o, double w, const std::vector<double>& g
 
 TEST_CASE("Sgd: many elements equal the algorithm in double, with each option", "[nn][optim]") {
     const int64_t n = 2 * (1 << 14) + 5;  // more than a task has, and a rest
-    for (const SgdOptions& o : std::vector<SgdOptions>{{.lr = 0.01},
-                                                       {.lr = 0.01, .momentum = 0.9},
-                                                       {.lr = 0.01, .momentum = 0.9, .nesterov = true},
-                                                       {.lr = 0.01, .weight_decay = 0.1},
-                                                       {.lr = 0.01, .momentum = 0.5, .weight_decay = 0.1}}) {
+    for (const SgdOptions& o :
+         std::vector<SgdOptions>{{.lr = 0.01},
+                                 {.lr = 0.01, .momentum = 0.9},
+                                 {.lr = 0.01, .momentum = 0.9, .nesterov = true},
+                                 {.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true},
+                                 {.lr = 0.01, .weight_decay = 0.1},
+                                 {.lr = 0.01, .momentum = 0.5, .weight_decay = 0.1}}) {
         const NamedParameter w = parameter("w", random({n}, 1, 0.5, 1.5));
         const std::vector<double> start = doubles(w.tensor);
         std::vector<std::vector<double>> gradients(start.size());

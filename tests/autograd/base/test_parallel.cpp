@@ -222,6 +222,24 @@ TEST_CASE("two threads may train at once", "[parallel][graph]") {
     CHECK(same_bits(other, b));
 }
 
+TEST_CASE("a graph may be begun on one thread, and continued and differentiated on another",
+          "[parallel][graph]") {
+    const auto begin = [](const Tensor& w) {
+        Tensor h = w;
+        for (int i = 0; i < 100; ++i)  // more ops than the other thread has run
+            h = sigmoid(h);
+        return h;
+    };
+    const auto end = [](const Tensor& h) { sum(mul(h, h)).backward(); };
+    const Tensor alone = leaf(random({37}, 1)), w = leaf(random({37}, 1));
+    end(begin(alone));
+    Tensor h;
+    std::thread([&] { h = begin(w); }).join();
+    std::thread([&] { end(h); }).join();
+    REQUIRE(w.has_grad());
+    CHECK(same_bits(w.grad(), alone.grad()));
+}
+
 TEST_CASE("set_thread_count: refuses numbers that make no sense", "[parallel][errors]") {
     const Threads threads(2);
     for (const int n : {0, -1, 1025}) {

@@ -464,12 +464,23 @@ TEST_CASE("hugging face folder: weights are packed while others are still to be 
 
 TEST_CASE("hugging face folder: files of the text are copied", "[models][hugging_face]") {
     const tests::Folder from, to;
-    from.write("vocab.txt", "[PAD]\n");
-    from.write("tokenizer_config.json", "{}");
+    // All that transformers writes beside a model's weights.
+    const std::vector<std::string> names = {"tokenizer.json",
+                                            "tokenizer_config.json",
+                                            "special_tokens_map.json",
+                                            "added_tokens.json",
+                                            "vocab.json",
+                                            "merges.txt",
+                                            "vocab.txt",
+                                            "generation_config.json",
+                                            "chat_template.jinja"};
+    for (const std::string& name : names)
+        from.write(name, "of " + name);
     from.write("notes.md", "x");
     hugging_face::write_text_files(hugging_face::read_text_files(from.path), to.path);
-    CHECK(to.files() == 2);
-    CHECK(content(to / "vocab.txt") == "[PAD]\n");
+    CHECK(to.files() == std::ssize(names));
+    for (const std::string& name : names)
+        CHECK(content(to / name) == "of " + name);
     hugging_face::write_text_files(hugging_face::read_text_files(from.path), from.path);
-    CHECK(content(from / "vocab.txt") == "[PAD]\n");
+    CHECK(content(from / "vocab.txt") == "of vocab.txt");
 }

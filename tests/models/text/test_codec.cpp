@@ -65,6 +65,17 @@ TEST_CASE("codec: bytes use merges that were learned before", "[text][codec]") {
     CHECK(codec.metadata().at("translate.codes") == codes);
 }
 
+TEST_CASE("codec: lower_case is that of words and of bytes", "[text][codec]") {
+    for (const char* const pieces : {"words", "bytes"}) {
+        CAPTURE(pieces);
+        const Codec lower = learn(low_and_lower(), {.pieces = pieces, .lower_case = true, .merges = 5});
+        CHECK(lower.encode("Low LOWER") == lower.encode("low lower"));
+        CHECK(lower.decode(lower.encode("Low LOWER")) == "low lower");
+        const Codec as_it_is = learn(low_and_lower(), {.pieces = pieces, .merges = 5});
+        CHECK(as_it_is.encode("Low LOWER") != as_it_is.encode("low lower"));
+    }
+}
+
 TEST_CASE("codec: of bytes, every id is written in one line", "[text][codec]") {
     const Codec codec = learn(low_and_lower(), {.pieces = "bytes", .merges = 0});
     REQUIRE(codec.size() == kFirstFreeId + 257);
