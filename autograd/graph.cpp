@@ -113,7 +113,7 @@ void Node::backward(const Ref<Node>& root, const Tensor& start,
     const FloatControl ieee;  // also for what closures compute outside of kernels
     try {
         for (Ref<Node>& node : nodes) {
-            // (Not a leaf, and no op whose inputs were all frozen after forward.)
+            // Leaves have no inputs, and inputs may have been frozen after forward.
             const auto is_wanted = [](const Ref<Node>& input) { return input.get()->wanted_; };
             if (node->has_grad() && std::ranges::any_of(node->parents_, is_wanted)) {
                 const Tensor dout = node->grad();

@@ -10,8 +10,8 @@
 namespace plaingrad::autograd {
 namespace {
 
-constexpr int64_t kCutFrom = 1000;  // tensors with at least this many elements are shortened
-constexpr int64_t kEdge = 3;        // entries shown at both ends of a shortened dimension
+constexpr int64_t kThreshold = 1000;  // tensors with more elements are shortened, as in PyTorch
+constexpr int64_t kEdge = 3;          // entries shown at both ends of a shortened dimension
 
 struct Printer {
     const Tensor& x;
@@ -56,7 +56,7 @@ struct Printer {
                                                : "," + std::string(static_cast<std::size_t>(inner), '\n') +
                                                      std::string(static_cast<std::size_t>(dim) + 1, ' ');
         const int64_t n = x.size(dim);
-        const bool cut = x.numel() > kCutFrom && n > 2 * kEdge;
+        const bool cut = x.numel() > kThreshold && n > 2 * kEdge;
         out << '[';
         for (int64_t i = 0; i < n; ++i) {
             out << (i > 0 ? between : "");

@@ -170,6 +170,39 @@ TEST_CASE("data parallel: each part of each batch draws other dropout, whichever
     CHECK(std::set<uint64_t>(drawn[0].begin(), drawn[0].end()).size() == drawn[0].size());
 }
 
+// Texts, say, each of which is one term of the loss, however many tokens it has.
+TEST_CASE("data parallel: batches and parts weigh as much as their terms, not their tokens", "[nn][team]") {
+    for (const auto& [processes, parts] : {std::pair(1, 1), std::pair(1, 3), std::pair(2, 3)}) {
+        CAPTURE(processes, parts);
+        StepGradient found;
+        run_team(processes, [&, n = parts](Team& team) {
+            const NamedParameter w = {"w", Tensor::full({1}, 2).require_grad()};
+            Adam adam({w});
+            DataParallel parallel(adam, team, n);
+            const LossOf loss = [&](const StepPart& at, const Mode&) {
+                const int64_t k =
+                    at.part * 2 + at.batch;  // its loss is (1 + k) w, and the mean of 1 + k terms
+                StepLoss batch;
+                batch.loss = autograd::sum(w.tensor * static_cast<Real>(1 + k));
+                batch.tokens = 10 - k;
+                batch.terms = 1 + k;
+                return batch;
+            };
+            const StepGradient now = parallel.backward(1, Rng(5), loss, 2);
+            if (team.leads())
+                found = now;
+            parallel.step(0.01);
+        });
+        double sum = 0, terms = 0;
+        int64_t tokens = 0;
+        for (int k = 0; k < 2 * parts; ++k)
+            sum += (1 + k) * (1 + k), terms += 1 + k, tokens += 10 - k;
+        CHECK(found.norm == Approx(sum / terms));  // of the gradient, which has one number
+        CHECK(found.loss == Approx(2 * sum / terms));
+        CHECK(found.tokens == tokens);
+    }
+}
+
 TEST_CASE("data parallel: buckets and overlap change nothing", "[nn][team][bits]") {
     const Outcome one = run({1, 5});
     for (const int64_t bucket : {1, 20'000, 1 << 18})

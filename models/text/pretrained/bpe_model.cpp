@@ -28,8 +28,8 @@ BpeModel::BpeModel(std::shared_ptr<const Pieces> pieces, BpeOptions options, con
     : pieces_(std::move(pieces)), options_(std::move(options)) {
     if (!options_.unk_token.empty()) {
         unk_ = pieces_->id(options_.unk_token);
-        check_file(unk_ != Pieces::kNone, where, ": unk_token '", options_.unk_token,
-                   "' is not in the vocabulary");
+        check_file(unk_ != Pieces::kNone, where, ": unk_token ", shown(options_.unk_token),
+                   " is not in the vocabulary");
     }
     for (std::size_t byte = 0; byte < 256; ++byte)
         bytes_[byte] = pieces_->id(options_.byte_level ? byte_alphabet().character[byte] : byte_piece(byte));

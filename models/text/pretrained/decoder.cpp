@@ -130,8 +130,8 @@ Decoder Decoder::from(const Part& part) {
     } else if (type == "Fuse") {
         all.steps = {Fuse{}};
     } else {
-        part["type"].require(type == "ByteFallback", "'", type,
-                             "' is not supported; ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip, "
+        part["type"].require(type == "ByteFallback", nn::checkpoint::shown(type),
+                             " is not supported; ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip, "
                              "WordPiece are");
         all.steps = {ByteFallback{}};
     }

@@ -115,8 +115,8 @@ Normalizer Normalizer::from(const Part& part) {
     } else if (type == "Replace") {
         all.steps = {replace_from(part)};
     } else {
-        part["type"].require(type == "NFC", "'", type,
-                             "' is not supported; BertNormalizer, NFC, Prepend, Replace are");
+        part["type"].require(type == "NFC", nn::checkpoint::shown(type),
+                             " is not supported; BertNormalizer, NFC, Prepend, Replace are");
         all.steps = {Nfc{}};
     }
     return all;

@@ -100,7 +100,7 @@ Metaspace metaspace_from(const Part& part) {
     const std::string scheme =
         part["prepend_scheme"].text_or(part["add_prefix_space"].flag_or(true) ? "always" : "never");
     part["prepend_scheme"].require(scheme == "always" || scheme == "first" || scheme == "never",
-                                   "must be always, first or never: got '", scheme, "'");
+                                   "must be always, first or never: got ", nn::checkpoint::shown(scheme));
     const bool spaced = part["add_prefix_space"].flag_or(scheme != "never");
     part["add_prefix_space"].require(spaced || scheme == "never",
                                      "is false, and prepend_scheme is not never");
@@ -137,8 +137,8 @@ PreTokenizer PreTokenizer::from(const Part& part) {
     } else if (type == "Metaspace") {
         all.steps = {metaspace_from(part)};
     } else {
-        part["type"].require(type == "BertPreTokenizer", "'", type,
-                             "' is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split are");
+        part["type"].require(type == "BertPreTokenizer", nn::checkpoint::shown(type),
+                             " is not supported; BertPreTokenizer, ByteLevel, Digits, Metaspace, Split are");
         all.steps = {BertWords{}};
     }
     return all;

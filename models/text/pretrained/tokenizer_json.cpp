@@ -61,8 +61,8 @@ void set_model(Builder& builder, const Model& file) {
     const std::string type = model["type"].text_or(file.has_rules         ? "BPE"
                                                    : characters.is_null() ? "unknown"
                                                                           : "WordPiece");
-    model["type"].require(type == "BPE" || type == "WordPiece", "'", type,
-                          "' is not supported; BPE, WordPiece are");
+    model["type"].require(type == "BPE" || type == "WordPiece", nn::checkpoint::shown(type),
+                          " is not supported; BPE, WordPiece are");
     model.require(!file.vocabulary.empty(), "has no vocab");
     for (const auto& [piece, id] : file.vocabulary)
         builder.add_piece(piece, id);
@@ -109,8 +109,8 @@ Pipeline from_tokenizer_json(const std::string& path) {
     if (const Part& added = root["added_tokens"]; !added.is_null())
         for (const Part& part : added.items()) {
             const int32_t id = builder.add(AddedTokens::from(part));
-            part["id"].require(part["id"].integer() == id, "is ", part["id"].integer(), ", but '",
-                               part["content"].text(), "' has the id ", id);
+            part["id"].require(part["id"].integer() == id, "is ", part["id"].integer(), ", but ",
+                               nn::checkpoint::shown(part["content"].text()), " has the id ", id);
         }
     root.check_all_used();
     return builder.finish();

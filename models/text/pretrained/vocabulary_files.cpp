@@ -20,8 +20,8 @@ std::string class_of(const TokenizerConfig& config, const std::string& otherwise
     std::string name = part.text_or(otherwise);
     if (name.ends_with("Fast"))
         name.resize(name.size() - 4);
-    part.require(std::find(known.begin(), known.end(), name) != known.end(), "'", name,
-                 "' is not supported without a tokenizer.json");
+    part.require(std::find(known.begin(), known.end(), name) != known.end(), nn::checkpoint::shown(name),
+                 " is not supported without a tokenizer.json");
     return name;
 }
 

@@ -8,8 +8,8 @@ namespace plaingrad::models::text::pretrained {
 WordPieceModel::WordPieceModel(std::shared_ptr<const Pieces> pieces, WordPieceOptions options,
                                const std::string& where)
     : pieces_(std::move(pieces)), options_(std::move(options)), unk_(pieces_->id(options_.unk_token)) {
-    nn::checkpoint::check_file(unk_ != Pieces::kNone, where, ": unk_token '", options_.unk_token,
-                               "' is not in the vocabulary");
+    nn::checkpoint::check_file(unk_ != Pieces::kNone, where, ": unk_token ",
+                               nn::checkpoint::shown(options_.unk_token), " is not in the vocabulary");
 }
 
 void WordPieceModel::append(std::string_view word, std::vector<int32_t>& ids) const {
