@@ -115,7 +115,7 @@ void Node::backward(const Ref<Node>& root, const Tensor& start,
         for (Ref<Node>& node : nodes) {
             // Leaves have no inputs, and inputs may have been frozen after forward.
             const auto is_wanted = [](const Ref<Node>& input) { return input.get()->wanted_; };
-            if (node->has_grad() && std::ranges::any_of(node->parents_, is_wanted)) {
+            if (node->has_grad() && std::any_of(node->parents_.begin(), node->parents_.end(), is_wanted)) {
                 const Tensor dout = node->grad();
                 node->zero_grad();  // so that dout is the only handle, and its memory can be passed on
                 {

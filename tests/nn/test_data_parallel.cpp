@@ -148,9 +148,9 @@ TEST_CASE("data parallel: the same bits on any number of processes", "[nn][team]
 TEST_CASE("data parallel: each part of each batch draws other dropout, whichever process has it",
           "[nn][team]") {
     const int64_t parts = 3, batches = 2;
-    std::vector<std::vector<uint64_t>> drawn;  // by number of processes: what each part and batch draws first
+    std::vector<std::vector<int64_t>> drawn;  // by number of processes: what each part and batch draws first
     for (const int64_t processes : {1, 2, 3}) {
-        std::vector<uint64_t> keys(static_cast<std::size_t>(parts * batches));
+        std::vector<int64_t> keys(static_cast<std::size_t>(parts * batches));
         run_team(processes, [&](Team& team) {
             const LanguageModel model(config(Real(0.2)), Rng(3));
             Adam adam(parameters(model));
@@ -167,7 +167,7 @@ TEST_CASE("data parallel: each part of each batch draws other dropout, whichever
     }
     CHECK(drawn[1] == drawn[0]);
     CHECK(drawn[2] == drawn[0]);
-    CHECK(std::set<uint64_t>(drawn[0].begin(), drawn[0].end()).size() == drawn[0].size());
+    CHECK(std::set<int64_t>(drawn[0].begin(), drawn[0].end()).size() == drawn[0].size());
 }
 
 // Texts, say, each of which is one term of the loss, however many tokens it has.

@@ -1,6 +1,6 @@
 #include "models/text/pretrained/word_piece_model.h"
 
-#include "nn/checkpoint/file.h"
+#include "nn/checkpoint/json.h"
 #include "nn/utf8.h"
 
 namespace plaingrad::models::text::pretrained {
