@@ -53,8 +53,6 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
                                           team().size(), resumes() ? "" : "; --parts sets the number"));
     arguments = exists() || !of_run.report.empty() || team().size() > 1 ? settings.kept() : "";
     run = of_run;  // only now: settings.resume may have changed it
-    if (exists() && run.log == "json")
-        nn::together(team(), [this] { claim("log.jsonl"); });
 }
 
 namespace {

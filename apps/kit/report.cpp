@@ -133,6 +133,11 @@ void Report::log_as_json(bool from_start) const {
         return;
     const std::string file = run_.folder.file("log.jsonl"), &log = run_.log();
     const std::string names = log.substr(0, log.find('\n'));
+    // (A run that was killed may have left its own: starting it again replaces that.)
+    if (from_start && nn::checkpoint::exists(file))
+        autograd::check(
+            std::string_view("{\"step\":").starts_with(nn::checkpoint::read_file(file).substr(0, 8)), file,
+            ": this file is there already, and it is no log of a run; give another folder");
     std::ofstream out(file, from_start ? std::ios::trunc : std::ios::app);
     autograd::TextReader rows(
         log.substr(from_start ? names.size() + 1 : log.rfind('\n', log.size() - 2) + 1));

@@ -241,11 +241,6 @@ TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]"
     CHECK(contains(error_of([&] { RunFolder("p", {.save = folder.path}, none); }),
                    "log.csv: this belongs to a model, or to another run; give another folder"));
     CHECK(content(folder / "log.csv") == "mine");
-    const Folder other;
-    other.write("log.jsonl", "mine");
-    CHECK(contains(error_of([&] { RunFolder("p", {.save = other.path, .log = "json"}, none); }),
-                   "log.jsonl: this belongs to a model, or to another run; give another folder"));
-    CHECK(content(other / "log.jsonl") == "mine");
     for (const RunSettings& wrong :
          {RunSettings{.save = folder / "a", .save_every = -1},
           RunSettings{.save = folder / "a", .stop_after = -1}, RunSettings{.stop_after = 1}})
