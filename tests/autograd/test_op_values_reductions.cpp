@@ -129,7 +129,6 @@ TEST_CASE("values: long sums do not drift", "[ops][values]") {
           2e-6);
 }
 
-// A row of a million: two thirds of the elements are -1, the others 2, so that mean and variance are known.
 // Beside the first one, a float would lose all others.
 TEST_CASE("values: the losses of many rows are added in double", "[ops][values]") {
     const int64_t rows = 1001;
@@ -141,6 +140,7 @@ TEST_CASE("values: the losses of many rows are added in double", "[ops][values]"
     CHECK(std::abs(cross_entropy(logits, target).item() / expected - 1) <= 1e-6);
 }
 
+// A row of a million: two thirds of the elements are -1, the others 2, so that mean and variance are known.
 TEST_CASE("values: a long row's statistics do not drift", "[ops][values]") {
     const int64_t n = 999'999;
     Tensor x = leaf(Tensor::uninitialized({1, n})), dy = Tensor::uninitialized({1, n});

@@ -227,7 +227,7 @@ def main():
     outcomes.of_tree(tree.copy(args.folder, found))
     candidates = [p for p in candidates if p.key not in outcomes.not_compiling]
     mutants = candidates[:args.count]
-    compile_mutants(args, found, mutants, candidates[args.count:], outcomes, ["tests", "apps"])
+    compile_mutants(args, found, mutants, candidates[args.count:], outcomes, ["tests", "apps", "GRADCHECKS=no"])
     cases = try_mutants(args, found, mutants, outcomes, known)
     try_constants(args, found, mutants, constants, cases, outcomes)
     report(outcomes.of, known, points.keys_in(equivalent, "Undefined:"), {p.key for p in all_points})

@@ -112,8 +112,10 @@ class Finder:
             self.at(cursor, parent, children, self.sources[path])
         was_in_constant = self.in_constant
         self.in_constant = was_in_constant and kind != Kind.LAMBDA_EXPR  # which runs later
+        # (What only converts, or ends temporaries, is not in the text.)
+        is_seen = kind != Kind.UNEXPOSED_EXPR or parent is None or parent.kind != Kind.VAR_DECL
         for child in self.changeable(cursor, children):
-            self.visit(child, cursor)
+            self.visit(child, cursor if is_seen else parent)
         self.in_constant = was_in_constant
 
     @staticmethod

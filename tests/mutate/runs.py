@@ -119,7 +119,7 @@ def run_each(folder, log, suites, more, size, seconds, go_on):
     """For each case of the suites, and more of them: binary, outcome, seconds, what it reached, name."""
     os.makedirs(f"{folder}/tmp", exist_ok=True)
     begin, log = time.time(), f"{folder}/{log}"
-    built = max(os.path.getmtime(f"{folder}/{binary}") for binary, _ in suites)
+    built = max(os.path.getmtime(f"{folder}/{binary}") for binary, _ in [*suites, *more])
     if not (go_on and os.path.exists(log) and os.path.getmtime(log) > built):
         names = more + [(binary, name) for binary, choice in suites for name in names_of(folder, binary, choice)]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
