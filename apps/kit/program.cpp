@@ -118,9 +118,12 @@ void on_early_interrupt(int signal) {
     std::raise(signal);
 }
 
-void handle_signals(void (*handler)(int)) {
+// SIGHUP, of a terminal that is closed, stays ignored if it was: so nohup starts a program.
+void handle_signals(void (*handler)(int), void (*at_hangup)(int)) {
     for (const int signal : {SIGINT, SIGTERM})
         std::signal(signal, handler);
+    if (std::signal(SIGHUP, at_hangup) == SIG_IGN)
+        std::signal(SIGHUP, SIG_IGN);
 }
 
 }  // namespace
@@ -219,9 +222,9 @@ int run(const std::string& program, const char* called, const std::function<int(
 const std::string& called() { return called_as; }
 std::string name() { return called_as.substr(called_as.rfind('/') + 1); }
 
-void listen_for_interrupt() { handle_signals(on_interrupt); }
+void listen_for_interrupt() { handle_signals(on_interrupt, SIG_DFL); }
 int stop_listening_for_interrupt(nn::Team& team) {
-    handle_signals(SIG_DFL);
+    handle_signals(SIG_DFL, SIG_DFL);
     for (const std::vector<double>& seen : nn::gather(team, {static_cast<double>(interrupt_seen)}))
         if (seen[0] > 0)
             interrupt_seen = static_cast<int>(seen[0]);
@@ -229,9 +232,9 @@ int stop_listening_for_interrupt(nn::Team& team) {
 }
 bool interrupted() { return interrupt_seen != 0; }
 void remove_if_interrupted(const std::vector<std::string>& folders) {
-    handle_signals(SIG_DFL);  // while the names change
+    handle_signals(SIG_DFL, SIG_DFL);  // while the names change
     to_remove = folders;
-    handle_signals(on_early_interrupt);
+    handle_signals(on_early_interrupt, on_early_interrupt);
 }
 
 void say(const std::string& text, int descriptor) {

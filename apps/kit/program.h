@@ -37,8 +37,9 @@ void flush_output();
 const std::string& called();
 std::string name();
 
-// From now on until listen_for_interrupt, Ctrl-C (or SIGTERM) removes those of these folders that are empty
-// before it ends the program, so that a run that has not begun leaves no trace. The innermost comes first.
+// From now on until listen_for_interrupt, Ctrl-C (or SIGTERM, or a closed terminal's SIGHUP) removes those of
+// these folders that are empty before it ends the program, so that a run that has not begun leaves no trace.
+// The innermost comes first.
 void remove_if_interrupted(const std::vector<std::string>& folders);
 // After listen_for_interrupt, the first Ctrl-C (or SIGTERM, sent by `kill` or at shutdown) prints a message
 // and makes interrupted() true, so that a training loop can finish its step. The second one ends the program

@@ -75,7 +75,7 @@ void converse(Prompt p) {
             const Reading reading = p.read(*line);
             last = reading.text;
             if (const std::string& as = reading.shown.empty() ? last : reading.shown; as != *line)
-                say("read as: " + as);
+                say("read as: " + as_line(as));
             for (const std::string& word : reading.unknown)
                 if (told.insert(word).second)
                     say("unknown: " + as_line(word) + suggestion(word, p.names) +

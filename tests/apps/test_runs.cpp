@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstring>
+#include <optional>
 
 #include "nn/checkpoint/safetensors.h"
 #include "tests/apps/translator.h"
@@ -594,30 +596,60 @@ TEST_CASE("endless, compressed or empty input is an error in one line, in bounde
     }
 }
 
+// A run that reads its text from a named pipe, into which nobody writes, until the end of the test.
+struct ReadingRun {
+    Folder folder;
+    std::string old = folder / "old", made = old + "/made";
+    int end = -1;  // of the pipe: it opens once the program reads from the other
+    std::optional<Running> run;
+
+    explicit ReadingRun(const std::string& program) {
+        const std::string pipe = folder / "pipe";
+        std::filesystem::create_directory(old);
+        REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+        run.emplace(program, Words{"train", pipe, "--save", made + "/run"});
+        while (end < 0 && run->runs()) {
+            end = open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
+            usleep(1000);
+        }
+        REQUIRE(std::filesystem::is_directory(made + "/run"));
+    }
+    ~ReadingRun() { close(end); }
+};
+
 TEST_CASE("a signal while the data are read ends the program, and removes the folders that it has made",
           "[apps][runs]") {
-    for (const int signal : {SIGINT, SIGTERM})
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         for (const std::string program : {"char_lm", "classify"}) {
             INFO(program << ", signal " << signal);
-            const Folder folder;
-            const std::string pipe = folder / "pipe", old = folder / "old";
-            std::filesystem::create_directory(old);
-            REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-            Running reads(program, {"train", pipe, "--save", old + "/made/run"});
-            int end = -1;  // of the pipe: it opens once the program reads from the other
-            while (end < 0 && reads.runs()) {
-                end = open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
-                usleep(1000);
-            }
-            CHECK(std::filesystem::is_directory(old + "/made/run"));
-            reads.interrupt(signal);
-            const Result ended = reads.wait();
-            close(end);
+            ReadingRun reads(program);
+            reads.run->interrupt(signal);
+            const Result ended = reads.run->wait();
             CHECK(ended.status == 128 + signal);
             CHECK(ended.err.empty());
-            CHECK(std::filesystem::is_directory(old));
-            CHECK_FALSE(std::filesystem::exists(old + "/made"));
+            CHECK(std::filesystem::is_directory(reads.old));
+            CHECK_FALSE(std::filesystem::exists(reads.made));
         }
+}
+
+TEST_CASE("a run that nohup has started goes on when its terminal is closed", "[apps][runs]") {
+    const auto before = std::signal(SIGHUP, SIG_IGN);  // which the programs inherit
+    ReadingRun reads("char_lm");
+    Running trains("char_lm", {"train", reads.folder.write("text", std::string(500, 'a') + "b"), "--steps",
+                               "1000000", "--save", reads.folder / "run"});
+    std::signal(SIGHUP, before);
+    REQUIRE(trains.says("\nstep "));
+    for (Running* run : {&*reads.run, &trains}) {
+        run->interrupt(SIGHUP);
+        usleep(200'000);  // within which it would end
+        CHECK(run->runs());
+        run->interrupt(SIGTERM);
+    }
+    CHECK(reads.run->wait().status == 128 + SIGTERM);
+    const Result saved = trains.wait();
+    INFO(saved.err);
+    CHECK(saved.status == 128 + SIGTERM);
+    CHECK(contains(saved.err, "saved after step "));
 }
 
 TEST_CASE("char_lm with a huge batch answers a signal before its first step", "[apps][runs]") {

@@ -122,6 +122,14 @@ TEST_CASE("NanGuard: names the op and its inputs", "[graph][nan]") {
         sum(autograd::sqrt(zero) * Real(2)).backward();
     };
     CHECK(error_of(backward) == "[NanGuard] backward of sqrt: element 0 of the gradient of leaf (3) is inf");
+    // x / y: the slope of y is -x / y^2; that of x, the first input, is finite.
+    const auto second = [] {
+        const NanGuard guard;
+        const Tensor numerator = leaf(Tensor::full({2}, kRealIsDouble ? Real(1e200) : Real(1e20)));
+        const Tensor denominator = leaf(Tensor::full({2}, kRealIsDouble ? Real(1e-100) : Real(1e-10)));
+        sum(numerator / denominator).backward();
+    };
+    CHECK(error_of(second) == "[NanGuard] backward of div: element 0 of the gradient of leaf (2) is -inf");
     CHECK(autograd::log(x).numel() == 2);  // no guard, no error
 }
 
