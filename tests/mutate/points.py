@@ -177,7 +177,7 @@ class Finder:
             self.whole(source, children[0], "result", b"!(", b")")
         elif kind == Kind.COMPOUND_STMT:
             self.statements(source, children)
-        elif kind in BODIES:
+        if kind in BODIES:
             self.statements(source, children[1:] if kind == Kind.IF_STMT else children[-1:])
 
     @staticmethod
@@ -248,9 +248,15 @@ class Finder:
         self.whole(source, first, "condition", b"!(", b")")
 
     def statements(self, source, children):
-        """Calls, assignments and increments that are left out. A call of check is a guard."""
+        """Calls, assignments, increments and early returns that are left out; a call of check is a guard. A loop that would
+        go on ends."""
         for child in children:
             begin, end = child.extent.start.offset, child.extent.end.offset
+            text = source.bytes[begin:end + 1]
+            if text == b"continue;":
+                self.add(source, begin, end + 1, "jump", b"break;")
+            if text == b"return;":
+                self.add(source, begin, end + 1, "statement")
             if child.kind not in (Kind.CALL_EXPR, Kind.BINARY_OPERATOR, Kind.COMPOUND_ASSIGNMENT_OPERATOR,
                                   Kind.UNARY_OPERATOR, Kind.UNEXPOSED_EXPR):
                 continue

@@ -98,6 +98,14 @@ class FindsPlaces(unittest.TestCase):
         self.assertIn((6, "arithmetic", "a - 7 -> a + 7"), found)
         self.assertEqual([change for change in found if change[0] == 3], [])
 
+    def test_statements_without_braces_and_jumps(self):
+        found = Sources("void g(int& a);\nint f(int a) {\n    for (int i = 0; i < 9; ++i) {\n        if (i == a)\n"
+                        "            continue;\n        while (a < i)\n            ++a;\n    }\n    if (a > 1)\n        g(a);\n"
+                        "    else\n        a = 3;\n    return a;\n}\nvoid h(int a) {\n    if (a > 1)\n        return;\n    g(a);\n}\n").changes()
+        for change in [(5, "jump", "continue -> break;"), (7, "statement", "++a -> nothing"), (10, "statement", "g(a) -> nothing"),
+                       (12, "statement", "a = 3 -> nothing"), (17, "statement", "return -> nothing")]:
+            self.assertIn(change, found)
+
     def test_what_would_not_compile_is_left_out(self):
         found = Sources("#include <cassert>\n#include <string>\n#include <vector>\n"
                         "void f(std::vector<int>& a, const std::vector<int>& b) {\n    assert(a.size() < 9);\n"
@@ -172,6 +180,12 @@ class Switches(unittest.TestCase):
         self.assertEqual(printed, ["2 6 1\n", "2 10 1\n", "2 0 1\n", "4 6 1\n", "-2 6 1\n", "2 6 1\n", "102 6 1\n",
                                    "8 6 1\n"])
 
+
+    def test_a_jump_may_stand_before_an_else(self):
+        sources = Sources("#include <cstdio>\nint main() {\n    for (int i = 0; i < 4; ++i)\n        if (i == 1)\n"
+                          "            continue;\n        else\n            std::printf(\"%d\", i);\n}\n")
+        self.put_switch(sources)
+        self.assertEqual([sources.output([sources.find("continue -> break")], alive) for alive in (-1, 0)], ["023", "0"])
 
     def test_a_condition_may_be_a_pointer(self):
         sources = Sources("#include <cstdio>\n#include <memory>\nint main() {\n"

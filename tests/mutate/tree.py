@@ -77,6 +77,8 @@ def choice(number, point, text):
         return b"(" + point.text + b")"
     if point.drops:
         return b"{ if (!::mutant::is(%d)) %s }" % (number, text)  # in braces, as an else may follow
+    if point.kind == "jump":
+        return b"{ if (::mutant::is(%d)) %s %s }" % (number, point.text, text)
     if point.kind == "condition":  # of a pointer, say, which ?: would not take beside a bool
         text = b"bool(" + text + b")"
     return b"(::mutant::is(%d) ? (%s) : (%s))" % (number, point.text, text)
