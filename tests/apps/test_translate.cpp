@@ -75,6 +75,30 @@ TEST_CASE("translate copies unknown words, or marks them", "[apps][translate][sl
     CHECK(contains(nothing.err, "has never seen any of these characters"));
 }
 
+// With --batch 1, it reads eight lines at once.
+TEST_CASE("translate run counts lines on, however many it translates together", "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "1"})).status == 0);
+    std::string lines;
+    for (int i = 1; i <= 20; ++i) {
+        for (int word = 1; i == 12 && word < 50; ++word)
+            lines += "one ";
+        lines += i == 15 ? "猫\n" : "one\n";
+    }
+    const Result r =
+        translate({"run", f.run, "--batch", "1", "--beam", "1", "--n-best", "1"}, {.input = lines});
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    std::istringstream out(r.out);
+    for (int i = 0; i < 20; ++i) {
+        std::string line;
+        std::getline(out, line);
+        CHECK(line.starts_with(autograd::join(i, " ||| ")));
+    }
+    CHECK(contains(r.err, ":12: longer than 31 pieces: the rest is left out"));
+    CHECK(contains(r.err, "first '猫' in line 15"));
+}
+
 TEST_CASE("translate in lower case compares in lower case, as BLEU's signature says", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--lower-case", "--stop-after", "1"})).status == 0);

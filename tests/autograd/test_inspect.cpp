@@ -55,6 +55,7 @@ TEST_CASE("print: as PyTorch does, and the shape", "[tensor][print]") {
     CHECK(printed(Tensor::from({2, 2}, {1, Real(2.5), -3, 100})) ==
           "[[  1.0000,   2.5000],\n [ -3.0000, 100.0000]]  (2, 2)");
     CHECK(printed(Tensor::from({2}, {Real(0.5), 2000})) == "[5.0000e-01, 2.0000e+03]  (2)");
+    CHECK(printed(Tensor::from({3}, {kNan, Real(0.5), 2})) == "[   nan, 0.5000, 2.0000]  (3)");
     CHECK(printed(Tensor::from({2}, {Real(1e-5), 0})) == "[1.0000e-05, 0.0000e+00]  (2)");
     CHECK(printed(Tensor::from({3}, {kNan, -std::numeric_limits<Real>::infinity(), 1})) ==
           "[ nan, -inf,   1.]  (3)");

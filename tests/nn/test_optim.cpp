@@ -369,7 +369,7 @@ TEST_CASE("clip_grad_norm: over all parameters, in double, unchanged at the limi
     CHECK(clip_grad_norm({a, b, none}, 7) == 7);
     CHECK(a.tensor.grad().to_vector() == std::vector<Real>{2, 3});
     CHECK(b.tensor.grad().to_vector() == std::vector<Real>{6});
-    CHECK(clip_grad_norm({a, b, none}, 3.5) == 7);
+    CHECK(clip_grad_norm({none, a, b}, 3.5) == 7);  // those behind one without a gradient, too
     CHECK(a.tensor.grad().to_vector() == std::vector<Real>{1, Real(1.5)});
     CHECK(b.tensor.grad().to_vector() == std::vector<Real>{3});
     CHECK(grad_norm({a, b, none}) == 3.5);

@@ -81,6 +81,7 @@ TEST_CASE("pretrained parts: a normalizer may leave nothing", "[text][pretrained
         opened({{"normalizer", replace("<n>", "")},
                 {"added_tokens", R"([{"id": 9, "content": "<n>", "normalized": true}])"}});
     CHECK(t.encode("a<n>b") == Ids{0, 1});
+    CHECK(t.encode(std::string("a\0b", 3)) == Ids{0, 1});  // a NUL is not its first byte
     CHECK(t.decode({0, 9}) == "a ");
 }
 
