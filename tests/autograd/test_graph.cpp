@@ -144,6 +144,9 @@ TEST_CASE("graph: a leaf that is frozen after forward gets no gradient", "[graph
     CHECK(other.grad().item() == 1);
     mul(w, other).backward();
     CHECK(w.grad().item() == 5);
+    w.require_grad(false);  // drops it
+    w.require_grad();
+    CHECK_FALSE(w.has_grad());
 }
 
 TEST_CASE("graph: errors name the wrong use", "[graph][errors]") {

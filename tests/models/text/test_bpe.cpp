@@ -115,6 +115,8 @@ TEST_CASE("bpe: codes of version 0.1 have </w> as a symbol", "[text][bpe]") {
     CHECK(bpe.codes() == codes);
     CHECK(bpe.apply("iron ironi n x") == "ir@@ on ir@@ on@@ i n x");
     CHECK(Bpe::from_codes("#version: 0.1\n" + codes, "f").apply("iron in") == "ir@@ on i@@ n");
+    // Of two rules for one symbol the first wins: the n at a word's end is not the one of "o n".
+    CHECK(Bpe::from_codes("n </w>\no n\n", "f").apply("on ono") == "o@@ n on@@ o");
     CHECK(with_codes(codes).apply("iron") == "ir@@ o@@ n");  // in 0.2, n</w> is one
 }
 

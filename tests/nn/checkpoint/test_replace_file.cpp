@@ -403,6 +403,12 @@ TEST_CASE("saving: a name without a folder is in the current one", "[nn][checkpo
 }
 
 TEST_CASE("saving: leftovers of killed processes do not interfere, and are removed", "[nn][checkpoint]") {
+    const auto next_descriptor = [] {
+        const int free = dup(0);
+        close(free);
+        return free;
+    };
+    const int before = next_descriptor();
     const Folder folder;
     const std::string left = folder / ("f.tmp-" + std::to_string(getpid()) + "-0");
     put(left, "half");
@@ -420,6 +426,7 @@ TEST_CASE("saving: leftovers of killed processes do not interfere, and are remov
     close(busy);
     write(folder / "f", {});
     CHECK(folder.files() == 3);
+    CHECK(next_descriptor() == before);  // all are closed
 }
 
 TEST_CASE("saving: check_can_replace tells beforehand whether it will be possible", "[nn][checkpoint]") {
