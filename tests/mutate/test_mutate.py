@@ -180,7 +180,6 @@ class Switches(unittest.TestCase):
         self.assertEqual(printed, ["2 6 1\n", "2 10 1\n", "2 0 1\n", "4 6 1\n", "-2 6 1\n", "2 6 1\n", "102 6 1\n",
                                    "8 6 1\n"])
 
-
     def test_a_jump_may_stand_before_an_else(self):
         sources = Sources("#include <cstdio>\nint main() {\n    for (int i = 0; i < 4; ++i)\n        if (i == 1)\n"
                           "            continue;\n        else\n            std::printf(\"%d\", i);\n}\n")

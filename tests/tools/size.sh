@@ -98,7 +98,7 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # 22 more: --check compares gradients for an example that predicts something, says why if it cannot compare them,
         # and leaves no file behind. 15 more: Ctrl-C before the first step leaves no empty folder behind. 2 more: a
         # column of a text stays one where its lines are wrapped. 4 more: no log of a run replaces another file. 2 more:
-        # nor does a terminal that is closed before the first step leave an empty folder.
+        # a terminal that is closed before the first step leaves no empty folder behind either.
         limit("programs and kit", 8179)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
