@@ -143,7 +143,8 @@ int64_t begin(models::Run& run, int64_t steps, const Plan& plan) {
 
 bool end(models::Run& run) { return finish(run, run.stop()); }
 
-// "parts: 6, for at most 6 processes; each of 2 or 6 has one sum to send, of 3 up to 2, ..."
+// "parts of a batch: 6, for at most 6 processes; of 3, 5, 6 each sends one sum of gradients, of other numbers
+// up to 2"
 static std::string about_parts(int64_t parts) {
     std::vector<std::string> with_one;
     std::size_t most = 1;

@@ -152,6 +152,13 @@ TEST_CASE("check: a planted fault makes its question odd", "[apps][check]") {
     INFO(s.all);
     CHECK(found == expected);
     CHECK_FALSE(s.well);
+    // Below each of them is what that usually means: one line, a sentence or more.
+    int64_t odd = 0, explained = 0;
+    for (const std::string& line : lines_of(s.all)) {
+        odd += line.starts_with("ODD ");
+        explained += line.starts_with("     ") && line[5] >= 'A' && line[5] <= 'Z' && line.ends_with('.');
+    }
+    CHECK(explained == odd);
 }
 
 namespace {

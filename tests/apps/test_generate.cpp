@@ -273,7 +273,9 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
 
         // Stopped and resumed: the same bits.
         const std::string twice = runs / "twice";
-        CHECK(contains(train(twice, {"--stop-after", "13"}).err, "continue with --resume " + twice));
+        const Result stopped = train(twice, {"--stop-after", "13"});
+        CHECK(contains(stopped.err, "continue with --resume " + twice));
+        CHECK(stopped.out.empty());  // what was learned is measured at the end
         refused(1, {twice, "--prompt", "All"}, ", or a run of generate train has not ended");
         CHECK(contains(ran({"info", twice}).out, "training: step 13, loss "));
         CHECK(ran({"train", "--resume", twice}).out == r.out);

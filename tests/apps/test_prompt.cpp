@@ -56,7 +56,11 @@ TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt
           "merci\n");
     CHECK(answer(t, kLeft + "\x7f" + kLeft + "thank you") == "merci\n");  // nothing is before the begin
     CHECK(answer(t, "good" + kUp + kDown + " morning") == "bonjour\n");   // what was typed is kept
-    t.type("thank you\ngood morning\n");                                  // pasted
+    CHECK(answer(t, "thank you") == "merci\n");
+    CHECK(answer(t, "good morning") == "bonjour\n");
+    CHECK(answer(t, "good morning") == "bonjour\n");
+    CHECK(answer(t, kUp + kUp) == "merci\n");  // the same line, twice in a row, is remembered once
+    t.type("thank you\ngood morning\n");       // pasted
     CHECK(t.says("merci"));
     CHECK(t.says("bonjour"));
     t.type("\x04");  // Ctrl-D

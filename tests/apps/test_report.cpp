@@ -106,12 +106,14 @@ TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps
     CHECK(tests::run("report", {whole, pieces, "--out", folder / "both.html"}).status == 0);
     for (const std::string text : {"mine", "<!doctype html>\nmine"}) {
         const std::string mine = folder.write("mine.txt", text);
-        for (const Result& r : {tests::run("reverse_task", small({"--report", mine})),
-                                tests::run("report", {whole, "--out", mine})}) {
+        for (const Result& r :
+             {tests::run("reverse_task", small({"--report", mine, "--save", folder / "no"})),
+              tests::run("report", {whole, "--out", mine})}) {
             CHECK(r.status == 1);
             CHECK(one_line(r.err, ""));
             CHECK(contains(r.err, "mine.txt: this file is there already, and it is no page about a run;"));
             CHECK(content(mine) == text);
+            CHECK_FALSE(std::filesystem::exists(folder / "no"));
         }
     }
     CHECK(tests::run("reverse_task", small({"--report", folder / "both.html", "--steps", "1"})).status <= 1);

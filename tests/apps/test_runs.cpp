@@ -458,6 +458,25 @@ TEST_CASE("a run resumes from another folder, and with files that were renamed",
     }
 }
 
+TEST_CASE("info says into how many parts batches are cut, and for how many processes that is best",
+          "[apps][runs]") {
+    const Folder folder;
+    for (const std::string parts : {"1", "6"}) {
+        const std::string run = folder / parts;
+        REQUIRE(tests::run("reverse_task", {"--parts", parts, "--stop-after", "1", "--save", run, "--layers",
+                                            "1", "--d-model", "8", "--heads", "1"})
+                    .status == 0);
+        const std::string out = tests::run("reverse_task", {"info", run}).out;
+        INFO(out);
+        CHECK(contains(out, "parts of a batch") == (parts == "6"));
+        // Of the tree of 6 (nn/parts.h), 3 processes have (0-1), (2-3) and (4-5); of 2 the first has (0-1)
+        // and 2, of 4 the second has 1 and 2.
+        CHECK(contains(out,
+                       "parts of a batch: 6, for at most 6 processes; of 3, 5, 6 each sends one sum of "
+                       "gradients, of other numbers up to 2\n") == (parts == "6"));
+    }
+}
+
 TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
     const Programs programs;
     const std::string run = programs.folder / "run";
@@ -537,6 +556,41 @@ TEST_CASE("runs: a batch too large for memory is refused before the first step, 
         CHECK(r.out.empty());
         CHECK_FALSE(std::filesystem::exists(run));
     }
+}
+
+// srun has started two, which cannot find each other: the build lacks MPI, or the variables are made up.
+TEST_CASE("runs: of processes that all have one error, the first one says it", "[apps][runs]") {
+    const auto started = [](const std::string& rank) {
+        return tests::run("reverse_task", {}, {.env = {"SLURM_STEP_NUM_TASKS=2", "SLURM_PROCID=" + rank}});
+    };
+    const Result first = started("0"), second = started("1");
+    INFO(first.err << second.err);
+    CHECK((first.status == 1 && one_line(first.err, "reverse_task: mpirun has started 2 processes, but ")));
+    CHECK((second.status == 1 && second.err.empty() && second.out.empty()));
+}
+
+TEST_CASE("runs: what the system allows a process limits its memory, too", "[apps][runs]") {
+    if (!environment("PLAINGRAD_RUN", "").empty() || !fast_build())
+        SKIP("an emulator, or a sanitizer, takes more memory than that for itself");
+    const Folder folder;
+    const auto refused = [&](const std::string& begin, const std::string& end) {
+        const std::string said = folder / "said";
+        const int status = std::system((begin + "'" + apps() + "/reverse_task' --batch 16384 --steps 1" +
+                                        end + " 2> '" + said + "' > /dev/null")
+                                           .c_str());
+        INFO(content(said));
+        CHECK(WEXITSTATUS(status) == 1);
+        CHECK(contains(content(said), "but only 512 MiB are available; a smaller --batch needs less\n"));
+    };
+    refused("ulimit -v 524288; ", "");  // KiB
+    // The limit of a container, which is shown to a process as this file.
+    if (std::system("unshare --mount true 2> /dev/null") == 0)
+        refused(
+            "unshare --mount sh -c \"mount -t tmpfs none /sys/fs/cgroup && "
+            "echo 536870912 > /sys/fs/cgroup/memory.max && exec ",
+            "\"");
+    else
+        WARN("skipped: a container's limit (no mount namespaces here)");
 }
 
 TEST_CASE("endless, compressed or empty input is an error in one line, in bounded memory", "[apps][runs]") {

@@ -123,6 +123,20 @@ TEST_CASE("watch: Ctrl-C makes its step the last, and says so", "[kit][training]
     CHECK(contains(text, "finishing this step; a second Ctrl-C quits at once\n"));
 }
 
+TEST_CASE("watch: a second Ctrl-C quits at once", "[kit][training]") {
+    const pid_t child = fork();
+    if (child == 0) {
+        kit::listen_for_interrupt();
+        close(STDERR_FILENO);  // it says what a second one does
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        _exit(0);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT));
+}
+
 TEST_CASE("watch: after a run the signals do again what they usually do", "[kit][training]") {
     for (const int signal : {SIGINT, SIGTERM}) {
         struct sigaction before = {}, listening = {}, after = {};

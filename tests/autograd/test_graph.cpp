@@ -207,6 +207,22 @@ TEST_CASE("graph: a value changed between forward and backward is an error", "[g
     CHECK(contains(error_after_change(out, mul(out, Real(2))), "was changed"));
 }
 
+TEST_CASE("graph: a value that no wanted gradient needs may change", "[graph]") {
+    const Tensor a = number(6), quotient = div(a, Tensor(2));
+    Tensor(quotient).mutable_data()[0] = 9;  // the divisor's gradient would need it
+    quotient.backward();
+    CHECK(a.grad().item() == Real(0.5));
+
+    // Of two layers only the second one learns.
+    Tensor x = Tensor::from({1, 2}, {1, 2});
+    const Tensor w2 = Tensor::from({2, 1}, {1, 1}).require_grad();
+    const Tensor y = feed_forward(x, Tensor::from({2, 2}, {1, 0, 0, 1}), {}, w2, {}, Activation::gelu);
+    const Tensor hidden = activation(x, Activation::gelu).clone();
+    x.mutable_data()[0] = 5;
+    sum(y).backward();
+    CHECK(w2.grad().to_vector() == hidden.to_vector());
+}
+
 TEST_CASE("graph: NoGrad leaves no nodes on its thread, also nested", "[graph]") {
     const Tensor x = number(2);
     CHECK(!NoGrad::active());
@@ -279,12 +295,16 @@ TEST_CASE("graph: after a backward that threw, the nodes that it reached cannot 
     const Tensor late = mul(s, 10);
     const Tensor both = add(late, bad);
     const Tensor other = mul(s, 1);
+    mul(w, 7).backward();
     m.mutable_data()[0] = 5;
     CHECK_THROWS_AS(both.backward(), autograd::Error);
+    CHECK((w.has_grad() && w.grad().item() == 7));  // of the backward before, as a leaf is never used up
     w.zero_grad();
     // It must not continue with the partial gradient that had reached s.
     CHECK_THROWS_AS(other.backward(), autograd::Error);
     CHECK_FALSE(w.has_grad());
+    mul(w, w).backward();
+    CHECK(w.grad().item() == 6);
 }
 
 TEST_CASE("graph: two losses over a shared part need one backward", "[graph]") {

@@ -101,6 +101,12 @@ TEST_CASE("print_graph: ops, shapes, numbers, each node once", "[graph][print]")
     for (int i = 0; i < 100000; ++i)
         chain = chain + Real(1);
     CHECK(contains(drawn(chain), "... and more"));
+    // With somebody who watches the layers, each op is shown with its own.
+    const nn::Linear layer(2, 3, Rng(1));
+    const std::vector<nn::NamedParameter> of_model = {{"first.weight", layer.weight},
+                                                      {"first.bias", layer.bias}};
+    const NanGuard guard(of_model);
+    CHECK(drawn(layer(x.with_shape({1, 2}), nn::Mode::eval())).starts_with("1 linear (1, 3) in first = ["));
 }
 
 TEST_CASE("NanGuard: names the op and its inputs", "[graph][nan]") {

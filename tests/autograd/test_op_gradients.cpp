@@ -147,6 +147,12 @@ TEST_CASE("gradcheck: an input that no gradient reaches fails", "[gradcheck]") {
         gradcheck([](const Inputs& x) { return add(x[0], x[1].detach()); }, {random({3}, 1), random({3}, 2)});
     CHECK(!lost.ok);
     CHECK(contains(lost.message, "no gradient reached input 1"));
+    // The inputs behind it are compared, too.
+    const GradcheckResult both =
+        gradcheck([](const Inputs& x) { return add(x[0].detach(), mul(x[1], x[1].detach())); },
+                  {random({3}, 1), random({3}, 2, 0.5, 2)});
+    CHECK(contains(both.message, "no gradient reached input 0"));
+    CHECK(both.worst > 0.1);
 }
 
 TEST_CASE("gradcheck: does not change the inputs", "[gradcheck]") {

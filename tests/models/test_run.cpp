@@ -234,6 +234,83 @@ TEST_CASE("run: processes that differ are refused, and told in what", "[models][
                    "process 1 has other weights to begin with than process 0: '"));
 }
 
+namespace {
+
+// What a step of training does with a part of a batch: the same for each.
+nn::LossOf counts(const LanguageModel& model) {
+    return [&model](const nn::StepPart&, const Mode& mode) {
+        const auto first = static_cast<int32_t>(kFirstFreeId);
+        return nn::StepLoss{
+            model.loss(Tokens(1, 2, {first, first + 1}), Tokens(1, 2, {first + 1, first + 2}), mode), 2};
+    };
+}
+
+// So many processes train for two steps in these folders. Returns the error of one of them, or "".
+std::string error_of_team(
+    int64_t processes, const RunSettings& where,
+    const std::function<void(const RunFolder&)>& also = [](const RunFolder&) {}) {
+    try {
+        run_team(processes, [&](nn::Team& team) {
+            Settings settings;
+            settings.team = &team;
+            const RunFolder folder("p", where, settings);
+            also(folder);
+            const LanguageModel model(small_stack("gpt2"), Rng(1));
+            Run learning(folder, run_model(model));
+            learning.train(counts(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}});
+        });
+        return "";
+    } catch (const std::exception& error) {  // a SettingError, too
+        return error.what();
+    }
+}
+
+}  // namespace
+
+TEST_CASE("run: processes share a folder, into which process 0 writes", "[models][run]") {
+    const Folder folder;
+    const RunSettings settings = {.save = folder / "run", .stop_after = 1, .parts = 2};
+    CHECK(error_of_team(2, settings, [&](const RunFolder& run) {
+              autograd::check(run.writes() == run.team().leads() && run.parts == 2, "who writes?");
+              if (run.team().leads())
+                  put(run.path + "/there", "");
+              run.team().barrier();
+              // What is there belongs to somebody: process 0 says so, and no other asks.
+              const std::string error = error_of([&] { run.claim("there"); });
+              autograd::check(error.empty() == !run.team().leads(), "claimed: ", error);
+              run.team().barrier();
+          }) == "");
+    std::error_code none;
+    CHECK(nn::checkpoint::names_in(folder / "run", none) ==
+          std::vector<std::string>{"last.safetensors", "log.csv", "there"});
+    CHECK(nn::checkpoint::read(folder / "run/last.safetensors").metadata().at("p.parts") == "2");
+    CHECK(error_of_team(3, {.resume = folder / "run"}) ==
+          "a batch of this run is cut into 2 parts, so at most as many processes can share it: got 3");
+    CHECK(error_of_team(2, {.save = folder / "new", .parts = 1}) ==
+          "a batch of this run is cut into 1 part, so only one process can have it: got 2; --parts sets the "
+          "number");
+    CHECK_FALSE(fs::exists(folder / "new"));
+    // One process alone goes on with the two parts.
+    CHECK(error_of_team(1, {.resume = folder / "run"}, [](const RunFolder& run) {
+              autograd::check(run.parts == 2, "parts: ", run.parts);
+          }) == "");
+    CHECK(content(folder / "run/log.csv").find("\n2,") != std::string::npos);
+}
+
+TEST_CASE("run: without a folder nothing is written, and no hook is told that it will be", "[models][run]") {
+    CHECK(error_of_team(2, {}) == "");  // no process sends its state to one that will not save it
+    const Folder folder;
+    for (const bool saves : {false, true}) {
+        Settings none;
+        const RunFolder where("p", {.save = saves ? folder / "run" : ""}, none);
+        const LanguageModel model(small_stack("gpt2"), Rng(1));
+        int told = 0;
+        Run learning(where, run_model(model), {.after_step = [&](const nn::StepReport&) { ++told; }});
+        CHECK(learning.train(counts(model), {.steps = 2, .learning_rate = nn::ConstantSchedule{0.01}}));
+        CHECK(told == (saves ? 2 : 0));
+    }
+}
+
 TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]") {
     const Folder folder;
     Settings none;

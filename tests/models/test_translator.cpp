@@ -198,23 +198,27 @@ TEST_CASE("Translator: an unknown word is copied from an unknown word of the sou
           "[translator]") {
     const text::Codec codec =
         text::Codec::learn(parallel_text({{"a b c d e f", "a b c d e f"}}), {.merges = 0});
-    int64_t copied = 0;
+    int64_t copied = 0, behind_a_word = 0;
     for (uint64_t seed = 1; seed < 30; ++seed) {
         TransformerConfig config = small("paper", codec.size());
         Transformer model(config, Rng(seed));
         stir(model);
         const std::string line = "a b c 猫 d e f";
-        const std::string marked =
-            translate(model, codec, {line}, {.beam = 1, .copy_unknown = false})[0].best[0].text;
-        const std::string text = translate(model, codec, {line}, {.beam = 1})[0].best[0].text;
-        std::string expected = marked;
-        for (std::size_t at = expected.find("<unk>"); at != expected.npos; at = expected.find("<unk>")) {
-            expected.replace(at, 5, "猫");
-            ++copied;
+        const auto marked = translate(model, codec, {line}, {.beam = 5, .n_best = 5, .copy_unknown = false});
+        const auto texts = translate(model, codec, {line}, {.beam = 5, .n_best = 5});
+        REQUIRE(texts[0].best.size() == 5);
+        for (std::size_t i = 0; i < 5; ++i) {
+            std::string expected = marked[0].best[i].text;
+            for (std::size_t at = expected.find("<unk>"); at != expected.npos; at = expected.find("<unk>")) {
+                behind_a_word += expected.find_first_of("abcdef") < at;
+                expected.replace(at, 5, "猫");
+                ++copied;
+            }
+            CHECK(texts[0].best[i].text == expected);
         }
-        CHECK(text == expected);
     }
     CHECK(copied > 20);
+    CHECK(behind_a_word > 5);
 }
 
 TEST_CASE("Translator: fewer translations than were asked for, if there are no others", "[translator]") {

@@ -141,6 +141,7 @@ TEST_CASE("writer: characters", "[models][writer]") {
     characters.add("abc\n", "here");
     StackConfig c = small_stack("gpt2");
     c.vocabulary = characters.size();
+    c.specials.never = {kPad, kSos};
     const auto saved = [&](bool lines) {
         const Writer w = {LanguageModel(c, Rng(1)), characters, lines};
         const std::string path = folder / (lines ? "lines" : "text");
@@ -155,6 +156,9 @@ TEST_CASE("writer: characters", "[models][writer]") {
         CHECK((contains(text("ab", {.sampling = {.temperature = 2}, .max_tokens = 30}, Rng(seed)), "bb") ||
                written.size() == 30));
     }
+    // No character has the id of an unknown one, whatever the model's file says of it.
+    CHECK(text.start({5})->specials.never == Ids{kPad, kSos, kUnk, kEos});
+    CHECK(lines.start({5})->specials.never == Ids{kPad, kSos, kUnk});
     CHECK(lines.encode("ab") == Ids{kSos, 5, 6});
     CHECK(text.encode("") == Ids{4});  // the line break: as at the start of a line
     CHECK(contains(error_of([&] { text("abx"); }), "the prompt:1: character 3"));

@@ -566,6 +566,30 @@ TEST_CASE("data parallel: empty parts and parameters without a gradient", "[nn][
     CHECK(same_bits(run_with(3), one));
 }
 
+// A batch without a row is no end: the one behind it still counts. And a tensor that gets a gradient, but is
+// no parameter of the optimizer, is left alone.
+TEST_CASE("data parallel: an empty batch before another one, and leaves that are not optimized",
+          "[nn][team]") {
+    for (const int64_t parts : {1, 2}) {
+        const Parameter used(Tensor::from({3}, {1, 2, 3}));
+        const Tensor other = Tensor::from({3}, {2, 2, 2}).require_grad();
+        Adam adam({{"used", used}});
+        DataParallel parallel(adam, alone(), parts);
+        const StepGradient found = parallel.backward(
+            1, Rng(0),
+            [&](const StepPart& at, const Mode&) {
+                return at.batch == 0 ? StepLoss{} : StepLoss{autograd::sum(autograd::mul(used, other)), 5};
+            },
+            2);
+        CHECK(found.loss == 12);
+        parallel.step(0.1);
+        CHECK(used->data()[0] < 1);
+        const auto n = static_cast<Real>(5 * parts);  // the weights of the terms
+        CHECK(other.grad().to_vector() == std::vector<Real>{n, 2 * n, 3 * n});
+        CHECK(other.to_vector() == std::vector<Real>{2, 2, 2});
+    }
+}
+
 TEST_CASE("data parallel: errors", "[nn][team]") {
     const Parameter x(Tensor::from({1}, {1}));
     Adam adam({{"x", x}});

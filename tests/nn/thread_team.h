@@ -1,6 +1,7 @@
 // A team whose processes are threads of this one, so that tests need no MPI.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -49,6 +50,10 @@ public:
     int64_t sent() {
         const std::lock_guard lock(mutex_);
         return sent_;
+    }
+    bool is_empty() {
+        const std::lock_guard lock(mutex_);
+        return std::all_of(boxes_.begin(), boxes_.end(), [](const auto& box) { return box.second.empty(); });
     }
 
     const int64_t size;
@@ -170,6 +175,8 @@ void run_team(int64_t size, const Body& body) {
         thread.join();
     if (error)
         std::rethrow_exception(error);
+    if (!mail.is_empty())
+        throw std::runtime_error("a message has been sent that nobody has received");
 }
 
 }  // namespace plaingrad::tests

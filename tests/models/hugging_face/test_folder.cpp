@@ -68,6 +68,9 @@ void check_written_and_read(const Model& model, const Config& config) {
     save_hugging_face(folder.path, model, config);
     const hugging_face::Folder opened(folder.path);
     CHECK(opened.notes == std::vector<std::string>{});
+    for (const char* of_a_classifier : {"classifier_dropout", "id2label", "problem_type"})
+        CHECK(contains(content(folder / "config.json"), of_a_classifier) ==
+              (config.head == hugging_face::Head::classifier));
     const Model again = load_hugging_face<Model>(opened);
     CHECK(equal(model, again));
     CHECK(stack_of(again.config).block.init == stack_of(model.config).block.init);

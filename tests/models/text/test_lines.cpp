@@ -301,6 +301,8 @@ TEST_CASE("a stream that cannot be read is an error with the system's reason, if
     CHECK_THROWS_WITH(read({"", 0, true}), "words: cannot be read");
     CHECK(read({"", 0, false}) == "the end");
     CHECK(read({"the last", EINTR, false}) == "the last");  // a signal came, and it was read again
+    CHECK_THROWS_WITH(read({"\x1f\x8b\x08 and so on", 0, false}),
+                      "words: this file is compressed; unpack it first, e.g. with gunzip, unxz or unzip");
 }
 
 TEST_CASE("a line has text if it has more than white space", "[text]") {

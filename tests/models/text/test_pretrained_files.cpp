@@ -153,6 +153,18 @@ TEST_CASE("pretrained files: vocab.txt", "[text][pretrained]") {
           PretrainedTokenizer::open(accents.path).id("[SEP]"));
 }
 
+TEST_CASE("pretrained files: a special token that the vocabulary lacks is added to it",
+          "[text][pretrained]") {
+    Folder named;
+    named.write("vocab.txt", Files("bert_uncased").vocab_txt());
+    const int64_t before = PretrainedTokenizer::open(named.path).size();
+    named.write("tokenizer_config.json", R"({"bos_token": "[BEGIN]", "sep_token": "[SEP]"})");
+    const PretrainedTokenizer with = PretrainedTokenizer::open(named.path);
+    CHECK(with.size() == before + 1);
+    CHECK(with.special("bos_token") == before);
+    CHECK(with.id("[BEGIN]") == before);
+}
+
 TEST_CASE("pretrained files: forms that older and newer files have", "[text][pretrained]") {
     const auto ids = [](const std::string& key, const std::string& value) {
         Folder folder;

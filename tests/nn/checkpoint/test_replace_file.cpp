@@ -429,6 +429,17 @@ TEST_CASE("saving: leftovers of killed processes do not interfere, and are remov
     CHECK(next_descriptor() == before);  // all are closed
 }
 
+TEST_CASE("saving: a name under which another thread is still writing is passed over", "[nn][checkpoint]") {
+    const Folder folder;
+    const std::string taken = folder / ("f.tmp-" + std::to_string(getpid()) + "-0");
+    const int busy = open(taken.c_str(), O_WRONLY | O_CREAT, 0600);
+    REQUIRE((busy >= 0 && flock(busy, LOCK_EX) == 0 && ::write(busy, "half", 4) == 4));
+    replace_file(folder / "f", {"abc"});
+    CHECK((content(folder / "f") == "abc" && content(taken) == "half"));
+    CHECK(folder.files() == 2);
+    close(busy);
+}
+
 TEST_CASE("saving: check_can_replace tells beforehand whether it will be possible", "[nn][checkpoint]") {
     const Folder folder;
     const auto error = [](const std::string& path) { return error_of([&] { check_can_replace(path); }); };

@@ -150,6 +150,27 @@ TEST_CASE("state dict: a matrix without numbers", "[nn][checkpoint]") {
     CHECK(same_bits(other.bias.tensor(), model.bias.tensor()));
 }
 
+TEST_CASE("state dict: tensors of any rank", "[nn][checkpoint]") {
+    struct Any {
+        Parameter scalar{Tensor(3)}, vector{Tensor::from({2}, {4, 5})},
+            cube{Tensor::from({2, 3, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})};
+        void visit(Visitor& v) const {
+            v("scalar", scalar);
+            v("vector", vector);
+            v("cube", cube);
+        }
+    };
+    const Folder folder;
+    const Any model, other;
+    models::save_pytorch(folder / "f", model);
+    for (const Parameter* p : {&other.scalar, &other.vector, &other.cube})
+        std::fill_n(p->tensor().mutable_data(), p->tensor().numel(), Real(-1));
+    models::load_pytorch(folder / "f", other);
+    CHECK(same_bits(other.scalar.tensor(), model.scalar.tensor()));
+    CHECK(same_bits(other.vector.tensor(), model.vector.tensor()));
+    CHECK(same_bits(other.cube.tensor(), model.cube.tensor()));
+}
+
 // Of our matrix a file has some columns each, transposed or not, and more rows than are read at a time.
 TEST_CASE("state dict: columns of a matrix", "[nn][checkpoint]") {
     const Folder folder;
