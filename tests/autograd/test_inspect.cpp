@@ -57,6 +57,12 @@ TEST_CASE("print: as PyTorch does, and the shape", "[tensor][print]") {
     CHECK(printed(Tensor::from({2}, {Real(0.5), 2000})) == "[5.0000e-01, 2.0000e+03]  (2)");
     CHECK(printed(Tensor::from({3}, {kNan, Real(0.5), 2})) == "[   nan, 0.5000, 2.0000]  (3)");
     CHECK(printed(Tensor::from({2}, {Real(1e-5), 0})) == "[1.0000e-05, 0.0000e+00]  (2)");
+    // Negative numbers are as large as they are far from 0.
+    CHECK(printed(Tensor::from({2}, {Real(-2000.5), Real(0.5)})) == "[-2.0005e+03,  5.0000e-01]  (2)");
+    CHECK(printed(Tensor::from({2}, {Real(-1e-5), 2})) == "[-1.0000e-05,  2.0000e+00]  (2)");
+    CHECK(printed(Tensor::from({2}, {-1000, Real(-0.5)})) == "[-1.0000e+03, -5.0000e-01]  (2)");
+    CHECK(printed(Tensor::from({1}, {Real(-1e9)})) == "[-1.0000e+09]  (1)");
+    CHECK(printed(Tensor::from({1}, {Real(-1e8)})) == "[-100000000.]  (1)");
     CHECK(printed(Tensor::from({3}, {kNan, -std::numeric_limits<Real>::infinity(), 1})) ==
           "[ nan, -inf,   1.]  (3)");
     CHECK(printed(Tensor::arange(8).with_shape({2, 2, 2})) ==
