@@ -120,6 +120,18 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
     CHECK(contains(lines, "[\"machine\",\"" + processor + autograd::instruction_set() + ", "));
 }
 
+// The programs ask when they read their options, too; but then the data are read, which can take long.
+TEST_CASE("recorder: a report does not take the place of somebody's file", "[kit][page]") {
+    const Folder folder;
+    const std::string mine = folder.write("mine.html", "mine");
+    models::Settings none;
+    const models::RunFolder nowhere("p", {.report = mine}, none);
+    models::Run run(nowhere, {.parameters = {}, .state = {}, .save = {}});
+    CHECK(contains(error_of([&] { kit::Report(run, 10, 0, kit::Plan()); }),
+                   "mine.html: this file is there already, and it is no page about a run"));
+    CHECK(content(mine) == "mine");
+}
+
 TEST_CASE("held-out text: the mean over all predictions, however many pieces a batch has", "[kit]") {
     models::StackConfig config = small_stack("gpt2");
     const models::LanguageModel model(config, autograd::Rng(1));

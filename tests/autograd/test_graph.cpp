@@ -292,13 +292,15 @@ TEST_CASE("graph: after a backward that threw, the nodes that it reached cannot 
     Tensor m = Tensor::from({1}, {2});
     const Tensor s = mul(w, w);
     const Tensor bad = mul(s, m);
-    const Tensor late = mul(s, 10);
+    const Tensor ten(10), late = mul(s, ten);
     const Tensor both = add(late, bad);
     const Tensor other = mul(s, 1);
     mul(w, 7).backward();
     m.mutable_data()[0] = 5;
+    const int64_t in_use = storage_statistics().bytes_in_use;
     CHECK_THROWS_AS(both.backward(), autograd::Error);
-    CHECK((w.has_grad() && w.grad().item() == 7));  // of the backward before, as a leaf is never used up
+    CHECK(storage_statistics().bytes_in_use == in_use);  // nor is its memory kept
+    CHECK((w.has_grad() && w.grad().item() == 7));       // of the backward before, as a leaf is never used up
     w.zero_grad();
     // It must not continue with the partial gradient that had reached s.
     CHECK_THROWS_AS(other.backward(), autograd::Error);
