@@ -1,4 +1,5 @@
 """Runs test cases against mutants: first without one, to see what each case reaches; then each mutant."""
+import contextlib
 import os
 import re
 import resource
@@ -77,6 +78,7 @@ def end_all_at_signals():
         for _ in range(2):  # again, as one may just have begun
             for folder in list(running):
                 end_others(folder)
+                unmount(folder)
                 shutil.rmtree(folder, ignore_errors=True)
             time.sleep(0.1)
         os._exit(128 + number)
@@ -96,9 +98,25 @@ def end_others(mark):
             pass  # it has ended, or is another user's
 
 
+@contextlib.contextmanager
 def own_folder(folder):
-    """For the temporary files of one run, which a test that dies leaves behind."""
-    return tempfile.TemporaryDirectory(dir=os.path.abspath(f"{folder}/tmp"), ignore_cleanup_errors=True)
+    """For the temporary files of one run, which a test that dies leaves behind; and so may one with a small disk."""
+    with tempfile.TemporaryDirectory(dir=os.path.abspath(f"{folder}/tmp"), ignore_cleanup_errors=True) as own:
+        try:
+            yield own
+        finally:
+            unmount(own)
+
+
+def unmount(folder):
+    """What is mounted below it, by root's tests of full disks."""
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+            paths = [line.split()[1] for line in file]
+    except FileNotFoundError:  # not Linux, where no test mounts anything
+        return
+    for path in (path for path in paths if path.startswith(f"{folder}/")):
+        subprocess.run(["umount", path], stderr=subprocess.DEVNULL)
 
 
 def record(folder, size, go_on):

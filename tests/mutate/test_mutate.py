@@ -304,5 +304,14 @@ class TriesCases(unittest.TestCase):
                     self.fail("it still runs")
             self.assertEqual(os.listdir(f"{folder}/tmp"), [])
 
+    def test_a_disk_that_a_case_leaves_mounted_is_deleted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/tmp")
+            with runs.own_folder(folder) as own:
+                os.mkdir(f"{own}/disk")
+                if subprocess.run(["mount", "-t", "tmpfs", "none", f"{own}/disk"], stderr=subprocess.DEVNULL).returncode != 0:
+                    self.skipTest("only root mounts a disk")
+            self.assertEqual(os.listdir(f"{folder}/tmp"), [])
+
 
 unittest.main()
