@@ -54,6 +54,12 @@ void fail_allocation(int64_t n, bool on) {
 }
 int64_t allocations_made() { return made; }
 int64_t allocations_live() { return live; }
+bool counts_allocations() {
+    void* (*const volatile make)(std::size_t) = ::operator new;  // by its address, which valgrind replaces
+    const int64_t before = made;
+    ::operator delete(make(1));
+    return made > before;
+}
 
 static void* allocate(std::size_t alignment, std::size_t bytes) {
     const int64_t number = ++made, first = failing;

@@ -13,4 +13,8 @@ void guard_allocations(int64_t alignment, bool on);
 int64_t allocations_made();  // since the last fail_allocation
 int64_t allocations_live();  // that were not given back
 
+// Whether they are counted, and can fail: valgrind has an operator new of its own.
+bool counts_allocations();
+constexpr const char* kNotCounted = "operator new is not this program's, as under valgrind";
+
 }  // namespace plaingrad::tests

@@ -226,6 +226,8 @@ TEST_CASE("tensor: making, reading, copying", "[tensor]") {
 // A request for a few elements gets the large buffer that was kept; after a trim, a new one. (Which may begin
 // where the old one did: so allocations are counted, while the other thread waits.)
 TEST_CASE("storage: trim also gives back the kernels' working memory, of every thread", "[storage]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
     const auto ask = [](int64_t n) { kernels::scratch(kernels::Scratch::partial, n); };
     const auto gets_new = [&] {
         const int64_t before = tests::allocations_made();
@@ -253,6 +255,8 @@ TEST_CASE("storage: trim also gives back the kernels' working memory, of every t
 }
 
 TEST_CASE("storage: the kernels' working memory is allocated anew only if more is asked for", "[storage]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
     constexpr int64_t kLine = 64 / kBytes;
     kernels::scratch(kernels::Scratch::partial, 1);  // this thread's first one, which makes a list of them
     storage_trim();
@@ -270,6 +274,8 @@ TEST_CASE("storage: the kernels' working memory is allocated anew only if more i
 }
 
 TEST_CASE("storage: the kernels' working memory of a thread ends with it", "[storage]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
     const int64_t before = tests::allocations_live();
     int64_t inside = 0;
     std::thread([&] {

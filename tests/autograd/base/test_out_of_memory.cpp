@@ -35,6 +35,8 @@ const std::string kLong(1000, 'x');
 }  // namespace
 
 TEST_CASE("out of memory: a text stream throws, where the standard's seems to end", "[base]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
     std::string word;
     std::istringstream usual(kLong);
     CHECK_FALSE(fails([&] { usual >> word; }));
@@ -47,6 +49,8 @@ TEST_CASE("out of memory: a text stream throws, where the standard's seems to en
 }
 
 TEST_CASE("out of memory: tensors are released, and a new one leaves nothing behind", "[storage]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
     int64_t before = 0;
     for (int round = 0; round < 2; ++round) {  // the first one sets up what stays until the process ends
         autograd::storage_trim();
@@ -76,6 +80,8 @@ TEST_CASE("out of memory: tensors are released, and a new one leaves nothing beh
 
 TEST_CASE("out of memory: what is kept for other sizes is given back, and the system is asked once more",
           "[storage]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
     int64_t given_back = 0;
     for (int64_t n = 1; n < 6; ++n) {
         autograd::storage_trim();
@@ -93,6 +99,8 @@ TEST_CASE("out of memory: what is kept for other sizes is given back, and the sy
 }
 
 TEST_CASE("out of memory: an optimizer's step is taken whole, or not at all", "[nn][optim]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
     Tensor w = Tensor::full({3}, 1);
     w.require_grad();
     nn::Adam adam({{"w", w}});
@@ -114,6 +122,8 @@ TEST_CASE("out of memory: an optimizer's step is taken whole, or not at all", "[
 }
 
 TEST_CASE("out of memory: a program says so, even if no memory is left for the words", "[apps][kit]") {
+    if (!tests::counts_allocations())
+        SKIP(tests::kNotCounted);
     const std::string called = "./apps/a-program-with-a-long-name";
     std::ostringstream said;
     said << std::string(1000, ' ');  // it has room
