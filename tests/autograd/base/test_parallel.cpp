@@ -181,6 +181,31 @@ TEST_CASE("parallel_for: an exception is rethrown, and the pool keeps working", 
     }
 }
 
+// Then the calling thread computes all chunks alone.
+TEST_CASE("parallel_for: an exception is rethrown, also while another thread's job has the pool",
+          "[parallel]") {
+    const Threads threads(2);
+    std::string caught;
+    int64_t computed = 0;
+    parallel_for(0, 2, 1, [&](int64_t job, int64_t) {
+        if (job == 1)
+            return;
+        std::thread([&] {
+            try {
+                parallel_for(0, 100, 1, [&](int64_t chunk, int64_t) {
+                    ++computed;
+                    if (chunk == 63)
+                        throw std::runtime_error("chunk 63");
+                });
+            } catch (const std::runtime_error& error) {
+                caught = error.what();
+            }
+        }).join();
+    });
+    CHECK(caught == "chunk 63");
+    CHECK(computed >= 64);
+}
+
 TEST_CASE("parallel_for: several threads may call it at once", "[parallel]") {
     const Threads threads(3);
     std::atomic<int> wrong = 0;
