@@ -65,6 +65,21 @@ TEST_CASE(
           std::vector<int32_t>(some[5].begin(), some[5].begin() + batch.src.batch() * batch.src.length()));
 }
 
+TEST_CASE("translate's data: a pair that dropout would make too long stays as it was", "[apps][translate]") {
+    const ParallelText pairs = parallel_text({{"newest newest", "newest"}, {"newest", "newest newest"}});
+    const Codec codec = Codec::learn(pairs, {.tokenized = true, .merges = 50, .dropout = true});
+    const Corpus roomy(pairs, codec, {}, 64, TooLong::refuse);
+    const int64_t longest = roomy.longest();  // of words that are whole
+    REQUIRE(longest == 3);
+    const Corpus tight(pairs, codec, {}, longest, TooLong::refuse);
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        CHECK(roomy.with_dropout(codec, 0.9, Rng(seed)).longest() > longest);
+        const Corpus divided = tight.with_dropout(codec, 0.9, Rng(seed));
+        CHECK(divided.longest() == longest);
+        CHECK(divided.size() == 2);
+    }
+}
+
 TEST_CASE("translate's data: bytes that are not UTF-8 are kept, or replaced and counted",
           "[apps][translate]") {
     const Folder folder;
