@@ -55,9 +55,11 @@ void fail_allocation(int64_t n, bool on) {
 int64_t allocations_made() { return made; }
 int64_t allocations_live() { return live; }
 bool counts_allocations() {
-    void* (*const volatile make)(std::size_t) = ::operator new;  // by its address, which valgrind replaces
+    // By their addresses, which valgrind replaces.
+    void* (*const volatile make)(std::size_t) = ::operator new;
+    void (*const volatile give_back)(void*) = ::operator delete;
     const int64_t before = made;
-    ::operator delete(make(1));
+    give_back(make(1));
     return made > before;
 }
 
