@@ -1,5 +1,7 @@
 // What the programs share: options.
+#if defined(__linux__)
 #include <sched.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -593,6 +595,7 @@ TEST_CASE("only a process that fails alone ends the others", "[kit]") {
     autograd::set_thread_count(before);
 }
 
+#if defined(__linux__)  // other systems do not tell on which processors a process runs
 namespace {
 
 // This process, one on another machine, and a third that runs where this one does.
@@ -658,6 +661,7 @@ TEST_CASE("processes on the same processors share them, and are told of those th
     CHECK(kit::processes_here() == 1);  // for the tests that follow
     autograd::set_thread_count(before);
 }
+#endif
 
 // In a child process, as the program remembers a signal until it ends.
 TEST_CASE("a signal to one process stops all of them", "[kit]") {
