@@ -17,6 +17,7 @@
 #include "models/text/lines.h"
 #include "nn/checkpoint/json.h"
 #include "nn/checkpoint/safetensors.h"
+#include "tests/apps/running.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/small_models.h"
 
@@ -24,7 +25,7 @@ namespace plaingrad::fuzz {
 namespace {
 
 using kit::Options;
-using Words = std::vector<std::string>;
+using tests::Words;
 
 // ---- command lines
 
@@ -41,10 +42,7 @@ void parse(const std::string& program, void (*add_rows)(Options&, Settings&), Wo
     add_rows(options, settings);
     add_rows(again, resumed);
     words.insert(words.begin(), program);
-    std::vector<char*> argv;
-    for (std::string& word : words)
-        argv.push_back(word.data());
-    options.parse(static_cast<int>(argv.size()), argv.data());
+    options.parse(static_cast<int>(words.size()), tests::pointers(words).data());
     // What a checkpoint keeps of the settings gives these settings again. (Files come back with whole names.)
     const std::string kept = options.kept();
     again.resume(kept, "last.safetensors");
@@ -111,9 +109,8 @@ models::Metadata kept_settings() {
     char_lm::Settings settings;
     Options options({"char_lm train", "learns"});
     char_lm::add_train_options(options, settings);
-    std::string words[] = {"char_lm", "a.txt", "--steps=9"};
-    char* argv[] = {words[0].data(), words[1].data(), words[2].data()};
-    options.parse(3, argv);
+    Words words = {"char_lm", "a.txt", "--steps=9"};
+    options.parse(3, tests::pointers(words).data());
     return {{"char_lm.arguments", options.kept()}, {"char_lm.data", "1 texts, 5"}, {"char_lm.loss", "1.5"}};
 }
 

@@ -1,0 +1,226 @@
+// What the programs share: training in many processes, seen from the first of two or three. The others are
+// made up; tests/mpi starts real ones.
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+
+#include "apps/kit/options.h"
+#include "apps/kit/program.h"
+#include "autograd/base/check.h"
+#include "autograd/base/parallel.h"
+#include "autograd/base/system.h"
+#include "tests/apps/of_two.h"
+#include "tests/apps/running.h"
+#include "tests/apps/shown.h"
+
+using namespace plaingrad;  // NOLINT
+using tests::Words;
+
+namespace {
+
+std::string place_of_the_other(const std::string& mine) {
+    const bool is_place = tests::contains(mine, autograd::where_this_runs().machine);
+    return is_place ? nn::packed({"another machine", "0"}) : mine;
+}
+std::unique_ptr<nn::Team> of_two() { return std::make_unique<tests::OfTwo>(place_of_the_other); }
+
+// Its program is another one, and all else the same.
+std::unique_ptr<nn::Team> of_different_programs() {
+    return std::make_unique<tests::OfTwo>([](const std::string& mine) {
+        return mine.starts_with("program ") ? "pro" + mine : place_of_the_other(mine);
+    });
+}
+
+// How the first of two processes ends; with -1 if it has to end the other one, too.
+int end_of_two(const std::function<int()>& body) {
+    int status = 0;
+    tests::printed_by([&] {
+        try {
+            status = kit::run_in_team(
+                "p", "", [&](nn::Team&) { return body(); }, of_two);
+        } catch (const tests::OfTwo::Aborted& aborted) {
+            CHECK(aborted.status > 0);
+            status = -1;
+        }
+    });
+    return status;
+}
+
+}  // namespace
+
+TEST_CASE("only a process that fails alone ends the others", "[kit]") {
+    const int before = autograd::thread_count();
+    CHECK(end_of_two([] { return 0; }) == 0);
+    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGINT}; }) == 130);
+    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGTERM}; }) == 143);
+    CHECK(end_of_two([]() -> int { throw kit::Failed("all know it"); }) == 1);
+    CHECK(end_of_two([]() -> int { throw kit::Ended{1}; }) == 1);
+    CHECK(end_of_two([]() -> int { throw kit::Ended{128 + SIGPIPE}; }) == -1);
+    CHECK(end_of_two([] { return 1; }) == -1);
+    CHECK(end_of_two([]() -> int { throw kit::Interrupted{SIGHUP}; }) == -1);
+    CHECK(end_of_two([]() -> int { throw autograd::Error("wrong"); }) == -1);
+    CHECK(kit::processes_here() == 1);  // the other one is on another machine
+    autograd::set_thread_count(before);
+}
+
+#if defined(__linux__)  // other systems do not tell on which processors a process runs
+namespace {
+
+// This process, one on another machine, and a third that runs where this one does.
+struct OfThree : tests::OfTwo {
+    OfThree() : tests::OfTwo(place_of_the_other) {}
+    int64_t size() const override { return 3; }
+    std::vector<std::string> gather(const std::string& mine) override { return {mine, other(mine), mine}; }
+};
+
+std::unique_ptr<nn::Team> of_three() { return std::make_unique<OfThree>(); }
+
+// What the first of three says when it begins; and how many threads it has then.
+std::pair<std::string, int> begin_of_three() {
+    int threads = 0;
+    const std::string said = tests::printed_by([&] {
+        kit::run_in_team(
+            "p", "",
+            [&](nn::Team&) {
+                threads = autograd::thread_count();
+                CHECK(kit::processes_here() == 2);
+                return 0;
+            },
+            of_three);
+    });
+    return {said, threads};
+}
+
+}  // namespace
+
+TEST_CASE("processes on the same processors share them, and are told of those that mpirun leaves idle",
+          "[kit]") {
+    const int before = autograd::thread_count();
+    const char* const given = std::getenv("PLAINGRAD_THREADS");
+    const std::string usual = given == nullptr ? "" : given;
+    cpu_set_t all{}, one{};
+    REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+    const bool is_bound = CPU_COUNT(&all) < autograd::processors(getppid());  // by whoever runs the tests
+    unsetenv("PLAINGRAD_THREADS");
+    const auto [free, shared] = begin_of_three();
+    CHECK(shared == std::max(1, autograd::processors() / 2));
+    CHECK((free.empty() || is_bound));
+
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    const int more = autograd::processors(getppid());
+    const std::string bound = begin_of_three().first;
+    sched_setaffinity(0, sizeof all, &all);
+    CHECK(bound == (more > 1 ? autograd::join("mpirun has bound 2 processes to 1 of ", more,
+                                              " processors; its option --bind-to none lets them use all\n")
+                             : ""));
+
+    setenv("PLAINGRAD_THREADS", "7", 1);
+    autograd::set_thread_count(7);
+    CHECK(begin_of_three().second == 7);  // as the user has said
+    if (given == nullptr)
+        unsetenv("PLAINGRAD_THREADS");
+    else
+        setenv("PLAINGRAD_THREADS", usual.c_str(), 1);
+    autograd::set_thread_count(before);
+    CHECK(end_of_two([] { return 0; }) == 0);
+    CHECK(kit::processes_here() == 1);  // for the tests that follow
+    autograd::set_thread_count(before);
+}
+#endif
+
+// In a child process, as the program remembers a signal until it ends.
+TEST_CASE("a signal to one process stops all of them", "[kit]") {
+    const pid_t child = fork();
+    if (child == 0) {
+        tests::OfTwo of_calm;
+        tests::OfTwo of_stopped([](const std::string&) {
+            const double signal = SIGTERM;
+            return std::string(reinterpret_cast<const char*>(&signal), sizeof signal);
+        });
+        const bool calm = kit::stop_listening_for_interrupt(of_calm) == 0 && !kit::interrupted();
+        _exit(calm && kit::stop_listening_for_interrupt(of_stopped) == SIGTERM && kit::interrupted() ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+}
+
+namespace {
+
+// All that it sends to the other process.
+std::string sent;
+std::string kept(const std::string& mine) {
+    sent += mine + "\n--\n";
+    return place_of_the_other(mine);
+}
+std::unique_ptr<nn::Team> of_two_that_keep() { return std::make_unique<tests::OfTwo>(kept); }
+
+}  // namespace
+
+TEST_CASE("processes of a team must have the same command, but for the number of threads", "[kit]") {
+    const int before = autograd::thread_count();
+    const auto compared = [](Words words) {
+        words.insert(words.begin(), "p");
+        sent.clear();
+        tests::printed_by([&] {
+            kit::run_program(
+                "program", static_cast<int>(words.size()), tests::pointers(words).data(),
+                [] {
+                    return kit::Commands{{"", "does something", [](kit::Options&) {}}};
+                },
+                of_two_that_keep);
+        });
+        return sent;
+    };
+    const std::string usual = compared({"a.txt", "--steps", "5"});
+    CHECK(tests::contains(usual, "\n--\n a.txt\n--steps 5\n--\n"));
+    CHECK(compared({"a.txt", "--threads", "3", "--steps", "5"}) == usual);
+    CHECK(compared({"a.txt", "--threads=3", "--steps", "5"}) == usual);
+    autograd::set_thread_count(before);
+}
+
+TEST_CASE("processes of a team must run the same program", "[kit]") {
+    const int before = autograd::thread_count();
+    const auto result = [](kit::Join& join) {
+        Words words = {"p"};
+        bool ran = false;
+        const std::string said = tests::printed_by([&] {
+            try {
+                kit::run_program(
+                    "program", 1, tests::pointers(words).data(),
+                    [&] {
+                        return kit::Commands{{"", "does something", [&](kit::Options&) { ran = true; }}};
+                    },
+                    join);
+            } catch (const tests::OfTwo::Aborted&) {
+            }
+        });
+        return ran ? "it ran" : said;
+    };
+    CHECK(result(of_two) == "it ran");
+    CHECK(tests::contains(result(of_different_programs),
+                          "process 1 has another program or version than process 0: 'proprogram "));
+    autograd::set_thread_count(before);
+}
+
+TEST_CASE("a process that is alone keeps its number of threads", "[kit]") {
+    const int before = autograd::thread_count(), many = autograd::processors() + 1;
+    autograd::set_thread_count(many);
+    int inside = 0;
+    CHECK(kit::run_in_team("p", "", [&](nn::Team& team) {
+              inside = autograd::thread_count();
+              return static_cast<int>(team.size() - 1);
+          }) == 0);
+    autograd::set_thread_count(before);
+    CHECK(inside == many);
+}
