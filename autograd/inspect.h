@@ -26,6 +26,7 @@ void print_graph(const Tensor& root, std::ostream& out, int lines = 100);
 void print_graph(const Tensor& root);  // to standard output
 
 // While one exists, it sees each op of this thread, in forward and in backward, and knows which layer ran it.
+// Of several, the one that was made last sees them, until it ends.
 //
 // Parameters identify a layer. An op without any is attributed to the module of the layer that ran before it.
 class OpWatch {

@@ -55,7 +55,8 @@ struct DataParallelOptions {
 class DataParallel {
 public:
     // All outlive it. With several processes, `adam` keeps state for this one's share only from here on.
-    // Throws Error for more processes than parts.
+    // Throws Error for more processes than parts. A parameter that is frozen now is not in any bucket: with
+    // several parts, `backward` throws Error if it is unfrozen by then.
     DataParallel(Adam& adam, Team& team = alone(), int64_t parts = 1,
                  const DataParallelOptions& options = {});
     DataParallel(DataParallel&&) = delete;

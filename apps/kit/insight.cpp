@@ -112,6 +112,21 @@ void add_commands(Prompt& prompt, const Start& start, const Labels& names, const
                                }});
 }
 
+void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names) {
+    const auto read = [&w](const std::string& text) {
+        const Ids ids = w.encode(text);
+        return Ids(ids.end() - std::min(std::ssize(ids), w.model.config.max_length), ids.end());
+    };
+    const Start start = [=, &w](const std::string& last, const std::string& text) {
+        return w.start(read(text.empty() ? last : text));
+    };
+    add_commands(prompt, start, names, {.alpha = 0, .max_tokens = 12});
+    prompt.commands.push_back(attention_command(w.model, names, [=](const std::string& text) {
+        const Ids ids = read(text);
+        return Tokens(1, std::ssize(ids), ids);
+    }));
+}
+
 void add_commands(Prompt& prompt, const models::Transformer& model, const Encode& source,
                   const Encode& target, const Labels& target_names, const models::BeamOptions& o) {
     const Labels source_names = prompt.names;

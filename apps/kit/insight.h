@@ -4,6 +4,7 @@
 #include "apps/kit/prompt.h"
 #include "apps/kit/report.h"
 #include "models/decoding.h"
+#include "models/writer.h"
 
 namespace plaingrad::kit {
 
@@ -33,6 +34,9 @@ using Start =
     std::function<std::unique_ptr<models::Stepper>(const std::string& last, const std::string& written)>;
 // :next and :beam. o: of the search, but the user gives its width.
 void add_commands(Prompt& prompt, const Start& start, const Labels& names, const models::BeamOptions& o);
+// Those of a model that continues a text, and :attention. Of a text longer than the model's context they read
+// the end, as writing does.
+void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names);
 // Those of a translator: its sentences become ids as in its training. `prompt.names` are those of the source.
 using Encode = std::function<std::vector<int32_t>(const std::string&)>;
 void add_commands(Prompt& prompt, const models::Transformer& model, const Encode& source,

@@ -1,7 +1,9 @@
 #include "apps/kit/recorder.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 #include "apps/kit/json.h"
@@ -20,6 +22,8 @@ using autograd::Tensor;
 constexpr int64_t kSnapshots = 10, kFewest = 3;
 constexpr int64_t kBytes = 1'000'000;  // of all attention weights in a page, a byte each
 constexpr char kAttention[] = "MultiHeadAttention";
+constexpr char kSnapshotLine[] =
+    R"({"kind":"snapshot","step":%)" SCNd64 R"(,"of":%)" SCNd64;  // as snapshot() writes
 constexpr std::size_t kBins = 40, kTokens = 150;
 
 // 255 stands for 1. A weight above 0 is at least 1, so that hidden and hardly seen remain apart.
@@ -103,8 +107,11 @@ Recorder::Recorder(Subject subject, int64_t steps, const std::string& earlier, i
     autograd::TextReader lines(earlier);
     for (std::string line; std::getline(lines, line);) {
         const std::size_t step = line.find("\"step\":");
-        if (line.ends_with('}') && step != line.npos && std::atoll(line.c_str() + step + 7) <= done)
+        if (line.ends_with('}') && step != line.npos && std::atoll(line.c_str() + step + 7) <= done) {
             lines_ += line + '\n';
+            if (int64_t of = 0; std::sscanf(line.c_str(), kSnapshotLine, &last_, &of) == 2)
+                snapshots_ = std::clamp(of, kFewest, kSnapshots);
+        }
     }
     if (lines_.empty())
         add("model", 0, described(subject_));

@@ -169,12 +169,15 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
         run{metadata, program + ".", file};
     if (!training.has("steps") || !run.has("arguments"))
         return false;
-    int64_t steps = 0, best_step = 0, worse = 0, epoch = -1;
+    int64_t steps = 0, best_step = 0, worse = 0, epoch = 0, batch = 0;
     double best = 0, loss = 0;
     std::string validation;
     training("steps", steps), training("best_step", best_step), training("worse", worse);
-    training("best_validation", best), run("epoch", epoch), run("loss", loss), run("validation", validation);
-    std::cout << "training: step " << steps << (epoch >= 0 ? join(", epoch ", epoch + 1) : "")
+    training("best_validation", best), run("loss", loss), run("validation", validation);
+    run("epoch", epoch), run("batch", batch);
+    // From 1, and of the last batch: those in the file are of the next one, from 0. (Each epoch has a step.)
+    epoch += batch > 0 && epoch < steps ? 1 : 0;
+    std::cout << "training: step " << steps << (epoch > 0 ? join(", epoch ", epoch) : "")
               << (steps > 0 ? join(", loss ", loss) : "") << '\n';
     if (!validation.empty())
         std::cout << "last validation: " << as_line(validation) << '\n';

@@ -180,7 +180,8 @@ std::vector<int64_t> Codec::words_of(const Ids& ids, const std::vector<std::stri
 
 int64_t Codec::merges() const {
     const std::string lines = codes();
-    return std::count(lines.begin(), lines.end(), '\n') - 1;  // the first line is the version
+    // Codes of version 0.1 begin without a line that says so.
+    return std::count(lines.begin(), lines.end(), '\n') - (lines.starts_with("#version: ") ? 1 : 0);
 }
 
 }  // namespace plaingrad::models::text

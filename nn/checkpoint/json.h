@@ -84,7 +84,8 @@ public:
     double real();      // any number that a double can hold
     bool boolean();
     bool null();  // whether the next value is null, which is then read
-    // Any value, checked as strictly as one that is read. Returns its text, in which strings are decoded.
+    // Any value, checked as strictly as one that is read. Returns its text as the file has it, except for
+    // strings with escapes: they have been decoded in place, so what stands there is not their text.
     std::string_view skip();
 
     void end();  // nothing but white space may follow

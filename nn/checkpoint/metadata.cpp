@@ -109,6 +109,9 @@ void FieldReader::operator()(const std::string& name, double& value) const {
 void FieldReader::operator()(const std::string& name, float& value) const {
     double wide = static_cast<double>(value);
     (*this)(name, wide);
+    constexpr auto most = static_cast<double>(std::numeric_limits<float>::max());
+    check_file(std::abs(wide) <= most || std::isinf(wide), where, ": ", prefix, name,
+               " must be a number that 32 bits can hold: got ", wide);
     value = static_cast<float>(wide);
 }
 

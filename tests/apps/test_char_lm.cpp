@@ -133,6 +133,30 @@ TEST_CASE("char_lm's losses are means over all predictions", "[apps][char_lm]") 
     CHECK(contains(measured.out, " over 39\n"));
 }
 
+TEST_CASE("char_lm reads several files as one text", "[apps][char_lm]") {
+    const Folder folder;
+    const std::string a = folder.write("a", repeated("ab", 50)), b = folder.write("b", repeated("cd", 50)),
+                      model = folder / "run";
+    const Result r = char_lm(train(a, {b, "--steps", "2", "--save", model}));
+    INFO(r.err);
+    CHECK(contains(r.err, "180 characters to learn from, 20 held out; 4 different characters\n"));
+    CHECK(contains(char_lm({"eval", model, a, b}).out, " over 199\n"));
+}
+
+TEST_CASE("char_lm: the loss at the end is that of everything held out, however much", "[apps][char_lm]") {
+    // While it trains, it measures only a part of so much.
+    const Folder folder;
+    const std::string piece = "abcdefghij", model = folder / "run",
+                      file = folder.write("text.txt", repeated(piece, 17'000));
+    const Result r = char_lm(train(file, {"--steps", "1", "--save", model}));
+    INFO(r.out << r.err);
+    REQUIRE(r.status == 0);
+    CHECK(lines_of(r.out)[0].ends_with(" bits per character, over 16,999"));
+    const Result last = char_lm({"eval", model, folder.write("last.txt", repeated(piece, 1'700))});
+    CHECK(contains(last.out, ", over 16,999\n"));
+    CHECK(figure(last, "loss") == figure(r, "validation loss"));
+}
+
 TEST_CASE("char_lm gives the same results with the same seed, for any number of threads", "[apps][char_lm]") {
     const Folder folder;
     const std::string file = folder.write("text.txt", repeated("once upon a time, ", 30));
@@ -262,6 +286,25 @@ TEST_CASE("char_lm learns lines, and invents new ones", "[apps][char_lm]") {
     const Words other = {"--lines", "--steps", "150", "--save", folder / "other"};
     refused(1, train(folder.write("text.txt", repeated(repeated("word ", 300) + "\n", 20)), other),
             "the longest has 1500 characters; --context 1501 allows it");
+}
+
+TEST_CASE("char_lm --lines selects the preset for names, unless another one is given", "[apps][char_lm]") {
+    const Folder folder;
+    std::string text;
+    for (int i = 0; i < 30; ++i)
+        text += "name" + std::to_string(i) + "\n";
+    const std::string file = folder.write("names.txt", text);
+    int runs = 0;
+    const auto first_loss = [&](const Words& more) {
+        const std::string model = folder / std::to_string(++runs);
+        const Result r = char_lm(joined({"train", file, "--lines", "--steps", "1", "--save", model}, more));
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+        return losses(r).at(0);
+    };
+    const std::string usual = first_loss({});
+    CHECK(usual == first_loss({"--preset", "names"}));
+    CHECK(usual != first_loss({"--preset", "tiny"}));
 }
 
 TEST_CASE("char_lm keeps the best model, and stops when its patience ends", "[apps][char_lm]") {

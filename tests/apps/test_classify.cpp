@@ -258,6 +258,26 @@ TEST_CASE("classify holds out lines, a file, or nothing, and never all texts of 
     CHECK(contains(all.out, " -"));  // recall is undefined without texts
 }
 
+TEST_CASE("classify learns from each text once in an epoch", "[apps][classify]") {
+    const Folder folder;
+    const std::string data = folder.write("moods.tsv", moods(7)), model = folder / "m";
+    // With a rate of 0 a text always has the same loss.
+    const Result r = train(data, {"--epochs", "2", "--batch", "1", "--lr", "0", "--dropout", "0",
+                                  "--word-dropout", "0", "--validation", "0", "--save", model});
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    const Words rows = lines_of(content(model + "/log.csv"));
+    REQUIRE(rows.size() == 1 + 2 * 7);
+    std::vector<Words> epochs(2);
+    for (std::size_t i = 0; i < 14; ++i)
+        epochs[i / 7].push_back(fields(rows[i + 1], ',').at(1));
+    CHECK(epochs[0] != epochs[1]);  // in another order
+    for (Words& losses_of_epoch : epochs)
+        std::sort(losses_of_epoch.begin(), losses_of_epoch.end());
+    CHECK(epochs[0] == epochs[1]);
+    CHECK(epochs[0].front() != epochs[0].back());
+}
+
 TEST_CASE("classify does not learn from other copies of a held-out text", "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("d", "a\tx y\na\tx y\na\tz y\nb\tu v\nb\tw v\n");

@@ -228,6 +228,11 @@ TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew af
     CHECK_FALSE(contains(t.screen(), first));
     t.type(kPageUp + kPageUp);
     CHECK(t.draws(first));
+    // Another page begins at its top, however far down this one was.
+    t.type(kPageDown + kRight);
+    CHECK(t.draws(lines_of(pages(whole().out)[2]).front()));
+    t.type(kPageDown + kLeft);
+    CHECK(t.draws(first));
     t.resize({static_cast<unsigned short>(page.size() + 1), 120});
     CHECK(t.draws(bottom));
     CHECK(contains(t.screen(), first));

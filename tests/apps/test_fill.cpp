@@ -189,6 +189,11 @@ TEST_CASE("fill prints the words that a model expects", "[apps][fill]") {
     CHECK(lines[1].empty());
     CHECK(lines[2] == line);             // a tab separates only the fields
     CHECK(lines[3].starts_with("a? "));  // nothing that a terminal obeys
+    // Of several masks, one after the other.
+    std::string line_of_two = f.filled(two, {of_two[0][0].word, of_two[1][0].word});
+    for (const auto& words : of_two)
+        line_of_two += "\t" + words[0].word + "=" + rounded(words[0].probability);
+    CHECK(run("fill", {folder.path, "--top", "1"}, {.input = two + "\n"}).out == line_of_two + "\n");
     check_lost_output("fill", {folder.path, one});
 }
 
@@ -372,6 +377,31 @@ TEST_CASE("fill train: no special token is masked or predicted", "[apps][fill]")
     const std::string unknown = folder.write("u", "strange words\nno others\n");
     refused("fill", 1, {"train", folder.path, unknown, "--save", folder / "x"},
             "u: 0 pieces of lines with something to mask");
+}
+
+TEST_CASE("fill train masks other tokens of a line in each step", "[apps][fill]") {
+    const Folder folder, all;
+    write_bert<models::MaskedLanguageModel>(folder);
+    std::string config = content(folder / "config.json");  // without dropout, only the masks differ
+    for (const std::string key : {"\"hidden_dropout_prob\": ", "\"attention_probs_dropout_prob\": "}) {
+        const std::size_t at = config.find(key);
+        REQUIRE(at != std::string::npos);
+        config.replace(at + key.size(), config.find_first_of(",\n}", at) - at - key.size(), "0");
+    }
+    folder.write("config.json", config);
+    const std::string line = "the lovely day the awful night .\n", text = all.write("t", line + line);
+    const Result r = run("fill", {"train", folder.path, text, "--batch", "1", "--lr", "0", "--steps", "8",
+                                  "--save", all / "run"});
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    std::set<std::string> losses;
+    const Words log = lines_of(content(all / "run/log.csv"));
+    REQUIRE(log.size() == 9);
+    for (std::size_t i = 1; i < log.size(); ++i) {
+        const std::size_t begin = log[i].find(',') + 1;
+        losses.insert(log[i].substr(begin, log[i].find(',', begin) - begin));
+    }
+    CHECK(losses.size() > 2);
 }
 
 TEST_CASE("Opening a folder needs memory for the weights that its model has", "[apps][hugging_face]") {

@@ -1,4 +1,6 @@
 // classify train --from: a BERT from Hugging Face is trained further, and written back.
+#include <cmath>
+
 #include "models/labeller.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
@@ -72,6 +74,43 @@ TEST_CASE(
     const std::string usual = settings(all / "usual", {});
     CHECK_FALSE(contains(usual, "--lr"));
     CHECK(contains(usual, " --epochs 1"));
+}
+
+TEST_CASE("classify --from: unless given, 3 passes in batches of 16, at a low rate and without smoothing",
+          "[apps][classify][fine_tuning]") {
+    const Folder masked, all;
+    write_bert<models::MaskedLanguageModel>(masked);
+    const std::string data = all.write("moods", moods(40));
+    const auto losses_with = [&](const Words& more) {
+        Words words = {"train", data, "--from", masked.path, "--validation", "0"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Result r = run("classify", words);
+        INFO(r.err);
+        CHECK(r.status == 0);
+        return losses(r);
+    };
+    const Words usual = losses_with({});
+    REQUIRE_FALSE(usual.empty());
+    CHECK(usual.back().starts_with("step 9/9  "));  // 16 + 16 + 8 texts, three times
+    CHECK(usual ==
+          losses_with({"--epochs", "3", "--batch", "16", "--lr", "0.00005", "--label-smoothing", "0"}));
+    CHECK(losses_with({"--lr", "0.001"}) != usual);
+}
+
+TEST_CASE("classify --from takes --label-smoothing, which spreads the target over all labels",
+          "[apps][classify][fine_tuning]") {
+    const Folder masked, all;
+    write_bert<models::MaskedLanguageModel>(masked);
+    const std::string data = all.write("moods", moods(16));
+    const auto first_loss = [&](const std::string& share) {
+        const Result r = tuned(data, masked.path, {"--epochs", "1", "--label-smoothing", share});
+        const std::string line = losses(r).at(0);
+        return std::stod(line.substr(line.rfind(' ')));
+    };
+    // Of the same answers: partly the loss of the right label, and partly the mean loss of all labels.
+    const double none = first_loss("0"), half = first_loss("0.4"), more = first_loss("0.8");
+    CHECK(std::abs(more - none) > 1e-4);
+    CHECK(half == Approx((none + more) / 2).margin(1e-5));
 }
 
 TEST_CASE("classify continues the training of a folder with the same bits", "[apps][classify][fine_tuning]") {

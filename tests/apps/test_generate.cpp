@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "apps/kit/text.h"
 #include "apps/programs/generate/score.h"
 #include "models/saved.h"
 #include "tests/apps/programs.h"
@@ -240,6 +241,13 @@ TEST_CASE("generate score: each token once, from a window that slides", "[apps][
     }
     const Words lines = lines_of(ran({"score", folder.path, file, other}).out);
     REQUIRE(lines.size() == 3);
+    Ids free = {500};
+    for (const int32_t id : w.tokenizer->encode("free"))
+        free.push_back(id);
+    const double both = generate::score(w.model, ids, 24, 12).nats +
+                        by_hand(w.model, free, [](int64_t) { return int64_t{0}; });
+    const auto tokens = static_cast<double>(ids.size() - 1 + free.size() - 1);
+    CHECK(figure(lines[2], "= e^") == Approx(both / tokens).margin(6e-5));
     CHECK(lines[0] + "\n" == ran({"score", folder.path, file, "--stride", "12"}).out);
     CHECK(lines[2].starts_with("together: perplexity "));
     CHECK(lines[2].ends_with(std::to_string(text.size() + 4)));
@@ -320,6 +328,28 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
     }
 }
 
+TEST_CASE("generate train: several files are one text, with the end of a text after each",
+          "[apps][generate]") {
+    const Folder folder, runs;
+    write_folder(folder);
+    const Writer w = Writer::load(folder.path);
+    const Words texts = {repeated("All human beings are born free. ", 20), repeated("They are equal. ", 20)};
+    int64_t all = 0;
+    Words files;
+    for (const std::string& text : texts) {
+        files.push_back(runs.write(std::to_string(files.size()), text));
+        all += std::ssize(w.tokenizer->encode(text, {.add_special_tokens = false})) + 1;
+    }
+    const Result r = ran({"train", folder.path, files[0], files[1], "--context", "16", "--steps", "1",
+                          "--batch", "2", "--save", runs / "run"});
+    INFO(r.out << r.err);
+    REQUIRE(r.status == 0);
+    // The last tenth is held out; its first token is not predicted.
+    const int64_t learned = all * 9 / 10;
+    CHECK(contains(r.err, "\n" + kit::counted(learned, "token") + " to learn from\n"));
+    CHECK(contains(r.out, ", over " + kit::counted(all - learned - 1, "token") + "\n"));
+}
+
 TEST_CASE("generate says that a model's weights are broken", "[apps][generate]") {
     const Folder folder;
     const models::LanguageModel model = write_folder(folder);
@@ -388,6 +418,10 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
         INFO(made.err);
         REQUIRE(made.status == 0);
         CHECK(contains(made.out, " random parameters, 270 tokens"));
+        // Llama has half as many heads of keys and values as of queries.
+        CHECK(contains(ran({"info", fresh}).out, family == "llama"
+                                                     ? ", 2 heads, of keys and values 1; at most 16 tokens\n"
+                                                     : ", 2 heads; at most 16 tokens\n"));
         REQUIRE(ran({"train", fresh, text, "--steps", "60", "--lr", "0.02", "--save", trained}).status == 0);
         const auto nats = [&](const std::string& model) {
             return figure(ran({"score", model, text}).out, "= e^");

@@ -274,6 +274,21 @@ TEST_CASE("the options of new models and of learning from texts are named and ex
         CHECK(tests::contains(help_of(steps), "\n  " + std::string(row) + "\n"));
 }
 
+TEST_CASE("learning from texts: the rate rises over a tenth of the steps, at most 100, and falls to a tenth",
+          "[kit]") {
+    // It counts from 0, and so takes one step more than these to rise.
+    for (const auto& [steps, rise] : {std::pair<int64_t, int64_t>{200, 21}, {1000, 101}, {5000, 101}}) {
+        CAPTURE(steps);
+        const auto rate = kit::training_options({.steps = steps, .lr = 0.5}, 1, {}).learning_rate;
+        CHECK(rate(1) == Approx(0.5 / static_cast<double>(rise)));
+        CHECK(rate(rise - 1) < 0.5);
+        CHECK(rate(rise) == Approx(0.5));
+        CHECK(rate(rise + 1) < 0.5);
+        CHECK(rate((rise + steps + 1) / 2) == Approx(0.275).epsilon(0.01));  // half way down
+        CHECK(rate(steps) == Approx(0.05).epsilon(0.01));
+    }
+}
+
 TEST_CASE("the curve of the loss is drawn if that is asked for", "[kit]") {
     models::RunSettings run;
     kit::Options options({"p", "does something"});

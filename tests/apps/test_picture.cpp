@@ -12,6 +12,7 @@
 #include "apps/kit/insight.h"
 #include "apps/kit/picture.h"
 #include "apps/kit/text.h"
+#include "models/language_model.h"
 #include "tests/apps/shown.h"
 
 using namespace plaingrad;  // NOLINT
@@ -168,6 +169,42 @@ TEST_CASE("where a model looked: as many columns as fit, and as much of their la
     CHECK(labels(9) ==
           "      "
           " ff");
+}
+
+TEST_CASE("where a model looked: the mean of all heads", "[kit][picture]") {
+    const auto weights = autograd::Tensor::from({1, 2, 2, 2}, {1, 0, 0, 1, 0, 1, 0, 1});  // of two heads
+    std::string picture;
+    tests::printed_by(
+        [&] {
+            picture = kit::attention_picture(weights, {"x", "y"}, {"a", "b"});
+        },
+        STDOUT_FILENO);
+    CHECK(picture ==
+          "    a  b\n"
+          "x  ++ ++\n"
+          "y  .. ##\n");
+}
+
+TEST_CASE("where a model looked: in its last layer", "[kit][picture]") {
+    const models::LanguageModel model(
+        {.vocabulary = 10, .max_length = 8, .n_layers = 3, .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}},
+        autograd::Rng(1));
+    for (const nn::NamedParameter& p : nn::parameters(model))  // so that it looks at few places
+        if (contains(p.name, "self_attention.in_proj.weight"))
+            for (int64_t i = 0; i < p.tensor.numel(); ++i)
+                autograd::Tensor(p.tensor).mutable_data()[i] *= 4;
+    const autograd::Tokens text(1, 6, {4, 5, 6, 7, 8, 9});
+    const kit::Labels labels = {"4", "5", "6", "7", "8", "9"};
+    const kit::Prompt::Command command =
+        kit::attention_command(model, {}, [&](const std::string&) { return text; });
+    nn::Probe seen;
+    model(text, nn::Mode::eval(&seen));
+    const auto looked = [&](const auto& layer) {
+        return kit::attention_picture(seen.of(layer.self_attention), labels, labels);
+    };
+    const auto& layers = model.backbone.encoder.layers;
+    CHECK(looked(layers.front()) != looked(layers.back()));
+    CHECK(command.run("456789", "") == looked(layers.back()));
 }
 
 TEST_CASE("standard output: ASCII in a pipe, on a terminal what its variables promise", "[kit][picture]") {

@@ -176,8 +176,34 @@ TEST_CASE("prompt: classify and char_lm", "[apps][prompt]") {
     CHECK(contains(answer(writer, ":beam 1"), " d ␣ e f g h ↵ "));
     CHECK(lines_of(answer(writer, ":attention")).size() == 4);
     CHECK(contains(answer(writer, ":words"), "a b c d"));
+    // Of a text longer than the model's context, the commands read the end, as writing does.
+    CHECK(contains(answer(writer, "abcd efgh abcd efgh abc"), "abcd efgh abcd efgh abcd"));
+    CHECK(lines_of(answer(writer, ":next"))[0].ends_with("  d"));
+    CHECK(lines_of(answer(writer, ":next abcd efgh abcd efgh"))[0].ends_with("  ↵"));
+    CHECK(contains(answer(writer, ":beam 1"), " d "));
+    CHECK(lines_of(answer(writer, ":attention")).size() == 17);  // a row is of the columns' names
     writer.type(":quit\n");
     CHECK(writer.status() == 0);
+
+    Talk draws("char_lm", {"sample", folder / "text_run", "--tokens", "60", "--temperature", "3"});
+    const std::string once = answer(draws, "abcd"), twice = answer(draws, "abcd");
+    CHECK((once.starts_with("abcd") && twice.starts_with("abcd")));
+    CHECK(once != twice);  // each line has a seed of its own
+    draws.type(":quit\n");
+    CHECK(draws.status() == 0);
+
+    // A text without a line break has no character to begin with but its own; and none of them is its end.
+    const std::string no_break = folder.write("no_break", std::string(600, 'a') + "b");
+    REQUIRE(run("char_lm", {"train", no_break, "--steps", "1", "--layers", "1", "--d-model", "32", "--save",
+                            folder / "no_break_run"})
+                .status == 0);
+    Talk small("char_lm", {"sample", folder / "no_break_run"});
+    const Words two = lines_of(answer(small, ":next"));
+    REQUIRE(two.size() == 2);
+    CHECK((two[0].ends_with("  a") || two[0].ends_with("  b")));
+    CHECK((two[1].ends_with("  a") || two[1].ends_with("  b")));
+    small.type(":quit\n");
+    CHECK(small.status() == 0);
 }
 
 TEST_CASE("prompt: translate run", "[apps][prompt]") {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <limits>
+#include <regex>
 
 #include "apps/kit/pieces.h"
 #include "apps/kit/plan.h"
@@ -37,6 +38,25 @@ TEST_CASE("recorder: how the numbers of a tensor are spread, those that are no n
     CHECK(contains(line, R"(["w",0,1,0.5,0.5,[2,0,)"));
     CHECK(contains(line, R"(,0,2]])"));
     CHECK(contains(snapshot({3, 3}), R"(["w",3,3,3,0,[2,0,)"));
+}
+
+TEST_CASE("recorder: a resumed run goes on with the snapshots that it has", "[kit][page]") {
+    kit::Subject subject;
+    subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+    kit::Recorder whole(subject, 81);  // ten snapshots: at 0, 1, 4, 9, 16, ...
+    for (const int64_t step : {0, 1, 4, 9})
+        CHECK(whole.after_step(step));
+    kit::Recorder resumed(subject, 81, whole.lines(), 4);
+    CHECK_FALSE(resumed.after_step(4));  // which it has; the one after step 9 will come again
+    for (int64_t step = 5; step <= 9; ++step)
+        CHECK(resumed.after_step(step) == (step == 9));
+    CHECK(resumed.lines() == whole.lines());
+
+    // Only three fit into the page, as the model has many heads.
+    const std::string few = std::regex_replace(whole.lines(), std::regex("\"of\":10,"), "\"of\":3,");
+    kit::Recorder with_few(subject, 80, few, 9);
+    for (int64_t step = 9; step <= 20; ++step)
+        CHECK(with_few.after_step(step) == (step == 20));
 }
 
 TEST_CASE("plan: what a forward pass keeps, by layers, widths and words", "[kit]") {
@@ -118,6 +138,34 @@ TEST_CASE("recorder: what a run's report says about the machine, and how long ea
         if (line.starts_with("model name"))
             processor = line.substr(line.find(": ") + 2) + ", ";
     CHECK(contains(lines, "[\"machine\",\"" + processor + autograd::instruction_set() + ", "));
+}
+
+TEST_CASE("recorder: while a run goes on, its page is written every so many steps, and loads itself again",
+          "[kit][page]") {
+    const Folder folder;
+    const std::string page = folder / "page.html";
+    const nn::Parameter x(Tensor::from({2}, {5, -5}));
+    models::Settings none;
+    const models::RunFolder nowhere("p", {.report = page, .report_every = 2}, none);
+    models::Run run(nowhere, {.parameters = {{"x", x}}, .state = {}, .save = {}});
+    kit::Plan plan;
+    plan.subject.looks = {{.source = {}, .pass = [](const nn::Mode&) {}}};
+    plan.batch = [&](const nn::StepPart&, const nn::Mode&) {
+        return nn::StepLoss{sum(x.tensor() * x.tensor()), 1};
+    };
+    kit::Report report(run, 1000, 0, plan);  // whose snapshots are after steps 0, 12, ...
+    const auto is_written = [&](int64_t step) {
+        std::filesystem::remove(page);
+        report.after_step({.step = step});
+        return std::filesystem::exists(page);
+    };
+    CHECK_FALSE(is_written(1));
+    CHECK(is_written(2));
+    CHECK(contains(content(page), R"(["p",5,[)"));  // after so many seconds
+    CHECK_FALSE(is_written(3));
+    CHECK(is_written(4));
+    CHECK(is_written(0));  // the last one of this run, which has not begun
+    CHECK(contains(content(page), R"(["p",0,[)"));
 }
 
 // The programs ask when they read their options, too; but then the data are read, which can take long.

@@ -155,6 +155,26 @@ TEST_CASE("tasks runs the tasks that are named, each once", "[apps][tasks]") {
     CHECK(r.err.ends_with("\ntasks: published figure not reached: reverse, sort; more --steps may help\n"));
 }
 
+TEST_CASE("tasks: a call that is stopped begins no other task, and the next one does all that are left",
+          "[apps][tasks]") {
+    const Folder folder;
+    const std::string whole = folder / "whole", run = folder / "run";
+    CHECK(tasks({"sort", "add", "--steps", "4", "--save", whole}).status == 1);  // it learned little
+    const Result stopped = tasks({"sort", "add", "--steps", "4", "--save", run, "--stop-after", "2"});
+    INFO(stopped.err);
+    CHECK(stopped.status == 0);
+    CHECK(stopped.err.ends_with("stopped after step 2; continue with --resume " + run + "\n"));
+    CHECK_FALSE(std::filesystem::exists(run + "/add"));
+    const Result rest = tasks({"--resume", run});
+    INFO(rest.out << rest.err);
+    CHECK(rest.status == 1);
+    const std::vector<Words> rows = table(rest);
+    REQUIRE(rows.size() == 2);
+    CHECK((rows[0][0] == "sort" && rows[1][0] == "add"));
+    for (const std::string name : {"/sort/model.safetensors", "/add/model.safetensors"})
+        CHECK((content(run + name) == content(whole + name) && !content(run + name).empty()));
+}
+
 TEST_CASE("tasks: the same results for any number of threads, others for another seed",
           "[apps][tasks][slow]") {
     const Words few = {"--steps", "4"};

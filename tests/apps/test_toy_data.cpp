@@ -95,6 +95,16 @@ TEST_CASE("toy_translate treats reserved words in the data as ordinary words", "
     CHECK(contains(other.err, "toy_translate: unknown words: \"<eos>\"; known words: "));
 }
 
+TEST_CASE("toy_translate: a word that it knows stays as it is, also if it knows its small form",
+          "[apps][data]") {
+    const Folder folder;
+    const Result r = learn(folder.write("pairs.tsv", "Polish\tpolnisch\npolish\tpolieren\n"),
+                           {"Polish", "polish", "POLISH"});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(r.out.ends_with("\n2/2 sentences translated correctly\npolnisch\npolieren\npolieren\n"));
+}
+
 TEST_CASE("toy_translate learns from one pair, from long ones, and from many", "[apps][data]") {
     const Folder folder;
     const Result one = learn(folder.write("one.tsv", "a b\tc d e\n"), {"a b"});

@@ -1,4 +1,7 @@
 // The translator: what it learns, writes, and refuses.
+#include <cmath>
+
+#include "nn/checkpoint/safetensors.h"
 #include "nn/utf8.h"
 #include "tests/apps/translator.h"
 
@@ -99,6 +102,59 @@ TEST_CASE("translate run counts lines on, however many it translates together", 
     CHECK(contains(r.err, "first '猫' in line 15"));
 }
 
+TEST_CASE("translate run --scores writes the score of each translation, and a tab before it",
+          "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "1"})).status == 0);
+    const With input = {.input = "one.\ntwo three.\n"};
+    const Words listed = lines_of(translate({"run", f.run, "--n-best", "1"}, input).out);
+    REQUIRE(listed.size() == 2);
+    std::string expected;
+    for (const std::string& line : listed) {  // 0 ||| text ||| score
+        const std::size_t text = line.find(" ||| ") + 5, end = line.rfind(" ||| ");
+        expected += line.substr(end + 5) + "\t" + line.substr(text, end - text) + "\n";
+    }
+    CHECK(translate({"run", f.run, "--scores"}, input).out == expected);
+}
+
+TEST_CASE("translate: text that is in tokens is scored as fairseq does", "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--tokenized", "--stop-after", "1"})).status == 0);
+    const Result r = translate({"score", f.run, f.data, "--beam", "1"});
+    INFO(r.out << r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.out, "\nBLEU4 = "));
+    CHECK_FALSE(contains(r.out, "tok:13a"));
+}
+
+TEST_CASE("translate takes the merges of --codes, and keeps them", "[apps][translate]") {
+    const Files f;
+    const std::string codes = "#version: 0.2\no n\nt w\n", file = f.folder.write("codes", codes);
+    const Result begun = translate(f.train({"--codes", file, "--save", f.run, "--stop-after", "1"}));
+    INFO(begun.err);
+    REQUIRE(begun.status == 0);
+    const std::string last = f.run + "/last.safetensors";
+    CHECK(nn::checkpoint::read(last).metadata().at("translate.codes") == codes);
+    std::filesystem::remove(file);
+    CHECK(translate({"train", "--resume", f.run, "--stop-after", "1"}).status == 0);
+    CHECK(nn::checkpoint::read(last).metadata().at("translate.codes") == codes);
+}
+
+TEST_CASE("translate --label-smoothing spreads so much of the target over all words", "[apps][translate]") {
+    const Files f;
+    const auto first_loss = [&](const std::string& share) {
+        const Result r = translate(f.train(
+            {"--label-smoothing", share, "--stop-after", "1", "--save", f.folder / ("smooth" + share)}));
+        INFO(r.err);
+        const std::string line = losses(r).at(0);
+        return std::stod(line.substr(line.rfind(' ')));
+    };
+    // Of the same answers: partly the loss of the right word, and partly the mean loss of all words.
+    const double none = first_loss("0"), half = first_loss("0.4"), more = first_loss("0.8");
+    CHECK(std::abs(more - none) > 1e-4);
+    CHECK(half == Approx((none + more) / 2).margin(1e-5));
+}
+
 TEST_CASE("translate in lower case compares in lower case, as BLEU's signature says", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--lower-case", "--stop-after", "1"})).status == 0);
@@ -113,6 +169,9 @@ TEST_CASE("translate learn-bpe writes subword-nmt's codes", "[apps][translate]")
     const Folder folder;
     const std::string text = folder.write("text", "low low low lower lowest newer newer\n");
     CHECK(translate({"learn-bpe", "--merges", "2", text}).out == "#version: 0.2\nl o\nw e\n");
+    const std::string few = folder.write("few", "ab ab ab\n"),
+                      many = folder.write("many", "xy xy xy xy xy\n");
+    CHECK(translate({"learn-bpe", few, many}).out == "#version: 0.2\nx y</w>\na b</w>\n");
     refused(1, translate({"learn-bpe", folder / "none"}), "none: ");
 }
 

@@ -215,6 +215,34 @@ TEST_CASE("translate resumes from another folder, and with files that have moved
     CHECK(f.file("run", "model.safetensors") == f.file("whole", "model.safetensors"));
 }
 
+TEST_CASE("translate resumes only with the validation data that the run began with", "[apps][translate]") {
+    const Files f;
+    const std::string first = "one two.\tzwei eins.\n", other = "one six.\tsechs eins.\n",
+                      validation = f.folder.write("v.tsv", first);
+    REQUIRE(translate(f.train({"--save", f.run, "--validation", validation, "--stop-after", "1"})).status ==
+            0);
+    CHECK(contains(translate({"info", f.run}).out, "training: step 1, epoch 1, "));
+    put(validation, other);
+    refused(1, translate({"train", "--resume", f.run}),
+            "the run began with other training or validation data than these files");
+    put(validation, first);
+    CHECK(translate({"train", "--resume", f.run, "--stop-after", "1"}).status == 0);
+}
+
+TEST_CASE("translate --accumulate: a step has so many batches, but no more than are left of its epoch",
+          "[apps][translate]") {
+    const Files f;
+    const Result r = translate(f.train({"--accumulate", "1000", "--steps", "2", "--save", f.run}));
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    const Words log = lines_of(f.file("run", "epochs.csv"));  // epoch, step, ...
+    REQUIRE(log.size() == 3);
+    CHECK(log[1].starts_with("1,1,"));
+    CHECK(log[2].starts_with("2,2,"));
+    // The next batch is the first of the third one.
+    CHECK(contains(translate({"info", f.run}).out, "training: step 2, epoch 2, "));
+}
+
 TEST_CASE("translate: with any options, a stopped run resumes to the same bits",
           "[apps][translate][bits][slow]") {
     if (!fast_build())

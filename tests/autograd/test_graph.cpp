@@ -284,6 +284,8 @@ TEST_CASE("graph: backward from a given gradient, and from a leaf", "[graph]") {
     y.backward(start);
     CHECK(same_bits(y.grad(), start));
     CHECK(!y.grad().same_memory(start));
+    y.backward(start);  // is added, as any other
+    CHECK(same_bits(y.grad(), start * Real(2)));
 }
 
 TEST_CASE("graph: after a backward that threw, the nodes that it reached cannot be used again", "[graph]") {

@@ -207,6 +207,31 @@ TEST_CASE("OpWatch: sees each op and its layer, in forward and in backward", "[g
     CHECK(seen.backward.empty());
     loss.backward();
     CHECK(seen.backward == all);
+    // Layers that do not learn are known, too, and gradients pass through them.
+    nn::freeze(model.encoder);
+    const Layers of_frozen(nn::parameters(model));
+    model.loss(kSrc, kTgt, kTgt, nn::Mode::eval()).backward();
+    CHECK(of_frozen.forward == all);
+    CHECK(of_frozen.backward == all);
+}
+
+TEST_CASE("OpWatch: of several, the last one sees the ops; when it ends, the one before it does",
+          "[graph][nan]") {
+    struct Counter : OpWatch {
+        void after_forward(const char*, const Tensor&, List<const Tensor*>) override { ++forward; }
+        void after_backward(const Node&) override { ++backward; }
+        int forward = 0, backward = 0;
+    };
+    const Tensor x = Tensor::from({1}, {2}).require_grad();
+    Counter outer;
+    {
+        Counter inner;
+        sum(x).backward();
+        CHECK((inner.forward == 1 && inner.backward == 1));
+        CHECK((outer.forward == 0 && outer.backward == 0));
+    }
+    sum(x).backward();
+    CHECK((outer.forward == 1 && outer.backward == 1));
 }
 
 TEST_CASE("instruction_set: the kernels in use", "[kernels]") {

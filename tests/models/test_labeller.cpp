@@ -85,6 +85,21 @@ TEST_CASE("a Labeller's answers do not depend on the texts around them", "[model
     CHECK(together[23] == together[24]);  // they begin alike
 }
 
+TEST_CASE("a Labeller's answers for pairs do not depend on the pairs around them", "[models][labeller]") {
+    const Folder folder;
+    write_bert<models::Classifier>(folder);
+    Labeller l = Labeller::load(folder.path);
+    l.pairs = true;
+    // Of several lengths, and their first texts too: each token is of the first or of the second text.
+    const std::vector<std::string> pairs = {"a day\tthe night", "a\tlovely", "the lovely day .\ta",
+                                            "a\tthe awful night .", "the day\ta lovely night"};
+    const auto together = l.probabilities(pairs);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        CAPTURE(pairs[i]);
+        CHECK(together[i] == l.probabilities({pairs[i]})[0]);
+    }
+}
+
 TEST_CASE("a Labeller reads thousands of tokens at once, or a text that alone has more",
           "[models][labeller]") {
     const Folder folder;

@@ -148,6 +148,15 @@ TEST_CASE("run: settings in a checkpoint are restored, and those that may change
     CHECK(contains(error_of([&] { more(); }), "or with another tokenizer"));
 }
 
+TEST_CASE("run: a setting whose value has an equals sign is restored", "[models][run]") {
+    Settings begun, resumed;
+    std::string file = "lr=0.1/held=out.tsv", restored;
+    begun.add("--validation", "FILE", "to measure by", file);
+    resumed.add("--validation", "FILE", "to measure by", restored);
+    resumed.resume(begun.kept(), "last.safetensors");
+    CHECK(restored == "lr=0.1/held=out.tsv");
+}
+
 TEST_CASE("run: a step with a loss that is not a number is not saved", "[models][run]") {
     const Folder folder;
     Settings none;

@@ -156,6 +156,10 @@ TEST_CASE("writer: characters", "[models][writer]") {
         CHECK((contains(text("ab", {.sampling = {.temperature = 2}, .max_tokens = 30}, Rng(seed)), "bb") ||
                written.size() == 30));
     }
+    // If a text ends with the beginning of such a string, that is written, too.
+    const std::string whole = text("ab", {.sampling = {.temperature = 2}, .max_tokens = 30}, Rng(0));
+    CHECK(text("ab", {.sampling = {.temperature = 2}, .max_tokens = 30, .stop = {whole.substr(28) + "a"}},
+               Rng(0)) == whole);
     // No character has the id of an unknown one, whatever the model's file says of it.
     CHECK(text.start({5})->specials.never == Ids{kPad, kSos, kUnk, kEos});
     CHECK(lines.start({5})->specials.never == Ids{kPad, kSos, kUnk});
@@ -165,6 +169,33 @@ TEST_CASE("writer: characters", "[models][writer]") {
     CHECK(contains(error_of([&] { lines(std::string(99, 'a')); }),
                    "the prompt has 99 characters; the model takes"));
     CHECK(contains(error_of([&] { text("a", {.stop = {""}}); }), "must not be empty"));
+}
+
+TEST_CASE("writer: a line ends where the model's positions end, and a text goes on", "[models][writer]") {
+    text::Characters characters;
+    characters.add("abc", "here");
+    StackConfig c = small_stack("gpt2");
+    c.vocabulary = characters.size();
+    c.max_length = 10;
+    const WritingOptions endless = {.sampling = {.temperature = 2, .never = {kEos}}, .max_tokens = 30};
+    // <sos> a b take three positions; the last character that is written takes none.
+    const Writer lines = {LanguageModel(c, Rng(1)), characters, true};
+    CHECK(lines("ab", endless).size() == 8);
+    const Writer text = {LanguageModel(c, Rng(1)), characters, false};
+    CHECK(text("ab", endless).size() == 30);
+}
+
+TEST_CASE("writer: without a prompt, a text begins as a line does", "[models][writer]") {
+    StackConfig c = small_stack("gpt2");
+    const auto read_at_first = [&](const std::string& all) {
+        text::Characters characters;
+        characters.add(all, "here");
+        c.vocabulary = characters.size();
+        const Writer w = {LanguageModel(c, Rng(1)), characters, false};
+        return characters.decode(w.encode(""));
+    };
+    CHECK(read_at_first("a\tb\n") == "\n");  // a tab is a smaller character
+    CHECK(read_at_first("ba") == "a");       // if there are no lines
 }
 
 TEST_CASE("writer: folders that do not fit together", "[models][writer]") {

@@ -203,6 +203,26 @@ TEST_CASE("data parallel: batches and parts weigh as much as their terms, not th
     }
 }
 
+// With beta1 = beta2 = 0 and a large eps, Adam's step is lr g / eps: it shows the gradient's size.
+TEST_CASE("data parallel: a step is clipped to the same length, however a batch is cut", "[nn][team]") {
+    for (const auto& [processes, parts] : {std::pair(1, 1), std::pair(1, 3), std::pair(2, 3)}) {
+        CAPTURE(processes, parts);
+        std::vector<Real> moved;
+        run_team(processes, [&, n = parts](Team& team) {
+            const NamedParameter w = {"w", Tensor::zeros({2}).require_grad()};
+            Adam adam({w}, {.beta1 = 0, .beta2 = 0, .eps = 1e6});
+            DataParallel parallel(adam, team, n);
+            const StepGradient now = parallel.backward(1, Rng(0), [&](const StepPart& at, const Mode&) {
+                return StepLoss{autograd::sum(w.tensor * Tensor::from({2}, {3, -4})), 1 + at.part};
+            });
+            parallel.step(1e6, clip_scale(now.norm, 0.5));
+            if (team.leads())
+                moved = w.tensor.to_vector();
+        });
+        CHECK(worst_error(moved, std::vector<double>{-0.3, 0.4}) < 1e-4);  // a tenth of the gradient
+    }
+}
+
 TEST_CASE("data parallel: buckets and overlap change nothing", "[nn][team][bits]") {
     const Outcome one = run({1, 5});
     for (const int64_t bucket : {1, 20'000, 1 << 18})
@@ -248,6 +268,29 @@ TEST_CASE("data parallel: frozen parameters", "[nn][team][bits]") {
         Setup s = frozen;
         s.processes = processes;
         CHECK(run(s) == one);
+    }
+}
+
+TEST_CASE("data parallel: what was frozen at first cannot learn in parts", "[nn][team]") {
+    for (const int64_t parts : {1, 2}) {
+        const Parameter x(Tensor::from({1}, {2})), y(Tensor::from({1}, {3}));
+        freeze({{"y", y}});
+        Adam adam({{"x", x}, {"y", y}});
+        DataParallel parallel(adam, alone(), parts);
+        const auto backward = [&] {
+            parallel.backward(1, Rng(0), [&](const StepPart&, const Mode&) {
+                return StepLoss{autograd::sum(x.tensor() * y.tensor()), 1};
+            });
+        };
+        CHECK_NOTHROW(backward());
+        freeze({{"y", y}}, false);
+        if (parts == 1) {
+            CHECK_NOTHROW(backward());
+            CHECK(y->grad().item() == 2);
+        } else {
+            CHECK(error_of(backward) ==
+                  "[DataParallel] 'y' was frozen at first: unfreeze it before DataParallel is made");
+        }
     }
 }
 
@@ -567,6 +610,84 @@ TEST_CASE("data parallel: empty parts and parameters without a gradient", "[nn][
         CHECK(same_bits(run_with(2, empty), one));
         CHECK(same_bits(run_with(3, empty), one));
     }
+}
+
+// As with Adam alone: neither the weight nor its averages change, and the step does not count.
+TEST_CASE("data parallel: a parameter that only an earlier step has used does not change", "[nn][team]") {
+    for (const auto& [processes, parts] : {std::pair(1, 1), std::pair(1, 3), std::pair(2, 3)}) {
+        CAPTURE(processes, parts);
+        std::vector<Real> before, after;
+        std::vector<int64_t> steps;
+        run_team(processes, [&, n = parts](Team& team) {
+            const Parameter often(Tensor::from({3}, {1, 2, 3})), once(Tensor::from({2}, {4, 5}));
+            Adam adam({{"often", often}, {"once", once}});
+            DataParallel parallel(adam, team, n);
+            for (int64_t step = 1; step <= 2; ++step) {
+                if (team.leads())
+                    before = once->to_vector();
+                parallel.backward(step, Rng(0), [&](const StepPart& at, const Mode&) {
+                    const Tensor loss = autograd::sum(autograd::mul(often, often));
+                    return StepLoss{at.step == 1 ? loss + autograd::sum(once) : loss, 1};
+                });
+                parallel.step(0.1);
+            }
+            if (team.leads())
+                after = once->to_vector(), steps = adam.steps_of_each();
+        });
+        REQUIRE(before.size() == 2);
+        CHECK(before[0] < 4);  // the first step has moved it
+        CHECK(same_bits(after, before));
+        CHECK(steps == std::vector<int64_t>{2, 1});
+    }
+}
+
+TEST_CASE("data parallel: an epoch's end is noticed, also if the last part has no row in its last batch",
+          "[nn][team]") {
+    for (const int64_t processes : {1, 2}) {
+        CAPTURE(processes);
+        std::vector<StepGradient> found(static_cast<std::size_t>(processes));
+        run_team(processes, [&](Team& team) {
+            const Parameter x(Tensor::from({1}, {1}));
+            Adam adam({{"x", x}});
+            DataParallel parallel(adam, team, 2);
+            found[static_cast<std::size_t>(team.rank())] = parallel.backward(
+                1, Rng(0),
+                [&](const StepPart& at, const Mode&) {
+                    const bool ends = at.batch == 1;
+                    return ends && at.part == 1 ? StepLoss{Tensor(), 0, true}
+                                                : StepLoss{autograd::sum(x.tensor()), 1, ends};
+                },
+                3);
+            parallel.step(0.1);
+        });
+        for (const StepGradient& gradient : found) {
+            CHECK(gradient.ends_epoch);
+            CHECK(gradient.tokens == 3);  // there is no third batch
+        }
+    }
+}
+
+TEST_CASE("data parallel: the parameter whose gradient is not finite is named", "[nn][team]") {
+    for (const auto& [processes, parts] : {std::pair(1, 1), std::pair(1, 2), std::pair(2, 2)})
+        for (const std::string bad : {"first", "second", ""}) {
+            CAPTURE(processes, parts, bad);
+            std::vector<std::string> named(static_cast<std::size_t>(processes));
+            run_team(processes, [&, n = parts](Team& team) {
+                const Parameter first(Tensor::from({1}, {1})), second(Tensor::from({1}, {1}));
+                Adam adam({{"first", first}, {"second", second}});
+                DataParallel parallel(adam, team, n);
+                parallel.backward(1, Rng(0), [&](const StepPart&, const Mode&) {
+                    const auto factor = [&](const char* name) { return bad == name ? Real(HUGE_VAL) : 1; };
+                    return StepLoss{autograd::sum(first.tensor() * factor("first")) +
+                                        autograd::sum(second.tensor() * factor("second")),
+                                    1};
+                });
+                named[static_cast<std::size_t>(team.rank())] = parallel.not_finite();
+                parallel.step(0.1);
+            });
+            for (const std::string& name : named)
+                CHECK(name == bad);
+        }
 }
 
 // A batch without a row is no end: the one behind it still counts. And a tensor that gets a gradient, but is

@@ -311,6 +311,19 @@ TEST_CASE("module: frozen parameters get no gradient and do not change", "[nn][m
     }
 }
 
+TEST_CASE("module: a clone of a model of which a part is frozen can learn as a whole", "[nn][module]") {
+    const Transformer model(one_layer("blog"), Rng(1));
+    freeze(model.encoder);
+    const Transformer copy = clone(model);
+    CHECK(same_bits(values(parameters(copy)), values(parameters(model))));
+    for (const NamedParameter& p : parameters(copy)) {
+        INFO(p.name);
+        CHECK(p.tensor.needs_grad());
+    }
+    for (const NamedParameter& p : parameters(model.encoder))
+        CHECK_FALSE(p.tensor.needs_grad());
+}
+
 TEST_CASE("module: a tied weight is frozen under each of its names, also one that is shared later",
           "[nn][module]") {
     const Transformer model(one_layer("paper"), Rng(1));

@@ -104,6 +104,20 @@ TEST_CASE("rotary positions: scalings", "[nn][rotary]") {
         divided += kept == 0;
     }
     CHECK((left > 10 && divided > 10 && left + divided < 32));
+    // The same with other bounds: 2 and 8 turns within 1,024 positions.
+    const Rotary narrow(2, 64,
+                        {.base = 500000,
+                         .scaling = RotaryScaling::llama3,
+                         .factor = 32,
+                         .low_frequency_factor = 2,
+                         .high_frequency_factor = 8,
+                         .original_length = 1024});
+    for (int64_t i = 0; i < 32; ++i) {
+        const double f = std::pow(500000.0, -static_cast<double>(i) / 32),
+                     turns = 1024 * f / 6.283185307179586;
+        const double kept = std::fmin(std::fmax((turns - 2) / 6, 0), 1);
+        CHECK(frequency(narrow, i) == Approx(kept * f + (1 - kept) * f / 32).epsilon(1e-4));
+    }
 }
 
 TEST_CASE("positions: kinds that add nothing keep their maximum", "[nn][rotary]") {

@@ -5,6 +5,7 @@
 
 #include "tests/autograd/values.h"
 #include "tests/catch.h"
+#include "tests/nn/thread_team.h"
 
 using namespace plaingrad;  // NOLINT
 using namespace nn;         // NOLINT
@@ -102,6 +103,10 @@ TEST_CASE("training: every step, with its number, its rate and its own random st
     CHECK(std::sqrt(step0 * step0 + step1 * step1) == Approx(0.25).epsilon(1e-3));
     result = Tiny().train(steps(0));
     CHECK(result.losses.empty());
+    options = steps(3);
+    options.stop = 9;  // the run ends before
+    result = Tiny().train(options);
+    CHECK(result.losses.size() == 3);
 }
 
 TEST_CASE("training: the best weights of all validations are kept", "[nn][training]") {
@@ -353,6 +358,21 @@ TEST_CASE("training: a watch is called for each step, and can stop", "[nn][train
         (before.size() == 3 && validations == 0));  // a run that is resumed later continues within its epoch
 }
 
+TEST_CASE("training: a process that is told to stop stops all of them", "[nn][training][team]") {
+    std::vector<int64_t> last(2);
+    run_team(2, [&](Team& team) {
+        Tiny tiny;
+        Training training(tiny.parameters, AdamOptions(), team, 2);
+        int64_t done = 0;
+        nn::train(training, std::ref(tiny), steps(5),
+                  {.on_step = [&](const StepReport& r) { done = r.step; },
+                   .should_stop = [&] { return team.rank() == 1 && done == 2; }});
+        last[static_cast<std::size_t>(team.rank())] = done;
+        gather(team, {static_cast<double>(done)});  // process 0, if it goes on, ends with an error
+    });
+    CHECK(last == std::vector<int64_t>{2, 2});
+}
+
 TEST_CASE("training: the log has a row for each step, and continues after a resume", "[nn][training]") {
     TrainingLog log;
     log.add(
@@ -371,8 +391,8 @@ TEST_CASE("training: the log has a row for each step, and continues after a resu
     CHECK(log.text() == text);
     TrainingLog resumed(text, 2);
     CHECK(resumed.text() == text);
-    resumed.add({.step = 3, .seconds = 0.25});
-    CHECK(resumed.text() == text + "3,0,,0,0,0.250,0\n");
+    resumed.add({.step = 3, .tokens = 50, .seconds = 0.25});  // since it was resumed
+    CHECK(resumed.text() == text + "3,0,,0,0,0.250,200\n");
     CHECK(TrainingLog(resumed.text(), 2).text() == text);  // step 3 is done once more
     CHECK(TrainingLog(text, 0).text() == TrainingLog().text());
 }

@@ -54,12 +54,6 @@ void write(const Writer& w, const SampleSettings& s, const std::vector<Sequence>
 
 void talk(const Writer& w, SampleSettings s) {
     const models::text::Characters& known = w.characters;
-    const auto tokens = [&](const std::string& text) {
-        std::vector<int32_t> ids = known.encode(text.empty() && !w.lines ? "\n" : text, "the prompt");
-        if (w.lines)
-            ids.insert(ids.begin(), w.model.config.specials.start);
-        return autograd::Tokens(1, std::ssize(ids), ids);
-    };
     kit::Prompt prompt = {
         .noun = known.are_bytes() ? "byte" : "character",
         .names = kit::token_names(known.size(),
@@ -86,13 +80,7 @@ void talk(const Writer& w, SampleSettings s) {
                 write(w, s, {});
                 ++s.seed;
             }};
-    const auto start = [&](const std::string& last, const std::string& text) {
-        auto stepper = w.model.start(tokens(text.empty() ? last : text));
-        stepper->specials.never.push_back(models::kUnk);
-        return stepper;
-    };
-    kit::add_commands(prompt, start, prompt.names, {.alpha = 0, .max_tokens = 12});
-    prompt.commands.push_back(kit::attention_command(w.model, prompt.names, tokens));
+    kit::add_commands(prompt, w, prompt.names);
     kit::converse(prompt);
 }
 

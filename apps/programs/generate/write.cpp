@@ -108,11 +108,6 @@ void write(const Writer& w, const WriteSettings& s) {
 }
 
 void talk(const Writer& w, WriteSettings s) {
-    const kit::Labels names = names_of_tokens(w);
-    const auto tokens = [&](const std::string& text) {
-        const std::vector<int32_t> ids = w.encode(text);
-        return Tokens(1, std::ssize(ids), ids);
-    };
     kit::Prompt prompt = {.noun = "token",
                           .names = {},
                           .read = [](const std::string& line) { return kit::Reading{line}; },
@@ -122,11 +117,7 @@ void talk(const Writer& w, WriteSettings s) {
                                   write(w, s);
                                   ++s.seed;
                               }};
-    const auto start = [&](const std::string& last, const std::string& text) {
-        return w.start(w.encode(text.empty() ? last : text));
-    };
-    kit::add_commands(prompt, start, names, {.alpha = 0, .max_tokens = 12});
-    prompt.commands.push_back(kit::attention_command(w.model, names, tokens));
+    kit::add_commands(prompt, w, names_of_tokens(w));
     kit::converse(prompt);
 }
 

@@ -200,6 +200,32 @@ TEST_CASE("hugging face folder: rates of dropout, and the ids that end a text, a
         CHECK(read.dropout.sublayers == Real(0.25));
         CHECK(read.dropout.attention == Real(0.375));
     }
+    StackConfig bert = small_of(Family::bert), llama = small_of(Family::llama);
+    // BERT has one rate for embeddings and sub-layers.
+    bert.block.dropout = {.embeddings = Real(0.25), .sublayers = Real(0.25), .attention = Real(0.375)};
+    llama.block.dropout.attention = Real(0.125);
+    const tests::Folder of_bert, of_llama;
+    save_hugging_face(of_bert.path, MaskedLanguageModel(bert, Rng(1)),
+                      config_of(bert, Family::bert, Head::masked_language_model));
+    save_hugging_face(of_llama.path, LanguageModel(llama, Rng(1)),
+                      config_of(llama, Family::llama, Head::language_model));
+    const DropoutRates read = hugging_face::Folder(of_bert.path).config.dropout;
+    CHECK((read.embeddings == Real(0.25) && read.sublayers == Real(0.25)));
+    CHECK(read.attention == Real(0.375));
+    CHECK(hugging_face::Folder(of_llama.path).config.dropout.attention == Real(0.125));
+}
+
+TEST_CASE("hugging face folder: a model without a start token is written without one",
+          "[models][hugging_face]") {
+    const Spoiled s;
+    s.replace("\"bos_token_id\": 1,", "\"bos_token_id\": null,");
+    const hugging_face::Folder opened(s.folder.path);
+    CHECK(opened.config.start == -1);
+    const LanguageModel model = load_hugging_face<LanguageModel>(opened);
+    CHECK(model.config.specials.start == 2);  // here it begins with its end
+    const tests::Folder second;
+    save_hugging_face(second.path, model, opened.config);
+    CHECK(content(second / "config.json") == content(s.folder / "config.json"));
 }
 
 TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[models][hugging_face]") {

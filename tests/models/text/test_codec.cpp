@@ -63,6 +63,8 @@ TEST_CASE("codec: bytes use merges that were learned before", "[text][codec]") {
     const Codec codec = Codec::learn(text, {.pieces = "bytes", .merges = 3}, codes, "codes");
     CHECK(codec.merges() == 7);
     CHECK(codec.metadata().at("translate.codes") == codes);
+    const std::string oldest = codes.substr(codes.find('\n') + 1);  // version 0.1 says no version
+    CHECK(Codec::learn(text, {.pieces = "bytes"}, oldest, "codes").merges() == 7);
 }
 
 TEST_CASE("codec: lower_case is that of words and of bytes", "[text][codec]") {
@@ -74,6 +76,10 @@ TEST_CASE("codec: lower_case is that of words and of bytes", "[text][codec]") {
         const Codec as_it_is = learn(low_and_lower(), {.pieces = pieces, .merges = 5});
         CHECK(as_it_is.encode("Low LOWER") != as_it_is.encode("low lower"));
     }
+    // Also of text that is in tokens already.
+    const Codec tokens = learn(low_and_lower(), {.tokenized = true, .lower_case = true, .merges = 5});
+    CHECK(tokens.encode("Low LOWER") == tokens.encode("low lower"));
+    CHECK(tokens.decode(tokens.encode("Low LOWER")) == "low lower");
 }
 
 TEST_CASE("codec: of bytes, every id is written in one line", "[text][codec]") {

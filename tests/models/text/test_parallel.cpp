@@ -89,6 +89,14 @@ TEST_CASE("parallel text: bytes that are not UTF-8 are replaced and counted on b
     CHECK(read("\xe9\t\xe9\n").replaced == 2);
 }
 
+TEST_CASE("parallel text: bytes that are not UTF-8 can be kept in both files", "[text]") {
+    const Folder folder;
+    const ParallelText text = read_parallel(folder.write("a.en", "caf\xe9\nb\n"),
+                                            folder.write("a.de", "k\xfc hl\nB\n"), InvalidUtf8::keep);
+    CHECK(pairs(text) == "caf\xe9|k\xfc hl|1;b|B|2;");
+    CHECK(text.replaced == 0);
+}
+
 TEST_CASE("parallel text names its files", "[text]") {
     CHECK(ParallelText{"a.en", "a.de"}.files() == "a.en, a.de");
     CHECK(ParallelText{"a.tsv", "a.tsv"}.files() == "a.tsv");

@@ -286,6 +286,14 @@ TEST_CASE("pretrained tokenizers: spaces are cleaned up as in transformers", "[t
     CHECK(ids == Ids{1, 2, 3, 4});
     CHECK(cleans.decode(ids) == "a'b.");
     CHECK(cleans.decode(ids, {.clean_up_tokenization_spaces = false}) == "a ' b.");  // the decoder's own part
+    // But not in byte-pair encoding, whatever the file says.
+    Folder of_bytes;
+    of_bytes.write("tokenizer.json", content(kFolder + "gpt2/tokenizer.json"));
+    of_bytes.write("tokenizer_config.json", R"({"clean_up_tokenization_spaces": true})");
+    const PretrainedTokenizer gpt2 = PretrainedTokenizer::open(of_bytes.path);
+    const std::string spaced = "I do n't , he 's .";
+    CHECK(gpt2.decode(gpt2.encode(spaced)) == spaced);
+    CHECK(gpt2.decode(gpt2.encode(spaced), {.clean_up_tokenization_spaces = true}) == spaced);
     CHECK(models::text::pretrained::clean_up("I do n't . I 'm , it 's ! we 've ? they 're a ' b") ==
           "I don't. I'm, it's! we've? they're a'b");
 }

@@ -153,6 +153,48 @@ TEST_CASE("pretrained files: vocab.txt", "[text][pretrained]") {
           PretrainedTokenizer::open(accents.path).id("[SEP]"));
 }
 
+TEST_CASE("pretrained files: GPT-2's may ask for a space before the text", "[text][pretrained]") {
+    Folder folder;
+    folder.write("vocab.json", Files("gpt2").vocab_json());
+    folder.write("merges.txt", Files("gpt2").merges);
+    const PretrainedTokenizer as_it_is = PretrainedTokenizer::open(folder.path);
+    folder.write("tokenizer_config.json", R"({"add_prefix_space": true})");
+    const PretrainedTokenizer spaced = PretrainedTokenizer::open(folder.path);
+    CHECK(spaced.encode("All human") == as_it_is.encode(" All human"));
+    CHECK(spaced.encode(" All human") == as_it_is.encode(" All human"));  // it has one already
+    CHECK(as_it_is.encode("All human") != as_it_is.encode(" All human"));
+}
+
+TEST_CASE("pretrained files: BERT's may leave Chinese characters in their words", "[text][pretrained]") {
+    Folder folder;
+    folder.write("vocab.txt", "[UNK]\n[SEP]\n[PAD]\n[CLS]\n[MASK]\na\n\u4eba\n##\u4eba\n");
+    CHECK(PretrainedTokenizer::open(folder.path).encode("a\u4eba") == Ids{3, 5, 6, 1});
+    folder.write("tokenizer_config.json", R"({"tokenize_chinese_chars": false})");
+    CHECK(PretrainedTokenizer::open(folder.path).encode("a\u4eba") == Ids{3, 5, 7, 1});
+}
+
+TEST_CASE("pretrained files: BERT's special tokens may have other names", "[text][pretrained]") {
+    Folder folder;
+    folder.write("vocab.txt", "<pad>\n<s>\n</s>\n<unk>\n<mask>\na\n");
+    folder.write("tokenizer_config.json", R"({"cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>",
+        "pad_token": "<pad>", "mask_token": "<mask>"})");
+    const PretrainedTokenizer t = PretrainedTokenizer::open(folder.path);
+    CHECK(t.size() == 6);  // none is added
+    CHECK(t.encode("a b <mask>") == Ids{1, 5, 3, 4, 2});
+    CHECK(t.encode_pair("a", "b").ids == Ids{1, 5, 2, 3, 2});
+}
+
+TEST_CASE("pretrained files: added tokens are taken in the order of their numbers", "[text][pretrained]") {
+    Folder folder;  // as words, "10" would come before "9"
+    folder.write("vocab.json", R"({"a":0,"b":1,"c":2,"d":3,"e":4,"f":5,"g":6,"h":7,"ab":8})");
+    folder.write("merges.txt", "#version: 0.2\na b\n");
+    folder.write("tokenizer_config.json", R"({"added_tokens_decoder": {
+        "9": {"content": "<nine>"}, "10": {"content": "<|endoftext|>", "special": true}}})");
+    const PretrainedTokenizer t = PretrainedTokenizer::open(folder.path);
+    CHECK(t.size() == 11);
+    CHECK(t.encode("ab<nine>c<|endoftext|>") == Ids{8, 9, 2, 10});
+}
+
 TEST_CASE("pretrained files: a special token that the vocabulary lacks is added to it",
           "[text][pretrained]") {
     Folder named;

@@ -169,6 +169,15 @@ TEST_CASE("pretrained parts: how words are cut", "[text][pretrained]") {
     CHECK(opened({{"pre_tokenizer", metaspace + "true}"}}).encode("a b") == Ids{4, 0, 4, 1});
     CHECK_THAT(complaint("pre_tokenizer", metaspace + R"(false, "prepend_scheme": "first"})"),
                tests::containing("add_prefix_space is false, and prepend_scheme is not never"));
+    // A number is a word of its own, or each of its digits is: no merge joins it with a letter.
+    const auto of_digits = [](const std::string& individual) {
+        return opened({{"model", R"({"type": "BPE", "merges": [["a", "1"], ["1", "1"]],
+                                     "vocab": {"a": 0, "1": 1, "11": 2, "a1": 3}})"},
+                       {"pre_tokenizer", R"({"type": "Digits", "individual_digits": )" + individual + "}"}})
+            .encode("a11a");
+    };
+    CHECK(of_digits("false") == Ids{0, 2, 0});
+    CHECK(of_digits("true") == Ids{0, 1, 1, 0});
     // A mark that overlaps with itself: each space is one of its own.
     const std::string longer = R"({"type": "Metaspace", "replacement": "__", "prepend_scheme": "never"})";
     CHECK(

@@ -134,6 +134,9 @@ TEST_CASE("metadata: an invalid value is refused, naming file and field", "[nn][
         CHECK(refused("wide", number) == "file: x.wide must be a number: got \"" + number + "\"");
     for (const std::string number : {"2147483648", "-2147483649"})
         CHECK(refused("id", number) == "file: x.id must be a number below 2^31: got " + number);
+    for (const std::string number : {"1e+300", "-1e+300"})
+        CHECK(refused("narrow", number) ==
+              "file: x.narrow must be a number that 32 bits can hold: got " + number);
     for (const std::string numbers : {"1 x", "-1", "1 2147483648", "1.5"})
         CHECK(refused("ids", numbers) == "file: x.ids must be whole numbers from 0: got \"" + numbers + "\"");
     CHECK(refused("on", "1") == "file: x.on has an unknown value \"1\"");

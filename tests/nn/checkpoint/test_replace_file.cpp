@@ -383,6 +383,10 @@ TEST_CASE("saving: the permissions stay, and links lead to the file", "[nn][chec
     write(folder / "links/l", {{"y", Tensor(2)}});
     CHECK(std::filesystem::is_symlink(folder / "links/l"));
     CHECK(read(folder / "f").tensor("y").item() == 2);
+    REQUIRE(symlink((folder / "f").c_str(), (folder / "links/absolute").c_str()) == 0);
+    CHECK(error_of([&] { write(folder / "links/absolute", {{"z", Tensor(5)}}); }) == "");
+    CHECK(std::filesystem::is_symlink(folder / "links/absolute"));
+    CHECK((read(folder / "f").find("z") != nullptr && read(folder / "f").find("y") == nullptr));
     CHECK(mode(folder / "f") == 0755);
     CHECK(folder.files() == 2);
 }

@@ -126,6 +126,17 @@ TEST_CASE("state dict: a tied weight under each of its names, or once", "[nn][ch
     other.a.weight->mutable_data()[0] = 9;
     models::load_pytorch(folder / "f", other);
     CHECK(same_bits(other.b.weight.tensor(), model.a.weight.tensor()));
+    // The one name that a file has may be the second.
+    models::save_pytorch(folder / "f", model);
+    std::vector<StateEntry> items;
+    for (const StateEntry& item : items_of(folder / "f"))
+        if (item.name != "a.weight")
+            items.push_back(item);
+    write(folder / "f", items);
+    CHECK(names_in(folder / "f") == std::vector<std::string>{"a.bias", "b.weight"});
+    other.a.weight->mutable_data()[0] = 9;
+    models::load_pytorch(folder / "f", other);
+    CHECK(same_bits(other.a.weight.tensor(), model.a.weight.tensor()));
 }
 
 TEST_CASE("state dict: only the matrix of a Linear is transposed in a file", "[nn][checkpoint]") {
@@ -217,6 +228,28 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
     models::load_pytorch(found, other,
                          {.rules = {{"first.", "a."}, {"second.", "b."}}, .ignore = {"pos_encoder.pe"}});
     CHECK(same());
+}
+
+TEST_CASE("state dict: only a wrapper's prefix is dropped, not a part of the model that is called the same",
+          "[nn][checkpoint]") {
+    struct Inner {
+        Linear layer{2, 3, Rng(1)};
+        void visit(Visitor& v) const { v("module", layer); }
+    };
+    struct Outer {
+        Inner net;
+        void visit(Visitor& v) const { v("net", net); }
+    };
+    const Folder folder;
+    const Outer model, other;
+    models::save_pytorch(folder / "f", model);
+    std::vector<StateEntry> items;
+    for (const StateEntry& item : items_of(folder / "f"))
+        items.push_back({"module." + item.name, item.tensor});  // module.net.module.weight
+    write(folder / "f", items);
+    other.net.layer.weight->mutable_data()[0] = 9;
+    CHECK(error_of([&] { models::load_pytorch(folder / "f", other); }) == "");
+    CHECK(same_bits(other.net.layer.weight.tensor(), model.net.layer.weight.tensor()));
 }
 
 TEST_CASE("state dict: what does not fit is an error, and changes nothing", "[nn][checkpoint]") {
