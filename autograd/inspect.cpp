@@ -14,7 +14,7 @@ namespace {
 void print_numbers(std::ostream& out, const Tensor& x) {
     out << " = [";
     for (int64_t i = 0; i < x.numel(); ++i)
-        out << (i > 0 ? ", " : "") << x.data()[i];
+        out << join(i > 0 ? ", " : "", x.data()[i]);
     out << ']';
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "autograd/base/check.h"
 #include "autograd/base/text_stream.h"
 #include "autograd/tensor.h"
 
@@ -20,8 +21,8 @@ struct Printer {
 
     std::string text(double number) const {
         char digits[40];
-        std::snprintf(digits, sizeof digits, std::isfinite(number) ? format : "%f", number);
-        return digits;
+        std::snprintf(digits, sizeof digits, format, number);
+        return std::isfinite(number) ? digits : join(number);  // without the sign that a NaN may have
     }
 
     // As PyTorch chooses: whole numbers without decimals, others with four, and with an exponent where they

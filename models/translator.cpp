@@ -134,6 +134,7 @@ Tensor attention_to_source(const Transformer& model, const std::vector<Ids>& sou
     nn::Probe seen;
     model(Tokens::padded(sources, specials.pad), Tokens::padded(read, specials.pad), Mode::eval(&seen));
     const std::vector<DecoderLayer>& layers = model.decoder.layers;
+    check(!layers.empty(), "[translate] a decoder without layers attends to nothing");
     return seen.of(layers[layers.size() < 2 ? 0 : layers.size() - 2].cross_attention);
 }
 

@@ -78,7 +78,7 @@ public:
     // The help ends with what help_texts.txt has for this program; this text takes the place of {note} there.
     void note(const std::string& text) { note_ = text; }
 
-    // Every program has --threads and --plain; one that draws random numbers also has --seed.
+    // Every program that computes has --threads and --plain; one that draws random numbers also has --seed.
     void add_threads();
     // --precision, for `precision_of`; if empty, a saved model's own.
     models::Setting& add_precision(std::string& precision);

@@ -41,7 +41,7 @@ void Progress::update(int64_t step, double loss, int64_t tokens) {
         std::cerr << '\r' + line(step, loss) + "\033[K";  // clears the rest of a longer line
         open_ = true;
         drawn_ = Clock::now();
-    } else if (!terminal_ && (step == 1 || step % every_ == 0 || step == total_)) {
+    } else if (!terminal_ && (step == done_ + 1 || step % every_ == 0 || step == total_)) {
         std::cerr << line(step, loss) + '\n';
     }
 }

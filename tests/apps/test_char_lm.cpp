@@ -311,11 +311,13 @@ TEST_CASE("char_lm keeps the best model, and stops when its patience ends", "[ap
     // What the model learns from the first part is wrong for the last, so the loss there rises after a while.
     const Folder folder;
     const std::string file = folder.write("text.txt", repeated("abcd", 90) + repeated("dcba", 10));
-    const std::string model = folder / "run";
-    const Result r = char_lm(
-        train(file, {"--steps", "5000", "--validate-every", "5", "--patience", "4", "--save", model}));
+    const std::string model = folder / "run", page = folder / "page.html";
+    const Result r = char_lm(train(file, {"--steps", "5000", "--validate-every", "5", "--patience", "4",
+                                          "--save", model, "--report", page}));
     INFO(r.out << r.err);
     CHECK(r.status == 0);
+    REQUIRE(std::filesystem::exists(page));  // written at the end of a run, whatever ends it
+    CHECK(contains(content(page), R"(["char_lm",0,[)"));
     CHECK(contains(r.err, "(not better)"));
     CHECK_FALSE(contains(r.err, "step 5000"));
     const Result measured = char_lm({"eval", model, folder.write("last.txt", repeated("dcba", 10))});

@@ -278,6 +278,40 @@ TEST_CASE("classify learns from each text once in an epoch", "[apps][classify]")
     CHECK(epochs[0].front() != epochs[0].back());
 }
 
+TEST_CASE("classify holds out a tenth of the lines, and at most 500", "[apps][classify]") {
+    const Folder folder;
+    const Result r = train(folder.write("moods.tsv", moods(5100)),
+                           {"--d-model", "8", "--stop-after", "1", "--save", folder / "m"});
+    INFO(r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.err, "4,600 texts to learn from, 500 held out; 2 labels\n"));
+}
+
+TEST_CASE("classify --patience validates after each epoch, however many steps it has", "[apps][classify]") {
+    const Folder folder;
+    const std::string data = folder.write("moods.tsv", moods(44)), model = folder / "m";
+    const Result r = train(data, {"--validation", "4", "--epochs", "3", "--patience", "9", "--save", model});
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    const Words rows = lines_of(content(model + "/log.csv"));
+    REQUIRE(rows.size() == 1 + 15);  // 40 texts in batches of 8
+    for (std::size_t step = 1; step <= 15; ++step)
+        CHECK(fields(rows[step], ',').at(2).empty() == (step % 5 != 0));  // the validation loss
+}
+
+TEST_CASE("classify: unless it is told otherwise, 15 passes over all texts, and at least 300 steps",
+          "[apps][classify]") {
+    const Folder folder;
+    const std::string data = folder.write("moods.tsv", moods(30));
+    for (const auto& [batch, last] : {std::pair("1", "step 450/450  "), std::pair("30", "step 300/300  ")}) {
+        const Result r =
+            train(data, {"--epochs", "0", "--batch", batch, "--d-model", "8", "--validation", "0"});
+        INFO(r.err);
+        REQUIRE_FALSE(losses(r).empty());
+        CHECK(losses(r).back().starts_with(last));
+    }
+}
+
 TEST_CASE("classify does not learn from other copies of a held-out text", "[apps][classify]") {
     const Folder folder;
     const std::string data = folder.write("d", "a\tx y\na\tx y\na\tz y\nb\tu v\nb\tw v\n");

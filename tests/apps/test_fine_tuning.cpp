@@ -132,6 +132,24 @@ TEST_CASE("classify continues the training of a folder with the same bits", "[ap
     CHECK(contains(other.err, "or with another tokenizer; it can only continue with the same\n"));
 }
 
+TEST_CASE("classify --from: a run goes on if its folder has moved, to the same bits",
+          "[apps][classify][fine_tuning]") {
+    const Folder masked, all;
+    write_bert<models::MaskedLanguageModel>(masked);
+    const std::string data = all.write("moods", moods(40)), here = all / "here", there = all / "there";
+    std::filesystem::copy(masked.path, here);
+    REQUIRE(tuned(data, here, {"--save", all / "whole"}).status == 0);
+    REQUIRE(tuned(data, here, {"--save", all / "parts", "--stop-after", "7"}).status == 0);
+    std::filesystem::rename(here, there);
+    const Result gone = run("classify", {"train", "--resume", all / "parts"});
+    CHECK(gone.status == 1);
+    CHECK(contains(gone.err, "the model that this run began with is no longer there"));
+    const Result r = run("classify", {"train", "--resume", all / "parts", "--from", there});
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    CHECK(content(all / "parts/model.safetensors") == content(all / "whole/model.safetensors"));
+}
+
 TEST_CASE("classify learns from pairs of texts, whose types it reads", "[apps][classify][fine_tuning]") {
     const Folder masked, all;
     write_bert<models::MaskedLanguageModel>(masked);

@@ -14,6 +14,7 @@
 #include "apps/kit/text.h"
 #include "models/language_model.h"
 #include "tests/apps/shown.h"
+#include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
 using kit::Ink;
@@ -205,6 +206,38 @@ TEST_CASE("where a model looked: in its last layer", "[kit][picture]") {
     const auto& layers = model.backbone.encoder.layers;
     CHECK(looked(layers.front()) != looked(layers.back()));
     CHECK(command.run("456789", "") == looked(layers.back()));
+}
+
+TEST_CASE("where a translator looked: in its last layer", "[kit][picture]") {
+    models::TransformerConfig config = tests::small("paper");
+    config.n_decoder_layers = 3;
+    const models::Transformer model(config, autograd::Rng(1));
+    for (const nn::NamedParameter& p : nn::parameters(model))  // so that it looks at few places
+        if (contains(p.name, "cross_attention"))
+            for (int64_t i = 0; i < p.tensor.numel(); ++i)
+                autograd::Tensor(p.tensor).mutable_data()[i] *= 8;
+    const std::vector<int32_t> source = {4, 5, 6, 7, 8, 9};
+    const autograd::Tokens src(1, 6, source);
+    const models::BeamOptions options = {.beam = 1, .max_tokens = 4};
+    kit::Prompt prompt = {.noun = "word", .names = {}, .read = {}, .answer = {}};
+    kit::add_commands(
+        prompt, model, [&](const std::string&) { return source; },
+        [](const std::string&) { return std::vector<int32_t>(); }, {}, options);
+    REQUIRE(prompt.commands.back().name == ":attention");
+
+    const auto stepper = model.start(src, autograd::Tokens(1, 1, {config.specials.start}));
+    std::vector<int32_t> ids = models::beam_search(*stepper, options)[0][0].ids, read = ids;
+    read.insert(read.begin(), config.specials.start);
+    ids.push_back(config.specials.end());
+    nn::Probe seen;
+    model(src, autograd::Tokens(1, std::ssize(read), read), nn::Mode::eval(&seen));
+    const auto looked = [&](const auto& layer) {
+        return kit::attention_picture(seen.of(layer.cross_attention), kit::names_of(ids, {}),
+                                      kit::names_of(source, {}));
+    };
+    const auto& layers = model.decoder.layers;
+    CHECK(looked(layers.front()) != looked(layers.back()));
+    CHECK(prompt.commands.back().run("4 5 6 7 8 9", "") == looked(layers.back()));
 }
 
 TEST_CASE("standard output: ASCII in a pipe, on a terminal what its variables promise", "[kit][picture]") {

@@ -69,6 +69,17 @@ TEST_CASE("every program that trains writes a page, which shows all that it has,
     }
 }
 
+TEST_CASE("a run that Ctrl-C ends writes its page, too", "[apps][page]") {
+    const Folder folder;
+    const std::string page = folder / "page.html";
+    Running program("reverse_task", small({"--steps", "100000000", "--report", page}));
+    REQUIRE(program.says("step         1/100000000  loss "));
+    program.interrupt();
+    CHECK(program.wait().status == 130);
+    REQUIRE(std::filesystem::exists(page));
+    CHECK(contains(content(page), R"(["reverse_task",0,[)"));  // it does not load itself again
+}
+
 TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps][page]") {
     const Folder folder;
     const std::string whole = folder / "whole", pieces = folder / "pieces";

@@ -1,4 +1,6 @@
 // toy_translate --data: text files in the forms that users have.
+#include <set>
+
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -137,6 +139,30 @@ TEST_CASE("toy_translate learns from one pair, from long ones, and from many", "
     INFO(sentence.err);
     CHECK(sentence.status == 0);
     CHECK(contains(sentence.out, "/2 sentences translated correctly\n"));
+}
+
+TEST_CASE("toy_translate learns each of many pairs once in an epoch, and in another order in the next",
+          "[apps][data]") {
+    const Folder folder;
+    std::string many;
+    for (int i = 0; i < 66; ++i)
+        many += "w" + std::to_string(i) + " x\tv" + std::to_string(i) + "\n";
+    // Without dropout, and with a rate that changes no weight, a pair always has the same loss.
+    const Result r =
+        run("toy_translate", {"--preset", "notebook", "--lr", "1e-30", "--epochs", "5", "--data",
+                              folder.write("many.tsv", many), "--save", folder / "run", "--stop-after", "8"});
+    INFO(r.err);
+    REQUIRE(r.status == 0);
+    const Words rows = lines_of(content(folder / "run/log.csv"));
+    REQUIRE(rows.size() == 1 + 8);
+    std::set<double> of_epochs, of_two;
+    for (std::size_t i = 1; i < rows.size(); i += 2) {  // batches of 64 pairs, and of 2
+        const double first = std::stod(rows[i].substr(2)), second = std::stod(rows[i + 1].substr(2));
+        of_epochs.insert(64 * first + 2 * second);
+        of_two.insert(second);
+    }
+    CHECK(*of_epochs.begin() == Approx(*of_epochs.rbegin()).epsilon(1e-5));
+    CHECK(of_two.size() > 1);
 }
 
 TEST_CASE("the example of toy_translate --help works as pasted", "[apps][data]") {

@@ -117,6 +117,24 @@ TEST_CASE("translate run --scores writes the score of each translation, and a ta
     CHECK(translate({"run", f.run, "--scores"}, input).out == expected);
 }
 
+TEST_CASE("translate run --align: behind the translations of --n-best and of --scores, too",
+          "[apps][translate]") {
+    const Files f;
+    REQUIRE(translate(f.train({"--save", f.run, "--stop-after", "1"})).status == 0);
+    const auto lines = [&](const Words& more) {
+        return lines_of(translate(joined({"run", f.run}, more), {.input = "one.\ntwo three.\n"}).out);
+    };
+    const Words aligned = lines({"--align"});
+    REQUIRE(aligned.size() == 2);
+    for (const Words& words : {Words{"--n-best", "1"}, Words{"--scores"}}) {
+        Words expected = lines(words);
+        REQUIRE(expected.size() == 2);
+        for (std::size_t i = 0; i < 2; ++i)
+            expected[i] += aligned[i].substr(aligned[i].rfind(" ||| "));
+        CHECK(lines(joined(words, {"--align"})) == expected);
+    }
+}
+
 TEST_CASE("translate: text that is in tokens is scored as fairseq does", "[apps][translate]") {
     const Files f;
     REQUIRE(translate(f.train({"--save", f.run, "--tokenized", "--stop-after", "1"})).status == 0);
@@ -281,6 +299,16 @@ TEST_CASE("translate with bytes reads any bytes, and writes one line for each li
     CHECK(r.out == translate({"run", f.run, "--beam", "1", "--batch", "1"}, {.input = input}).out);
     CHECK(std::count(r.out.begin(), r.out.end(), '\0') == 0);
     CHECK(r.err.empty());  // nothing is replaced, nothing unknown
+}
+
+TEST_CASE("translate --validation: both of two files may have commas in their names", "[apps][translate]") {
+    const Files f;
+    const std::string en = f.folder.write("a,b.en", "one two.\n"),
+                      de = f.folder.write("a,b.de", "zwei eins.\n");
+    const Result r = translate(f.train({"--validation", en + "," + de, "--check-data"}));
+    INFO(r.err);
+    CHECK(r.status == 0);
+    CHECK(contains(r.err, en + ", " + de + ": 1 pair\n"));
 }
 
 TEST_CASE("translate checks the data first", "[apps][translate]") {

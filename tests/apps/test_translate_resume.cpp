@@ -239,6 +239,11 @@ TEST_CASE("translate --accumulate: a step has so many batches, but no more than 
     REQUIRE(log.size() == 3);
     CHECK(log[1].starts_with("1,1,"));
     CHECK(log[2].starts_with("2,2,"));
+    // The training loss of an epoch is that of its only step.
+    const Words steps = lines_of(f.file("run", "log.csv"));  // step, loss, ...
+    REQUIRE(steps.size() == 3);
+    for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
+        CHECK(std::stod(log[i].substr(4)) == Approx(std::stod(steps[i].substr(2))).margin(1e-4));
     // The next batch is the first of the third one.
     CHECK(contains(translate({"info", f.run}).out, "training: step 2, epoch 2, "));
 }

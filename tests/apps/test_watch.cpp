@@ -175,6 +175,10 @@ TEST_CASE("plan: as long as its batches take at the speed that is shown", "[kit]
     std::erase(speed, ',');
     CHECK(seconds_of(lines[1].substr(lines[1].find("steps: ") + 7)) * std::stod(speed) ==
           Approx(1e6 * 1e9).epsilon(0.1));
+    plan.frozen = 1e6;  // needs memory for the weight itself only
+    CHECK(contains(printed(), autograd::kRealIsDouble ? "memory: weights 8 MiB, gradients 0, optimizer 0, "
+                                                      : "memory: weights 4 MiB, gradients 0, optimizer 0, "));
+    plan.frozen = 0;
     plan.decoding = 1e6;
     CHECK(contains(printed(), ", activations about 0 or decoding 1: 1 MiB\n"));
     plan.decoding = 1e18;
@@ -235,6 +239,16 @@ TEST_CASE("progress: plain lines for the first step, every so many, and the last
         CHECK(contains(lines[i], " tokens/s  0 s"));
     CHECK(contains(lines[3], " left"));
     CHECK_FALSE((contains(lines[1], " left") || contains(lines[4], " left")));
+}
+
+TEST_CASE("progress: a plain line for the first step of a resumed run", "[kit][training]") {
+    const Words lines = lines_of(printed_by([] {
+        kit::Progress progress(20, 10, 13);
+        for (int64_t step = 14; step <= 17; ++step)
+            progress.update(step, 1, 100);
+    }));
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].starts_with("step 14/20  "));
 }
 
 TEST_CASE("progress: a line for every step, if none are to be left out", "[kit][training]") {

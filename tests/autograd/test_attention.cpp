@@ -113,28 +113,49 @@ bool all_zero(const std::vector<Real>& x) {
 
 }  // namespace
 
+static void check_heads(const Setting& s, const Input& in, const Tensor& out) {
+    const auto head = [&](const Tensor& x, int64_t b, int64_t h) {
+        const Tensor part = slice(slice(x, 0, b, b + 1), 2, h * s.D, (h + 1) * s.D);
+        return doubles(part);
+    };
+    const auto size = [](int64_t n) { return static_cast<std::size_t>(n); };
+    for (int64_t b = 0; b < s.B; ++b) {
+        for (int64_t h = 0; h < s.H; ++h) {
+            const reference::Row expected = reference::attention(
+                head(in.q, b, h), head(in.k, b, h), head(in.v, b, h), size(s.T), size(s.S), size(s.D),
+                [&](std::size_t t, std::size_t key) {
+                    return s.visible(b, static_cast<int64_t>(t), static_cast<int64_t>(key));
+                });
+            // Scores below 70 in magnitude, each wrong by some 4e-6, and the weights by as much of
+            // themselves; |v| <= 2.
+            CHECK(worst_error(head(out, b, h), expected) <= (kRealIsDouble ? 1e-13 : 2e-5));
+        }
+    }
+}
+
 TEST_CASE("attention: each head is the reference", "[attention]") {
     for (const Setting& s : settings()) {
         INFO(s.name);
         const Input in(s);
-        const Output o = run(s, in);
-        const auto head = [&](const Tensor& x, int64_t b, int64_t h) {
-            const Tensor part = slice(slice(x, 0, b, b + 1), 2, h * s.D, (h + 1) * s.D);
-            return doubles(part);
-        };
-        const auto size = [](int64_t n) { return static_cast<std::size_t>(n); };
-        for (int64_t b = 0; b < s.B; ++b) {
-            for (int64_t h = 0; h < s.H; ++h) {
-                const reference::Row expected = reference::attention(
-                    head(in.q, b, h), head(in.k, b, h), head(in.v, b, h), size(s.T), size(s.S), size(s.D),
-                    [&](std::size_t t, std::size_t key) {
-                        return s.visible(b, static_cast<int64_t>(t), static_cast<int64_t>(key));
-                    });
-                // Scores below 70 in magnitude, each wrong by some 4e-6, and the weights by as much of
-                // themselves; |v| <= 2.
-                CHECK(worst_error(head(o.out, b, h), expected) <= (kRealIsDouble ? 1e-13 : 2e-5));
-            }
-        }
+        check_heads(s, in, run(s, in).out);
+    }
+}
+
+// The kernel takes 512 keys at a time.
+TEST_CASE("attention: a pattern of pairs over many keys, with its gradients", "[attention][mask]") {
+    for (const bool causal : {false, true}) {
+        const Setting s = {"", 2, 2, 5, 1100, 3, {}, causal, random_pairs(2 * 5 * 1100, 6, 0.3)};
+        INFO((causal ? "causal" : "not causal"));
+        const Input in(s);
+        const Output fused = run(s, in);
+        check_heads(s, in, fused.out);
+        const Plain guard;
+        const Output plain = run(s, in);
+        const double tolerance = kRealIsDouble ? 1e-12 : 1e-4;
+        CHECK(worst_error(fused.weights, plain.weights) <= tolerance);
+        CHECK(worst_error(fused.dq, plain.dq) <= tolerance);
+        CHECK(worst_error(fused.dk, plain.dk) <= tolerance);
+        CHECK(worst_error(fused.dv, plain.dv) <= tolerance);
     }
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "autograd/graph.h"
 #include "autograd/inspect.h"
@@ -65,6 +66,8 @@ TEST_CASE("print: as PyTorch does, and the shape", "[tensor][print]") {
     CHECK(printed(Tensor::from({1}, {Real(-1e8)})) == "[-100000000.]  (1)");
     CHECK(printed(Tensor::from({3}, {kNan, -std::numeric_limits<Real>::infinity(), 1})) ==
           "[ nan, -inf,   1.]  (3)");
+    // A NaN has no sign, though 0 / 0 gives it one on some processors.
+    CHECK(printed(Tensor::from({2}, {std::copysign(kNan, Real(-1)), 1})) == "[nan,  1.]  (2)");
     CHECK(printed(Tensor::arange(8).with_shape({2, 2, 2})) ==
           "[[[0., 1.],\n  [2., 3.]],\n\n [[4., 5.],\n  [6., 7.]]]  (2, 2, 2)");
     CHECK(printed(-Tensor::zeros({2})) == "[-0., -0.]  (2)");
@@ -77,6 +80,10 @@ TEST_CASE("print: as PyTorch does, and the shape", "[tensor][print]") {
     const std::string large = printed(Tensor::zeros({300, 4, 5}));
     CHECK(std::count(large.begin(), large.end(), '0') == 6 * 4 * 5 + 2);
     CHECK(contains(large, ",\n\n ...,\n\n "));
+    const std::string six_rows = printed(Tensor::zeros({6, 200}));  // three at each end are all
+    CHECK(std::count(six_rows.begin(), six_rows.end(), '.') == 6 * (6 + 3));
+    const std::string seven_rows = printed(Tensor::zeros({7, 200}));
+    CHECK(std::count(seven_rows.begin(), seven_rows.end(), '.') == 6 * (6 + 3) + 3);
     CHECK(contains(printed(Tensor::zeros({1000})), "0., 0., 0., 0., 0., 0., 0."));
 }
 
@@ -232,6 +239,15 @@ TEST_CASE("OpWatch: of several, the last one sees the ops; when it ends, the one
     }
     sum(x).backward();
     CHECK((outer.forward == 1 && outer.backward == 1));
+}
+
+TEST_CASE("NanGuard: sees the ops of its own thread only", "[graph][nan]") {
+    const NanGuard guard;
+    const auto said = [] { return error_of([] { autograd::log(Tensor(-1)); }); };
+    std::string elsewhere;
+    std::thread([&] { elsewhere = said(); }).join();
+    CHECK(elsewhere.empty());
+    CHECK(contains(said(), "[NanGuard] log"));
 }
 
 TEST_CASE("instruction_set: the kernels in use", "[kernels]") {

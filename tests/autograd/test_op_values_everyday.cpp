@@ -221,3 +221,19 @@ TEST_CASE("everyday: new tensors", "[tensor][values]") {
     CHECK(same_bits(Tensor::randn({3}, Rng(1)), slice(n, 0, 0, 3)));
     CHECK(n.data()[7] == static_cast<Real>(Rng(1).normal(7)));
 }
+
+// More numbers than a thread makes at a time.
+TEST_CASE("everyday: each number of a large new tensor is its own", "[tensor][values]") {
+    const int64_t n = 40'000;
+    const Rng rng(1);
+    const Tensor normal = Tensor::randn({n}, rng), uniform = Tensor::rand({n}, rng),
+                 counted = Tensor::arange(static_cast<double>(n));
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto number = static_cast<uint64_t>(i);
+        wrong += normal.data()[i] != static_cast<Real>(rng.normal(number));
+        wrong += std::abs(static_cast<double>(uniform.data()[i]) - rng.uniform(number)) > 1e-6;
+        wrong += counted.data()[i] != static_cast<Real>(i);
+    }
+    CHECK(wrong == 0);
+}

@@ -161,6 +161,20 @@ TEST_CASE("generate: several texts of one prompt, which is read once", "[models]
         contains(error_of([&] { stepper->rewind(1); }), "[Stepper] cannot rewind to 1 tokens: 0 were read"));
 }
 
+TEST_CASE("generate: after the caller has rewound, the rest of the prompt is read again",
+          "[models][generate]") {
+    const LanguageModel model = stirred("gpt2");
+    const Sentences s = sentences({6}, 3);
+    const auto stepper = model.start(prompts(s));
+    stepper->specials.ends = {};
+    const Ids expected = plainly(model, s[0], 0, Rng(1), kLong);
+    CHECK(models::generate(*stepper, Rng(1), kLong)[0] == expected);
+    for (const int64_t length : {3, 0, 5}) {
+        stepper->rewind(length);
+        CHECK(models::generate(*stepper, Rng(1), kLong)[0] == expected);
+    }
+}
+
 TEST_CASE("generate: a sentence depends only on its prompt and its number", "[models][generate]") {
     const LanguageModel model = stirred("gpt2");
     Options o = kLong;

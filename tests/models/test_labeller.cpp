@@ -156,7 +156,10 @@ TEST_CASE("a Labeller for training has the layers of its folder, and a classifie
         CHECK(own.labels == std::vector<std::string>{"sad", "glad", "in between"});
     }
 
+    // Dropout before the new classifier is what the folder says of classifiers, not of its layers.
     std::string config = content(masked / "config.json");
+    masked.write("config.json", config.insert(config.find('{') + 1, "\n  \"classifier_dropout\": 0.25,"));
+    CHECK(Labeller::based_on(masked.path, labels, rng).model.dropout.rate == models::Real(0.25));
     const std::size_t at = config.find("\"pad_token_id\": 0");
     REQUIRE(at != config.npos);
     masked.write("config.json", config.replace(at, 17, "\"pad_token_id\": null"));

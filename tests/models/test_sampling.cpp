@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "tests/catch.h"
 #include "tests/models/small.h"
@@ -338,4 +339,22 @@ TEST_CASE("sampling: the penalty divides positive logits of the text's tokens, a
         CHECK(
             contains(error_of([&] { greedy(penalty, {}); }), "[sample] repetition_penalty must be positive"));
     CHECK(contains(error_of([&] { greedy(2, {5}); }), "the text has id 5, outside of a vocabulary of 5"));
+}
+
+TEST_CASE("sampling: beside a penalty, the other options count, and for the logits that it leaves",
+          "[models][sampling]") {
+    const std::vector<Real> logits = {2, -1, 3, 0, 1};
+    const auto drawn_after = [&](SamplingOptions o) {
+        o.repetition_penalty = 4;
+        std::set<int32_t> ids;
+        for (int i = 0; i < 1000; ++i)
+            ids.insert(sample(logits.data(), 5, (i + 0.5) / 1000, o, {2}));
+        return Ids(ids.begin(), ids.end());
+    };
+    // 3 becomes 0.75; before, it is the largest.
+    CHECK(drawn_after(options()) == Ids{0, 1, 2, 3, 4});
+    CHECK(drawn_after(options(1, 2)) == Ids{0, 4});
+    CHECK(drawn_after(options(1, 0, 0.7)) == Ids{0, 4});  // e^2 and e, of 13.6 in all, are 0.74
+    CHECK(drawn_after(options(1, 0, 1, {0, 3})) == Ids{1, 2, 4});
+    CHECK(drawn_after(options(0, 0, 1, {0})) == Ids{4});
 }

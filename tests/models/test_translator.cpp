@@ -111,6 +111,17 @@ TEST_CASE("Translator: a saved translator loads and translates", "[translator]")
         CHECK_THROWS_AS(t.translate({"one"}, {.beam = 2, .n_best = 3}), autograd::Error);
         CHECK_THROWS_AS(t.translate({"one"}, {.batch = 0}), autograd::Error);
     }
+    SECTION("a score is the log probability, divided by the length to the power of alpha") {
+        const auto score = [&](double alpha) {
+            const auto all = t.translate({"one two!"}, {.beam = 1, .alpha = alpha});
+            REQUIRE(all[0].best[0].text == "zwei eins!");
+            return all[0].best[0].score;
+        };
+        const auto length = static_cast<double>(t.codec.encode("zwei eins!").size() + 1);  // and its end
+        CHECK(score(0) < 0);
+        CHECK(score(1) == Approx(score(0) / length));
+        CHECK(score(2) == Approx(score(0) / (length * length)));
+    }
     SECTION("words that were never seen are copied, or marked") {
         const std::vector<std::string> lines = {"say 猫!", "one two!"};
         CHECK(texts(t.translate(lines)) == std::vector<std::string>{"猫 sagt er!", "zwei eins!"});
@@ -194,6 +205,20 @@ TEST_CASE("alignment: by the mean over the heads of the last layer but one, at t
     CHECK(crossed > 0);
 }
 
+TEST_CASE("alignment: by the only layer, if the decoder has one", "[translator]") {
+    TransformerConfig config = small("paper");
+    config.n_decoder_layers = 1;
+    const Transformer model(config, Rng(1));
+    const Sentences source = {{4, 5, 6, 2}};
+    nn::Probe seen;
+    model(padded(source), padded({{1, 5, 6}}), Mode::eval(&seen));
+    CHECK(same_bits(attention_to_source(model, source, {{5, 6, 7}}),
+                    seen.of(model.decoder.layers[0].cross_attention)));
+    config.n_decoder_layers = 0;
+    CHECK(contains(error_of([&] { attention_to_source(Transformer(config, Rng(1)), source, {{5}}); }),
+                   "a decoder without layers attends to nothing"));
+}
+
 TEST_CASE("Translator: an unknown word is copied from an unknown word of the source, wherever it attends",
           "[translator]") {
     const text::Codec codec =
@@ -219,6 +244,47 @@ TEST_CASE("Translator: an unknown word is copied from an unknown word of the sou
     }
     CHECK(copied > 20);
     CHECK(behind_a_word > 5);
+}
+
+TEST_CASE("Translator: if the source has no unknown word, a known one is copied", "[translator]") {
+    const text::Codec codec =
+        text::Codec::learn(parallel_text({{"a b c d e f", "a b c d e f"}}), {.merges = 0});
+    const std::string line = "a b c d e f";
+    int64_t copied = 0;
+    for (uint64_t seed = 1; seed < 30; ++seed) {
+        const Transformer model(small("paper", codec.size()), Rng(seed));
+        stir(model);
+        const auto words = [&](bool copies) {
+            return text::split_words(
+                translate(model, codec, {line}, {.copy_unknown = copies})[0].best.at(0).text);
+        };
+        const std::vector<std::string> marked = words(false), all = words(true);
+        REQUIRE(all.size() == marked.size());
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (marked[i] == "<unk>") {
+                CHECK(contains(line, all[i]));
+                ++copied;
+            } else {
+                CHECK(all[i] == marked[i]);
+            }
+    }
+    CHECK(copied > 5);
+}
+
+TEST_CASE("Translator: how long a translation may become depends on its own line, not on others",
+          "[translator]") {
+    const text::Codec codec =
+        text::Codec::learn(parallel_text({{"a b c d e f", "a b c d e f"}}), {.merges = 0});
+    const Transformer model(small("paper", codec.size()), Rng(1));
+    stir(model);
+    model.output.bias->mutable_data()[kEos] = -1000;  // none ends by itself
+    const TranslationOptions greedily = {.beam = 1, .copy_unknown = false};
+    const std::vector<std::string> lines = {"a", "b c d e f", "a b c"};
+    std::vector<std::string> alone;
+    for (const std::string& line : lines)
+        alone.push_back(translate(model, codec, {line}, greedily)[0].best.at(0).text);
+    REQUIRE(text::split_words(alone[0]).size() < text::split_words(alone[1]).size());
+    CHECK(texts(translate(model, codec, lines, greedily)) == alone);
 }
 
 TEST_CASE("Translator: fewer translations than were asked for, if there are no others", "[translator]") {

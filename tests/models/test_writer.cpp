@@ -135,6 +135,21 @@ TEST_CASE("writer: a text ends before a string, after a token, or with a token",
     CHECK(Writer::load(folder.path).model.config.specials.ends == Ids{500});
 }
 
+TEST_CASE("writer: of max_tokens and max_length, the one that allows less counts", "[models][writer]") {
+    const Folder folder;
+    write_folder(folder);
+    const Writer w = Writer::load(folder.path);
+    const int64_t prompt = std::ssize(w.encode("All"));
+    const auto written = [&](int64_t max_tokens, int64_t max_length) {
+        return w("All", {.sampling = {.temperature = 1}, .max_tokens = max_tokens, .max_length = max_length},
+                 Rng(3));
+    };
+    const std::string five = written(5, 0);
+    CHECK(written(5, prompt + 9) == five);
+    CHECK(written(9, prompt + 5) == five);
+    CHECK(written(9, 0) != five);
+}
+
 TEST_CASE("writer: characters", "[models][writer]") {
     const Folder folder;
     text::Characters characters;

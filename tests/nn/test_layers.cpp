@@ -97,6 +97,9 @@ TEST_CASE("Norm: each kind is a function of its own, the same of a tensor and of
         const Norm layer(4, {.kind = static_cast<NormKind>(kind)});
         const Tensor result = layer(x + y);
         CHECK(worst_error(layer.of_residual(x, y, 0, Rng(1)), result) < 1e-6);
+        const Norm wide(4, {.kind = static_cast<NormKind>(kind), .eps = 3});
+        CHECK(worst_error(wide.of_residual(x, y, 0, Rng(1)), wide(x + y)) < 1e-6);
+        CHECK(worst_error(wide(x + y), result) > 1e-3);
         for (const Tensor& other : results)
             CHECK(worst_error(result, other) > 1e-3);
         results.push_back(result);

@@ -128,6 +128,18 @@ TEST_CASE("Adam: weight decay, coupled and not, of matrices only and of everythi
     }
 }
 
+TEST_CASE("Adam: what has three dims decays as a matrix does", "[nn][optim]") {
+    const NamedParameter cube = parameter("c", Tensor::full({1, 1, 1}, 2)),
+                         vector = parameter("v", Tensor::full({1}, 2));
+    Adam adam({cube, vector},
+              {.lr = 0.5, .weight_decay = 0.5, .decoupled = true, .decay_matrices_only = true});
+    for (const NamedParameter& p : {cube, vector})
+        set_gradient(p, Tensor::zeros(p.tensor.shape()));
+    adam.step();
+    CHECK(static_cast<double>(cube.tensor.item()) == Approx(1.5));
+    CHECK(vector.tensor.item() == 2);
+}
+
 TEST_CASE("Adam: a parameter without a gradient does not change, even with decay", "[nn][optim]") {
     const NamedParameter used = parameter("used", Tensor::full({2}, 1));
     const NamedParameter unused = parameter("unused", Tensor::full({2}, 1));

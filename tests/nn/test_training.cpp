@@ -188,6 +188,41 @@ TEST_CASE("training: an epoch's last batch ends its step, and validation follows
                           "5 validated"});  // the last one is a part of an epoch
 }
 
+TEST_CASE("training: an epoch's end is validated, also if there are validations in between",
+          "[nn][training]") {
+    Tiny tiny;
+    TrainingOptions options = steps(7);
+    options.validate_every = 2;
+    options.validation_loss = [] { return 1.0; };
+    std::vector<int64_t> validated;
+    train({{"x", tiny.x}},
+          [&](const StepPart& at, const Mode&) {
+              return StepLoss{autograd::sum(tiny.x.tensor()), 1, at.step % 3 == 0};
+          },
+          options, {.after_step = [&](const StepReport& r) {
+              if (r.validation)
+                  validated.push_back(r.step);
+          }});
+    CHECK(validated == std::vector<int64_t>{2, 3, 4, 6, 7});
+}
+
+TEST_CASE("training: a run that its patience has ended goes on only with more of it", "[nn][training]") {
+    Tiny tiny;
+    Training training(tiny.parameters, AdamOptions());
+    TrainingOptions options = steps(20);
+    options.validate_every = 2;
+    options.patience = 1;
+    double loss = 0;
+    options.validation_loss = [&] { return loss += 1; };
+    CHECK(nn::train(training, std::ref(tiny), options).losses.size() == 4);
+    const std::vector<Real> best = tiny.x->to_vector();
+    CHECK(nn::train(training, std::ref(tiny), options).losses.empty());
+    CHECK(training.adam.steps() == 4);
+    CHECK(same_bits(tiny.x->to_vector(), best));
+    options.patience = 2;
+    CHECK(nn::train(training, std::ref(tiny), options).losses.size() == 2);
+}
+
 TEST_CASE("training: resumes with the same bits", "[nn][training][bits]") {
     const auto options = [](int64_t n) {
         TrainingOptions o = steps(n);
@@ -348,6 +383,12 @@ TEST_CASE("training: a watch is called for each step, and can stop", "[nn][train
         // a run that was stopped and resumed would differ from one that was not.
         CHECK(r.validation.has_value() == (i == 1));
     }
+    // One that is due is not left out, even if the run stops there.
+    options.validate_every = 3;
+    before.clear(), after.clear();
+    tiny.train(options, watch);
+    REQUIRE(after.size() == 3);
+    CHECK(after[2].validation == 7.0);
     TrainingOptions epochs = options;
     epochs.validate_every = 0;
     int64_t validations = 0;

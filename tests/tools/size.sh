@@ -44,7 +44,8 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # 10 more: values are computed behind a call that no compiler moves across a change of the rounding mode.
         # 44 and 1 more: the address sanitizer is told how much of a kept buffer is in use, and clang which mutex guards
         # what, so that both can see what they are run for. 1 more: no op runs backward for inputs that were frozen meanwhile.
-        limit("autograd with base", 3550)
+        # 1 more: a NaN is printed without its sign.
+        limit("autograd with base", 3551)
         # 16 more: working memory that ends with its thread, also where memory is out, and where objects of a thread end first.
         limit("kernels", 3182)
         # An optimizer or a schedule that throws has not counted the step, wrong calls that were silent are errors, the

@@ -520,6 +520,12 @@ TEST_CASE("hugging face config: the stack of GPT-2 and BERT", "[models][hugging_
     CHECK(bert.embedding_norm);
     CHECK(bert.block.norm_eps == Real(1e-12));
     CHECK(bert.block.d_ff == 3072);
+    // Without a start token a text begins behind the end of another one; or with id 0.
+    const auto start = [&](const std::string& ends) {
+        return stack(read(with(small("gpt2"), {{"bos_token_id", "null"}, {"eos_token_id", ends}})))
+            .specials.start;
+    };
+    CHECK((start("4") == 4 && start("[7,4]") == 7 && start("null") == 0));
     for (const models::StackConfig& c : {gpt2, bert}) {
         CHECK(c.vocabulary == 11);
         CHECK(c.block.d_model == 12);

@@ -228,6 +228,22 @@ TEST_CASE("hugging face folder: a model without a start token is written without
     CHECK(content(second / "config.json") == content(s.folder / "config.json"));
 }
 
+TEST_CASE("hugging face folder: the token that pads is written, of every family", "[models][hugging_face]") {
+    for (const Family family : {Family::gpt2, Family::llama, Family::mistral, Family::qwen2}) {
+        INFO(hugging_face::kFamilyNames[static_cast<int>(family)]);
+        const tests::Folder folder, second;
+        const LanguageModel model(small_of(family), Rng(1));
+        save_hugging_face(folder.path, model, config_of(model.config, family, Head::language_model));
+        std::string json = content(folder / "config.json");
+        const std::string none = "\"pad_token_id\": null", some = "\"pad_token_id\": 3";
+        REQUIRE(contains(json, none));
+        put(folder / "config.json", json.replace(json.find(none), none.size(), some));
+        const hugging_face::Folder opened(folder.path);
+        save_hugging_face(second.path, load_hugging_face<LanguageModel>(opened), opened.config);
+        CHECK(content(second / "config.json") == json);
+    }
+}
+
 TEST_CASE("hugging face folder: a model is of one kind, and of one family", "[models][hugging_face]") {
     const tests::Folder folder;
     const StackConfig bert = small_of(Family::bert);
@@ -442,6 +458,25 @@ TEST_CASE("hugging face folder: a window that is cut is written as it was", "[mo
         CHECK(contains(written, "\"max_position_embeddings\": 2000000000"));
         CHECK(contains(written, "\"sliding_window\": 1900000000"));
     }
+}
+
+TEST_CASE("hugging face folder: which layers see only a window is written", "[models][hugging_face]") {
+    const tests::Folder folder, second;
+    const LanguageModel model(small_of(Family::qwen2), Rng(1));
+    save_hugging_face(folder.path, model, config_of(model.config, Family::qwen2, Head::language_model));
+    std::string json = content(folder / "config.json");
+    for (const auto& [from, to] : std::map<std::string, std::string>{
+             {"\"sliding_window\": null", "\"sliding_window\": 5"},
+             {"\"use_sliding_window\": false", "\"use_sliding_window\": true, \"max_window_layers\": 1"}}) {
+        REQUIRE(contains(json, from));
+        json.replace(json.find(from), from.size(), to);
+    }
+    put(folder / "config.json", json);
+    const hugging_face::Folder opened(folder.path);
+    CHECK(opened.config.max_length == 5);
+    save_hugging_face(second.path, load_hugging_face<LanguageModel>(opened), opened.config);
+    CHECK(contains(content(second / "config.json"),
+                   "\"layer_types\": [\"full_attention\", \"sliding_attention\"]"));
 }
 
 TEST_CASE("hugging face folder: progress, in numbers", "[models][hugging_face]") {

@@ -1,6 +1,8 @@
 // BLEU. The numbers are sacreBLEU's (2.6.0, and from its own tests) unless stated otherwise.
 #include "models/text/bleu.h"
 
+#include <cmath>
+
 #include "autograd/base/check.h"
 #include "tests/catch.h"
 
@@ -110,6 +112,10 @@ TEST_CASE("BLEU of a sentence too short for 4-grams counts the orders that it ha
     CHECK(score.score == 0);
     CHECK(to_string(score) == "0.0 100.0/100.0/0.0/0.0 (BP = 0.135 ratio = 0.333 hyp_len = 2 ref_len = 6)");
     CHECK(sentence("the cat", {"the cat is on the mat"}) == near(13.533528323661276));
+    // With add-k it has all four: 1/2, (0+1)/(1+1), (0+1)/(0+1) twice.
+    const double four = 100 * std::exp(1 - 6 / 2.0) * std::pow(0.5 * 0.5 * 1 * 1, 0.25);
+    CHECK(sentence("the dog", {"the cat is on the mat"}, {.smoothing = "add-k"}) == near(four));
+    CHECK(bleu({"the dog"}, {{"the cat is on the mat"}}, {.smoothing = "add-k"}).score == near(four));
 }
 
 TEST_CASE("BLEU takes the closest reference's length, and each n-gram's largest count in a reference",

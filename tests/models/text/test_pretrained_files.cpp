@@ -184,6 +184,18 @@ TEST_CASE("pretrained files: BERT's special tokens may have other names", "[text
     CHECK(t.encode_pair("a", "b").ids == Ids{1, 5, 2, 3, 2});
 }
 
+TEST_CASE("pretrained files: of a token that two files name, tokenizer_config.json's name counts",
+          "[text][pretrained]") {
+    Folder folder;
+    folder.write("vocab.txt", "[UNK]\n[SEP]\n[PAD]\n[CLS]\n[MASK]\n</s>\na\n");
+    folder.write("tokenizer_config.json", R"({"sep_token": "</s>"})");
+    folder.write("special_tokens_map.json", R"({"sep_token": "[SEP]", "cls_token": "[CLS]"})");
+    const PretrainedTokenizer t = PretrainedTokenizer::open(folder.path);
+    CHECK(t.encode("a") == Ids{3, 6, 5});
+    CHECK(t.special("sep_token") == 5);
+    CHECK(t.special("cls_token") == 3);
+}
+
 TEST_CASE("pretrained files: added tokens are taken in the order of their numbers", "[text][pretrained]") {
     Folder folder;  // as words, "10" would come before "9"
     folder.write("vocab.json", R"({"a":0,"b":1,"c":2,"d":3,"e":4,"f":5,"g":6,"h":7,"ab":8})");

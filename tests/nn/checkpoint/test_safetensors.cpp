@@ -236,6 +236,21 @@ TEST_CASE("safetensors: all bfloat16 numbers", "[nn][checkpoint]") {
     check_all_16_bits("BF16", [](unsigned code) { return ieee(code, 8, 7); });
 }
 
+TEST_CASE("safetensors: a large tensor of another type is read to its end", "[nn][checkpoint]") {
+    std::vector<double> wide(200'001);  // in pieces
+    for (std::size_t i = 0; i < wide.size(); ++i)
+        wide[i] = static_cast<double>(i);
+    std::vector<float> narrow(wide.begin(), wide.end());
+    for (const auto& [type, data] :
+         {std::pair<std::string, std::string>{"F64", data_of(wide)}, {"F32", data_of(narrow)}}) {
+        const Tensor x = opened(one_tensor(type, "200001", data)).tensor("x");
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < x.numel(); ++i)
+            wrong += x.data()[i] == static_cast<Real>(i) ? 0 : 1;
+        CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("safetensors: the other precision is rounded or widened", "[nn][checkpoint]") {
     const std::vector<double> wide = {0.1, -0.0, 1e-45, 1e300, 1 + 0x1p-24, 1 + 0x1.8p-23, HUGE_VAL};
     const Tensor x = opened(one_tensor("F64", "7", data_of(wide))).tensor("x");

@@ -199,6 +199,15 @@ TEST_CASE("state dict: columns of a matrix", "[nn][checkpoint]") {
     }
 }
 
+// More numbers than a thread reads at a time.
+TEST_CASE("state dict: a tensor of a million numbers", "[nn][checkpoint]") {
+    const Folder folder;
+    const Tensor saved = random({1025, 1025}, 1), loaded = Tensor::zeros({1025, 1025});
+    save(folder / "f", StateDict{{{"x", saved}}});
+    load(folder / "f", StateDict{{{"x", loaded}}});
+    CHECK(same_bits(loaded, saved));
+}
+
 TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoint]") {
     const Folder folder;
     const Pair model, other;
@@ -220,14 +229,51 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
         renamed([&](const std::string& name) { return name.substr(0, 2) + "_orig_mod." + name.substr(2); }),
         other);
     CHECK(same());
+    // A compiled model of which parts were compiled, too.
+    models::load_pytorch(renamed([&](const std::string& name) {
+                             return "_orig_mod." + name.substr(0, 2) + "_orig_mod." + name.substr(2);
+                         }),
+                         other);
+    CHECK(same());
     const std::string found =
         renamed([](std::string name) { return name.replace(0, 2, name[0] == 'a' ? "first." : "second."); },
                 {{"pos_encoder.pe", Tensor::zeros({4})}});
     CHECK(contains(error_of([&] { models::load_pytorch(found, other); }), "unexpected: \"first.bias\""));
     CHECK_FALSE(same());
-    models::load_pytorch(found, other,
-                         {.rules = {{"first.", "a."}, {"second.", "b."}}, .ignore = {"pos_encoder.pe"}});
+    const LoadOptions options = {.rules = {{"first.", "a."}, {"second.", "b."}},
+                                 .ignore = {"pos_encoder.pe"}};
+    models::load_pytorch(found, other, options);
     CHECK(same());
+    // All at once: of what is ignored, the end of the name counts.
+    const std::string wrapped = renamed(
+        [](const std::string& name) {
+            return (name[0] == 'a' ? "module.first." : "module.second.") + name.substr(2);
+        },
+        {{"module.pos_encoder.pe", Tensor::zeros({4})}});
+    CHECK(error_of([&] { models::load_pytorch(wrapped, other, options); }) == "");
+    CHECK(same());
+}
+
+TEST_CASE("state dict: what a rule replaces is the first such part of a name", "[nn][checkpoint]") {
+    struct Inner {
+        Linear layer{2, 3, Rng(1)};
+        void visit(Visitor& v) const { v("core", layer); }
+    };
+    struct Outer {
+        Inner net;
+        void visit(Visitor& v) const { v("net", net); }
+    };
+    const Folder folder;
+    const Outer model, other;
+    models::save_pytorch(folder / "f", model);
+    std::vector<StateEntry> items;
+    for (const StateEntry& item : items_of(folder / "f"))
+        items.push_back({"core" + item.name.substr(3), item.tensor});  // core.core.weight
+    write(folder / "f", items);
+    other.net.layer.weight->mutable_data()[0] = 9;
+    const LoadOptions options = {.rules = {{"core.", "net."}}};
+    CHECK(error_of([&] { models::load_pytorch(folder / "f", other, options); }) == "");
+    CHECK(same_bits(other.net.layer.weight.tensor(), model.net.layer.weight.tensor()));
 }
 
 TEST_CASE("state dict: only a wrapper's prefix is dropped, not a part of the model that is called the same",
