@@ -85,8 +85,8 @@ StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& 
     sums_.clear();
     values_.assign(buckets_.size(), {});
     for (std::size_t p = 0; p < buckets_of_.size() && !is_whole(); ++p)
-        check(!buckets_of_[p].empty() || !adam_.parameters()[p].tensor.needs_grad(), "[DataParallel] '",
-              adam_.parameters()[p].name, "' was frozen at first: unfreeze it before DataParallel is made");
+        if (const auto& w = adam_.parameters()[p]; buckets_of_[p].empty() && w.tensor.numel() > 0)
+            check(!w.tensor.needs_grad(), "[DataParallel] '", w.name, "' was frozen: it would not learn");
     exchange_.begin_step();
     Sum sum;
     const PartSum own = parts_of(team_.rank(), team_.size(), parts_);
