@@ -254,48 +254,33 @@ TEST_CASE("state dict: prefixes of wrappers, rules and buffers", "[nn][checkpoin
     CHECK(same());
 }
 
-TEST_CASE("state dict: what a rule replaces is the first such part of a name", "[nn][checkpoint]") {
-    struct Inner {
-        Linear layer{2, 3, Rng(1)};
-        void visit(Visitor& v) const { v("core", layer); }
-    };
-    struct Outer {
-        Inner net;
-        void visit(Visitor& v) const { v("net", net); }
-    };
-    const Folder folder;
-    const Outer model, other;
-    models::save_pytorch(folder / "f", model);
-    std::vector<StateEntry> items;
-    for (const StateEntry& item : items_of(folder / "f"))
-        items.push_back({"core" + item.name.substr(3), item.tensor});  // core.core.weight
-    write(folder / "f", items);
-    other.net.layer.weight->mutable_data()[0] = 9;
-    const LoadOptions options = {.rules = {{"core.", "net."}}};
-    CHECK(error_of([&] { models::load_pytorch(folder / "f", other, options); }) == "");
-    CHECK(same_bits(other.net.layer.weight.tensor(), model.net.layer.weight.tensor()));
-}
-
-TEST_CASE("state dict: only a wrapper's prefix is dropped, not a part of the model that is called the same",
+TEST_CASE("state dict: a rule replaces the first such part of a name, and a wrapper is only its beginning",
           "[nn][checkpoint]") {
     struct Inner {
+        const char* name;
         Linear layer{2, 3, Rng(1)};
-        void visit(Visitor& v) const { v("module", layer); }
+        void visit(Visitor& v) const { v(name, layer); }
     };
     struct Outer {
         Inner net;
         void visit(Visitor& v) const { v("net", net); }
     };
-    const Folder folder;
-    const Outer model, other;
-    models::save_pytorch(folder / "f", model);
-    std::vector<StateEntry> items;
-    for (const StateEntry& item : items_of(folder / "f"))
-        items.push_back({"module." + item.name, item.tensor});  // module.net.module.weight
-    write(folder / "f", items);
-    other.net.layer.weight->mutable_data()[0] = 9;
-    CHECK(error_of([&] { models::load_pytorch(folder / "f", other); }) == "");
-    CHECK(same_bits(other.net.layer.weight.tensor(), model.net.layer.weight.tensor()));
+    // Whether a file is loaded in which each name has `before` in place of its first letters.
+    const auto is_found = [](const char* name, const std::string& before, std::size_t letters,
+                             const LoadOptions& options) {
+        const Folder folder;
+        const Outer model{{name}}, other{{name}};
+        models::save_pytorch(folder / "f", model);
+        std::vector<StateEntry> items;
+        for (const StateEntry& item : items_of(folder / "f"))
+            items.push_back({before + item.name.substr(letters), item.tensor});
+        write(folder / "f", items);
+        other.net.layer.weight->mutable_data()[0] = 9;
+        CHECK(error_of([&] { models::load_pytorch(folder / "f", other, options); }) == "");
+        return same_bits(other.net.layer.weight.tensor(), model.net.layer.weight.tensor());
+    };
+    CHECK(is_found("core", "core", 3, {.rules = {{"core.", "net."}}}));  // core.core.weight
+    CHECK(is_found("module", "module.", 0, {}));                         // module.net.module.weight
 }
 
 TEST_CASE("state dict: what does not fit is an error, and changes nothing", "[nn][checkpoint]") {
