@@ -131,6 +131,12 @@ TEST_CASE("gradcheck: NaN and all zeros fail", "[gradcheck]") {
     options.may_be_zero = true;
     CHECK(gradcheck(zero_function, {random({3}, 1)}, options).ok);
     CHECK(!check_square([](Real, Real) { return Real(0); }, options).ok);
+
+    // Each input counts by itself, whatever the one before it has.
+    const auto of_the_first = [](const Inputs& x) { return add(mul(x[0], x[0]), mul(x[1], Real(0))); };
+    const GradcheckResult second = gradcheck(of_the_first, {random({3}, 1), random({3}, 2)});
+    CHECK(!second.ok);
+    CHECK(contains(second.message, "the gradient of input 1 (3) is 0 everywhere"));
 }
 
 TEST_CASE("gradcheck: in float, too; and an input without elements has nothing to check", "[ops]") {
