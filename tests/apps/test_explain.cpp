@@ -184,6 +184,8 @@ TEST_CASE("the arrow keys turn explain's pages, and the terminal is left as it w
     CHECK(t.draws(last + "/" + last + "  "));
     t.type(kHome + kLeft + " ");
     CHECK(t.draws("2/" + last + "  "));
+    t.type("\n");
+    CHECK(t.draws("3/" + last + "  "));
     t.type("q");
     CHECK(t.status() == 0);
     CHECK(t.modes() == modes);
@@ -201,6 +203,19 @@ TEST_CASE("the arrow keys turn explain's pages, and the terminal is left as it w
         CHECK(killed.status() == 128 + signal);
         CHECK(killed.modes() == modes);
     }
+}
+
+TEST_CASE("explain's matrices have the colours that the terminal promises", "[apps][explain]") {
+    if (!Terminal::possible())
+        SKIP("an emulator would have to be started in the terminal");
+    const auto shown = [](const Words& variables) {
+        Terminal t("explain", {"--interactive", "--step", "attention"}, {}, variables);
+        REQUIRE(t.draws("q quits"));
+        return t.screen();
+    };
+    const std::string colours = "\033[48;2;", coloured = shown({"COLORTERM=truecolor", "NO_COLOR="});
+    CHECK(contains(coloured, colours));
+    CHECK_FALSE(contains(shown({"COLORTERM=truecolor"}), colours));
 }
 
 TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew after a resize or Ctrl-Z",

@@ -267,6 +267,14 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK(contains(made.out, autograd::join(" random parameters, ",
                                             lines_of(content(fresh + "/vocab.txt")).size(), " tokens")));
     CHECK(contains(run("fill", {"new", fresh, file}).err, ": there is a model already; give another folder"));
+    const auto weights = [&](const std::string& seed) {
+        run("fill", {"new", folder / seed, file, "--vocabulary", "48", "--layers", "1", "--d-model", "16",
+                     "--heads", "2", "--context", "12", "--seed", seed});
+        return content(folder / seed + "/model.safetensors");
+    };
+    CHECK(weights("1") == content(fresh + "/model.safetensors"));
+    CHECK(weights("2").size() == weights("1").size());
+    CHECK(weights("2") != weights("1"));
     const Words train = {"train", fresh, file, "--steps", "200", "--lr", "0.02", "--validate-every", "50"};
     const auto with = [&](Words more) {
         more.insert(more.begin(), train.begin(), train.end());

@@ -283,10 +283,13 @@ TEST_CASE("generate train: a folder that is opened as the first one", "[apps][ge
         const std::string twice = runs / "twice";
         const Result stopped = train(twice, {"--stop-after", "13"});
         CHECK(contains(stopped.err, "continue with --resume " + twice));
+        CHECK(figure(stopped.err, "held out, before: ") == before);
         CHECK(stopped.out.empty());  // what was learned is measured at the end
         refused(1, {twice, "--prompt", "All"}, ", or a run of generate train has not ended");
         CHECK(contains(ran({"info", twice}).out, "training: step 13, loss "));
-        CHECK(ran({"train", "--resume", twice}).out == r.out);
+        const Result resumed = ran({"train", "--resume", twice});
+        CHECK(resumed.out == r.out);
+        CHECK_FALSE(contains(resumed.err, "held out, before: "));  // as that is no longer known
         CHECK(content(twice + "/model.safetensors") == content(saved + "/model.safetensors"));
 
         // With the model at another place, and the run's own texts.
@@ -348,6 +351,32 @@ TEST_CASE("generate train: several files are one text, with the end of a text af
     const int64_t learned = all * 9 / 10;
     CHECK(contains(r.err, "\n" + kit::counted(learned, "token") + " to learn from\n"));
     CHECK(contains(r.out, ", over " + kit::counted(all - learned - 1, "token") + "\n"));
+}
+
+TEST_CASE("generate train: of a long text that is held out, a part is measured", "[apps][generate]") {
+    const Folder folder, runs;
+    write_folder(folder);
+    const Writer w = Writer::load(folder.path);
+    const std::string piece = "All human beings are born free. ";
+    const auto tokens = [&](int n) {
+        return std::ssize(w.tokenizer->encode(repeated(piece, n), {.add_special_tokens = false}));
+    };
+    const int64_t one = tokens(2) - tokens(1);
+    // One token after the text, and one that is not predicted.
+    for (const auto& [held_out, least, most] :
+         {std::array<int64_t, 3>{16'000, 15'900, 16'000}, {18'000, 8'500, 9'500}, {50'000, 12'000, 13'000}}) {
+        CAPTURE(held_out);
+        const std::string file =
+            runs.write("text.txt", repeated(piece, static_cast<int>(10 * held_out / one)));
+        const Result r = ran({"train", folder.path, file, "--context", "16", "--steps", "1", "--batch", "2",
+                              "--save", runs / std::to_string(held_out)});
+        REQUIRE(r.status == 0);
+        std::string out = r.out;
+        std::erase(out, ',');
+        const double measured = figure(out, " over ");
+        CHECK(measured >= static_cast<double>(least));
+        CHECK(measured <= static_cast<double>(most));
+    }
 }
 
 TEST_CASE("generate says that a model's weights are broken", "[apps][generate]") {
@@ -430,6 +459,15 @@ TEST_CASE("generate new: a model of each family, which learns", "[apps][generate
         CHECK(before == Approx(std::log(270)).margin(0.3));  // of a guess
         CHECK(after < before / 2);
         refused(1, {"new", fresh, text}, ": there is a model already; give another folder");
+        const auto weights = [&](const std::string& seed) {
+            const std::string another = folder / (family + seed);
+            ran({"new", another, text, "--family", family, "--vocabulary", "270", "--layers", "1",
+                 "--d-model", "16", "--heads", "2", "--context", "16", "--seed", seed});
+            return content(another + "/model.safetensors");
+        };
+        CHECK(weights("1") == content(fresh + "/model.safetensors"));
+        CHECK(weights("2").size() == weights("1").size());
+        CHECK(weights("2") != weights("1"));
     }
     refused(2, {"new", folder / "x"}, "an argument is missing: FOLDER FILE...");
     refused(2, {"new", folder / "x", text, "--vocabulary", "256"}, "--vocabulary");

@@ -47,6 +47,7 @@ TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt
     CHECK(answer(t, kUp + kUp) == "merci\n");                                     // two lines up
     CHECK(answer(t, kUp + kUp + kUp + kDown) == "bonjour\n");                     // and down again
     CHECK(answer(t, "you" + kHome + "thank ") == "merci\n");                      // Home
+    CHECK(answer(t, "you\033[1~thank \033[4~\x7fu") == "merci\n");                // Home, End: tmux, Linux
     CHECK(answer(t, "you\x01thank \x05\x7f\x7f\x7fyou") == "merci\n");            // Ctrl-A, Ctrl-E
     CHECK(answer(t, "no thank\x15thank you") == "merci\n");                       // Ctrl-U
     CHECK(answer(t, "thank you too" + kLeft + kLeft + kLeft + kLeft + "\x0b") == "merci\n");  // Ctrl-K
@@ -60,7 +61,9 @@ TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt
     CHECK(answer(t, "good morning") == "bonjour\n");
     CHECK(answer(t, "good morning") == "bonjour\n");
     CHECK(answer(t, kUp + kUp) == "merci\n");  // the same line, twice in a row, is remembered once
-    t.type("thank you\ngood morning\n");       // pasted
+    CHECK(answer(t, "") == "\n");              // nor is an empty one
+    CHECK(answer(t, kUp) == "merci\n");
+    t.type("thank you\ngood morning\n");  // pasted
     CHECK(t.says("merci"));
     CHECK(t.says("bonjour"));
     t.type("\x04");  // Ctrl-D
@@ -113,6 +116,8 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
     const std::string after_first = tree.substr(tree.find("   score ") + 9);
     CHECK(std::abs(std::stod(after_first) - number_after(best[best.size() - 2], "  (")) < 0.0006);
     CHECK(std::abs(number_after(after_first, "   score ") - number_after(best.back(), "  (")) < 0.0006);
+    CHECK(answer(t, ":beam") == answer(t, ":beam 5"));
+    CHECK(answer(t, ":beam") != answer(t, ":beam 4"));
     CHECK(contains(answer(t, ":beam 0"), ":beam needs a whole number from 1 to 100: got '0'"));
     CHECK(contains(answer(t, ":attention 9"), ":attention takes no argument: got 9"));
     const Words looked = lines_of(answer(t, ":attention"));

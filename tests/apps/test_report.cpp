@@ -102,6 +102,10 @@ TEST_CASE("a resumed run continues its recording, and `report` shows it", "[apps
     CHECK(content(whole + "/report.html").size() > 20'000);
     CHECK(tests::run("report", {whole, pieces, "--out", folder / "both.html"}).status == 0);
     CHECK(contains(content(folder / "both.html"), "pieces"));
+    CHECK_FALSE(contains(content(whole + "/report.html"), "pieces"));
+    CHECK(tests::run("report", {whole, pieces}).status == 0);
+    CHECK(content(whole + "/report.html") == content(folder / "both.html"));  // in the first folder
+    CHECK_FALSE(std::filesystem::exists(pieces + "/report.html"));
     std::filesystem::remove(whole + "/report.jsonl");
     CHECK(tests::run("report", {whole}).status == 0);  // the log alone
     const Result nothing = tests::run("report", {folder.path});

@@ -478,6 +478,64 @@ TEST_CASE("info says into how many parts batches are cut, and for how many proce
     }
 }
 
+TEST_CASE("info names the best validation, as the log has it", "[apps][runs]") {
+    const Folder folder;
+    // What is held out is unlike the rest: the more is learned, the worse it is predicted.
+    const std::string text = folder.write(
+        "text.txt", std::string(900, 'a') + "bc" + std::string(900, 'a') + std::string(198, 'b'));
+    const std::string run = folder / "run";
+    REQUIRE(
+        tests::run("char_lm", {"train", text, "--layers", "1", "--heads", "2", "--d-model", "16", "--context",
+                               "16", "--steps", "40", "--batch", "4", "--validate-every", "5", "--save", run})
+            .status == 0);
+    double best = INFINITY;
+    int64_t at = 0, since = 0;
+    for (const std::string& row : lines_of(content(run + "/log.csv"))) {
+        const std::string loss = row.substr(row.find(',', row.find(',') + 1) + 1);
+        if (loss.starts_with(',') || !std::isdigit(static_cast<unsigned char>(loss[0])))
+            continue;  // a step without validation, or the names of the columns
+        const bool better = std::stod(loss) < best;
+        best = better ? std::stod(loss) : best;
+        at = better ? std::stoll(row) : at;
+        since = better ? 0 : since + 1;
+    }
+    REQUIRE(since > 1);
+    CHECK(contains(tests::run("char_lm", {"info", run}).out,
+                   autograd::join("best validation: loss ", best, " at step ", at, "; ", since,
+                                  " validations since\n")));
+}
+
+TEST_CASE("the plan's files are as large as those that are saved, and no smaller", "[apps][runs]") {
+    const Texts texts;
+    const std::string run = texts.folder / "run";
+    const Result r = tests::run("char_lm", {"train", texts.text, "--steps", "2", "--batch", "2",
+                                            "--validate-every", "1", "--save", run});
+    REQUIRE(r.status == 0);
+    double bytes = 0;  // of three files: the last one, the best one, and the model
+    for (const char* name : {"last", "best", "model"})
+        bytes += static_cast<double>(std::filesystem::file_size(run + "/" + name + ".safetensors"));
+    const double planned = std::stod(r.err.substr(r.err.find("; files up to ") + 14)) * (1 << 20);
+    CHECK(planned >= bytes);
+    CHECK(planned < bytes + (1 << 20));
+}
+
+TEST_CASE("the plan's time is that of all batches, however many a step has", "[apps][runs]") {
+    const Files f;
+    // The speed is measured; their product does not depend on it: the tokens of all batches.
+    const auto tokens = [&](const char* accumulate) {
+        const Result r = translate(f.train({"--steps", "100000000", "--accumulate", accumulate, "--check"}));
+        INFO(r.err);
+        REQUIRE(r.status == 0);
+        std::string speed = r.err.substr(r.err.find("speed: ") + 7);
+        std::erase(speed, ',');
+        const std::string time = speed.substr(speed.find("steps: ") + 7);  // "5:03 h"
+        const std::size_t colon = time.find(':');
+        REQUIRE(time.substr(colon + 3).starts_with(" h"));
+        return std::stod(speed) * (3600 * std::stod(time) + 60 * std::stod(time.substr(colon + 1)));
+    };
+    CHECK(tokens("3") / tokens("1") == Approx(3).epsilon(0.2));
+}
+
 TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
     const Programs programs;
     const std::string run = programs.folder / "run";

@@ -210,6 +210,29 @@ TEST_CASE("toy_translate --n-best shows several translations with their scores",
     CHECK(std::unique(unscored.begin(), unscored.end()) == unscored.end());
 }
 
+TEST_CASE("toy_translate: a resumed run searches as its own options say", "[apps][toy_translate]") {
+    const Folder folder;
+    const std::string run = folder / "run";
+    CHECK(toy_translate(french({"--save", run, "--stop-after", "30", "--beam", "2"})).status == 0);
+    const auto resumed = [&](const Words& more) {
+        Words words = {"--resume", run, "thank you"};
+        words.insert(words.end(), more.begin(), more.end());
+        return answers(toy_translate(words));
+    };
+    const auto unbroken = [](const Words& more) {
+        Words words = french({"thank you"});
+        words.insert(words.end(), more.begin(), more.end());
+        return answers(toy_translate(words));
+    };
+    const Words wide = {"--beam", "5", "--n-best", "5"},
+                plain = {"--beam", "5", "--n-best", "5", "--alpha", "0"}, none = {"--n-best", "3"};
+    REQUIRE(unbroken(wide).size() == 5);
+    CHECK(unbroken(wide) != unbroken(plain));
+    CHECK(resumed(wide) == unbroken(wide));
+    CHECK(resumed(plain) == unbroken(plain));
+    CHECK(resumed(none) == unbroken(none));  // the default width: that of the first call is forgotten
+}
+
 TEST_CASE("the losses of toy_translate depend on the seed, and on nothing else", "[apps][toy_translate]") {
     const Words arguments = {"--preset", "blog", "--epochs", "10", "hello you", "--seed"};
     const auto seeded = [&](const char* seed, const char* env) {

@@ -227,6 +227,9 @@ TEST_CASE("translate resumes only with the validation data that the run began wi
             "the run began with other training or validation data than these files");
     put(validation, first);
     CHECK(translate({"train", "--resume", f.run, "--stop-after", "1"}).status == 0);
+    // The width of the beam at the end may be another one, and is remembered.
+    CHECK(translate({"train", "--resume", f.run, "--stop-after", "1", "--beam", "2"}).status == 0);
+    CHECK(contains(translate({"train", "--resume", f.run}).out, "\nbeam 2: BLEU"));
 }
 
 TEST_CASE("translate --accumulate: a step has so many batches, but no more than are left of its epoch",
