@@ -84,9 +84,10 @@ StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& 
     gradients_.clear();
     sums_.clear();
     values_.assign(buckets_.size(), {});
+    // A parameter that was frozen at first has no place in the sums over parts; nor has one without elements.
     for (std::size_t p = 0; p < buckets_of_.size() && !is_whole(); ++p)
         if (const auto& w = adam_.parameters()[p]; buckets_of_[p].empty() && w.tensor.numel() > 0)
-            check(!w.tensor.needs_grad(), "[DataParallel] '", w.name, "' was frozen: it would not learn");
+            check(!w.tensor.needs_grad(), "[DataParallel] '", w.name, "' was frozen; unfreeze it earlier");
     exchange_.begin_step();
     Sum sum;
     const PartSum own = parts_of(team_.rank(), team_.size(), parts_);

@@ -115,7 +115,7 @@ void add_commands(Prompt& prompt, const Start& start, const Labels& names, const
 void add_commands(Prompt& prompt, const models::Writer& w, const Labels& names) {
     const auto read = [&w](const std::string& text) {
         const Ids ids = w.encode(text);
-        return Ids(ids.end() - std::min(std::ssize(ids), w.model.config.max_length), ids.end());
+        return Ids(ids.end() - std::min<int64_t>(std::ssize(ids), w.model.config.max_length), ids.end());
     };
     const Start start = [=, &w](const std::string& last, const std::string& text) {
         return w.start(read(text.empty() ? last : text));

@@ -175,7 +175,8 @@ bool print_run(const std::string& program, const std::string& path, Options& tra
     training("steps", steps), training("best_step", best_step), training("worse", worse);
     training("best_validation", best), run("loss", loss), run("validation", validation);
     run("epoch", epoch), run("batch", batch);
-    // From 1, and of the last batch: those in the file are of the next one, from 0. (Each epoch has a step.)
+    // The file has the epoch and the batch that come next, counted from 0; printed is the epoch of the last
+    // batch, counted from 1. (A damaged epoch, to which 1 could not be added, is printed as it is.)
     epoch += batch > 0 && epoch < steps ? 1 : 0;
     std::cout << "training: step " << steps << (epoch > 0 ? join(", epoch ", epoch) : "")
               << (steps > 0 ? join(", loss ", loss) : "") << '\n';

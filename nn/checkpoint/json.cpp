@@ -108,7 +108,7 @@ int64_t JsonReader::count() { return whole(kDigits, "a whole number, 0 or more")
 
 double JsonReader::real() {
     const std::optional<double> value = parse_real(std::string(number(kInNumbers, "a number")));
-    require(value && std::isfinite(*value), "this number is too large");
+    require(value.has_value(), "this number is too large");
     return *value;
 }
 

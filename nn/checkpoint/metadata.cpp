@@ -33,7 +33,8 @@ std::optional<double> parse_real(const std::string& text) {
     static const locale_t kClassic = newlocale(LC_ALL_MASK, "C", nullptr);
     char* stop = nullptr;
     const double value = strtod_l(text.c_str(), &stop, kClassic);
-    return stop == text.c_str() + text.size() ? std::optional(value) : std::nullopt;
+    const bool whole = stop == text.c_str() + text.size();
+    return whole && (word || std::isfinite(value)) ? std::optional(value) : std::nullopt;
 }
 
 template <class T>
@@ -109,9 +110,9 @@ void FieldReader::operator()(const std::string& name, double& value) const {
 void FieldReader::operator()(const std::string& name, float& value) const {
     double wide = static_cast<double>(value);
     (*this)(name, wide);
-    constexpr auto most = static_cast<double>(std::numeric_limits<float>::max());
-    check_file(std::abs(wide) <= most || std::isinf(wide), where, ": ", prefix, name,
-               " must be a number that 32 bits can hold: got ", wide);
+    // From half way between the largest float and 2^128 on, rounding gives infinity.
+    check_file(std::abs(wide) < 0x1.ffffffp127 || std::isinf(wide), where, ": ", prefix, name,
+               " must be a number that 32 bits can hold: got ", to_text(wide));
     value = static_cast<float>(wide);
 }
 

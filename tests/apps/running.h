@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -40,6 +41,13 @@ inline std::vector<char*> pointers(Words& words) {
         all.push_back(word.data());
     all.push_back(nullptr);
     return all;
+}
+
+// Whether one of these, NAME=value each, has the name of this one.
+inline bool names(const Words& variables, const std::string& one) {
+    const std::string start = one.substr(0, one.find('=') + 1);
+    return std::any_of(variables.begin(), variables.end(),
+                       [&](const std::string& variable) { return variable.starts_with(start); });
 }
 
 // The folder of the programs under test.
@@ -85,8 +93,8 @@ public:
             words[0] = with.called.empty() ? "./apps/" + program : with.called;
         Words variables = with.env;
         for (char** entry = environ; *entry != nullptr; ++entry)
-            if (const std::string text = *entry; !given(with.env, text.substr(0, text.find('=') + 1)))
-                variables.push_back(text);
+            if (!names(variables, *entry))
+                variables.emplace_back(*entry);
 
         posix_spawn_file_actions_t files;
         posix_spawn_file_actions_init(&files);
@@ -171,13 +179,6 @@ public:
     }
 
 private:
-    static bool given(const Words& variables, const std::string& start) {
-        for (const std::string& variable : variables)
-            if (variable.starts_with(start))
-                return true;
-        return false;
-    }
-
     Folder folder_;
     pid_t pid_ = -1;
 };
@@ -197,6 +198,27 @@ inline Words lines_of(const std::string& text) {
     for (std::string line; std::getline(stream, line);)
         lines.push_back(line);
     return lines;
+}
+
+// The number behind the first `mark`; NaN if there is none.
+inline double number_after(const std::string& text, const std::string& mark) {
+    const std::size_t at = text.find(mark);
+    return at == std::string::npos ? std::nan("") : std::strtod(text.c_str() + at + mark.size(), nullptr);
+}
+
+inline Words fields(const std::string& line, char separator) {
+    Words all;
+    std::istringstream stream(line);
+    for (std::string field; std::getline(stream, field, separator);)
+        all.push_back(field);
+    return all;
+}
+
+// Of "42 s", "12:30 min" or "2:46 h", as programs print it.
+inline double seconds_of(const std::string& duration) {
+    const double first = std::strtod(duration.c_str(), nullptr), second = number_after(duration, ":");
+    return std::isnan(second) ? first
+                              : (60 * first + second) * (duration.find(" h") < duration.npos ? 60 : 1);
 }
 
 // What a training printed on standard error, without what depends on the machine: "step  10/100

@@ -31,12 +31,14 @@ public:
         slave_ = open(name.c_str(), O_RDWR | O_NOCTTY);
         set_size(size);
         usual_modes_ = modes();
-        Words words = arguments, variables = env;
+        Words words = arguments, usual = {"TERM=xterm", "NO_COLOR=1"};
         words.insert(words.begin(), program.starts_with('/') ? program : apps() + "/" + program);
-        variables.insert(variables.end(), {"TERM=xterm", "NO_COLOR=1"});
         for (char** entry = environ; *entry != nullptr; ++entry)
-            if (!std::string(*entry).starts_with("TERM=") && !std::string(*entry).starts_with("NO_COLOR="))
-                variables.emplace_back(*entry);
+            usual.emplace_back(*entry);
+        Words variables = env;
+        for (const std::string& variable : usual)
+            if (!names(variables, variable))
+                variables.push_back(variable);
         posix_spawn_file_actions_t files;
         posix_spawn_file_actions_init(&files);  // the terminal that a new session opens first controls it
         posix_spawn_file_actions_addopen(&files, 0, name.c_str(), O_RDWR, 0);

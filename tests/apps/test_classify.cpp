@@ -52,14 +52,6 @@ void refused(const Result& r, int status, const Words& parts) {
     }
 }
 
-Words fields(const std::string& line, char separator = '\t') {
-    Words all;
-    std::istringstream stream(line);
-    for (std::string field; std::getline(stream, field, separator);)
-        all.push_back(field);
-    return all;
-}
-
 // The line that begins with "accuracy", and the tables below it, as numbers.
 struct Report {
     double accuracy = -1;
@@ -198,7 +190,7 @@ TEST_CASE("classify trains, saves, predicts and evaluates", "[apps][classify]") 
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].starts_with("glad\tglad=0."));
     CHECK(lines[1].starts_with("sad\tsad=0."));
-    const Words first = fields(lines[0]);
+    const Words first = fields(lines[0], '\t');
     REQUIRE(first.size() == 3);
     CHECK(std::stod(first[1].substr(5)) + std::stod(first[2].substr(4)) == Approx(1).margin(0.00011));
     // Through a pipe: the same answers, one line each.

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "models/labeller.h"
+#include "tests/apps/programs.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 #include "tests/models/folder_of_others.h"
@@ -82,9 +83,8 @@ TEST_CASE("classify --from: unless given, 3 passes in batches of 16, at a low ra
     write_bert<models::MaskedLanguageModel>(masked);
     const std::string data = all.write("moods", moods(40));
     const auto losses_with = [&](const Words& more) {
-        Words words = {"train", data, "--from", masked.path, "--validation", "0"};
-        words.insert(words.end(), more.begin(), more.end());
-        const Result r = run("classify", words);
+        const Result r =
+            run("classify", joined({"train", data, "--from", masked.path, "--validation", "0"}, more));
         INFO(r.err);
         CHECK(r.status == 0);
         return losses(r);
@@ -104,8 +104,7 @@ TEST_CASE("classify --from takes --label-smoothing, which spreads the target ove
     const std::string data = all.write("moods", moods(16));
     const auto first_loss = [&](const std::string& share) {
         const Result r = tuned(data, masked.path, {"--epochs", "1", "--label-smoothing", share});
-        const std::string line = losses(r).at(0);
-        return std::stod(line.substr(line.rfind(' ')));
+        return number_after(losses(r).at(0), "  loss ");
     };
     // Of the same answers: partly the loss of the right label, and partly the mean loss of all labels.
     const double none = first_loss("0"), half = first_loss("0.4"), more = first_loss("0.8");

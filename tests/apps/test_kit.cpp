@@ -276,7 +276,7 @@ TEST_CASE("the options of new models and of learning from texts are named and ex
 
 TEST_CASE("learning from texts: the rate rises over a tenth of the steps, at most 100, and falls to a tenth",
           "[kit]") {
-    // It counts from 0, and so takes one step more than these to rise.
+    // The schedule counts steps from 0, as nanoGPT's does: the rate is highest one step later.
     for (const auto& [steps, rise] : {std::pair<int64_t, int64_t>{200, 21}, {1000, 101}, {5000, 101}}) {
         CAPTURE(steps);
         const auto rate = kit::training_options({.steps = steps, .lr = 0.5}, 1, {}).learning_rate;

@@ -13,14 +13,16 @@
 #include "apps/kit/picture.h"
 #include "apps/kit/text.h"
 #include "models/language_model.h"
+#include "tests/apps/running.h"
 #include "tests/apps/shown.h"
 #include "tests/models/small.h"
 
 using namespace plaingrad;  // NOLINT
 using kit::Ink;
 using tests::contains;
+using tests::lines_of;
 using tests::shown_by;
-using Words = std::vector<std::string>;
+using tests::Words;
 
 namespace {
 
@@ -78,12 +80,14 @@ std::string log_of(const std::vector<double>& losses, const std::map<int, double
     return log.str();
 }
 
-Words lines_of(const std::string& text) {
-    Words lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);)
-        lines.push_back(line);
-    return lines;
+// So that the model looks at few places.
+void multiply(const std::vector<nn::NamedParameter>& parameters, const std::string& part,
+              autograd::Real factor) {
+    for (const nn::NamedParameter& p : parameters) {
+        autograd::Tensor weight = p.tensor;
+        for (int64_t i = 0; i < p.tensor.numel() && contains(p.name, part); ++i)
+            weight.mutable_data()[i] *= factor;
+    }
 }
 
 }  // namespace
@@ -190,10 +194,7 @@ TEST_CASE("where a model looked: in its last layer", "[kit][picture]") {
     const models::LanguageModel model(
         {.vocabulary = 10, .max_length = 8, .n_layers = 3, .block = {.d_model = 8, .n_heads = 2, .d_ff = 8}},
         autograd::Rng(1));
-    for (const nn::NamedParameter& p : nn::parameters(model))  // so that it looks at few places
-        if (contains(p.name, "self_attention.in_proj.weight"))
-            for (int64_t i = 0; i < p.tensor.numel(); ++i)
-                autograd::Tensor(p.tensor).mutable_data()[i] *= 4;
+    multiply(nn::parameters(model), "self_attention.in_proj.weight", 4);
     const autograd::Tokens text(1, 6, {4, 5, 6, 7, 8, 9});
     const kit::Labels labels = {"4", "5", "6", "7", "8", "9"};
     const kit::Prompt::Command command =
@@ -212,10 +213,7 @@ TEST_CASE("where a translator looked: in its last layer", "[kit][picture]") {
     models::TransformerConfig config = tests::small("paper");
     config.n_decoder_layers = 3;
     const models::Transformer model(config, autograd::Rng(1));
-    for (const nn::NamedParameter& p : nn::parameters(model))  // so that it looks at few places
-        if (contains(p.name, "cross_attention"))
-            for (int64_t i = 0; i < p.tensor.numel(); ++i)
-                autograd::Tensor(p.tensor).mutable_data()[i] *= 8;
+    multiply(nn::parameters(model), "cross_attention", 8);
     const std::vector<int32_t> source = {4, 5, 6, 7, 8, 9};
     const autograd::Tokens src(1, 6, source);
     const models::BeamOptions options = {.beam = 1, .max_tokens = 4};

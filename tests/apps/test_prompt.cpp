@@ -30,11 +30,6 @@ struct Talk : Terminal {
     }
 };
 
-double number_after(const std::string& text, const std::string& mark) {
-    const std::size_t at = text.find(mark);
-    return at == std::string::npos ? NAN : std::stod(text.substr(at + mark.size()));
-}
-
 }  // namespace
 
 TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt]") {
@@ -61,7 +56,7 @@ TEST_CASE("prompt: lines are edited, and earlier ones come back", "[apps][prompt
     CHECK(answer(t, "good morning") == "bonjour\n");
     CHECK(answer(t, "good morning") == "bonjour\n");
     CHECK(answer(t, kUp + kUp) == "merci\n");  // the same line, twice in a row, is remembered once
-    CHECK(answer(t, "") == "\n");              // nor is an empty one
+    CHECK(answer(t, "") == "\n");              // an empty line is not remembered
     CHECK(answer(t, kUp) == "merci\n");
     t.type("thank you\ngood morning\n");  // pasted
     CHECK(t.says("merci"));
@@ -141,7 +136,7 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
     CHECK(t.status() == 0);
 }
 
-TEST_CASE("prompt: classify and char_lm", "[apps][prompt]") {
+TEST_CASE("prompt: classify", "[apps][prompt]") {
     if (!Terminal::possible())
         SKIP("an emulator would have to be started in the terminal");
     const Folder folder;
@@ -164,7 +159,13 @@ TEST_CASE("prompt: classify and char_lm", "[apps][prompt]") {
     CHECK_FALSE(contains(answer(labels, ":help"), ":beam"));
     labels.type("\x04");
     CHECK(labels.status() == 0);
+}
 
+TEST_CASE("prompt: char_lm's commands, which read the end of a text that is longer than the context",
+          "[apps][prompt]") {
+    if (!Terminal::possible())
+        SKIP("an emulator would have to be started in the terminal");
+    const Folder folder;
     std::string text;
     for (int i = 0; i < 200; ++i)
         text += "abcd efgh\n";
@@ -181,7 +182,6 @@ TEST_CASE("prompt: classify and char_lm", "[apps][prompt]") {
     CHECK(contains(answer(writer, ":beam 1"), " d ␣ e f g h ↵ "));
     CHECK(lines_of(answer(writer, ":attention")).size() == 4);
     CHECK(contains(answer(writer, ":words"), "a b c d"));
-    // Of a text longer than the model's context, the commands read the end, as writing does.
     CHECK(contains(answer(writer, "abcd efgh abcd efgh abc"), "abcd efgh abcd efgh abcd"));
     CHECK(lines_of(answer(writer, ":next"))[0].ends_with("  d"));
     CHECK(lines_of(answer(writer, ":next abcd efgh abcd efgh"))[0].ends_with("  ↵"));
@@ -196,8 +196,13 @@ TEST_CASE("prompt: classify and char_lm", "[apps][prompt]") {
     CHECK(once != twice);  // each line has a seed of its own
     draws.type(":quit\n");
     CHECK(draws.status() == 0);
+}
 
-    // A text without a line break has no character to begin with but its own; and none of them is its end.
+// It has no character to begin with but its own; and none of them is its end.
+TEST_CASE("prompt: a model of a text without a line break", "[apps][prompt]") {
+    if (!Terminal::possible())
+        SKIP("an emulator would have to be started in the terminal");
+    const Folder folder;
     const std::string no_break = folder.write("no_break", std::string(600, 'a') + "b");
     REQUIRE(run("char_lm", {"train", no_break, "--steps", "1", "--layers", "1", "--d-model", "32", "--save",
                             folder / "no_break_run"})

@@ -5,7 +5,6 @@
 #include <limits>
 #include <regex>
 
-#include "apps/kit/pieces.h"
 #include "apps/kit/plan.h"
 #include "apps/kit/report.h"
 #include "autograd/inspect.h"
@@ -164,7 +163,7 @@ TEST_CASE("recorder: while a run goes on, its page is written every so many step
     CHECK(contains(content(page), R"(["p",5,[)"));  // after so many seconds
     CHECK_FALSE(is_written(3));
     CHECK(is_written(4));
-    CHECK(is_written(0));  // the last one of this run, which has not begun
+    CHECK(is_written(0));  // the last step: this run has taken none, so it ends at step 0
     CHECK(contains(content(page), R"(["p",0,[)"));
 }
 
@@ -178,19 +177,4 @@ TEST_CASE("recorder: a report does not take the place of somebody's file", "[kit
     CHECK(contains(error_of([&] { kit::Report(run, 10, 0, kit::Plan()); }),
                    "mine.html: this file is there already, and it is no page about a run"));
     CHECK(content(mine) == "mine");
-}
-
-TEST_CASE("held-out text: the mean over all predictions, however many pieces a batch has", "[kit]") {
-    models::StackConfig config = small_stack("gpt2");
-    const models::LanguageModel model(config, autograd::Rng(1));
-    for (const std::size_t pieces : {std::size_t{1}, std::size_t{511}, std::size_t{512}, std::size_t{513}}) {
-        std::vector<kit::Sequence> all;  // of 4 predictions: 512 are a batch
-        for (std::size_t i = 0; i < pieces; ++i)
-            all.push_back({4, 5 + static_cast<int32_t>(i % 5), 6, 7, 8});
-        const kit::Measured measured = kit::measure(model, all, models::kPad);
-        const autograd::NoGrad no_grad;
-        const Tensor whole = kit::mean_loss(model, Tokens::padded(all, models::kPad), nn::Mode::eval());
-        CHECK(measured.predictions == 4 * static_cast<int64_t>(pieces));
-        CHECK(measured.nats == Approx(static_cast<double>(whole.item())).epsilon(1e-4));
-    }
 }

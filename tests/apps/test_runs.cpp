@@ -490,13 +490,14 @@ TEST_CASE("info names the best validation, as the log has it", "[apps][runs]") {
             .status == 0);
     double best = INFINITY;
     int64_t at = 0, since = 0;
-    for (const std::string& row : lines_of(content(run + "/log.csv"))) {
-        const std::string loss = row.substr(row.find(',', row.find(',') + 1) + 1);
-        if (loss.starts_with(',') || !std::isdigit(static_cast<unsigned char>(loss[0])))
-            continue;  // a step without validation, or the names of the columns
+    const Words log = lines_of(content(run + "/log.csv"));
+    for (std::size_t step = 1; step < log.size(); ++step) {
+        const std::string loss = fields(log[step], ',').at(2);  // of the validation, if there was one
+        if (loss.empty())
+            continue;
         const bool better = std::stod(loss) < best;
         best = better ? std::stod(loss) : best;
-        at = better ? std::stoll(row) : at;
+        at = better ? static_cast<int64_t>(step) : at;
         since = better ? 0 : since + 1;
     }
     REQUIRE(since > 1);
@@ -505,7 +506,8 @@ TEST_CASE("info names the best validation, as the log has it", "[apps][runs]") {
                                   " validations since\n")));
 }
 
-TEST_CASE("the plan's files are as large as those that are saved, and no smaller", "[apps][runs]") {
+TEST_CASE("the plan's files are as large as those that are saved, or less than 1 MiB larger",
+          "[apps][runs]") {
     const Texts texts;
     const std::string run = texts.folder / "run";
     const Result r = tests::run("char_lm", {"train", texts.text, "--steps", "2", "--batch", "2",
@@ -514,26 +516,31 @@ TEST_CASE("the plan's files are as large as those that are saved, and no smaller
     double bytes = 0;  // of three files: the last one, the best one, and the model
     for (const char* name : {"last", "best", "model"})
         bytes += static_cast<double>(std::filesystem::file_size(run + "/" + name + ".safetensors"));
-    const double planned = std::stod(r.err.substr(r.err.find("; files up to ") + 14)) * (1 << 20);
+    const double planned = number_after(r.err, "; files up to ") * (1 << 20);
     CHECK(planned >= bytes);
     CHECK(planned < bytes + (1 << 20));
 }
 
 TEST_CASE("the plan's time is that of all batches, however many a step has", "[apps][runs]") {
+    // All pairs are of one length, and so are all batches. The speed is measured; the product does not depend
+    // on it: the tokens of all batches.
+    std::string pairs;
+    for (const char a : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'})
+        for (const char b : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'})
+            for (const char c : {'a', 'b', 'c'})
+                pairs.append({a, ' ', b, ' ', c, '\t', c, ' ', b, ' ', a, '\n'});
     const Files f;
-    // The speed is measured; their product does not depend on it: the tokens of all batches.
+    put(f.data, pairs);
     const auto tokens = [&](const char* accumulate) {
         const Result r = translate(f.train({"--steps", "100000000", "--accumulate", accumulate, "--check"}));
         INFO(r.err);
         REQUIRE(r.status == 0);
         std::string speed = r.err.substr(r.err.find("speed: ") + 7);
         std::erase(speed, ',');
-        const std::string time = speed.substr(speed.find("steps: ") + 7);  // "5:03 h"
-        const std::size_t colon = time.find(':');
-        REQUIRE(time.substr(colon + 3).starts_with(" h"));
-        return std::stod(speed) * (3600 * std::stod(time) + 60 * std::stod(time.substr(colon + 1)));
+        const std::string time = speed.substr(speed.find("steps: ") + 7);
+        return std::stod(speed) * seconds_of(time.substr(0, time.find("until")));
     };
-    CHECK(tokens("3") / tokens("1") == Approx(3).epsilon(0.2));
+    CHECK(tokens("3") / tokens("1") == Approx(3).epsilon(0.01));
 }
 
 TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {

@@ -1,6 +1,4 @@
 // toy_translate --data: text files in the forms that users have.
-#include <set>
-
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -97,7 +95,7 @@ TEST_CASE("toy_translate treats reserved words in the data as ordinary words", "
     CHECK(contains(other.err, "toy_translate: unknown words: \"<eos>\"; known words: "));
 }
 
-TEST_CASE("toy_translate: a word that it knows stays as it is, also if it knows its small form",
+TEST_CASE("toy_translate: a word that it knows stays as it is, also if it knows it in lower case",
           "[apps][data]") {
     const Folder folder;
     const Result r = learn(folder.write("pairs.tsv", "Polish\tpolnisch\npolish\tpolieren\n"),
@@ -155,14 +153,13 @@ TEST_CASE("toy_translate learns each of many pairs once in an epoch, and in anot
     REQUIRE(r.status == 0);
     const Words rows = lines_of(content(folder / "run/log.csv"));
     REQUIRE(rows.size() == 1 + 8);
-    std::set<double> of_epochs, of_two;
-    for (std::size_t i = 1; i < rows.size(); i += 2) {  // batches of 64 pairs, and of 2
-        const double first = std::stod(rows[i].substr(2)), second = std::stod(rows[i + 1].substr(2));
-        of_epochs.insert(64 * first + 2 * second);
-        of_two.insert(second);
+    const auto loss = [&](std::size_t step) { return std::stod(fields(rows[step], ',').at(1)); };
+    int others = 0;
+    for (std::size_t step = 3; step < rows.size(); step += 2) {  // batches of 64 pairs, and of 2
+        CHECK(64 * loss(step) + 2 * loss(step + 1) == Approx(64 * loss(1) + 2 * loss(2)).epsilon(1e-5));
+        others += loss(step + 1) != loss(2);
     }
-    CHECK(*of_epochs.begin() == Approx(*of_epochs.rbegin()).epsilon(1e-5));
-    CHECK(of_two.size() > 1);
+    CHECK(others > 0);
 }
 
 TEST_CASE("the example of toy_translate --help works as pasted", "[apps][data]") {

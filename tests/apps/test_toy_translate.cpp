@@ -1,6 +1,7 @@
 // toy_translate, run as a user runs it: training, translating, options.
 #include <algorithm>
 
+#include "tests/apps/programs.h"
 #include "tests/apps/run.h"
 #include "tests/catch.h"
 
@@ -40,11 +41,7 @@ void refused(const Words& arguments, const std::string& part) {
 // Learns the French sentences in a moment, in every build.
 const Words kFrench = {"--preset", "blog", "--epochs", "60"};
 
-Words french(const Words& more) {
-    Words words = kFrench;
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
+Words french(const Words& more) { return joined(kFrench, more); }
 
 }  // namespace
 
@@ -57,8 +54,7 @@ TEST_CASE("toy_translate: --plain computes in other steps and learns the same",
     const Words a = losses(fused), b = losses(plain);  // "step  6/60  loss 1.717998"
     REQUIRE((a.size() > 5 && a.size() == b.size()));
     for (std::size_t i = 0; i < a.size(); ++i)
-        CHECK(std::stod(b[i].substr(b[i].rfind(' '))) ==
-              Approx(std::stod(a[i].substr(a[i].rfind(' ')))).epsilon(5e-4));
+        CHECK(number_after(b[i], "  loss ") == Approx(number_after(a[i], "  loss ")).epsilon(5e-4));
 }
 
 TEST_CASE("toy_translate learns five French sentences", "[apps][toy_translate]") {
@@ -214,23 +210,18 @@ TEST_CASE("toy_translate: a resumed run searches as its own options say", "[apps
     const Folder folder;
     const std::string run = folder / "run";
     CHECK(toy_translate(french({"--save", run, "--stop-after", "30", "--beam", "2"})).status == 0);
-    const auto resumed = [&](const Words& more) {
-        Words words = {"--resume", run, "thank you"};
-        words.insert(words.end(), more.begin(), more.end());
-        return answers(toy_translate(words));
+    const auto found = [](const Words& begin, const Words& more) {
+        return answers(toy_translate(joined(joined(begin, {"thank you"}), more)));
     };
-    const auto unbroken = [](const Words& more) {
-        Words words = french({"thank you"});
-        words.insert(words.end(), more.begin(), more.end());
-        return answers(toy_translate(words));
-    };
-    const Words wide = {"--beam", "5", "--n-best", "5"},
-                plain = {"--beam", "5", "--n-best", "5", "--alpha", "0"}, none = {"--n-best", "3"};
-    REQUIRE(unbroken(wide).size() == 5);
-    CHECK(unbroken(wide) != unbroken(plain));
-    CHECK(resumed(wide) == unbroken(wide));
-    CHECK(resumed(plain) == unbroken(plain));
-    CHECK(resumed(none) == unbroken(none));  // the default width: that of the first call is forgotten
+    const Words wide = {"--beam", "5", "--n-best", "5"}, plain = joined(wide, {"--alpha", "0"}),
+                usual = {"--n-best", "3"}, again = {"--resume", run};
+    const Words of_wide = found(kFrench, wide), of_plain = found(kFrench, plain),
+                three = found(kFrench, usual);
+    REQUIRE((of_wide.size() == 5 && of_plain.size() == 5 && three.size() == 3));
+    CHECK(of_wide != of_plain);
+    CHECK(found(again, wide) == of_wide);
+    CHECK(found(again, plain) == of_plain);
+    CHECK(found(again, usual) == three);  // the usual width: that of the first call is forgotten
 }
 
 TEST_CASE("the losses of toy_translate depend on the seed, and on nothing else", "[apps][toy_translate]") {

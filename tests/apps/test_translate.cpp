@@ -164,8 +164,7 @@ TEST_CASE("translate --label-smoothing spreads so much of the target over all wo
         const Result r = translate(f.train(
             {"--label-smoothing", share, "--stop-after", "1", "--save", f.folder / ("smooth" + share)}));
         INFO(r.err);
-        const std::string line = losses(r).at(0);
-        return std::stod(line.substr(line.rfind(' ')));
+        return number_after(losses(r).at(0), "  loss ");
     };
     // Of the same answers: partly the loss of the right word, and partly the mean loss of all words.
     const double none = first_loss("0"), half = first_loss("0.4"), more = first_loss("0.8");

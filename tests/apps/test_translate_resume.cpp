@@ -246,7 +246,8 @@ TEST_CASE("translate --accumulate: a step has so many batches, but no more than 
     const Words steps = lines_of(f.file("run", "log.csv"));  // step, loss, ...
     REQUIRE(steps.size() == 3);
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
-        CHECK(std::stod(log[i].substr(4)) == Approx(std::stod(steps[i].substr(2))).margin(1e-4));
+        CHECK(std::stod(fields(log[i], ',').at(2)) ==
+              Approx(std::stod(fields(steps[i], ',').at(1))).margin(1e-4));
     // The next batch is the first of the third one.
     CHECK(contains(translate({"info", f.run}).out, "training: step 2, epoch 2, "));
 }

@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <sstream>
 
 #include "apps/kit/plan.h"
 #include "apps/kit/program.h"
@@ -12,6 +11,7 @@
 #include "apps/kit/run.h"
 #include "apps/kit/text.h"
 #include "tests/apps/of_two.h"
+#include "tests/apps/running.h"
 #include "tests/apps/shown.h"
 #include "tests/autograd/values.h"
 
@@ -20,24 +20,6 @@ using namespace tests;      // NOLINT
 using autograd::Tensor;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-Words lines_of(const std::string& text) {
-    Words lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);)
-        lines.push_back(line);
-    return lines;
-}
-
-// "42 s", "12:30 min", "2:46 h"
-double seconds_of(const std::string& duration) {
-    double first = 0, second = 0;
-    if (std::sscanf(duration.c_str(), "%lf:%lf", &first, &second) == 2)
-        return (60 * first + second) * (contains(duration, " h") ? 60 : 1);
-    return first;
-}
 
 // Trains a parameter of two elements, without a folder; validates every two steps. Returns the steps taken.
 std::size_t train(int64_t steps, const std::function<double()>& validation_loss) {

@@ -111,9 +111,7 @@ bool all_zero(const std::vector<Real>& x) {
     return std::all_of(x.begin(), x.end(), [](Real value) { return value == 0; });
 }
 
-}  // namespace
-
-static void check_heads(const Setting& s, const Input& in, const Tensor& out) {
+void check_heads(const Setting& s, const Input& in, const Tensor& out) {
     const auto head = [&](const Tensor& x, int64_t b, int64_t h) {
         const Tensor part = slice(slice(x, 0, b, b + 1), 2, h * s.D, (h + 1) * s.D);
         return doubles(part);
@@ -132,6 +130,8 @@ static void check_heads(const Setting& s, const Input& in, const Tensor& out) {
         }
     }
 }
+
+}  // namespace
 
 TEST_CASE("attention: each head is the reference", "[attention]") {
     for (const Setting& s : settings()) {

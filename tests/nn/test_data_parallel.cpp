@@ -271,7 +271,7 @@ TEST_CASE("data parallel: frozen parameters", "[nn][team][bits]") {
     }
 }
 
-TEST_CASE("data parallel: what was frozen at first cannot learn in parts", "[nn][team]") {
+TEST_CASE("data parallel: with several parts, a parameter that is unfrozen later is refused", "[nn][team]") {
     for (const int64_t parts : {1, 2}) {
         const Parameter x(Tensor::from({1}, {2})), y(Tensor::from({1}, {3})), none(Tensor::zeros({0}));
         freeze({{"y", y}});
@@ -288,7 +288,7 @@ TEST_CASE("data parallel: what was frozen at first cannot learn in parts", "[nn]
             CHECK_NOTHROW(backward());
             CHECK(y->grad().item() == 2);
         } else {
-            CHECK(error_of(backward) == "[DataParallel] 'y' was frozen: it would not learn");
+            CHECK(error_of(backward) == "[DataParallel] 'y' was frozen; unfreeze it earlier");
         }
     }
 }

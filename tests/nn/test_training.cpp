@@ -409,7 +409,9 @@ TEST_CASE("training: a process that is told to stop stops all of them", "[nn][tr
                   {.on_step = [&](const StepReport& r) { done = r.step; },
                    .should_stop = [&] { return team.rank() == 1 && done == 2; }});
         last[static_cast<std::size_t>(team.rank())] = done;
-        gather(team, {static_cast<double>(done)});  // process 0, if it goes on, ends with an error
+        // If process 0 went on, it would send other words than these: an error. (It would not wait for
+        // process 1 before, as that one has both elements of x.)
+        gather(team, {static_cast<double>(done)});
     });
     CHECK(last == std::vector<int64_t>{2, 2});
 }

@@ -52,9 +52,11 @@ Fields from(const Metadata& metadata) {
 
 TEST_CASE("metadata: fields are restored", "[nn][checkpoint][metadata]") {
     constexpr double inf = std::numeric_limits<double>::infinity();
+    constexpr float largest = std::numeric_limits<float>::max();
     for (const double wide : {1.0 / 3, -inf, inf, 5e-324, -0.0, 1e308}) {
+        const float narrow = std::isinf(wide) ? static_cast<float>(wide) : wide < 0 ? -largest : largest;
         const Fields given = {
-            std::numeric_limits<int64_t>::min(), false, 1.0f / 3, wide, "à\nb", Colour::blue, -5, {7, 0}};
+            std::numeric_limits<int64_t>::min(), false, narrow, wide, "à\nb", Colour::blue, -5, {7, 0}};
         Metadata metadata;
         FieldWriter writer{metadata, "x."};
         visit(given, writer);
@@ -130,11 +132,11 @@ TEST_CASE("metadata: an invalid value is refused, naming file and field", "[nn][
     };
     for (const std::string number : {"", " 1", "1 ", "x", "12.5", "0x10", "99999999999999999999", "+1"})
         CHECK(refused("count", number) == "file: x.count must be a whole number: got \"" + number + "\"");
-    for (const std::string number : {"", " 1", "1 ", "x", "0x10", "nan", "1,5", "infinity", "1e"})
+    for (const std::string number : {"", " 1", "1 ", "x", "0x10", "nan", "1,5", "infinity", "1e", "1e+400"})
         CHECK(refused("wide", number) == "file: x.wide must be a number: got \"" + number + "\"");
     for (const std::string number : {"2147483648", "-2147483649"})
         CHECK(refused("id", number) == "file: x.id must be a number below 2^31: got " + number);
-    for (const std::string number : {"1e+300", "-1e+300"})
+    for (const std::string number : {"1e+300", "-1e+300", "3.4028236e+38"})
         CHECK(refused("narrow", number) ==
               "file: x.narrow must be a number that 32 bits can hold: got " + number);
     for (const std::string numbers : {"1 x", "-1", "1 2147483648", "1.5"})

@@ -237,7 +237,7 @@ TEST_CASE("safetensors: all bfloat16 numbers", "[nn][checkpoint]") {
 }
 
 TEST_CASE("safetensors: a large tensor of another type is read to its end", "[nn][checkpoint]") {
-    std::vector<double> wide(200'001);  // in pieces
+    std::vector<double> wide(200'001);  // more than are read at a time
     for (std::size_t i = 0; i < wide.size(); ++i)
         wide[i] = static_cast<double>(i);
     std::vector<float> narrow(wide.begin(), wide.end());

@@ -1,0 +1,38 @@
+// Pieces of long texts: those of training, and how well those that are held out are predicted.
+#include "apps/kit/pieces.h"
+
+#include <set>
+
+#include "tests/catch.h"
+#include "tests/models/small.h"
+
+using namespace plaingrad;  // NOLINT
+using namespace tests;      // NOLINT
+using autograd::Tensor;
+using autograd::Tokens;
+
+TEST_CASE("a long text is learned to its last token", "[kit]") {
+    const std::vector<kit::Sequence> text = {{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}};
+    kit::Batches batches(text, false, 4, 0, autograd::Rng(1));  // two pieces for a round
+    std::set<int32_t> seen;
+    for (int round = 0; round < 50; ++round) {
+        const autograd::Tokens pieces = batches.next(2);
+        seen.insert(pieces.ids().begin(), pieces.ids().end());
+    }
+    CHECK(seen == std::set<int32_t>(text[0].begin(), text[0].end()));
+}
+
+TEST_CASE("held-out text: the mean over all predictions, however many pieces a batch has", "[kit]") {
+    models::StackConfig config = small_stack("gpt2");
+    const models::LanguageModel model(config, autograd::Rng(1));
+    for (const std::size_t pieces : {std::size_t{1}, std::size_t{511}, std::size_t{512}, std::size_t{513}}) {
+        std::vector<kit::Sequence> all;  // of 4 predictions: 512 are a batch
+        for (std::size_t i = 0; i < pieces; ++i)
+            all.push_back({4, 5 + static_cast<int32_t>(i % 5), 6, 7, 8});
+        const kit::Measured measured = kit::measure(model, all, models::kPad);
+        const autograd::NoGrad no_grad;
+        const Tensor whole = kit::mean_loss(model, Tokens::padded(all, models::kPad), nn::Mode::eval());
+        CHECK(measured.predictions == 4 * static_cast<int64_t>(pieces));
+        CHECK(measured.nats == Approx(static_cast<double>(whole.item())).epsilon(1e-4));
+    }
+}
