@@ -75,7 +75,9 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # What would be written but not read again, and what no float can hold, is refused by name. (2 more, and 3: files of
         # a folder have one way to their names, and a text that cannot be read to its end is told by every standard library.)
         limit("models/hugging_face", 1512)
-        limit("models/text", 4293)  # 2,100 without the tokenizers of others, of which there are four kinds
+        # 2,100 without the tokenizers of others, of which there are four kinds. 26 more: tokens that older folders name in
+        # files of their own (added_tokens.json, "additional_special_tokens") would silently have been cut into pieces.
+        limit("models/text", 4319)
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the

@@ -1,7 +1,10 @@
-// tokenizer_config.json: what transformers knows about a tokenizer beside its tables.
+// tokenizer_config.json, and two older files beside it: what transformers knows about a tokenizer beside its
+// tables.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "models/text/pretrained/part.h"
 
@@ -19,6 +22,11 @@ public:
     std::optional<std::string> token(std::string_view name) const;
     static constexpr const char* kTokens[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                               "pad_token", "cls_token", "mask_token"};
+    // The contents of "additional_special_tokens", those of tokenizer_config.json first.
+    std::vector<std::string> additional_tokens() const;
+    // The folder's added_tokens.json, which only folders without a tokenizer.json need: an object of ids by the
+    // tokens' contents, empty if there is no such file. Throws FileError.
+    static Part added_tokens(const std::string& folder);
 
 private:
     Part config_, map_;

@@ -5,6 +5,7 @@
 #include "models/text/lines.h"
 #include "models/text/pretrained/builder.h"
 #include "models/text/pretrained/tokenizer_config.h"
+#include "nn/checkpoint/metadata.h"
 
 namespace plaingrad::models::text::pretrained {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 using nn::checkpoint::check_file;
 using nn::checkpoint::in_folder;
 using nn::checkpoint::JsonReader;
+using nn::checkpoint::parse_integer;
 
 // The tokenizer_class in tokenizer_config.json without the "Fast" at its end; `otherwise` if there is none.
 std::string class_of(const TokenizerConfig& config, const std::string& otherwise,
@@ -25,27 +27,37 @@ std::string class_of(const TokenizerConfig& config, const std::string& otherwise
     return name;
 }
 
-// The named tokens, in the order of kTokens, are special, and so are those of "added_tokens_decoder".
-void add_tokens(Builder& builder, const TokenizerConfig& config,
-                std::initializer_list<std::string> defaults) {
-    if (const Part& added = config["added_tokens_decoder"]; !added.is_null()) {
-        std::vector<const Part*> tokens;
-        for (const Part& part : added.items())
-            tokens.push_back(&part);
-        std::stable_sort(tokens.begin(), tokens.end(), [](const Part* a, const Part* b) {
-            return a->name().size() != b->name().size() ? a->name().size() < b->name().size()
-                                                        : a->name() < b->name();
-        });
-        for (const Part* part : tokens) {
-            const int32_t id = builder.add(AddedTokens::from(*part));
-            part->require(part->name() == std::to_string(id), "has a token whose id is ", id);
-        }
+// "added_tokens_decoder" has tokens by their ids; added_tokens.json, in older folders, has ids by the tokens. A
+// token of the latter is special if it is one of `named`.
+void add_numbered_tokens(Builder& builder, const std::string& folder, const Part& decoder,
+                         const std::vector<std::string>& named) {
+    const bool older = decoder.is_null();
+    const Part file = older ? TokenizerConfig::added_tokens(folder) : decoder;
+    std::vector<std::pair<int64_t, const Part*>> tokens;
+    for (const Part& part : file.items())
+        tokens.emplace_back(older ? part.integer() : parse_integer(part.name()).value_or(-1), &part);
+    std::stable_sort(tokens.begin(), tokens.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [number, part] : tokens) {
+        const bool special = std::find(named.begin(), named.end(), part->name()) != named.end();
+        const AddedToken from_older = {.content = part->name(), .normalized = !special, .special = special};
+        const int32_t id = builder.add(older ? from_older : AddedTokens::from(*part));
+        part->require(number == id, "has a token whose id is ", id);
     }
-    std::vector<std::string> contents = defaults;
+}
+
+// The tokens that have names, in the order of kTokens, and the additional ones are special. Those that have no
+// id yet come behind all that have one.
+void add_tokens(Builder& builder, const std::string& folder, const TokenizerConfig& config,
+                std::initializer_list<std::string> defaults) {
+    std::vector<std::string> named = defaults;
     for (const char* name : TokenizerConfig::kTokens)
         if (const auto token = config.token(name))
-            contents.push_back(*token);
-    for (const std::string& content : contents)
+            named.push_back(*token);
+    for (std::string& token : config.additional_tokens())
+        named.push_back(std::move(token));
+    add_numbered_tokens(builder, folder, config["added_tokens_decoder"], named);
+    for (const std::string& content : named)
         if (builder.all.added.find(content) == nullptr)
             builder.add({.content = content, .special = true});
 }
@@ -73,7 +85,7 @@ Pipeline from_merges(const std::string& folder, const TokenizerConfig& config) {
             rules.push_back(*rule);
         }
     builder.set_bpe({}, rules, merges);
-    add_tokens(builder, config, {"<|endoftext|>"});
+    add_tokens(builder, folder, config, {"<|endoftext|>"});
     return builder.finish();
 }
 
@@ -93,7 +105,7 @@ Pipeline from_vocab_txt(const std::string& folder, const TokenizerConfig& config
     const std::string cls = config.token("cls_token").value_or("[CLS]");
     const std::string sep = config.token("sep_token").value_or("[SEP]");
     builder.set_word_piece({.unk_token = unk});
-    add_tokens(builder, config,
+    add_tokens(builder, folder, config,
                {unk, sep, config.token("pad_token").value_or("[PAD]"), cls,
                 config.token("mask_token").value_or("[MASK]")});
     builder.all.around = Template::bert(builder.all.added.find(cls)->id, builder.all.added.find(sep)->id);

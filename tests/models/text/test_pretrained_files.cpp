@@ -207,6 +207,34 @@ TEST_CASE("pretrained files: added tokens are taken in the order of their number
     CHECK(t.encode("ab<nine>c<|endoftext|>") == Ids{8, 9, 2, 10});
 }
 
+TEST_CASE("pretrained files: added_tokens.json, from before added_tokens_decoder", "[text][pretrained]") {
+    Folder gpt2;
+    gpt2.write("vocab.json", R"({"a":0,"b":1,"c":2,"d":3,"e":4,"f":5,"g":6,"h":7,"ab":8})");
+    gpt2.write("merges.txt", "#version: 0.2\na b\n");
+    gpt2.write("added_tokens.json", R"({"<ten>": 10, "<nine>": 9})");
+    gpt2.write("special_tokens_map.json",
+               R"({"additional_special_tokens": ["<ten>", {"content": "<new>"}]})");
+    const PretrainedTokenizer t = PretrainedTokenizer::open(gpt2.path);
+    CHECK(t.size() == 13);
+    CHECK(t.encode("ab<nine><ten>c<|endoftext|><new>") == Ids{8, 9, 10, 2, 11, 12});
+    CHECK(t.decode({8, 9, 10, 11, 12, 0}, {.skip_special_tokens = true}) == "ab<nine>a");
+    // The newer member is the whole list.
+    gpt2.write("tokenizer_config.json", R"({"added_tokens_decoder": {"9": {"content": "<ten>"}}})");
+    CHECK(PretrainedTokenizer::open(gpt2.path).encode("ab<nine><ten>") != Ids{8, 9, 10});
+    CHECK(PretrainedTokenizer::open(gpt2.path).id("<ten>") == 9);
+
+    // A token that is not special is looked for in the normalized text.
+    Folder bert;
+    bert.write("vocab.txt", "[UNK]\n[SEP]\n[PAD]\n[CLS]\n[MASK]\na\n");
+    bert.write("added_tokens.json", R"({"[Word]": 6, "[Sign]": 7})");
+    bert.write("tokenizer_config.json", R"({"additional_special_tokens": ["[Sign]"]})");
+    const PretrainedTokenizer lower = PretrainedTokenizer::open(bert.path);
+    CHECK(lower.encode("a [WORD] [word] [Word]", {.add_special_tokens = false}) == Ids{5, 6, 6, 6});
+    CHECK(lower.encode("a[Sign]", {.add_special_tokens = false}) == Ids{5, 7});
+    CHECK(lower.id("[sign]") == std::nullopt);
+    CHECK(lower.encode("a [sign]", {.add_special_tokens = false}).back() != 7);
+}
+
 TEST_CASE("pretrained files: a special token that the vocabulary lacks is added to it",
           "[text][pretrained]") {
     Folder named;
@@ -379,6 +407,12 @@ TEST_CASE("pretrained files: older files that cannot be read", "[text][pretraine
           {"merges.txt", "a b\n"},
           {"tokenizer_config.json", R"({"added_tokens_decoder": {"7": {"content": "x"}}})"}},
          "added_tokens_decoder.7 has a token whose id is 3"},
+        {{{"vocab.json", vocab}, {"merges.txt", "a b\n"}, {"added_tokens.json", R"({"x": 7})"}},
+         "added_tokens.json: x has a token whose id is 3"},
+        {{{"vocab.json", vocab}, {"merges.txt", "a b\n"}, {"added_tokens.json", R"({"x": "3"})"}},
+         "added_tokens.json: x must be a number"},
+        {{{"vocab.json", vocab}, {"merges.txt", "a b\n"}, {"added_tokens.json", R"(["x"])"}},
+         "added_tokens.json: the file must be an object"},
         {{{"vocab.txt", bert}}, "no error"},
         {{{"vocab.txt", bert + "a\na\n"}}, R"(vocab.txt: "a" is in the vocabulary twice)"},
         {{{"vocab.txt", "a\nb\n"}}, "vocab.txt: unk_token \"[UNK]\" is not in the vocabulary"},
