@@ -6,8 +6,9 @@
 //     tokenizer.decode({31373, 995})         // "hello world"
 //
 // What is read: byte-level BPE (GPT-2, Llama 3, Qwen2, SmolLM), BPE of characters that falls back to bytes
-// (Llama 2, Mistral), and WordPiece (BERT); from tokenizer.json, from vocab.json with merges.txt, or from
-// vocab.txt, with the tokens of added_tokens.json. Anything else is refused by name. No chat templates: a text is encoded as it is.
+// (Llama 2, Mistral), and WordPiece (BERT); from tokenizer.json, or from vocab.json with merges.txt or
+// vocab.txt, each with added_tokens.json if there is one. Anything else is refused by name. No chat
+// templates: a text is encoded as it is.
 //
 // A text need not be UTF-8. Where the model reads bytes, or falls back to them, each byte has its id; BERT
 // leaves out what is not UTF-8.

@@ -24,8 +24,8 @@ public:
                                               "pad_token", "cls_token", "mask_token"};
     // The contents of "additional_special_tokens", those of tokenizer_config.json first.
     std::vector<std::string> additional_tokens() const;
-    // The folder's added_tokens.json, which only folders without a tokenizer.json need: an object of ids by the
-    // tokens' contents, empty if there is no such file. Throws FileError.
+    // The folder's added_tokens.json, which only folders without a tokenizer.json need: an object of ids by
+    // the tokens' contents, empty if there is no such file. Throws FileError.
     static Part added_tokens(const std::string& folder);
 
 private:

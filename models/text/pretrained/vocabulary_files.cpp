@@ -27,8 +27,8 @@ std::string class_of(const TokenizerConfig& config, const std::string& otherwise
     return name;
 }
 
-// "added_tokens_decoder" has tokens by their ids; added_tokens.json, in older folders, has ids by the tokens. A
-// token of the latter is special if it is one of `named`.
+// "added_tokens_decoder" has tokens by their ids; added_tokens.json, in older folders, has ids by the tokens.
+// A token of the latter is special if it is one of `named`.
 void add_numbered_tokens(Builder& builder, const std::string& folder, const Part& decoder,
                          const std::vector<std::string>& named) {
     const bool older = decoder.is_null();
@@ -46,8 +46,8 @@ void add_numbered_tokens(Builder& builder, const std::string& folder, const Part
     }
 }
 
-// The tokens that have names, in the order of kTokens, and the additional ones are special. Those that have no
-// id yet come behind all that have one.
+// The tokens that have names, in the order of kTokens, and the additional ones are special. Those that have
+// no id yet come behind all that have one.
 void add_tokens(Builder& builder, const std::string& folder, const TokenizerConfig& config,
                 std::initializer_list<std::string> defaults) {
     std::vector<std::string> named = defaults;
