@@ -73,10 +73,11 @@ endif
 MACHINE := $(firstword $(COMPILER))
 CLANG   := $(findstring clang,$(COMPILER))
 
-# Before anything is built: an empty PREFIX would install into the machine's own folders.
+# Before anything is built: an empty PREFIX would install into the machine's own folders, and pkg-config's files know no
+# way to write one with spaces that all programs read.
 ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
-ifeq ($(filter /%,$(firstword $(PREFIX))),)
-$(error PREFIX must be an absolute path, such as $(HOME)/.local: got '$(PREFIX)')
+ifneq ($(words $(PREFIX)) $(filter /%,$(PREFIX)),1 $(PREFIX))
+$(error PREFIX must be an absolute path without spaces, such as $(HOME)/.local: got '$(PREFIX)')
 endif
 endif
 
@@ -267,7 +268,7 @@ $(PROGRAMS): $(APPS_IN)/%: $$(if $$(wildcard apps/%.cpp),$(OBJ)/apps/%.o,$(OBJ)/
 # In double, for --check: in float, the difference of two nearly equal losses has too few correct digits.
 .PHONY: gradients
 gradients:  ## apps/check_gradients, with which --check compares gradients and finite differences
-	+@$(MAKE) VARIANT=double $(BUILD)/double/check_gradients
+	+@$(MAKE) INTO= VARIANT=double $(BUILD)/double/check_gradients
 	@mkdir -p $(APPS_IN) && cp $(BUILD)/double/check_gradients $(APPS_IN)
 
 # With no model at hand. On two cores each takes a few seconds. (Folders new-* have the random
@@ -332,18 +333,15 @@ INSTALLED = $(foreach h,$(HEADERS),'644 $h include/plaingrad/$h') $(foreach a,$(
     '644 $(LIB) lib/libplaingrad.a' '644 $(BUILD)/double/libplaingrad.a lib/libplaingrad_double.a' \
     $(foreach f,$(PC),'644 $(OUT)/package/$f lib/pkgconfig/$f') $(foreach f,$(CMAKE),'644 $(OUT)/package/$f lib/cmake/plaingrad/$f')
 
-.PHONY: install uninstall double-lib clean deps deps-mpi deps-trust deps-peers help
-install: $(LIB) double-lib gradients $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
+.PHONY: install uninstall clean deps deps-mpi deps-trust deps-peers help
+install: $(LIB) gradients $(PROGRAMS) $(PACKAGE)  ## to PREFIX: headers, libraries, plaingrad-NAME, for pkg-config and CMake
 	@printf '%s\n' $(INSTALLED) | sh tests/tools/install.sh '$(TO)'
 
 $(PACKAGE): FORCE
-	@mkdir -p $(@D) && sh tests/tools/package.sh $(@F) '$(abspath $(PREFIX))' $(VERSION) '$(MPI_LIBS)' > $@
+	@mkdir -p $(@D) && sh tests/tools/package.sh $(@F) '$(PREFIX)' $(VERSION) '$(MPI_LIBS)' > $@
 
 uninstall:  ## removes what install put there, and nothing else
 	@sh tests/tools/install.sh --remove '$(TO)'
-
-double-lib:
-	+@$(MAKE) VARIANT=double $(BUILD)/double/libplaingrad.a
 
 deps:  ## installs Catch2 for the tests, with the system's package manager
 	@sh tests/tools/deps.sh $(CXX)

@@ -204,7 +204,9 @@ int64_t count_correct(const models::Transformer& model, const std::vector<Sequen
 }
 
 std::vector<std::string> symbols(const Sequence& ids) {
-    return autograd::mapped(ids, [](int32_t id) { return std::to_string(id - models::kFirstFreeId); });
+    return autograd::mapped(ids, [](int32_t id) {
+        return id < models::kFirstFreeId ? "?" : std::to_string(id - models::kFirstFreeId);
+    });
 }
 
 std::string text(const Sequence& ids) { return models::listed(symbols(ids), " "); }

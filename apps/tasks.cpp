@@ -460,6 +460,7 @@ void main_program(kit::Options& options) {
         recipe.steps = s.steps > 0 ? s.steps : recipe.steps;
         std::cout << describe(task, recipe) << std::flush;
         const models::RunFolder folder("tasks", run_of(task, s), options, task.name);
+        s.run.parts = folder.parts;  // of the tasks that have not begun, too
         Outcome o;
         try {
             o = learn(task, recipe, Rng(static_cast<uint64_t>(s.seed)).fork(task.name), folder);

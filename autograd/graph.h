@@ -132,15 +132,14 @@ private:
 template <class Switch>
 class ThreadSwitch {
 public:
-    ThreadSwitch() : before_(std::exchange(active_, true)) {}
-    ~ThreadSwitch() { active_ = before_; }
+    ThreadSwitch() { ++count_; }
+    ~ThreadSwitch() { --count_; }
     ThreadSwitch(const ThreadSwitch&) = delete;
     ThreadSwitch& operator=(const ThreadSwitch&) = delete;
-    static bool active() { return active_; }
+    static bool active() { return count_ > 0; }
 
 private:
-    inline static thread_local bool active_ = false;
-    bool before_;
+    inline static thread_local int64_t count_ = 0;  // of the objects, which may end in any order
 };
 
 // While a NoGrad exists, ops on this thread create no nodes, so evaluation keeps nothing for backward.

@@ -96,7 +96,8 @@ void NanGuard::after_forward(const char* op, const Tensor& out, List<const Tenso
         return;
     std::string cause;
     for (const Tensor* input : inputs)
-        if (cause.empty() && input->defined() && first_bad(*input) >= 0)
+        if (cause.empty() && input->defined() && input->packed() == nullptr && !input->same_memory(out) &&
+            first_bad(*input) >= 0)
             cause = join("; so is element ", first_bad(*input), " of an input ", input->shape());
     throw Error(join("[NanGuard] ", place(op, layer()), ": element ", bad, " of the output ", out.shape(),
                      " is ", out.data()[bad], cause));

@@ -30,6 +30,8 @@ const Real* numbers_of(const PackedNumbers& packed, const Shape& weight, bool tr
     check(std::string_view(packed.kernels) == kernels::cpu().name, "[packed weight] weight ", weight,
           " was packed by the kernels for ", packed.kernels, "; those for ", kernels::cpu().name,
           " cannot read it");
+    check(packed.shape == weight, "[packed weight] this weight was packed in the shape ", packed.shape,
+          ", so it cannot be read as ", weight);
     return packed.numbers->data;
 }
 
@@ -39,7 +41,7 @@ const Real* PackedWeights::packed(const kernels::Gemm& g, const Tensor& weight, 
     const Real* const end = b + (g.b_transposed ? (g.n - 1) * g.ldb + g.k : (g.k - 1) * g.ldb + g.n);
     check(b >= weight.data() && end <= weight.data() + weight.numel(), "[PackedWeights] a factor (", g.k,
           ", ", g.n, ") does not lie within weight ", weight.shape());
-    const std::tuple key(b, g.n, g.k, g.ldb, g.b_transposed, p);
+    const std::tuple key(b, g.n, g.k, g.ldb, g.b_transposed, p, std::string_view(kernels::cpu().name));
     auto at = entries_.find(key);
     if (at == entries_.end() || !at->second.weight.is_current()) {
         const Tensor copy = Tensor::uninitialized({kernels::packed_size(g.n, g.k, p)});
@@ -55,7 +57,7 @@ void pack(const Tensor& weight, Precision p, bool transposed) {
     const Real* const from = weight.data();
     const Ref<Storage> numbers = Storage::make(kernels::packed_size(g.n, g.k, p));
     kernels::cpu().products(p).pack(g, from, numbers->data);
-    weight.replace_by({numbers, p, transposed, kernels::cpu().name});
+    weight.replace_by({numbers, p, transposed, kernels::cpu().name, weight.shape()});
 }
 
 const Real* right_operand(kernels::Gemm& g, const Tensor& weight, int64_t first, Precision p) {

@@ -62,7 +62,8 @@ private:
     };
     inline static thread_local PackedWeights* active_ = nullptr;
     // By all that decides what a copy holds: b, n, k, ldb, whether transposed, precision.
-    std::map<std::tuple<const Real*, int64_t, int64_t, int64_t, bool, Precision>, Entry> entries_;
+    std::map<std::tuple<const Real*, int64_t, int64_t, int64_t, bool, Precision, std::string_view>, Entry>
+        entries_;
 };
 
 // Replaces the numbers of a weight (K, N) by packed ones, for products in this precision, and frees them. The

@@ -1,7 +1,7 @@
 // Tensors as text.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "autograd/base/check.h"
@@ -16,13 +16,16 @@ constexpr int64_t kEdge = 3;          // entries shown at both ends of a shorten
 
 struct Printer {
     const Tensor& x;
-    const char* format = "%.4f";
+    std::chars_format format = std::chars_format::fixed;
+    int decimals = 4;
     std::size_t width = 0;  // of the longest number that is shown
 
     std::string text(double number) const {
-        char digits[40];
-        std::snprintf(digits, sizeof digits, format, number);
-        return std::isfinite(number) ? digits : join(number);  // without the sign that a NaN may have
+        if (!std::isfinite(number))
+            return join(number);  // without the sign that a NaN may have
+        char digits[40];  // (snprintf would write a comma for the point where the host program wants that)
+        const auto end = std::to_chars(digits, std::end(digits), number, format, decimals).ptr;
+        return std::string(digits, end) + (decimals == 0 ? "." : "");
     }
 
     // As PyTorch chooses: whole numbers without decimals, others with four, and with an exponent where they
@@ -39,9 +42,9 @@ struct Printer {
             nearest_to_0 = number == 0 ? nearest_to_0 : std::min(nearest_to_0, std::abs(number));
         }
         if (largest > 1e8 || (!whole && (largest / nearest_to_0 > 1000 || nearest_to_0 < 1e-4)))
-            format = "%.4e";
+            format = std::chars_format::scientific;
         else if (whole)
-            format = "%.0f.";
+            decimals = 0;
     }
 
     // The part that begins with element `offset`, from dimension `dim` on.

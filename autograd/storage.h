@@ -11,6 +11,7 @@
 #include "autograd/base/precision.h"
 #include "autograd/base/real.h"
 #include "autograd/ref.h"
+#include "autograd/shape.h"
 
 namespace plaingrad::autograd {
 
@@ -38,6 +39,7 @@ struct PackedNumbers {
     Precision precision;
     bool transposed;      // it was packed for products with the weight's transpose
     const char* kernels;  // the name of the set whose products can read it
+    Shape shape;          // of the handle that was packed
 };
 
 struct StorageStatistics {

@@ -65,7 +65,8 @@ bool decided(const Search& search, const BeamOptions& o) {
 // candidate that ends but is not among the best `beam` is dropped, like any other of its rank.
 void advance(Search& search, const Tensor& logits, const BeamOptions& o, const Specials& specials) {
     const auto beam = static_cast<std::size_t>(o.beam);
-    const std::size_t enough = beam == 1 ? 1 : beam + beam * specials.ends.size();
+    const std::size_t all = search.live.size() * static_cast<std::size_t>(logits.size(-1));  // candidates
+    const std::size_t enough = beam == 1 ? 1 : std::min(beam, all) * (1 + specials.ends.size());
     const std::vector<Candidate> candidates = best_candidates(search.live, logits, enough, specials);
     if (candidates.empty())
         return end_search(search, o);

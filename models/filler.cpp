@@ -5,6 +5,7 @@
 
 #include "autograd/base/portable_math.h"
 #include "models/ranking.h"
+#include "models/text/pretrained/tokenizer_config.h"
 
 namespace plaingrad::models {
 
@@ -16,7 +17,8 @@ Filler Filler::load(const std::string& path, const OnProgress& on_progress) {
                                  id = named ? named : f.tokenizer.id("[MASK]");
     nn::checkpoint::check_file(id.has_value(), path, ": the tokenizer has no mask_token");
     f.mask_id = *id;
-    f.mask = f.tokenizer.decode({*id});
+    // Not as it is decoded: that of a token which is normalized may be in lower case.
+    f.mask = text::pretrained::TokenizerConfig::open(path).token("mask_token").value_or("[MASK]");
     f.notes = folder.notes;
     return f;
 }

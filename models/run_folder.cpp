@@ -111,7 +111,8 @@ void RunFolder::lock() {
         check(why != EWOULDBLOCK, path, ": another run is writing into this folder");
         check(!resumes_ || nn::checkpoint::certainly_exists(last()), path,
               ": there is no run in this folder (", last(), ")");
-        if (why == ENOLCK || why == EOPNOTSUPP)
+        constexpr int kNoLocks[] = {ENOLCK, EOPNOTSUPP, ENOTSUP};  // the last is another number on macOS
+        if (std::find(std::begin(kNoLocks), std::end(kNoLocks), why) != std::end(kNoLocks))
             break;  // a file system without locks: runs unlocked
         check(locked_ || why == ENOENT, path,
               ": this folder cannot be locked: ", std::generic_category().message(why));
@@ -139,6 +140,8 @@ void RunFolder::make() {
          folder = folder.parent_path())
         made_.push_back(folder.string());
     fs::create_directories(path, error);
+    for (auto folder = made_.begin(); error && folder != made_.end(); ++folder)
+        rmdir(folder->c_str());  // what was made before the error
     check(!error && fs::is_directory(path), path,
           ": this folder cannot be made: ", error ? error.message() : "there is a file of this name");
 }

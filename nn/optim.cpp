@@ -40,9 +40,8 @@ void for_each(std::size_t n, const F& f) {
                            [&](int64_t i, int64_t) { f(static_cast<std::size_t>(i)); });
 }
 
-bool is_rate(double x) { return std::isfinite(x) && x >= 0; }
-
 Real real(double x) { return static_cast<Real>(x); }
+bool is_rate(double x) { return std::isfinite(real(x)) && x >= 0; }
 
 }  // namespace
 
@@ -83,7 +82,8 @@ void Optimizer::step(double lr, double grad_scale) {
 void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& moved,
                      const std::vector<StretchGrad>& gradients) {
     check(is_rate(lr), "[", name_, "] the learning rate of a step must be finite and not negative: got ", lr);
-    check(std::isfinite(grad_scale), "[", name_, "] the gradients' scale must be finite: got ", grad_scale);
+    check(std::isfinite(real(grad_scale)), "[", name_, "] the gradients' scale must be finite: got ",
+          grad_scale);
     std::vector<Piece> whole(parameters_.size());
     std::vector<Piece> pieces;
     for (const StretchGrad& s : gradients) {
@@ -154,8 +154,8 @@ Adam::Adam(const std::vector<NamedParameter>& parameters, const AdamOptions& opt
     const auto beta = [](double b) { return b >= 0 && b < 1; };
     check(beta(options.beta1) && beta(options.beta2), "[Adam] betas must be in [0, 1): got ", options.beta1,
           ", ", options.beta2);
-    check(options.eps > 0 && std::isfinite(options.eps), "[Adam] eps must be positive and finite: got ",
-          options.eps);
+    check(real(options.eps) > 0 && std::isfinite(real(options.eps)),
+          "[Adam] eps must be positive and finite: got ", options.eps);
 }
 
 void Adam::update(const Piece& p, double lr, double grad_scale) const {

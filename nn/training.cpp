@@ -90,6 +90,9 @@ TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOp
     check(options.learning_rate && (options.validate_every == 0 || options.validation_loss),
           "[train] a learning rate is needed, and to validate a validation_loss");
     check(options.accumulate >= 1, "[train] a step needs at least one batch: got ", options.accumulate);
+    check(options.patience >= 0 && options.validate_every >= 0,
+          "[train] neither patience nor validate_every may "
+          "be negative; 0: never");
     check(options.clip >= 0, "[train] clip must be a largest norm, or 0 for any: got ", options.clip);
     const Rng dropout = Rng(options.seed).fork("dropout");
     const Clock::time_point start = Clock::now();
@@ -136,7 +139,7 @@ TrainingLog::TrainingLog(const std::string& text, int64_t step) {
 }
 
 void TrainingLog::add(const StepReport& r) {
-    const double took = r.seconds - seconds_;
+    const double took = r.seconds - (r.seconds < seconds_ ? 0 : seconds_);  // each call of train begins at 0
     autograd::TextWriter row;
     row.imbue(std::locale::classic());  // numbers in a file are the same in every country
     row << r.step << ',' << r.loss << ',';

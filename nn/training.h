@@ -32,8 +32,10 @@ struct TrainingOptions {
     // never without a validation_loss. Smaller is better.
     int64_t validate_every = 0;  // 0: only at the end of epochs
     std::function<double()> validation_loss = {};
-    int64_t patience = 0;      // ends the run after this many validations without improvement; 0: never
-    bool restore_best = true;  // when the run has ended the model gets the weights of the best validation
+    int64_t patience = 0;  // ends the run after this many validations without improvement; 0: never
+    // When the run has ended, the model gets the weights of the best validation. A run that was resumed since
+    // then does not have them: Training::best_weights are saved nowhere (models::Run keeps a file of them).
+    bool restore_best = true;
 };
 
 // The results of a step.

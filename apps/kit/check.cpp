@@ -37,6 +37,13 @@ constexpr int64_t kExamples = 32, kPositions = 32;  // of the examples that are 
 constexpr int64_t kWarmup = 20, kMostSteps = 1000;  // steps of one training,
 constexpr double kSeconds = 5;                      // which ends after this time
 
+std::string for_shell(const std::string& word) {
+    std::string quoted = "'";
+    for (const char c : word)
+        quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    return quoted + "'";
+}
+
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::string temporary_file() {
@@ -234,10 +241,10 @@ struct Check {
         model.save(file.name, metadata, nullptr);
         const std::string here = called().substr(0, called().size() - name().size()),
                           prefix = name().starts_with("plaingrad-") ? "plaingrad-" : "";
-        const int status =
-            std::system(join("'", here, prefix, "check_gradients' '", file.name,
-                             autograd::Plain::active() ? "' --plain" : "'", " >'", file.text, "' 2>/dev/null")
-                            .c_str());
+        const int status = std::system(join(for_shell(join(here, prefix, "check_gradients")), " ",
+                                            for_shell(file.name), autograd::Plain::active() ? " --plain" : "",
+                                            " >", for_shell(file.text), " 2>/dev/null")
+                                           .c_str());
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
             throw Interrupted{SIGINT};  // which this process did not see while it waited
         const int ended = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

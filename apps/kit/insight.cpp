@@ -143,11 +143,13 @@ void add_commands(Prompt& prompt, const models::Transformer& model, const Encode
     prompt.commands.push_back(
         {":attention", "where it looked (last layer, mean of the heads)",
          [=, &model](const std::string& last, const std::string&) {
-             Ids ids = models::beam_search(*start(last, ""), o)[0][0].ids;
-             const Tokens src = tokens(source(last)), read = begun(ids);
-             ids.push_back(model.config.specials.end());  // row t: before it wrote token t
+             const models::Hypothesis best = models::beam_search(*start(last, ""), o)[0][0];
+             Ids ids = best.ids;
+             if (best.finished)
+                 ids.push_back(model.config.specials.end());
+             const Tokens src = tokens(source(last)), read = begun({ids.begin(), ids.end() - 1});
              nn::Probe seen;
-             model(src, read, nn::Mode::eval(&seen));
+             model(src, read, nn::Mode::eval(&seen));  // row t: before it wrote token t
              return attention_picture(seen.of(model.decoder.layers.back().cross_attention),
                                       names_of(ids, target_names), names_of(src.ids(), source_names));
          }});

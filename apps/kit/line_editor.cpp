@@ -11,7 +11,15 @@
 namespace plaingrad::kit {
 namespace {
 
-const std::string kTab = "→";  // while the line is edited: a tab has no width of its own
+// While a line is edited, a tab is a character that nobody types, and shown as an arrow: it has no width of
+// its own.
+const std::string kTab = "\uE009", kArrow = "→";
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size())
+        text.replace(at, what.size(), by);
+    return text;
+}
 
 // A line in valid UTF-8. Positions are in bytes.
 struct EditedLine {
@@ -65,8 +73,8 @@ void EditedLine::draw(const std::string& prompt) const {
         begin = before(begin);
     while (end < text.size() && fits(begin, after(end)))
         end = after(end);
-    std::cerr << '\r' << prompt << text.substr(begin, cursor - begin) << "\0337"
-              << text.substr(cursor, end - cursor) << "\033[K\0338" << std::flush;
+    std::cerr << '\r' << prompt << replaced(text.substr(begin, cursor - begin), kTab, kArrow) << "\0337"
+              << replaced(text.substr(cursor, end - cursor), kTab, kArrow) << "\033[K\0338" << std::flush;
 }
 
 }  // namespace
@@ -91,9 +99,7 @@ std::optional<std::string> edit_line(const Keys& keys, const std::string& prompt
     history.back() = line.text;
     if (line.text.empty() || (history.size() > 1 && history[history.size() - 2] == line.text))
         history.pop_back();
-    for (std::size_t at = 0; tabs && (at = line.text.find(kTab, at)) != line.text.npos;)
-        line.text.replace(at, kTab.size(), "\t");
-    return key == "enter" ? std::optional(line.text) : std::nullopt;
+    return key == "enter" ? std::optional(replaced(line.text, kTab, "\t")) : std::nullopt;
 }
 
 }  // namespace plaingrad::kit

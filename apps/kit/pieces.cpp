@@ -10,6 +10,10 @@ namespace plaingrad::kit {
 using autograd::check;
 using models::LanguageModel;
 
+std::string name_of(const std::vector<File>& files) {
+    return files.size() == 1 ? files[0].name : "the files";
+}
+
 std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) {
     std::vector<File> files;
     for (const std::string& name : names) {

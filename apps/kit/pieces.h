@@ -17,6 +17,8 @@ struct File {
     std::string name, text;
 };
 std::vector<File> read_files(const std::vector<std::string>& names, bool bytes);
+// What a message calls them: the file's name, or, of several, "the files".
+std::string name_of(const std::vector<File>& files);
 
 // Cuts each item into pieces of context + 1 tokens. A piece begins with the last token of the one before. So
 // every token but an item's first is predicted once, from those before it in its piece.

@@ -168,8 +168,8 @@ void flush_output() {
     if (std::cout.flush())
         return;
     pollfd output = {STDOUT_FILENO, POLLOUT, 0};
-    if (poll(&output, 1, 0) == 1 &&
-        (output.revents & POLLERR) != 0)  // only a pipe without a reader reports this
+    // Only a pipe without a reader reports one of these: POLLERR on Linux, POLLHUP on macOS.
+    if (poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0)
         throw Ended{128 + SIGPIPE};
     throw autograd::Error("the output could not be written");
 }

@@ -210,6 +210,8 @@ void Recorder::embedding(int64_t step) {
             labels.push_back(subject_.tokens[i]);
             ids.push_back(static_cast<int32_t>(i));
         }
+    if (ids.empty())
+        return;
     const Tensor x = autograd::embedding(subject_.embedding, autograd::Tokens(1, std::ssize(ids), ids))[0];
     if (const std::size_t earlier = lines_.find("{\"kind\":\"embedding\""); earlier != lines_.npos)
         lines_.erase(earlier, lines_.find('\n', earlier) + 1 - earlier);

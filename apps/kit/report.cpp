@@ -124,8 +124,12 @@ void Report::after_step(const nn::StepReport& step) {
     const bool last = step.step == run_.last() || interrupted() || run_.has_ended(steps_, patience_);
     const bool snapshot = last ? recorder_.snapshot(step.step) : recorder_.after_step(step.step);
     const int64_t every = run_.folder.run.report_every;
-    if (snapshot || last || (every > 0 && step.step % every == 0))
-        write(!last);
+    const bool shows = snapshot || last || (every > 0 && step.step % every == 0);
+    if (run_.folder.exists() &&
+        (shows || step.validation))  // a checkpoint follows, from which a run may resume
+        nn::checkpoint::replace_file(run_.folder.file("report.jsonl"), {recorder_.lines()});
+    if (shows)
+        write_page(!last);
 }
 
 void Report::log_as_json(bool from_start) const {
@@ -150,9 +154,7 @@ void Report::log_as_json(bool from_start) const {
     autograd::check(bool(out.flush()), file, ": it could not be written");
 }
 
-void Report::write(bool goes_on) const {
-    if (run_.folder.exists())
-        nn::checkpoint::replace_file(run_.folder.file("report.jsonl"), {recorder_.lines()});
+void Report::write_page(bool goes_on) const {
     const auto& [file, every] = std::tie(run_.folder.run.report, run_.folder.run.report_every);
     if (file.empty() || (goes_on && every == 0))
         return;

@@ -46,7 +46,7 @@ public:
     void after_step(const nn::StepReport& step);
 
 private:
-    void write(bool goes_on) const;
+    void write_page(bool goes_on) const;
     void log_as_json(bool from_start) const;
 
     const models::Run& run_;

@@ -80,6 +80,9 @@ nn::Watch announced(models::Run& run, int64_t steps, int64_t patience, const Pla
     if (run.has_ended(steps, patience)) {
         say(join("this run has ended, after step ", done, ": ", as_line(run.folder.model()), "; ",
                  plan.continues.empty() ? why_not_longer(run.has_ended(steps, 0)) : plan.continues));
+        if (!run.folder.run.report.empty())
+            say("--report: nothing is trained; the page of this run is made by: report " +
+                as_line(run.folder.path));
         return {};
     }
     print_plan(run.training.parallel, run.model.parameters, plan, run.folder.exists(), last - done,

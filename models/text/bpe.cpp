@@ -59,14 +59,17 @@ void Bpe::allow_only(std::string_view vocabulary, int64_t threshold, const std::
     }
 }
 
-void Bpe::append(std::string_view piece, const char* word_end, std::string& out) const {
+// ends: it is the word's last piece. In version 0.1 "</w>" may be a symbol of its own, which is not part of
+// the piece; what the piece was made of is known with that mark all the same.
+void Bpe::append(std::string_view piece, const char* word_end, bool ends, std::string& out) const {
     const auto left = static_cast<std::size_t>(word_end - piece.data());  // how many bytes of the word
     const std::string written = std::string(piece.substr(0, left)).append(piece.size() < left ? kMore : "");
-    const Merges::Rule* rule = !allowed_ || allowed_->contains(written) ? nullptr : merges_.maker(piece);
+    const std::string marked = std::string(piece).append(ends && piece.size() == left ? kEnd : "");
+    const Merges::Rule* rule = !allowed_ || allowed_->contains(written) ? nullptr : merges_.maker(marked);
     const std::size_t middle = rule == nullptr ? left + 1 : merges_.symbols.word(rule->left).size();
     if (middle <= left) {  // codes of others may have a rule that splits the mark "</w>" itself
-        append(piece.substr(0, middle), word_end, out);
-        append(piece.substr(middle), word_end, out);
+        append(piece.substr(0, middle), word_end, false, out);
+        append(piece.substr(middle), word_end, ends, out);
     } else if (left > 0) {  // "</w>" alone, in version 0.1, has no text
         out.append(written).append(" ");
     }
@@ -87,7 +90,8 @@ std::string Bpe::apply(std::string_view line, double dropout, const autograd::Rn
         merges_.apply(symbols, skips);
         const char* at = text.data();
         for (const Symbol& symbol : symbols) {
-            append({at, symbol.bytes}, text.data() + word.size(), out);
+            const char* const word_end = text.data() + word.size();
+            append({at, symbol.bytes}, word_end, at + symbol.bytes >= word_end, out);
             at += symbol.bytes;
         }
     }

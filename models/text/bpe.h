@@ -48,7 +48,7 @@ public:
 
 private:
     Pieces characters(std::string_view word) const;
-    void append(std::string_view piece, const char* word_end, std::string& out) const;
+    void append(std::string_view piece, const char* word_end, bool ends, std::string& out) const;
 
     Merges merges_;
     std::optional<std::unordered_set<std::string>> allowed_;  // as written, with "@@"; no set: all are

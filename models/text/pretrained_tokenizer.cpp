@@ -149,6 +149,7 @@ std::string PretrainedTokenizer::Stream::waiting() const {
 }
 
 std::string PretrainedTokenizer::Stream::add(int32_t id) {
+    tokenizer_.tokens({id}, skip_special_tokens_);  // throws for an id out of range, before anything changes
     ids_.push_back(id);
     std::string text = waiting();
     if (text.empty() || pretrained::unfinished(text) > 0)

@@ -27,7 +27,8 @@ struct StateDict {
 using NameRules = std::vector<std::pair<std::string, std::string>>;
 std::string replaced(std::string name, const NameRules& rules);
 
-// For files whose names differ from those of the entries.
+// For files whose names differ from those of the entries. A name that is an entry's is always this entry's:
+// rules and ignore are for the others.
 struct LoadOptions {
     NameRules rules = {};  // part of a name in the file -> of the entry's
     std::vector<std::string> ignore =

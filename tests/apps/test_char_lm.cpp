@@ -278,7 +278,9 @@ TEST_CASE("char_lm learns lines, and invents new ones", "[apps][char_lm]") {
         CHECK(line.starts_with("ki"));
     CHECK(contains(char_lm({"eval", model, file}).out, " over 120\n"));
     refused(1, {"eval", model, folder.write("long.txt", "ba\n" + repeated("ra", 20) + "\n")},
-            "the longest line has 40 characters; the model takes 15");
+            "long.txt: the longest line has 40 characters; the model takes 15");
+    refused(1, {"eval", model, file, folder / "long.txt"},
+            "the files: the longest line has 40 characters; the model takes 15");
     refused(1, {"sample", model, folder.write("other.txt", "ba\n\nbax\n")},
             "other.txt:3: character 3 of this line is \"x\"");
     refused(1, {"sample", model, "--prompt", repeated("ra", 20)},

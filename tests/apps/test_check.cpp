@@ -240,6 +240,24 @@ TEST_CASE("check: an error leaves no file behind", "[apps][check]") {
     CHECK_FALSE(std::filesystem::exists(file + ".txt"));
 }
 
+TEST_CASE("check: an apostrophe in the name of a folder is none of the shell's", "[apps][check]") {
+    const Folder folder;
+    const std::string its = folder / "it's";
+    std::filesystem::create_directory(its);
+    const Words words = {"--check", "--layers", "1", "--d-model", "8", "--d-ff", "16", "--heads", "2"};
+    const Result usual = run("reverse_task", words),
+                 other = run("reverse_task", words, {.env = {"TMPDIR=" + its}});
+    const auto gradients = [](const Result& r) {
+        std::string found;
+        for (const std::string& line : lines_of(r.out))
+            found += contains(line, "gradients") ? line : "";
+        return found;
+    };
+    CHECK_FALSE(gradients(usual).empty());
+    CHECK(gradients(other) == gradients(usual));
+    CHECK(std::filesystem::is_empty(its));
+}
+
 TEST_CASE("check: the programs ask, end with the answer, and leave nothing behind", "[apps][check]") {
     const Folder folder;
     const Words small = {"--check", "--d-model", "16", "--heads", "2", "--layers", "1"};

@@ -198,6 +198,19 @@ TEST_CASE("fill prints the words that a model expects", "[apps][fill]") {
     check_lost_output("fill", {folder.path, one});
 }
 
+TEST_CASE("fill finds a mask that is normalized, also where that is in lower case", "[apps][fill]") {
+    const Folder folder;
+    write_bert<models::MaskedLanguageModel>(folder);
+    const models::Filler usual = models::Filler::load(folder.path);
+    folder.write("tokenizer_config.json",
+                 autograd::join(R"({"added_tokens_decoder": {")", usual.tokenizer.id("[MASK]").value(),
+                                R"(": {"content": "[MASK]", "normalized": true, "special": true}}})"));
+    const models::Filler normalized = models::Filler::load(folder.path);
+    CHECK(normalized.mask == "[MASK]");
+    CHECK(normalized.filled("the [MASK] day", {"x"}) == "the x day");
+    CHECK(normalized("the [MASK] day")[0][0].word == usual("the [MASK] day")[0][0].word);
+}
+
 TEST_CASE("fill says what is wrong, in one line", "[apps][fill]") {
     const Folder masked, classifier;
     write_bert<models::MaskedLanguageModel>(masked);
@@ -249,6 +262,9 @@ TEST_CASE("fill and classify answer what is typed", "[apps][fill][prompt]") {
     pairs.type("the day\ta nighx");
     REQUIRE(pairs.says("> the day→a nighx"));
     pairs.type("\x7ft\n");
+    CHECK(pairs.says("sad=0."));
+    REQUIRE(pairs.says("\r> "));
+    pairs.type("the → day\ta night\n");  // an arrow is no tab
     CHECK(pairs.says("sad=0."));
     pairs.type("\x04");
     CHECK(pairs.status() == 0);

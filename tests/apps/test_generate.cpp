@@ -204,6 +204,30 @@ TEST_CASE("generate writes with what char_lm has saved", "[apps][generate]") {
     }
 }
 
+TEST_CASE("generate computes with plain ops, too", "[apps][generate][plain]") {
+    const Folder folder;
+    write_folder(folder);
+    const std::string text = folder.write("text", repeated("All human beings. ", 5));
+    const Words words = {folder.path, "--prompt", "All human", "--tokens", "5", "--temperature", "0"};
+    const Result plain = ran(joined(words, {"--plain"}));
+    INFO(plain.err);
+    CHECK(plain.status == 0);
+    CHECK(plain.out == ran(words).out);
+    CHECK(ran({"score", folder.path, text, "--plain"}).status == 0);
+}
+
+TEST_CASE("generate: between texts of a model of bytes is a line, too", "[apps][generate]") {
+    const Folder folder;
+    const std::string model = folder / "run", text = folder.write("text.txt", repeated("abc ", 40));
+    REQUIRE(run("char_lm", {"train", text, "--bytes", "--layers", "1", "--d-model", "8", "--heads", "1",
+                            "--steps", "1", "--save", model})
+                .status == 0);
+    const Words words = {model, "--prompt", "ab", "--tokens", "1", "--seed", "3"};
+    const std::string one = ran(words).out, two = ran(joined(words, {"--n", "2"})).out;
+    CHECK(one.size() == 3);  // nothing but the bytes
+    CHECK(two.substr(0, 10) == one + "\n---\nab");
+}
+
 TEST_CASE("generate score: each token once, from a window that slides", "[apps][generate]") {
     const Folder folder;
     write_folder(folder);

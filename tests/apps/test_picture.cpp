@@ -216,7 +216,8 @@ TEST_CASE("where a translator looked: in its last layer", "[kit][picture]") {
     multiply(nn::parameters(model), "cross_attention", 8);
     const std::vector<int32_t> source = {4, 5, 6, 7, 8, 9};
     const autograd::Tokens src(1, 6, source);
-    const models::BeamOptions options = {.beam = 1, .max_tokens = 4};
+    // As many words as the model takes: it reads all but the last one.
+    const models::BeamOptions options = {.beam = 1, .max_tokens = config.max_length};
     kit::Prompt prompt = {.noun = "word", .names = {}, .read = {}, .answer = {}};
     kit::add_commands(
         prompt, model, [&](const std::string&) { return source; },
@@ -224,9 +225,12 @@ TEST_CASE("where a translator looked: in its last layer", "[kit][picture]") {
     REQUIRE(prompt.commands.back().name == ":attention");
 
     const auto stepper = model.start(src, autograd::Tokens(1, 1, {config.specials.start}));
-    std::vector<int32_t> ids = models::beam_search(*stepper, options)[0][0].ids, read = ids;
+    const models::Hypothesis best = models::beam_search(*stepper, options)[0][0];
+    std::vector<int32_t> ids = best.ids;
+    if (best.finished)
+        ids.push_back(config.specials.end());
+    std::vector<int32_t> read(ids.begin(), ids.end() - 1);
     read.insert(read.begin(), config.specials.start);
-    ids.push_back(config.specials.end());
     nn::Probe seen;
     model(src, autograd::Tokens(1, std::ssize(read), read), nn::Mode::eval(&seen));
     const auto looked = [&](const auto& layer) {

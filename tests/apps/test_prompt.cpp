@@ -198,6 +198,26 @@ TEST_CASE("prompt: char_lm's commands, which read the end of a text that is long
     CHECK(draws.status() == 0);
 }
 
+TEST_CASE("prompt: what a model of bytes writes ends before the next prompt", "[apps][prompt]") {
+    if (!Terminal::possible())
+        SKIP("an emulator would have to be started in the terminal");
+    const Folder folder;
+    const std::string text = folder.write("text", std::string(600, 'a'));
+    REQUIRE(run("char_lm", {"train", text, "--bytes", "--steps", "60", "--lr", "0.02", "--layers", "1",
+                            "--d-model", "16", "--heads", "1", "--save", folder / "run"})
+                .status == 0);
+    for (const bool generates : {false, true}) {
+        Words words = {folder / "run", "--tokens", "4", "--temperature", "0"};
+        if (!generates)
+            words.insert(words.begin(), "sample");
+        Talk t(generates ? "generate" : "char_lm", words,
+               generates ? ":help lists commands" : "; :words lists them; :help");
+        CHECK(contains(answer(t, "a"), "aaaaa\n"));
+        t.type(":quit\n");
+        CHECK(t.status() == 0);
+    }
+}
+
 // It has no character to begin with but its own; and none of them is its end.
 TEST_CASE("prompt: a model of a text without a line break", "[apps][prompt]") {
     if (!Terminal::possible())

@@ -44,8 +44,18 @@ TEST_CASE("every program that trains writes a page, which shows all that it has,
          {"train", both, "--save", folder / "run", "--steps", "3", "--d-model", "16", "--merges", "20"},
          curves + "samples " + last},
         {"classify", {}, curves + "confusion " + last}};
+    const Words sizes = {"--layers", "1", "--d-model", "16", "--context", "16", "--vocabulary", "300"};
+    std::vector<std::tuple<std::string, Words, std::string>> all_programs = programs;
+    for (const std::string program : {"generate", "fill"}) {  // models of others
+        Words fresh = {"new", folder / program, book};
+        fresh.insert(fresh.end(), sizes.begin(), sizes.end());
+        REQUIRE(tests::run(program, fresh).status == 0);
+        const Words train = {"train",  folder / program,           book, "--steps", "4",
+                             "--save", folder / (program + "_run")};
+        all_programs.emplace_back(program, train, curves + last);
+    }
     const std::unique_ptr<Browser> browser = chromium().empty() ? nullptr : std::make_unique<Browser>();
-    for (const auto& [program, words, sections] : programs) {
+    for (const auto& [program, words, sections] : all_programs) {
         INFO(program);
         Words all = words;
         all.insert(all.end(), {"--report", page});

@@ -162,6 +162,12 @@ TEST_CASE("a head of reverse_task learns the anti-diagonal, whatever the seed",
     CHECK(mass(reverse_task({"--steps", "1"})) < 0.3);
 }
 
+TEST_CASE("reverse_task: what a model answers that is no symbol is a question mark", "[apps][reverse_task]") {
+    const Result r = reverse_task({"--steps", "1", "--d-model", "8", "--heads", "1", "1", "2", "3"});
+    CHECK(contains(r.out, "?"));
+    CHECK_FALSE(contains(r.out, " -1"));
+}
+
 TEST_CASE("reverse_task fails when sequences are wrong", "[apps][reverse_task]") {
     const Result r = reverse_task({"--steps", "2"});
     INFO(r.out << r.err);

@@ -259,6 +259,10 @@ TEST_CASE("a run that has ended says what continues it, and cannot end earlier",
     };
     REQUIRE(toy({"--epochs", "4", "--save", run}).status == 1);  // not yet learned
     CHECK(contains(toy({"--resume", run}).err, "; a larger --epochs continues it\n"));
+    const std::string page = programs.folder / "page.html";
+    CHECK(contains(toy({"--resume", run, "--report", page}).err,
+                   "--report: nothing is trained; the page of this run is made by: report " + run + "\n"));
+    CHECK_FALSE(std::filesystem::exists(page));
     const Result earlier = toy({"--resume", run, "--epochs", "3"});
     CHECK(earlier.status == 2);
     CHECK(earlier.err.ends_with("this run has done 4 steps already; it cannot end after 3\n"));
@@ -341,6 +345,28 @@ TEST_CASE("every program that trains: SIGTERM saves, and the run goes on from th
         CHECK(on.status == 0);
         CHECK(logged_steps(p, run) == done + 1);
     }
+}
+
+TEST_CASE("a folder that can be made only in part is not there afterwards", "[apps][runs]") {
+    const Programs programs;
+    const std::string made = programs.folder / "made";
+    const Result r =
+        tests::run("tasks", {"copy", "--steps", "1", "--save", made + "/" + std::string(300, 'x')});
+    CHECK(r.status == 1);
+    CHECK(contains(r.err, "this folder cannot be made: "));
+    CHECK_FALSE(std::filesystem::exists(made));
+}
+
+TEST_CASE("tasks: a resumed run cuts the batches of all its tasks as the first call did", "[apps][runs]") {
+    const Folder folder;
+    const auto parts = [&](const std::string& run) {
+        return nn::checkpoint::read(run + "/reverse/last.safetensors").metadata().at("tasks.parts");
+    };
+    const Words all = {"--steps", "2", "--parts", "3", "--save", folder / "run", "--stop-after", "1"};
+    tests::run("tasks", joined(all, {"copy", "reverse"}));
+    REQUIRE_FALSE(std::filesystem::exists(folder / "run/reverse"));
+    tests::run("tasks", {"--resume", folder / "run"});
+    CHECK(parts(folder / "run") == "3");
 }
 
 TEST_CASE("a run that cannot be saved leaves no folder, and no file of somebody else is lost",
@@ -744,7 +770,9 @@ TEST_CASE("a signal while the data are read ends the program, and removes the fo
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         for (const std::string program : {"char_lm", "classify"}) {
             INFO(program << ", signal " << signal);
+            const auto before = std::signal(signal, SIG_DFL);  // under nohup, SIGHUP is ignored
             ReadingRun reads(program);
+            std::signal(signal, before);
             reads.run->interrupt(signal);
             const Result ended = reads.run->wait();
             CHECK(ended.status == 128 + signal);

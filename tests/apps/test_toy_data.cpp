@@ -105,6 +105,15 @@ TEST_CASE("toy_translate: a word that it knows stays as it is, also if it knows 
     CHECK(r.out.ends_with("\n2/2 sentences translated correctly\npolnisch\npolieren\npolieren\n"));
 }
 
+// On the page about a run, names in <> are those of special tokens.
+TEST_CASE("toy_translate records a run in which all words look like special tokens", "[apps][data]") {
+    const Folder folder;
+    const Result r = learn(folder.write("pairs.tsv", "<a>\tx\n<b>\ty\n"), {"--save", folder / "run", "<a>"});
+    INFO(r.err);
+    CHECK(r.status == 0);
+    CHECK(r.out.ends_with("\n2/2 sentences translated correctly\nx\n"));
+}
+
 TEST_CASE("toy_translate learns from one pair, from long ones, and from many", "[apps][data]") {
     const Folder folder;
     const Result one = learn(folder.write("one.tsv", "a b\tc d e\n"), {"a b"});

@@ -135,6 +135,16 @@ TEST_CASE("NanGuard: names the op and its inputs", "[graph][nan]") {
     };
     CHECK(contains(error_of(given), "div: element 1 of the output (2) is "));
     CHECK(contains(error_of(given), "so is element 1 of an input (2)"));
+    // An op in place: its input is no longer there.
+    const auto in_place = [] {
+        const NanGuard guard;
+        const NoGrad no_grad;
+        Tensor huge = Tensor::full({1, 1, 16}, Real(3e38));
+        rotary(std::move(huge), Tensor::full({1, 16}, Real(0.7071)), {.head_dim = 16});
+    };
+    const std::string turned = error_of(in_place);
+    CHECK(contains(turned, "[NanGuard] rotary: element "));
+    CHECK_FALSE(contains(turned, "so is element"));
     // The square root's slope at 0 is infinite.
     const auto backward = [] {
         const NanGuard guard;

@@ -153,6 +153,9 @@ TEST_CASE("gradcheck: an input that no gradient reaches fails", "[gradcheck]") {
         gradcheck([](const Inputs& x) { return add(x[0], x[1].detach()); }, {random({3}, 1), random({3}, 2)});
     CHECK(!lost.ok);
     CHECK(contains(lost.message, "no gradient reached input 1"));
+    // Also if the op has no backward at all.
+    const GradcheckResult none = gradcheck([](const Inputs& x) { return x[0].clone(); }, {random({3}, 1)});
+    CHECK(contains(none.message, "no gradient reached input 0"));
     // The inputs behind it are compared, too.
     const GradcheckResult both =
         gradcheck([](const Inputs& x) { return add(x[0].detach(), mul(x[1], x[1].detach())); },

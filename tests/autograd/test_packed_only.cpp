@@ -1,5 +1,6 @@
 // Weights that exist only packed: the same bits from everything that reads them, a clear error from
 // everything else, and no more memory than the packed numbers take.
+#include "autograd/inspect.h"
 #include "autograd/ops.h"
 #include "autograd/packed_weights.h"
 #include "autograd/plain.h"
@@ -8,6 +9,7 @@
 
 using namespace plaingrad;  // NOLINT
 using namespace autograd;
+using tests::contains;
 using tests::error_of;
 using tests::random;
 using tests::same_bits;
@@ -219,6 +221,21 @@ TEST_CASE("packed only: read otherwise than it was packed for", "[packed][errors
               std::string::npos);
         kernels::use(kernels::available()[0]);
     }
+}
+
+TEST_CASE("packed only: a weight is read only in the shape in which it was packed", "[packed][errors]") {
+    const Tensor x = random({2, 64}, 2), w = random({64, 64}, 1), table = random({48, 64}, 3);
+    pack(reshape(w, {32, 128}), Precision::float32);
+    CHECK(error_of([&] { linear(x, w); }) ==
+          "[packed weight] this weight was packed in the shape (32, 128), so it cannot be read as (64, 64)");
+    pack(reshape(table, {64, 48}), Precision::float32, true);
+    CHECK(contains(error_of([&] { embedding(table, Tokens(1, 1, {2})); }), "cannot be read as (48, 64)"));
+}
+
+TEST_CASE("packed only: plain ops and NanGuard say what they cannot read", "[packed][errors]") {
+    const Tensor w = packed(random({16, 16}, 1), Precision::float32), x = Tensor::full({1, 16}, Real(3e38));
+    const NanGuard guard;
+    CHECK(contains(error_of([&] { linear(x, w); }), "[NanGuard] linear: element "));
 }
 
 TEST_CASE("packed only: a leaf is frozen, and a backward that still needs its numbers throws",

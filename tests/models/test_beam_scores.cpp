@@ -243,6 +243,14 @@ TEST_CASE("beam: tokens without probability are no candidates, and NaN is an err
     CHECK_THROWS_AS(beam_search(broken), autograd::Error);
 }
 
+TEST_CASE("beam: one that is wider than all numbers is exhaustive, too", "[models][decoding]") {
+    HandMade wide(1, garden_path), widest(1, garden_path);
+    const auto some = beam_search(wide, {.beam = 1000, .max_tokens = 4})[0][0],
+               all = beam_search(widest, {.beam = INT64_MAX, .max_tokens = 4})[0][0];
+    CHECK(all.ids == some.ids);
+    CHECK(all.finished == some.finished);
+}
+
 TEST_CASE("beam: errors", "[models][decoding]") {
     HandMade stepper(1, garden_path);
     CHECK(contains(error_of([&] { beam_search(stepper, {.beam = 3, .n_best = 4}); }), "n_best"));

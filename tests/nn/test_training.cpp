@@ -416,6 +416,25 @@ TEST_CASE("training: a process that is told to stop stops all of them", "[nn][tr
     CHECK(last == std::vector<int64_t>{2, 2});
 }
 
+TEST_CASE("training: what may not be negative is refused", "[nn][training]") {
+    Tiny tiny;
+    TrainingOptions impatient = steps(3), backwards = steps(3);
+    impatient.patience = -1;
+    backwards.validate_every = -1;
+    backwards.validation_loss = [] { return 1.0; };
+    for (const TrainingOptions& options : {impatient, backwards})
+        CHECK(
+            contains(error_of([&] { tiny.train(options); }), "[train] neither patience nor validate_every"));
+    CHECK(tiny.steps.empty());
+}
+
+TEST_CASE("training: a log of several calls counts the seconds of each from 0", "[nn][training]") {
+    TrainingLog log;
+    log.add({.step = 1, .tokens = 100, .seconds = 10});
+    log.add({.step = 2, .tokens = 100, .seconds = 0.1});  // of the next call
+    CHECK(log.text().ends_with("\n2,0,,0,0,0.100,1000\n"));
+}
+
 TEST_CASE("training: the log has a row for each step, and continues after a resume", "[nn][training]") {
     TrainingLog log;
     log.add(

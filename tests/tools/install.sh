@@ -7,9 +7,9 @@
 #        install.sh --remove <prefix>
 set -eu
 
-remove() {
-    [ -e "$to/$manifest" ] || return 0
-    list=$(cat "$to/$manifest")
+remove() {  # <a list of what was installed>
+    [ -e "$1" ] || return 0
+    list=$(cat "$1")
     echo "$list" | while read -r kind path; do
         case $path in /* | .. | ../* | */.. | */../*) echo "install.sh: not under the prefix: $path" >&2 && exit 1 ;; esac
         [ "$kind" = d ] || rm -f "$to/$path"
@@ -31,26 +31,28 @@ manifest=share/plaingrad/manifest
 if [ "$1" = --remove ]; then
     to=$2
     [ -e "$to/$manifest" ] || { echo "nothing of plaingrad is installed in $to"; exit 0; }
-    remove
+    remove "$to/$manifest"
     echo "removed from $to"
     exit 0
 fi
 
 to=$1
 notes=$(mktemp "${TMPDIR:-/tmp}/plaingrad_manifest.XXXXXX")
-trap 'rm -f "$notes"' EXIT
+installed=
+trap '[ -n "$installed" ] || remove "$notes"; rm -f "$notes"' EXIT # what fails half-way leaves nothing behind
 trap 'exit 130' INT TERM HUP
-remove # an older version may have had other files
+remove "$to/$manifest" # an older version may have had other files
 if [ ! -d "$to" ]; then
     mkdir -p "$to" 2>/dev/null || { echo "install: $to: this folder cannot be made; give another PREFIX" >&2; exit 1; }
     echo 'd .' >>"$notes"
 fi
 while read -r mode source path; do
     folder "${path%/*}"
-    install -m "$mode" "$source" "$to/$path"
     echo "f $path" >>"$notes"
+    install -m "$mode" "$source" "$to/$path"
 done
 folder "${manifest%/*}"
 echo "f $manifest" >>"$notes"
 install -m 644 "$notes" "$to/$manifest"
+installed=yes
 echo "installed to $to"

@@ -44,16 +44,18 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # 10 more: values are computed behind a call that no compiler moves across a change of the rounding mode.
         # 44 and 1 more: the address sanitizer is told how much of a kept buffer is in use, and clang which mutex guards
         # what, so that both can see what they are run for. 1 more: no op runs backward for inputs that were frozen meanwhile.
-        # 1 more: a NaN is printed without its sign.
-        limit("autograd with base", 3551)
+        # 1 more: a NaN is printed without its sign. 9 more: a packed weight is read in no other shape than it was packed
+        # in, a locale changes no printed tensor, and NanGuard does not take an op in place, or a packed weight, for a cause.
+        limit("autograd with base", 3560)
         # 16 more: working memory that ends with its thread, also where memory is out, and where objects of a thread end first.
         limit("kernels", 3182)
         # An optimizer or a schedule that throws has not counted the step, wrong calls that were silent are errors, the
         # rounding mode of the caller changes no weight, and the files of a folder are listed without the exceptions
         # that libstdc++ cannot survive when no memory is left. 2 more: nor are names of files joined by it.
         # 5 more: what cannot be looked at may be missing, for a caller who has another file to look for.
-        # 3 more: a number of a file that a float cannot hold is refused.
-        limit("nn", 2941)
+        # 3 more: a number of a file that a float cannot hold is refused. 4 more: so are a negative patience, and rates that
+        # no float can hold.
+        limit("nn", 2945)
         # Training in many processes: the seam, MPI behind it, the tree of sums, the shares of the weights, and
         # what is sent when. Copies and waits are measured where they happen, and nobody leaves a step early.
         # Of settings that differ between processes, the first one is named. The sums of each bucket have memory of
@@ -70,14 +72,15 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # same program, data, settings, weights and folder. Rows are dealt to parts by what computing them takes.
         # Messages name what a folder lacks, and whether a known classifier is trained further.
         # Wrong calls that were silent are errors, counters that the next step would overflow are refused, and what a
-        # killed run of many processes left lying about is removed.
-        limit("models", 3455)
+        # killed run of many processes left lying about is removed. 2 more: so are the folders that could be made in part.
+        limit("models", 3457)
         # What would be written but not read again, and what no float can hold, is refused by name. (2 more, and 3: files of
         # a folder have one way to their names, and a text that cannot be read to its end is told by every standard library.)
         limit("models/hugging_face", 1512)
         # 2,100 without the tokenizers of others, of which there are four kinds. 26 more: tokens that older folders name in
         # files of their own (added_tokens.json, "additional_special_tokens") would silently have been cut into pieces.
-        limit("models/text", 4319)
+        # 24 more: what these files say of white space and words beside a token counts, as in transformers.
+        limit("models/text", 4343)
         limit("programs", 0)
         limit("kit", 0)
         # One budget: what moves from a program into the kit must not cost anything. The design asks for 5,500; the
@@ -103,8 +106,10 @@ find autograd nn models apps tests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/nul
         # and leaves no file behind. 15 more: Ctrl-C before the first step leaves no empty folder behind. 2 more: a
         # column of a text stays one where its lines are wrapped. 4 more: no log of a run replaces another file. 2 more:
         # a terminal that is closed before the first step leaves no empty folder behind either. 9 more: a run that is
-        # resumed takes no snapshot twice, and `info` names the epoch of the last step.
-        limit("programs and kit", 8188)
+        # resumed takes no snapshot twice, and `info` names the epoch of the last step. 28 more: learning from texts with a
+        # model of others has the whole page, a resumed run keeps the scores of all checkpoints, of several files none is
+        # blamed for another, an apostrophe in TMPDIR is none of the shell, and an arrow that is typed is no tab.
+        limit("programs and kit", 8221)
         limit("the page, style and script", 700)
         sum["the page, style and script"] = page
         limit("exercises", 0)

@@ -68,8 +68,8 @@ chosen '~[none]' 'test_a.cpp test_b.cpp '
 chosen '[one],a name' 'test_a.cpp test_b.cpp '
 chosen '[none]' ''
 
-# A PREFIX that would install into the machine's own folders, or relative to some folder, is refused.
-for prefix in '' ' ' some/folder; do
+# A PREFIX that would install into the machine's own folders, or relative to some folder, or has a space, is refused.
+for prefix in '' ' ' some/folder '/some folder' '/some /folder'; do
     for target in install uninstall; do
         said=$(make -n $target PREFIX="$prefix" DESTDIR="$folder" 2>&1 >/dev/null | grep -c 'PREFIX must be an absolute path')
         expect 1 "$said" "make $target PREFIX='$prefix'"
@@ -77,6 +77,13 @@ for prefix in '' ' ' some/folder; do
 done
 said=$(sh tests/tools/install.sh "$folder/good/below" 2>&1 </dev/null)
 expect "install: $folder/good/below: this folder cannot be made; give another PREFIX" "$said" 'install.sh below a file'
+mkdir "$folder/half" && touch "$folder/half/share"  # where a folder must be
+printf '644 README.md include/a\n644 README.md share/b\n' | sh tests/tools/install.sh "$folder/half" >/dev/null 2>&1 &&
+    expect fails works 'install.sh where a file has the name of its folder'
+expect share "$(ls -A "$folder/half")" 'install.sh that fails half-way'
+# The double library has a folder of its own, also where the other one is put elsewhere.
+expect 0 "$(make -n install PREFIX=/usr INTO="$folder/into" 2>&1 | grep -c 'No rule')" 'make install INTO=...'
+expect 0 "$(make -n gradients INTO="$folder/into" 2>&1 | grep -c "ar .*into/libplaingrad.a")" 'make gradients INTO=...'
 
 mkdir -p "$folder/built/obj" "$folder/built/peers" "$folder/other/obj"
 touch "$folder/built/flags"

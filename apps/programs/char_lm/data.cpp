@@ -46,11 +46,11 @@ Corpus make_corpus(const std::vector<File>& files, bool bytes, bool lines) {
             for_each_text(file, lines, [&](const std::string& text, int64_t number) {
                 corpus.characters.add(text, file.name, number);
             });
-    check(corpus.characters.size() > models::text::kFirstFreeId + 1, files[0].name,
+    check(corpus.characters.size() > models::text::kFirstFreeId + 1, kit::name_of(files),
           ": this text consists of one character only; there is nothing to learn");
     std::vector<Sequence> items = encode(files, corpus.characters, lines);
     const std::size_t n = lines ? items.size() : items[0].size();
-    check(n >= 20, files[0].name, ": a text of ",
+    check(n >= 20, kit::name_of(files), ": a text of ",
           kit::counted(static_cast<int64_t>(n), lines ? "line" : "character"),
           "; at least 20 are needed, as a tenth is held out");
     if (lines) {

@@ -80,16 +80,17 @@ void eval_command(kit::Options& options) {
     kit::set_precision(w.model.config.block.precision, precision);
     words.erase(words.begin());
     int64_t unknown = 0;
-    const std::vector<Sequence> items =
-        encode(kit::read_files(words, w.characters.are_bytes()), w.characters, w.lines, &unknown);
+    const std::vector<kit::File> files = kit::read_files(words, w.characters.are_bytes());
+    const std::vector<Sequence> items = encode(files, w.characters, w.lines, &unknown);
     if (unknown > 0)
         kit::say(kit::name() +
                  ": characters that the model does not know, left out: " + kit::grouped(unknown));
     const int64_t context = w.model.config.max_length;
-    check(!w.lines || context_of_longest(items) <= context, words[0], ": the longest line has ",
+    check(!w.lines || context_of_longest(items) <= context, kit::name_of(files), ": the longest line has ",
           context_of_longest(items) - 1, " characters; the model takes ", context - 1);
     const std::vector<Sequence> all = kit::cut(items, context);
-    check(!all.empty(), words[0], ": there is nothing to predict; a text of at least 2 characters is needed");
+    check(!all.empty(), kit::name_of(files),
+          ": there is nothing to predict; a text of at least 2 characters is needed");
     print("loss", kit::measure(w.model, all, models::kPad), w.characters);
 }
 

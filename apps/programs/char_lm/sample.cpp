@@ -78,6 +78,7 @@ void talk(const Writer& w, SampleSettings s) {
             [&](const std::string& text) {
                 s.prompt = text;
                 write(w, s, {});
+                std::cout << (known.are_bytes() ? "\n" : "");  // the next prompt is on a line of its own
                 ++s.seed;
             }};
     kit::add_commands(prompt, w, prompt.names);

@@ -73,13 +73,13 @@ void learn(const std::vector<File>& files, const Settings& s, const models::RunF
     kit::check_heads(s.d_model, s.heads);
     const Corpus corpus = make_corpus(files, s.bytes, s.lines);
     int64_t context = s.context;
-    check(s.lines || context < std::ssize(corpus.training[0]), files[0].name, ": --context ", context,
+    check(s.lines || context < std::ssize(corpus.training[0]), kit::name_of(files), ": --context ", context,
           " is longer than the text to learn from, which has ", corpus.training[0].size(), " characters");
     if (s.lines)
         context =
             std::max({context, context_of_longest(corpus.training), context_of_longest(corpus.held_out)});
     constexpr int64_t kMost = 1024;  // attention takes time with the square
-    check(context <= std::max(s.context, kMost), files[0].name,
+    check(context <= std::max(s.context, kMost), kit::name_of(files),
           ": with --lines each line is a separate text, and the longest has ", context - 1,
           " characters; --context ", context, " allows it");
     const models::StackConfig config = model_config(s, corpus.characters.size(), context);

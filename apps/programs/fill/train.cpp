@@ -154,6 +154,8 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
             masked(Tokens::padded({first, last}, pad), rng.fork("held out").fork(held_out.size())));
         first = last;
     }
+    const Sequence shown =
+        rows[static_cast<std::size_t>(learned)];  // on the page of --report: with all its words
     rows.resize(static_cast<std::size_t>(learned));
 
     nn::TrainingOptions options = kit::training_options(
@@ -183,6 +185,8 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     kit::train(
         run, loss_of(batches), options,
         {.activations = kit::activation_bytes(f.model.config, s.batch * context),
+         .subject = kit::subject_of(f.model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
+                                    kit::token_names(f.tokenizer, f.model.config.vocabulary)),
          .trial = kit::trial_of(
              f.model,
              [&](int64_t i) {

@@ -111,7 +111,7 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
     kit::check_usage(context <= most, "--context ", context, ": the model takes only ", most);
     const std::vector<kit::File> files = kit::read_files({s.words.begin() + 1, s.words.end()}, s.bytes);
     const Sequence ids = joined(w, files);
-    const Split text = split(ids, context, files[0].name);
+    const Split text = split(ids, context, kit::name_of(files));
     const auto pad = static_cast<int32_t>(model.config.vocabulary);  // no id of a text
     const auto held_out = [&] { return kit::measure(model, text.held_out, pad, folder.team()); };
 
@@ -128,6 +128,9 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
     kit::Batches others = batches;
+    const Sequence& piece = text.held_out[0];
+    const Sequence shown(piece.begin(),
+                         piece.end() - 1);  // on the page of --report; the last is only predicted
     const auto loss_of = [&](kit::Batches& from) {
         return models::loss_of_parts(
             [&](int64_t) { return from.next(s.batch); },
@@ -139,6 +142,8 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
         run, loss_of(batches), options,
         {.activations = kit::activation_bytes(model.config, s.batch * context),
          .frozen = static_cast<double>(all - learns),
+         .subject = kit::subject_of(model, std::vector<Tokens>{Tokens::padded({shown}, pad)},
+                                    kit::token_names(*w.tokenizer, model.config.vocabulary)),
          .trial = kit::trial_of(model, [&](int64_t) { return kit::examples_of(others.next(s.batch)); }),
          .pretrained = true,
          .batch = loss_of(others)},

@@ -7,6 +7,7 @@
 #include "apps/kit/options.h"
 #include "apps/kit/pretrained.h"
 #include "apps/kit/program.h"
+#include "autograd/plain.h"
 
 namespace plaingrad::generate {
 
@@ -69,10 +70,11 @@ kit::Labels names_of_tokens(const Writer& w) {
 }  // namespace
 
 Writer open_model(const std::string& path, const std::string& precision, bool packed) {
-    models::WriterLoad options = {.packed = packed};
+    models::WriterLoad options = {.packed = packed &&
+                                            !autograd::Plain::active()};  // plain ops read no packed weight
     if (!precision.empty())
         options.precision = kit::precision_of(precision);
-    const bool halves = packed && options.precision == models::Precision::bf16;
+    const bool halves = options.packed && options.precision == models::Precision::bf16;
     options.on_progress = halves ? kit::opening(path, 2) : kit::opening(path);
     Writer w = Writer::load(path, options);
     kit::say_opened(path, nn::parameter_count(w.model), w.model.config.block.precision, w.notes);
@@ -90,7 +92,7 @@ std::string described(const models::SamplingOptions& o) {
     return text;
 }
 
-void write(const Writer& w, const WriteSettings& s) {
+void write(const Writer& w, const WriteSettings& s, const std::string& after) {
     const std::vector<int32_t> ids = w.encode(s.prompt);
     const int64_t context = w.model.config.max_length;
     if (std::ssize(ids) > context)
@@ -100,9 +102,10 @@ void write(const Writer& w, const WriteSettings& s) {
     const auto prompt = w.start(ids);
     const Rng rng = Rng(static_cast<uint64_t>(s.seed)).fork("sample");
     for (int64_t i = 0; i < s.n; ++i) {
-        std::cout << (i > 0 ? "---\n" : "");
+        std::cout << (i == 0 ? "" : w.characters.are_bytes() ? "\n---\n" : "---\n");
         write_one(w, *prompt, s, rng.fork(static_cast<uint64_t>(i)), pace);
     }
+    std::cout << after;
     kit::flush_output();
     kit::say(join("prompt: ", rate(pace.read, pace.reading), "; then ", rate(pace.written, pace.writing)));
 }
@@ -114,7 +117,7 @@ void talk(const Writer& w, WriteSettings s) {
                           .answer =
                               [&](const std::string& text) {
                                   s.prompt = text;
-                                  write(w, s);
+                                  write(w, s, w.characters.are_bytes() ? "\n" : "");
                                   ++s.seed;
                               }};
     kit::add_commands(prompt, w, names_of_tokens(w));

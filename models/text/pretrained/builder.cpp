@@ -14,9 +14,10 @@ void Builder::add_piece(std::string_view piece, int64_t id) {
 static constexpr std::string_view kSpace = "\xe2\x96\x81";
 
 // Without pre-tokens a text is one word. It may be cut before its spaces if no merge crosses them, which
-// makes long texts many times faster.
+// makes long texts many times faster. (If unknown characters were left out, two spaces could become
+// neighbours: then it is not cut.)
 void Builder::cut_at_spaces(const BpeOptions& options, const BpeModel::Rules& rules) {
-    bool whole = !options.ignore_merges && pieces_->id(kSpace) != Pieces::kNone;
+    bool whole = !options.ignore_merges && pieces_->id(kSpace) != Pieces::kNone && !options.unk_token.empty();
     for (const PreTokenizer::Step& step : all.pre_tokenizer.steps) {
         const auto* meta = std::get_if<Metaspace>(&step);
         whole = whole && meta != nullptr && !meta->split;

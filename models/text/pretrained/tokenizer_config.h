@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/text/pretrained/added_tokens.h"
 #include "models/text/pretrained/part.h"
 
 namespace plaingrad::models::text::pretrained {
@@ -22,13 +23,16 @@ public:
     std::optional<std::string> token(std::string_view name) const;
     static constexpr const char* kTokens[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                               "pad_token", "cls_token", "mask_token"};
-    // The contents of "additional_special_tokens", those of tokenizer_config.json first.
-    std::vector<std::string> additional_tokens() const;
+    // The tokens that have names, in the order of kTokens, and those of "additional_special_tokens". All are
+    // special.
+    std::vector<AddedToken> special_tokens() const;
     // The folder's added_tokens.json, which only folders without a tokenizer.json need: an object of ids by
     // the tokens' contents, empty if there is no such file. Throws FileError.
     static Part added_tokens(const std::string& folder);
 
 private:
+    const Part& member(std::string_view name) const;
+
     Part config_, map_;
 };
 

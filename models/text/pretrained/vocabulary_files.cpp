@@ -27,10 +27,16 @@ std::string class_of(const TokenizerConfig& config, const std::string& otherwise
     return name;
 }
 
+const AddedToken* found(const std::vector<AddedToken>& tokens, const std::string& content) {
+    const auto at = std::find_if(tokens.begin(), tokens.end(),
+                                 [&](const AddedToken& token) { return token.content == content; });
+    return at == tokens.end() ? nullptr : &*at;
+}
+
 // "added_tokens_decoder" has tokens by their ids; added_tokens.json, in older folders, has ids by the tokens.
-// A token of the latter is special if it is one of `named`.
+// A token of the latter is special if it is one of `named`, and has no other properties.
 void add_numbered_tokens(Builder& builder, const std::string& folder, const Part& decoder,
-                         const std::vector<std::string>& named) {
+                         const std::vector<AddedToken>& named) {
     const bool older = decoder.is_null();
     const Part file = older ? TokenizerConfig::added_tokens(folder) : decoder;
     std::vector<std::pair<int64_t, const Part*>> tokens;
@@ -39,27 +45,27 @@ void add_numbered_tokens(Builder& builder, const std::string& folder, const Part
     std::stable_sort(tokens.begin(), tokens.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [number, part] : tokens) {
-        const bool special = std::find(named.begin(), named.end(), part->name()) != named.end();
+        const bool special = found(named, part->name()) != nullptr;
         const AddedToken from_older = {.content = part->name(), .normalized = !special, .special = special};
         const int32_t id = builder.add(older ? from_older : AddedTokens::from(*part));
         part->require(number == id, "has a token whose id is ", id);
     }
 }
 
-// The tokens that have names, in the order of kTokens, and the additional ones are special. Those that have
-// no id yet come behind all that have one.
+// Those that have no id yet come behind all that have one.
 void add_tokens(Builder& builder, const std::string& folder, const TokenizerConfig& config,
                 std::initializer_list<std::string> defaults) {
-    std::vector<std::string> named = defaults;
-    for (const char* name : TokenizerConfig::kTokens)
-        if (const auto token = config.token(name))
-            named.push_back(*token);
-    for (std::string& token : config.additional_tokens())
-        named.push_back(std::move(token));
+    const std::vector<AddedToken> listed = config.special_tokens();
+    std::vector<AddedToken> named;
+    for (const std::string& content : defaults) {
+        const AddedToken* const token = found(listed, content);
+        named.push_back(token == nullptr ? AddedToken{.content = content, .special = true} : *token);
+    }
+    named.insert(named.end(), listed.begin(), listed.end());
     add_numbered_tokens(builder, folder, config["added_tokens_decoder"], named);
-    for (const std::string& content : named)
-        if (builder.all.added.find(content) == nullptr)
-            builder.add({.content = content, .special = true});
+    for (const AddedToken& token : named)
+        if (builder.all.added.find(token.content) == nullptr)
+            builder.add(token);
 }
 
 Pipeline from_merges(const std::string& folder, const TokenizerConfig& config) {
@@ -70,10 +76,12 @@ Pipeline from_merges(const std::string& folder, const TokenizerConfig& config) {
     JsonReader json = JsonReader::open(path);
     json.object([&](std::string_view piece) { builder.add_piece(piece, json.count()); });
     json.end();
-    builder.all.pre_tokenizer.steps = {ByteLevel{config["add_prefix_space"].flag_or(false)},
-                                       Split{qwen ? PreTokens::qwen2 : PreTokens::gpt2}};
-    if (qwen)
+    const ByteLevel bytes{config["add_prefix_space"].flag_or(false)};
+    builder.all.pre_tokenizer.steps = {bytes, Split{PreTokens::gpt2}};
+    if (qwen) {  // each of whose words gets the space
+        builder.all.pre_tokenizer.steps = {Split{PreTokens::qwen2}, bytes};
         builder.all.normalizer.steps = {Nfc{}};
+    }
     builder.all.decoder.steps = {BytesOfCharacters{}};
     const std::vector<std::string> lines = lines_of(nn::checkpoint::read_file(merges), merges);
     BpeModel::Rules rules;

@@ -227,6 +227,17 @@ TEST_CASE("bpe: in version 0.1 a piece may be split just before the end of the w
     CHECK(bpe.apply("ab ab") == "a@@ b a@@ b");
 }
 
+// As in subword-nmt: the last piece of a word is looked up with its mark, so "b a" does not say how "ba" is
+// made.
+TEST_CASE("bpe: in version 0.1 a word's last piece is split only as an end of words", "[text][bpe]") {
+    Bpe bpe = Bpe::from_codes("#version: 0.1\nb a\n", "codes");
+    bpe.allow_only("x 9\n", 1, "vocabulary");
+    CHECK(bpe.apply("cba bac") == "c@@ ba b@@ a@@ c");
+    Bpe marked = Bpe::from_codes("#version: 0.1\nb a\na </w>\nb a</w>\n", "codes");
+    marked.allow_only("x 9\n", 1, "vocabulary");
+    CHECK(marked.apply("ba") == "b@@ a");
+}
+
 TEST_CASE("bpe: an empty word is ignored", "[text][bpe]") {
     WordCounts with, without;
     for (const char* word : {"", "low", "low", "", "lower"})

@@ -268,6 +268,7 @@ TEST_CASE("pretrained tokenizers: a stream waits for the rest of a character", "
     CHECK(bytes.add(byte) == "\ufffd");
     CHECK(bytes.add(byte) == "\ufffd");
     CHECK_THROWS_WITH(bytes.add(100000), tests::containing("outside the vocabulary"));
+    CHECK(bytes.add(byte) == "\ufffd");  // and is forgotten
 }
 
 TEST_CASE("pretrained tokenizers: spaces are cleaned up as in transformers", "[text][pretrained]") {

@@ -235,6 +235,60 @@ TEST_CASE("pretrained files: added_tokens.json, from before added_tokens_decoder
     CHECK(lower.encode("a [sign]", {.add_special_tokens = false}).back() != 7);
 }
 
+TEST_CASE("pretrained files: a named token may take the white space beside it, or be a word of its own",
+          "[text][pretrained]") {
+    Folder folder;
+    folder.write("vocab.json", R"({"a":0,"b":1,"Ġ":2,"<":3,"x":4,">":5})");
+    folder.write("merges.txt", "#version: 0.2\n");
+    const std::string mask = R"("mask_token": {"content": "<m>", "lstrip": true})";
+    folder.write("tokenizer_config.json", "{" + mask + R"(, "additional_special_tokens": [
+        {"content": "<x>", "single_word": true, "rstrip": true}]})");
+    const PretrainedTokenizer t = PretrainedTokenizer::open(folder.path);
+    const int32_t m = t.id("<m>").value(), x = t.id("<x>").value();
+    CHECK(t.encode("a <m> b") == Ids{0, m, 2, 1});
+    CHECK(t.encode("a <x> b") == Ids{0, 2, x, 1});
+    CHECK(t.encode("a<x> b") == Ids{0, 3, 4, 5, 2, 1});
+}
+
+TEST_CASE("pretrained files: beside added_tokens_decoder, special_tokens_map.json is not read",
+          "[text][pretrained]") {
+    Folder folder;
+    folder.write("vocab.json", R"({"a":0,"b":1})");
+    folder.write("merges.txt", "#version: 0.2\n");
+    folder.write("special_tokens_map.json", R"({"pad_token": "[PAD]"})");
+    CHECK(PretrainedTokenizer::open(folder.path).size() == 4);  // and <|endoftext|>
+    folder.write("tokenizer_config.json", R"({"added_tokens_decoder": {"2": {"content": "<|endoftext|>"}}})");
+    CHECK(PretrainedTokenizer::open(folder.path).size() == 3);
+    CHECK(PretrainedTokenizer::open(folder.path).special("pad_token") == std::nullopt);
+}
+
+TEST_CASE("pretrained files: in Qwen2's, a space before the text is one before each of its words",
+          "[text][pretrained]") {
+    Folder folder;
+    folder.write("vocab.json", R"({"a":0,"b":1,".":2,"Ġ":3})");
+    folder.write("merges.txt", "#version: 0.2\n");
+    folder.write("tokenizer_config.json",
+                 R"({"tokenizer_class": "Qwen2Tokenizer", "add_prefix_space": true})");
+    CHECK(PretrainedTokenizer::open(folder.path).encode("a.b") == Ids{3, 0, 3, 2, 1});
+}
+
+TEST_CASE("pretrained files: unknown characters that are left out let spaces meet", "[text][pretrained]") {
+    const auto ids = [](const std::string& unk) {
+        Folder folder;
+        folder.write("tokenizer.json", R"({"version": "1.0", "added_tokens": [],
+            "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+                {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+            "pre_tokenizer": null, "post_processor": null, "decoder": null,
+            "model": {"type": "BPE", "dropout": null, "unk_token": )" +
+                                           unk + R"(, "fuse_unk": true,
+                "byte_fallback": false, "vocab": {"<unk>": 0, "▁": 1, "a": 2, "b": 3, "▁▁": 4,
+                "▁a": 5}, "merges": ["▁ ▁", "▁ a"]}})");
+        return PretrainedTokenizer::open(folder.path).encode("x a");
+    };
+    CHECK(ids("null") == Ids{4, 2});  // as the library tokenizers has it
+    CHECK(ids("\"<unk>\"") == Ids{1, 0, 5});
+}
+
 TEST_CASE("pretrained files: a special token that the vocabulary lacks is added to it",
           "[text][pretrained]") {
     Folder named;
