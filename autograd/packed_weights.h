@@ -61,7 +61,7 @@ private:
         Tensor copy;
     };
     inline static thread_local PackedWeights* active_ = nullptr;
-    // By all that decides what a copy holds: b, n, k, ldb, whether transposed, precision.
+    // By all that decides what a copy holds: b, n, k, ldb, whether transposed, precision, kernels.
     std::map<std::tuple<const Real*, int64_t, int64_t, int64_t, bool, Precision, std::string_view>, Entry>
         entries_;
 };

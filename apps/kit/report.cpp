@@ -125,8 +125,8 @@ void Report::after_step(const nn::StepReport& step) {
     const bool snapshot = last ? recorder_.snapshot(step.step) : recorder_.after_step(step.step);
     const int64_t every = run_.folder.run.report_every;
     const bool shows = snapshot || last || (every > 0 && step.step % every == 0);
-    if (run_.folder.exists() &&
-        (shows || step.validation))  // a checkpoint follows, from which a run may resume
+    // After a validation a checkpoint follows, from which the run may be resumed.
+    if (run_.folder.exists() && (shows || step.validation))
         nn::checkpoint::replace_file(run_.folder.file("report.jsonl"), {recorder_.lines()});
     if (shows)
         write_page(!last);

@@ -7,7 +7,6 @@
 #include "apps/programs/fill/new.h"
 #include "models/filler.h"
 #include "models/labeller.h"
-#include "tests/apps/programs.h"
 #include "tests/apps/run.h"
 #include "tests/apps/terminal.h"
 #include "tests/catch.h"
@@ -346,22 +345,6 @@ TEST_CASE("fill new and train: a BERT from nothing, which learns", "[apps][fill]
     CHECK(contains(run("fill", {"new", folder / "l", latin}).err,
                    "latin.txt: bytes that are not text, read as U+FFFD: 2\n"));
     CHECK_FALSE(std::filesystem::exists(folder / "x"));
-}
-
-TEST_CASE("fill new: the seed decides the weights", "[apps][fill]") {
-    const Folder folder;
-    const std::string text = folder.write("text.txt", "the lamp burns low");
-    const auto weights = [&](const std::string& name, const Words& more) {
-        const Result r =
-            run("fill", joined({"new", folder / name, text, "--layers", "1", "--d-model", "16"}, more));
-        INFO(r.err);
-        REQUIRE(r.status == 0);
-        return content(folder / name + "/model.safetensors");
-    };
-    const std::string usual = weights("usual", {}), other = weights("other", {"--seed", "2"});
-    CHECK(weights("again", {"--seed", "1"}) == usual);
-    CHECK(other.size() == usual.size());
-    CHECK(other != usual);
 }
 
 TEST_CASE("A vocabulary of pieces of words spells every word of its text", "[apps][fill]") {

@@ -373,19 +373,23 @@ TEST_CASE("generate train: several files are one text, with the end of a text af
     CHECK(contains(r.out, ", over " + kit::counted(all - learned - 1, "token") + "\n"));
 }
 
-TEST_CASE("generate new: the seed decides the weights", "[apps][generate]") {
-    const Folder folder;
-    const std::string text = folder.write("text.txt", "the lamp burns low");
-    const auto weights = [&](const std::string& name, const Words& more) {
-        const Result r = ran(joined({"new", folder / name, text, "--layers", "1", "--d-model", "16"}, more));
-        INFO(r.err);
-        REQUIRE(r.status == 0);
-        return content(folder / name + "/model.safetensors");
-    };
-    const std::string usual = weights("usual", {}), other = weights("other", {"--seed", "2"});
-    CHECK(weights("again", {"--seed", "1"}) == usual);
-    CHECK(other.size() == usual.size());
-    CHECK(other != usual);
+TEST_CASE("generate new, fill new: the seed decides the weights", "[apps][generate][fill]") {
+    for (const std::string program : {"generate", "fill"}) {
+        INFO(program);
+        const Folder folder;
+        const std::string text = folder.write("text.txt", "the lamp burns low");
+        const auto weights = [&](const std::string& name, const Words& more) {
+            const Words made = {"new", folder / name, text, "--layers", "1", "--d-model", "16"};
+            const Result r = run(program, joined(made, more));
+            INFO(r.err);
+            REQUIRE(r.status == 0);
+            return content(folder / name + "/model.safetensors");
+        };
+        const std::string usual = weights("usual", {}), other = weights("other", {"--seed", "2"});
+        CHECK(weights("again", {"--seed", "1"}) == usual);
+        CHECK(other.size() == usual.size());
+        CHECK(other != usual);
+    }
 }
 
 TEST_CASE("generate train: of a long text that is held out, a part is measured", "[apps][generate]") {

@@ -232,7 +232,7 @@ TEST_CASE("packed only: a weight is read only in the shape in which it was packe
     CHECK(contains(error_of([&] { embedding(table, Tokens(1, 1, {2})); }), "cannot be read as (48, 64)"));
 }
 
-TEST_CASE("packed only: plain ops and NanGuard say what they cannot read", "[packed][errors]") {
+TEST_CASE("packed only: NanGuard names the op, and does not read the weight", "[packed][errors]") {
     const Tensor w = packed(random({16, 16}, 1), Precision::float32), x = Tensor::full({1, 16}, Real(3e38));
     const NanGuard guard;
     CHECK(contains(error_of([&] { linear(x, w); }), "[NanGuard] linear: element "));

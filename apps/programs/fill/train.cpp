@@ -154,8 +154,8 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
             masked(Tokens::padded({first, last}, pad), rng.fork("held out").fork(held_out.size())));
         first = last;
     }
-    const Sequence shown =
-        rows[static_cast<std::size_t>(learned)];  // on the page of --report: with all its words
+    // What the page of --report shows: a held-out piece, with all its words.
+    const Sequence shown = rows[static_cast<std::size_t>(learned)];
     rows.resize(static_cast<std::size_t>(learned));
 
     nn::TrainingOptions options = kit::training_options(

@@ -128,9 +128,9 @@ void train(const TrainSettings& s, const models::RunFolder& folder) {
                          Rng(static_cast<uint64_t>(s.seed)).fork("batches"));
     batches.skip(run.training.adam.steps() * s.batch);
     kit::Batches others = batches;
+    // What the page of --report shows: a held-out piece without its last token, which is only predicted.
     const Sequence& piece = text.held_out[0];
-    const Sequence shown(piece.begin(),
-                         piece.end() - 1);  // on the page of --report; the last is only predicted
+    const Sequence shown(piece.begin(), piece.end() - 1);
     const auto loss_of = [&](kit::Batches& from) {
         return models::loss_of_parts(
             [&](int64_t) { return from.next(s.batch); },

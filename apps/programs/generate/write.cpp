@@ -70,8 +70,8 @@ kit::Labels names_of_tokens(const Writer& w) {
 }  // namespace
 
 Writer open_model(const std::string& path, const std::string& precision, bool packed) {
-    models::WriterLoad options = {.packed = packed &&
-                                            !autograd::Plain::active()};  // plain ops read no packed weight
+    // Plain ops read no packed weight.
+    models::WriterLoad options = {.packed = packed && !autograd::Plain::active()};
     if (!precision.empty())
         options.precision = kit::precision_of(precision);
     const bool halves = options.packed && options.precision == models::Precision::bf16;
