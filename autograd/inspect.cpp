@@ -75,6 +75,14 @@ void print_graph(const Tensor& root, std::ostream& out, int lines) {
 
 void print_graph(const Tensor& root) { print_graph(root, std::cout); }
 
+// They may end in any order: one in the middle of the chain is taken out of it.
+OpWatch::~OpWatch() {
+    OpWatch** at = &active_;
+    while (*at != this)
+        at = &(*at)->before_;
+    *at = before_;
+}
+
 const std::string* OpWatch::name_of(const Ref<Node>& node) const {
     for (const auto& [parameter, name] : names_)
         if (node && parameter == node)

@@ -16,7 +16,7 @@ const char* instruction_set();
 // Draws the graph that backward from `root` will walk: one op or leaf a line, with its inputs below it. A
 // line gives the op's name in ops.h, its shape, and its elements if there are few. Composite ops appear as
 // their parts: minimum as neg, maximum, neg. A node that several ops use is drawn once. Inputs that need no
-// gradient are not in the graph. At most `lines` lines.
+// gradient are not in the graph. At most `lines` lines; one more says so if that is not all.
 //
 //     1 sum () = [5]
 //     └ 2 mul (2) = [1, 4]
@@ -38,7 +38,7 @@ public:
         for (const Named& parameter : parameters)
             names_.emplace_back(detail::node_of(parameter.tensor), parameter.name);
     }
-    virtual ~OpWatch() { active_ = before_; }
+    virtual ~OpWatch();
 
     // Inside a composite op: while a Pause exists, nothing is seen.
     struct Pause : ThreadSwitch<Pause> {};

@@ -74,7 +74,7 @@ void check_size(const TransformerConfig& c, const Amount& there) {
 // losses are compared with it.
 struct Standing : nn::Validations {
     int64_t steps = 0;
-    std::vector<int32_t> steps_of_each = {};  // of each parameter, if they differ
+    std::vector<int64_t> steps_of_each = {};  // of each parameter, if they differ
 
     template <class Field>
     void visit(Field& field) {
@@ -91,7 +91,7 @@ Standing standing_of(const nn::Training& training) {
     const std::vector<int64_t>& of_each = training.adam.steps_of_each();
     Standing standing = {training, steps};
     if (std::count(of_each.begin(), of_each.end(), steps) < std::ssize(of_each))
-        standing.steps_of_each.assign(of_each.begin(), of_each.end());
+        standing.steps_of_each = of_each;
     return standing;
 }
 
@@ -216,7 +216,7 @@ void load_training(const std::string& path, nn::Training& training) {
     Standing standing;
     standing.visit(reader);
     const std::size_t parameters = training.adam.parameters().size();
-    std::vector<int64_t> of_each(standing.steps_of_each.begin(), standing.steps_of_each.end());
+    std::vector<int64_t> of_each = standing.steps_of_each;
     if (of_each.empty())
         of_each.assign(parameters, standing.steps);
     const auto possible = [&](int64_t steps) { return steps >= 0 && steps <= standing.steps; };

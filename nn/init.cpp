@@ -42,7 +42,8 @@ Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, co
 }
 
 Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng) {
-    return init == Init::pytorch ? uniform({out}, inverse_root(in), rng) : Tensor::zeros({out});
+    // (A layer without inputs has only its bias, and no bound: 0, as in PyTorch.)
+    return init == Init::pytorch && in > 0 ? uniform({out}, inverse_root(in), rng) : Tensor::zeros({out});
 }
 
 void scale_residual_projection(Init init, const Parameter& matrix, int64_t n_layers) {

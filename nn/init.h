@@ -26,7 +26,7 @@ static_assert(std::size(kInitNames) == static_cast<std::size_t>(Init::count));
 Tensor uniform(const Shape& shape, double bound, const Rng& rng);     // in [-bound, bound)
 Tensor normal(const Shape& shape, double deviation, const Rng& rng);  // mean 0
 
-// A matrix stored in `shape` that maps `in` elements to `out`; and the bias after it.
+// A matrix stored in `shape` that maps `in` elements to `out`; and the bias after it, 0 where `in` is 0.
 Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, const Rng& rng);
 Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng);
 // Scales a matrix of `initial_matrix` that writes into the residual stream of a stack of n_layers.

@@ -45,12 +45,15 @@ static std::string shortest(T value) {
 std::string to_text(float value) { return shortest(value); }
 std::string to_text(double value) { return shortest(value); }
 
-void FieldWriter::operator()(const std::string& name, const std::vector<int32_t>& values) {
+template <class Integer>
+void FieldWriter::operator()(const std::string& name, const std::vector<Integer>& values) {
     std::string text;
-    for (const int32_t value : values)
+    for (const Integer value : values)
         text.append(text.empty() ? "" : " ").append(std::to_string(value));
     (*this)(name, text);
 }
+template void FieldWriter::operator()(const std::string&, const std::vector<int32_t>&);
+template void FieldWriter::operator()(const std::string&, const std::vector<int64_t>&);
 
 const std::string* FieldReader::find(const std::string& name) const {
     const auto entry = metadata.find(prefix + name);
@@ -84,7 +87,8 @@ void FieldReader::operator()(const std::string& name, int32_t& value) const {
     check_file(value == wide, where, ": ", prefix, name, " must be a number below 2^31: got ", wide);
 }
 
-void FieldReader::operator()(const std::string& name, std::vector<int32_t>& values) const {
+template <class Integer>
+void FieldReader::operator()(const std::string& name, std::vector<Integer>& values) const {
     const std::string* text = find(name);
     if (text == nullptr)
         return;
@@ -92,11 +96,13 @@ void FieldReader::operator()(const std::string& name, std::vector<int32_t>& valu
     autograd::TextReader words(*text);
     for (std::string word; words >> word;) {
         const int64_t number = parse_integer(word).value_or(-1);
-        check_file(number >= 0 && number <= std::numeric_limits<int32_t>::max(), where, ": ", prefix, name,
+        check_file(number >= 0 && number <= std::numeric_limits<Integer>::max(), where, ": ", prefix, name,
                    " must be whole numbers from 0: got ", shown(*text));
-        values.push_back(static_cast<int32_t>(number));
+        values.push_back(static_cast<Integer>(number));
     }
 }
+template void FieldReader::operator()(const std::string&, std::vector<int32_t>&) const;
+template void FieldReader::operator()(const std::string&, std::vector<int64_t>&) const;
 
 void FieldReader::operator()(const std::string& name, double& value) const {
     if (const std::string* text = find(name)) {

@@ -46,7 +46,8 @@ struct FieldWriter {
     void operator()(const std::string& name, const char* value) { metadata[prefix + name] = value; }
     void operator()(const std::string& name, int64_t value) { (*this)(name, std::to_string(value)); }
     void operator()(const std::string& name, int32_t value) { (*this)(name, std::to_string(value)); }
-    void operator()(const std::string& name, const std::vector<int32_t>& values);  // "4 5 6"
+    template <class Integer>                                                       // int32_t or int64_t
+    void operator()(const std::string& name, const std::vector<Integer>& values);  // "4 5 6"
     void operator()(const std::string& name, bool value) {
         (*this)(name, std::string(value ? "true" : "false"));
     }
@@ -72,7 +73,8 @@ struct FieldReader {
     void operator()(const std::string& name, std::string& value) const;
     void operator()(const std::string& name, int64_t& value) const;
     void operator()(const std::string& name, int32_t& value) const;
-    void operator()(const std::string& name, std::vector<int32_t>& values) const;
+    template <class Integer>  // int32_t or int64_t
+    void operator()(const std::string& name, std::vector<Integer>& values) const;
     void operator()(const std::string& name, bool& value) const;
     void operator()(const std::string& name, float& value) const;
     void operator()(const std::string& name, double& value) const;

@@ -75,6 +75,12 @@ TEST_CASE("checkpoint: each parameter's step count is restored, and older files 
     of_each[3] = 2;
     training.adam.set_steps(9, of_each);
     CHECK(resumed(training) == std::pair(int64_t(9), of_each));
+
+    const int64_t many = int64_t{1} << 40;
+    of_each = std::vector<int64_t>(n, many);
+    of_each[1] = many - 1;
+    training.adam.set_steps(many, of_each);
+    CHECK(resumed(training) == std::pair(many, of_each));
 }
 
 TEST_CASE("checkpoint: cut at any length it is refused", "[apps][translate][slow]") {

@@ -77,6 +77,7 @@ TEST_CASE("init: PyTorch's defaults", "[nn][init]") {
     const Linear layer(100, 150, Rng(6), {.init = Init::pytorch});
     check_uniform(layer.weight, 0.1);
     check_uniform(Linear(25, 5000, Rng(7), {.init = Init::pytorch}).bias, 0.2);
+    check_all(Linear(0, 3, Rng(7), {.init = Init::pytorch}).bias, 0);
     check_normal(Embedding(300, 64, Rng(8), Init::pytorch).table, 1);
     const FeedForward wide(16, 400, Rng(9), {.init = Init::pytorch});
     check_uniform(wide.linear1.weight, 1.0 / 4);
