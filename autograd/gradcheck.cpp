@@ -36,6 +36,7 @@ double central_difference(const Function& f, std::vector<Tensor>& x, std::size_t
 
 GradcheckResult gradcheck(const Function& f, const std::vector<Tensor>& inputs,
                           const GradcheckOptions& options) {
+    check(f && !inputs.empty(), "[gradcheck] a function and at least one input are needed");
     std::vector<Tensor> x;
     for (const Tensor& input : inputs) {
         x.push_back(input.clone());

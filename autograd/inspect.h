@@ -10,7 +10,7 @@
 
 namespace plaingrad::autograd {
 
-// The set of kernels in use: "avx512", "avx2", "neon" or "baseline".
+// The set of kernels in use: "avx512bf16", "avx512", "avx2", "neon" or "baseline".
 const char* instruction_set();
 
 // Draws the graph that backward from `root` will walk: one op or leaf a line, with its inputs below it. A

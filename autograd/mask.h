@@ -25,6 +25,10 @@ struct AttentionMask;
 
 class Mask {
 public:
+    Mask() = default;
+    Mask(const Mask&) = default;  // not moved: what is left behind would be a mask that hides nothing
+    Mask& operator=(const Mask&) = default;
+
     static Mask none() { return {}; }
     static Mask causal() { return none().and_causal(); }
     static Mask padding(const Tokens& keys) { return key_counts(keys.lengths()); }

@@ -32,7 +32,9 @@ Tensor div(const Tensor& a, const Tensor& b);  // a / b
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);  // -maximum(-a, -b)
 // a where the condition is not 0, else b. Negative zero becomes 0. The operand that is not selected has no
-// influence, even if it is NaN. The condition, usually a comparison, has no gradient.
+// influence, even if it is NaN, and gets a gradient of 0. (The op before it may make NaN of that: the slope
+// of where(x > 0, log(x), 0) at 0 is 0 / 0. So select first: log(where(x > 0, x, 1)).) The condition, usually
+// a comparison, has no gradient.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 // ------------------------------------------------------------------------- elementwise, one tensor
@@ -203,7 +205,7 @@ struct AttentionOptions {
     const Rng* rng = nullptr;   // needed if dropout > 0
     Tensor* weights = nullptr;  // if given, receives the weights (B, H, T, S), after dropout, without a graph
     // If given (B): the sentence of kv whose keys and values each of q reads; kv may have another batch. Only
-    // for cross_attention, and without a graph.
+    // for cross_attention, and for decoding: backward throws.
     const std::vector<int32_t>* kv_rows = nullptr;
 };
 // Scaled dot-product attention, "Attention Is All You Need", §3.2.1, for all heads at once:

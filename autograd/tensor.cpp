@@ -30,6 +30,7 @@ Tensor Tensor::from(const Shape& shape, List<Real> values) {
 
 // On all threads: GPT-2's 124 million normal numbers take seconds.
 Tensor Tensor::from_function(const Shape& shape, const std::function<double(uint64_t i)>& f) {
+    check(static_cast<bool>(f), "[Tensor::from_function] a function is needed: got an empty one");
     Tensor out = uninitialized(shape);
     parallel_for(0, out.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
         const FloatControl ieee;
@@ -61,7 +62,7 @@ Tensor Tensor::randn(const Shape& shape, const Rng& rng) {
 }
 
 const Ref<Storage>& Tensor::no_storage() {
-    throw Error("[Tensor] this tensor is empty: it was made by Tensor() and never assigned");
+    throw Error("[Tensor] this tensor is empty: it was made by Tensor() and never assigned, or moved from");
 }
 
 const Real* Tensor::no_data() const {
@@ -90,7 +91,8 @@ Real Tensor::item() const {
 }
 
 Tensor& Tensor::require_grad(bool wanted) {
-    check(defined(), "[require_grad] this tensor is empty: it was made by Tensor() and never assigned");
+    check(defined(),
+          "[require_grad] this tensor is empty: it was made by Tensor() and never assigned, or moved from");
     check(!node_ || node_->is_leaf(),
           "[require_grad] a tensor that came from an op already passes gradients on; ", "detach() it first");
     if (wanted)
@@ -146,7 +148,8 @@ Tensor Tensor::clone() const {
 }
 
 Tensor Tensor::with_shape(const Shape& shape) const {
-    check(defined(), "[reshape] this tensor is empty: it was made by Tensor() and never assigned");
+    check(defined(),
+          "[reshape] this tensor is empty: it was made by Tensor() and never assigned, or moved from");
     data();  // throws if it is packed
     check(shape.numel() == numel(), "[reshape] the number of elements must stay: from ", shape_, " to ",
           shape);

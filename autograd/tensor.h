@@ -2,7 +2,8 @@
 //
 // A tensor is a shape, a piece of memory (storage.h) and, if gradients flow through it, a place in the
 // graph of operations that made it (graph.h). Copying a Tensor copies the handle: both share memory and
-// gradient. `clone` copies the elements. All tensors are dense and row-major.
+// gradient. (So copy a leaf after require_grad: a copy from before is not the leaf, but a tensor without
+// gradient.) `clone` copies the elements. All tensors are dense and row-major.
 //
 //     Tensor w = Tensor::from({2, 2}, {1, 2, 3, 4}).require_grad();
 //     Tensor loss = sum(mul(w, w));   // ops.h has all operations

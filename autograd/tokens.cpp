@@ -18,7 +18,8 @@ Tokens::Tokens(int64_t batch, int64_t length, std::vector<int32_t> ids, int32_t 
 }
 
 Tokens Tokens::padded(const std::vector<std::vector<int32_t>>& sentences, int32_t pad, int64_t length) {
-    check(length >= 0, "[Tokens::padded] the length must not be negative: got ", length);
+    check(length >= 0 && length < int64_t{1} << 31,
+          "[Tokens::padded] the length must be from 0 to 2^31 - 1: got ", length);
     std::size_t longest = static_cast<std::size_t>(length);
     for (const auto& sentence : sentences) {
         check(length == 0 || sentence.size() <= longest, "[Tokens::padded] a sentence of ", sentence.size(),

@@ -21,7 +21,14 @@ static void check_specials(const Specials& s, int64_t vocabulary) {
         check_ids("pad", {s.pad});
 }
 
+// So that the product of two fits into 64 bits.
+static void check_sizes(std::initializer_list<std::pair<const char*, int64_t>> sizes) {
+    for (const auto& [name, size] : sizes)
+        check(size < int64_t{1} << 31, "[config] ", name, " must be below 2^31: got ", size);
+}
+
 static void check_block(const BlockConfig& c) {
+    check_sizes({{"d_model", c.d_model}, {"d_ff", c.d_ff}, {"n_heads", c.n_heads}, {"head_dim", c.head_dim}});
     check(c.d_model >= 1 && c.d_ff >= 1, "[config] d_model and d_ff must be at least 1: got ", c.d_model,
           " and ", c.d_ff);
     check(c.n_heads >= 1 && c.n_kv_heads >= 0 && c.head_dim >= 0,
@@ -31,8 +38,8 @@ static void check_block(const BlockConfig& c) {
           " must be a multiple of n_heads = ", c.n_heads, ", unless head_dim says how wide a head is");
     check(c.n_kv_heads == 0 || c.n_heads % c.n_kv_heads == 0, "[config] n_heads = ", c.n_heads,
           " must be a multiple of n_kv_heads = ", c.n_kv_heads);
-    if (c.positions == nn::Positions::rotary)
-        nn::check_options(c.rotary, head_size(c));
+    // (Options that are not used must be such that a file can hold them: no NaN.)
+    nn::check_options(c.rotary, c.positions == nn::Positions::rotary ? head_size(c) : c.rotary.width);
     check(c.norm_eps > 0 && std::isfinite(c.norm_eps), "[config] norm_eps must be positive and finite: got ",
           c.norm_eps);
     const auto& [embeddings, sublayers, feed_forward, attention] = c.dropout;
@@ -47,6 +54,10 @@ const StackConfig& check_config(const StackConfig& c) {
     check(c.max_length >= 1, "[config] max_length must be at least 1: got ", c.max_length);
     check(c.n_layers >= 0, "[config] n_layers must not be negative: got ", c.n_layers);
     check(c.token_types >= 0, "[config] token_types must not be negative: got ", c.token_types);
+    check_sizes({{"vocabulary", c.vocabulary},
+                 {"max_length", c.max_length},
+                 {"n_layers", c.n_layers},
+                 {"token_types", c.token_types}});
     check_specials(c.specials, c.vocabulary);
     check_block(c.block);
     to_metadata(c);  // throws for a value of an enum that has no name

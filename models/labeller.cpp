@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "autograd/base/mapped.h"
 #include "autograd/base/text_stream.h"
@@ -46,6 +47,8 @@ static Classifier with_classifier(Model model, int64_t classes, Real dropout, co
 
 Labeller Labeller::based_on(const std::string& path, const std::vector<std::string>& wanted, const Rng& rng,
                             const OnProgress& on_progress) {
+    check(std::set(wanted.begin(), wanted.end()).size() == wanted.size(),
+          "[Labeller] each label may occur only once");
     const hugging_face::Folder folder(path);
     const hugging_face::Config& c = folder.config;
     check_file(c.family == hugging_face::Family::bert, folder.file("config.json"), ": a BERT is needed: got ",
@@ -143,6 +146,7 @@ std::vector<Tokens> Labeller::inputs(const std::vector<Encoding>& texts) const {
 }
 
 Tensor Labeller::logits(const std::vector<Tokens>& inputs, const Mode& mode) const {
+    check(!inputs.empty(), "[Labeller] logits need the ids of the texts: got nothing");
     return model(inputs[0], mode, inputs.size() > 1 ? inputs[1] : Tokens());
 }
 

@@ -47,6 +47,9 @@ Tensor MaskedLanguageModel::transformed(const Tensor& x, const Mode& mode) const
 
 Tensor MaskedLanguageModel::transformed_at(const Tokens& ids, const std::vector<int32_t>& places,
                                            const Mode& mode) const {
+    for (const int32_t place : places)
+        check(place >= 0 && place < ids.batch() * ids.length(), "[MaskedLanguageModel] there is no place ",
+              place, " in ", ids.batch(), " x ", ids.length(), " ids");
     const Tensor x = backbone(ids, hiding_padding(ids), mode);                           // (B, T, d_model)
     const Tensor rows = autograd::reshape(x, {ids.batch() * ids.length(), x.size(-1)});  // (B*T, d_model)
     const Tokens chosen(1, std::ssize(places), places);

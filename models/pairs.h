@@ -8,7 +8,8 @@
 
 namespace plaingrad::models {
 
-// A pair of sentences as ids, without start and end.
+// A pair of sentences as ids, without start and end. But a Translator reads each source with its end: a model
+// that is for one must learn from sources that have it, too (specials.end()).
 struct Pair {
     std::vector<int32_t> src, tgt;
 };

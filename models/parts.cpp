@@ -36,6 +36,7 @@ int64_t longest(const std::vector<int64_t>& lengths, const std::vector<int64_t>&
 // Computing takes as long as a part is large with its padding: rows * its longest row. So rows are taken in
 // order of length, which leaves little padding, and cut where no part gets larger than it must.
 std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t part, int64_t parts) {
+    check(part >= 0 && part < parts, "[parts] there is no part ", part, " of ", parts);
     std::vector<int64_t> order(lengths.size());
     std::iota(order.begin(), order.end(), int64_t{0});
     const auto length = [&](int64_t row) { return lengths[static_cast<std::size_t>(row)]; };

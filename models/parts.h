@@ -9,7 +9,7 @@ namespace plaingrad::models {
 
 // The rows of a part, in order. A part has rows of similar length, and the largest part, with its padding,
 // is as small as possible, as all wait for it. lengths: of all rows. A part can be empty if there are few
-// rows.
+// rows. Throws Error unless 0 <= part < parts.
 std::vector<int64_t> rows_of_part(const std::vector<int64_t>& lengths, int64_t part, int64_t parts);
 
 // That part of a batch, without the columns that are only padding there. (Where a batch has several matrices

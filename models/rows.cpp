@@ -17,6 +17,8 @@ Rows::Rows(Stepper& stepper) : stepper_(stepper) {
 }
 
 int32_t Rows::keep(int32_t row, int32_t token) {
+    check(row >= 0 && row < std::ssize(sentences_), "[decoding] there is no row ", row, " of ",
+          sentences_.size());
     kept_.push_back(row);
     tokens_.push_back(token);
     return static_cast<int32_t>(kept_.size()) - 1;
@@ -49,8 +51,11 @@ Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t c
     stepper_.rewind(stepper_.known = 0);
     prompts_are_next_ = false;
     std::vector<int32_t> ids;
-    for (const std::size_t s : sentences_)
+    for (const std::size_t s : sentences_) {
+        check(s < texts.size() && count >= 1 && count <= std::ssize(texts[s]),
+              "[decoding] each text needs the ", count, " tokens that are to be read anew");
         ids.insert(ids.end(), texts[s].end() - count, texts[s].end());
+    }
     return read(Tokens(static_cast<int64_t>(sentences_.size()), count, std::move(ids)));
 }
 

@@ -24,10 +24,10 @@ public:
     // Throws Error for ends outside of the vocabulary.
     Tensor step();
     // The same, but each row reads the last `count` tokens of its sentence's text, as if nothing had been
-    // read before.
+    // read before. Throws Error unless there is a text for each sentence, of `count` tokens or more.
     Tensor step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count);
     // Keeps row `row` of the last logits, continued with this token. Returns the row that it will be. A row
-    // may be kept several times with different tokens, or not at all.
+    // may be kept several times with different tokens, or not at all. Throws Error for another row.
     int32_t keep(int32_t row, int32_t token);
     // Which sentence of the batch a row of the last logits belongs to.
     std::size_t sentence(int32_t row) const { return sentences_[static_cast<std::size_t>(row)]; }

@@ -26,8 +26,10 @@ RunFolder::RunFolder(const std::string& of_program, const std::string& folder, b
 RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
                      const std::string& within)
     : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
-    if (of_run.save_every < 0 || of_run.stop_after < 0 || (of_run.stop_after > 0 && !exists()))
-        throw SettingError("--stop-after needs --save or --resume; no number may be negative");
+    if (of_run.save_every < 0 || of_run.stop_after < 0 || of_run.report_every < 0 || of_run.parts < 0)
+        throw SettingError("no number of a run's settings may be negative");
+    if (of_run.stop_after > 0 && !exists())
+        throw SettingError("--stop-after needs --save or --resume");
     if (!within.empty() && exists()) {
         path = nn::checkpoint::in_folder(path, within);
         resumes_ = resumes_ && nn::checkpoint::exists(last());

@@ -3,6 +3,9 @@
 //     const auto translate = models::Translator::load("run");  // of `translate train ... --save run`
 //     std::cout << translate("A man is riding a bicycle.");
 //
+// The model reads a line's pieces and the end, so it must have learned from sources with an end
+// (models/pairs.h).
+//
 // It computes in the precision of the saved model. To choose another, the object must not be const:
 //
 //     translate.model.config.block.precision = models::Precision::float32;
@@ -40,7 +43,7 @@ struct Translation {
 };
 
 // Returns one translation for each line. Lines of similar length are translated together, which changes no
-// bit of the result. Throws Error for options that beam_search refuses.
+// bit of the result. If there is a line with text, throws Error for options that beam_search refuses.
 std::vector<Translation> translate(const Transformer& model, const text::Codec& codec,
                                    const std::vector<std::string>& lines,
                                    const TranslationOptions& options = {});

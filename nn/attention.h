@@ -28,9 +28,9 @@ struct Pass {
     // Turns self-attention's queries and keys (nn/rotary.h); nullptr: does not. The layers of a stack
     // share one.
     const Rotary* rotary = nullptr;
-    // For decoding. Self-attention: holds the keys and values of positions 0 .. first-1; those of x are
-    // appended, each position sees all positions up to itself, and `mask` is ignored. Cross-attention: holds
-    // those of the projected memory, and the argument `memory` is ignored.
+    // For decoding, under NoGrad. Self-attention: holds the keys and values of positions 0 .. first-1; those
+    // of x are appended, each position sees all positions up to itself, and `mask` is ignored.
+    // Cross-attention: holds those of the projected memory, and the argument `memory` is ignored.
     KeyValueCache* cache = nullptr;
 };
 

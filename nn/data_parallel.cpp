@@ -79,6 +79,8 @@ int64_t DataParallel::buffered() const {
 // ---- forward and backward
 
 StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& loss_of, int64_t batches) {
+    check(loss_of && batches >= 1, "[DataParallel] backward needs a loss, of at least one batch: got ",
+          batches);
     adam_.zero_grad();
     has_gradient_.assign(adam_.parameters().size(), false);
     gradients_.clear();
@@ -333,6 +335,7 @@ double DataParallel::norm_of(const std::vector<double>& squares) {
 // ---- the optimizer
 
 void DataParallel::step(double learning_rate, double clip) {
+    check(has_gradient_.size() == adam_.parameters().size(), "[DataParallel] step comes after backward");
     std::erase_if(gradients_, [this](const StretchGrad& s) { return !has_gradient_[s.parameter]; });
     adam_.step(learning_rate, clip * grad_scale_, has_gradient_, gradients_);
     if (team_.size() > 1)

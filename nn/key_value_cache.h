@@ -24,10 +24,13 @@ public:
     KeyValueCache(KeyValueCache&&) = default;
     KeyValueCache& operator=(KeyValueCache&&) = default;
     explicit KeyValueCache(const Tensor& keys_values)  // (B, S, 2*G*D)
-        : stored_(keys_values), length_(keys_values.size(1)) {}
+        : stored_(keys_values), length_(keys_values.size(1)) {
+        autograd::check(stored_.rank() == 3, "[KeyValueCache] keys and values are (B, S, d): got ",
+                        stored_.shape());
+    }
 
     // next (B, T, 2*G*D): T more positions. The capacity doubles when it is full. Throws Error for
-    // another B.
+    // another B, and if next needs a gradient, which would be lost.
     void append(const Tensor& next);
     // Sentence i of the batch becomes what sentence rows[i] was. Throws Error for a row that does not exist;
     // then nothing has changed. Nothing happens before the first append.

@@ -224,7 +224,7 @@ std::vector<NamedModule> modules(const M& module) {
 
 // Calls f(name, module) for each module of type M in `root`, itself included. If `root` is not const, f may
 // change them.
-//     for_each_module<Dropout>(model, [](const std::string&, Dropout& d) { d.rate = 0; });
+//     for_each_module<Norm>(model, [](const std::string&, Norm& norm) { norm.eps = 1e-6f; });
 template <Module M, Module Root, class F>
 void for_each_module(Root& root, const F& f) {
     using Found = std::conditional_t<std::is_const_v<Root>, const M, M>;

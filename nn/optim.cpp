@@ -43,6 +43,15 @@ void for_each(std::size_t n, const F& f) {
 Real real(double x) { return static_cast<Real>(x); }
 bool is_rate(double x) { return std::isfinite(real(x)) && x >= 0; }
 
+// Whether these are stretches of the parameters' numbers.
+template <class Stretches>
+bool belong(const Stretches& stretches, const std::vector<NamedParameter>& parameters) {
+    return std::all_of(stretches.begin(), stretches.end(), [&](const Stretch& s) {
+        return s.parameter < parameters.size() && s.begin >= 0 && s.begin <= s.end &&
+               s.end <= parameters[s.parameter].tensor.numel();
+    });
+}
+
 }  // namespace
 
 // ---- what optimizers have in common
@@ -84,6 +93,9 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
     check(is_rate(lr), "[", name_, "] the learning rate of a step must be finite and not negative: got ", lr);
     check(std::isfinite(real(grad_scale)), "[", name_, "] the gradients' scale must be finite: got ",
           grad_scale);
+    check(moved.size() == parameters_.size() && belong(gradients, parameters_), "[", name_,
+          "] a step needs to know of each of ", parameters_.size(),
+          " parameters whether it moves, and gradients of their numbers");
     std::vector<Piece> whole(parameters_.size());
     std::vector<Piece> pieces;
     for (const StretchGrad& s : gradients) {
@@ -111,6 +123,7 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
 
 void Optimizer::keep_only(const std::vector<Stretch>& kept) {
     check(steps_ == 0, "[", name_, "] keep_only must come before the first step");
+    check(belong(kept, parameters_), "[", name_, "] keep_only needs stretches of the parameters' numbers");
     places_.assign(parameters_.size(), {});
     std::vector<int64_t> sizes(parameters_.size());
     for (const Stretch& s : kept) {

@@ -4,8 +4,7 @@
 // nothing else needs no other form. With the copies alone, a weight takes 4 bytes in float32 instead of 8,
 // and 2 in bfloat16 instead of 6.
 //
-//     LanguageModel model(config, Rng(1));
-//     load_model(...);
+//     auto model = load_model<LanguageModel>("run/model.safetensors");
 //     pack_weights(model, Precision::bf16);
 //     generate(*model.start(prompts), ...);
 //
@@ -34,6 +33,8 @@ void pack_weights(M& model, Precision precision) {
         pack_weight(p, precision);
     if constexpr (requires { model.config.block.precision = precision; })
         model.config.block.precision = precision;
+    if constexpr (requires { model.config.stack.block.precision = precision; })
+        model.config.stack.block.precision = precision;
 }
 
 }  // namespace plaingrad::nn

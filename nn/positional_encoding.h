@@ -29,7 +29,11 @@ struct PositionalEncoding {
     // x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d)
     Tensor operator()(const Tensor& x, int64_t first = 0) const {
         const Tensor places = at(x.size(1), first);
-        return places.defined() ? x + places : x;
+        if (!places.defined())
+            return x;
+        check(x.size(-1) == places.size(1), "[PositionalEncoding] the vectors have ", x.size(-1),
+              " numbers, the encodings ", places.size(1));
+        return x + places;
     }
     void visit(Visitor& v) const { v("table", table); }
 

@@ -66,7 +66,7 @@ StepReport take_step(int64_t step, Training& training, const Rng& dropout, const
     const StepGradient now =
         parallel.backward(step, dropout.fork(static_cast<uint64_t>(step)), loss_of, options.accumulate);
     check(step > 1 || std::isfinite(now.loss), "[train] step 1: the loss is ", now.loss,
-          "; the weights that it begins with are broken");
+          "; the data, or the weights that it begins with, are broken");
     if (!std::isfinite(now.loss) || !std::isfinite(now.norm)) {
         const std::string& place = parallel.not_finite();
         throw autograd::Error(autograd::join(
@@ -87,12 +87,13 @@ StepReport take_step(int64_t step, Training& training, const Rng& dropout, const
 
 TrainingResult train(Training& training, const LossOf& loss_of, const TrainingOptions& options,
                      const Watch& watch) {
-    check(options.learning_rate && (options.validate_every == 0 || options.validation_loss),
-          "[train] a learning rate is needed, and to validate a validation_loss");
+    check(options.steps >= 0, "[train] the number of steps must not be negative: got ", options.steps);
     check(options.accumulate >= 1, "[train] a step needs at least one batch: got ", options.accumulate);
     check(options.patience >= 0 && options.validate_every >= 0,
           "[train] neither patience nor validate_every may "
           "be negative; 0: never");
+    check(loss_of && options.learning_rate && (options.validate_every == 0 || options.validation_loss),
+          "[train] a loss and a learning rate are needed, and to validate a validation_loss");
     check(options.clip >= 0, "[train] clip must be a largest norm, or 0 for any: got ", options.clip);
     const Rng dropout = Rng(options.seed).fork("dropout");
     const Clock::time_point start = Clock::now();

@@ -13,6 +13,11 @@ std::string to_string(const Alignment& alignment) {
 
 int64_t most_attended(const autograd::Tensor& weights, int64_t b, int64_t t, int64_t length,
                       const std::vector<bool>& among) {
+    const auto lies_in = [](int64_t i, int64_t n) { return i >= 0 && i < n; };
+    autograd::check(weights.rank() == 4 && lies_in(b, weights.size(0)) && lies_in(t, weights.size(2)) &&
+                        length <= weights.size(3) && (among.empty() || std::ssize(among) >= length),
+                    "[alignment] attention of ", weights.shape(), " has no token ", t, " of sentence ", b,
+                    " with ", length, " positions of its source to choose from");
     const int64_t heads = weights.size(1), rows = weights.size(2), columns = weights.size(3);
     const auto sum_of_heads = [&](int64_t s) {
         double sum = 0;

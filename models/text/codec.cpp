@@ -23,7 +23,7 @@ static Sides sides(const ParallelText& text) {
 
 static void check_pieces(const CodecOptions& options, const std::string& where) {
     nn::checkpoint::check_file(options.pieces == "words" || options.pieces == "bytes", where,
-                               ": pieces are words or bytes: got ", nn::checkpoint::shown(options.pieces));
+                               " pieces are words or bytes: got ", nn::checkpoint::shown(options.pieces));
 }
 
 Codec Codec::learn(const ParallelText& text, const CodecOptions& options, const std::string& codes,
@@ -102,7 +102,7 @@ Codec Codec::from_metadata(const nn::checkpoint::Metadata& metadata, const std::
     field("pieces", codec.options_.pieces);
     field("tokenized", codec.options_.tokenized);
     field("lower_case", codec.options_.lower_case);
-    check_pieces(codec.options_, path);
+    check_pieces(codec.options_, path + ":");
     if (codec.is_bytes()) {
         codec.bytes_ = ByteBpe::from_merges(field.required("codes"), path);
         return codec;

@@ -27,6 +27,7 @@ MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& o, const Rng& 
           " and ", o.mask);
     check(ids.pad() != Tokens::kNoPadding, "[mask_tokens] the ids must have padding (Tokens::padded), ",
           "which says in the targets what is not predicted");
+    check(o.mask != ids.pad(), "[mask_tokens] the mask must not be the padding ", ids.pad());
     check(ids.pad() < o.first_id || ids.pad() >= o.end_id, "[mask_tokens] the padding ", ids.pad(),
           " must not be one of the ids from first_id to end_id, which may be written: these are ", o.first_id,
           " to ", o.end_id);

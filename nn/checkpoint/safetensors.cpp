@@ -140,6 +140,8 @@ bool SafeTensors::is_real(const Entry& entry) { return kConversions.contains(ent
 void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) const {
     constexpr int64_t kPiece = int64_t{1} << 16;  // numbers, to stay in the cache
     const int64_t size = size_of(entry.dtype), at = entry.begin + first * size;
+    autograd::check(first >= 0 && n >= 0 && n <= (entry.end - entry.begin) / size - first,
+                    "[SafeTensors] the entry does not have ", n, " numbers from ", first, " on");
     if (entry.dtype == kOurs) {
         read_at_(at, reinterpret_cast<char*>(to), n * size);
         return;

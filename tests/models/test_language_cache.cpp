@@ -102,6 +102,7 @@ TEST_CASE("language model cache: it holds only the heads of keys and values", "[
     const auto width = [](int64_t kv_heads) {
         const nn::MultiHeadAttention layer(12, 4, Rng(1), {.n_kv_heads = kv_heads, .head_dim = 6});
         nn::KeyValueCache cache;
+        const autograd::NoGrad no_grad;
         layer(Tensor::zeros({2, 3, 12}), {.mode = kEval, .cache = &cache});
         return cache.stored().size(2);
     };

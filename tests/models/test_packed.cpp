@@ -1,5 +1,6 @@
 // Models whose weights are all packed: they write with the same bits as before.
 #include "autograd/packed_weights.h"
+#include "models/classifier.h"
 #include "models/decoding.h"
 #include "models/sampling.h"
 #include "models/saved.h"
@@ -150,6 +151,14 @@ TEST_CASE("packed models: tied weights stay tied, and are packed once", "[models
     nn::pack_weights(model, Precision::bf16);
     CHECK(model.output.table->same_memory(model.backbone.embedding.tokens.table));
     CHECK(nn::describe(model).find("packed") != std::string::npos);
+}
+
+TEST_CASE("packed models: a classifier computes in the precision that it was packed for",
+          "[models][packed]") {
+    Classifier model({.stack = config_of("bert"), .classes = 3}, Rng(1));
+    nn::pack_weights(model, Precision::bf16);
+    CHECK(model.config.stack.block.precision == Precision::bf16);
+    CHECK(model(drawn(1, 3), Mode::eval()).shape() == autograd::Shape{1, 3});
 }
 
 TEST_CASE("packed models: the other precision, training, cloning and saving throw",

@@ -162,8 +162,9 @@ TEST_CASE("training: a loss that is not a number ends it before any weight chang
         };
         CHECK(contains(error(3), "[train] step 3: the loss is"));
         CHECK(contains(error(3), "; a lower learning rate may help"));
-        CHECK(
-            contains(error(1), "; the weights that it begins with are broken"));  // no step has changed them
+        CHECK(contains(
+            error(1),
+            "; the data, or the weights that it begins with, are broken"));  // no step has changed them
         CHECK(x->to_vector() == std::vector<Real>{1, 2});
     }
 }

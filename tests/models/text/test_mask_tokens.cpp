@@ -183,7 +183,8 @@ TEST_CASE("mask_tokens: errors", "[models][mlm]") {
     // A selected id must not be the one that the loss ignores, and ids are not negative.
     CHECK(contains(refused({.first_id = 0, .end_id = 9}), "first_id"));
     CHECK(contains(refused({.mask = -1, .end_id = 9}), "mask"));
-    CHECK(refused({.mask = 0, .end_id = 7}) == "");
+    CHECK(contains(refused({.mask = 0, .end_id = 7}), "the mask must not be the padding 0"));
+    CHECK(error_of([] { mask_tokens(Tokens::padded({{4, 5}}, 9), {.mask = 0, .end_id = 7}, Rng(1)); }) == "");
 }
 
 TEST_CASE("masked language model: the loss counts only the selected positions", "[models][mlm]") {

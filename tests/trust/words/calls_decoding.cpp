@@ -57,6 +57,20 @@ void changed(const Change& change) {
     change(*one);
     greedy(*one, 3);
 }
+void kept(int32_t row) {
+    const Stepping one = begun();
+    Rows rows(*one);
+    rows.step();
+    rows.keep(row, 4);
+}
+void read_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
+    const Stepping one = begun();
+    Rows rows(*one);
+    rows.step();
+    rows.keep(0, 4);
+    rows.keep(1, 4);
+    rows.step_anew(texts, count);
+}
 void broken_weights() {
     StackConfig c = small();
     const LanguageModel broken(c, kRng);
@@ -127,6 +141,11 @@ Calls calls_of_decoding() {
         CALL(changed([](Stepper& s) { s.max_length = 0; })),
         CALL(broken_weights()),
         CALL(broken_beam()),
+        CALL(kept(2)),
+        CALL(kept(-1)),
+        CALL(read_anew({{4}}, 1)),
+        CALL(read_anew({{4}, {5}}, 2)),
+        CALL(read_anew({{4}, {5}}, 0)),
         CALL(room_for(*begun(), -1)),
 
         CALL(drawn({.temperature = -1})),

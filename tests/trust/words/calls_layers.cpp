@@ -43,6 +43,10 @@ void select(const std::vector<int32_t>& rows) {
     KeyValueCache two = cache(2);
     two.select(rows);
 }
+void attend_with_gradient() {
+    KeyValueCache none;
+    attention()(t({1, 1, 8}), {.mode = kEval, .cache = &none});
+}
 void append(const Tensor& next) {
     KeyValueCache two = cache(2);
     two.append(next);
@@ -80,6 +84,11 @@ Calls calls_of_layers() {
         CALL(Linear(3, 4, kRng)(t({2, 3}), kEval.in(Precision::count))),
         CALL(Linear(Parameter(), Parameter())(t({2, 3}), kEval)),
         CALL(side_by_side(3, {{"a", -4}}, kRng, {})),
+        CALL(KeyValueCache(t({2, 3}))),
+        CALL(attend_with_gradient()),
+        CALL(PositionalEncoding(Positions::sinusoidal, 5, 8, kRng)(t({2, 3, 1}))),
+        CALL(PositionalEncoding(Positions::learned, 5, 8, kRng)(t({2, 3, 1}))),
+        CALL(rotary({.scaling = RotaryScaling::count})),
         CALL(Embedding(-1, 4, kRng)),
         CALL(Embedding(4, -1, kRng)),
         CALL(Embedding(4, 2, kRng)(Tokens(1, 1, {4}))),

@@ -19,6 +19,7 @@ using namespace models;  // NOLINT
 const Rng kRng(1);
 const Mode kEval = Mode::eval();
 constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
+constexpr int64_t kHuge = (int64_t{1} << 62) + 2;  // twice this is no number of 64 bits
 const Tensor kNone;
 
 template <class Change>
@@ -85,6 +86,8 @@ Calls calls_of_models() {
             STACK(c.block.activation = nn::Activation::count), STACK(c.block.norm = NormPlacement::count),
             STACK(c.block.norm_kind = nn::NormKind::count), STACK(c.block.init = nn::Init::count),
             STACK(c.block.precision = Precision::count), STACK(c.vocabulary = int64_t{1} << 40),
+            STACK(c.block.head_dim = kHuge), STACK(c.block.d_ff = kHuge), STACK(c.n_layers = kHuge),
+            STACK(c.block.rotary.base = kNan), STACK(c.block.rotary.scaling = nn::RotaryScaling::count),
             PAIR(c.src_vocabulary = 0), PAIR(c.tgt_vocabulary = 0), PAIR(c.max_length = 0),
             PAIR(c.n_encoder_layers = -1), PAIR(c.n_decoder_layers = -1), PAIR(c.tying = Tying::all),
             PAIR(c.tying = Tying::source_target), PAIR(c.tying = Tying::count), PAIR(c.specials.start = 8),

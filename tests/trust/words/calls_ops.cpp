@@ -11,6 +11,10 @@ using namespace autograd;  // NOLINT
 
 Tensor t(const Shape& shape) { return Tensor::full(shape, 1); }
 const Tensor kNone;
+Tensor moved_from(Tensor x) {
+    const Tensor to = std::move(x);
+    return x;  // NOLINT: what is left
+}
 const Rng kRng(1);
 constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 const std::vector<int32_t> kRows = {0, 5};
@@ -222,6 +226,8 @@ Calls calls_of_ops() {
         CALL(residual_norm(t({2, 3}), t({2, 3}), 0, kRng, t({2}), t({3}))),
         CALL(residual_norm(t({2, 3}), t({2, 3}), 0, kRng, t({3}), t({3}), kNan)),
         CALL(residual_rms_norm(t({2, 3}), kNone, 0, kRng, t({3}))),
+        CALL(residual_norm(t({2, 3}), moved_from(t({2, 3})), 0, kRng, t({3}), t({3}))),
+        CALL(residual_rms_norm(t({2, 3}), moved_from(t({2, 3})), 0, kRng, t({3}))),
         CALL(residual_rms_norm(t({2, 3}), t({2, 3}), 0, kRng, kNone)),
         CALL(residual_rms_norm(t({2, 3}), t({2, 3}), -1, kRng, t({3}))),
 

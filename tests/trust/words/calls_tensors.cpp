@@ -64,6 +64,7 @@ Calls calls_of_tensors() {
         CALL(Tensor::from({}, {})),
         CALL(Tensor::from({0}, {1})),
         CALL(Tensor::from_function({-1}, [](uint64_t) { return 0.0; })),
+        CALL(Tensor::from_function({2}, {})),
         CALL(Tensor::arange(0, 10, 0)),
         CALL(Tensor::arange(0, 10, kNan)),
         CALL(Tensor::arange(0, std::numeric_limits<double>::infinity())),
@@ -122,6 +123,7 @@ Calls calls_of_tensors() {
         CALL(Tokens::padded({{1, 2, 3}}, 0, 2)),
         CALL(Tokens::padded({{1, 0, 3}}, 0)),
         CALL(Tokens::padded({{1}}, 0, -1)),
+        CALL(Tokens::padded({{1}}, 0, int64_t{1} << 40)),
         CALL(Tokens::padded({{1, -2}}, 0)),
         CALL(Tokens(1, 2, {1, 2}).at(1, 0)),
         CALL(Tokens(1, 2, {1, 2}).at(0, 2)),
@@ -171,6 +173,8 @@ Calls calls_of_tensors() {
         CALL(parallel_for(0, 10, -1, [](int64_t, int64_t) {})),
         CALL(parallel_for(0, 4, 1, [](int64_t, int64_t) { set_thread_count(2); })),
         CALL(parallel_for(0, 4, 1, [](int64_t, int64_t) { Shape{-1}; })),
+        CALL(gradcheck({}, {t({2})})),
+        CALL(gradcheck([](const std::vector<Tensor>&) { return t({2}); }, {})),
         CALL(gradcheck([](const std::vector<Tensor>& x) { return add(x[0], x[1]); }, {t({2}), t({3})})),
     };
 }

@@ -1,7 +1,9 @@
 // Texts: tokenizers, vocabularies, lines, batches, scores, settings.
 #include <limits>
 
+#include "models/parts.h"
 #include "models/settings.h"
+#include "models/text/alignment.h"
 #include "models/text/batches.h"
 #include "models/text/bleu.h"
 #include "models/text/bpe.h"
@@ -26,6 +28,7 @@ using models::SettingError;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const Tokens kIds(1, 3, {4, 5, 0}, 0);
+const autograd::Tensor kAttention = autograd::Tensor::ones({1, 2, 3, 4});  // (B, H, T, S)
 
 MaskedTokens masked(const MaskingOptions& options, const Tokens& ids = kIds) {
     return mask_tokens(ids, options, Rng(1));
@@ -79,12 +82,23 @@ Calls calls_of_text() {
         CALL(models::text::Specials{.ends = {}}.end()),
         CALL(Stops({""})),
         CALL(Stops({"a", ""})),
+        CALL(models::rows_of_part({1, 2}, 3, 2)),
+        CALL(models::rows_of_part({1, 2}, -1, 2)),
+        CALL(models::rows_of_part({1, 2}, 0, 0)),
+        CALL(most_attended(kAttention, 1, 0, 4)),
+        CALL(most_attended(kAttention, -1, 0, 4)),
+        CALL(most_attended(kAttention, 0, 3, 4)),
+        CALL(most_attended(kAttention, 0, 0, 5)),
+        CALL(most_attended(kAttention, 0, 0, 4, {true})),
+        CALL(align(kAttention, 0, {0}, {0, 1, 2, 3})),
+        CALL(align(autograd::Tensor::ones({2, 3}), 0, {0}, {0})),
         CALL(masked({.end_id = 9}, Tokens(1, 2, {4, 5}))),
         CALL(masked({})),
         CALL(masked({.first_id = 9, .end_id = 9})),
         CALL(masked({.first_id = -1, .end_id = 9})),
         CALL(masked({.first_id = 0, .end_id = 9})),
         CALL(masked({.mask = -1, .end_id = 9})),
+        CALL(masked({.mask = 0, .end_id = 9})),
         CALL(masked({.end_id = 9, .rate = -0.1})),
         CALL(masked({.end_id = 9, .rate = 1.1})),
         CALL(masked({.end_id = 9, .rate = kNan})),

@@ -41,6 +41,23 @@ void keep_late() {
     optimizer.step();
     optimizer.keep_only({});
 }
+void step_of(const std::vector<bool>& moved, const std::vector<StretchGrad>& gradients) {
+    Adam optimizer = adam({});
+    optimizer.step(1, 1, moved, gradients);
+}
+void keep(const std::vector<Stretch>& kept) {
+    Adam optimizer = adam({});
+    optimizer.keep_only(kept);
+}
+// Of a team of one; batches: how many losses are added up.
+void backward(const LossOf& loss, int64_t batches) {
+    Adam optimizer = adam({});
+    DataParallel(optimizer, alone(), 1).backward(1, Rng(1), loss, batches);
+}
+void step_first() {
+    Adam optimizer = adam({});
+    DataParallel(optimizer, alone(), 1).step(1);
+}
 const std::function<double(int64_t)> kRate = [](int64_t) { return 0.1; };
 void trained(TrainingOptions options, Real factor = 1) {
     const Model model;
@@ -99,6 +116,15 @@ Calls calls_of_training() {
         CALL(set_steps(3, {1, 4})),
         CALL(set_steps(3, {1, -1})),
         CALL(keep_late()),
+        CALL(keep({{9, 0, 1}})),
+        CALL(keep({{0, 0, 100}})),
+        CALL(keep({{0, -1, 1}})),
+        CALL(keep({{0, 2, 1}})),
+        CALL(step_of({}, {})),
+        CALL(step_of({true, true}, {{{7, 0, 1}, nullptr}})),
+        CALL(step_first()),
+        CALL(backward({}, 1)),
+        CALL(backward([](const StepPart&, const Mode&) { return Model().loss(1); }, 0)),
         CALL(clip_scale(1, 0)),
         CALL(clip_scale(1, -1)),
         CALL(clip_scale(1, kNan)),
@@ -112,6 +138,9 @@ Calls calls_of_training() {
         CALL(CosineSchedule{.lr = 1, .total = 10}(-5)),
 
         CALL(trained({})),
+        CALL(trained({.steps = -1, .learning_rate = kRate})),
+        CALL(trained({.steps = 1, .learning_rate = kRate, .validate_every = -1})),
+        CALL(train(Model().all, {}, {.steps = 1, .learning_rate = kRate})),
         CALL(trained({.steps = 1, .learning_rate = kRate, .clip = -1})),
         CALL(trained({.steps = 1, .learning_rate = kRate, .clip = kNan})),
         CALL(trained({.steps = 1, .learning_rate = kRate, .accumulate = 0})),
