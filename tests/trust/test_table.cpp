@@ -279,7 +279,7 @@ TEST_CASE("trust: wrong lines are refused with their number", "[trust]") {
 
 TEST_CASE("trust: what is measured again takes the place of what it was, and of nothing else", "[trust]") {
     const tests::Folder folder;
-    folder.write("print_table", "#!/bin/sh\n[ $# -gt 1 ] || echo drawn\n");
+    folder.write("print_table", "#!/bin/sh\n[ $# -gt 1 ] || echo drawn\necho \"$3\" >>${0%/*}/pages\n");
     folder.write(
         "drawn",
         "#!/bin/sh\n"
@@ -305,6 +305,8 @@ TEST_CASE("trust: what is measured again takes the place of what it was, and of 
         return blocks;
     };
     CHECK(blocks_after("drawn.a drawn.b.1of2 drawn.b.2of2") == "drawn.a drawn.b.1of2 drawn.b.2of2");
+    // First no page, then one after each of the three, and at the end.
+    CHECK(tests::content(folder / "pages") == "\nREADME.md\nREADME.md\nREADME.md\nREADME.md\n");
     CHECK(blocks_after("drawn.b.1of2 other.a") == "drawn.a drawn.b.2of2 drawn.b.1of2");
     CHECK(blocks_after("drawn.b.1of3") == "drawn.a drawn.b.1of3");  // halves and thirds would be added up
     CHECK(blocks_after("drawn.b.2of3 drawn.b2.1of2") == "drawn.a drawn.b.1of3 drawn.b.2of3 drawn.b2.1of2");

@@ -80,6 +80,9 @@ record() (
     sed -nE '/^(figure|skipped|ended) /p' "$programs/logs/$1.log"
 )
 
+# The long table is kept, and the page shows it.
+if [ "$scale" = long ]; then page=README.md; else page=-; fi
+
 # Called by itself, below, for one block. Whoever could make the folder `lock` writes the results; the others wait.
 lock=$results.lock
 if [ -n "$block" ]; then
@@ -89,6 +92,8 @@ if [ -n "$block" ]; then
     record "$block" >"$results.new"  # (as a part of && it would not end at an error)
     status=$?
     [ $status -ne 0 ] || mv "$results.new" "$results" || status=1
+    # At once: other instruments run the tests meanwhile, and one of these compares both.
+    [ "$page" = - ] || "$programs/print_table" "$scale" "$results" "$page" >/dev/null || :
     rmdir "$lock"
     exit $status
 fi
@@ -123,6 +128,4 @@ if [ -n "$chosen" ]; then
     printf '%s\n' $chosen | xargs -P "${JOBS:-2}" -I BLOCK \
         sh "$0" --block BLOCK "$programs" "$results" "$scale" "$seed" "$compiler" || failed=1
 fi
-# The long table is kept, and the page shows it.
-if [ "$scale" = long ]; then page=README.md; else page=-; fi
 "$programs/print_table" "$scale" "$results" $page "$@" && exit $failed
