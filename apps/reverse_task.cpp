@@ -63,7 +63,9 @@ models::TransformerConfig configure(const Settings& s) {
     config.src_vocabulary = config.tgt_vocabulary = models::kFirstFreeId + kSymbols;
     config.max_length = kMaxLength + 1;  // <sos> or <eos> takes one
     config.block.precision = kit::precision_of(s.run.precision);
-    config.block.init = nn::Init::pytorch;  // N(0, 1) embeddings keep symbols and positions distinct
+    // N(0, 1) embeddings keep symbols and positions distinct. In an output layer, such numbers are too large.
+    if (config.tying == models::Tying::none || config.tying == models::Tying::source_target)
+        config.block.init = nn::Init::pytorch;
     if (!s.positions.empty())
         config.block.positions =
             s.positions == "learned" ? nn::Positions::learned : nn::Positions::sinusoidal;

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "apps/kit/insight.h"
+#include "apps/kit/pipe.h"
 #include "apps/kit/run.h"
 #include "models/decoding.h"
 #include "models/pairs.h"
@@ -265,11 +266,9 @@ std::size_t recite(const Translator& translate, const Corpus& corpus, std::size_
 }
 
 void translate_input(const Translator& translate) {
-    std::string line;
-    for (int64_t number = 1; models::text::next_line(std::cin, line, "standard input", number); ++number) {
-        const std::string where = autograd::join("standard input:", number);
-        translate.print(models::text::clean_line(line, where), where);
-    }
+    kit::for_each_line(std::cin, "standard input", [&](const std::string& line, const std::string& where) {
+        translate.print(line, where);
+    });
 }
 
 void talk(const Translator& translate) {

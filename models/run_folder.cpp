@@ -42,6 +42,8 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         const FieldReader read{checkpoint, program + ".", last()};
+        nn::checkpoint::check_file(read.has("arguments"), last(), ": this is not a run of ", program,
+                                   "; resume it with the program that began it");
         settings.resume(read.required("arguments"), last());
         read("parts", parts);
     } else {

@@ -41,6 +41,7 @@ static std::string obey(const Prompt& p, const std::string& line, const std::str
             autograd::check(rest.size() < 2 || c.help[0] == '[', name, " takes no argument: got", rest);
             return c.run(last, rest.empty() ? rest : rest.substr(1));
         }
+    autograd::check(name != ":quit", ":quit takes no argument: got", rest);
     const std::vector<std::string> names = autograd::mapped(p.commands, &Prompt::Command::name);
     return join("unknown command ", as_line(name), suggestion(name, names), " :help lists them");
 }
@@ -73,14 +74,15 @@ void converse(Prompt p) {
                 continue;
             }
             const Reading reading = p.read(*line);
-            last = reading.text;
-            if (const std::string& as = reading.shown.empty() ? last : reading.shown; as != *line)
+            const std::string& text = reading.text;
+            if (const std::string& as = reading.shown.empty() ? text : reading.shown; as != *line)
                 say("read as: " + as_line(as));
             for (const std::string& word : reading.unknown)
                 if (told.insert(word).second)
                     say("unknown: " + as_line(word) + suggestion(word, p.names) +
                         " :words lists what is known");
-            p.answer(last);
+            p.answer(text);
+            last = text;  // commands are about the last line that had an answer
             flush_output();
         } catch (const std::runtime_error& error) {
             std::cerr << autograd::join(name(), ": ", as_line(error.what()), "\n");

@@ -232,6 +232,11 @@ TEST_CASE("classify holds out lines, a file, or nothing, and never all texts of 
     };
     CHECK(parse(held_out(data, "13").out).total == 13);
     CHECK(parse(held_out(data, folder.write("v.tsv", "glad\tso lovely\nsad no\n")).out).total == 2);
+    CHECK_FALSE(contains(held_out(data, "13").err, "also learned"));
+    const std::string two =
+        content(data).substr(0, content(data).find('\n', content(data).find('\n') + 1) + 1);
+    CHECK(contains(held_out(data, folder.write("v.tsv", two + "sad no\n")).err,
+                   " 3 held out, of which 2 are also learned;"));
     const Result nothing = held_out(data, "0");
     CHECK(nothing.status == 0);
     CHECK(nothing.out.empty());

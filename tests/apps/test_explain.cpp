@@ -265,6 +265,16 @@ TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew af
     CHECK(shell.modes() == modes);
 }
 
+TEST_CASE("explain marks the lines that are wider than the terminal", "[apps][explain]") {
+    if (!Terminal::possible())
+        SKIP("an emulator would have to be started in the terminal");
+    for (const unsigned short columns : {40, 80}) {
+        Terminal t("explain", {"--interactive", "--step", "attention"}, {24, columns});
+        REQUIRE(t.draws("q quits"));
+        CHECK(contains(t.screen(), "\033[40G›") == (columns == 40));
+    }
+}
+
 TEST_CASE("a terminal that is resized while it is slow gets all of the page", "[apps][explain]") {
     if (!Terminal::possible())
         SKIP("an emulator would have to be started in the terminal");

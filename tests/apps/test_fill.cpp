@@ -242,17 +242,22 @@ TEST_CASE("fill and classify answer what is typed", "[apps][fill][prompt]") {
     write_bert<models::MaskedLanguageModel>(masked);
     write_bert<models::Classifier>(classifier);
     const auto typed = [](Terminal& t, const std::string& line) {
-        REQUIRE(t.says("\r> "));
         t.type(line + "\n");
         REQUIRE(t.says("\r\n"));
         REQUIRE(t.says("\r> "));
         return t.said();
     };
     Terminal fill("fill", {masked.path});
+    REQUIRE(fill.says("\r> "));
+    CHECK(contains(typed(fill, ":attention"), "fill: first type a text with [MASK] in it"));
     CHECK(contains(typed(fill, "the [MASK]"), "  0."));
+    const std::string looked = typed(fill, ":attention");
+    CHECK(contains(typed(fill, "no mask"), "fill: this line: there is no [MASK] in this text"));
+    CHECK(typed(fill, ":attention") == looked);  // of the last text that was filled
     fill.type("\x04");
     CHECK(fill.status() == 0);
     Terminal labels("classify", {"predict", classifier.path});
+    REQUIRE(labels.says("\r> "));
     CHECK(contains(typed(labels, "the day"), "sad=0."));
     labels.type("\x04");
     CHECK(labels.status() == 0);

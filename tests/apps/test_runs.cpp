@@ -581,6 +581,15 @@ TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
         CHECK(r.status == 1);
         CHECK(one_line(r.err, std::string(program) + ": " + run + ": this folder has no run of " + program));
         CHECK(tests::run(program, {"info", run, run}).status == 2);
+        if (program == std::string("tasks"))  // it has its runs in folders within
+            continue;
+        const Words train = program == std::string("toy_translate") ? Words{} : Words{"train"};
+        const Result resumed = tests::run(program, joined(train, {"--resume", run}));
+        INFO(resumed.err);
+        CHECK(resumed.status == 1);
+        CHECK(one_line(resumed.err, std::string(program) + ": " + run +
+                                        "/last.safetensors: this is not a run of " + program +
+                                        "; resume it with the program that began it"));
     }
     CHECK(tests::run("char_lm", {"info", programs.text}).status == 1);
 

@@ -105,6 +105,14 @@ lines $((most + 1))
 expect over "$(sized)" 'size.sh, a room larger than its budget'
 expect 'make size: over the budget: programs and kit' "$(tail -n 1 "$folder/output")" 'size.sh, which room'
 
+# Shares, which are of the compilers and of the thread sanitizer only.
+for part in nobody tidy.1of2 tsan.nobody compilersx; do
+    TRUST_PART=$part sh tests/trust/tools.sh sample 1 >"$folder/output" 2>&1
+    expect 2 $? "a part of tools: $part"
+    expect "there is no part '$part' of tools" "$(cat "$folder/output")" "a part of tools: $part"
+done
+expect 'figure tools.compilers_failed 0' "$(TRUST_PART=compilers.99of99 sh tests/trust/tools.sh sample 1 | tail -n 1)" 'an empty share'
+
 left_out=', but nothing of tests/mutate: there is no Python with clang.cindex'
 for python in /usr/bin/python3 python3; do
     $python -c 'import clang.cindex as c; c.Index.create()' 2>/dev/null || continue

@@ -21,6 +21,9 @@ have() {
     return 1
 }
 at_long() { [ "$scale" = long ]; }
+# mine <n>: whether the n-th of several, which take long, is of the share that was asked for: tools.compilers.1of4.
+share=$(echo "${TRUST_PART:-}" | sed -n 's/.*[.]\([0-9]*of[0-9]*\)$/\1/p')
+mine() { [ -z "$share" ] || [ $((($1 - 1) % ${share#*of} + 1)) -eq "${share%of*}" ]; }
 count() { grep -cE "$1" "$2"; }
 # The compiler of a part that is measured by itself, where it is not the build's.
 compiler() { [ -z "${TRUST_PART:-}" ] || echo "compiler $("$1" --version | grep -m 1 version)"; }
@@ -46,8 +49,10 @@ measure_asan() {
 }
 
 measure_tsan() {
-    passed=0 wrong=0
+    passed=0 wrong=0 n=0
     for threads in 2 4 8 16; do
+        n=$((n + 1))
+        mine $n || continue
         export PLAINGRAD_THREADS=$threads
         # (Those of matrix products set the number of threads themselves, and take most of the time.)
         gemm=
@@ -188,18 +193,20 @@ tried_with() {
 }
 
 measure_compilers() {
-    tried=0 failed=0
+    tried=0 failed=0 n=0
     all_units=$(units compilers autograd nn)  # of the sample; the long scale makes all
     for compiler in $(for n in 11 12 13 14 15 16 17; do echo g++-$n; done; for n in 14 15 16 17 18 19 20 21 22 23; do echo clang++-$n; done); do
         command -v "$compiler" >/dev/null || continue
+        n=$((n + 1))
+        mine $n || continue
         tried=$((tried + 1))
         if tried_with "$compiler" >"$logs/$compiler.log" 2>&1; then echo "$compiler: good"; else
             failed=$((failed + 1))
             echo "$compiler: failed, see $logs/$compiler.log"
         fi
     done
-    if [ $tried -ge 5 ]; then echo "figure tools.compilers $tried"; else
-        echo "skipped tools.compilers only $tried of g++ 11 to 17 and clang 14 to 23 are installed (make deps-trust)"
+    if [ $n -ge 5 ]; then echo "figure tools.compilers $tried"; else
+        echo "skipped tools.compilers only $n of g++ 11 to 17 and clang 14 to 23 are installed (make deps-trust)"
     fi
     echo "figure tools.compilers_failed $failed"
 }
@@ -222,8 +229,12 @@ quick) parts=thread_safety ;;
 sample) parts='thread_safety headers tidy compilers valgrind' ;;
 *) parts=$all ;;
 esac
-case " $all " in *" ${TRUST_PART:-tidy} "*) ;; *)
+part=${TRUST_PART:-tidy}
+part=${part%".$share"}
+case "${share:+shares} $part" in ' '* | 'shares compilers' | 'shares tsan') ;; *) part= ;; esac
+case " $all " in *" $part "*) ;; *)
     echo "there is no part '$TRUST_PART' of tools" >&2
     exit 2 ;;
 esac
-for part in ${TRUST_PART:-$parts}; do "measure_$part" || exit 1; done
+[ -z "${TRUST_PART:-}" ] || parts=$part
+for part in $parts; do "measure_$part" || exit 1; done

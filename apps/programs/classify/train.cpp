@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <set>
 
 #include "apps/kit/pretrained.h"
 #include "apps/kit/run.h"
@@ -132,11 +133,22 @@ models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::s
 
 }  // namespace
 
+// What a file of held-out texts may have by mistake: texts that are learned.
+static std::string known(const Corpus& corpus) {
+    std::set<std::string> learned;
+    for (const Example& e : corpus.training)
+        learned.insert(e.text);
+    const auto n = std::count_if(corpus.held_out.begin(), corpus.held_out.end(),
+                                 [&](const Example& e) { return learned.contains(e.text); });
+    return n == 0 ? ""
+                  : autograd::join(", of which ", kit::grouped(n), n == 1 ? " is" : " are", " also learned");
+}
+
 Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     Labeller l = s.from.empty() ? from_nothing(corpus, labels, s) : from_folder(labels, s);
     std::cerr << autograd::join(kit::grouped(std::ssize(corpus.training)), " texts to learn from, ",
-                                kit::grouped(std::ssize(corpus.held_out)), " held out; ", l.labels.size(),
-                                " labels\n");
+                                kit::grouped(std::ssize(corpus.held_out)), " held out", known(corpus), "; ",
+                                l.labels.size(), " labels\n");
     for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
         for (const Example& e : *part)
             check_pair(l, e);

@@ -8,13 +8,16 @@
 
 #include "apps/kit/keys.h"
 #include "apps/kit/program.h"
+#include "apps/kit/text.h"
+#include "autograd/base/check.h"
 
 namespace plaingrad::explain {
 
 using namespace kit;
 
 void turn_pages(const std::vector<std::string>& pages) {
-    // Another screen, without a cursor, on which what is too wide is cut.
+    // Another screen, without a cursor, on which what is too wide is cut. (A terminal writes its end
+    // over its last column, where it might be taken for a digit of a number. A mark hides it.)
     if (pages.empty())
         return;
     const Keys keys("\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l");
@@ -35,11 +38,13 @@ void turn_pages(const std::vector<std::string>& pages) {
             top += key == "down" ? 1 : height;
         else if (key == "up" || key == "page up")
             top -= std::min(top, key == "up" ? 1 : height);
+        const std::size_t width = size.ws_col > 0 ? size.ws_col : 80;
+        const std::string mark = autograd::join("\033[", width, "G›");
         const std::vector<std::string> lines = wrapped(pages[page], std::string::npos);
         top = page == before ? std::min(top, lines.size() - std::min(lines.size(), height)) : 0;
         std::cout << "\033[H\033[2J";
         for (std::size_t i = top; i < std::min(lines.size(), top + height); ++i)
-            std::cout << lines[i] << '\n';
+            std::cout << lines[i] << (columns(lines[i]) > width ? mark : "") << '\n';
         std::cout << "\033[999H← → turn pages, " << (lines.size() > height ? "↑ ↓ scroll, " : "")
                   << "Home, End; q quits";
         flush_output();
