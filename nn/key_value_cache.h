@@ -9,6 +9,7 @@
 // target are copied where the hypotheses diverge, by the next `append`.
 #pragma once
 
+#include "autograd/base/check.h"
 #include "autograd/ops.h"
 
 namespace plaingrad::nn {

@@ -268,10 +268,10 @@ TEST_CASE("a page that is higher than the terminal scrolls, and is drawn anew af
 TEST_CASE("explain marks the lines that are wider than the terminal", "[apps][explain]") {
     if (!Terminal::possible())
         SKIP("an emulator would have to be started in the terminal");
-    for (const unsigned short columns : {40, 80}) {
-        Terminal t("explain", {"--interactive", "--step", "attention"}, {24, columns});
+    for (const TerminalSize size : {TerminalSize{24, 40}, TerminalSize{24, 80}}) {
+        Terminal t("explain", {"--interactive", "--step", "attention"}, size);
         REQUIRE(t.draws("q quits"));
-        CHECK(contains(t.screen(), "\033[40G›") == (columns == 40));
+        CHECK(contains(t.screen(), "\033[40G›") == (size.columns == 40));
     }
 }
 
