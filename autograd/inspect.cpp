@@ -75,12 +75,13 @@ void print_graph(const Tensor& root, std::ostream& out, int lines) {
 
 void print_graph(const Tensor& root) { print_graph(root, std::cout); }
 
-// They may end in any order: one in the middle of the chain is taken out of it.
+// Watches may end in any order: this one may be in the middle of the chain.
 OpWatch::~OpWatch() {
     OpWatch** at = &active_;
-    while (*at != this)
+    while (*at != nullptr && *at != this)
         at = &(*at)->before_;
-    *at = before_;
+    if (*at != nullptr)
+        *at = before_;
 }
 
 const std::string* OpWatch::name_of(const Ref<Node>& node) const {

@@ -44,7 +44,7 @@ void check_residual(const char* op, const Tensor& x, const Tensor& y, Real p) {
     check(x.shape() == y.shape(), "[", op, "] x is ", x.shape(), ", y is ", y.shape(),
           "; they must be equal");
     check(p >= 0 && p < 1, "[", op, "] the dropout rate must be in [0, 1): got ", p);
-    y.data();  // throws if it is empty, which elsewhere means that there is no y
+    y.data();  // throws if y is empty: `normalized` takes that for a norm without a residual
 }
 
 }  // namespace

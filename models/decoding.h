@@ -29,7 +29,7 @@ struct BeamOptions {
     double alpha = 0.6;
     double k = 5;
     int64_t max_tokens = 100;  // the end counted
-    // A limit for each sentence, at least 1; that of all holds as well. Empty: only that.
+    // A limit for each sentence, at least 1; max_tokens holds as well. Empty: max_tokens alone.
     std::vector<int64_t> max_tokens_of = {};
     // Is told of each beginning that is kept, for pictures: of the ended and the others, best first in each
     // step. For a batch of one sentence: several are searched at the same time.

@@ -8,8 +8,8 @@
 
 namespace plaingrad::models {
 
-// A pair of sentences as ids, without start and end. But a Translator reads each source with its end: a model
-// that is for one must learn from sources that have it, too (specials.end()).
+// A pair of sentences as ids. make_batch adds start and end to tgt, and leaves src as it is. A Translator
+// reads an end after each source: to train a model for it, put specials.end() behind src.
 struct Pair {
     std::vector<int32_t> src, tgt;
 };

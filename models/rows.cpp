@@ -16,9 +16,14 @@ Rows::Rows(Stepper& stepper) : stepper_(stepper) {
     std::iota(kept_.begin(), kept_.end(), 0);
 }
 
-int32_t Rows::keep(int32_t row, int32_t token) {
+std::size_t Rows::sentence(int32_t row) const {
     check(row >= 0 && row < std::ssize(sentences_), "[decoding] there is no row ", row, " of ",
           sentences_.size());
+    return sentences_[static_cast<std::size_t>(row)];
+}
+
+int32_t Rows::keep(int32_t row, int32_t token) {
+    sentence(row);  // throws if there is none
     kept_.push_back(row);
     tokens_.push_back(token);
     return static_cast<int32_t>(kept_.size()) - 1;
@@ -47,15 +52,16 @@ Tensor Rows::step() {
 }
 
 Tensor Rows::step_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
+    for (const int32_t row : kept_)
+        check(sentence(row) < texts.size() && count >= 1 && count <= std::ssize(texts[sentence(row)]),
+              "[decoding] sentence ", sentence(row), " needs a text of at least ", count,
+              " tokens, and at least one token is read");
     select();
     stepper_.rewind(stepper_.known = 0);
     prompts_are_next_ = false;
     std::vector<int32_t> ids;
-    for (const std::size_t s : sentences_) {
-        check(s < texts.size() && count >= 1 && count <= std::ssize(texts[s]),
-              "[decoding] each text needs the ", count, " tokens that are to be read anew");
+    for (const std::size_t s : sentences_)
         ids.insert(ids.end(), texts[s].end() - count, texts[s].end());
-    }
     return read(Tokens(static_cast<int64_t>(sentences_.size()), count, std::move(ids)));
 }
 

@@ -29,8 +29,8 @@ public:
     // Keeps row `row` of the last logits, continued with this token. Returns the row that it will be. A row
     // may be kept several times with different tokens, or not at all. Throws Error for another row.
     int32_t keep(int32_t row, int32_t token);
-    // Which sentence of the batch a row of the last logits belongs to.
-    std::size_t sentence(int32_t row) const { return sentences_[static_cast<std::size_t>(row)]; }
+    // Which sentence of the batch a row of the last logits belongs to. Throws Error for another row.
+    std::size_t sentence(int32_t row) const;
 
 private:
     void select();

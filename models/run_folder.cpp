@@ -26,8 +26,11 @@ RunFolder::RunFolder(const std::string& of_program, const std::string& folder, b
 RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, Settings& settings,
                      const std::string& within)
     : RunFolder(of_program, of_run.resume.empty() ? of_run.save : of_run.resume, !of_run.resume.empty()) {
-    if (of_run.save_every < 0 || of_run.stop_after < 0 || of_run.report_every < 0 || of_run.parts < 0)
-        throw SettingError("no number of a run's settings may be negative");
+    for (const auto& [name, number] :
+         {std::pair("save_every", of_run.save_every), std::pair("stop_after", of_run.stop_after),
+          std::pair("report_every", of_run.report_every), std::pair("parts", of_run.parts)})
+        if (number < 0)
+            throw SettingError(autograd::join(name, " must not be negative: got ", number));
     if (of_run.stop_after > 0 && !exists())
         throw SettingError("--stop-after needs --save or --resume");
     if (!within.empty() && exists()) {
@@ -42,8 +45,10 @@ RunFolder::RunFolder(const std::string& of_program, const RunSettings& of_run, S
     if (resumes()) {
         checkpoint = nn::checkpoint::read(last()).metadata();
         const FieldReader read{checkpoint, program + ".", last()};
-        nn::checkpoint::check_file(read.has("arguments"), last(), ": this is not a run of ", program,
-                                   "; resume it with the program that began it");
+        for (const auto& [name, value] : checkpoint)
+            nn::checkpoint::check_file(!name.ends_with(".arguments") || read.has("arguments"), last(),
+                                       ": this is a run of ", name.substr(0, name.find('.')), ", not of ",
+                                       program);
         settings.resume(read.required("arguments"), last());
         read("parts", parts);
     } else {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "autograd/base/float_control.h"
 #include "autograd/base/parallel.h"
@@ -79,8 +80,9 @@ int64_t DataParallel::buffered() const {
 // ---- forward and backward
 
 StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& loss_of, int64_t batches) {
-    check(loss_of && batches >= 1, "[DataParallel] backward needs a loss, of at least one batch: got ",
-          batches);
+    check(static_cast<bool>(loss_of), "[DataParallel] backward needs a loss: got an empty function");
+    check(batches >= 1, "[DataParallel] a step needs at least one batch: got ", batches);
+    can_step_ = false;
     adam_.zero_grad();
     has_gradient_.assign(adam_.parameters().size(), false);
     gradients_.clear();
@@ -104,7 +106,9 @@ StepGradient DataParallel::backward(int64_t step, const Rng& rng, const LossOf& 
             end_part();
     }
     collect();
-    return agree(sum, !is_whole() || batches > 1);
+    const StepGradient gradient = agree(sum, !is_whole() || batches > 1);
+    can_step_ = true;
+    return gradient;
 }
 
 // Batches and parts have different numbers of terms, and the gradient should be that of the mean over all of
@@ -335,7 +339,7 @@ double DataParallel::norm_of(const std::vector<double>& squares) {
 // ---- the optimizer
 
 void DataParallel::step(double learning_rate, double clip) {
-    check(has_gradient_.size() == adam_.parameters().size(), "[DataParallel] step comes after backward");
+    check(std::exchange(can_step_, false), "[DataParallel] each step needs a backward before it");
     std::erase_if(gradients_, [this](const StretchGrad& s) { return !has_gradient_[s.parameter]; });
     adam_.step(learning_rate, clip * grad_scale_, has_gradient_, gradients_);
     if (team_.size() > 1)

@@ -65,10 +65,11 @@ public:
     Team& team() const { return team_; }
 
     // Forward and backward of the own parts, from zero gradients, and the sum over all parts. batches: of a
-    // step, which an epoch's end cuts short. rng: of the step, for dropout. Throws Error if a batch that is
-    // accumulated or cut has no tokens.
+    // step, which an epoch's end cuts short. rng: of the step, for dropout. Throws Error without a loss or a
+    // batch, and if a batch that is accumulated or cut has no tokens.
     StepGradient backward(int64_t step, const Rng& rng, const LossOf& loss_of, int64_t batches = 1);
-    // Then: the optimizer's step, with the gradients times `clip`; all processes get the new weights.
+    // Then: the optimizer's step, with the gradients times `clip`; all processes get the new weights. Throws
+    // Error if no backward has ended since the last step.
     void step(double learning_rate, double clip = 1);
 
     // The first parameter whose gradient is not finite; "" if there is none.
@@ -129,6 +130,7 @@ private:
     std::vector<std::size_t> unread_;      // [parameter]: how many buckets still have to read its gradient
 
     std::vector<bool> has_gradient_;      // of each parameter
+    bool can_step_ = false;               // backward has ended, and no step has followed
     std::vector<StretchGrad> gradients_;  // of the own share
     double grad_scale_ = 1;               // makes of their sum the gradient of the mean
     std::string not_finite_;

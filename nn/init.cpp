@@ -42,7 +42,7 @@ Tensor initial_matrix(Init init, const Shape& shape, int64_t in, int64_t out, co
 }
 
 Tensor initial_bias(Init init, int64_t in, int64_t out, const Rng& rng) {
-    // (A layer without inputs has only its bias, and no bound: 0, as in PyTorch.)
+    // Without inputs 1/√in is infinite: the bias is 0, as in PyTorch.
     return init == Init::pytorch && in > 0 ? uniform({out}, inverse_root(in), rng) : Tensor::zeros({out});
 }
 

@@ -10,8 +10,8 @@
 namespace plaingrad::nn {
 
 void KeyValueCache::append(const Tensor& next) {
-    autograd::check(!next.needs_grad(), "[KeyValueCache] what is kept here passes no gradient on; ",
-                    "decode under NoGrad");
+    autograd::check(!next.needs_grad(), "[KeyValueCache] cached keys and values pass no gradient on, ",
+                    "but these need one; decode under NoGrad");
     if (length_ == 0)  // of any batch
         *this = KeyValueCache(Tensor::uninitialized(next.shape().with(1, 0)));
     const int64_t batch = this->batch(), capacity = stored_.size(1), count = next.size(1), d = next.size(2);

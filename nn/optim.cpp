@@ -43,13 +43,15 @@ void for_each(std::size_t n, const F& f) {
 Real real(double x) { return static_cast<Real>(x); }
 bool is_rate(double x) { return std::isfinite(real(x)) && x >= 0; }
 
-// Whether these are stretches of the parameters' numbers.
+// Throws Error for a stretch that the parameters do not have.
 template <class Stretches>
-bool belong(const Stretches& stretches, const std::vector<NamedParameter>& parameters) {
-    return std::all_of(stretches.begin(), stretches.end(), [&](const Stretch& s) {
-        return s.parameter < parameters.size() && s.begin >= 0 && s.begin <= s.end &&
-               s.end <= parameters[s.parameter].tensor.numel();
-    });
+void check_stretches(const char* name, const Stretches& stretches,
+                     const std::vector<NamedParameter>& parameters) {
+    for (const Stretch& s : stretches)
+        check(s.parameter < parameters.size() && s.begin >= 0 && s.begin <= s.end &&
+                  s.end <= parameters[s.parameter].tensor.numel(),
+              "[", name, "] there is no stretch from ", s.begin, " to ", s.end, " of parameter ",
+              s.parameter);
 }
 
 }  // namespace
@@ -93,9 +95,15 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
     check(is_rate(lr), "[", name_, "] the learning rate of a step must be finite and not negative: got ", lr);
     check(std::isfinite(real(grad_scale)), "[", name_, "] the gradients' scale must be finite: got ",
           grad_scale);
-    check(moved.size() == parameters_.size() && belong(gradients, parameters_), "[", name_,
-          "] a step needs to know of each of ", parameters_.size(),
-          " parameters whether it moves, and gradients of their numbers");
+    check(moved.size() == parameters_.size(), "[", name_, "] moved needs a value for each of ",
+          parameters_.size(), " parameters: got ", moved.size());
+    check_stretches(name_, gradients, parameters_);
+    const auto is_kept = [this](const StretchGrad& s) {
+        const auto place = places_.empty() ? Places::const_iterator() : places_[s.parameter].find(s.begin);
+        return places_.empty() || (place != places_[s.parameter].end() && place->second.end == s.end);
+    };
+    check(std::all_of(gradients.begin(), gradients.end(), is_kept), "[", name_,
+          "] a gradient is of a stretch that this optimizer keeps no state for");
     std::vector<Piece> whole(parameters_.size());
     std::vector<Piece> pieces;
     for (const StretchGrad& s : gradients) {
@@ -112,7 +120,7 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
         pieces.back().grad = s.grad;
         pieces.back().w += s.begin;
         for (std::size_t k = 0; k < kept_; ++k)
-            pieces.back().kept[k] += places_.empty() ? s.begin : places_[s.parameter].at(s.begin);
+            pieces.back().kept[k] += places_.empty() ? s.begin : places_[s.parameter].at(s.begin).begin;
     }
     // From here on nothing needs memory: a step is taken whole, or not at all.
     ++steps_;
@@ -123,11 +131,11 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
 
 void Optimizer::keep_only(const std::vector<Stretch>& kept) {
     check(steps_ == 0, "[", name_, "] keep_only must come before the first step");
-    check(belong(kept, parameters_), "[", name_, "] keep_only needs stretches of the parameters' numbers");
+    check_stretches(name_, kept, parameters_);
     places_.assign(parameters_.size(), {});
     std::vector<int64_t> sizes(parameters_.size());
     for (const Stretch& s : kept) {
-        places_[s.parameter][s.begin] = sizes[s.parameter];
+        places_[s.parameter][s.begin] = {s.end, sizes[s.parameter]};
         sizes[s.parameter] += s.size();
     }
     for (std::size_t i = 0; i < state_.size(); ++i)

@@ -46,7 +46,7 @@ public:
     // Throws Error unless both are finite and the rate is not negative: the step would destroy the weights.
     void step(double lr, double grad_scale = 1);
     // The same with gradients that are not in the parameters: of the stretches that this optimizer keeps
-    // state for. moved: for each parameter, whether it has a gradient.
+    // state for; throws Error for others. moved: for each parameter, whether it has a gradient.
     void step(double lr, double grad_scale, const std::vector<bool>& moved,
               const std::vector<StretchGrad>& gradients);
 
@@ -56,7 +56,8 @@ public:
     const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
     // Keeps state for these stretches only, as zeros: the others are another process's
-    // (nn/data_parallel.h). Each parameter's must be in order. Throws Error after the first step.
+    // (nn/data_parallel.h). Each parameter's must be in order. Throws Error after the first step, and for
+    // stretches that the parameters do not have.
     void keep_only(const std::vector<Stretch>& kept);
 
     // State to save for resuming, besides the weights. First the running averages, named "mean.", "square."
@@ -97,8 +98,13 @@ private:
     double lr_;
     std::size_t kept_;  // tensors in state_ for each parameter
     std::vector<NamedParameter> parameters_, state_;
-    // Of each parameter: where in its state a stretch is that begins there; empty if the state is whole.
-    std::vector<std::map<int64_t, int64_t>> places_;
+    // Of each parameter, by where a kept stretch begins: its end, and where it begins in the state. Empty if
+    // the state is whole.
+    struct Place {
+        int64_t end, begin;
+    };
+    using Places = std::map<int64_t, Place>;
+    std::vector<Places> places_;
     int64_t steps_ = 0;
     std::vector<int64_t> steps_of_each_;
 };

@@ -31,10 +31,8 @@ template <Module M>
 void pack_weights(M& model, Precision precision) {
     for (const NamedParameter& p : all_parameters(model))
         pack_weight(p, precision);
-    if constexpr (requires { model.config.block.precision = precision; })
-        model.config.block.precision = precision;
-    if constexpr (requires { model.config.stack.block.precision = precision; })
-        model.config.stack.block.precision = precision;
+    if constexpr (requires { block_of(model.config).precision = precision; })
+        block_of(model.config).precision = precision;
 }
 
 }  // namespace plaingrad::nn

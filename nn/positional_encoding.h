@@ -26,13 +26,14 @@ struct PositionalEncoding {
     // The encodings of positions first .. first + length - 1 -> (length, d), to be added to the vectors
     // there; empty for a kind that adds nothing. Throws Error for positions beyond max_length.
     Tensor at(int64_t length, int64_t first = 0) const;
-    // x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d)
+    // x (B, T, d) + the encodings of positions first .. first + T - 1 -> (B, T, d). Throws Error for another
+    // d.
     Tensor operator()(const Tensor& x, int64_t first = 0) const {
         const Tensor places = at(x.size(1), first);
         if (!places.defined())
             return x;
-        check(x.size(-1) == places.size(1), "[PositionalEncoding] the vectors have ", x.size(-1),
-              " numbers, the encodings ", places.size(1));
+        check(x.rank() == 3 && x.size(2) == places.size(1), "[PositionalEncoding] x must be (B, T, ",
+              places.size(1), "): got ", x.shape());
         return x + places;
     }
     void visit(Visitor& v) const { v("table", table); }

@@ -20,6 +20,7 @@ Prompt::Command attention_command(const Model& model, const Labels& names,
                                   const std::function<autograd::Tokens(const std::string&)>& tokens) {
     return {":attention", "where it looked (last layer, mean of the heads)",
             [=, &model](const std::string& last, const std::string&) {
+                autograd::check(!last.empty(), "first type a text");
                 const autograd::Tokens text = tokens(last);
                 nn::Probe seen;
                 model(text, nn::Mode::eval(&seen));

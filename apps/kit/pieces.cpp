@@ -21,8 +21,8 @@ std::vector<File> read_files(const std::vector<std::string>& names, bool bytes) 
         if (!bytes) {
             models::text::check_unpacked(text, name);
             check(text.find('\0') == std::string::npos, name,
-                  ": there is a NUL byte in this file: it is no text, and only a model of bytes can read it "
-                  "(--bytes)");
+                  ": there is a NUL byte in this file: it is not text; where there is --bytes, that reads "
+                  "any file");
             text.erase(0, text.starts_with("\xef\xbb\xbf") ? 3 : 0);
             std::erase(text, '\r');
         }

@@ -41,7 +41,7 @@ static std::string obey(const Prompt& p, const std::string& line, const std::str
             autograd::check(rest.size() < 2 || c.help[0] == '[', name, " takes no argument: got", rest);
             return c.run(last, rest.empty() ? rest : rest.substr(1));
         }
-    autograd::check(name != ":quit", ":quit takes no argument: got", rest);
+    autograd::check(name != ":quit", name, " takes no argument: got", rest);
     const std::vector<std::string> names = autograd::mapped(p.commands, &Prompt::Command::name);
     return join("unknown command ", as_line(name), suggestion(name, names), " :help lists them");
 }
@@ -67,7 +67,8 @@ void converse(Prompt p) {
     std::string last;
     std::vector<std::string> history;
     std::set<std::string> told;
-    for (std::optional<std::string> line; (line = edit_line(keys, "> ", history, p.tabs)) && line != ":quit";)
+    for (std::optional<std::string> line;
+         (line = edit_line(keys, "> ", history, p.tabs)) && line != ":quit" && line != ":quit ";)
         try {
             if (line->starts_with(':')) {
                 say(obey(p, *line, last));

@@ -18,8 +18,8 @@ std::string to_string(const Alignment& alignment);
 
 // weights (B, H, T, S): the attention of a batch of translations to their sources. Returns the position below
 // `length` of source b to which token t of its translation attends most, in the mean over the heads. If
-// `among` is true anywhere, considers only the positions where it is. Throws Error for numbers that the
-// weights do not have.
+// `among` is true anywhere, considers only the positions where it is. Throws Error for a b, t or
+// length outside of the weights, and for an `among` that is shorter than length.
 int64_t most_attended(const autograd::Tensor& weights, int64_t b, int64_t t, int64_t length,
                       const std::vector<bool>& among = {});
 

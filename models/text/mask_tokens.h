@@ -27,8 +27,8 @@ struct MaskedTokens {
 };
 
 // Whether a position is selected depends only on rng and the position; if none is, one is drawn. Padding and
-// reserved ids are never selected. Throws Error for rates outside [0, 1], for ids without padding or with
-// padding that could be drawn, and if there is nothing to select.
+// reserved ids are never selected. Throws Error for rates outside [0, 1], for a mask that is the padding, for
+// ids without padding or with padding that could be drawn, and if there is nothing to select.
 MaskedTokens mask_tokens(const Tokens& ids, const MaskingOptions& options, const autograd::Rng& rng);
 
 }  // namespace plaingrad::models::text

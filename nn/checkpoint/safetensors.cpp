@@ -139,9 +139,10 @@ bool SafeTensors::is_real(const Entry& entry) { return kConversions.contains(ent
 
 void SafeTensors::copy(const Entry& entry, int64_t first, int64_t n, Real* to) const {
     constexpr int64_t kPiece = int64_t{1} << 16;  // numbers, to stay in the cache
-    const int64_t size = size_of(entry.dtype), at = entry.begin + first * size;
-    autograd::check(first >= 0 && n >= 0 && n <= (entry.end - entry.begin) / size - first,
-                    "[SafeTensors] the entry does not have ", n, " numbers from ", first, " on");
+    const int64_t size = size_of(entry.dtype), all = (entry.end - entry.begin) / size;
+    autograd::check(first >= 0 && first <= all && n >= 0 && n <= all - first, "[SafeTensors] of the entry's ",
+                    all, " numbers there are no ", n, " from ", first, " on");
+    const int64_t at = entry.begin + first * size;
     if (entry.dtype == kOurs) {
         read_at_(at, reinterpret_cast<char*>(to), n * size);
         return;

@@ -45,6 +45,7 @@ public:
     // such as positions 0, 1, 2, ...; they are not read here.)
     Tensor tensor(std::string_view name) const;
     // The same for some of its numbers, `n` of them from number `first` on. Several threads may read at once.
+    // Throws Error for numbers that the entry does not have.
     void copy(const Entry& entry, int64_t first, int64_t n, Real* to) const;
 
 private:

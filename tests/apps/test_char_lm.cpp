@@ -231,7 +231,7 @@ TEST_CASE("char_lm learns bytes", "[apps][char_lm]") {
     const Folder folder;
     const std::string piece = std::string("\0\xff\r\n\x80z", 6), model = folder / "run";
     const std::string file = folder.write("data.bin", repeated(piece, 60));
-    refused(1, train(file), file + ": there is a NUL byte in this file: it is no text");
+    refused(1, train(file), file + ": there is a NUL byte in this file: it is not text");
     const Result r = char_lm(train(file, {"--bytes", "--save", model}));
     INFO(r.out << r.err);
     CHECK(r.status == 0);

@@ -271,6 +271,7 @@ TEST_CASE("explain marks the lines that are wider than the terminal", "[apps][ex
     for (const TerminalSize size : {TerminalSize{24, 40}, TerminalSize{24, 80}}) {
         Terminal t("explain", {"--interactive", "--step", "attention"}, size);
         REQUIRE(t.draws("q quits"));
+        CHECK(contains(t.screen(), "G›") == (size.columns == 40));
         CHECK(contains(t.screen(), "\033[40G›") == (size.columns == 40));
     }
 }

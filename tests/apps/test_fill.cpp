@@ -249,9 +249,10 @@ TEST_CASE("fill and classify answer what is typed", "[apps][fill][prompt]") {
     };
     Terminal fill("fill", {masked.path});
     REQUIRE(fill.says("\r> "));
-    CHECK(contains(typed(fill, ":attention"), "fill: first type a text with [MASK] in it"));
+    CHECK(contains(typed(fill, ":attention"), "fill: first type a text"));
     CHECK(contains(typed(fill, "the [MASK]"), "  0."));
     const std::string looked = typed(fill, ":attention");
+    CHECK(contains(looked, "[MASK]"));
     CHECK(contains(typed(fill, "no mask"), "fill: this line: there is no [MASK] in this text"));
     CHECK(typed(fill, ":attention") == looked);  // of the last text that was filled
     fill.type("\x04");

@@ -133,7 +133,7 @@ TEST_CASE("prompt: toy_translate shows how it comes to a translation", "[apps][p
     for (const char* const command : {":next", ":beam", ":attention", ":words", ":help", ":quit"})
         CHECK(contains(help, std::string("\n  ") + command) != help.starts_with(std::string("  ") + command));
     CHECK(contains(answer(t, ":quit now"), ":quit takes no argument: got now"));
-    t.type(":quit\n");
+    t.type(":quit \n");
     CHECK(t.status() == 0);
 }
 

@@ -588,8 +588,8 @@ TEST_CASE("info refuses what is not a run of the program", "[apps][runs]") {
         INFO(resumed.err);
         CHECK(resumed.status == 1);
         CHECK(one_line(resumed.err, std::string(program) + ": " + run +
-                                        "/last.safetensors: this is not a run of " + program +
-                                        "; resume it with the program that began it"));
+                                        "/last.safetensors: this is a run of reverse_task, not of " +
+                                        program));
     }
     CHECK(tests::run("char_lm", {"info", programs.text}).status == 1);
 

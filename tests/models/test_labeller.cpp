@@ -130,7 +130,12 @@ TEST_CASE("a Labeller for training has the layers of its folder, and a classifie
     const auto of_bare = write_bert<models::TextEncoder>(bare);
     const auto of_classifier = write_bert<models::Classifier>(classifier);
 
+    CHECK(contains(error_of([&] {
+                       Labeller::based_on(masked.path, {"a", "b", "a"}, rng);
+                   }),
+                   "[Labeller] a label is given twice: a, b, a"));
     const Labeller a = Labeller::based_on(masked.path, labels, rng);
+    CHECK(contains(error_of([&] { a.logits({}, models::Mode::eval()); }), "need the ids of the texts"));
     CHECK(same(a.model.backbone, of_masked.backbone));
     CHECK(a.labels == labels);
     CHECK(a.probabilities({"a day"})[0].size() == 2);

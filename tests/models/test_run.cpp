@@ -329,7 +329,9 @@ TEST_CASE("run: a folder that is not a run's is left unchanged", "[models][run]"
     CHECK(content(folder / "log.csv") == "mine");
     for (const RunSettings& wrong :
          {RunSettings{.save = folder / "a", .save_every = -1},
-          RunSettings{.save = folder / "a", .stop_after = -1}, RunSettings{.stop_after = 1}})
+          RunSettings{.save = folder / "a", .stop_after = -1}, RunSettings{.stop_after = 1},
+          RunSettings{.save = folder / "a", .report_every = -1},
+          RunSettings{.save = folder / "a", .parts = -1}})
         CHECK_THROWS_AS(RunFolder("p", wrong, none), SettingError);
     CHECK_FALSE(fs::exists(folder / "a"));
     for (const char* name : {"best.safetensors", "model.safetensors"}) {  // where a file cannot be written

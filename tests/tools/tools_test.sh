@@ -106,7 +106,7 @@ expect over "$(sized)" 'size.sh, a room larger than its budget'
 expect 'make size: over the budget: programs and kit' "$(tail -n 1 "$folder/output")" 'size.sh, which room'
 
 # Shares, which are of the compilers and of the thread sanitizer only.
-for part in nobody tidy.1of2 tsan.nobody compilersx; do
+for part in nobody tidy.1of2 tsan.nobody compilersx tsan. tsan.of tsan.1of0; do
     TRUST_PART=$part sh tests/trust/tools.sh sample 1 >"$folder/output" 2>&1
     expect 2 $? "a part of tools: $part"
     expect "there is no part '$part' of tools" "$(cat "$folder/output")" "a part of tools: $part"

@@ -2,7 +2,8 @@
 # What other programs find in the sources and in runs of them: sanitizers, valgrind, clang's analyses, and compilers of
 # all versions that the README names. At the sample scale most look at a part, at the long scale all at everything.
 #
-# usage: tools.sh <quick|sample|long> <seed>     (in the repository's root; TRUST_PART: one of the functions at the end)
+# usage: tools.sh <quick|sample|long> <seed>     (in the repository's root; TRUST_PART: one of the functions at the end;
+# of compilers and tsan also a share, compilers.1of4)
 # A tool that is not installed is left out, with a line that says so (make deps-trust installs all). What each of them
 # printed is in build/tools/*.log.
 set -u
@@ -21,8 +22,8 @@ have() {
     return 1
 }
 at_long() { [ "$scale" = long ]; }
-# mine <n>: whether the n-th of several, which take long, is of the share that was asked for: tools.compilers.1of4.
-share=$(echo "${TRUST_PART:-}" | sed -n 's/.*[.]\([0-9]*of[0-9]*\)$/\1/p')
+# mine <n>: whether the nth of several is in the share that was asked for (tools.compilers.1of4); without one, all are.
+share=$(echo "${TRUST_PART:-}" | sed -n 's/.*[.]\([0-9][0-9]*of[1-9][0-9]*\)$/\1/p')
 mine() { [ -z "$share" ] || [ $((($1 - 1) % ${share#*of} + 1)) -eq "${share%of*}" ]; }
 count() { grep -cE "$1" "$2"; }
 # The compiler of a part that is measured by itself, where it is not the build's.
@@ -230,8 +231,10 @@ sample) parts='thread_safety headers tidy compilers valgrind' ;;
 *) parts=$all ;;
 esac
 part=${TRUST_PART:-tidy}
-part=${part%".$share"}
-case "${share:+shares} $part" in ' '* | 'shares compilers' | 'shares tsan') ;; *) part= ;; esac
+if [ -n "$share" ]; then
+    part=${part%".$share"}
+    case $part in compilers | tsan) ;; *) part= ;; esac  # the others have no shares
+fi
 case " $all " in *" $part "*) ;; *)
     echo "there is no part '$TRUST_PART' of tools" >&2
     exit 2 ;;

@@ -87,12 +87,12 @@ if [ "$scale" = long ]; then page=README.md; else page=-; fi
 lock=$results.lock
 if [ -n "$block" ]; then
     measure "$block" || exit 2
-    # (Results are written within a second: an older lock was left behind by a run that was killed.)
+    # (Results and page are written within seconds: an older lock was left behind by a run that was killed.)
     until mkdir "$lock" 2>/dev/null; do sleep 1 && find "$lock" -prune -mmin +1 -exec rmdir {} + 2>/dev/null; done
     record "$block" >"$results.new"  # (as a part of && it would not end at an error)
     status=$?
     [ $status -ne 0 ] || mv "$results.new" "$results" || status=1
-    # At once: other instruments run the tests meanwhile, and one of these compares both.
+    # The page follows at once: other instruments run the tests meanwhile, and one of those compares it with the results.
     [ "$page" = - ] || "$programs/print_table" "$scale" "$results" "$page" >/dev/null || :
     rmdir "$lock"
     exit $status
@@ -128,4 +128,4 @@ if [ -n "$chosen" ]; then
     printf '%s\n' $chosen | xargs -P "${JOBS:-2}" -I BLOCK \
         sh "$0" --block BLOCK "$programs" "$results" "$scale" "$seed" "$compiler" || failed=1
 fi
-"$programs/print_table" "$scale" "$results" $page "$@" && exit $failed
+"$programs/print_table" "$scale" "$results" "$page" "$@" && exit $failed

@@ -131,10 +131,8 @@ models::RunModel run_model_of(const Labeller& l, const Settings& s, const std::s
     return kit::run_model_for_others(l.model, data, folder, s.from, config);
 }
 
-}  // namespace
-
-// What a file of held-out texts may have by mistake: texts that are learned.
-static std::string known(const Corpus& corpus) {
+// How many held-out texts are in the training data as well: usually a mistake.
+std::string also_learned(const Corpus& corpus) {
     std::set<std::string> learned;
     for (const Example& e : corpus.training)
         learned.insert(e.text);
@@ -144,11 +142,13 @@ static std::string known(const Corpus& corpus) {
                   : autograd::join(", of which ", kit::grouped(n), n == 1 ? " is" : " are", " also learned");
 }
 
+}  // namespace
+
 Labeller new_labeller(const Corpus& corpus, const std::vector<std::string>& labels, const Settings& s) {
     Labeller l = s.from.empty() ? from_nothing(corpus, labels, s) : from_folder(labels, s);
     std::cerr << autograd::join(kit::grouped(std::ssize(corpus.training)), " texts to learn from, ",
-                                kit::grouped(std::ssize(corpus.held_out)), " held out", known(corpus), "; ",
-                                l.labels.size(), " labels\n");
+                                kit::grouped(std::ssize(corpus.held_out)), " held out", also_learned(corpus),
+                                "; ", l.labels.size(), " labels\n");
     for (const std::vector<Example>* part : {&corpus.training, &corpus.held_out}) {
         for (const Example& e : *part)
             check_pair(l, e);

@@ -16,8 +16,7 @@ namespace plaingrad::explain {
 using namespace kit;
 
 void turn_pages(const std::vector<std::string>& pages) {
-    // Another screen, without a cursor, on which what is too wide is cut. (A terminal writes its end
-    // over its last column, where it might be taken for a digit of a number. A mark hides it.)
+    // Another screen, without a cursor, on which what is too wide is cut.
     if (pages.empty())
         return;
     const Keys keys("\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l");
@@ -39,6 +38,8 @@ void turn_pages(const std::vector<std::string>& pages) {
         else if (key == "up" || key == "page up")
             top -= std::min(top, key == "up" ? 1 : height);
         const std::size_t width = size.ws_col > 0 ? size.ws_col : 80;
+        // A terminal writes the end of a line that is too wide into its last column, where it might be taken
+        // for a digit. The mark covers it.
         const std::string mark = autograd::join("\033[", width, "G›");
         const std::vector<std::string> lines = wrapped(pages[page], std::string::npos);
         top = page == before ? std::min(top, lines.size() - std::min(lines.size(), height)) : 0;

@@ -85,7 +85,6 @@ void talk(const Filler& f, int64_t top) {
         .read = [](const std::string& line) { return kit::Reading{line}; },
         .answer = [&](const std::string& text) { print_list(answer(f, text, "this line", top)); }};
     prompt.commands = {kit::attention_command(f.model, names, [&](const std::string& text) {
-        autograd::check(!text.empty(), "first type a text with ", f.mask, " in it");
         const std::vector<int32_t> ids = f.encode(text).ids;
         return autograd::Tokens(1, std::ssize(ids), ids);
     })};

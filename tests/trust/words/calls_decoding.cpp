@@ -63,6 +63,10 @@ void kept(int32_t row) {
     rows.step();
     rows.keep(row, 4);
 }
+void sentence_of(int32_t row) {
+    const Stepping one = begun();
+    Rows(*one).sentence(row);
+}
 void read_anew(const std::vector<std::vector<int32_t>>& texts, int64_t count) {
     const Stepping one = begun();
     Rows rows(*one);
@@ -143,6 +147,7 @@ Calls calls_of_decoding() {
         CALL(broken_beam()),
         CALL(kept(2)),
         CALL(kept(-1)),
+        CALL(sentence_of(2)),
         CALL(read_anew({{4}}, 1)),
         CALL(read_anew({{4}, {5}}, 2)),
         CALL(read_anew({{4}, {5}}, 0)),

@@ -85,6 +85,11 @@ void unnamed() {
     Metadata metadata;
     FieldWriter{metadata}("x", NormPlacement::count, kNormPlacementNames);
 }
+void copied(int64_t first, int64_t n) {
+    const SafeTensors file = opened(kOne);
+    Real to[2];
+    file.copy(file.entries()[0], first, n, to);
+}
 const Tensor kTensor = Tensor::full({2}, 1);
 
 }  // namespace
@@ -108,6 +113,9 @@ Calls calls_of_files() {
         CALL(opened(R"({"w":[]})")),
         CALL(opened(R"({"__metadata__":{"a":1}})", 0)),
         CALL(opened(kOne).tensor("v")),
+        CALL(copied(std::numeric_limits<int64_t>::max(), 1)),
+        CALL(copied(-1, 1)),
+        CALL(copied(0, 2)),
         CALL(opened(kWhole).tensor("w")),
         CALL(opened(R"({"w":{"dtype":"F32","shape":[1,1,1,1,1],"data_offsets":[0,4]}})").tensor("w")),
         CALL(nn::checkpoint::read("/no/such/file")),

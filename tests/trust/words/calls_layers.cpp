@@ -88,6 +88,7 @@ Calls calls_of_layers() {
         CALL(attend_with_gradient()),
         CALL(PositionalEncoding(Positions::sinusoidal, 5, 8, kRng)(t({2, 3, 1}))),
         CALL(PositionalEncoding(Positions::learned, 5, 8, kRng)(t({2, 3, 1}))),
+        CALL(PositionalEncoding(Positions::sinusoidal, 5, 4, kRng)(t({1, 4}))),
         CALL(rotary({.scaling = RotaryScaling::count})),
         CALL(Embedding(-1, 4, kRng)),
         CALL(Embedding(4, -1, kRng)),

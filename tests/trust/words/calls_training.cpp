@@ -54,6 +54,20 @@ void backward(const LossOf& loss, int64_t batches) {
     Adam optimizer = adam({});
     DataParallel(optimizer, alone(), 1).backward(1, Rng(1), loss, batches);
 }
+void step_of_others() {
+    Adam optimizer = adam({});
+    optimizer.keep_only({{0, 0, 2}});
+    const Real grad[4] = {};
+    optimizer.step(1, 1, {true, true}, {{{0, 0, 4}, grad}});
+}
+void step_again() {
+    const Model model;
+    Adam optimizer(model.all, {});
+    DataParallel parallel(optimizer, alone(), 1);
+    parallel.backward(1, Rng(1), [&](const StepPart&, const Mode&) { return model.loss(1); });
+    parallel.step(1);
+    parallel.step(1);
+}
 void step_first() {
     Adam optimizer = adam({});
     DataParallel(optimizer, alone(), 1).step(1);
@@ -122,7 +136,9 @@ Calls calls_of_training() {
         CALL(keep({{0, 2, 1}})),
         CALL(step_of({}, {})),
         CALL(step_of({true, true}, {{{7, 0, 1}, nullptr}})),
+        CALL(step_of_others()),
         CALL(step_first()),
+        CALL(step_again()),
         CALL(backward({}, 1)),
         CALL(backward([](const StepPart&, const Mode&) { return Model().loss(1); }, 0)),
         CALL(clip_scale(1, 0)),
