@@ -99,11 +99,15 @@ void Optimizer::step(double lr, double grad_scale, const std::vector<bool>& move
           parameters_.size(), " parameters: got ", moved.size());
     check_stretches(name_, gradients, parameters_);
     const auto is_kept = [this](const StretchGrad& s) {
-        const auto place = places_.empty() ? Places::const_iterator() : places_[s.parameter].find(s.begin);
-        return places_.empty() || (place != places_[s.parameter].end() && place->second.end == s.end);
+        if (places_.empty())
+            return true;
+        const auto place = places_[s.parameter].find(s.begin);
+        return place != places_[s.parameter].end() && place->second.end == s.end;
     };
-    check(std::all_of(gradients.begin(), gradients.end(), is_kept), "[", name_,
-          "] a gradient is of a stretch that this optimizer keeps no state for");
+    for (const StretchGrad& s : gradients)
+        check(s.grad != nullptr && is_kept(s), "[", name_, "] of the stretch from ", s.begin, " to ", s.end,
+              " of parameter ", s.parameter,
+              " there is no gradient, or this optimizer keeps no state for it");
     std::vector<Piece> whole(parameters_.size());
     std::vector<Piece> pieces;
     for (const StretchGrad& s : gradients) {

@@ -111,6 +111,12 @@ for part in nobody tidy.1of2 tsan.nobody compilersx tsan. tsan.of tsan.1of0; do
     expect 2 $? "a part of tools: $part"
     expect "there is no part '$part' of tools" "$(cat "$folder/output")" "a part of tools: $part"
 done
+mkdir "$folder/compilers"
+for n in 11 12 13 14; do ln -s /bin/false "$folder/compilers/g++-$n"; done
+tried() { PATH=$folder/compilers:$PATH MAKE=false TRUST_PART=$1 sh tests/trust/tools.sh sample 1 | grep -o '^g++-1[1-4]' | tr '\n' ' '; }
+expect 'g++-11 g++-13 ' "$(tried compilers.1of2)" 'the first half of the compilers'
+expect 'g++-12 g++-14 ' "$(tried compilers.2of2)" 'the second half of the compilers'
+expect 'g++-11 g++-12 g++-13 g++-14 ' "$(tried compilers)" 'all compilers'
 expect 'figure tools.compilers_failed 0' "$(TRUST_PART=compilers.99of99 sh tests/trust/tools.sh sample 1 | tail -n 1)" 'an empty share'
 
 left_out=', but nothing of tests/mutate: there is no Python with clang.cindex'

@@ -136,6 +136,7 @@ Calls calls_of_training() {
         CALL(keep({{0, 2, 1}})),
         CALL(step_of({}, {})),
         CALL(step_of({true, true}, {{{7, 0, 1}, nullptr}})),
+        CALL(step_of({true, true}, {{{0, 0, 1}, nullptr}})),
         CALL(step_of_others()),
         CALL(step_first()),
         CALL(step_again()),
